@@ -1,0 +1,188 @@
+/**
+ * What the engine reads and what it answers. Both are plain JSON: facts are stored beside the order, and the same
+ * facts give the same decision byte for byte (a replay proves it).
+ */
+
+export type EvidenceKind = 'COUPON' | 'DIRECT_LINK' | 'CONNECTED_CUSTOMER' | 'CONNECTED_PRODUCT'
+export type CommissionType = 'PERCENT_OF_SALE' | 'FLAT_PER_ORDER' | 'FLAT_PER_ITEM'
+export type AffiliateStatus = 'PENDING' | 'ACTIVE' | 'APPROVED' | 'REJECTED'
+
+export interface OrderLine {
+  productId: string | null
+  variantId: string | null
+  quantity: number
+  /** Price of one piece; null when the caller sent none. */
+  priceCents: number | null
+}
+
+export interface Place {
+  country: string | null
+  state: string | null
+  city: string | null
+  postalCode: string | null
+}
+
+/** One order as reported, names and aliases already settled. All money in minor units of `currency`. */
+export interface Order {
+  externalOrderId: string
+  /** `occurredAt`, else the receipt time. */
+  orderAt: string
+  currency: string
+  /** Goods before discount, shipping and tax; null: the line totals stand in. */
+  amountCents: number | null
+  discountCents: number
+  shippingCents: number
+  taxCents: number
+  couponCode: string | null
+  affiliateCode: string | null
+  ref: string | null
+  clickId: string | null
+  sessionId: string | null
+  customerId: string | null
+  customerEmail: string | null
+  lines: OrderLine[]
+  shipping: Place | null
+}
+
+export interface Click {
+  clickId: string
+  /** Null: the click named a reference nobody owns. */
+  affiliateId: string | null
+  clickAt: string
+}
+
+/** Whom each piece of evidence resolved to when the facts were gathered; null: not sent, or nobody. */
+export interface Matches {
+  couponCode: string | null
+  affiliateCode: string | null
+  click: Click | null
+  sessionClicks: Click[]
+  ref: string | null
+  customerId: string | null
+  customerEmail: string | null
+  /** Affiliate id by `variant:<id>` and `product:<id>`. */
+  products: Record<string, string>
+}
+
+export interface AffiliateFact {
+  id: string
+  email: string
+  status: AffiliateStatus
+  archived: boolean
+  programId: string | null
+}
+
+/** Basis points for PERCENT_OF_SALE, cents for the flat types. */
+export interface Rate {
+  commissionType: CommissionType
+  rate: number
+}
+
+/** Another rate for one product or one variant; exactly one of the two ids is set. */
+export interface ProductRule extends Rate {
+  productId: string | null
+  variantId: string | null
+}
+
+/** An empty list does not restrict. */
+export interface GeoRule {
+  countries: string[]
+  states: string[]
+  cities: string[]
+  postalPrefixes: string[]
+}
+
+export interface ProgramFact extends Rate {
+  id: string
+  cookieDurationDays: number
+  autoApproveOrder: boolean
+  lifetimeCommission: boolean
+  productRules: ProductRule[]
+  geoRule: GeoRule | null
+}
+
+export interface EngineSettings {
+  precedence: EvidenceKind[]
+  clickTouch: 'LAST' | 'FIRST'
+  taxWithholdingBps: number
+}
+
+export interface Facts {
+  order: Order
+  settings: EngineSettings
+  matches: Matches
+  /** Everyone named in `matches`. */
+  affiliates: Record<string, AffiliateFact>
+  /** The programs of those affiliates. */
+  programs: Record<string, ProgramFact>
+}
+
+export type MatchCode =
+  | 'COUPON_MATCH'
+  | 'AFFILIATE_CODE_MATCH'
+  | 'CLICK_MATCH'
+  | 'REF_MATCH'
+  | 'CONNECTED_CUSTOMER_ID_MATCH'
+  | 'CONNECTED_CUSTOMER_EMAIL_MATCH'
+  | 'CONNECTED_PRODUCT_MATCH'
+export type MissCode = 'NO_EVIDENCE' | 'NO_MATCH' | 'CLICK_NOT_FOUND' | 'CLICK_EXPIRED' | 'CLICK_AFTER_ORDER'
+export type ReasonCode = MatchCode | MissCode
+
+export type RestrictionCode =
+  | 'AFFILIATE_ARCHIVED'
+  | 'AFFILIATE_REJECTED'
+  | 'AFFILIATE_NOT_APPROVED'
+  | 'PROGRAM_MISSING'
+  | 'SELF_REFERRAL'
+  | 'GEO_UNKNOWN'
+  | 'GEO_NOT_ELIGIBLE'
+  | 'ZERO_BASE'
+
+/** One piece of evidence, whether it won or not: an explanation shows all of them. */
+export interface Candidate {
+  kind: EvidenceKind
+  /** The field it came from: `couponCode`, `affiliateCode`, `clickId`, `ref`, `sessionId`, `customerId`, `customerEmail`, `variantId`, `productId`. */
+  source: string
+  value: string
+  affiliateId: string | null
+  confidence: number
+  reasonCode: ReasonCode
+  won: boolean
+}
+
+/** The part of an order that is paid at one rate. Stored: refunds are computed from it, never from today's rate. */
+export interface RateGroup extends Rate {
+  baseCents: number
+  quantity: number
+  amountCents: number
+  /** Indexes into `order.lines`; empty for what no line accounts for. */
+  lines: number[]
+}
+
+export interface Attribution {
+  affiliateId: string | null
+  method: EvidenceKind | null
+  confidence: number
+  reasonCode: ReasonCode
+}
+
+export interface Decision {
+  engineVersion: string
+  attribution: Attribution
+  candidates: Candidate[]
+  /** Null: nobody was attributed, so no row is written. */
+  status: 'APPROVED' | 'PENDING' | 'REJECTED' | null
+  restrictionReasonCode: RestrictionCode | null
+  eligible: boolean
+  programId: string | null
+  commissionType: CommissionType | null
+  /** The program's rate in basis points; 0 for the flat types. */
+  rateBps: number
+  subtotalCents: number
+  baseCents: number
+  amountCents: number
+  taxWithheldCents: number
+  groups: RateGroup[]
+  /** This order connects its customer to the affiliate for later orders (lifetime commission). */
+  connectsCustomer: boolean
+}
