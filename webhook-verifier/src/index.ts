@@ -1,0 +1,5 @@
+export type { RawBody } from './bytes.ts'
+export { WebhookError, type WebhookErrorCode } from './error.ts'
+export type { Secrets } from './key.ts'
+export { type SignatureHeaders, sign, signWebhook, type WebhookStamp } from './sign.ts'
+export { type SignatureFacts, verify } from './verify.ts'
