@@ -1,0 +1,84 @@
+import { hundredthsOf } from './decimal.ts'
+
+/** What batch arithmetic reads of a commission; amounts in cents, negative in adjustments. */
+export interface PayoutRow {
+  affiliateId: string
+  currency: string
+  commissionAmountCents: number
+  taxWithheldCents: number
+}
+
+/** Sums in cents; `netPayableCents` = `commissionCents` − `taxWithheldCents`. */
+export interface PayoutSums {
+  commissions: number
+  commissionCents: number
+  taxWithheldCents: number
+  netPayableCents: number
+}
+
+/** The computed totals of a batch (section 2.5). */
+export interface PayoutTotals extends PayoutSums {
+  affiliates: number
+}
+
+/** What a batch pays to one affiliate. */
+export interface PayoutLine extends PayoutSums {
+  affiliateId: string
+}
+
+/** Totals of the rows of a batch, all of one currency. */
+export function payoutTotals(rows: readonly PayoutRow[]): PayoutTotals {
+  const affiliates = new Set(rows.map((row) => row.affiliateId)).size
+  const { commissions, commissionCents, taxWithheldCents, netPayableCents } = sums(rows)
+  return { commissions, affiliates, commissionCents, taxWithheldCents, netPayableCents }
+}
+
+/** One line per affiliate, by affiliate id; their sums are the batch's totals. */
+export function payoutLines(rows: readonly PayoutRow[]): PayoutLine[] {
+  const byAffiliate = Map.groupBy(rows, (row) => row.affiliateId)
+  return [...byAffiliate]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([affiliateId, own]) => ({ affiliateId, ...sums(own) }))
+}
+
+/** What waits because its affiliate is archived or rejected. */
+export function heldBack(rows: readonly PayoutRow[]): Pick<PayoutSums, 'commissions' | 'commissionCents'> {
+  const { commissions, commissionCents } = sums(rows)
+  return { commissions, commissionCents }
+}
+
+/** The currencies of the rows in alphabetical order; more than one cannot share a batch (section 4.4). */
+export function currenciesOf(rows: readonly PayoutRow[]): string[] {
+  return [...new Set(rows.map((row) => row.currency))].sort()
+}
+
+export type Threshold = { ok: true; minimumPayoutCents: number } | { ok: false; reason: 'NEEDS_RECONCILIATION' }
+
+/** Where a minimum payout may be set; null: not set. `legacyMinimumPayout` is in currency units (`25.5`). */
+export interface ThresholdSettings {
+  minimumPayoutCents: number | null
+  defaultMinimumPayoutCents: number | null
+  legacyMinimumPayout: number | null
+}
+
+/**
+ * The minimum payout that holds: the shop's, else the server's, else 0. A legacy threshold that says something else
+ * must be reconciled first (section 4.4): nobody knows which of the two the merchant means.
+ */
+export function resolveThreshold(settings: ThresholdSettings): Threshold {
+  const minimumPayoutCents = settings.minimumPayoutCents ?? settings.defaultMinimumPayoutCents ?? 0
+  const { legacyMinimumPayout: legacy } = settings
+  const agrees = legacy === null || (hundredthsOf(legacy) === BigInt(minimumPayoutCents) && isWholeCents(legacy))
+  return agrees ? { ok: true, minimumPayoutCents } : { ok: false, reason: 'NEEDS_RECONCILIATION' }
+}
+
+function isWholeCents(units: number): boolean {
+  return /^\d+(\.\d{1,2})?$/.test(String(units))
+}
+
+function sums(rows: readonly PayoutRow[]): PayoutSums {
+  const commissionCents = rows.reduce((total, row) => total + row.commissionAmountCents, 0)
+  const taxWithheldCents = rows.reduce((total, row) => total + row.taxWithheldCents, 0)
+  const netPayableCents = commissionCents - taxWithheldCents
+  return { commissions: rows.length, commissionCents, taxWithheldCents, netPayableCents }
+}

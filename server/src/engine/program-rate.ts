@@ -1,0 +1,68 @@
+import { fromHundredths, hundredthsOf } from './decimal.ts'
+import type { CommissionType, Rate } from './facts.ts'
+
+/** The largest stored amount: signed 32-bit cents (section 4.2). */
+export const MAX_CENTS = 2_147_483_647
+/** 100 % in basis points. */
+export const MAX_BPS = 10_000
+
+export type DiscountType = 'PERCENT' | 'FIXED'
+
+/** Why a rate was refused; `NEEDS_COMMISSION_PERCENT`: cents cannot be read as a percentage, so one must be sent. */
+export type RateRefusal = 'NOT_POSITIVE' | 'ABOVE_100_PERCENT' | 'TOO_LARGE' | 'NEEDS_COMMISSION_PERCENT'
+export type RateResult = { ok: true; rate: Rate } | { ok: false; reason: RateRefusal }
+
+export type DiscountRefusal = 'NEGATIVE' | 'ABOVE_100_PERCENT' | 'TOO_LARGE'
+export type DiscountResult = { ok: true; hundredths: number } | { ok: false; reason: DiscountRefusal }
+
+/**
+ * Reads the input field `commissionPercent` (section 4.2): a percentage kept as basis points, or, for the flat types,
+ * currency units kept as cents; rounded half up on its decimal text.
+ */
+export function rateFromInput(commissionType: CommissionType, commissionPercent: number): RateResult {
+  const rate = hundredthsOf(commissionPercent)
+  if (rate === null || rate <= 0n) return { ok: false, reason: 'NOT_POSITIVE' }
+  const isPercent = commissionType === 'PERCENT_OF_SALE'
+  if (isPercent && rate > BigInt(MAX_BPS)) return { ok: false, reason: 'ABOVE_100_PERCENT' }
+  if (rate > BigInt(MAX_CENTS)) return { ok: false, reason: 'TOO_LARGE' }
+  return { ok: true, rate: { commissionType, rate: Number(rate) } }
+}
+
+/** The persisted `commissionPercent` of a rate: a percentage (1650 bps give 16.5), zero for the flat types (section 2.3). */
+export function commissionPercentOf({ commissionType, rate }: Rate): number {
+  return commissionType === 'PERCENT_OF_SALE' ? fromHundredths(rate) : 0
+}
+
+/**
+ * Another commission type without a new value: a percentage is read again as currency units (16 % becomes 16.00), flat
+ * amounts keep their cents, and no percentage can be made of a flat amount.
+ */
+export function withType(stored: Rate, commissionType: CommissionType): RateResult {
+  const isFlatToPercent = stored.commissionType !== 'PERCENT_OF_SALE' && commissionType === 'PERCENT_OF_SALE'
+  if (isFlatToPercent) return { ok: false, reason: 'NEEDS_COMMISSION_PERCENT' }
+  return { ok: true, rate: { commissionType, rate: stored.rate } }
+}
+
+/** A stored rate after a PATCH that sends the type, the value, both or neither (section 4.2 rule 3). */
+export function patchRate(
+  stored: Rate,
+  patch: { commissionType?: CommissionType; commissionPercent?: number },
+): RateResult {
+  const commissionType = patch.commissionType ?? stored.commissionType
+  if (patch.commissionPercent === undefined) return withType(stored, commissionType)
+  return rateFromInput(commissionType, patch.commissionPercent)
+}
+
+/** Reads `discountValue`: 0 to 100 per cent as basis points, or currency units as cents; rounded like a rate. */
+export function discountFromInput(discountType: DiscountType, discountValue: number): DiscountResult {
+  const hundredths = hundredthsOf(discountValue)
+  if (hundredths === null || discountValue < 0) return { ok: false, reason: 'NEGATIVE' }
+  if (discountType === 'PERCENT' && hundredths > BigInt(MAX_BPS)) return { ok: false, reason: 'ABOVE_100_PERCENT' }
+  if (hundredths > BigInt(MAX_CENTS)) return { ok: false, reason: 'TOO_LARGE' }
+  return { ok: true, hundredths: Number(hundredths) }
+}
+
+/** The wire value of a stored discount: basis points as a percentage, or cents as currency units. */
+export function discountValueOf(hundredths: number): number {
+  return fromHundredths(hundredths)
+}

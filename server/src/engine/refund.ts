@@ -1,0 +1,111 @@
+import { apportion } from './apportion.ts'
+import { amountAt } from './commission.ts'
+import type { OrderLine, RateGroup } from './facts.ts'
+import { type Goods, goodsOf } from './goods.ts'
+import { bpsOf, sum, whole } from './money.ts'
+import { addRefund, type Refund, type RefundedGoods, type RefundedOrder, untouched } from './refund-goods.ts'
+
+/** What was recorded with a commission; refunds are computed from it, never from today's rate. */
+export interface RefundSnapshot {
+  subtotalCents: number
+  discountCents: number
+  lines: OrderLine[]
+  /** The recorded base, which may be less than the order's goods; see `RateGroup` for the parts it consists of. */
+  baseCents: number
+  groups: RateGroup[]
+  taxWithholdingBps: number
+}
+
+/** What a commission comes to after refunds, all in cents. */
+export interface RefundTarget {
+  amountCents: number
+  taxWithheldCents: number
+  remainingBaseCents: number
+  /** Goods of the order, net of discount, that refunds have taken. */
+  refundedCents: number
+  /** Goods of the order, net of discount, that a further refund may take. */
+  leftCents: number
+  /** Nothing that was paid for is left: the commission becomes `REFUNDED`. */
+  fullyRefunded: boolean
+}
+
+/** `amountCents`: the goods, net of discount, that the refund stands for. */
+export type RefundCheck =
+  | { ok: true; amountCents: number; leftCents: number }
+  | { ok: false; reason: 'UNKNOWN_ITEM' | 'EXCEEDS_ORDER'; leftCents: number }
+
+/** The order cut into what commission is paid on and, last, the goods outside of that. */
+interface Cut extends RefundedOrder {
+  groups: RateGroup[]
+  bases: number[]
+}
+
+/**
+ * The commission after all refunds so far, in the order they came. It depends on their totals alone: refunding twice
+ * equals refunding the sum once. A percentage is taken of what is left of the base; FLAT_PER_ITEM pays the pieces that
+ * are left (an amount without line items changes it only when nothing is left); FLAT_PER_ORDER stays until nothing is
+ * left. Refunds without line items are shared by all parts of the order pro rata.
+ */
+export function refundTarget(snapshot: RefundSnapshot, refunds: readonly Refund[]): RefundTarget {
+  const cut = cutOf(snapshot)
+  const taken = refunds.reduce((before, refund) => addRefund(cut, before, refund), untouched(cut))
+  const remaining = remainingBases(cut, taken)
+  const gone = cut.groups.map((group, part) => isGone(cut, taken, group, remaining[part]!))
+  const kept = cut.groups.map((group, part) => (gone[part] ? 0 : amountLeft(group, remaining[part]!, taken.pieces)))
+  const amountCents = Number(sum(kept.map(whole)))
+  return {
+    amountCents,
+    taxWithheldCents: bpsOf(amountCents, snapshot.taxWithholdingBps),
+    remainingBaseCents: remaining.slice(0, cut.groups.length).reduce((total, base) => total + base, 0),
+    refundedCents: taken.cents,
+    leftCents: cut.goods.base - taken.cents,
+    fullyRefunded: gone.every(Boolean),
+  }
+}
+
+/** Says what the next refund stands for, or why it asks for more than is left. */
+export function checkRefund(snapshot: RefundSnapshot, earlier: readonly Refund[], next: Refund): RefundCheck {
+  const cut = cutOf(snapshot)
+  const before = earlier.reduce((taken, refund) => addRefund(cut, taken, refund), untouched(cut))
+  const leftCents = cut.goods.base - before.cents
+  const after = addRefund(cut, before, next)
+  if (after.problem) return { ok: false, reason: after.problem, leftCents }
+  return { ok: true, amountCents: after.cents - before.cents, leftCents: cut.goods.base - after.cents }
+}
+
+/** A restricted commission has no groups: its base stands as one part that pays nothing. */
+function cutOf({ subtotalCents, discountCents, lines, baseCents, groups }: RefundSnapshot): Cut {
+  const goods: Goods = goodsOf({ amountCents: subtotalCents, discountCents, lines })
+  const paid = groups.length > 0 ? groups : [unpaid(baseCents)]
+  const bases = paid.map((group) => group.baseCents)
+  const outside = goods.base - bases.reduce((total, base) => total + base, 0)
+  const partOf = lines.map((_, index) => {
+    const part = paid.findIndex((group) => group.lines.includes(index))
+    return part < 0 ? paid.length : part
+  })
+  return { lines, goods, groups: paid, bases: [...bases, Math.max(0, outside)], parts: paid.length + 1, partOf }
+}
+
+function unpaid(baseCents: number): RateGroup {
+  return { commissionType: 'PERCENT_OF_SALE', rate: 0, baseCents, quantity: 0, amountCents: 0, lines: [] }
+}
+
+/** What refunds point at goes first; the rest is shared by what that leaves. */
+function remainingBases({ bases }: Cut, { cents, pointed }: RefundedGoods): number[] {
+  const rest = bases.map((base, part) => Math.max(0, base - pointed[part]!))
+  const direct = bases.reduce((total, base, part) => total + base - rest[part]!, 0)
+  const shared = apportion(Math.max(0, cents - direct), rest)
+  return rest.map((base, part) => base - shared[part]!)
+}
+
+/** Where money tells nothing, because the part was worth nothing, the pieces decide. */
+function isGone(cut: Cut, taken: RefundedGoods, group: RateGroup, remaining: number): boolean {
+  if (taken.everything) return true
+  if (group.baseCents > 0) return remaining === 0
+  return group.lines.length > 0 && group.lines.every((index) => taken.pieces[index]! >= cut.lines[index]!.quantity)
+}
+
+function amountLeft(group: RateGroup, baseCents: number, pieces: number[]): number {
+  const returned = group.lines.reduce((total, index) => total + pieces[index]!, 0)
+  return amountAt({ ...group, baseCents, quantity: Math.max(0, group.quantity - returned) })
+}
