@@ -1,0 +1,45 @@
+import type { Logger } from 'pino'
+import type { Config } from './config.ts'
+import type { Database } from './db/database.ts'
+import type { ApiKeyRow, ShopRow } from './db/tables.ts'
+import type { Vault } from './vault.ts'
+
+/** What the world gives the server. Tests bring their own clock, randomness and network. */
+export interface Deps {
+  config: Config
+  db: Database
+  log: Logger
+  vault: Vault
+  /** Milliseconds since 1970. */
+  now: () => number
+  /** A time-ordered opaque id, `<prefix>_…`. */
+  newId: (prefix: IdPrefix) => string
+  random: (bytes: number) => Uint8Array
+  /** Called after a commit that left something to deliver. */
+  wakeDispatcher: () => void
+}
+
+export type IdPrefix =
+  | 'aff' | 'prg' | 'com' | 'bat' | 'whs' | 'key' | 'shp' | 'usr' | 'jrn' | 'evt' | 'dlv' | 'aud' | 'con' | 'rul' | 'req'
+
+/** One authenticated call: the world, the shop it is for, and who asks. */
+export interface Context extends Deps {
+  shop: ShopRow
+  /** Who acts, as the audit names them: `key:<id>`, `user:<id>`, `operator`. */
+  actor: string
+  key?: ApiKeyRow
+  requestId: string
+  /** Set when the caller sent an `Idempotency-Key` with a POST. */
+  idempotency?: Idempotency
+}
+
+export interface Idempotency {
+  key: string
+  /** What the key was used for: operation, declared query and canonical body. */
+  subject: string
+  /** Set once the answer is a stored one. */
+  replayed?: boolean
+}
+
+/** The present as stored: ISO 8601 in UTC with milliseconds. */
+export const nowIso = (deps: { now: () => number }) => new Date(deps.now()).toISOString()

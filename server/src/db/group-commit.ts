@@ -1,0 +1,78 @@
+import type SQLite from 'better-sqlite3'
+import type { Kysely } from 'kysely'
+import type { SqliteExecutor } from './sqlite-executor.ts'
+import type { Tables } from './tables.ts'
+
+type Work<T> = (trx: Kysely<Tables>) => Promise<T>
+interface Job {
+  work: Work<unknown>
+  resolve: (value: never) => void
+  reject: (error: unknown) => void
+}
+
+const MAX_GROUP = 64
+
+/** All work queued in one turn of the event loop shares one transaction and one fsync, and is answered after it. */
+export function groupCommit(database: SQLite.Database, trx: Kysely<Tables>, executor: SqliteExecutor) {
+  // IMMEDIATE takes the write lock at once; a deferred transaction would fail half-way when another process writes.
+  const begin = database.prepare('begin immediate')
+  const commit = database.prepare('commit')
+  const rollback = database.prepare('rollback')
+  const queue: Job[] = []
+  let busy = false
+  let settled: (() => void)[] = []
+
+  /** Runs the jobs in one transaction. Returns the job that threw after it had written; nothing is kept or answered then. */
+  async function attempt(jobs: Job[]): Promise<Job | undefined> {
+    const answers: (() => void)[] = []
+    try {
+      begin.run()
+      for (const job of jobs) {
+        const writesBefore = executor.writes
+        try {
+          const value = await job.work(trx)
+          answers.push(() => job.resolve(value as never))
+        } catch (error) {
+          if (executor.writes !== writesBefore) {
+            if (database.inTransaction) rollback.run()
+            if (jobs.length > 1) return job
+          }
+          answers.push(() => job.reject(error))
+        }
+      }
+      if (database.inTransaction) commit.run()
+    } catch (error) {
+      if (database.inTransaction) rollback.run()
+      for (const job of jobs) job.reject(error)
+      return
+    }
+    for (const answer of answers) answer()
+  }
+
+  async function flush() {
+    let jobs = queue.splice(0, MAX_GROUP)
+    const alone: Job[] = []
+    for (let culprit = await attempt(jobs); culprit; culprit = await attempt(jobs)) {
+      const failed = culprit
+      alone.push(failed)
+      jobs = jobs.filter((job) => job !== failed)
+    }
+    for (const job of alone) await attempt([job])
+    if (queue.length) return void setImmediate(flush)
+    busy = false
+    for (const done of settled.splice(0)) done()
+  }
+
+  return {
+    transact: <T>(work: Work<T>) =>
+      new Promise<T>((resolve, reject) => {
+        queue.push({ work, resolve: resolve as (value: never) => void, reject })
+        if (!busy) {
+          busy = true
+          setImmediate(flush)
+        }
+      }),
+    /** Resolves when nothing is queued or running. */
+    idle: () => (busy ? new Promise<void>((done) => settled.push(done)) : Promise.resolve()),
+  }
+}

@@ -1,0 +1,20 @@
+import { type Kysely, type Migration, Migrator } from 'kysely'
+import * as start from './migrations/0001-start.ts'
+
+/** In order of their names; a released one is never changed. */
+const migrations: Record<string, Migration> = { '0001-start': start }
+
+/** Brings the schema up to date. Takes a plain Kysely handle, for migrations do not share transactions. */
+export async function migrate(db: Kysely<never>): Promise<void> {
+  const { error } = await migrator(db).migrateToLatest()
+  if (error) throw error
+}
+
+/** Whether every migration this version knows has run. */
+export async function isMigrated(db: Kysely<never>): Promise<boolean> {
+  const known = await migrator(db).getMigrations()
+  return known.every((migration) => migration.executedAt !== undefined)
+}
+
+const migrator = (db: Kysely<never>) =>
+  new Migrator({ db, provider: { getMigrations: async () => migrations } })

@@ -1,0 +1,58 @@
+import type SQLite from 'better-sqlite3'
+import {
+  type CompiledQuery,
+  DefaultQueryExecutor,
+  DummyDriver,
+  Kysely,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteDialect,
+  SqliteQueryCompiler,
+} from 'kysely'
+
+/** This SQLite build plans a SELECT again whenever a bound `= ?` or `limit ?` changes; a `+?` stops that. */
+const stable = (text: string) =>
+  /^select/i.test(text) ? text.replace(/(=|limit|offset) \?/gi, '$1 +?') : text
+
+/** Runs queries at once on one connection: statements are cached per SQL text, and nothing waits for a connection. */
+export class SqliteExecutor extends DefaultQueryExecutor {
+  /** Statements run so far that may have written. */
+  writes = 0
+  readonly #database: SQLite.Database
+  readonly #statements = new Map<string, SQLite.Statement>()
+
+  constructor(database: SQLite.Database) {
+    super(new SqliteQueryCompiler(), new SqliteAdapter(), {
+      provideConnection: () => Promise.reject(new Error('Writing is only possible inside transact')),
+    })
+    this.#database = database
+  }
+
+  // Runs before it returns, so a query that nobody awaits still belongs to its own mutation.
+  override async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+    const statement = this.#prepare(sql)
+    if (!statement.readonly) {
+      if (!this.#database.inTransaction) throw new Error('Writing is only possible inside transact')
+      this.writes++
+    }
+    if (statement.reader) return { rows: statement.all(...parameters) as R[] }
+    return { rows: [], numAffectedRows: BigInt(statement.run(...parameters).changes) }
+  }
+
+  #prepare(sql: string): SQLite.Statement {
+    let statement = this.#statements.get(sql)
+    if (!statement) {
+      // Lists of ids make ever new texts; a plain cap keeps them from filling the memory.
+      if (this.#statements.size >= 1000) this.#statements.clear()
+      statement = this.#database.prepare(stable(sql))
+      this.#statements.set(sql, statement)
+    }
+    return statement
+  }
+}
+
+export function kyselyOver<Tables>(database: SQLite.Database) {
+  const executor = new SqliteExecutor(database)
+  const dialect = new SqliteDialect({ database })
+  return { executor, db: new Kysely<Tables>({ config: { dialect }, dialect, driver: new DummyDriver(), executor }) }
+}

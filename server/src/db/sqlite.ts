@@ -1,0 +1,48 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import SQLite from 'better-sqlite3'
+import { Kysely, SqliteDialect } from 'kysely'
+import type { Database } from './database.ts'
+import { groupCommit } from './group-commit.ts'
+import { isMigrated, migrate } from './migrate.ts'
+import { kyselyOver } from './sqlite-executor.ts'
+import type { Tables } from './tables.ts'
+
+/** One connection writes, another reads: a reader never sees an open transaction. */
+export function openSqlite(path: string): Database {
+  mkdirSync(dirname(path), { recursive: true })
+  const writer = connect(path)
+  const reader = connect(path)
+  reader.pragma('query_only = on')
+  const { db: trx, executor } = kyselyOver<Tables>(writer)
+  const commits = groupCommit(writer, trx, executor)
+  return {
+    read: kyselyOver<Tables>(reader).db,
+    transact: commits.transact,
+    migrate: () => withStockHandle(path, migrate),
+    isMigrated: () => withStockHandle(path, isMigrated),
+    close: async () => {
+      await commits.idle()
+      reader.close()
+      writer.close()
+    },
+  }
+}
+
+/** Every connection sets its own durability: SQLite falls back to NORMAL when a WAL database is opened again. */
+function connect(path: string) {
+  const connection = new SQLite(path, { timeout: 5000 })
+  connection.pragma('journal_mode = WAL')
+  connection.pragma('synchronous = FULL')
+  connection.pragma('foreign_keys = on')
+  return connection
+}
+
+async function withStockHandle<T>(path: string, work: (db: Kysely<never>) => Promise<T>): Promise<T> {
+  const db = new Kysely<never>({ dialect: new SqliteDialect({ database: connect(path) }) })
+  try {
+    return await work(db)
+  } finally {
+    await db.destroy()
+  }
+}

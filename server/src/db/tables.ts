@@ -1,0 +1,320 @@
+/**
+ * The rows as they are stored, alike on SQLite and Postgres: text ids, ISO 8601 text with milliseconds, integer cents,
+ * booleans as 0 and 1, lists and objects as JSON text. Columns are named as in openapi.yaml, so a row is nearly a response.
+ */
+export type Flag = 0 | 1
+
+export interface ShopRow {
+  id: string
+  name: string
+  plan: 'FREE' | 'STARTER' | 'GROWTH' | 'PROFESSIONAL' | 'ENTERPRISE'
+  currency: string
+  apiEnabled: Flag
+  defaultProgramId: string | null
+  minimumPayoutCents: number | null
+  /** The setting of earlier versions, decimal currency units as text. */
+  legacyMinimumPayout: string | null
+  taxWithholdingBps: number
+  attributionPrecedence: string
+  clickTouch: 'LAST' | 'FIRST'
+  storeWebhookSecret: string | null
+  /** Claimed by every change of the subscriptions. */
+  webhooksVersion: number
+  version: number
+  createdAt: string
+  updatedAt: string
+}
+
+export interface UserRow {
+  id: string
+  shopId: string
+  email: string
+  role: 'OWNER' | 'STAFF'
+  tokenHash: string
+  createdAt: string
+}
+
+export interface ApiKeyRow {
+  id: string
+  shopId: string
+  label: string
+  prefix: string
+  secretHash: string
+  scopes: string
+  createdAt: string
+  lastUsedAt: string | null
+  expiresAt: string | null
+  revokedAt: string | null
+}
+
+export interface ProgramRow {
+  id: string
+  shopId: string
+  name: string
+  description: string | null
+  commissionType: 'PERCENT_OF_SALE' | 'FLAT_PER_ORDER' | 'FLAT_PER_ITEM'
+  commissionPercent: number
+  defaultCommissionBps: number
+  cookieDurationDays: number
+  autoApproveAffiliate: Flag
+  autoApproveOrder: Flag
+  status: 'DRAFT' | 'PRIVATE' | 'PUBLISH'
+  lifetimeCommission: Flag
+  discountEnabled: Flag
+  discountType: 'PERCENT' | 'FIXED' | null
+  discountValue: number | null
+  version: number
+  createdAt: string
+  updatedAt: string
+}
+
+export interface AffiliateRow {
+  id: string
+  shopId: string
+  name: string
+  firstName: string | null
+  lastName: string | null
+  email: string
+  phone: string | null
+  website: string | null
+  status: 'PENDING' | 'ACTIVE' | 'APPROVED' | 'REJECTED'
+  campaignId: string | null
+  slug: string
+  discountCode: string
+  instagramHandle: string | null
+  tiktokHandle: string | null
+  youtubeHandle: string | null
+  homeCountry: string | null
+  homeState: string | null
+  homeCity: string | null
+  homePostalCode: string | null
+  homeAddress: string | null
+  createdAt: string
+  updatedAt: string
+  deletedAt: string | null
+  /** What uniqueness and search compare: letter case is settled here, so both databases agree. */
+  emailKey: string
+  codeKey: string
+  searchText: string
+  version: number
+}
+
+export interface CommissionRow {
+  id: string
+  shopId: string
+  affiliateId: string
+  programId: string | null
+  externalOrderId: string | null
+  orderId: string
+  orderName: string | null
+  currency: string
+  commissionType: 'PERCENT_OF_SALE' | 'FLAT_PER_ORDER' | 'FLAT_PER_ITEM' | null
+  commissionBaseCents: number
+  commissionRateBps: number
+  commissionAmountCents: number
+  taxWithheldCents: number
+  orderSubtotalCents: number
+  orderDiscountCents: number
+  orderShippingCents: number
+  orderTaxCents: number
+  trackingMethod: 'API' | 'STORE_ORDER' | 'ADJUSTMENT'
+  attributionMethod: 'COUPON' | 'DIRECT_LINK' | 'CONNECTED_CUSTOMER' | 'CONNECTED_PRODUCT' | null
+  attributionReasonCode: string | null
+  restrictionReasonCode: string | null
+  orderStatus:
+    | 'REJECTED'
+    | 'PENDING'
+    | 'APPROVED'
+    | 'ACCEPTED'
+    | 'PAYABLE'
+    | 'PAID'
+    | 'REVERSED'
+    | 'CANCELED'
+    | 'REFUNDED'
+  payoutBatchId: string | null
+  happenedAt: string
+  paidAt: string | null
+  createdAt: string
+  updatedAt: string
+  version: number
+}
+
+/** Every order that was reported, attributed or not, with the facts it was decided from and the decision (JSON). */
+export interface OrderRow {
+  shopId: string
+  orderId: string
+  commissionId: string | null
+  facts: string
+  decision: string
+  createdAt: string
+  updatedAt: string
+}
+
+export interface JourneyRow {
+  id: string
+  shopId: string
+  type: 'click' | 'page_view' | 'conversion'
+  occurredAt: string
+  sessionId: string | null
+  affiliateId: string | null
+  programId: string | null
+  clickId: string | null
+  ref: string | null
+  customerId: string | null
+  customerEmail: string | null
+  customerEmailKey: string | null
+  url: string | null
+  landingPage: string | null
+  referrerUrl: string | null
+  utmSource: string | null
+  utmMedium: string | null
+  utmCampaign: string | null
+  utmTerm: string | null
+  utmContent: string | null
+  country: string | null
+  device: string | null
+  externalOrderId: string | null
+  /** The stored order id of a conversion; unique, so an order stands in the journey once. */
+  orderId: string | null
+  commissionId: string | null
+  createdAt: string
+}
+
+/** `kind` is `customerId`, `customerEmail` (lower case), `product` or `variant`. */
+export interface ConnectionRow {
+  id: string
+  shopId: string
+  kind: 'customerId' | 'customerEmail' | 'product' | 'variant'
+  value: string
+  affiliateId: string
+  createdAt: string
+}
+
+export interface ProductRuleRow {
+  id: string
+  shopId: string
+  programId: string
+  kind: 'product' | 'variant'
+  value: string
+  commissionType: ProgramRow['commissionType']
+  rate: number
+  createdAt: string
+}
+
+export interface GeoRuleRow {
+  programId: string
+  shopId: string
+  countries: string
+  states: string
+  cities: string
+  postalPrefixes: string
+  updatedAt: string
+}
+
+export interface PayoutBatchRow {
+  id: string
+  shopId: string
+  status: 'OPEN' | 'PROCESSING' | 'PAID' | 'FAILED'
+  periodStart: string
+  periodEnd: string
+  currency: string
+  commissions: number
+  affiliates: number
+  commissionCents: number
+  taxWithheldCents: number
+  netPayableCents: number
+  heldBackCommissions: number
+  heldBackCents: number
+  minimumPayoutCents: number
+  failureReason: string | null
+  version: number
+  createdAt: string
+  updatedAt: string
+  paidAt: string | null
+}
+
+export interface SubscriptionRow {
+  id: string
+  shopId: string
+  url: string
+  events: string
+  source: string
+  /** Sealed; see webhooks/secrets.ts. */
+  secret: string | null
+  createdAt: string
+  updatedAt: string
+}
+
+export interface WebhookEventRow {
+  id: string
+  shopId: string
+  event: string
+  /** The exact JSON text that is sent and signed. */
+  body: string
+  createdAt: string
+}
+
+export interface DeliveryRow {
+  id: string
+  shopId: string
+  eventId: string
+  subscriptionId: string
+  /** The `webhook-id` header; a redelivery keeps it. */
+  webhookId: string
+  status: 'PENDING' | 'SENDING' | 'SENT' | 'FAILED'
+  /** Fixed diagnostic code once finished. */
+  code: string | null
+  httpStatus: number | null
+  durationMs: number | null
+  claimedBy: string | null
+  claimedAt: string | null
+  finishedAt: string | null
+  createdAt: string
+}
+
+export interface IdempotencyKeyRow {
+  shopId: string
+  key: string
+  fingerprint: string
+  result: string
+  expiresAt: string | null
+  createdAt: string
+}
+
+export interface AuditRow {
+  id: string
+  shopId: string
+  actor: string
+  action: string
+  subjectId: string | null
+  data: string
+  requestId: string
+  createdAt: string
+}
+
+/** Switches of the whole installation, such as `apiEnabled`. */
+export interface InstanceSettingRow {
+  name: string
+  value: string
+}
+
+export interface Tables {
+  shops: ShopRow
+  users: UserRow
+  apiKeys: ApiKeyRow
+  programs: ProgramRow
+  affiliates: AffiliateRow
+  commissions: CommissionRow
+  orders: OrderRow
+  journey: JourneyRow
+  connections: ConnectionRow
+  productRules: ProductRuleRow
+  geoRules: GeoRuleRow
+  payoutBatches: PayoutBatchRow
+  subscriptions: SubscriptionRow
+  webhookEvents: WebhookEventRow
+  deliveries: DeliveryRow
+  idempotencyKeys: IdempotencyKeyRow
+  audits: AuditRow
+  instanceSettings: InstanceSettingRow
+}

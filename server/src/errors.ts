@@ -1,0 +1,40 @@
+import type { components } from './http/schema.d.ts'
+
+export type ErrorCode = components['schemas']['ErrorCode']
+export type ErrorStatus = 400 | 401 | 403 | 404 | 405 | 409 | 429 | 503
+
+/** A refusal the caller can act on. The app renders it as `{ error }` with `X-Error-Code` (section 7). */
+export class ApiError extends Error {
+  readonly status: ErrorStatus
+  readonly code: ErrorCode
+  /** Seconds for `Retry-After`. */
+  readonly retryAfter: number | undefined
+
+  constructor(status: ErrorStatus, code: ErrorCode, message: string, options: { retryAfter?: number; cause?: unknown } = {}) {
+    super(message, { cause: options.cause })
+    this.status = status
+    this.code = code
+    this.retryAfter = options.retryAfter
+  }
+}
+
+export const invalid = (code: ErrorCode, message: string) => new ApiError(400, code, message)
+export const invalidBody = (message: string) => invalid('invalid_body', message)
+export const forbidden = (code: ErrorCode, message: string) => new ApiError(403, code, message)
+export const notFound = (code: ErrorCode, message: string) => new ApiError(404, code, message)
+export const conflict = (code: ErrorCode, message: string, cause?: unknown) => new ApiError(409, code, message, { cause })
+
+export const concurrentChange = (cause?: unknown) =>
+  conflict('concurrent_change', 'Somebody else changed this meanwhile; read it again and retry.', cause)
+
+export const affiliateNotFound = () => notFound('affiliate_not_found', 'No affiliate with this id exists in your shop.')
+export const programNotFound = () => notFound('program_not_found', 'No program with this id exists in your shop.')
+
+export const storageUnavailable = (cause?: unknown) =>
+  new ApiError(503, 'storage_unavailable', 'The storage is unavailable and nothing was changed; try again.', { retryAfter: 1, cause })
+
+export const auditUnavailable = (cause?: unknown) =>
+  new ApiError(503, 'audit_unavailable', 'The audit cannot be written, so nothing was changed; try again.', { retryAfter: 1, cause })
+
+export const apiDisabled = () =>
+  new ApiError(503, 'api_disabled', 'The API is switched off at the moment; try again later.', { retryAfter: 60 })

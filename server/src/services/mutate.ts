@@ -1,0 +1,69 @@
+import { type Context, nowIso } from '../context.ts'
+import type { Trx } from '../db/database.ts'
+import { isStorageError, isUniqueViolation } from '../db/storage-error.ts'
+import { auditUnavailable, concurrentChange, storageUnavailable } from '../errors.ts'
+import { insertAudit } from '../repositories/audits.ts'
+import { enqueue, type WebhookEvent } from './outbox.ts'
+import { findReply, keepReply } from './replies.ts'
+
+export interface AuditEntry {
+  /** What happened, in the past tense: `affiliate.archived`. */
+  action: string
+  subjectId: string | null
+  /** No secrets, no URLs, and no more of a person than needed. */
+  data?: Record<string, unknown>
+}
+
+export interface Mutation<T> {
+  result: T
+  /** Null states that nothing changed that an audit keeps: a no-op, a repeated order, a stored click. */
+  audit: AuditEntry | AuditEntry[] | null
+  events?: WebhookEvent[]
+  /** How long a reply under an `Idempotency-Key` is kept: 30 days, or for good. */
+  keepReply?: 'forever'
+}
+
+/**
+ * Every change goes through here: work, audit, outbox and the reply under the caller's `Idempotency-Key` are written in
+ * one transaction or not at all. The dispatcher is woken after the commit. Work may run more than once.
+ *
+ * @throws ApiError 409 `idempotency_key_reused` or `concurrent_change`, 503 when storage or audit fail; what work throws.
+ */
+export async function mutate<T>(ctx: Context, work: (trx: Trx) => Promise<Mutation<T>>): Promise<T> {
+  try {
+    const done = await ctx.db.transact((trx) => attempt(ctx, trx, work))
+    if (done.replayed && ctx.idempotency) ctx.idempotency.replayed = true
+    if (done.enqueued) ctx.wakeDispatcher()
+    return done.result
+  } catch (error) {
+    if (isUniqueViolation(error)) throw concurrentChange(error)
+    if (isStorageError(error)) throw storageUnavailable(error)
+    throw error
+  }
+}
+
+async function attempt<T>(ctx: Context, trx: Trx, work: (trx: Trx) => Promise<Mutation<T>>) {
+  const stored = await findReply<T>(ctx, trx)
+  if (stored) return { result: stored.result, replayed: true, enqueued: false }
+  const { result, audit, events = [], keepReply: keep } = await work(trx)
+  for (const entry of [audit ?? []].flat()) await writeAudit(ctx, trx, entry)
+  const enqueued = await enqueue(ctx, trx, events)
+  await keepReply(ctx, trx, result, keep)
+  return { result, replayed: false, enqueued }
+}
+
+async function writeAudit(ctx: Context, trx: Trx, entry: AuditEntry) {
+  try {
+    await insertAudit(trx, ctx.shop.id, {
+      id: ctx.newId('aud'),
+      actor: ctx.actor,
+      action: entry.action,
+      subjectId: entry.subjectId,
+      data: JSON.stringify(entry.data ?? {}),
+      requestId: ctx.requestId,
+      createdAt: nowIso(ctx),
+    })
+  } catch (error) {
+    throw isStorageError(error) ? auditUnavailable(error) : error
+  }
+}

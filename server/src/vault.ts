@@ -1,0 +1,68 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+
+/** Everything that needs the installation's encryption key. */
+export interface Vault {
+  /** AES-256-GCM under the newest key. `bound` ties the result to its owner, so it cannot be moved to another row. */
+  seal: (text: string, bound: string) => string
+  /** The sealed text, or null when no key opens it. */
+  open: (sealed: string, bound: string) => string | null
+  /** A keyed hash: it tells whether two texts are equal, and nothing about them. */
+  fingerprint: (text: string) => string
+  /** Whether a fingerprint, made under any of the keys, is of this text. */
+  hasFingerprint: (fingerprint: string, text: string) => boolean
+}
+
+interface KeyPair {
+  sealing: Uint8Array
+  hashing: Uint8Array
+}
+
+/** `keys`: 32 bytes each, the newest first; the others only read what they wrote. */
+export function createVault(keys: Uint8Array[]): Vault {
+  const pairs = keys.map(derive)
+  const newest = pairs[0]
+  if (!newest) throw new Error('An encryption key is needed')
+  return {
+    seal: (text, bound) => seal(newest, text, bound),
+    open: (sealed, bound) => {
+      for (const pair of pairs) {
+        const text = open(pair, sealed, bound)
+        if (text !== null) return text
+      }
+      return null
+    },
+    fingerprint: (text) => hash(newest, text).toString('hex'),
+    hasFingerprint: (fingerprint, text) => {
+      const known = Buffer.from(fingerprint, 'hex')
+      return known.length === 32 && pairs.some((pair) => timingSafeEqual(known, hash(pair, text)))
+    },
+  }
+}
+
+// One purpose, one key: what seals must not be what hashes.
+const derive = (key: Uint8Array): KeyPair => ({
+  sealing: new Uint8Array(hkdfSync('sha256', key, '', 'referral sealing', 32)),
+  hashing: new Uint8Array(hkdfSync('sha256', key, '', 'referral fingerprint', 32)),
+})
+
+const hash = (pair: KeyPair, text: string) => createHmac('sha256', pair.hashing).update(text).digest()
+
+function seal(pair: KeyPair, text: string, bound: string): string {
+  const nonce = randomBytes(12)
+  const cipher = createCipheriv('aes-256-gcm', pair.sealing, nonce).setAAD(Buffer.from(bound))
+  const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+  return `v1.${Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')}`
+}
+
+function open(pair: KeyPair, sealed: string, bound: string): string | null {
+  const bytes = Buffer.from(sealed.replace(/^v1\./, ''), 'base64url')
+  if (bytes.length < 28) return null
+  const decipher = createDecipheriv('aes-256-gcm', pair.sealing, bytes.subarray(0, 12))
+  decipher.setAAD(Buffer.from(bound)).setAuthTag(bytes.subarray(12, 28))
+  try {
+    return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
+  } catch {
+    // A wrong key and a changed byte look alike: this key does not open it.
+    return null
+  }
+}
