@@ -4,7 +4,7 @@ export const CODE_ALPHABET = 'ABCDEFGHIJKLMNPQRSTUVWXYZ123456789'
 export const CODE_LENGTH = 8
 export const MAX_CODE_LENGTH = 9
 
-export type CodeProblem = 'EMPTY' | 'TOO_LONG' | 'WHITE_SPACE' | 'FORBIDDEN_CHARACTER'
+export type CodeProblem = 'EMPTY' | 'TOO_LONG' | 'WHITE_SPACE_OR_CONTROL' | 'FORBIDDEN_CHARACTER'
 
 /** Bytes from here on would favour the first letters: 7 × 34 of 256 values are used, the others are thrown away. */
 const UNBIASED_LIMIT = 256 - (256 % CODE_ALPHABET.length)
@@ -17,7 +17,7 @@ export function codeProblem(code: string): CodeProblem | null {
   const length = [...code].length
   if (length === 0) return 'EMPTY'
   if (length > MAX_CODE_LENGTH) return 'TOO_LONG'
-  if (/[\p{White_Space}\p{Cc}\p{Cs}\uFEFF]/u.test(code)) return 'WHITE_SPACE'
+  if (/[\p{White_Space}\p{Cc}\p{Cs}\uFEFF]/u.test(code)) return 'WHITE_SPACE_OR_CONTROL'
   return /[0oO]/.test(code) ? 'FORBIDDEN_CHARACTER' : null
 }
 

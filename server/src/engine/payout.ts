@@ -1,4 +1,5 @@
 import { hundredthsOf } from './decimal.ts'
+import { whole } from './money.ts'
 
 /** What batch arithmetic reads of a commission; amounts in cents, negative in adjustments. */
 export interface PayoutRow {
@@ -68,7 +69,7 @@ export interface ThresholdSettings {
 export function resolveThreshold(settings: ThresholdSettings): Threshold {
   const minimumPayoutCents = settings.minimumPayoutCents ?? settings.defaultMinimumPayoutCents ?? 0
   const { legacyMinimumPayout: legacy } = settings
-  const agrees = legacy === null || (hundredthsOf(legacy) === BigInt(minimumPayoutCents) && isWholeCents(legacy))
+  const agrees = legacy === null || (hundredthsOf(legacy) === whole(minimumPayoutCents) && isWholeCents(legacy))
   return agrees ? { ok: true, minimumPayoutCents } : { ok: false, reason: 'NEEDS_RECONCILIATION' }
 }
 
