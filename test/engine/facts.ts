@@ -1,3 +1,4 @@
+import { decide } from '../../server/src/engine/decide.ts'
 import type {
   AffiliateFact,
   Click,
@@ -106,4 +107,10 @@ export function couponFacts(input: FactsInput = {}): Facts {
     order: { couponCode: 'AAA', ...input.order },
     matches: { couponCode: 'A', ...input.matches },
   })
+}
+
+/** Who won and why, in one line. */
+export function outcome(input: Facts): string {
+  const { affiliateId, method, confidence, reasonCode } = decide(input).attribution
+  return `${affiliateId} ${method} ${confidence} ${reasonCode}`
 }

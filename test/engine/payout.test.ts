@@ -1,0 +1,159 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  currenciesOf,
+  heldBack,
+  type PayoutRow,
+  payoutLines,
+  payoutTotals,
+  resolveThreshold,
+} from '../../server/src/engine/payout.ts'
+import { carryDebts } from '../../server/src/engine/payout-debt.ts'
+
+const PERIOD_END = '2026-10-31T23:59:59.999Z'
+
+function row(affiliateId: string, commissionAmountCents: number, taxWithheldCents = 0, currency = 'USD'): PayoutRow {
+  return { affiliateId, currency, commissionAmountCents, taxWithheldCents }
+}
+
+describe('sums', () => {
+  const rows = [row('B', 1440, 144), row('A', 500, 50), row('B', -480, -48)]
+
+  test('totals', () => {
+    expect(payoutTotals(rows)).toEqual({
+      commissions: 3,
+      affiliates: 2,
+      commissionCents: 1460,
+      taxWithheldCents: 146,
+      netPayableCents: 1314,
+    })
+    expect(payoutTotals([])).toEqual({
+      commissions: 0,
+      affiliates: 0,
+      commissionCents: 0,
+      taxWithheldCents: 0,
+      netPayableCents: 0,
+    })
+  })
+
+  test('lines stand by affiliate id', () => {
+    expect(payoutLines(rows)).toEqual([
+      { affiliateId: 'A', commissions: 1, commissionCents: 500, taxWithheldCents: 50, netPayableCents: 450 },
+      { affiliateId: 'B', commissions: 2, commissionCents: 960, taxWithheldCents: 96, netPayableCents: 864 },
+    ])
+  })
+
+  test('held back', () => {
+    expect(heldBack(rows)).toEqual({ commissions: 3, commissionCents: 1460 })
+  })
+
+  test('currencies', () => {
+    expect(currenciesOf([])).toEqual([])
+    expect(currenciesOf(rows)).toEqual(['USD'])
+    expect(currenciesOf([...rows, row('A', 1, 0, 'EUR'), row('A', 1, 0, 'EUR')])).toEqual(['EUR', 'USD'])
+  })
+})
+
+describe('the minimum payout', () => {
+  const settings = (
+    minimumPayoutCents: number | null,
+    defaultMinimumPayoutCents: number | null,
+    legacyMinimumPayout: number | null,
+  ) => resolveThreshold({ minimumPayoutCents, defaultMinimumPayoutCents, legacyMinimumPayout })
+
+  test.each([
+    [2500, 1000, null, 2500],
+    [0, 1000, null, 0],
+    [null, 1000, null, 1000],
+    [null, null, null, 0],
+    [2500, 1000, 25, 2500],
+    [2550, null, 25.5, 2550],
+    [1001, null, 10.01, 1001],
+    [null, 1000, 10, 1000],
+    [null, null, 0, 0],
+  ])('shop %j, server %j, legacy %j: %i', (shop, server, legacy, minimumPayoutCents) => {
+    expect(settings(shop, server, legacy)).toEqual({ ok: true, minimumPayoutCents })
+  })
+
+  test.each([
+    [2500, null, 50],
+    [2500, null, 25.01],
+    [2500, null, 25.001],
+    [2500, null, 2500],
+    [null, null, 25],
+    [null, 1000, 25],
+    [0, null, 25],
+    [2500, null, -25],
+    [2500, null, Number.NaN],
+    [2500, null, 1e21],
+  ])('shop %j, server %j, legacy %j needs reconciliation', (shop, server, legacy) => {
+    expect(settings(shop, server, legacy)).toEqual({ ok: false, reason: 'NEEDS_RECONCILIATION' })
+  })
+})
+
+describe('debts', () => {
+  test('a net below zero is balanced and carried to the instant after the period', () => {
+    expect(carryDebts([row('A', -480, -48), row('A', 100, 10), row('B', 500)], PERIOD_END)).toEqual([
+      {
+        affiliateId: 'A',
+        debtCents: 342,
+        balancing: { ...row('A', 342), happenedAt: PERIOD_END },
+        open: { ...row('A', -342), happenedAt: '2026-11-01T00:00:00.000Z' },
+      },
+    ])
+  })
+
+  test('nobody owes at zero or above', () => {
+    expect(carryDebts([row('A', -100), row('A', 100), row('B', 1)], PERIOD_END)).toEqual([])
+    expect(carryDebts([], PERIOD_END)).toEqual([])
+  })
+
+  test('the open debt never leaves the calendar', () => {
+    const [debt] = carryDebts([row('A', -1)], '9999-12-31T23:59:59.999Z')
+    expect(debt!.open.happenedAt).toBe('9999-12-31T23:59:59.999Z')
+    const [earlier] = carryDebts([row('A', -1)], '9999-12-31T23:59:59.998Z')
+    expect(earlier!.open.happenedAt).toBe('9999-12-31T23:59:59.999Z')
+  })
+})
+
+const rows = fc.array(
+  fc
+    .tuple(fc.constantFrom('A', 'B', 'C'), fc.integer({ min: -1000, max: 1000 }), fc.integer({ min: -100, max: 100 }))
+    .map(([affiliateId, cents, tax]) => row(affiliateId, cents, tax)),
+  { maxLength: 12 },
+)
+
+test('lines add up to the totals', () => {
+  fc.assert(
+    fc.property(rows, (batch) => {
+      const { affiliates, ...totals } = payoutTotals(batch)
+      const lines = payoutLines(batch)
+      expect(lines).toHaveLength(affiliates)
+      const sum = { commissions: 0, commissionCents: 0, taxWithheldCents: 0, netPayableCents: 0 }
+      for (const line of lines) {
+        sum.commissions += line.commissions
+        sum.commissionCents += line.commissionCents
+        sum.taxWithheldCents += line.taxWithheldCents
+        sum.netPayableCents += line.netPayableCents
+      }
+      expect(sum).toEqual(totals)
+    }),
+  )
+})
+
+test('a balanced batch owes nothing, and no cent is made or lost', () => {
+  fc.assert(
+    fc.property(rows, (batch) => {
+      const debts = carryDebts(batch, PERIOD_END)
+      const balanced = [...batch, ...debts.map((debt) => debt.balancing)]
+      expect(payoutLines(balanced).every((line) => line.netPayableCents >= 0)).toBe(true)
+      for (const { affiliateId, debtCents, balancing, open } of debts) {
+        expect(debtCents).toBeGreaterThan(0)
+        expect(payoutLines(balanced).find((line) => line.affiliateId === affiliateId)!.netPayableCents).toBe(0)
+        expect(balancing.commissionAmountCents + open.commissionAmountCents).toBe(0)
+      }
+      const everything = [...balanced, ...debts.map((debt) => debt.open)]
+      expect(payoutTotals(everything).netPayableCents).toBe(payoutTotals(batch).netPayableCents)
+    }),
+  )
+})

@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest'
+import { decide } from '../../server/src/engine/decide.ts'
+import { facts, line } from './facts.ts'
+
+describe('connected products', () => {
+  const sold = (lines: ReturnType<typeof line>[], products: Record<string, string>) =>
+    decide(facts({ order: { amountCents: null, lines }, matches: { products } }))
+
+  test('the variant decides before the product of the same line', () => {
+    const both = [line({ productId: '7', variantId: '8', priceCents: 100 })]
+    const decision = sold(both, { 'product:7': 'A', 'variant:8': 'B' })
+    expect(decision.attribution.affiliateId).toBe('B')
+    expect(decision.candidates).toMatchObject([{ source: 'variantId', value: '8', affiliateId: 'B' }])
+    expect(sold(both, { 'product:7': 'A' }).candidates).toMatchObject([{ source: 'productId', value: '7' }])
+  })
+
+  test('the highest matched line total wins, summed over lines and before discount', () => {
+    const lines = [
+      line({ productId: '1', priceCents: 300 }),
+      line({ productId: '2', priceCents: 200 }),
+      line({ productId: '3', priceCents: 101 }),
+    ]
+    const decision = sold(lines, { 'product:1': 'A', 'product:2': 'B', 'product:3': 'B' })
+    expect(decision.attribution.affiliateId).toBe('B')
+    expect(decision.baseCents).toBe(301)
+  })
+
+  test('a tie goes to the lowest affiliate id', () => {
+    const lines = [line({ productId: '1', priceCents: 300 }), line({ productId: '2', quantity: 3, priceCents: 100 })]
+    expect(sold(lines, { 'product:1': 'B', 'product:2': 'A' }).attribution.affiliateId).toBe('A')
+    expect(sold(lines, { 'product:1': 'A', 'product:2': 'B' }).attribution.affiliateId).toBe('A')
+  })
+
+  test('ids are compared exactly', () => {
+    for (const productId of ['gid://shopify/Product/7', '07', '7 ', ' 7']) {
+      const decision = sold([line({ productId, priceCents: 100 })], { 'product:7': 'A' })
+      expect(decision.attribution).toMatchObject({ affiliateId: null, reasonCode: 'NO_MATCH' })
+    }
+  })
+
+  test('a variant id does not match a product connection', () => {
+    expect(sold([line({ variantId: '7', priceCents: 1 })], { 'product:7': 'A' }).attribution.affiliateId).toBeNull()
+  })
+
+  test('a connection of somebody deleted counts for nobody', () => {
+    const both = [line({ productId: '7', variantId: '8', priceCents: 100 })]
+    expect(sold(both, { 'variant:8': 'gone', 'product:7': 'A' }).attribution.affiliateId).toBe('A')
+    expect(sold(both, { 'variant:8': 'gone' }).attribution.reasonCode).toBe('NO_MATCH')
+  })
+})

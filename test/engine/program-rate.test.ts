@@ -1,0 +1,176 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { fromHundredths, hundredthsOf } from '../../server/src/engine/decimal.ts'
+import type { CommissionType } from '../../server/src/engine/facts.ts'
+import {
+  commissionPercentOf,
+  discountFromInput,
+  discountValueOf,
+  patchRate,
+  rateFromInput,
+  withType,
+} from '../../server/src/engine/program-rate.ts'
+
+describe('commissionPercent', () => {
+  test.each([
+    ['PERCENT_OF_SALE', 16, 1600],
+    ['PERCENT_OF_SALE', 16.5, 1650],
+    ['PERCENT_OF_SALE', 0.01, 1],
+    ['PERCENT_OF_SALE', 0.005, 1],
+    ['PERCENT_OF_SALE', 1.005, 101],
+    ['PERCENT_OF_SALE', 8.675, 868],
+    ['PERCENT_OF_SALE', 33.333333333333336, 3333],
+    ['PERCENT_OF_SALE', 100, 10_000],
+    ['PERCENT_OF_SALE', 100.004, 10_000],
+    ['FLAT_PER_ORDER', 16, 1600],
+    ['FLAT_PER_ORDER', 1.005, 101],
+    ['FLAT_PER_ITEM', 0.29, 29],
+    ['FLAT_PER_ITEM', 250, 25_000],
+    ['FLAT_PER_ITEM', 21_474_836.47, 2_147_483_647],
+    ['FLAT_PER_ITEM', 21_474_836.474, 2_147_483_647],
+  ] as const)('%s %d is stored as %i', (commissionType, input, rate) => {
+    expect(rateFromInput(commissionType, input)).toEqual({ ok: true, rate: { commissionType, rate } })
+  })
+
+  test.each([
+    ['PERCENT_OF_SALE', 0, 'NOT_POSITIVE'],
+    ['PERCENT_OF_SALE', -0, 'NOT_POSITIVE'],
+    ['PERCENT_OF_SALE', -5, 'NOT_POSITIVE'],
+    ['PERCENT_OF_SALE', 0.0049, 'NOT_POSITIVE'],
+    ['PERCENT_OF_SALE', 1e-7, 'NOT_POSITIVE'],
+    ['PERCENT_OF_SALE', 5e-324, 'NOT_POSITIVE'],
+    ['PERCENT_OF_SALE', Number.NaN, 'NOT_POSITIVE'],
+    ['PERCENT_OF_SALE', Number.POSITIVE_INFINITY, 'NOT_POSITIVE'],
+    ['PERCENT_OF_SALE', 100.005, 'ABOVE_100_PERCENT'],
+    ['PERCENT_OF_SALE', 101, 'ABOVE_100_PERCENT'],
+    ['PERCENT_OF_SALE', 1e21, 'ABOVE_100_PERCENT'],
+    ['FLAT_PER_ORDER', 0.004, 'NOT_POSITIVE'],
+    ['FLAT_PER_ORDER', 21_474_836.475, 'TOO_LARGE'],
+    ['FLAT_PER_ITEM', 1e21, 'TOO_LARGE'],
+    ['FLAT_PER_ITEM', Number.MAX_VALUE, 'TOO_LARGE'],
+  ] as const)('%s %d is refused: %s', (commissionType, input, reason) => {
+    expect(rateFromInput(commissionType, input)).toEqual({ ok: false, reason })
+  })
+
+  test('is zero for flat types and a percentage else', () => {
+    expect(commissionPercentOf({ commissionType: 'PERCENT_OF_SALE', rate: 1650 })).toBe(16.5)
+    expect(commissionPercentOf({ commissionType: 'FLAT_PER_ORDER', rate: 1650 })).toBe(0)
+    expect(commissionPercentOf({ commissionType: 'FLAT_PER_ITEM', rate: 1650 })).toBe(0)
+  })
+})
+
+describe('PATCH', () => {
+  const percent = { commissionType: 'PERCENT_OF_SALE' as const, rate: 1600 }
+  const perOrder = { commissionType: 'FLAT_PER_ORDER' as const, rate: 1234 }
+
+  test.each([
+    [percent, 'FLAT_PER_ORDER', 1600],
+    [percent, 'FLAT_PER_ITEM', 1600],
+    [percent, 'PERCENT_OF_SALE', 1600],
+    [perOrder, 'FLAT_PER_ITEM', 1234],
+    [perOrder, 'FLAT_PER_ORDER', 1234],
+  ] as const)('%o to %s alone keeps %i', (stored, commissionType, rate) => {
+    expect(withType(stored, commissionType)).toEqual({ ok: true, rate: { commissionType, rate } })
+    expect(patchRate(stored, { commissionType })).toEqual({ ok: true, rate: { commissionType, rate } })
+  })
+
+  test('a flat amount does not become a percentage by itself', () => {
+    const refusal = { ok: false, reason: 'NEEDS_COMMISSION_PERCENT' }
+    expect(withType(perOrder, 'PERCENT_OF_SALE')).toEqual(refusal)
+    expect(patchRate({ commissionType: 'FLAT_PER_ITEM', rate: 5 }, { commissionType: 'PERCENT_OF_SALE' })).toEqual(
+      refusal,
+    )
+  })
+
+  test('a value alone is read by the stored type, with a type by the new one', () => {
+    expect(patchRate(perOrder, { commissionPercent: 2.5 })).toEqual({ ok: true, rate: { ...perOrder, rate: 250 } })
+    expect(patchRate(perOrder, { commissionType: 'PERCENT_OF_SALE', commissionPercent: 2.5 })).toEqual({
+      ok: true,
+      rate: { commissionType: 'PERCENT_OF_SALE', rate: 250 },
+    })
+    expect(patchRate(percent, { commissionPercent: 101 })).toEqual({ ok: false, reason: 'ABOVE_100_PERCENT' })
+    expect(patchRate(percent, { commissionType: 'FLAT_PER_ITEM', commissionPercent: 101 }).ok).toBe(true)
+    expect(patchRate(percent, {})).toEqual({ ok: true, rate: percent })
+  })
+})
+
+describe('discountValue', () => {
+  test.each([
+    ['PERCENT', 0, 0],
+    ['PERCENT', 12.5, 1250],
+    ['PERCENT', 100, 10_000],
+    ['FIXED', 0, 0],
+    ['FIXED', 150, 15_000],
+    ['FIXED', 9.99, 999],
+  ] as const)('%s %d', (type, value, hundredths) => {
+    expect(discountFromInput(type, value)).toEqual({ ok: true, hundredths })
+    expect(discountValueOf(hundredths)).toBe(value)
+  })
+
+  test.each([
+    ['PERCENT', -1, 'NEGATIVE'],
+    ['PERCENT', -1e-9, 'NEGATIVE'],
+    ['PERCENT', Number.NaN, 'NEGATIVE'],
+    ['PERCENT', 100.5, 'ABOVE_100_PERCENT'],
+    ['FIXED', -0.01, 'NEGATIVE'],
+    ['FIXED', 21_474_836.48, 'TOO_LARGE'],
+  ] as const)('%s %d is refused: %s', (type, value, reason) => {
+    expect(discountFromInput(type, value)).toEqual({ ok: false, reason })
+  })
+})
+
+/** Another reading of the same text, digit by digit, with no shared code. */
+function independentHundredths(value: number): bigint {
+  const [, sign, units, fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(`${value}`)!
+  const point = units!.length + Number(exponent) + 2
+  const digits = units! + fraction
+  const padded = point > 0 ? digits.padEnd(point, '0') : '0'.repeat(1 - point) + digits
+  const cut = point > 0 ? point : 1
+  const whole = BigInt(padded.slice(0, cut) || '0')
+  const tail = padded.slice(cut)
+  const isAtLeastHalf = tail !== '' && tail[0]! >= '5'
+  const isExactHalf = /^50*$/.test(tail)
+  if (sign === '') return whole + (isAtLeastHalf ? 1n : 0n)
+  return -(whole + (isAtLeastHalf && !isExactHalf ? 1n : 0n))
+}
+
+const numbers = fc.oneof(
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.double({ min: 0, max: 200, noNaN: true }),
+  fc.integer({ min: -1_000_000, max: 300_000_000 }).map((value) => value / 1000),
+  fc.constantFrom(1e-7, 1e21, 1.5e-7, 123e-20, 1.005, 0.005, 0.015, -0.005, 2 ** 53, 1.7976931348623157e308, 5e-324),
+)
+
+test('hundredths agree with an independent reading of the decimal text', () => {
+  fc.assert(
+    fc.property(numbers, (value) => {
+      expect(hundredthsOf(value)).toBe(independentHundredths(value))
+    }),
+    { numRuns: 3000 },
+  )
+})
+
+test('every stored rate reads back as itself', () => {
+  const types = fc.constantFrom<CommissionType[]>('PERCENT_OF_SALE', 'FLAT_PER_ORDER', 'FLAT_PER_ITEM')
+  fc.assert(
+    fc.property(types, fc.integer({ min: 1, max: 2_147_483_647 }), (commissionType, stored) => {
+      const rate = commissionType === 'PERCENT_OF_SALE' ? 1 + (stored % 10_000) : stored
+      expect(rateFromInput(commissionType, fromHundredths(rate))).toEqual({ ok: true, rate: { commissionType, rate } })
+      expect(`${fromHundredths(rate)}`).toMatch(/^\d+(\.\d{1,2})?$/)
+    }),
+    { numRuns: 3000 },
+  )
+})
+
+test('an accepted rate is always positive and within its bounds', () => {
+  fc.assert(
+    fc.property(numbers, (value) => {
+      const percent = rateFromInput('PERCENT_OF_SALE', value)
+      if (percent.ok)
+        expect(percent.rate.rate).toSatisfy((rate: number) => Number.isInteger(rate) && rate >= 1 && rate <= 10_000)
+      const flat = rateFromInput('FLAT_PER_ITEM', value)
+      if (flat.ok)
+        expect(flat.rate.rate).toSatisfy((rate: number) => Number.isInteger(rate) && rate >= 1 && rate <= 2 ** 31 - 1)
+    }),
+  )
+})

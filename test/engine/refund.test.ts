@@ -1,0 +1,175 @@
+import { describe, expect, test } from 'vitest'
+import { refundTarget } from '../../server/src/engine/refund.ts'
+import { couponFacts, facts, line, program } from './facts.ts'
+import { amount, items, snapshotOf } from './snapshot.ts'
+
+const nine = snapshotOf(couponFacts({ order: { discountCents: 1000 }, settings: { taxWithholdingBps: 1000 } }))
+
+describe('percentages', () => {
+  test.each([
+    [[], 1440, 9000, false],
+    [[3000], 960, 6000, false],
+    [[3000, 3000], 480, 3000, false],
+    [[3000, 3000, 3000], 0, 0, true],
+    [[1], 1440, 8999, false],
+    [[8999], 0, 1, false],
+    [[8996], 1, 4, false],
+    [[null], 0, 0, true],
+    [[3000, null], 0, 0, true],
+  ] as const)('9000 at 1600 bps, refunds %j: %i', (amounts, amountCents, remainingBaseCents, fullyRefunded) => {
+    const target = refundTarget(nine, amounts.map(amount))
+    expect(target).toMatchObject({
+      amountCents,
+      taxWithheldCents: Math.floor((amountCents * 1000 + 5000) / 10_000),
+      remainingBaseCents,
+      refundedCents: 9000 - remainingBaseCents,
+      leftCents: remainingBaseCents,
+      fullyRefunded,
+    })
+  })
+
+  test('the recorded rate counts, not the amount recorded', () => {
+    const odd = snapshotOf(couponFacts({ order: { amountCents: 333 }, programs: [program({ rate: 1650 })] }))
+    expect(refundTarget(odd, [amount(1)]).amountCents).toBe(55)
+    expect(refundTarget(odd, [amount(3)]).amountCents).toBe(54)
+  })
+})
+
+describe('flat rates', () => {
+  const lines = [line({ variantId: '1', quantity: 3, priceCents: 1000 }), line({ productId: '2', priceCents: 500 })]
+  const flat = (commissionType: 'FLAT_PER_ITEM' | 'FLAT_PER_ORDER', orderLines = lines) =>
+    snapshotOf(
+      couponFacts({
+        order: { amountCents: 3500, lines: orderLines },
+        programs: [program({ commissionType, rate: 250 })],
+      }),
+    )
+
+  test('FLAT_PER_ITEM pays the pieces that are left', () => {
+    const item = flat('FLAT_PER_ITEM')
+    expect(refundTarget(item, []).amountCents).toBe(1000)
+    expect(refundTarget(item, [items([{ variantId: '1', quantity: 2 }])]).amountCents).toBe(500)
+    const all = [items([{ variantId: '1', quantity: 3 }]), items([{ productId: '2', quantity: 1 }])]
+    expect(refundTarget(item, all)).toMatchObject({ amountCents: 0, fullyRefunded: true, leftCents: 0 })
+  })
+
+  test('an amount alone changes FLAT_PER_ITEM only when nothing is left', () => {
+    const item = flat('FLAT_PER_ITEM')
+    expect(refundTarget(item, [amount(3499)])).toMatchObject({ amountCents: 1000, fullyRefunded: false })
+    expect(refundTarget(item, [amount(3499), amount(1)])).toMatchObject({ amountCents: 0, fullyRefunded: true })
+  })
+
+  test('FLAT_PER_ITEM without lines counts as one piece', () => {
+    const bare = flat('FLAT_PER_ITEM', [])
+    expect(refundTarget(bare, [amount(3499)]).amountCents).toBe(250)
+    expect(refundTarget(bare, [amount(null)]).amountCents).toBe(0)
+  })
+
+  test('FLAT_PER_ORDER stays until nothing is left', () => {
+    const order = flat('FLAT_PER_ORDER')
+    expect(refundTarget(order, [amount(3499)])).toMatchObject({ amountCents: 250, fullyRefunded: false })
+    expect(refundTarget(order, [items([{ variantId: '1', quantity: 3 }])]).amountCents).toBe(250)
+    expect(refundTarget(order, [amount(3500)])).toMatchObject({ amountCents: 0, fullyRefunded: true })
+  })
+
+  test('where everything is free, the pieces decide, or a refund of everything', () => {
+    const free = (orderLines = lines) =>
+      snapshotOf(
+        couponFacts({
+          order: { amountCents: 3500, discountCents: 3500, lines: orderLines },
+          programs: [program({ commissionType: 'FLAT_PER_ORDER', rate: 250 })],
+        }),
+      )
+    expect(refundTarget(free(), [])).toMatchObject({ amountCents: 250, fullyRefunded: false, leftCents: 0 })
+    expect(refundTarget(free(), [amount(0)]).amountCents).toBe(250)
+    expect(refundTarget(free(), [items([{ variantId: '1', quantity: 3 }])]).amountCents).toBe(250)
+    const all = [
+      items([
+        { variantId: '1', quantity: 3 },
+        { productId: '2', quantity: 1 },
+      ]),
+    ]
+    expect(refundTarget(free(), all)).toMatchObject({ amountCents: 0, fullyRefunded: true })
+    expect(refundTarget(free(), [amount(null)])).toMatchObject({ amountCents: 0, fullyRefunded: true })
+    expect(refundTarget(free([]), [amount(null)])).toMatchObject({ amountCents: 0, fullyRefunded: true })
+  })
+})
+
+describe('rate groups', () => {
+  const productRules = [
+    { productId: '1', variantId: null, commissionType: 'PERCENT_OF_SALE' as const, rate: 5000 },
+    { productId: '2', variantId: null, commissionType: 'FLAT_PER_ORDER' as const, rate: 70 },
+  ]
+  const lines = [
+    line({ productId: '1', quantity: 2, priceCents: 1000 }),
+    line({ productId: '2', priceCents: 1000 }),
+    line({ productId: '3', priceCents: 1000 }),
+  ]
+  const mixed = snapshotOf(
+    couponFacts({ order: { amountCents: null, lines }, programs: [program({ rate: 1000, productRules })] }),
+  )
+
+  test('share an amount pro rata', () => {
+    expect(refundTarget(mixed, []).amountCents).toBe(1000 + 70 + 100)
+    expect(refundTarget(mixed, [amount(2000)]).amountCents).toBe(500 + 70 + 50)
+    expect(refundTarget(mixed, [amount(4000)])).toMatchObject({ amountCents: 0, fullyRefunded: true })
+  })
+
+  test('line items are taken from their own group', () => {
+    expect(refundTarget(mixed, [items([{ productId: '1', quantity: 1 }])]).amountCents).toBe(500 + 70 + 100)
+    expect(refundTarget(mixed, [items([{ productId: '3', quantity: 1 }])]).amountCents).toBe(1000 + 70)
+    expect(refundTarget(mixed, [items([{ productId: '2', quantity: 1 }])]).amountCents).toBe(1000 + 100)
+  })
+
+  test('an amount with line items stays with their group', () => {
+    expect(refundTarget(mixed, [items([{ productId: '3', quantity: 1 }], 500)]).amountCents).toBe(1000 + 70 + 50)
+    expect(refundTarget(mixed, [items([{ productId: '1', quantity: 1 }], 1500)]).amountCents).toBe(250 + 70 + 100)
+  })
+
+  test('what a group cannot bear is shared by the others', () => {
+    const target = refundTarget(mixed, [items([{ productId: '3', quantity: 1 }], 1600)])
+    expect(target).toMatchObject({ amountCents: 800 + 70, remainingBaseCents: 2400 })
+  })
+
+  test('an amount after line items is shared by what they left', () => {
+    const target = refundTarget(mixed, [items([{ productId: '1', quantity: 2 }]), amount(1000)])
+    expect(target).toMatchObject({ amountCents: 70 + 50, remainingBaseCents: 1000 })
+  })
+})
+
+describe('CONNECTED_PRODUCT', () => {
+  const lines = [line({ productId: '1', priceCents: 2000 }), line({ productId: '9', priceCents: 7000 })]
+  const connected = snapshotOf(
+    facts({ order: { amountCents: null, lines }, matches: { products: { 'product:1': 'A' } } }),
+  )
+
+  test('goods outside of the matched lines take their share and none of the commission', () => {
+    expect(refundTarget(connected, [items([{ productId: '9', quantity: 1 }])])).toMatchObject({
+      amountCents: 320,
+      remainingBaseCents: 2000,
+      leftCents: 2000,
+      fullyRefunded: false,
+    })
+    expect(refundTarget(connected, [amount(4500)])).toMatchObject({ amountCents: 160, remainingBaseCents: 1000 })
+  })
+
+  test('when the matched lines are refunded nothing that was paid for is left', () => {
+    expect(refundTarget(connected, [items([{ productId: '1', quantity: 1 }])])).toMatchObject({
+      amountCents: 0,
+      remainingBaseCents: 0,
+      leftCents: 7000,
+      fullyRefunded: true,
+    })
+  })
+})
+
+test('a restricted commission stays at nothing', () => {
+  const restricted = snapshotOf(couponFacts({ order: { customerEmail: 'A@example.com' } }))
+  expect(refundTarget(restricted, [amount(4000)])).toMatchObject({
+    amountCents: 0,
+    taxWithheldCents: 0,
+    remainingBaseCents: 6000,
+    fullyRefunded: false,
+  })
+  expect(refundTarget(restricted, [amount(null)]).fullyRefunded).toBe(true)
+})
