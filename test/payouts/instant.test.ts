@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest'
+import { ApiError } from '../../server/src/errors.ts'
+import { instantBody, instantParam, period } from '../../server/src/services/instant.ts'
+
+test.each([
+  ['2026-10-31', '2026-10-31T00:00:00.000Z'],
+  ['2026-10-31T23:59:59.999Z', '2026-10-31T23:59:59.999Z'],
+  ['2026-10-31t23:59:59.999z', '2026-10-31T23:59:59.999Z'],
+  ['2026-10-31T23:59Z', '2026-10-31T23:59:00.000Z'],
+  ['2026-10-31T23:59:59.5Z', '2026-10-31T23:59:59.500Z'],
+  ['2026-10-31T23:59:59.999999999Z', '2026-10-31T23:59:59.999Z'],
+  ['2026-11-01T01:00:00+01:00', '2026-11-01T00:00:00.000Z'],
+  ['2026-10-31T19:30:00-05:30', '2026-11-01T01:00:00.000Z'],
+  ['2026-01-01T00:00:00+00:01', '2025-12-31T23:59:00.000Z'],
+  ['2028-02-29', '2028-02-29T00:00:00.000Z'],
+  ['2000-02-29T12:00:00-00:00', '2000-02-29T12:00:00.000Z'],
+  ['0001-01-01', '0001-01-01T00:00:00.000Z'],
+  ['0099-12-31', '0099-12-31T00:00:00.000Z'],
+  ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
+])('reads %s', (text, expected) => {
+  expect(instantParam('from', text)).toBe(expected)
+})
+
+test.each([
+  '',
+  '2026',
+  '2026-10',
+  '2026-1-31',
+  '2026-10-31 12:00:00Z',
+  '2026-10-31T12:00:00',
+  '2026-10-31T12',
+  '2026-10-31T12:00:00+0100',
+  '2026-10-31T12:00:00+24:00',
+  '2026-10-31T12:00:00+01:60',
+  '2026-10-31T12:00:00.Z',
+  '2026-10-31T12:00:00.1234567890Z',
+  '2026-02-29',
+  '2026-02-30',
+  '2100-02-29',
+  '2026-04-31',
+  '2026-00-01',
+  '2026-13-01',
+  '2026-01-00',
+  '2026-10-31T24:00:00Z',
+  '2026-10-31T25:00:00Z',
+  '2026-10-31T12:60:00Z',
+  '2026-12-31T23:59:60Z',
+  '0000-06-01',
+  '0001-01-01T00:00:00+00:01',
+  '9999-12-31T23:59:59.999-00:01',
+  '+002026-10-31',
+  '2026-10-31\n',
+  '２０２６-10-31',
+])('refuses %j', (text) => {
+  const refusal = expect.objectContaining({
+    status: 400,
+    message: 'to must be an ISO 8601 date (2026-10-31) or a timestamp with an offset (2026-10-31T23:59:59.999Z).',
+  })
+  expect(thrown(() => instantParam('to', text))).toEqual(refusal)
+  expect(thrown(() => instantParam('to', text))).toMatchObject({ code: 'invalid_parameter' })
+  expect(thrown(() => instantBody('to', text))).toMatchObject({ code: 'invalid_body' })
+})
+
+test('nothing given is nothing', () => {
+  expect(instantParam('from', undefined)).toBeUndefined()
+  expect(instantBody('from', null)).toBeUndefined()
+})
+
+test('a period may be open or one instant, never reversed', () => {
+  const [early, late] = ['2026-10-01T00:00:00.000Z', '2026-10-01T00:00:00.001Z']
+  expect(period(early, late)).toEqual({ from: early, to: late })
+  expect(period(early, early)).toEqual({ from: early, to: early })
+  expect(period(undefined, early)).toEqual({ from: undefined, to: early })
+  expect(thrown(() => period(late, early))).toMatchObject({
+    status: 400,
+    code: 'period_invalid',
+    message: 'to must not be before from.',
+  })
+})
+
+function thrown(act: () => unknown): unknown {
+  try {
+    act()
+  } catch (error) {
+    expect(error).toBeInstanceOf(ApiError)
+    return error
+  }
+  return undefined
+}
