@@ -1,10 +1,12 @@
-/** Provisional: replaced by what the API description says. */
-export interface KnownEvent {
-  event: 'test'
-  timestamp: string
-  shop_id: string
-  data: { test: true; message: string }
-}
+// Made from openapi.yaml by scripts/generate-events.ts; change it there.
+
+/** The events this version knows, told apart by `event`. */
+export type KnownEvent =
+  | AffiliateApprovedEvent
+  | AffiliateRejectedEvent
+  | AffiliateStatusChangedEvent
+  | CommissionCreatedEvent
+  | TestEvent
 
 export const eventNames = [
   'affiliate.approved',
@@ -13,3 +15,168 @@ export const eventNames = [
   'commission.created',
   'test',
 ] as const
+
+export interface AffiliateApprovedEvent {
+  event: 'affiliate.approved'
+  timestamp: Instant
+  shop_id: string
+  data: AffiliateEventData
+}
+
+export interface AffiliateRejectedEvent {
+  event: 'affiliate.rejected'
+  timestamp: Instant
+  shop_id: string
+  data: AffiliateEventData
+}
+
+export interface AffiliateStatusChangedEvent {
+  event: 'affiliate.status_changed'
+  timestamp: Instant
+  shop_id: string
+  data: AffiliateEventData
+}
+
+export interface CommissionCreatedEvent {
+  event: 'commission.created'
+  timestamp: Instant
+  shop_id: string
+  data: Commission & {
+    attribution: Attribution
+  }
+}
+
+export interface TestEvent {
+  event: 'test'
+  timestamp: Instant
+  shop_id: string
+  data: {
+    test: true
+    message: string
+  }
+}
+
+/** ISO 8601 in UTC with milliseconds. */
+export type Instant = string
+
+export type AffiliateEventData = Affiliate & {
+  previousStatus: AffiliateStatus
+}
+
+export interface Commission {
+  id: string
+  affiliateId: string
+  /** The affiliate's program when the order was recorded. */
+  programId: string | null
+  /** Your order id; null for an adjustment. */
+  externalOrderId: string | null
+  /** The stored order id, unique in your shop: `api:` and your id for orders of the API. */
+  orderId: string
+  orderName: string | null
+  currency: string
+  commissionType: CommissionType | null
+  commissionBaseCents: Cents
+  /** 0 for the flat types. */
+  commissionRateBps: number
+  commissionAmountCents: Cents
+  taxWithheldCents: Cents
+  orderSubtotalCents: Cents
+  orderDiscountCents: Cents
+  orderShippingCents: Cents
+  orderTaxCents: Cents
+  trackingMethod: 'API' | 'STORE_ORDER' | 'ADJUSTMENT' | (string & {})
+  attributionMethod: EvidenceKind | null
+  attributionReasonCode: ReasonCode | null
+  restrictionReasonCode: RestrictionReasonCode | null
+  orderStatus: CommissionStatus
+  payoutBatchId: string | null
+  happenedAt: Instant
+  paidAt: string | null
+  createdAt: Instant
+  updatedAt: Instant
+}
+
+export interface Attribution {
+  affiliateId: string | null
+  method: EvidenceKind | null
+  /** From 0 (nobody) to 1. */
+  confidence: number
+  reasonCode: ReasonCode
+}
+
+export interface Affiliate {
+  id: string
+  name: string
+  firstName: string | null
+  lastName: string | null
+  email: string
+  phone: string | null
+  website: string | null
+  status: AffiliateStatus
+  /** The program the affiliate belongs to. */
+  campaignId: string | null
+  /** Made from the name once; links carry it as `ref`. */
+  slug: string
+  discountCode: string
+  instagramHandle: string | null
+  tiktokHandle: string | null
+  youtubeHandle: string | null
+  homeCountry: string | null
+  homeState: string | null
+  homeCity: string | null
+  homePostalCode: string | null
+  homeAddress: string | null
+  createdAt: Instant
+  updatedAt: Instant
+  deletedAt: string | null
+}
+
+export type AffiliateStatus = 'PENDING' | 'ACTIVE' | 'APPROVED' | 'REJECTED' | (string & {})
+
+export type CommissionType = 'PERCENT_OF_SALE' | 'FLAT_PER_ORDER' | 'FLAT_PER_ITEM' | (string & {})
+
+/** Minor units of the currency. */
+export type Cents = number
+
+/** The kind of evidence that named the affiliate. */
+export type EvidenceKind = 'COUPON' | 'DIRECT_LINK' | 'CONNECTED_CUSTOMER' | 'CONNECTED_PRODUCT' | (string & {})
+
+/** Why this affiliate, or why nobody. */
+export type ReasonCode =
+  | 'COUPON_MATCH'
+  | 'AFFILIATE_CODE_MATCH'
+  | 'CLICK_MATCH'
+  | 'REF_MATCH'
+  | 'CONNECTED_CUSTOMER_ID_MATCH'
+  | 'CONNECTED_CUSTOMER_EMAIL_MATCH'
+  | 'CONNECTED_PRODUCT_MATCH'
+  | 'NO_EVIDENCE'
+  | 'NO_MATCH'
+  | 'CLICK_NOT_FOUND'
+  | 'CLICK_EXPIRED'
+  | 'CLICK_AFTER_ORDER'
+  | (string & {})
+
+/** Why an attributed order earns nothing. */
+export type RestrictionReasonCode =
+  | 'AFFILIATE_ARCHIVED'
+  | 'AFFILIATE_REJECTED'
+  | 'AFFILIATE_NOT_APPROVED'
+  | 'PROGRAM_MISSING'
+  | 'SELF_REFERRAL'
+  | 'GEO_UNKNOWN'
+  | 'GEO_NOT_ELIGIBLE'
+  | 'ZERO_BASE'
+  | (string & {})
+
+export type CommissionStatus =
+  | 'REJECTED'
+  | 'PENDING'
+  | 'APPROVED'
+  | 'ACCEPTED'
+  | 'PAYABLE'
+  | 'PAID'
+  | 'REVERSED'
+  | 'CANCELED'
+  | 'REFUNDED'
+  | (string & {})

@@ -1,7 +1,7 @@
 export type { RawBody } from './bytes.ts'
 export { WebhookError, type WebhookErrorCode } from './error.ts'
 export { isKnownEvent, type UnknownEvent, type WebhookEvent } from './event.ts'
-export type { KnownEvent } from './events.ts'
+export type * from './events.ts'
 export type { Secrets, SignatureFacts } from './hmac.ts'
 export { type Delivery, type HeadersLike, type Received, type ReceiveOptions, receive, unwrap } from './receive.ts'
 export { sign } from './sign.ts'
