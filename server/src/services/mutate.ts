@@ -31,7 +31,9 @@ export interface Mutation<T> {
  */
 export async function mutate<T>(ctx: Context, work: (trx: Trx) => Promise<Mutation<T>>): Promise<T> {
   try {
-    const done = await ctx.db.transact((trx) => attempt(ctx, trx, work))
+    const run = () => ctx.db.transact((trx) => attempt(ctx, trx, work))
+    // Somebody else was first: the second look sees what they wrote, and answers as to any later call.
+    const done = await run().catch((error) => (isUniqueViolation(error) ? run() : Promise.reject(error)))
     if (done.replayed && ctx.idempotency) ctx.idempotency.replayed = true
     if (done.enqueued) ctx.wakeDispatcher()
     return done.result

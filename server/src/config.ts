@@ -1,0 +1,105 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export interface Config {
+  host: string
+  port: number
+  dataDir: string
+  databaseUrl: string
+  redisUrl: string | undefined
+  demo: boolean
+  /** 32 bytes each, the newest first. */
+  encryptionKeys: Uint8Array[]
+  apiDisabled: boolean
+  minimumPayoutCents: number
+  journeyRetentionDays: number | undefined
+  metricsToken: string | undefined
+  /** `host:port` that webhooks may reach although private; development only. */
+  webhookAllow: string[]
+  /** How many proxies' `X-Forwarded-For` is believed. */
+  trustProxy: number
+  logLevel: string
+}
+
+/** A setting that stops the start; the message is the one sentence to show. */
+export class ConfigError extends Error {}
+
+type Environment = Record<string, string | undefined>
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+/** Reads the environment, once; the only place that does. Makes the encryption key on the first start. */
+export function readConfig(env: Environment = process.env): Config {
+  const dataDir = resolve(ROOT, env.REFERRAL_DATA_DIR || '.referral')
+  const databaseUrl = env.DATABASE_URL || `file:${dataDir}/referral.db`
+  return {
+    host: env.HOST || '127.0.0.1',
+    port: integer(env, 'PORT', { usual: 8787, maximum: 65_535 }) ?? 8787,
+    dataDir,
+    databaseUrl: checkDatabaseUrl(databaseUrl),
+    redisUrl: env.REDIS_URL || undefined,
+    demo: flag(env, 'REFERRAL_DEMO', databaseUrl.startsWith('file:')),
+    encryptionKeys: encryptionKeys(env.REFERRAL_ENCRYPTION_KEY, dataDir),
+    apiDisabled: flag(env, 'REFERRAL_API_DISABLED', false),
+    minimumPayoutCents: integer(env, 'REFERRAL_MINIMUM_PAYOUT_CENTS', { usual: 0, maximum: 2_147_483_647 }) ?? 0,
+    journeyRetentionDays: integer(env, 'REFERRAL_JOURNEY_RETENTION_DAYS', { minimum: 1, maximum: 36_500 }),
+    metricsToken: env.METRICS_TOKEN || undefined,
+    webhookAllow: (env.REFERRAL_WEBHOOK_ALLOW ?? '').split(',').map((entry) => entry.trim()).filter(Boolean),
+    trustProxy: integer(env, 'REFERRAL_TRUST_PROXY', { usual: 0, maximum: 20 }) ?? 0,
+    logLevel: oneOf(env, 'LOG_LEVEL', LOG_LEVELS, 'info'),
+  }
+}
+
+function integer(env: Environment, name: string, range: { usual?: number; minimum?: number; maximum: number }): number | undefined {
+  const text = env[name]
+  if (!text) return range.usual
+  const value = Number(text)
+  const minimum = range.minimum ?? 0
+  if (!/^\d+$/.test(text) || value < minimum || value > range.maximum) {
+    throw new ConfigError(`${name} must be an integer from ${minimum} to ${range.maximum}, not "${text}".`)
+  }
+  return value
+}
+
+function flag(env: Environment, name: string, usual: boolean): boolean {
+  const text = env[name]
+  if (!text) return usual
+  if (text !== '0' && text !== '1') throw new ConfigError(`${name} must be 0 or 1, not "${text}".`)
+  return text === '1'
+}
+
+function oneOf(env: Environment, name: string, values: string[], usual: string): string {
+  const text = env[name] || usual
+  if (!values.includes(text)) throw new ConfigError(`${name} must be one of ${values.join(', ')}, not "${text}".`)
+  return text
+}
+
+function checkDatabaseUrl(url: string): string {
+  if (/^file:./.test(url)) return url
+  throw new ConfigError(`DATABASE_URL must start with file:, not with ${url.split(':')[0]}:.`)
+}
+
+/** From the environment, else from `<data>/encryption.key`, which is made when it is missing. */
+function encryptionKeys(text: string | undefined, dataDir: string): Uint8Array[] {
+  if (text) return text.split(',').map((one) => decodeKey(one, 'REFERRAL_ENCRYPTION_KEY'))
+  const file = resolve(dataDir, 'encryption.key')
+  if (!existsSync(file)) {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    const key = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')
+    // wx: of two processes that start at once, one makes the key and the other reads it.
+    try {
+      writeFileSync(file, `${key}\n`, { mode: 0o600, flag: 'wx' })
+    } catch (error) {
+      if (!existsSync(file)) throw new ConfigError(`The encryption key cannot be written to ${file}: ${(error as Error).message}.`)
+    }
+  }
+  return [decodeKey(readFileSync(file, 'utf8'), file)]
+}
+
+function decodeKey(text: string, where: string): Uint8Array {
+  const bytes = Buffer.from(text.trim(), 'base64')
+  if (bytes.length !== 32) throw new ConfigError(`${where} must hold 32 bytes in base64 (openssl rand -base64 32 makes them).`)
+  return bytes
+}

@@ -1,0 +1,66 @@
+import type { Context } from '../context.ts'
+import { ApiError, apiDisabled, forbidden } from '../errors.ts'
+import { authenticate, type Caller } from './authenticate.ts'
+import { ADDRESS_LIMIT, PLAN_LIMITS, type Window } from './rate-limit.ts'
+import type { Server } from './server.ts'
+import type { Operation } from './spec.ts'
+
+export interface Visit {
+  authorization: string | null
+  /** The client's address, which calls without a valid key are counted by. */
+  address: string
+  requestId: string
+  /** The window that the response headers tell. */
+  window?: Window
+}
+
+/**
+ * Lets a call in or refuses it, in the order: kill switch, credential, plan, the shop's switch, rate limit, scope.
+ *
+ * @throws ApiError 401, 403, 429 or 503.
+ */
+export async function admit(server: Server, op: Operation, visit: Visit): Promise<Context> {
+  if (!(await server.apiSwitch.isOn())) throw apiDisabled()
+  const { caller, limit } = await identify(server, visit)
+  const subject = `key:${caller.key.id}`
+  if (!caller.shop.apiEnabled) {
+    visit.window = await server.limiter.peek(subject, limit)
+    throw apiDisabled()
+  }
+  visit.window = await server.limiter.consume(subject, limit)
+  if (visit.window.exceeded) throw rateLimited(visit.window)
+  server.noteUse(caller.key)
+  if (op.scope && !caller.scopes.includes(op.scope)) {
+    throw forbidden('scope_missing', `This API key lacks the scope ${op.scope}.`)
+  }
+  const { key, shop } = caller
+  return { ...server.deps, shop, key, actor: `key:${key.id}`, requestId: visit.requestId }
+}
+
+/** A caller whose plan has API access; everybody else is counted by address, and told 429 when that is used up. */
+async function identify(server: Server, visit: Visit): Promise<{ caller: Caller; limit: number }> {
+  try {
+    const caller = await authenticate(server.deps, visit.authorization)
+    const limit = PLAN_LIMITS[caller.shop.plan]
+    if (limit === undefined) throw forbidden('plan_required', 'The API needs the Professional plan.')
+    return { caller, limit }
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status === 503) throw error
+    visit.window = await server.limiter.consume(`address:${visit.address}`, ADDRESS_LIMIT)
+    throw visit.window.exceeded ? rateLimited(visit.window) : error
+  }
+}
+
+/** The window to show on an answer that was given before the key was looked at: the key's own when there is a valid one. */
+export async function windowToShow(server: Server, visit: Visit): Promise<Window> {
+  if (visit.window) return visit.window
+  if (visit.authorization) {
+    const caller = await authenticate(server.deps, visit.authorization).catch(() => undefined)
+    const limit = caller && PLAN_LIMITS[caller.shop.plan]
+    if (caller && limit) return server.limiter.peek(`key:${caller.key.id}`, limit)
+  }
+  return server.limiter.peek(`address:${visit.address}`, ADDRESS_LIMIT)
+}
+
+const rateLimited = ({ reset }: Window) =>
+  new ApiError(429, 'rate_limited', `Too many requests; try again in ${reset} seconds.`, { retryAfter: reset })

@@ -1,0 +1,128 @@
+import { type Context as HonoContext, Hono } from 'hono'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import type { Context, Deps } from '../context.ts'
+import { ApiError } from '../errors.ts'
+import { createApiSwitch } from '../services/api-switch.ts'
+import { admit, type Visit, windowToShow } from './admit.ts'
+import { createLastUsed } from './authenticate.ts'
+import { canonicalJson, isStorable, readJson } from './body.ts'
+import { clientAddress } from './client-address.ts'
+import { readQuery } from './coerce.ts'
+import { mountHealth } from './health.ts'
+import { handlers } from './operations.ts'
+import { createRateLimiter, type RateLimiter } from './rate-limit.ts'
+import { requestIdOf } from './request-id.ts'
+import type { Server } from './server.ts'
+import { type Input, loadOperations, type Operation, type OperationId } from './spec.ts'
+
+type Env = { Variables: { visit: Visit } }
+type AnyHandler = (ctx: Context, input: Input<OperationId>) => Promise<{ status: number; body: unknown; headers?: Record<string, string> }>
+
+const operations = loadOperations()
+
+/** The whole HTTP surface: everything about an operation but its use case comes from openapi.yaml. */
+export function createApp(deps: Deps, options: { limiter?: RateLimiter } = {}): Hono<Env> {
+  const server: Server = {
+    deps,
+    limiter: options.limiter ?? createRateLimiter(),
+    apiSwitch: createApiSwitch(deps),
+    noteUse: createLastUsed(deps),
+  }
+  const app = new Hono<Env>()
+  app.use(visiting(server))
+  mountHealth(app, deps)
+  for (const op of operations) app.on(op.method, op.path, serve(server, op))
+  for (const [path, methods] of methodsByPath()) {
+    app.all(path, (c) => {
+      c.header('Allow', methods.join(', '))
+      throw new ApiError(405, 'method_not_allowed', `${c.req.method} is not allowed here.`)
+    })
+  }
+  app.notFound(() => {
+    throw new ApiError(404, 'path_unknown', 'There is nothing at this path.')
+  })
+  app.onError((error, c) => renderError(server, error, c))
+  return app
+}
+
+/** Names the request, and finishes every answer: request id, rate-limit headers, one log line without the query. */
+function visiting(server: Server) {
+  return async function visiting(c: HonoContext<Env>, next: () => Promise<void>): Promise<void> {
+    const startedAt = performance.now()
+    const visit: Visit = {
+      authorization: c.req.header('Authorization') ?? null,
+      address: clientAddress(c, server.deps.config.trustProxy),
+      requestId: requestIdOf(c.req.header('X-Request-Id'), server.deps),
+    }
+    c.set('visit', visit)
+    await next()
+    c.header('X-Request-Id', visit.requestId)
+    if (c.req.path.startsWith('/api/v1/')) {
+      const { limit, remaining, reset } = await windowToShow(server, visit)
+      c.header('X-RateLimit-Limit', String(limit))
+      c.header('X-RateLimit-Remaining', String(remaining))
+      c.header('X-RateLimit-Reset', String(reset))
+    }
+    const ms = Math.round(performance.now() - startedAt)
+    server.deps.log.info({ requestId: visit.requestId, method: c.req.method, path: c.req.path, status: c.res.status, ms }, 'request')
+  }
+}
+
+function serve(server: Server, op: Operation) {
+  const handler = handlers[op.id] as unknown as AnyHandler
+  return async function serve(c: HonoContext<Env>): Promise<Response> {
+    const visit = c.get('visit')
+    const ctx = op.isPublic ? (server.deps as Context) : await admit(server, op, visit)
+    const input = await readInput(op, c)
+    if (op.takesIdempotencyKey) remember(ctx, op, c, input)
+    const { status, body, headers = {} } = await handler(ctx, input)
+    for (const [name, value] of Object.entries(headers)) c.header(name, value)
+    if (ctx.idempotency?.replayed) c.header('Idempotent-Replayed', 'true')
+    if (op.deprecation) announceSunset(c, op.deprecation.sunset)
+    if (typeof body === 'string') return c.html(body)
+    return c.json(body, status as ContentfulStatusCode)
+  }
+}
+
+type RawInput = Input<OperationId> & { json: unknown }
+
+async function readInput(op: Operation, c: HonoContext<Env>): Promise<RawInput> {
+  const search = new URL(c.req.url).searchParams
+  for (const [name, value] of search) {
+    if (!isStorable(value)) throw new ApiError(400, 'invalid_parameter', `${name} must not hold the character U+0000.`)
+  }
+  const query = op.readQuery(readQuery(op.queryParameters, search))
+  const path = op.readPath(c.req.param())
+  const json = op.readBody && ((await readJson(c.req.raw)) ?? {})
+  return { query, path, body: op.readBody?.(json), json } as RawInput
+}
+
+/** What an `Idempotency-Key` stands for: this operation with this query and this body, however they were written. */
+function remember(ctx: Context, op: Operation, c: HonoContext<Env>, { query, json }: RawInput): void {
+  const key = c.req.header('Idempotency-Key')
+  op.readKey({ 'Idempotency-Key': key })
+  if (key !== undefined) ctx.idempotency = { key, subject: `${op.path}\n${canonicalJson(query)}\n${canonicalJson(json)}` }
+}
+
+function announceSunset(c: HonoContext<Env>, sunset: string): void {
+  c.header('Deprecation', `@${Math.floor(Date.parse(sunset) / 1000)}`)
+  c.header('Sunset', new Date(sunset).toUTCString())
+  c.header('Link', '</api/v1/docs>; rel="deprecation"')
+}
+
+function renderError(server: Server, error: Error, c: HonoContext<Env>): Response {
+  if (error instanceof ApiError) {
+    c.header('X-Error-Code', error.code)
+    if (error.retryAfter !== undefined) c.header('Retry-After', String(error.retryAfter))
+    return c.json({ error: error.message }, error.status)
+  }
+  server.deps.log.error({ requestId: c.get('visit').requestId, name: error.name, stack: error.stack }, 'bug')
+  c.header('X-Error-Code', 'internal_error')
+  return c.json({ error: 'Internal error' }, 500)
+}
+
+function methodsByPath(): Map<string, string[]> {
+  const paths = new Map<string, string[]>()
+  for (const { path, method } of operations) paths.set(path, [...(paths.get(path) ?? []), method])
+  return paths
+}

@@ -1,0 +1,66 @@
+import { timingSafeEqual } from 'node:crypto'
+import { type Deps, nowIso } from '../context.ts'
+import type { ApiKeyRow, ShopRow } from '../db/tables.ts'
+import { ApiError, forbidden, storageUnavailable } from '../errors.ts'
+import { findKeyByHash, updateLastUsed } from '../repositories/api-keys.ts'
+import { findShop } from '../repositories/shops.ts'
+import { bestEffort } from '../services/best-effort.ts'
+import { hashSecret, isWellFormed } from '../services/secret.ts'
+
+export interface Caller {
+  key: ApiKeyRow
+  shop: ShopRow
+  scopes: string[]
+}
+
+const LAST_USED_EVERY_MS = 60_000
+
+/** The one token of `Authorization: Bearer <token>`. @throws ApiError 401 (section 5 rule 3). */
+export function bearerToken(header: string | null): string {
+  if (!header) {
+    throw new ApiError(401, 'credentials_missing', 'Send your API key in the header Authorization: Bearer <API_KEY>.')
+  }
+  const token = /^Bearer +(\S+)$/i.exec(header.trim())?.[1]
+  if (!token) {
+    throw new ApiError(401, 'credentials_malformed', 'The Authorization header must be Bearer, one space and one API key.')
+  }
+  return token
+}
+
+/**
+ * The key and shop of a request (section 5). The hash finds the key; it is compared again in constant time.
+ *
+ * @throws ApiError 401 without a token, 403 for a key that is unknown, revoked or expired, 503 when nobody can tell.
+ */
+export async function authenticate(deps: Deps, header: string | null): Promise<Caller> {
+  const token = bearerToken(header)
+  if (!isWellFormed('rk', token)) throw unknownKey()
+  const secretHash = hashSecret(token)
+  try {
+    const key = await findKeyByHash(deps.db.read, secretHash)
+    const shop = key && (await findShop(deps.db.read, key.shopId))
+    if (!key || !shop || !equal(key.secretHash, secretHash)) throw unknownKey()
+    if (key.revokedAt !== null) throw forbidden('key_revoked', 'This API key was revoked.')
+    if (key.expiresAt !== null && key.expiresAt <= nowIso(deps)) throw forbidden('key_expired', 'This API key has expired.')
+    return { key, shop, scopes: JSON.parse(key.scopes) }
+  } catch (error) {
+    throw error instanceof ApiError ? error : storageUnavailable(error)
+  }
+}
+
+const unknownKey = () => forbidden('key_unknown', 'This API key is not known.')
+
+const equal = (a: string, b: string) => timingSafeEqual(Buffer.from(a, 'hex'), Buffer.from(b, 'hex'))
+
+/** Notes when a key was used, once a minute at most and without holding up the answer. */
+export function createLastUsed(deps: Deps): (key: ApiKeyRow) => void {
+  const notedAt = new Map<string, number>()
+  return (key) => {
+    const now = deps.now()
+    const known = notedAt.get(key.id) ?? Date.parse(key.lastUsedAt ?? '1970-01-01T00:00:00.000Z')
+    if (now - known < LAST_USED_EVERY_MS) return
+    notedAt.set(key.id, now)
+    const note = () => deps.db.transact((trx) => updateLastUsed(trx, key.shopId, key.id, new Date(now).toISOString()))
+    void bestEffort(deps.log, 'last_used_not_written', note)
+  }
+}

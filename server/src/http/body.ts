@@ -1,0 +1,66 @@
+import { invalid, invalidBody } from '../errors.ts'
+
+/** Section 8 leaves the size open; 1 MiB holds any order. */
+export const MAX_BODY_BYTES = 1024 * 1024
+const MAX_DEPTH = 32
+
+/**
+ * The body as JSON, whatever its content type says: the bytes decide. Undefined when there is none.
+ *
+ * @throws ApiError 400 `body_too_large`, `invalid_json`, or `invalid_body` for text that cannot be stored.
+ */
+export async function readJson(request: Request): Promise<unknown> {
+  const bytes = await readBytes(request)
+  if (bytes.length === 0) return undefined
+  let value: unknown
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    throw invalid('invalid_json', 'The body is not valid JSON.')
+  }
+  refuseUnstorable(value)
+  return value
+}
+
+/** The raw bytes, read no further than the limit. */
+export async function readBytes(request: Request): Promise<Uint8Array> {
+  if (Number(request.headers.get('content-length')) > MAX_BODY_BYTES) throw tooLarge()
+  if (request.headers.has('content-length')) return new Uint8Array(await request.arrayBuffer())
+  if (!request.body) return new Uint8Array()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of request.body) {
+    size += chunk.length
+    if (size > MAX_BODY_BYTES) throw tooLarge()
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+const tooLarge = () => invalid('body_too_large', 'The body is larger than 1 MiB.')
+
+/** Text that a database cannot keep as it was sent is refused rather than changed. */
+export function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0')
+}
+
+function refuseUnstorable(value: unknown, depth = 0): void {
+  if (typeof value === 'string') {
+    if (!isStorable(value)) throw invalidBody('Text must not hold the character U+0000 or half a surrogate pair.')
+    return
+  }
+  if (value === null || typeof value !== 'object') return
+  if (depth === MAX_DEPTH) throw invalidBody(`The body must not be nested more than ${MAX_DEPTH} levels deep.`)
+  for (const [key, inner] of Object.entries(value)) {
+    refuseUnstorable(key, depth)
+    refuseUnstorable(inner, depth + 1)
+  }
+}
+
+/** One text for all ways to write the same JSON: keys sorted, no white space. */
+export function canonicalJson(value: unknown): string {
+  if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null'
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${canonicalJson(inner)}`).join(',')}}`
+}

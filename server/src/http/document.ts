@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs'
+import { parse } from 'yaml'
+
+/** A piece of JSON Schema or OpenAPI, as far as this server reads it. */
+export interface Schema {
+  $ref?: string
+  type?: string | string[]
+  enum?: unknown[]
+  const?: unknown
+  default?: unknown
+  format?: string
+  pattern?: string
+  minimum?: number
+  maximum?: number
+  minLength?: number
+  maxLength?: number
+  minItems?: number
+  maxItems?: number
+  items?: Schema
+  properties?: Record<string, Schema>
+  required?: string[]
+  additionalProperties?: boolean | Schema
+  anyOf?: Schema[]
+  /** How a sentence about a refused value ends: `<name> must <x-must>`. */
+  'x-must'?: string
+}
+
+export interface Parameter {
+  $ref?: string
+  name: string
+  in: 'query' | 'header' | 'path'
+  required?: boolean
+  description?: string
+  schema: Schema
+}
+
+export interface OperationObject {
+  operationId: string
+  summary: string
+  description: string
+  tags: string[]
+  security?: Record<string, string[]>[]
+  parameters?: Parameter[]
+  requestBody?: { required?: boolean; content: Record<string, { schema: Schema; examples?: Record<string, { value: unknown }> }> }
+  responses: Record<string, ResponseObject>
+  deprecated?: boolean
+  'x-sunset'?: string
+}
+
+export interface ResponseObject {
+  $ref?: string
+  description: string
+  content?: Record<string, { schema: Schema; examples?: Record<string, { $ref?: string; value?: unknown }> }>
+}
+
+export interface Document {
+  info: { title: string; version: string; summary: string; description: string }
+  security: Record<string, string[]>[]
+  tags: { name: string; description: string }[]
+  paths: Record<string, Record<string, OperationObject>>
+  webhooks: Record<string, { post: OperationObject }>
+  components: { schemas: Record<string, Schema> } & Record<string, Record<string, unknown>>
+}
+
+/** openapi.yaml as text: the only truth about the API, served as it is. */
+export const documentText = readFileSync(new URL('../../../openapi.yaml', import.meta.url), 'utf8')
+export const document: Document = parse(documentText)
+
+/** Follows a local `$ref`. */
+export function deref<T extends { $ref?: string }>(node: T): T {
+  if (!node.$ref) return node
+  const steps = node.$ref.slice('#/'.length).split('/')
+  return steps.reduce<unknown>((at, step) => (at as Record<string, unknown>)[step], document) as T
+}

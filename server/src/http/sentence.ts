@@ -1,0 +1,92 @@
+import type * as z from 'zod'
+import type { ErrorCode } from '../errors.ts'
+import { deref, type Schema } from './document.ts'
+
+type Issue = z.core.$ZodIssue
+type Path = readonly PropertyKey[]
+
+interface Complaint {
+  code: ErrorCode | undefined
+  sentence: string
+}
+
+/** One clear sentence about the first thing that is wrong, worded from the schema: what the value must be. */
+export function complain(schema: Schema, value: unknown, issues: readonly Issue[]): Complaint {
+  const issue = deepest(issues)
+  if (issue.code === 'unrecognized_keys') {
+    const name = printable(nameOf([...issue.path, issue.keys[0] ?? '']))
+    return { code: 'unknown_property', sentence: `${name} is not a property of this request.` }
+  }
+  const name = nameOf(issue.path)
+  if (issue.path.length > 0 && at(value, issue.path) === undefined) return { code: undefined, sentence: `${name} is required.` }
+  return { code: undefined, sentence: `${name} must ${requirement(find(schema, issue.path))}.` }
+}
+
+/** A union reports each alternative; the one that got furthest into the value is the one that was meant. */
+function deepest(issues: readonly Issue[], base: Path = []): Issue {
+  const all = issues.flatMap((issue): Issue[] => {
+    const path = [...base, ...issue.path]
+    const here = { ...issue, path } as Issue
+    return issue.code === 'invalid_union' ? [here, ...issue.errors.filter((e) => e.length).map((e) => deepest(e, path))] : [here]
+  })
+  return all.reduce((best, issue) => (issue.path.length > best.path.length ? issue : best))
+}
+
+/** `lineItems[3].priceCents`, or `The body` for the whole. */
+function nameOf(path: Path): string {
+  if (path.length === 0) return 'The body'
+  return path.map((step, i) => (typeof step === 'number' ? `[${step}]` : `${i ? '.' : ''}${String(step)}`)).join('')
+}
+
+/** A name the caller made up may hold anything; it is shown short and without control characters. */
+const printable = (name: string) => name.replace(/[\p{Cc}\p{Cf}]/gu, '?').slice(0, 80)
+
+const at = (value: unknown, path: Path): unknown =>
+  path.reduce<unknown>((here, step) => (here as Record<PropertyKey, unknown> | undefined | null)?.[step], value)
+
+function find(schema: Schema, path: Path): Schema {
+  return path.reduce<Schema>((here, step) => {
+    const plain = inner(here)
+    return (typeof step === 'number' ? plain.items : plain.properties?.[String(step)]) ?? {}
+  }, schema)
+}
+
+/** The alternative that is not null. */
+function inner(schema: Schema): Schema {
+  const plain = deref(schema)
+  const other = plain.anyOf?.map(deref).find((one) => one.type !== 'null')
+  return other ? inner(other) : plain
+}
+
+/** What a value of this schema must be, as the end of a sentence. */
+export function requirement(schema: Schema): string {
+  const plain = inner(schema)
+  if (plain['x-must']) return plain['x-must']
+  const types = [plain.type].flat()
+  const nullable = types.includes('null') || deref(schema).anyOf?.some((one) => one.type === 'null')
+  const values = plain.enum?.filter((one) => one !== null)
+  const what = values ? oneOf(values) : describe(types.find((type) => type !== 'null'), plain)
+  return `be ${what}${nullable ? ' or null' : ''}`
+}
+
+const oneOf = (values: unknown[]) => (values.length === 1 ? String(values[0]) : `one of ${values.join(', ')}`)
+
+function describe(type: string | undefined, schema: Schema): string {
+  const { minimum, maximum, minLength = 0, maxLength, maxItems } = schema
+  switch (type) {
+    case 'integer':
+    case 'number': {
+      const name = type === 'integer' ? 'an integer' : 'a number'
+      if (minimum !== undefined && maximum !== undefined) return `${name} from ${minimum} to ${maximum}`
+      return minimum === undefined ? name : `${name} of at least ${minimum}`
+    }
+    case 'string':
+      return maxLength === undefined ? 'text' : `text of ${minLength > 0 ? `${minLength} to` : 'at most'} ${maxLength} characters`
+    case 'boolean':
+      return 'true or false'
+    case 'array':
+      return maxItems === undefined ? 'a list' : `a list of ${schema.minItems ? `${schema.minItems} to` : 'at most'} ${maxItems} items`
+    default:
+      return 'an object'
+  }
+}

@@ -1,0 +1,12 @@
+import type { Deps } from '../context.ts'
+import type { ApiKeyRow } from '../db/tables.ts'
+import type { ApiSwitch } from '../services/api-switch.ts'
+import type { RateLimiter } from './rate-limit.ts'
+
+/** What the HTTP side holds beside the world: limits, the kill switch, and the note of a key's use. */
+export interface Server {
+  deps: Deps
+  limiter: RateLimiter
+  apiSwitch: ApiSwitch
+  noteUse: (key: ApiKeyRow) => void
+}

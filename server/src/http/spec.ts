@@ -1,0 +1,106 @@
+import { deref, document, type OperationObject, type Parameter } from './document.ts'
+import type { operations } from './schema.d.ts'
+import { type Validator, validator } from './validator.ts'
+
+/** The operations of openapi.yaml as types: a missing handler, an unknown one or a wrong reply does not compile. */
+export type OperationId = keyof operations
+
+type Given<T> = Exclude<T, undefined>
+type Parameters<Id extends OperationId> = operations[Id]['parameters']
+/** `page` and `limit` always have a value: the document gives their defaults. */
+type Paged<Q> = Q & (Q extends { page?: number } ? { page: number } : unknown) & (Q extends { limit?: number } ? { limit: number } : unknown)
+type Content<R> = R extends { content: { 'application/json': infer B } }
+  ? B
+  : R extends { content: { 'text/html': infer B } }
+    ? B
+    : undefined
+
+export type Query<Id extends OperationId> = Paged<Given<Parameters<Id>['query']>>
+export type Path<Id extends OperationId> = Given<Parameters<Id>['path']>
+export type Body<Id extends OperationId> = operations[Id] extends { requestBody: infer R }
+  ? Content<R>
+  : operations[Id] extends { requestBody?: infer R }
+    ? Content<Given<R>> | undefined
+    : undefined
+
+export interface Input<Id extends OperationId> {
+  query: Query<Id>
+  path: Path<Id>
+  body: Body<Id>
+}
+
+/** One of the operation's 2xx statuses with its body. */
+export type Reply<Id extends OperationId> = {
+  [S in keyof operations[Id]['responses'] & number as `${S}` extends `2${string}` ? S : never]: {
+    status: S
+    body: Content<operations[Id]['responses'][S]>
+    headers?: Record<string, string>
+  }
+} extends infer Replies
+  ? Replies[keyof Replies]
+  : never
+
+/** One handler per operation of openapi.yaml. */
+export type Handlers<Context> = {
+  [Id in OperationId]: (ctx: Context, input: Input<Id>) => Promise<Reply<Id>>
+}
+
+/** What the app needs to serve one operation. */
+export interface Operation {
+  id: OperationId
+  method: string
+  /** As Hono writes it, `/things/:id`. */
+  path: string
+  scope: string | undefined
+  isPublic: boolean
+  queryParameters: Parameter[]
+  pathParameters: Parameter[]
+  takesIdempotencyKey: boolean
+  readQuery: Validator
+  readPath: Validator
+  readKey: Validator
+  readBody: Validator | undefined
+  deprecation: { sunset: string } | undefined
+}
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete']
+
+/** Every operation of the document, in its order. */
+export function loadOperations(): Operation[] {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    METHODS.flatMap((method) => (item[method] ? [toOperation(path, method, item[method])] : [])),
+  )
+}
+
+function toOperation(path: string, method: string, object: OperationObject): Operation {
+  const parameters = (object.parameters ?? []).map(deref)
+  const security = object.security ?? document.security
+  const body = object.requestBody?.content['application/json']?.schema
+  const key = parameters.find((parameter) => parameter.name === 'Idempotency-Key')
+  const inPlace = (place: Parameter['in']) => parameters.filter((parameter) => parameter.in === place)
+  return {
+    id: object.operationId as OperationId,
+    method: method.toUpperCase(),
+    path: path.replace(/\{(\w+)\}/g, ':$1'),
+    scope: security[0]?.apiKey?.[0],
+    isPublic: security.length === 0,
+    queryParameters: inPlace('query'),
+    pathParameters: inPlace('path'),
+    takesIdempotencyKey: key !== undefined,
+    readQuery: parametersValidator(inPlace('query')),
+    readPath: parametersValidator(inPlace('path')),
+    readKey: key ? validator({ type: 'object', properties: { [key.name]: key.schema } }, { code: 'idempotency_key_invalid' }) : (value) => value,
+    readBody: body && validator(body, { code: 'invalid_body' }),
+    deprecation: object.deprecated && object['x-sunset'] ? { sunset: object['x-sunset'] } : undefined,
+  }
+}
+
+const parametersValidator = (parameters: Parameter[]) =>
+  validator(
+    {
+      type: 'object',
+      required: parameters.filter(({ required }) => required).map(({ name }) => name),
+      properties: Object.fromEntries(parameters.map(({ name, schema }) => [name, schema])),
+    },
+    { code: 'invalid_parameter' },
+  )

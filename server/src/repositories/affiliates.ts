@@ -1,0 +1,60 @@
+import { sql } from 'kysely'
+import type { Trx } from '../db/database.ts'
+import type { AffiliateRow } from '../db/tables.ts'
+import { containing, type PageQuery, pageOf } from './page.ts'
+
+interface AffiliateFilter extends PageQuery {
+  status?: AffiliateRow['status']
+  campaignId?: string
+  q?: string
+}
+
+const present = (db: Trx, shopId: string) =>
+  db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where('deletedAt', 'is', null)
+
+export const findAffiliate = (db: Trx, shopId: string, id: string): Promise<AffiliateRow | undefined> =>
+  present(db, shopId).where('id', '=', id).executeTakeFirst()
+
+export const findAffiliateByEmail = (db: Trx, shopId: string, emailKey: string): Promise<AffiliateRow | undefined> =>
+  present(db, shopId).where('emailKey', '=', emailKey).executeTakeFirst()
+
+/** Archived ones too: their codes and links must resolve to be refused by name. */
+export const findAffiliatesById = (db: Trx, shopId: string, ids: string[]): Promise<AffiliateRow[]> =>
+  ids.length === 0
+    ? Promise.resolve([])
+    : db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where('id', 'in', ids).execute()
+
+/** Archived ones too: a code is never given twice. */
+export const findAffiliateByCode = (db: Trx, shopId: string, codeKey: string): Promise<AffiliateRow | undefined> =>
+  db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where('codeKey', '=', codeKey).executeTakeFirst()
+
+export const findAffiliateBySlug = (db: Trx, shopId: string, slug: string): Promise<AffiliateRow | undefined> =>
+  db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where('slug', '=', slug).executeTakeFirst()
+
+export function listAffiliates(db: Trx, shopId: string, query: AffiliateFilter) {
+  let list = present(db, shopId).orderBy('createdAt', 'desc').orderBy('id', 'desc')
+  if (query.status) list = list.where('status', '=', query.status)
+  if (query.campaignId) list = list.where('campaignId', '=', query.campaignId)
+  if (query.q) list = list.where(sql<boolean>`"searchText" like ${containing(searchable([query.q]))} escape '\\'`)
+  return pageOf(list, query)
+}
+
+/** The texts a search looks in; letter case is settled here so that both databases find the same. */
+export const searchable = (texts: (string | null)[]): string =>
+  texts.filter((text) => text !== null).join('\n').normalize('NFC').toLowerCase()
+
+export async function insertAffiliate(trx: Trx, shopId: string, row: Omit<AffiliateRow, 'shopId'>): Promise<void> {
+  await trx.insertInto('affiliates').values({ shopId, ...row }).execute()
+}
+
+/** Changes an affiliate as long as it is still the version that was read. Answers whether it was. */
+export async function claimAffiliate(trx: Trx, shopId: string, row: AffiliateRow, changes: Partial<AffiliateRow>): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('affiliates')
+    .set({ ...changes, version: row.version + 1 })
+    .where('shopId', '=', shopId)
+    .where('id', '=', row.id)
+    .where('version', '=', row.version)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}

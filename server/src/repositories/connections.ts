@@ -1,0 +1,44 @@
+import type { Trx } from '../db/database.ts'
+import type { ConnectionRow } from '../db/tables.ts'
+
+interface Line {
+  productId: string | null
+  variantId: string | null
+}
+
+/** The affiliate a customer, product or variant is connected to. E-mail addresses are given in lower case. */
+export async function findConnection(db: Trx, shopId: string, kind: ConnectionRow['kind'], value: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('connections')
+    .select('affiliateId')
+    .where('shopId', '=', shopId)
+    .where('kind', '=', kind)
+    .where('value', '=', value)
+    .executeTakeFirst()
+  return row?.affiliateId ?? null
+}
+
+/** Affiliate ids by `variant:<id>` and `product:<id>` for the products of an order; ids are compared exactly. */
+export async function findProductConnections(db: Trx, shopId: string, lines: Line[]): Promise<Record<string, string>> {
+  const values = [...new Set(lines.flatMap((line) => [line.productId, line.variantId]))].filter((id) => id !== null)
+  if (values.length === 0) return {}
+  const rows = await db
+    .selectFrom('connections')
+    .select(['kind', 'value', 'affiliateId'])
+    .where('shopId', '=', shopId)
+    .where('kind', 'in', ['product', 'variant'])
+    .where('value', 'in', values)
+    .orderBy('kind')
+    .orderBy('value')
+    .execute()
+  return Object.fromEntries(rows.map((row) => [`${row.kind}:${row.value}`, row.affiliateId]))
+}
+
+/** Connects unless there is a connection already: the first affiliate keeps the customer. */
+export async function insertConnectionIfNew(trx: Trx, shopId: string, row: Omit<ConnectionRow, 'shopId'>): Promise<void> {
+  await trx
+    .insertInto('connections')
+    .values({ shopId, ...row })
+    .onConflict((conflict) => conflict.columns(['shopId', 'kind', 'value']).doNothing())
+    .execute()
+}

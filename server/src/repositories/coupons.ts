@@ -1,0 +1,44 @@
+import { sql } from 'kysely'
+import { codeKey } from '../engine/discount-code.ts'
+import type { Trx } from '../db/database.ts'
+import type { AffiliateRow } from '../db/tables.ts'
+import { containing, type PageQuery, pageOf } from './page.ts'
+
+interface CouponFilter extends PageQuery {
+  affiliateId?: string
+  code?: string
+  status?: AffiliateRow['status']
+}
+
+/** A coupon is an affiliate's code with the discount of the affiliate's program (section 2.6). */
+const coupons = (db: Trx, shopId: string) =>
+  db
+    .selectFrom('affiliates')
+    .leftJoin('programs', (join) =>
+      join.onRef('programs.id', '=', 'affiliates.campaignId').onRef('programs.shopId', '=', 'affiliates.shopId'),
+    )
+    .select([
+      'affiliates.id as affiliateId',
+      'affiliates.name as affiliateName',
+      'affiliates.status as affiliateStatus',
+      'affiliates.discountCode as code',
+      'programs.id as programId',
+      'programs.discountEnabled',
+      'programs.discountType',
+      'programs.discountValue',
+      'affiliates.createdAt',
+      'affiliates.updatedAt',
+    ])
+    .where('affiliates.shopId', '=', shopId)
+    .where('affiliates.deletedAt', 'is', null)
+
+export const findCoupon = (db: Trx, shopId: string, affiliateId: string) =>
+  coupons(db, shopId).where('affiliates.id', '=', affiliateId).executeTakeFirstOrThrow()
+
+export function listCoupons(db: Trx, shopId: string, query: CouponFilter) {
+  let list = coupons(db, shopId).orderBy('affiliates.createdAt', 'desc').orderBy('affiliates.id', 'desc')
+  if (query.affiliateId) list = list.where('affiliates.id', '=', query.affiliateId)
+  if (query.status) list = list.where('affiliates.status', '=', query.status)
+  if (query.code) list = list.where(sql<boolean>`"affiliates"."codeKey" like ${containing(codeKey(query.code))} escape '\\'`)
+  return pageOf(list, query)
+}

@@ -1,0 +1,62 @@
+import { sql } from 'kysely'
+import type { Trx } from '../db/database.ts'
+import type { ProgramRow } from '../db/tables.ts'
+import { type PageQuery, pageOf } from './page.ts'
+
+/** A program with what the list shows beside it. */
+export type ProgramView = ProgramRow & { isDefault: 0 | 1; affiliateCount: number }
+
+const programs = (db: Trx, shopId: string) =>
+  db
+    .selectFrom('programs')
+    .selectAll('programs')
+    .select([
+      (eb) =>
+        eb
+          .selectFrom('affiliates')
+          .select((one) => one.fn.countAll<number>().as('count'))
+          .whereRef('affiliates.campaignId', '=', 'programs.id')
+          .whereRef('affiliates.shopId', '=', 'programs.shopId')
+          .where('affiliates.deletedAt', 'is', null)
+          .as('affiliateCount'),
+      (eb) =>
+        eb
+          .selectFrom('shops')
+          .select(sql<0 | 1>`1`.as('one'))
+          .whereRef('shops.defaultProgramId', '=', 'programs.id')
+          .as('isDefault'),
+    ])
+    .where('programs.shopId', '=', shopId)
+
+export const findProgram = (db: Trx, shopId: string, id: string): Promise<ProgramRow | undefined> =>
+  db.selectFrom('programs').selectAll().where('shopId', '=', shopId).where('id', '=', id).executeTakeFirst()
+
+export const findPrograms = (db: Trx, shopId: string, ids: string[]): Promise<ProgramRow[]> =>
+  ids.length === 0
+    ? Promise.resolve([])
+    : db.selectFrom('programs').selectAll().where('shopId', '=', shopId).where('id', 'in', ids).execute()
+
+export const viewProgram = (db: Trx, shopId: string, id: string) =>
+  programs(db, shopId).where('programs.id', '=', id).executeTakeFirstOrThrow() as Promise<ProgramView>
+
+export function listPrograms(db: Trx, shopId: string, query: PageQuery & { status?: ProgramRow['status'] }) {
+  let list = programs(db, shopId).orderBy('programs.createdAt', 'desc').orderBy('programs.id', 'desc')
+  if (query.status) list = list.where('programs.status', '=', query.status)
+  return pageOf(list, query)
+}
+
+export async function insertProgram(trx: Trx, shopId: string, row: Omit<ProgramRow, 'shopId'>): Promise<void> {
+  await trx.insertInto('programs').values({ shopId, ...row }).execute()
+}
+
+/** Changes a program as long as it is still the version that was read. Answers whether it was. */
+export async function claimProgram(trx: Trx, shopId: string, row: ProgramRow, changes: Partial<ProgramRow>): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('programs')
+    .set({ ...changes, version: row.version + 1 })
+    .where('shopId', '=', shopId)
+    .where('id', '=', row.id)
+    .where('version', '=', row.version)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}

@@ -1,0 +1,27 @@
+import type { Trx } from '../db/database.ts'
+import type { ShopRow } from '../db/tables.ts'
+
+export const findShop = (db: Trx, shopId: string): Promise<ShopRow | undefined> =>
+  db.selectFrom('shops').selectAll().where('id', '=', shopId).executeTakeFirst()
+
+export const listShops = (db: Trx): Promise<ShopRow[]> =>
+  db.selectFrom('shops').selectAll().orderBy('createdAt').orderBy('id').execute()
+
+export async function insertShop(trx: Trx, row: ShopRow): Promise<void> {
+  await trx.insertInto('shops').values(row).execute()
+}
+
+/** Makes a program the shop's default when there is none yet. Answers whether it did. */
+export async function claimDefaultProgram(trx: Trx, shopId: string, programId: string): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('shops')
+    .set({ defaultProgramId: programId })
+    .where('id', '=', shopId)
+    .where('defaultProgramId', 'is', null)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+export async function updateShop(trx: Trx, shopId: string, changes: Partial<ShopRow>): Promise<void> {
+  await trx.updateTable('shops').set(changes).where('id', '=', shopId).execute()
+}

@@ -1,0 +1,15 @@
+import type { Context } from '../context.ts'
+import type { Query } from '../http/spec.ts'
+import { listCommissions } from '../repositories/commissions.ts'
+import { instantParam, period } from './instant.ts'
+import { mapPage, toCommission } from './wire.ts'
+
+/**
+ * Lists commissions by `happenedAt`, newest first (section 4.3).
+ *
+ * @throws ApiError 400 `invalid_parameter` or `period_invalid`.
+ */
+export async function list(ctx: Context, query: Query<'listCommissions'>) {
+  const bounds = period(instantParam('from', query.from), instantParam('to', query.to))
+  return mapPage(await listCommissions(ctx.db.read, ctx.shop.id, { ...query, ...bounds }), toCommission)
+}

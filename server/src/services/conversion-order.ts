@@ -1,0 +1,82 @@
+import { type Context, nowIso } from '../context.ts'
+import type { Order, OrderLine } from '../engine/facts.ts'
+import { invalid, invalidBody } from '../errors.ts'
+import type { components } from '../http/schema.d.ts'
+import { instantInBody } from './instant.ts'
+
+export type Conversion = Omit<components['schemas']['ConversionEvent'], 'orderId' | 'processedAt'>
+
+const MAX_CENTS = 2_147_483_647
+/** Keeps every amount an exact integer: this many times the largest flat amount is far below 2^53. */
+const MAX_QUANTITY = 1_000_000
+const AHEAD_MS = 5 * 60_000
+const CLICK_ATTRIBUTE = 'referral_click_id'
+
+/**
+ * A reported conversion as the engine reads it (section 4.9).
+ *
+ * @throws ApiError 400 `invalid_body` or `occurred_at_in_future`.
+ */
+export function toOrder(ctx: Context, body: Conversion): Order {
+  if (!body.externalOrderId?.trim()) throw invalidBody('externalOrderId is required.')
+  const lines = (body.lineItems ?? []).map(toLine)
+  const amountCents = body.amountCents ?? null
+  checkAmount(amountCents, lines)
+  const { country = null, state = null, city = null, postalCode = null } = body.shipping ?? {}
+  return {
+    externalOrderId: body.externalOrderId,
+    orderAt: orderAt(ctx, body.occurredAt),
+    currency: body.currency ?? 'USD',
+    amountCents,
+    discountCents: body.discountCents ?? 0,
+    shippingCents: body.shippingCents ?? 0,
+    taxCents: body.taxCents ?? 0,
+    couponCode: textOf(body.couponCode),
+    affiliateCode: textOf(body.affiliateCode),
+    ref: textOf(body.ref),
+    clickId: textOf(body.clickId) ?? noteClickId(body.noteAttributes),
+    sessionId: textOf(body.sessionId),
+    customerId: textOf(body.customerId),
+    customerEmail: textOf(body.customerEmail),
+    lines,
+    shipping: body.shipping ? { country, state, city, postalCode } : null,
+  }
+}
+
+const toLine = (line: components['schemas']['LineItem']): OrderLine => ({
+  productId: line.productId ?? null,
+  variantId: line.variantId ?? null,
+  quantity: line.quantity ?? 1,
+  priceCents: line.priceCents ?? null,
+})
+
+function checkAmount(amountCents: number | null, lines: OrderLine[]): void {
+  if (lines.reduce((sum, line) => sum + line.quantity, 0) > MAX_QUANTITY) {
+    throw invalidBody(`lineItems must not hold more than ${MAX_QUANTITY} pieces in all.`)
+  }
+  if (amountCents !== null) return
+  if (lines.length === 0) throw invalidBody('amountCents is required unless lineItems is given.')
+  const unpriced = lines.findIndex((line) => line.priceCents === null)
+  if (unpriced >= 0) throw invalidBody(`lineItems[${unpriced}].priceCents is required when amountCents is not sent.`)
+  const total = lines.reduce((sum, line) => sum + line.quantity * (line.priceCents ?? 0), 0)
+  if (total > MAX_CENTS) throw invalidBody(`lineItems must not add up to more than ${MAX_CENTS} cents.`)
+}
+
+/** When the order was placed, else now; clocks that differ a little are forgiven. */
+function orderAt(ctx: Context, occurredAt: string | null | undefined): string {
+  const at = instantInBody('occurredAt', occurredAt)
+  if (!at) return nowIso(ctx)
+  if (Date.parse(at) > ctx.now() + AHEAD_MS) {
+    throw invalid('occurred_at_in_future', 'occurredAt must not be more than 5 minutes ahead of now.')
+  }
+  return at
+}
+
+/** The click reference that a storefront carries through its order notes. */
+function noteClickId(attributes: components['schemas']['NoteAttribute'][] | null | undefined): string | null {
+  const value = attributes?.find((attribute) => attribute.name === CLICK_ATTRIBUTE)?.value
+  return typeof value === 'string' ? textOf(value) : null
+}
+
+/** Blank text is no evidence. */
+export const textOf = (text: string | null | undefined): string | null => (text?.trim() ? text : null)

@@ -1,0 +1,54 @@
+import type { Context } from '../context.ts'
+import { decide } from '../engine/decide.ts'
+import type { Decision } from '../engine/facts.ts'
+import { invalid } from '../errors.ts'
+import type { components } from '../http/schema.d.ts'
+import { findOrder } from '../repositories/orders.ts'
+import { type Conversion, toOrder } from './conversion-order.ts'
+import { gatherFacts } from './facts.ts'
+import { mutate } from './mutate.ts'
+import { recordOrder } from './orders.ts'
+
+type Schemas = components['schemas']
+
+const PREFIX = 'api:'
+
+/**
+ * Records a conversion, once per order (section 4.9).
+ *
+ * @throws ApiError 400 `idempotency_key_required`, `invalid_body` or `occurred_at_in_future`, 409 `idempotency_key_reused`.
+ */
+export async function record(ctx: Context, body: Conversion): Promise<{ reply: Schemas['ConversionReply']; alreadyRecorded: boolean }> {
+  if (!ctx.idempotency) {
+    throw invalid('idempotency_key_required', 'Send an Idempotency-Key header with a conversion, so that a retry cannot count the order twice.')
+  }
+  const order = toOrder(ctx, body)
+  const incoming = { order, orderId: PREFIX + order.externalOrderId, orderName: body.orderName ?? null, trackingMethod: 'API' as const }
+  return mutate(ctx, async (trx) => {
+    const { result, ...written } = await recordOrder(ctx, trx, incoming)
+    const reply = toReply(result.decision, result.commissionId)
+    return { ...written, result: { reply, alreadyRecorded: result.alreadyRecorded }, keepReply: 'forever' }
+  })
+}
+
+/**
+ * Decides a conversion and writes nothing. `alreadyRecorded` says that reporting it would change nothing.
+ *
+ * @throws ApiError 400 as `record`.
+ */
+export async function dryRun(ctx: Context, body: Conversion): Promise<{ reply: Schemas['ConversionDryRun']; alreadyRecorded: boolean }> {
+  const order = toOrder(ctx, body)
+  const known = await findOrder(ctx.db.read, ctx.shop.id, PREFIX + order.externalOrderId)
+  const decision = decide(await gatherFacts(ctx.db.read, ctx.shop, order))
+  const { candidates, engineVersion, programId, commissionType, rateBps, subtotalCents, baseCents, amountCents, taxWithheldCents, groups } = decision
+  const trace = { engineVersion, candidates, programId, commissionType, rateBps, subtotalCents, baseCents, amountCents, taxWithheldCents, groups }
+  return { reply: { dryRun: true, ...toReply(decision, null), trace }, alreadyRecorded: Boolean(known?.commissionId) }
+}
+
+function toReply(decision: Decision, commissionId: string | null): Schemas['ConversionReply'] {
+  const { attribution, eligible, amountCents, status, restrictionReasonCode } = decision
+  return {
+    attribution,
+    commission: { id: commissionId, eligible, affiliateId: attribution.affiliateId, amountCents, status, restrictionReasonCode },
+  }
+}

@@ -1,0 +1,47 @@
+import { type Context, nowIso } from '../context.ts'
+import type { AffiliateRow } from '../db/tables.ts'
+import { codeKey, codeProblem } from '../engine/discount-code.ts'
+import { affiliateNotFound, concurrentChange, conflict, invalid } from '../errors.ts'
+import type { components } from '../http/schema.d.ts'
+import type { Body, Query } from '../http/spec.ts'
+import * as affiliates from '../repositories/affiliates.ts'
+import { findCoupon, listCoupons } from '../repositories/coupons.ts'
+import { freeCode } from './affiliate-new.ts'
+import { mutate } from './mutate.ts'
+import { mapPage } from './wire.ts'
+
+type CouponRow = Awaited<ReturnType<typeof findCoupon>>
+
+/** Lists the codes of affiliates that are not archived (section 4.5). */
+export async function list(ctx: Context, query: Query<'listCoupons'>) {
+  return mapPage(await listCoupons(ctx.db.read, ctx.shop.id, query), toCoupon)
+}
+
+/**
+ * Gives an affiliate a code, the sent one or a random one; the code it has already changes nothing (section 4.5).
+ *
+ * @throws ApiError 400 `discount_code_invalid`, 404 `affiliate_not_found`, 409 `discount_code_taken` or `concurrent_change`.
+ */
+export async function assign(ctx: Context, body: Body<'assignCoupon'>) {
+  const wanted = body.code?.trim()
+  if (wanted !== undefined && codeProblem(wanted)) {
+    throw invalid('discount_code_invalid', 'code must be 1 to 9 characters without spaces, 0, o or O.')
+  }
+  const before = await affiliates.findAffiliate(ctx.db.read, ctx.shop.id, body.affiliateId)
+  if (!before) throw affiliateNotFound()
+  return mutate(ctx, async (trx) => {
+    const coupon = async () => toCoupon(await findCoupon(trx, ctx.shop.id, before.id))
+    if (wanted === before.discountCode) return { result: await coupon(), audit: null }
+    const discountCode = wanted ?? (await freeCode(ctx, trx))
+    const holder = await affiliates.findAffiliateByCode(trx, ctx.shop.id, codeKey(discountCode))
+    if (holder && holder.id !== before.id) {
+      throw conflict('discount_code_taken', 'Another affiliate of your shop already has this code.')
+    }
+    const changes: Partial<AffiliateRow> = { discountCode, codeKey: codeKey(discountCode), updatedAt: nowIso(ctx) }
+    if (!(await affiliates.claimAffiliate(trx, ctx.shop.id, before, changes))) throw concurrentChange()
+    const data = { code: discountCode, previousCode: before.discountCode }
+    return { result: await coupon(), audit: { action: 'coupon.assigned', subjectId: before.id, data } }
+  })
+}
+
+const toCoupon = (row: CouponRow): components['schemas']['Coupon'] => ({ ...row, discountEnabled: row.discountEnabled === 1 })

@@ -1,0 +1,140 @@
+import { type Context, nowIso } from '../context.ts'
+import type { Trx } from '../db/database.ts'
+import type { CommissionRow } from '../db/tables.ts'
+import { decide } from '../engine/decide.ts'
+import type { Decision, Facts, Order } from '../engine/facts.ts'
+import { insertCommission } from '../repositories/commissions.ts'
+import { insertConnectionIfNew } from '../repositories/connections.ts'
+import { replaceJourneyOrder } from '../repositories/journey-clicks.ts'
+import { findOrder, upsertOrder } from '../repositories/orders.ts'
+import { emailKey } from './affiliate-new.ts'
+import { gatherFacts } from './facts.ts'
+import type { Mutation } from './mutate.ts'
+import { toCommission } from './wire.ts'
+
+/** An order from any source, on its way to the engine. */
+export interface IncomingOrder {
+  order: Order
+  /** Unique in the shop; the source is its prefix, `api:1001`. */
+  orderId: string
+  orderName: string | null
+  trackingMethod: 'API' | 'STORE_ORDER'
+}
+
+export interface Recorded {
+  commissionId: string | null
+  decision: Decision
+  /** The order was recorded before; nothing was changed. */
+  alreadyRecorded: boolean
+}
+
+/**
+ * The one money path: gather facts, decide, write the decision once. An order that is recorded already keeps its first
+ * decision; one that nobody was credited for may still be credited by a later report (section 4.9 rule 6).
+ */
+export async function recordOrder(ctx: Context, trx: Trx, incoming: IncomingOrder): Promise<Mutation<Recorded>> {
+  const known = await findOrder(trx, ctx.shop.id, incoming.orderId)
+  if (known?.commissionId) {
+    return { result: { commissionId: known.commissionId, decision: JSON.parse(known.decision), alreadyRecorded: true }, audit: null }
+  }
+  const facts = await gatherFacts(trx, ctx.shop, incoming.order)
+  const decision = decide(facts)
+  const row = decision.status === null ? null : newCommission(ctx, incoming, decision)
+  if (row) await insertCommission(trx, ctx.shop.id, row)
+  await keepOrder(ctx, trx, { incoming, facts, decision, commissionId: row?.id ?? null })
+  const result = { commissionId: row?.id ?? null, decision, alreadyRecorded: false }
+  if (!row) return { result, audit: { action: 'order.unattributed', subjectId: incoming.orderId, data: { reasonCode: decision.attribution.reasonCode } } }
+  if (decision.connectsCustomer) await connectCustomer(ctx, trx, incoming.order, row.affiliateId)
+  const data = { ...toCommission({ ...row, shopId: ctx.shop.id }), attribution: decision.attribution }
+  return {
+    result,
+    audit: { action: 'commission.created', subjectId: row.id, data: { orderId: row.orderId, amountCents: row.commissionAmountCents, status: row.orderStatus } },
+    events: [{ event: 'commission.created', data }],
+  }
+}
+
+function newCommission(ctx: Context, { order, orderId, orderName, trackingMethod }: IncomingOrder, decision: Decision): Omit<CommissionRow, 'shopId'> {
+  const createdAt = nowIso(ctx)
+  return {
+    id: ctx.newId('com'),
+    affiliateId: decision.attribution.affiliateId!,
+    programId: decision.programId,
+    externalOrderId: order.externalOrderId,
+    orderId,
+    orderName,
+    currency: order.currency,
+    commissionType: decision.commissionType,
+    commissionBaseCents: decision.baseCents,
+    commissionRateBps: decision.rateBps,
+    commissionAmountCents: decision.amountCents,
+    taxWithheldCents: decision.taxWithheldCents,
+    orderSubtotalCents: decision.subtotalCents,
+    orderDiscountCents: order.discountCents,
+    orderShippingCents: order.shippingCents,
+    orderTaxCents: order.taxCents,
+    trackingMethod,
+    attributionMethod: decision.attribution.method,
+    attributionReasonCode: decision.attribution.reasonCode,
+    restrictionReasonCode: decision.restrictionReasonCode,
+    orderStatus: decision.status!,
+    payoutBatchId: null,
+    happenedAt: order.orderAt,
+    paidAt: null,
+    createdAt,
+    updatedAt: createdAt,
+    version: 1,
+  }
+}
+
+interface Decided {
+  incoming: IncomingOrder
+  facts: Facts
+  decision: Decision
+  commissionId: string | null
+}
+
+/** Facts and decision are kept beside each other, and the order takes its place in the customer's journey. */
+async function keepOrder(ctx: Context, trx: Trx, { incoming, facts, decision, commissionId }: Decided): Promise<void> {
+  const { order, orderId } = incoming
+  const createdAt = nowIso(ctx)
+  await upsertOrder(trx, ctx.shop.id, {
+    orderId,
+    commissionId,
+    facts: JSON.stringify(facts),
+    decision: JSON.stringify(decision),
+    createdAt,
+    updatedAt: createdAt,
+  })
+  await replaceJourneyOrder(trx, ctx.shop.id, {
+    ...NO_TOUCH,
+    id: ctx.newId('jrn'),
+    type: 'conversion',
+    occurredAt: order.orderAt,
+    sessionId: order.sessionId,
+    affiliateId: decision.attribution.affiliateId,
+    programId: decision.programId,
+    clickId: order.clickId,
+    ref: order.ref,
+    customerId: order.customerId,
+    customerEmail: order.customerEmail,
+    customerEmailKey: order.customerEmail && emailKey(order.customerEmail),
+    country: order.shipping?.country ?? null,
+    externalOrderId: order.externalOrderId,
+    orderId,
+    commissionId,
+    createdAt,
+  })
+}
+
+const NO_TOUCH = {
+  url: null, landingPage: null, referrerUrl: null, utmSource: null, utmMedium: null, utmCampaign: null, utmTerm: null,
+  utmContent: null, device: null,
+}
+
+/** Lifetime commission: the customer's first attributed order decides whose customer it is. */
+async function connectCustomer(ctx: Context, trx: Trx, { customerId, customerEmail }: Order, affiliateId: string): Promise<void> {
+  const connect = (kind: 'customerId' | 'customerEmail', value: string) =>
+    insertConnectionIfNew(trx, ctx.shop.id, { id: ctx.newId('con'), kind, value, affiliateId, createdAt: nowIso(ctx) })
+  if (customerId) await connect('customerId', customerId)
+  if (customerEmail) await connect('customerEmail', emailKey(customerEmail))
+}

@@ -1,0 +1,103 @@
+import { type Context, nowIso } from '../context.ts'
+import type { ProgramRow } from '../db/tables.ts'
+import { commissionPercentOf, discountFromInput, patchRate, type RateRefusal, rateFromInput } from '../engine/program-rate.ts'
+import type { Rate } from '../engine/facts.ts'
+import { type ApiError, concurrentChange, invalid, programNotFound } from '../errors.ts'
+import type { Body, Query } from '../http/spec.ts'
+import * as programs from '../repositories/programs.ts'
+import { claimDefaultProgram } from '../repositories/shops.ts'
+import { mutate } from './mutate.ts'
+import { mapPage, toProgram } from './wire.ts'
+
+/** Lists programs, newest first, with their affiliate counts (section 4.2). */
+export async function list(ctx: Context, query: Query<'listPrograms'>) {
+  return mapPage(await programs.listPrograms(ctx.db.read, ctx.shop.id, query), toProgram)
+}
+
+/**
+ * Creates a program; the first of a shop becomes its default (section 2.3).
+ *
+ * @throws ApiError 400 `commission_percent_invalid`.
+ */
+export async function create(ctx: Context, body: Body<'createProgram'>) {
+  const { name, description = null, cookieDurationDays, status } = body
+  const rate = rateFromInput(body.commissionType, body.commissionPercent)
+  if (!rate.ok) throw rateError(rate.reason, body.commissionType)
+  return mutate(ctx, async (trx) => {
+    const createdAt = nowIso(ctx)
+    const row: Omit<ProgramRow, 'shopId'> = {
+      id: ctx.newId('prg'),
+      name, description, cookieDurationDays, status,
+      ...rateColumns(rate.rate),
+      autoApproveAffiliate: body.autoApproveAffiliate ? 1 : 0,
+      autoApproveOrder: body.autoApproveOrder ? 1 : 0,
+      lifetimeCommission: 0,
+      discountEnabled: 0,
+      discountType: null,
+      discountValue: null,
+      version: 1,
+      createdAt,
+      updatedAt: createdAt,
+    }
+    await programs.insertProgram(trx, ctx.shop.id, row)
+    const isDefault = await claimDefaultProgram(trx, ctx.shop.id, row.id)
+    const result = toProgram(await programs.viewProgram(trx, ctx.shop.id, row.id))
+    return { result, audit: { action: 'program.created', subjectId: row.id, data: { isDefault } } }
+  })
+}
+
+/**
+ * Changes the sent fields, checked together with what is stored (section 4.2 rule 3).
+ *
+ * @throws ApiError 400 `commission_percent_invalid`, `commission_percent_required` or `discount_value_invalid`,
+ *   404 `program_not_found`, 409 `concurrent_change`.
+ */
+export async function update(ctx: Context, id: string, body: Body<'updateProgram'>) {
+  const before = await programs.findProgram(ctx.db.read, ctx.shop.id, id)
+  if (!before) throw programNotFound()
+  const changes = changedColumns(before, body)
+  return mutate(ctx, async (trx) => {
+    if (Object.keys(changes).length > 0) {
+      const claimed = await programs.claimProgram(trx, ctx.shop.id, before, { ...changes, updatedAt: nowIso(ctx) })
+      if (!claimed) throw concurrentChange()
+    }
+    const result = toProgram(await programs.viewProgram(trx, ctx.shop.id, id))
+    const fields = Object.keys(changes)
+    return { result, audit: fields.length ? { action: 'program.updated', subjectId: id, data: { fields } } : null }
+  })
+}
+
+function changedColumns(before: ProgramRow, body: Body<'updateProgram'>): Partial<ProgramRow> {
+  const { commissionType, commissionPercent, ...plain } = body
+  const stored = { commissionType: before.commissionType, rate: before.defaultCommissionBps }
+  const patched = patchRate(stored, { commissionType, commissionPercent })
+  if (!patched.ok) throw rateError(patched.reason, commissionType ?? before.commissionType)
+  const sent = Object.fromEntries(Object.entries(plain).map(([name, value]) => [name, typeof value === 'boolean' ? Number(value) : value]))
+  const after: ProgramRow = { ...before, ...sent, ...rateColumns(patched.rate) }
+  checkDiscount(after)
+  const differs = (name: keyof ProgramRow) => after[name] !== undefined && after[name] !== before[name]
+  const names = (Object.keys(after) as (keyof ProgramRow)[]).filter(differs)
+  return Object.fromEntries(names.map((name) => [name, after[name]])) as Partial<ProgramRow>
+}
+
+const rateColumns = (rate: Rate) => ({
+  commissionType: rate.commissionType,
+  commissionPercent: commissionPercentOf(rate),
+  defaultCommissionBps: rate.rate,
+})
+
+function checkDiscount({ discountType, discountValue }: ProgramRow): void {
+  if (discountValue === null) return
+  const type = discountType ?? 'FIXED'
+  if (discountFromInput(type, discountValue).ok) return
+  const range = type === 'PERCENT' ? 'from 0 to 100 for PERCENT' : 'from 0 to 21474836.47'
+  throw invalid('discount_value_invalid', `discountValue must be ${range}.`)
+}
+
+function rateError(reason: RateRefusal, type: ProgramRow['commissionType']): ApiError {
+  if (reason === 'NEEDS_COMMISSION_PERCENT') {
+    return invalid('commission_percent_required', 'Send commissionPercent too, since a flat amount cannot be read as a percentage.')
+  }
+  const range = type === 'PERCENT_OF_SALE' ? 'at most 100 for PERCENT_OF_SALE' : `at most 21474836.47 for ${type}`
+  return invalid('commission_percent_invalid', `commissionPercent must be above 0 and ${range}.`)
+}

@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+
+/** `rk_` is an API key, `ro_` an owner token; neither opens what the other opens. */
+export type SecretKind = 'rk' | 'ro'
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const BODY_LENGTH = 43
+const CHECKSUM_LENGTH = 6
+const FORMAT = /^(rk|ro)_([0-9A-Za-z]{43,80})$/
+
+/** A secret of 256 random bits: `<kind>_`, 43 base62 characters and 6 that check them. */
+export function createSecret(kind: SecretKind, random: (bytes: number) => Uint8Array): string {
+  const body = base62(BigInt(`0x${Buffer.from(random(32)).toString('hex')}`), BODY_LENGTH)
+  return `${kind}_${body}${checksum(`${kind}_${body}`)}`
+}
+
+/** Whether a token is of this kind and its checksum is right; a typing error is known without asking the database. */
+export function isWellFormed(kind: SecretKind, token: string): boolean {
+  if (FORMAT.exec(token)?.[1] !== kind) return false
+  return checksum(token.slice(0, -CHECKSUM_LENGTH)) === token.slice(-CHECKSUM_LENGTH)
+}
+
+/** What is stored instead of the secret: SHA-256 as hex (section 5 rule 2). */
+export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex')
+
+/** The visible beginning of a secret. */
+export const prefixOf = (secret: string): string => secret.slice(0, 10)
+
+const checksum = (text: string) => base62(BigInt(crc32(text)), CHECKSUM_LENGTH)
+
+function base62(number: bigint, length: number): string {
+  let text = ''
+  for (let rest = number; rest > 0n; rest /= 62n) text = ALPHABET[Number(rest % 62n)] + text
+  return text.padStart(length, '0')
+}

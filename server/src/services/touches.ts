@@ -1,0 +1,87 @@
+import { type Context, nowIso } from '../context.ts'
+import type { Trx } from '../db/database.ts'
+import type { JourneyRow } from '../db/tables.ts'
+import { invalid, invalidBody } from '../errors.ts'
+import type { components } from '../http/schema.d.ts'
+import { findAffiliatesById } from '../repositories/affiliates.ts'
+import { findClick, insertJourneyEntry } from '../repositories/journey-clicks.ts'
+import { emailKey } from './affiliate-new.ts'
+import { textOf } from './conversion-order.ts'
+import { affiliateByCode, affiliateByRef } from './facts.ts'
+import { instantInBody } from './instant.ts'
+import { mutate } from './mutate.ts'
+
+type Schemas = components['schemas']
+type Touch = Schemas['ClickEvent'] | Schemas['PageViewEvent']
+
+const AHEAD_MS = 5 * 60_000
+
+/**
+ * Stores a click or a page view and answers after it is on disk (section 4.9). A reference that nobody owns is stored
+ * without an affiliate.
+ *
+ * @throws ApiError 400 `invalid_body` or `occurred_at_in_future`, 503 when it cannot be looked up or stored.
+ */
+export async function record(ctx: Context, body: Touch): Promise<Schemas['TouchReply']> {
+  if (body.type === 'click' && ![body.ref, body.affiliateCode, body.affiliateId, body.clickId].some(textOf)) {
+    throw invalidBody('A click needs one of ref, affiliateCode, affiliateId and clickId.')
+  }
+  const occurredAt = instantInBody('occurredAt', body.occurredAt) ?? nowIso(ctx)
+  if (Date.parse(occurredAt) > ctx.now() + AHEAD_MS) {
+    throw invalid('occurred_at_in_future', 'occurredAt must not be more than 5 minutes ahead of now.')
+  }
+  return mutate(ctx, async (trx) => {
+    const id = ctx.newId('jrn')
+    const affiliate = await affiliateOf(trx, ctx.shop.id, body)
+    await insertJourneyEntry(trx, ctx.shop.id, {
+      ...touchColumns(body),
+      id,
+      occurredAt,
+      affiliateId: affiliate?.id ?? null,
+      programId: affiliate?.campaignId ?? null,
+      clickId: textOf(body.clickId) ?? (body.type === 'click' ? id : null),
+      createdAt: nowIso(ctx),
+    })
+    const message = body.type === 'click' ? 'Click recorded.' : 'Page view recorded.'
+    // A touch is its own record: visits are counted, not audited.
+    return { result: { ok: true, message, id }, audit: null }
+  })
+}
+
+/** The first reference that names somebody of this shop. */
+async function affiliateOf(trx: Trx, shopId: string, { ref, affiliateCode, affiliateId, clickId }: Touch) {
+  const byId = async (id: string | null | undefined) => (id ? (await findAffiliatesById(trx, shopId, [id]))[0] : undefined)
+  return (
+    (textOf(ref) && (await affiliateByRef(trx, shopId, ref!))) ||
+    (textOf(affiliateCode) && (await affiliateByCode(trx, shopId, affiliateCode!))) ||
+    (await byId(textOf(affiliateId))) ||
+    (await byId(textOf(clickId) && (await findClick(trx, shopId, clickId!))?.affiliateId)) ||
+    undefined
+  )
+}
+
+type TouchColumns = Omit<JourneyRow, 'shopId' | 'id' | 'occurredAt' | 'affiliateId' | 'programId' | 'clickId' | 'createdAt'>
+
+function touchColumns(body: Touch): TouchColumns {
+  return {
+    type: body.type,
+    sessionId: textOf(body.sessionId),
+    ref: textOf(body.ref),
+    customerId: textOf(body.customerId),
+    customerEmail: textOf(body.customerEmail),
+    customerEmailKey: body.customerEmail?.trim() ? emailKey(body.customerEmail) : null,
+    url: textOf(body.url),
+    landingPage: textOf(body.landingPage),
+    referrerUrl: textOf(body.referrerUrl),
+    utmSource: textOf(body.utmSource),
+    utmMedium: textOf(body.utmMedium),
+    utmCampaign: textOf(body.utmCampaign),
+    utmTerm: textOf(body.utmTerm),
+    utmContent: textOf(body.utmContent),
+    country: textOf(body.country),
+    device: textOf(body.device),
+    externalOrderId: null,
+    orderId: null,
+    commissionId: null,
+  }
+}
