@@ -1,9 +1,11 @@
 /** Everything a generated code may hold: 34 characters, none of which is mistaken for another. */
 export const CODE_ALPHABET = 'ABCDEFGHIJKLMNPQRSTUVWXYZ123456789'
-/** Length of a generated code and most code points of a supplied one (section 4.5). */
+/** Length of a generated code (section 4.5). */
 export const CODE_LENGTH = 8
+/** Most code points of a supplied code (section 4.5). */
 export const MAX_CODE_LENGTH = 9
 
+/** Why a supplied code is refused. */
 export type CodeProblem = 'EMPTY' | 'TOO_LONG' | 'WHITE_SPACE_OR_CONTROL' | 'FORBIDDEN_CHARACTER'
 
 /** Bytes from here on would favour the first letters: 7 × 34 of 256 values are used, the others are thrown away. */

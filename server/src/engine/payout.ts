@@ -53,6 +53,7 @@ export function currenciesOf(rows: readonly PayoutRow[]): string[] {
   return [...new Set(rows.map((row) => row.currency))].sort()
 }
 
+/** The minimum payout in cents, or why nobody can tell. */
 export type Threshold = { ok: true; minimumPayoutCents: number } | { ok: false; reason: 'NEEDS_RECONCILIATION' }
 
 /** Where a minimum payout may be set; null: not set. `legacyMinimumPayout` is in currency units (`25.5`). */

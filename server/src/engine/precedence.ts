@@ -7,4 +7,5 @@ export const PRECEDENCE_PRESETS = {
   'customer-first': ['CONNECTED_CUSTOMER', 'COUPON', 'DIRECT_LINK', 'CONNECTED_PRODUCT'],
 } as const satisfies Record<string, readonly EvidenceKind[]>
 
+/** The name of a preset. */
 export type PrecedencePreset = keyof typeof PRECEDENCE_PRESETS

@@ -6,13 +6,17 @@ export const MAX_CENTS = 2_147_483_647
 /** 100 % in basis points. */
 export const MAX_BPS = 10_000
 
+/** How a program's discount is given (section 2.1). */
 export type DiscountType = 'PERCENT' | 'FIXED'
 
 /** Why a rate was refused; `NEEDS_COMMISSION_PERCENT`: cents cannot be read as a percentage, so one must be sent. */
 export type RateRefusal = 'NOT_POSITIVE' | 'ABOVE_100_PERCENT' | 'TOO_LARGE' | 'NEEDS_COMMISSION_PERCENT'
+/** A rate to store, or why there is none. */
 export type RateResult = { ok: true; rate: Rate } | { ok: false; reason: RateRefusal }
 
+/** Why a discount was refused. */
 export type DiscountRefusal = 'NEGATIVE' | 'ABOVE_100_PERCENT' | 'TOO_LARGE'
+/** A discount to store, in basis points or cents, or why there is none. */
 export type DiscountResult = { ok: true; hundredths: number } | { ok: false; reason: DiscountRefusal }
 
 /**

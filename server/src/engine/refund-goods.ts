@@ -90,9 +90,8 @@ function takePieces(
 }
 
 function isSame(line: OrderLine, item: RefundLine): boolean {
-  return item.variantId
-    ? line.variantId === item.variantId
-    : Boolean(item.productId) && line.productId === item.productId
+  if (item.variantId) return line.variantId === item.variantId
+  return item.productId ? line.productId === item.productId : false
 }
 
 /** What the newly taken pieces are worth; differences of running totals, so that splitting a refund changes nothing. */
