@@ -1,4 +1,5 @@
-import { type Kysely, type Migration, Migrator } from 'kysely'
+import type { Kysely } from 'kysely'
+import { type Migration, Migrator } from 'kysely/migration'
 import * as start from './migrations/0001-start.ts'
 
 /** In order of their names; a released one is never changed. */

@@ -4,7 +4,7 @@ import type { ProgramRow } from '../db/tables.ts'
 import { type PageQuery, pageOf } from './page.ts'
 
 /** A program with what the list shows beside it. */
-export type ProgramView = ProgramRow & { isDefault: 0 | 1; affiliateCount: number }
+export type ProgramView = ProgramRow & { isDefault: 1 | null; affiliateCount: number }
 
 const programs = (db: Trx, shopId: string) =>
   db
@@ -22,7 +22,7 @@ const programs = (db: Trx, shopId: string) =>
       (eb) =>
         eb
           .selectFrom('shops')
-          .select(sql<0 | 1>`1`.as('one'))
+          .select(sql<1>`1`.as('one'))
           .whereRef('shops.defaultProgramId', '=', 'programs.id')
           .as('isDefault'),
     ])
@@ -40,7 +40,7 @@ export const viewProgram = (db: Trx, shopId: string, id: string) =>
   programs(db, shopId).where('programs.id', '=', id).executeTakeFirstOrThrow() as Promise<ProgramView>
 
 export function listPrograms(db: Trx, shopId: string, query: PageQuery & { status?: ProgramRow['status'] }) {
-  let list = programs(db, shopId).orderBy('programs.createdAt', 'desc').orderBy('programs.id', 'desc')
+  let list = programs(db, shopId).$castTo<ProgramView>().orderBy('programs.createdAt', 'desc').orderBy('programs.id', 'desc')
   if (query.status) list = list.where('programs.status', '=', query.status)
   return pageOf(list, query)
 }

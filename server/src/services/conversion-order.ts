@@ -2,7 +2,7 @@ import { type Context, nowIso } from '../context.ts'
 import type { Order, OrderLine } from '../engine/facts.ts'
 import { invalid, invalidBody } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
-import { instantInBody } from './instant.ts'
+import { instantBody } from './instant.ts'
 
 export type Conversion = Omit<components['schemas']['ConversionEvent'], 'orderId' | 'processedAt'>
 
@@ -64,7 +64,7 @@ function checkAmount(amountCents: number | null, lines: OrderLine[]): void {
 
 /** When the order was placed, else now; clocks that differ a little are forgiven. */
 function orderAt(ctx: Context, occurredAt: string | null | undefined): string {
-  const at = instantInBody('occurredAt', occurredAt)
+  const at = instantBody('occurredAt', occurredAt)
   if (!at) return nowIso(ctx)
   if (Date.parse(at) > ctx.now() + AHEAD_MS) {
     throw invalid('occurred_at_in_future', 'occurredAt must not be more than 5 minutes ahead of now.')

@@ -8,7 +8,7 @@ import { findClick, insertJourneyEntry } from '../repositories/journey-clicks.ts
 import { emailKey } from './affiliate-new.ts'
 import { textOf } from './conversion-order.ts'
 import { affiliateByCode, affiliateByRef } from './facts.ts'
-import { instantInBody } from './instant.ts'
+import { instantBody } from './instant.ts'
 import { mutate } from './mutate.ts'
 
 type Schemas = components['schemas']
@@ -26,7 +26,7 @@ export async function record(ctx: Context, body: Touch): Promise<Schemas['TouchR
   if (body.type === 'click' && ![body.ref, body.affiliateCode, body.affiliateId, body.clickId].some(textOf)) {
     throw invalidBody('A click needs one of ref, affiliateCode, affiliateId and clickId.')
   }
-  const occurredAt = instantInBody('occurredAt', body.occurredAt) ?? nowIso(ctx)
+  const occurredAt = instantBody('occurredAt', body.occurredAt) ?? nowIso(ctx)
   if (Date.parse(occurredAt) > ctx.now() + AHEAD_MS) {
     throw invalid('occurred_at_in_future', 'occurredAt must not be more than 5 minutes ahead of now.')
   }

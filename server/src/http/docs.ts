@@ -1,0 +1,143 @@
+import { html, raw } from 'hono/html'
+import { deref, document, type OperationObject, type Parameter, type Schema } from './document.ts'
+import { requirement } from './sentence.ts'
+
+type Html = ReturnType<typeof html>
+type Entry = { method: string; path: string; op: OperationObject }
+
+let page: string | undefined
+
+/** The quick start (section 4.10): one self-contained page, made from the document, with every operation in it. */
+export function docsPage(): string {
+  page ??= String(render())
+  return page
+}
+
+function render(): Html {
+  const entries = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, op]): Entry => ({ method: method.toUpperCase(), path, op })),
+  )
+  const publicEntries = entries.filter(({ path }) => path.startsWith('/api/v1/'))
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${document.info.title}</title>
+<style>${raw(STYLE)}</style>
+</head>
+<body>
+<nav aria-label="Contents">
+<a href="#start">Quick start</a>
+${document.tags.map((tag) => navigation(tag.name, publicEntries))}
+<a href="#webhook-events">Webhook events</a>
+</nav>
+<main>
+<h1>${document.info.title}</h1>
+<p>${document.info.summary}</p>
+${quickStart()}
+${document.tags.map((tag) => section(tag, publicEntries.filter(({ op }) => op.tags.includes(tag.name))))}
+${webhookSection()}
+</main>
+</body>
+</html>`
+}
+
+const navigation = (tag: string, entries: Entry[]): Html | '' => {
+  const own = entries.filter(({ op }) => op.tags.includes(tag))
+  return own.length ? html`<strong>${tag}</strong>${own.map(({ op }) => html`<a href="#${op.operationId}">${op.summary}</a>`)}` : ''
+}
+
+function quickStart(): Html {
+  const body = { externalOrderId: '1001', amountCents: 10_000, discountCents: 1000, couponCode: 'DEMO16' }
+  return html`<section id="start"><h2>Quick start</h2>
+<p>Report an order. The answer says which affiliate referred it, what it earns, and why.</p>
+<pre><code>curl ${'{base_url}'}/api/v1/events \\
+  -H 'Authorization: Bearer &lt;API_KEY&gt;' \\
+  -H 'Idempotency-Key: order-1001' \\
+  -d '${JSON.stringify(body)}'</code></pre>
+${text(document.info.description)}
+<p>The whole contract: <a href="/openapi.yaml">openapi.yaml</a>, <a href="/openapi.json">openapi.json</a>.</p></section>`
+}
+
+const section = (tag: { name: string; description: string }, entries: Entry[]): Html | '' =>
+  entries.length ? html`<section><h2>${tag.name}</h2><p>${tag.description}</p>${entries.map(operation)}</section>` : ''
+
+function operation({ method, path, op }: Entry): Html {
+  const parameters = (op.parameters ?? []).map(deref)
+  const scope = (op.security ?? document.security)[0]?.apiKey?.[0]
+  const content = op.requestBody?.content['application/json']
+  return html`<article id="${op.operationId}">
+<h3>${op.summary}</h3>
+<p class="route"><code><b>${method}</b> ${path}</code> ${scope ? html`<span>scope <code>${scope}</code></span>` : html`<span>no credential</span>`}</p>
+${text(op.description)}
+${parameters.length ? parameterTable(parameters) : ''}
+${content ? bodyTables(content.schema) : ''}
+${Object.entries(content?.examples ?? {}).map(([name, { value }]) => example(`Request: ${name}`, value))}
+<h4>Answers</h4>
+<dl>${Object.entries(op.responses).map(([status, response]) => answer(status, deref(response)))}</dl>
+</article>`
+}
+
+const parameterTable = (parameters: Parameter[]): Html => html`<h4>Parameters</h4>
+<table><tr><th>Name</th><th>Must</th><th>What it does</th></tr>
+${parameters.map(({ name, required, schema, description }) => html`<tr><td><code>${name}</code>${required ? ' *' : ''}</td><td>${requirement(schema)}${usual(schema)}</td><td>${inline(description ?? '')}</td></tr>`)}
+</table>`
+
+const bodyTables = (schema: Schema): Html[] => (deref(schema).anyOf ?? [schema]).map((one) => bodyTable(deref(one)))
+
+const bodyTable = (schema: Schema & { description?: string }): Html => html`<h4>Body</h4>
+${schema.description ? text(schema.description) : ''}
+<table><tr><th>Field</th><th>Must</th><th>What it is</th></tr>
+${Object.entries(schema.properties ?? {}).map(([name, property]) => html`<tr><td><code>${name}</code>${schema.required?.includes(name) ? ' *' : ''}</td><td>${requirement(property)}${usual(property)}</td><td>${inline((deref(property) as { description?: string }).description ?? '')}</td></tr>`)}
+</table>`
+
+const usual = (schema: Schema): string => {
+  const value = deref(schema).default
+  return value === undefined ? '' : `; ${String(value)} when left out`
+}
+
+function answer(status: string, response: { description: string; content?: Record<string, { examples?: Record<string, { $ref?: string; value?: unknown }> }> }): Html {
+  const examples = Object.entries(response.content?.['application/json']?.examples ?? {})
+  const isError = Number(status) >= 400
+  return html`<dt><b>${status}</b> ${inline(response.description)}</dt>
+<dd>${isError
+    ? html`<ul>${examples.map(([code, one]) => html`<li><code>${code}</code> ${(deref(one).value as { error: string }).error}</li>`)}</ul>`
+    : examples.map(([name, one]) => example(name, deref(one).value))}</dd>`
+}
+
+const example = (name: string, value: unknown): Html =>
+  html`<details><summary>${name}</summary><pre><code>${JSON.stringify(value, null, 2)}</code></pre></details>`
+
+const webhookSection = (): Html => html`<section id="webhook-events"><h2>Webhook events</h2>
+<p>Each is a POST of <code>{ event, timestamp, shop_id, data }</code>. Check <code>X-Service-Signature</code> against the HMAC-SHA256 of the raw body before you believe it. There is no automatic retry, and an event may arrive more than once.</p>
+${Object.entries(document.webhooks).map(([name, { post }]) => html`<article id="event-${name}"><h3><code>${name}</code></h3>${text(post.description)}
+${Object.entries(post.requestBody?.content['application/json']?.examples ?? {}).map(([label, one]) => example(label, deref<{ $ref?: string; value?: unknown }>(one).value))}</article>`)}
+</section>`
+
+/** Paragraphs of the document's Markdown; it uses no more of it than paragraphs, code and bold. */
+const text = (markdown: string): Html[] => markdown.trim().split(/\n\s*\n/).map((paragraph) => html`<p>${inline(paragraph)}</p>`)
+
+function inline(markdown: string): Html[] {
+  return markdown.split(/(`[^`]+`|\*\*[^*]+\*\*)/).map((part) => {
+    if (part.startsWith('`')) return html`<code>${part.slice(1, -1)}</code>`
+    return part.startsWith('**') ? html`<b>${part.slice(2, -2)}</b>` : html`${part}`
+  })
+}
+
+const STYLE = `
+:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
+body { margin: 0; display: grid; grid-template-columns: 15rem minmax(0, 1fr) }
+nav { position: sticky; top: 0; height: 100vh; overflow: auto; padding: 1rem; box-sizing: border-box; border-right: 1px solid #8884; font-size: .875rem }
+nav a, nav strong { display: block; padding: .15rem 0; text-decoration: none }
+nav strong { margin-top: .75rem }
+main { padding: 1rem 2rem 4rem; max-width: 60rem }
+article { border-top: 1px solid #8884; margin-top: 2rem }
+pre { overflow: auto; padding: .75rem; background: #8881; border-radius: .375rem }
+code { font-family: ui-monospace, monospace; font-size: .9em }
+table { border-collapse: collapse; width: 100%; font-size: .9rem }
+th, td { text-align: left; vertical-align: top; padding: .3rem .5rem; border-bottom: 1px solid #8884 }
+.route span { margin-left: 1rem; opacity: .8 }
+dd { margin: 0 0 .5rem 1rem }
+@media (max-width: 50rem) { body { display: block } nav { position: static; height: auto; border: 0 } }
+`

@@ -1,0 +1,51 @@
+import { type ServerType, serve as listen } from '@hono/node-server'
+import { readConfig } from './config.ts'
+import { openDatabase } from './db/database.ts'
+import { makeDemo } from './demo.ts'
+import { createDeps } from './deps.ts'
+import { createApp } from './http/app.ts'
+import { createDispatcher } from './webhooks/dispatcher.ts'
+
+const DRAIN_MS = 10_000
+
+/** Configuration, database, migrations, app; then serves until it is told to stop. */
+export async function serve(): Promise<void> {
+  const config = readConfig()
+  const db = await openDatabase(config.databaseUrl)
+  await db.migrate()
+  const deps = createDeps(config, db)
+  const dispatcher = createDispatcher(deps)
+  deps.wakeDispatcher = dispatcher.wake
+  if (config.webhookAllow.length > 0) deps.log.warn({ targets: config.webhookAllow.length }, 'webhooks may reach private addresses')
+  const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${config.port}`
+  const demo = config.demo ? await makeDemo(deps, url) : undefined
+  const server = await bind(createApp(deps).fetch, config.host, config.port)
+  await dispatcher.start()
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(signal, () => {
+      deps.log.info({ signal }, 'stopping')
+      void stop()
+    })
+  }
+  if (demo) console.log(demo)
+  console.log(`listening on ${url}`)
+
+  async function stop() {
+    const closed = new Promise((done) => server.close(done))
+    if ('closeIdleConnections' in server) server.closeIdleConnections()
+    await closed
+    await dispatcher.drain(DRAIN_MS)
+    await db.close()
+    process.exit(0)
+  }
+}
+
+function bind(fetch: Parameters<typeof listen>[0]['fetch'], hostname: string, port: number): Promise<ServerType> {
+  return new Promise((resolve, reject) => {
+    const server = listen({ fetch, hostname, port }, () => resolve(server))
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const reason = error.code === 'EADDRINUSE' ? `port ${port} is taken; set PORT to another one` : error.message
+      reject(new Error(`Cannot listen on ${hostname}:${port}: ${reason}.`))
+    })
+  })
+}
