@@ -1,0 +1,247 @@
+import type { DocumentedOperation } from '../support/document.ts'
+import type { Reply, TestServer, TestShop } from '../support/server.ts'
+import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
+import { type Call, call, callOperation, ID } from './fixture.ts'
+
+/** Brings an error about on the example server. Other shops are at hand for what would disturb the first. */
+export type Cause = (world: World, op: DocumentedOperation) => Promise<Reply>
+
+export interface World {
+  server: TestServer
+  other: TestShop
+  starter: TestShop
+  switchedOff: TestShop
+  scopeless: TestShop
+}
+
+const NOBODY = 'aff_01KAH000000000000000000000'
+const calling = (given: Call): Cause => ({ server }, op) => callOperation(server, op, given)
+
+async function brokenBy(server: TestServer, breakIt: string, mendIt: string, work: () => Promise<Reply>): Promise<Reply> {
+  server.sql.exec(breakIt)
+  try {
+    return await work()
+  } finally {
+    server.sql.exec(mendIt)
+  }
+}
+
+/** Fails the next insert into a table, as a full or failing disk would. */
+export const refuseInserts = (table: string) =>
+  [`create trigger broken before insert on "${table}" begin select raise(abort, 'disk'); end`, 'drop trigger broken'] as const
+
+export const withBrokenAudit = (server: TestServer, work: () => Promise<Reply>) => brokenBy(server, ...refuseInserts('audits'), work)
+
+async function withKeyChanged({ server }: World, column: string, work: () => Promise<Reply>): Promise<Reply> {
+  const set = (value: string | null) => server.sql.prepare(`update "apiKeys" set "${column}" = ? where id = ?`).run(value, server.shop.keyId)
+  set('2026-11-01T00:00:00.000Z')
+  try {
+    return await work()
+  } finally {
+    set(null)
+  }
+}
+
+/** Somebody else changes the row between this call's look and its write. */
+const raced = (id: string, first: Call, second: Call): Cause => async ({ server }) => {
+  const replies = await Promise.all([call(server, id, first), call(server, id, second)])
+  return replies.find((reply) => reply.status === 409) ?? replies[0]
+}
+
+/** Causes that every operation has in common. */
+export const sharedCauses: Record<string, Cause> = {
+  credentials_missing: calling({ key: null }),
+  credentials_malformed: calling({ key: null, headers: { Authorization: 'Basic abc' } }),
+  key_unknown: calling({ key: 'rk_nobody' }),
+  key_revoked: (world, op) => withKeyChanged(world, 'revokedAt', () => callOperation(world.server, op)),
+  key_expired: (world, op) => withKeyChanged(world, 'expiresAt', () => callOperation(world.server, op)),
+  plan_required: ({ server, starter }, op) => callOperation(server, op, { key: starter.key }),
+  scope_missing: ({ server, scopeless }, op) => callOperation(server, op, { key: scopeless.key }),
+  method_not_allowed: calling({ method: 'PUT' }),
+  rate_limited: async ({ server }, op) => {
+    server.exhausted.add(`key:${server.shop.keyId}`)
+    const reply = await callOperation(server, op)
+    server.exhausted.clear()
+    return reply
+  },
+  internal_error: async ({ server }, op) => {
+    const { now } = server.deps
+    server.deps.now = () => {
+      throw new TypeError('a bug')
+    }
+    const reply = await callOperation(server, op)
+    server.deps.now = now
+    return reply
+  },
+  storage_unavailable: ({ server }, op) =>
+    brokenBy(server, 'alter table "apiKeys" rename to gone', 'alter table gone rename to "apiKeys"', () => callOperation(server, op)),
+  api_disabled: ({ server, switchedOff }, op) => callOperation(server, op, { key: switchedOff.key }),
+  invalid_json: calling({ raw: '{"email": ' }),
+  body_too_large: calling({ raw: JSON.stringify({ note: 'x'.repeat(2 * 1024 * 1024) }) }),
+  idempotency_key_invalid: calling({ headers: { 'Idempotency-Key': 'ключ'.replace(/./g, 'é') } }),
+  idempotency_key_reused: async ({ server }, op) => {
+    const headers = { 'Idempotency-Key': `reused-${op.id}` }
+    const [first, second] = Object.values(op.requestExamples)
+    await expectOk(callOperation(server, op, { headers, body: first?.value }))
+    return callOperation(server, op, { headers, body: second?.value })
+  },
+}
+
+const unknown = (id: string): Cause => calling({ query: `id=${id}` })
+const badBody = (body: unknown): Cause => calling({ body })
+const badQuery = (query: string): Cause => calling({ query })
+
+/** Causes that one operation has, by `<operationId> <code>`. */
+export const causes: Record<string, Cause> = {
+  'listAffiliates invalid_parameter': badQuery('limit=101'),
+  'createAffiliate invalid_body': badBody({ email: 'nobody', name: 'N' }),
+  'createAffiliate unknown_property': badBody({ email: 'n@example.com', name: 'N', nickname: 'x' }),
+  'createAffiliate program_not_found': badBody({ email: 'n@example.com', name: 'N', campaignId: 'prg_none' }),
+  'createAffiliate email_taken': badBody({ email: 'NISA@example.com', name: 'N' }),
+  'createAffiliate concurrent_change': async ({ server }) => {
+    // A unique index that refuses twice: what two processes with one random code would see.
+    const reply = brokenBy(
+      server,
+      `create trigger broken after insert on affiliates begin insert into "idempotencyKeys" select "shopId", "key", '', '', null, '' from "idempotencyKeys" limit 1; end`,
+      'drop trigger broken',
+      () => call(server, 'createAffiliate', { body: { email: 'raced@example.com', name: 'Raced' } }),
+    )
+    return reply
+  },
+  'updateAffiliate invalid_parameter': badQuery(''),
+  'updateAffiliate invalid_body': badBody({ status: 'NICE' }),
+  'updateAffiliate unknown_property': badBody({ discountCode: 'MINE' }),
+  'updateAffiliate affiliate_not_found': unknown(NOBODY),
+  'updateAffiliate program_not_found': badBody({ campaignId: 'prg_none' }),
+  'updateAffiliate email_taken': async ({ server }) => {
+    const { id } = await newAffiliate(server)
+    return call(server, 'updateAffiliate', { query: `id=${id}`, body: { email: 'Nisa@Example.com' } })
+  },
+  'updateAffiliate concurrent_change': raced('updateAffiliate', { body: { phone: '1' } }, { body: { phone: '2' } }),
+  'archiveAffiliate invalid_parameter': badQuery('id='),
+  'archiveAffiliate affiliate_not_found': unknown(NOBODY),
+  'archiveAffiliate concurrent_change': async ({ server }, op) => {
+    const { id } = await newAffiliate(server)
+    return raced('archiveAffiliate', { query: `id=${id}` }, { query: `id=${id}` })({ server } as World, op)
+  },
+  'listPrograms invalid_parameter': badQuery('status=OPEN'),
+  'createProgram invalid_body': badBody({}),
+  'createProgram unknown_property': badBody({ name: 'N', discountType: 'PERCENT' }),
+  'createProgram commission_percent_invalid': badBody({ name: 'N', commissionPercent: 101 }),
+  'createProgram concurrent_change': ({ server }) =>
+    brokenBy(
+      server,
+      `create trigger broken after insert on programs begin insert into "idempotencyKeys" select "shopId", "key", '', '', null, '' from "idempotencyKeys" limit 1; end`,
+      'drop trigger broken',
+      () => call(server, 'createProgram'),
+    ),
+  'updateProgram invalid_parameter': badQuery(''),
+  'updateProgram invalid_body': badBody({ cookieDurationDays: -1 }),
+  'updateProgram unknown_property': badBody({ defaultCommissionBps: 1 }),
+  'updateProgram commission_percent_invalid': badBody({ commissionPercent: 0 }),
+  'updateProgram commission_percent_required': async ({ server }) => {
+    const { id } = await expectOk(server.request('POST', '/api/v1/programs', { body: { name: 'Flat', commissionType: 'FLAT_PER_ORDER', commissionPercent: 5 } }))
+    return call(server, 'updateProgram', { query: `id=${id}`, body: { commissionType: 'PERCENT_OF_SALE' } })
+  },
+  'updateProgram discount_value_invalid': badBody({ discountType: 'PERCENT', discountValue: 101 }),
+  'updateProgram program_not_found': unknown('prg_none'),
+  'updateProgram concurrent_change': raced('updateProgram', { body: { name: 'A' } }, { body: { name: 'B' } }),
+  'listCommissions invalid_parameter': badQuery('from=yesterday'),
+  'listCommissions period_invalid': badQuery('from=2026-10-02&to=2026-10-01'),
+  'listPayouts invalid_parameter': badQuery('status=DONE'),
+  'createPayout invalid_body': badBody({ periodEnd: '2026-10-31' }),
+  'createPayout unknown_property': badBody({ periodStart: '2026-10-01', periodEnd: '2026-10-31', period: 'x' }),
+  'createPayout period_invalid': badBody({ periodStart: '2026-10-31', periodEnd: '2026-10-01' }),
+  'createPayout no_eligible_commissions': badBody({ periodStart: '2020-01-01', periodEnd: '2020-01-02' }),
+  'createPayout payout_below_threshold': ({ server }) => withThreshold(server, { minimumPayoutCents: 5000 }),
+  'createPayout payout_threshold_needs_reconciliation': ({ server }) =>
+    withThreshold(server, { minimumPayoutCents: 2500, legacyMinimumPayout: '50.00' }),
+  'createPayout payout_mixed_currencies': async ({ server, other }) => {
+    const { key } = other
+    await withAffiliate(server, { key })
+    for (const currency of ['EUR', 'USD']) await expectOk(convert(server, { ...ORDER, externalOrderId: currency, currency }, { key }))
+    return call(server, 'createPayout', { key })
+  },
+  'createPayout payout_claimed_concurrently': raced('createPayout', {}, {}),
+  'createPayout payout_below_threshold_after_claim': async ({ server }) => {
+    const { shopId, key } = await server.createShop()
+    const { affiliate } = await withAffiliate(server, { key })
+    const second = await newAffiliate(server, { key, code: 'SECND' })
+    for (const [externalOrderId, amountCents] of [['a', 40_000], ['b', 9000]] as const) {
+      await expectOk(convert(server, { externalOrderId, amountCents, couponCode: externalOrderId === 'a' ? affiliate.discountCode : second.discountCode, occurredAt: ORDER.occurredAt }, { key }))
+    }
+    server.sql.prepare('update shops set "minimumPayoutCents" = 5000 where id = ?').run(shopId)
+    const month = { periodStart: '2026-10-01', periodEnd: '2026-11-01' }
+    const of = { ...month, affiliateIds: [affiliate.id] }
+    const replies = await Promise.all([call(server, 'createPayout', { key, body: of }), call(server, 'createPayout', { key, body: month })])
+    return replies[1]
+  },
+  'payPayout invalid_parameter': badQuery(`id=${ID.batch}&action=cancel`),
+  'payPayout payout_not_found': badQuery('id=bat_none&action=pay'),
+  'payPayout payout_total_mismatch': badQuery(`id=${ID.batch}&action=pay&expectedTotalCents=1500`),
+  'payPayout payout_already_paid': async ({ server }) => {
+    const { id } = await freshBatch(server)
+    await expectOk(call(server, 'payPayout', { query: `id=${id}&action=pay` }))
+    return call(server, 'payPayout', { query: `id=${id}&action=pay` })
+  },
+  'payPayout payout_not_payable': async ({ server }) => {
+    const { id } = await freshBatch(server)
+    server.sql.prepare(`update "payoutBatches" set status = 'FAILED' where id = ?`).run(id)
+    return call(server, 'payPayout', { query: `id=${id}&action=pay` })
+  },
+  'payPayout concurrent_change': async ({ server }, op) => {
+    const { id } = await freshBatch(server)
+    const query = `id=${id}&action=pay`
+    return raced('payPayout', { query }, { query })({ server } as World, op)
+  },
+  'listCoupons invalid_parameter': badQuery('status=NICE'),
+  'assignCoupon invalid_body': badBody({ code: 'A' }),
+  'assignCoupon unknown_property': badBody({ affiliateId: ID.affiliate, discount: 10 }),
+  'assignCoupon discount_code_invalid': badBody({ affiliateId: ID.affiliate, code: 'HELLO' }),
+  'assignCoupon affiliate_not_found': badBody({ affiliateId: NOBODY }),
+  'assignCoupon discount_code_taken': async ({ server }) => {
+    const { id } = await newAffiliate(server)
+    return call(server, 'assignCoupon', { body: { affiliateId: id, code: 'nisa16' } })
+  },
+  'assignCoupon concurrent_change': async ({ server }, op) => {
+    const { id } = await newAffiliate(server)
+    const body = (code: string) => ({ body: { affiliateId: id, code } })
+    return raced('assignCoupon', body('A1'), body('B1'))({ server } as World, op)
+  },
+  'getAnalytics invalid_parameter': badQuery('currency=usd'),
+  'getAnalytics period_invalid': badQuery('from=2026-10-02&to=2026-10-01'),
+  'getJourney invalid_parameter': badQuery('sessionId=s-1&limit=501'),
+  'getJourney journey_identifier_required': badQuery(''),
+  'getJourney period_invalid': badQuery('sessionId=s-1&from=2026-10-02&to=2026-10-01'),
+  'createWebhook invalid_parameter': badQuery('test=2'),
+  'createWebhook invalid_body': badBody({}),
+  'createWebhook webhook_url_refused': badBody({ url: 'https://127.0.0.1/x' }),
+  'createWebhook concurrent_change': raced('createWebhook', {}, {}),
+  'deleteWebhook invalid_parameter': badQuery(''),
+  'deleteWebhook webhook_not_found': unknown('whs_none'),
+  'deleteWebhook concurrent_change': async ({ server }, op) => {
+    const { id } = await expectOk(call(server, 'createWebhook'))
+    return raced('deleteWebhook', { query: `id=${id}` }, { query: `id=${id}` })({ server } as World, op)
+  },
+  'recordEvent invalid_parameter': badQuery('dryRun=yes'),
+  'recordEvent invalid_body': badBody({ externalOrderId: 'x', amountCents: -1 }),
+  'recordEvent idempotency_key_required': ({ server }, op) =>
+    server.request('POST', op.path, { body: { externalOrderId: 'x', amountCents: 1 } }),
+  'recordEvent occurred_at_in_future': badBody({ externalOrderId: 'x', amountCents: 1, occurredAt: '2027-01-01' }),
+}
+
+const ORDER = { amountCents: 10_000, discountCents: 1000, couponCode: 'NISA16', occurredAt: '2026-10-20T15:04:05.000Z' }
+
+async function withThreshold(server: TestServer, columns: Record<string, unknown>): Promise<Reply> {
+  const { shopId, key } = await server.createShop()
+  await withAffiliate(server, { key })
+  await expectOk(convert(server, { ...ORDER, externalOrderId: 'x' }, { key }))
+  for (const [name, value] of Object.entries(columns)) server.sql.prepare(`update shops set "${name}" = ? where id = ?`).run(value, shopId)
+  return call(server, 'createPayout', { key })
+}
+
+let orders = 0
+async function freshBatch(server: TestServer) {
+  await expectOk(convert(server, { ...ORDER, externalOrderId: `batch-${++orders}` }))
+  return expectOk(call(server, 'createPayout'))
+}

@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { documentedSentence, operations } from '../support/document.ts'
+import { causes, sharedCauses, withBrokenAudit, type World } from './causes.ts'
+import { callOperation, exampleServer, snapshot } from './fixture.ts'
+
+let world: World
+
+beforeAll(async () => {
+  const server = await exampleServer()
+  const scopeless = await server.createShop('PROFESSIONAL', ['webhooks:read'])
+  const switchedOff = await server.createShop()
+  server.sql.prepare('update shops set "apiEnabled" = 0 where id = ?').run(switchedOff.shopId)
+  world = { server, scopeless, switchedOff, other: await server.createShop(), starter: await server.createShop('STARTER') }
+})
+afterAll(() => world.server.close())
+
+/** These bring about a change of their own before the refusal. */
+const CHANGES = /concurrent|taken|reused|already_paid|not_payable|threshold|mixed|commission_percent_required/
+
+for (const op of operations.filter((one) => !one.isPublic)) {
+  describe(op.id, () => {
+    for (const [status, codes] of Object.entries(op.responses)) {
+      for (const code of codes) {
+        const cause = causes[`${op.id} ${code}`] ?? sharedCauses[code]
+        // A key with only this scope is refused everywhere else.
+        if (code === 'scope_missing' && op.scope === 'webhooks:read') continue
+        // Only what writes can miss its audit.
+        if (code === 'audit_unavailable' && op.method === 'GET' && op.id !== 'listPayouts') continue
+        test(`${status} ${code}`, async () => {
+          const before = CHANGES.test(code) ? undefined : snapshot(world.server)
+          const bring = code === 'audit_unavailable' ? () => withBrokenAudit(world.server, () => callOperation(world.server, op)) : () => cause?.(world, op)
+          const reply = await bring()
+          expect(reply, `nothing brings ${code} about`).toBeDefined()
+          expect({ status: String(reply?.status), code: reply?.headers.get('X-Error-Code') }).toEqual({ status, code })
+          if (!op.shared.includes(status)) expect(reply?.body.error).toBe(documentedSentence(op, status, code))
+          if (before) expect(snapshot(world.server), 'a refusal changed the database').toBe(before)
+        })
+      }
+    }
+  })
+}
+
+test('404 path_unknown for a path that does not exist', async () => {
+  const reply = await world.server.request('GET', '/api/v1/nothing')
+  expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([404, 'path_unknown'])
+})

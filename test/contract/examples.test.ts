@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest'
+import { operations } from '../support/document.ts'
+import { callOperation, exampleServer, ID } from './fixture.ts'
+
+/** Keys and types of an example, so that a reply can be held against what the document promises. */
+function shape(value: unknown): unknown {
+  if (Array.isArray(value)) return value.length ? [shape(value[0])] : []
+  if (value === null || typeof value !== 'object') return 'value'
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shape(inner)]))
+}
+
+describe('every example of the document works as it stands', () => {
+  for (const op of operations) {
+    for (const [name, { value }] of Object.entries(op.requestExamples)) {
+      test(`${op.id}: ${name}`, async () => {
+        const server = await exampleServer()
+        const reply = await callOperation(server, op, { body: value })
+        expect(reply.status, JSON.stringify(reply.body)).toBeLessThan(300)
+        await server.close()
+      })
+    }
+    if (Object.keys(op.requestExamples).length === 0) {
+      test(op.id, async () => {
+        const server = await exampleServer()
+        expect((await callOperation(server, op)).status).toBe(200)
+        await server.close()
+      })
+    }
+  }
+
+  test('the affiliate of the examples looks as documented', async () => {
+    const server = await exampleServer()
+    const { body } = await server.request('GET', '/api/v1/affiliates')
+    expect(body.data[0]).toMatchObject({ id: ID.affiliate, name: 'Nisa Karim', slug: 'nisa-karim', discountCode: 'NISA16' })
+    expect(shape(body.pagination)).toEqual({ page: 'value', limit: 'value', total: 'value', totalPages: 'value' })
+    await server.close()
+  })
+})

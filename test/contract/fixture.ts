@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto'
+import { type DocumentedOperation, operation } from '../support/document.ts'
+import { type Reply, type RequestOptions, type TestServer, testServer } from '../support/server.ts'
+import { convert, expectOk } from '../support/shop.ts'
+
+/** The ids that the document's examples use. */
+export const ID = {
+  program: 'prg_01KAH0000000000000000000P1',
+  affiliate: 'aff_01KAH0000000000000000000A1',
+  commission: 'com_01KAH0000000000000000000C1',
+  batch: 'bat_01KAH0000000000000000000B1',
+  webhook: 'whs_01KAH0000000000000000000W1',
+}
+
+/** The query that a valid call of an operation needs, with the ids of the examples. */
+const QUERY: Record<string, string> = {
+  updateAffiliate: `id=${ID.affiliate}`,
+  archiveAffiliate: `id=${ID.affiliate}`,
+  updateProgram: `id=${ID.program}`,
+  payPayout: `id=${ID.batch}&action=pay`,
+  getJourney: 'sessionId=s-1',
+  deleteWebhook: `id=${ID.webhook}`,
+}
+
+/** A server that holds what the document's examples speak of. */
+export async function exampleServer(): Promise<TestServer> {
+  const server = await testServer()
+  server.pin('prg', ID.program)
+  server.pin('aff', ID.affiliate)
+  await expectOk(server.request('POST', '/api/v1/programs', { body: { name: 'Friends', autoApproveOrder: true, status: 'PUBLISH' } }))
+  const discount = { discountEnabled: true, discountType: 'PERCENT', discountValue: 10 }
+  await expectOk(server.request('PATCH', `/api/v1/programs?id=${ID.program}`, { body: discount }))
+  const nisa = { email: 'nisa@example.com', firstName: 'Nisa', lastName: 'Karim' }
+  await expectOk(server.request('POST', '/api/v1/affiliates', { body: nisa }))
+  await expectOk(server.request('POST', '/api/v1/coupons', { body: { affiliateId: ID.affiliate, code: 'NISA16' } }))
+  await expectOk(server.request('PATCH', `/api/v1/affiliates?id=${ID.affiliate}`, { body: { status: 'APPROVED' } }))
+  server.pin('com', ID.commission)
+  const order = { amountCents: 10_000, discountCents: 1000, couponCode: 'NISA16', occurredAt: '2026-10-20T15:04:05.000Z' }
+  await expectOk(convert(server, { ...order, externalOrderId: '1000', orderName: '#1000' }))
+  server.pin('bat', ID.batch)
+  const october = { periodStart: '2026-10-01', periodEnd: '2026-10-31T23:59:59.999Z' }
+  await expectOk(server.request('POST', '/api/v1/payouts', { body: october }))
+  // One more, so that the examples find something to pay.
+  await expectOk(convert(server, { ...order, externalOrderId: '1000-2' }))
+  server.pin('whs', ID.webhook)
+  await expectOk(server.request('POST', '/api/v1/webhooks', { body: { url: 'https://hooks.example.com/referral', secret: 'secret' } }))
+  return server
+}
+
+export interface Call extends RequestOptions {
+  query?: string
+  method?: string
+}
+
+/** A valid call of an operation, with the first example of its request, changed by `call`. */
+export function callOperation(server: TestServer, op: DocumentedOperation, call: Call = {}): Promise<Reply> {
+  const { query = QUERY[op.id] ?? '', method = op.method, headers, ...rest } = call
+  const body = Object.values(op.requestExamples)[0]?.value
+  const withKey = op.id === 'recordEvent' ? { 'Idempotency-Key': 'contract' } : {}
+  const given = 'body' in rest || 'raw' in rest ? rest : { ...rest, body }
+  return server.request(method, `${op.path}${query && `?${query}`}`, { ...given, headers: { ...withKey, ...headers } })
+}
+
+export const call = (server: TestServer, id: string, given: Call = {}) => callOperation(server, operation(id), given)
+
+/** One hash of every row but those that only say that somebody looked. */
+export function snapshot({ sql }: TestServer, except: string[] = []): string {
+  const names = sql.prepare("select name from sqlite_schema where type = 'table' and name not like '%kysely%' and name not like 'sqlite%' order by name").pluck().all() as string[]
+  const hash = createHash('sha256')
+  for (const name of names.filter((one) => !except.includes(one))) {
+    const rows = sql.prepare(`select * from "${name}"`).all() as Record<string, unknown>[]
+    const texts = rows.map(({ lastUsedAt, ...row }) => JSON.stringify(row)).sort()
+    hash.update(`${name}\n${texts.join('\n')}\n`)
+  }
+  return hash.digest('hex')
+}

@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { parse } from 'yaml'
+
+/** A second, independent reading of the contract: ajv over openapi.yaml, where the server reads it with zod. */
+export const document = parse(readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8'))
+
+export interface DocumentedOperation {
+  id: string
+  method: string
+  path: string
+  scope: string | undefined
+  isPublic: boolean
+  tags: string[]
+  parameters: { name: string; in: string; required?: boolean; schema: Record<string, unknown> }[]
+  requestExamples: Record<string, { value: unknown }>
+  /** Error codes by status; empty for 2xx. */
+  responses: Record<string, string[]>
+  /** Statuses whose description is shared by all operations. */
+  shared: string[]
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the document is walked as plain JSON
+type Json = any
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete']
+
+export const deref = (node: Json): Json =>
+  node.$ref ? node.$ref.slice(2).split('/').reduce((at: Json, step: string) => at[step], document) : node
+
+export const operations: DocumentedOperation[] = Object.entries<Json>(document.paths).flatMap(([path, item]) =>
+  METHODS.filter((method) => item[method]).map((method) => {
+    const op = item[method]
+    const security = op.security ?? document.security
+    return {
+      id: op.operationId,
+      method: method.toUpperCase(),
+      path,
+      scope: security[0]?.apiKey?.[0],
+      isPublic: security.length === 0,
+      tags: op.tags,
+      parameters: (op.parameters ?? []).map(deref).map((one: Json) => ({ ...one, schema: deref(one.schema) })),
+      requestExamples: op.requestBody?.content['application/json'].examples ?? {},
+      shared: Object.keys(op.responses).filter((status) => op.responses[status].$ref),
+      responses: Object.fromEntries(
+        Object.entries<Json>(op.responses).map(([status, response]) => [
+          status,
+          Number(status) < 400 ? [] : Object.keys(deref(response).content['application/json'].examples),
+        ]),
+      ),
+    }
+  }),
+)
+
+export const operation = (id: string): DocumentedOperation => {
+  const found = operations.find((one) => one.id === id)
+  if (!found) throw new Error(`openapi.yaml has no operation ${id}`)
+  return found
+}
+
+/** The sentence that the document shows for an error of an operation. */
+export function documentedSentence(op: DocumentedOperation, status: string, code: string): string {
+  const response = deref(document.paths[op.path][op.method.toLowerCase()].responses[status])
+  return deref(response.content['application/json'].examples[code]).value.error
+}
+
+const ajv = new Ajv2020({ strict: false, allErrors: true })
+;(addFormats as unknown as (one: Ajv2020) => void)(ajv)
+ajv.addFormat('instant', true)
+ajv.addSchema(document, 'openapi')
+const compiled = new Map<string, ValidateFunction>()
+
+/** Problems of a JSON value under a piece of the document, named by its JSON pointer. */
+export function problems(pointer: string, value: unknown): string[] {
+  let validate = compiled.get(pointer)
+  if (!validate) {
+    validate = ajv.compile({ $ref: `openapi#${pointer}` })
+    compiled.set(pointer, validate)
+  }
+  return validate(value) ? [] : (validate.errors ?? []).map((error) => `${error.instancePath} ${error.message}`)
+}
+
+export const pointerTo = (...steps: string[]) =>
+  steps.map((step) => `/${encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'))}`).join('')

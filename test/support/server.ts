@@ -1,0 +1,137 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import SQLite from 'better-sqlite3'
+import { pino } from 'pino'
+import type { Config } from '../../server/src/config.ts'
+import type { Deps, IdPrefix } from '../../server/src/context.ts'
+import { openDatabase } from '../../server/src/db/database.ts'
+import { createDeps } from '../../server/src/deps.ts'
+import { createApp } from '../../server/src/http/app.ts'
+import { createRateLimiter, type RateLimiter } from '../../server/src/http/rate-limit.ts'
+import { createApiKey } from '../../server/src/services/keys.ts'
+import * as shops from '../../server/src/services/shops.ts'
+import { checkedFetch } from './checked-fetch.ts'
+
+const START = Date.parse('2026-11-02T12:00:00.000Z')
+
+export interface TestShop {
+  shopId: string
+  ownerToken: string
+  /** A key with every scope. */
+  key: string
+  keyId: string
+}
+
+export interface Reply {
+  status: number
+  headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: tests read replies of every shape; the document has checked them
+  body: any
+}
+
+export interface RequestOptions {
+  body?: unknown
+  /** Sent as it is instead of `body`. */
+  raw?: string | Uint8Array
+  headers?: Record<string, string>
+  /** Another key than the shop's; null for none. */
+  key?: string | null
+}
+
+export type TestServer = Awaited<ReturnType<typeof testServer>>
+
+export interface TestServerOptions {
+  config?: Partial<Config>
+  /** The product's real limits; without it, requests are not limited. */
+  limited?: boolean
+}
+
+/** The whole server on a temporary SQLite file, with a shop, a clock that only tests move, and a checked fetch. */
+export async function testServer(options: TestServerOptions = {}) {
+  const dir = mkdtempSync(join(tmpdir(), 'referral-test-'))
+  const file = join(dir, 'referral.db')
+  const db = await openDatabase(`file:${file}`)
+  await db.migrate()
+  const clock = { ms: START, advance: (ms: number) => void (clock.ms += ms) }
+  const logs: string[] = []
+  const pinned = new Map<IdPrefix, string[]>()
+  const base = createDeps(testConfig(dir, options.config), db)
+  const deps: Deps = {
+    ...base,
+    log: pino({ level: 'debug' }, { write: (line: string) => void logs.push(line) }),
+    now: () => clock.ms,
+    newId: (prefix) => pinned.get(prefix)?.shift() ?? base.newId(prefix),
+  }
+  const exhausted = new Set<string>()
+  const app = createApp(deps, { limiter: options.limited ? createRateLimiter() : roomyLimiter(exhausted) })
+  const fetch = checkedFetch((request) => app.fetch(request))
+  const createShop = (plan: shops.Plan = 'PROFESSIONAL', scopes = ['all']) => newShop(deps, plan, scopes)
+  const shop = await createShop()
+
+  async function request(method: string, path: string, { body, raw, headers = {}, key = shop.key }: RequestOptions = {}): Promise<Reply> {
+    const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body))
+    const response = await fetch(`http://test${path}`, {
+      method,
+      headers: { ...(key === null ? {} : { Authorization: `Bearer ${key}` }), ...headers },
+      body: payload as BodyInit | undefined,
+    })
+    const isJson = response.headers.get('Content-Type')?.includes('json')
+    return { status: response.status, headers: response.headers, body: isJson ? await response.json() : await response.text() }
+  }
+
+  return {
+    app,
+    fetch,
+    deps,
+    db,
+    clock,
+    logs,
+    /** Callers (`key:<id>`) whose window is used up. */
+    exhausted,
+    shop,
+    file,
+    createShop,
+    request,
+    /** A second connection, for looking and for breaking things. */
+    sql: new SQLite(file),
+    /** The next ids of a kind. */
+    pin: (prefix: IdPrefix, ...ids: string[]) => pinned.set(prefix, ids),
+    close: async () => {
+      await db.close()
+      rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+function testConfig(dataDir: string, given: Partial<Config> = {}): Config {
+  return {
+    host: '127.0.0.1',
+    port: 0,
+    dataDir,
+    databaseUrl: '',
+    redisUrl: undefined,
+    demo: false,
+    encryptionKeys: [new Uint8Array(32).fill(7)],
+    apiDisabled: false,
+    minimumPayoutCents: 0,
+    journeyRetentionDays: undefined,
+    metricsToken: undefined,
+    webhookAllow: [],
+    trustProxy: 0,
+    logLevel: 'silent',
+    ...given,
+  }
+}
+
+async function newShop(deps: Deps, plan: shops.Plan, scopes: string[]): Promise<TestShop> {
+  const shop = await shops.create(deps, { name: 'Test shop', plan, currency: 'USD', ownerEmail: 'owner@shop.example' })
+  const { keyId, secret } = await createApiKey(await shops.operatorContext(deps, shop.shopId), { label: 'Test', scopes })
+  return { ...shop, key: secret, keyId }
+}
+
+function roomyLimiter(exhausted: Set<string>): RateLimiter {
+  const window = async (subject: string, limit: number) =>
+    exhausted.has(subject) ? { limit, remaining: 0, reset: 42, exceeded: true } : { limit, remaining: limit, reset: 60, exceeded: false }
+  return { consume: window, peek: window }
+}
