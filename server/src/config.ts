@@ -46,13 +46,20 @@ export function readConfig(env: Environment = process.env): Config {
     minimumPayoutCents: integer(env, 'REFERRAL_MINIMUM_PAYOUT_CENTS', { usual: 0, maximum: 2_147_483_647 }) ?? 0,
     journeyRetentionDays: integer(env, 'REFERRAL_JOURNEY_RETENTION_DAYS', { minimum: 1, maximum: 36_500 }),
     metricsToken: env.METRICS_TOKEN || undefined,
-    webhookAllow: (env.REFERRAL_WEBHOOK_ALLOW ?? '').split(',').map((entry) => entry.trim()).filter(Boolean),
+    webhookAllow: (env.REFERRAL_WEBHOOK_ALLOW ?? '')
+      .split(',')
+      .map((entry) => entry.trim())
+      .filter(Boolean),
     trustProxy: integer(env, 'REFERRAL_TRUST_PROXY', { usual: 0, maximum: 20 }) ?? 0,
     logLevel: oneOf(env, 'LOG_LEVEL', LOG_LEVELS, 'info'),
   }
 }
 
-function integer(env: Environment, name: string, range: { usual?: number; minimum?: number; maximum: number }): number | undefined {
+function integer(
+  env: Environment,
+  name: string,
+  range: { usual?: number; minimum?: number; maximum: number },
+): number | undefined {
   const text = env[name]
   if (!text) return range.usual
   const value = Number(text)
@@ -92,7 +99,8 @@ function encryptionKeys(text: string | undefined, dataDir: string): Uint8Array[]
     try {
       writeFileSync(file, `${key}\n`, { mode: 0o600, flag: 'wx' })
     } catch (error) {
-      if (!existsSync(file)) throw new ConfigError(`The encryption key cannot be written to ${file}: ${(error as Error).message}.`)
+      if (!existsSync(file))
+        throw new ConfigError(`The encryption key cannot be written to ${file}: ${(error as Error).message}.`)
     }
   }
   return [decodeKey(readFileSync(file, 'utf8'), file)]
@@ -100,6 +108,7 @@ function encryptionKeys(text: string | undefined, dataDir: string): Uint8Array[]
 
 function decodeKey(text: string, where: string): Uint8Array {
   const bytes = Buffer.from(text.trim(), 'base64')
-  if (bytes.length !== 32) throw new ConfigError(`${where} must hold 32 bytes in base64 (openssl rand -base64 32 makes them).`)
+  if (bytes.length !== 32)
+    throw new ConfigError(`${where} must hold 32 bytes in base64 (openssl rand -base64 32 makes them).`)
   return bytes
 }

@@ -20,7 +20,21 @@ export interface Deps {
 }
 
 export type IdPrefix =
-  | 'aff' | 'prg' | 'com' | 'bat' | 'whs' | 'key' | 'shp' | 'usr' | 'jrn' | 'evt' | 'dlv' | 'aud' | 'con' | 'rul' | 'req'
+  | 'aff'
+  | 'prg'
+  | 'com'
+  | 'bat'
+  | 'whs'
+  | 'key'
+  | 'shp'
+  | 'usr'
+  | 'jrn'
+  | 'evt'
+  | 'dlv'
+  | 'aud'
+  | 'con'
+  | 'rul'
+  | 'req'
 
 /** One authenticated call: the world, the shop it is for, and who asks. */
 export interface Context extends Deps {

@@ -8,7 +8,7 @@ import { createApiKey } from './services/keys.ts'
 import * as programs from './services/programs.ts'
 import * as shops from './services/shops.ts'
 
-const CODE = 'DEMO16'
+const CODE = 'NISA16'
 
 /**
  * A shop to try things on: owner, key with every scope, published program, approved affiliate with a code. Made on the
@@ -22,27 +22,57 @@ export async function makeDemo(deps: Deps, url: string): Promise<string> {
   const env = isThere ? { ...known, REFERRAL_BASE_URL: url } : await createDemo(deps, url)
   mkdirSync(deps.config.dataDir, { recursive: true })
   // Written aside and moved, so that nobody ever reads half of it.
-  writeFileSync(`${file}.new`, Object.entries(env).map(([name, value]) => `${name}=${value}\n`).join(''), { mode: 0o600 })
+  writeFileSync(
+    `${file}.new`,
+    Object.entries(env)
+      .map(([name, value]) => `${name}=${value}\n`)
+      .join(''),
+    { mode: 0o600 },
+  )
   renameSync(`${file}.new`, file)
   return banner(url, env.REFERRAL_API_KEY ?? '', env.REFERRAL_OWNER_TOKEN ?? '')
 }
 
 async function createDemo(deps: Deps, url: string): Promise<Record<string, string>> {
-  const { shopId, ownerToken } = await shops.create(deps, { name: 'Demo shop', plan: 'PROFESSIONAL', currency: 'USD', ownerEmail: 'owner@demo.example' })
+  const { shopId, ownerToken } = await shops.create(deps, {
+    name: 'Demo shop',
+    plan: 'PROFESSIONAL',
+    currency: 'USD',
+    ownerEmail: 'owner@demo.example',
+  })
   const ctx = () => shops.operatorContext(deps, shopId)
   await programs.create(await ctx(), {
-    name: 'Demo program', commissionType: 'PERCENT_OF_SALE', commissionPercent: 16, cookieDurationDays: 30,
-    autoApproveAffiliate: false, autoApproveOrder: true, status: 'PUBLISH',
+    name: 'Demo program',
+    commissionType: 'PERCENT_OF_SALE',
+    commissionPercent: 16,
+    cookieDurationDays: 30,
+    autoApproveAffiliate: false,
+    autoApproveOrder: true,
+    status: 'PUBLISH',
   })
-  const { id } = await affiliates.create(await ctx(), { email: 'nisa@demo.example', firstName: 'Nisa', lastName: 'Karim' })
+  const { id } = await affiliates.create(await ctx(), {
+    email: 'nisa@demo.example',
+    firstName: 'Nisa',
+    lastName: 'Karim',
+  })
   await affiliates.update(await ctx(), id, { status: 'APPROVED' })
   await coupons.assign(await ctx(), { affiliateId: id, code: CODE })
   const { secret } = await createApiKey(await ctx(), { label: 'Demo key', scopes: ['all'] })
-  return { REFERRAL_BASE_URL: url, REFERRAL_API_KEY: secret, REFERRAL_OWNER_TOKEN: ownerToken, REFERRAL_SHOP_ID: shopId }
+  return {
+    REFERRAL_BASE_URL: url,
+    REFERRAL_API_KEY: secret,
+    REFERRAL_OWNER_TOKEN: ownerToken,
+    REFERRAL_SHOP_ID: shopId,
+  }
 }
 
 const readEnv = (text: string): Record<string, string> =>
-  Object.fromEntries(text.split('\n').filter(Boolean).map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]))
+  Object.fromEntries(
+    text
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+  )
 
 function banner(url: string, key: string, ownerToken: string): string {
   return `

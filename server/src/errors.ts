@@ -10,7 +10,12 @@ export class ApiError extends Error {
   /** Seconds for `Retry-After`. */
   readonly retryAfter: number | undefined
 
-  constructor(status: ErrorStatus, code: ErrorCode, message: string, options: { retryAfter?: number; cause?: unknown } = {}) {
+  constructor(
+    status: ErrorStatus,
+    code: ErrorCode,
+    message: string,
+    options: { retryAfter?: number; cause?: unknown } = {},
+  ) {
     super(message, { cause: options.cause })
     this.status = status
     this.code = code
@@ -22,7 +27,8 @@ export const invalid = (code: ErrorCode, message: string) => new ApiError(400, c
 export const invalidBody = (message: string) => invalid('invalid_body', message)
 export const forbidden = (code: ErrorCode, message: string) => new ApiError(403, code, message)
 export const notFound = (code: ErrorCode, message: string) => new ApiError(404, code, message)
-export const conflict = (code: ErrorCode, message: string, cause?: unknown) => new ApiError(409, code, message, { cause })
+export const conflict = (code: ErrorCode, message: string, cause?: unknown) =>
+  new ApiError(409, code, message, { cause })
 
 export const concurrentChange = (cause?: unknown) =>
   conflict('concurrent_change', 'Somebody else changed this meanwhile; read it again and retry.', cause)
@@ -31,10 +37,16 @@ export const affiliateNotFound = () => notFound('affiliate_not_found', 'No affil
 export const programNotFound = () => notFound('program_not_found', 'No program with this id exists in your shop.')
 
 export const storageUnavailable = (cause?: unknown) =>
-  new ApiError(503, 'storage_unavailable', 'The storage is unavailable and nothing was changed; try again.', { retryAfter: 1, cause })
+  new ApiError(503, 'storage_unavailable', 'The storage is unavailable and nothing was changed; try again.', {
+    retryAfter: 1,
+    cause,
+  })
 
 export const auditUnavailable = (cause?: unknown) =>
-  new ApiError(503, 'audit_unavailable', 'The audit cannot be written, so nothing was changed; try again.', { retryAfter: 1, cause })
+  new ApiError(503, 'audit_unavailable', 'The audit cannot be written, so nothing was changed; try again.', {
+    retryAfter: 1,
+    cause,
+  })
 
 export const apiDisabled = () =>
   new ApiError(503, 'api_disabled', 'The API is switched off at the moment; try again later.', { retryAfter: 60 })

@@ -11,7 +11,12 @@ type Print = (value: object, text: string) => void
 
 /** The operator's commands work on the database directly, also while the server runs. */
 export function addOperatorCommands(program: Command): void {
-  const add = <Options>(parent: Command, usage: string, description: string, work: (deps: Deps, print: Print, options: Options, args: string[]) => Promise<void>) =>
+  const add = <Options>(
+    parent: Command,
+    usage: string,
+    description: string,
+    work: (deps: Deps, print: Print, options: Options, args: string[]) => Promise<void>,
+  ) =>
     parent
       .command(usage)
       .description(description)
@@ -23,13 +28,20 @@ export function addOperatorCommands(program: Command): void {
         await withDatabase((deps) => work(deps, print, options, command.args))
       })
 
-  add(program, 'migrate', 'bring the database schema up to date', async (_deps, print) => print({ migrated: true }, 'The schema is up to date.'))
+  add(program, 'migrate', 'bring the database schema up to date', async (_deps, print) =>
+    print({ migrated: true }, 'The schema is up to date.'),
+  )
 
   const shop = program.command('shop').description('create, list and change shops')
-  add<{ name: string; plan: shops.Plan; currency: string; ownerEmail: string }>(shop, 'create', 'create a shop with an owner', async (deps, print, options) => {
-    const { shopId, ownerToken } = await shops.create(deps, options)
-    print({ shopId, ownerToken }, `Shop ${shopId}. Owner token, shown once: ${ownerToken}`)
-  })
+  add<{ name: string; plan: shops.Plan; currency: string; ownerEmail: string }>(
+    shop,
+    'create',
+    'create a shop with an owner',
+    async (deps, print, options) => {
+      const { shopId, ownerToken } = await shops.create(deps, options)
+      print({ shopId, ownerToken }, `Shop ${shopId}. Owner token, shown once: ${ownerToken}`)
+    },
+  )
     .requiredOption('--name <name>')
     .addOption(planOption().default('PROFESSIONAL'))
     .option('--currency <code>', 'three capital letters', 'USD')
@@ -37,34 +49,66 @@ export function addOperatorCommands(program: Command): void {
 
   add(shop, 'list', 'list the shops', async (deps, print) => {
     const data = await shops.list(deps)
-    print({ data }, data.map((one) => [one.id, one.plan, one.currency, one.apiEnabled ? 'on' : 'off', one.name].join('\t')).join('\n'))
+    print(
+      { data },
+      data
+        .map((one) => [one.id, one.plan, one.currency, one.apiEnabled ? 'on' : 'off', one.name].join('\t'))
+        .join('\n'),
+    )
   })
-  add<{ plan?: shops.Plan; api?: 'on' | 'off' }>(shop, 'set <shopId>', "change a shop's plan or switch its API", async (deps, print, options, [shopId = '']) => {
-    await shops.set(deps, shopId, options)
-    print({ shopId, ...options, json: undefined }, `Shop ${shopId} changed.`)
-  })
+  add<{ plan?: shops.Plan; api?: 'on' | 'off' }>(
+    shop,
+    'set <shopId>',
+    "change a shop's plan or switch its API",
+    async (deps, print, options, [shopId = '']) => {
+      await shops.set(deps, shopId, options)
+      print({ shopId, ...options, json: undefined }, `Shop ${shopId} changed.`)
+    },
+  )
     .addOption(planOption())
     .addOption(new Option('--api <state>').choices(['on', 'off']))
 
   const owner = program.command('owner').description('let people administer a shop')
-  add<{ shop: string; email: string; role: 'OWNER' | 'STAFF' }>(owner, 'create', 'create an owner or a member of staff', async (deps, print, options) => {
-    const { userId, ownerToken } = await shops.createUser(deps, options)
-    print({ userId, ownerToken }, `User ${userId}. Token, shown once: ${ownerToken}`)
-  })
+  add<{ shop: string; email: string; role: 'OWNER' | 'STAFF' }>(
+    owner,
+    'create',
+    'create an owner or a member of staff',
+    async (deps, print, options) => {
+      const { userId, ownerToken } = await shops.createUser(deps, options)
+      print({ userId, ownerToken }, `User ${userId}. Token, shown once: ${ownerToken}`)
+    },
+  )
     .requiredOption('--shop <shopId>')
     .requiredOption('--email <email>')
     .addOption(new Option('--role <role>').choices(['OWNER', 'STAFF']).default('OWNER'))
 
   const key = program.command('key').description('make API keys')
-  add<{ shop: string; label: string; scope: string[] }>(key, 'create', 'create an API key', async (deps, print, options) => {
-    const { keyId, secret } = await createApiKey(await shops.operatorContext(deps, options.shop), { label: options.label, scopes: options.scope })
-    print({ keyId, secret }, `Key ${keyId}. Secret, shown once: ${secret}`)
-  })
+  add<{ shop: string; label: string; scope: string[] }>(
+    key,
+    'create',
+    'create an API key',
+    async (deps, print, options) => {
+      const { keyId, secret } = await createApiKey(await shops.operatorContext(deps, options.shop), {
+        label: options.label,
+        scopes: options.scope,
+      })
+      print({ keyId, secret }, `Key ${keyId}. Secret, shown once: ${secret}`)
+    },
+  )
     .requiredOption('--shop <shopId>')
     .requiredOption('--label <label>')
-    .requiredOption('--scope <scope>', 'repeat for several; `all` for every scope', (scope: string, all: string[] = []) => [...all, scope])
+    .requiredOption(
+      '--scope <scope>',
+      'repeat for several; `all` for every scope',
+      (scope: string, all: string[] = []) => [...all, scope],
+    )
 
-  add(program.command('api').description('the kill switch of the whole API'), 'on', 'switch the API on', switchApi(true))
+  add(
+    program.command('api').description('the kill switch of the whole API'),
+    'on',
+    'switch the API on',
+    switchApi(true),
+  )
   add(program.commands.find((command) => command.name() === 'api')!, 'off', 'switch the API off', switchApi(false))
 }
 

@@ -1,4 +1,4 @@
-import { type ServerType, serve as listen } from '@hono/node-server'
+import { serve as listen, type ServerType } from '@hono/node-server'
 import { readConfig } from './config.ts'
 import { openDatabase } from './db/database.ts'
 import { makeDemo } from './demo.ts'
@@ -16,7 +16,8 @@ export async function serve(): Promise<void> {
   const deps = createDeps(config, db)
   const dispatcher = createDispatcher(deps)
   deps.wakeDispatcher = dispatcher.wake
-  if (config.webhookAllow.length > 0) deps.log.warn({ targets: config.webhookAllow.length }, 'webhooks may reach private addresses')
+  if (config.webhookAllow.length > 0)
+    deps.log.warn({ targets: config.webhookAllow.length }, 'webhooks may reach private addresses')
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${config.port}`
   const demo = config.demo ? await makeDemo(deps, url) : undefined
   const server = await bind(createApp(deps).fetch, config.host, config.port)

@@ -15,9 +15,17 @@ export interface World {
 }
 
 const NOBODY = 'aff_01KAH000000000000000000000'
-const calling = (given: Call): Cause => ({ server }, op) => callOperation(server, op, given)
+const calling =
+  (given: Call): Cause =>
+  ({ server }, op) =>
+    callOperation(server, op, given)
 
-async function brokenBy(server: TestServer, breakIt: string, mendIt: string, work: () => Promise<Reply>): Promise<Reply> {
+async function brokenBy(
+  server: TestServer,
+  breakIt: string,
+  mendIt: string,
+  work: () => Promise<Reply>,
+): Promise<Reply> {
   server.sql.exec(breakIt)
   try {
     return await work()
@@ -28,12 +36,17 @@ async function brokenBy(server: TestServer, breakIt: string, mendIt: string, wor
 
 /** Fails the next insert into a table, as a full or failing disk would. */
 export const refuseInserts = (table: string) =>
-  [`create trigger broken before insert on "${table}" begin select raise(abort, 'disk'); end`, 'drop trigger broken'] as const
+  [
+    `create trigger broken before insert on "${table}" begin select raise(abort, 'disk'); end`,
+    'drop trigger broken',
+  ] as const
 
-export const withBrokenAudit = (server: TestServer, work: () => Promise<Reply>) => brokenBy(server, ...refuseInserts('audits'), work)
+export const withBrokenAudit = (server: TestServer, work: () => Promise<Reply>) =>
+  brokenBy(server, ...refuseInserts('audits'), work)
 
 async function withKeyChanged({ server }: World, column: string, work: () => Promise<Reply>): Promise<Reply> {
-  const set = (value: string | null) => server.sql.prepare(`update "apiKeys" set "${column}" = ? where id = ?`).run(value, server.shop.keyId)
+  const set = (value: string | null) =>
+    server.sql.prepare(`update "apiKeys" set "${column}" = ? where id = ?`).run(value, server.shop.keyId)
   set('2026-11-01T00:00:00.000Z')
   try {
     return await work()
@@ -43,10 +56,12 @@ async function withKeyChanged({ server }: World, column: string, work: () => Pro
 }
 
 /** Somebody else changes the row between this call's look and its write. */
-const raced = (id: string, first: Call, second: Call): Cause => async ({ server }) => {
-  const replies = await Promise.all([call(server, id, first), call(server, id, second)])
-  return replies.find((reply) => reply.status === 409) ?? replies[0]
-}
+const raced =
+  (id: string, first: Call, second: Call): Cause =>
+  async ({ server }) => {
+    const replies = await Promise.all([call(server, id, first), call(server, id, second)])
+    return replies.find((reply) => reply.status === 409) ?? replies[0]
+  }
 
 /** Causes that every operation has in common. */
 export const sharedCauses: Record<string, Cause> = {
@@ -74,7 +89,9 @@ export const sharedCauses: Record<string, Cause> = {
     return reply
   },
   storage_unavailable: ({ server }, op) =>
-    brokenBy(server, 'alter table "apiKeys" rename to gone', 'alter table gone rename to "apiKeys"', () => callOperation(server, op)),
+    brokenBy(server, 'alter table "apiKeys" rename to gone', 'alter table gone rename to "apiKeys"', () =>
+      callOperation(server, op),
+    ),
   api_disabled: ({ server, switchedOff }, op) => callOperation(server, op, { key: switchedOff.key }),
   invalid_json: calling({ raw: '{"email": ' }),
   body_too_large: calling({ raw: JSON.stringify({ note: 'x'.repeat(2 * 1024 * 1024) }) }),
@@ -140,7 +157,11 @@ export const causes: Record<string, Cause> = {
   'updateProgram unknown_property': badBody({ defaultCommissionBps: 1 }),
   'updateProgram commission_percent_invalid': badBody({ commissionPercent: 0 }),
   'updateProgram commission_percent_required': async ({ server }) => {
-    const { id } = await expectOk(server.request('POST', '/api/v1/programs', { body: { name: 'Flat', commissionType: 'FLAT_PER_ORDER', commissionPercent: 5 } }))
+    const { id } = await expectOk(
+      server.request('POST', '/api/v1/programs', {
+        body: { name: 'Flat', commissionType: 'FLAT_PER_ORDER', commissionPercent: 5 },
+      }),
+    )
     return call(server, 'updateProgram', { query: `id=${id}`, body: { commissionType: 'PERCENT_OF_SALE' } })
   },
   'updateProgram discount_value_invalid': badBody({ discountType: 'PERCENT', discountValue: 101 }),
@@ -159,7 +180,8 @@ export const causes: Record<string, Cause> = {
   'createPayout payout_mixed_currencies': async ({ server, other }) => {
     const { key } = other
     await withAffiliate(server, { key })
-    for (const currency of ['EUR', 'USD']) await expectOk(convert(server, { ...ORDER, externalOrderId: currency, currency }, { key }))
+    for (const currency of ['EUR', 'USD'])
+      await expectOk(convert(server, { ...ORDER, externalOrderId: currency, currency }, { key }))
     return call(server, 'createPayout', { key })
   },
   'createPayout payout_claimed_concurrently': raced('createPayout', {}, {}),
@@ -167,13 +189,30 @@ export const causes: Record<string, Cause> = {
     const { shopId, key } = await server.createShop()
     const { affiliate } = await withAffiliate(server, { key })
     const second = await newAffiliate(server, { key, code: 'SECND' })
-    for (const [externalOrderId, amountCents] of [['a', 40_000], ['b', 9000]] as const) {
-      await expectOk(convert(server, { externalOrderId, amountCents, couponCode: externalOrderId === 'a' ? affiliate.discountCode : second.discountCode, occurredAt: ORDER.occurredAt }, { key }))
+    for (const [externalOrderId, amountCents] of [
+      ['a', 40_000],
+      ['b', 9000],
+    ] as const) {
+      await expectOk(
+        convert(
+          server,
+          {
+            externalOrderId,
+            amountCents,
+            couponCode: externalOrderId === 'a' ? affiliate.discountCode : second.discountCode,
+            occurredAt: ORDER.occurredAt,
+          },
+          { key },
+        ),
+      )
     }
     server.sql.prepare('update shops set "minimumPayoutCents" = 5000 where id = ?').run(shopId)
     const month = { periodStart: '2026-10-01', periodEnd: '2026-11-01' }
     const of = { ...month, affiliateIds: [affiliate.id] }
-    const replies = await Promise.all([call(server, 'createPayout', { key, body: of }), call(server, 'createPayout', { key, body: month })])
+    const replies = await Promise.all([
+      call(server, 'createPayout', { key, body: of }),
+      call(server, 'createPayout', { key, body: month }),
+    ])
     return replies[1]
   },
   'payPayout invalid_parameter': badQuery(`id=${ID.batch}&action=cancel`),
@@ -236,7 +275,8 @@ async function withThreshold(server: TestServer, columns: Record<string, unknown
   const { shopId, key } = await server.createShop()
   await withAffiliate(server, { key })
   await expectOk(convert(server, { ...ORDER, externalOrderId: 'x' }, { key }))
-  for (const [name, value] of Object.entries(columns)) server.sql.prepare(`update shops set "${name}" = ? where id = ?`).run(value, shopId)
+  for (const [name, value] of Object.entries(columns))
+    server.sql.prepare(`update shops set "${name}" = ? where id = ?`).run(value, shopId)
   return call(server, 'createPayout', { key })
 }
 

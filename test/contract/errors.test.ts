@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { documentedSentence, operations } from '../support/document.ts'
-import { causes, sharedCauses, withBrokenAudit, type World } from './causes.ts'
+import { causes, sharedCauses, type World, withBrokenAudit } from './causes.ts'
 import { callOperation, exampleServer, snapshot } from './fixture.ts'
 
 let world: World
@@ -10,7 +10,13 @@ beforeAll(async () => {
   const scopeless = await server.createShop('PROFESSIONAL', ['webhooks:read'])
   const switchedOff = await server.createShop()
   server.sql.prepare('update shops set "apiEnabled" = 0 where id = ?').run(switchedOff.shopId)
-  world = { server, scopeless, switchedOff, other: await server.createShop(), starter: await server.createShop('STARTER') }
+  world = {
+    server,
+    scopeless,
+    switchedOff,
+    other: await server.createShop(),
+    starter: await server.createShop('STARTER'),
+  }
 })
 afterAll(() => world.server.close())
 
@@ -28,7 +34,10 @@ for (const op of operations.filter((one) => !one.isPublic)) {
         if (code === 'audit_unavailable' && op.method === 'GET' && op.id !== 'listPayouts') continue
         test(`${status} ${code}`, async () => {
           const before = CHANGES.test(code) ? undefined : snapshot(world.server)
-          const bring = code === 'audit_unavailable' ? () => withBrokenAudit(world.server, () => callOperation(world.server, op)) : () => cause?.(world, op)
+          const bring =
+            code === 'audit_unavailable'
+              ? () => withBrokenAudit(world.server, () => callOperation(world.server, op))
+              : () => cause?.(world, op)
           const reply = await bring()
           expect(reply, `nothing brings ${code} about`).toBeDefined()
           expect({ status: String(reply?.status), code: reply?.headers.get('X-Error-Code') }).toEqual({ status, code })

@@ -31,7 +31,12 @@ describe('every example of the document works as it stands', () => {
   test('the affiliate of the examples looks as documented', async () => {
     const server = await exampleServer()
     const { body } = await server.request('GET', '/api/v1/affiliates')
-    expect(body.data[0]).toMatchObject({ id: ID.affiliate, name: 'Nisa Karim', slug: 'nisa-karim', discountCode: 'NISA16' })
+    expect(body.data[0]).toMatchObject({
+      id: ID.affiliate,
+      name: 'Nisa Karim',
+      slug: 'nisa-karim',
+      discountCode: 'NISA16',
+    })
     expect(shape(body.pagination)).toEqual({ page: 'value', limit: 'value', total: 'value', totalPages: 'value' })
     await server.close()
   })

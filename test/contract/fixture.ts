@@ -27,7 +27,11 @@ export async function exampleServer(): Promise<TestServer> {
   const server = await testServer()
   server.pin('prg', ID.program)
   server.pin('aff', ID.affiliate)
-  await expectOk(server.request('POST', '/api/v1/programs', { body: { name: 'Friends', autoApproveOrder: true, status: 'PUBLISH' } }))
+  await expectOk(
+    server.request('POST', '/api/v1/programs', {
+      body: { name: 'Friends', autoApproveOrder: true, status: 'PUBLISH' },
+    }),
+  )
   const discount = { discountEnabled: true, discountType: 'PERCENT', discountValue: 10 }
   await expectOk(server.request('PATCH', `/api/v1/programs?id=${ID.program}`, { body: discount }))
   const nisa = { email: 'nisa@example.com', firstName: 'Nisa', lastName: 'Karim' }
@@ -35,7 +39,12 @@ export async function exampleServer(): Promise<TestServer> {
   await expectOk(server.request('POST', '/api/v1/coupons', { body: { affiliateId: ID.affiliate, code: 'NISA16' } }))
   await expectOk(server.request('PATCH', `/api/v1/affiliates?id=${ID.affiliate}`, { body: { status: 'APPROVED' } }))
   server.pin('com', ID.commission)
-  const order = { amountCents: 10_000, discountCents: 1000, couponCode: 'NISA16', occurredAt: '2026-10-20T15:04:05.000Z' }
+  const order = {
+    amountCents: 10_000,
+    discountCents: 1000,
+    couponCode: 'NISA16',
+    occurredAt: '2026-10-20T15:04:05.000Z',
+  }
   await expectOk(convert(server, { ...order, externalOrderId: '1000', orderName: '#1000' }))
   server.pin('bat', ID.batch)
   const october = { periodStart: '2026-10-01', periodEnd: '2026-10-31T23:59:59.999Z' }
@@ -43,7 +52,11 @@ export async function exampleServer(): Promise<TestServer> {
   // One more, so that the examples find something to pay.
   await expectOk(convert(server, { ...order, externalOrderId: '1000-2' }))
   server.pin('whs', ID.webhook)
-  await expectOk(server.request('POST', '/api/v1/webhooks', { body: { url: 'https://hooks.example.com/referral', secret: 'secret' } }))
+  await expectOk(
+    server.request('POST', '/api/v1/webhooks', {
+      body: { url: 'https://hooks.example.com/referral', secret: 'secret' },
+    }),
+  )
   return server
 }
 
@@ -65,7 +78,12 @@ export const call = (server: TestServer, id: string, given: Call = {}) => callOp
 
 /** One hash of every row but those that only say that somebody looked. */
 export function snapshot({ sql }: TestServer, except: string[] = []): string {
-  const names = sql.prepare("select name from sqlite_schema where type = 'table' and name not like '%kysely%' and name not like 'sqlite%' order by name").pluck().all() as string[]
+  const names = sql
+    .prepare(
+      "select name from sqlite_schema where type = 'table' and name not like '%kysely%' and name not like 'sqlite%' order by name",
+    )
+    .pluck()
+    .all() as string[]
   const hash = createHash('sha256')
   for (const name of names.filter((one) => !except.includes(one))) {
     const rows = sql.prepare(`select * from "${name}"`).all() as Record<string, unknown>[]

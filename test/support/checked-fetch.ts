@@ -1,4 +1,4 @@
-import { deref, document, type DocumentedOperation, operations, pointerTo, problems } from './document.ts'
+import { type DocumentedOperation, deref, document, operations, pointerTo, problems } from './document.ts'
 
 type Fetch = (request: Request) => Response | Promise<Response>
 
@@ -12,30 +12,39 @@ export function checkedFetch(serve: Fetch): (input: RequestInfo | URL, init?: Re
     const op = operations.find((one) => one.method === method && matches(one.path, path))
     const known = operations.some((one) => matches(one.path, path))
     const wrong = await findProblems(response.clone(), path, known ? op : undefined)
-    if (wrong.length) throw new Error(`${method} ${path} answered ${response.status} against the document:\n${wrong.join('\n')}`)
+    if (wrong.length)
+      throw new Error(`${method} ${path} answered ${response.status} against the document:\n${wrong.join('\n')}`)
     return response
   }
 }
 
 async function findProblems(response: Response, path: string, op: DocumentedOperation | undefined): Promise<string[]> {
   if (!path.startsWith('/api/v1/')) return []
-  const wrong = ['X-Request-Id', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'].filter((name) => !response.headers.get(name)).map((name) => `no ${name}`)
+  const wrong = ['X-Request-Id', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
+    .filter((name) => !response.headers.get(name))
+    .map((name) => `no ${name}`)
   if (response.status >= 400) wrong.push(...(await errorProblems(response.clone(), op)))
   if (!op) return wrong
   const documented = document.paths[op.path][op.method.toLowerCase()].responses[response.status]
   if (!documented) return [...wrong, `status ${response.status} is not documented`]
   if (!response.headers.get('Content-Type')?.startsWith('application/json')) return wrong
-  const home = documented.$ref ? documented.$ref.slice(1) : pointerTo('paths', op.path, op.method.toLowerCase(), 'responses', String(response.status))
+  const home = documented.$ref
+    ? documented.$ref.slice(1)
+    : pointerTo('paths', op.path, op.method.toLowerCase(), 'responses', String(response.status))
   return [...wrong, ...problems(`${home}/content/application~1json/schema`, await response.json())]
 }
 
 async function errorProblems(response: Response, op: DocumentedOperation | undefined): Promise<string[]> {
   const wrong: string[] = []
   const code = response.headers.get('X-Error-Code') ?? ''
-  const codes: string[] = op ? (op.responses[response.status] ?? []) : deref({ $ref: '#/components/schemas/ErrorCode' }).enum
-  if (!codes.includes(code)) wrong.push(`X-Error-Code ${code} is not documented for ${op?.id ?? 'this path'} ${response.status}`)
+  const codes: string[] = op
+    ? (op.responses[response.status] ?? [])
+    : deref({ $ref: '#/components/schemas/ErrorCode' }).enum
+  if (!codes.includes(code))
+    wrong.push(`X-Error-Code ${code} is not documented for ${op?.id ?? 'this path'} ${response.status}`)
   const body = (await response.json()) as Record<string, unknown>
-  if (Object.keys(body).join() !== 'error' || typeof body.error !== 'string') wrong.push('the body is not exactly { error }')
+  if (Object.keys(body).join() !== 'error' || typeof body.error !== 'string')
+    wrong.push('the body is not exactly { error }')
   if ([429, 503].includes(response.status) && !response.headers.get('Retry-After')) wrong.push('no Retry-After')
   return wrong
 }

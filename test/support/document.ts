@@ -27,7 +27,12 @@ type Json = any
 const METHODS = ['get', 'post', 'put', 'patch', 'delete']
 
 export const deref = (node: Json): Json =>
-  node.$ref ? node.$ref.slice(2).split('/').reduce((at: Json, step: string) => at[step], document) : node
+  node.$ref
+    ? node.$ref
+        .slice(2)
+        .split('/')
+        .reduce((at: Json, step: string) => at[step], document)
+    : node
 
 export const operations: DocumentedOperation[] = Object.entries<Json>(document.paths).flatMap(([path, item]) =>
   METHODS.filter((method) => item[method]).map((method) => {

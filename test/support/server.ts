@@ -53,7 +53,12 @@ export async function testServer(options: TestServerOptions = {}) {
   const file = join(dir, 'referral.db')
   const db = await openDatabase(`file:${file}`)
   await db.migrate()
-  const clock = { ms: START, advance: (ms: number) => void (clock.ms += ms) }
+  const clock = {
+    ms: START,
+    advance: (ms: number) => {
+      clock.ms += ms
+    },
+  }
   const logs: string[] = []
   const pinned = new Map<IdPrefix, string[]>()
   const base = createDeps(testConfig(dir, options.config), db)
@@ -69,7 +74,11 @@ export async function testServer(options: TestServerOptions = {}) {
   const createShop = (plan: shops.Plan = 'PROFESSIONAL', scopes = ['all']) => newShop(deps, plan, scopes)
   const shop = await createShop()
 
-  async function request(method: string, path: string, { body, raw, headers = {}, key = shop.key }: RequestOptions = {}): Promise<Reply> {
+  async function request(
+    method: string,
+    path: string,
+    { body, raw, headers = {}, key = shop.key }: RequestOptions = {},
+  ): Promise<Reply> {
     const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body))
     const response = await fetch(`http://test${path}`, {
       method,
@@ -77,7 +86,11 @@ export async function testServer(options: TestServerOptions = {}) {
       body: payload as BodyInit | undefined,
     })
     const isJson = response.headers.get('Content-Type')?.includes('json')
-    return { status: response.status, headers: response.headers, body: isJson ? await response.json() : await response.text() }
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: isJson ? await response.json() : await response.text(),
+    }
   }
 
   return {
@@ -126,12 +139,17 @@ function testConfig(dataDir: string, given: Partial<Config> = {}): Config {
 
 async function newShop(deps: Deps, plan: shops.Plan, scopes: string[]): Promise<TestShop> {
   const shop = await shops.create(deps, { name: 'Test shop', plan, currency: 'USD', ownerEmail: 'owner@shop.example' })
-  const { keyId, secret } = await createApiKey(await shops.operatorContext(deps, shop.shopId), { label: 'Test', scopes })
+  const { keyId, secret } = await createApiKey(await shops.operatorContext(deps, shop.shopId), {
+    label: 'Test',
+    scopes,
+  })
   return { ...shop, key: secret, keyId }
 }
 
 function roomyLimiter(exhausted: Set<string>): RateLimiter {
   const window = async (subject: string, limit: number) =>
-    exhausted.has(subject) ? { limit, remaining: 0, reset: 42, exceeded: true } : { limit, remaining: limit, reset: 60, exceeded: false }
+    exhausted.has(subject)
+      ? { limit, remaining: 0, reset: 42, exceeded: true }
+      : { limit, remaining: limit, reset: 60, exceeded: false }
   return { consume: window, peek: window }
 }

@@ -20,7 +20,7 @@ export function groupCommit(database: SQLite.Database, trx: Kysely<Tables>, exec
   const rollback = database.prepare('rollback')
   const queue: Job[] = []
   let busy = false
-  let settled: (() => void)[] = []
+  const settled: (() => void)[] = []
 
   /** Runs the jobs in one transaction. Returns the job that threw after it had written; nothing is kept or answered then. */
   async function attempt(jobs: Job[]): Promise<Job | undefined> {

@@ -17,5 +17,4 @@ export async function isMigrated(db: Kysely<never>): Promise<boolean> {
   return known.every((migration) => migration.executedAt !== undefined)
 }
 
-const migrator = (db: Kysely<never>) =>
-  new Migrator({ db, provider: { getMigrations: async () => migrations } })
+const migrator = (db: Kysely<never>) => new Migrator({ db, provider: { getMigrations: async () => migrations } })

@@ -261,11 +261,14 @@ export interface DeliveryRow {
   subscriptionId: string
   /** The `webhook-id` header; a redelivery keeps it. */
   webhookId: string
+  /** The delivery that must be finished before this one is sent: events of one change arrive in their order. */
+  follows: string | null
   status: 'PENDING' | 'SENDING' | 'SENT' | 'FAILED'
   /** Fixed diagnostic code once finished. */
   code: string | null
   httpStatus: number | null
   durationMs: number | null
+  /** The process that sends it, and when that last said so. */
   claimedBy: string | null
   claimedAt: string | null
   finishedAt: string | null

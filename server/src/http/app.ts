@@ -1,7 +1,8 @@
-import { type Context as HonoContext, Hono } from 'hono'
+import { Hono, type Context as HonoContext } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { Context, Deps } from '../context.ts'
-import { ApiError } from '../errors.ts'
+import { isStorageError } from '../db/storage-error.ts'
+import { ApiError, storageUnavailable } from '../errors.ts'
 import { createApiSwitch } from '../services/api-switch.ts'
 import { admit, type Visit, windowToShow } from './admit.ts'
 import { createLastUsed } from './authenticate.ts'
@@ -16,7 +17,10 @@ import type { Server } from './server.ts'
 import { type Input, loadOperations, type Operation, type OperationId } from './spec.ts'
 
 type Env = { Variables: { visit: Visit } }
-type AnyHandler = (ctx: Context, input: Input<OperationId>) => Promise<{ status: number; body: unknown; headers?: Record<string, string> }>
+type AnyHandler = (
+  ctx: Context,
+  input: Input<OperationId>,
+) => Promise<{ status: number; body: unknown; headers?: Record<string, string> }>
 
 const operations = loadOperations()
 
@@ -64,7 +68,10 @@ function visiting(server: Server) {
       c.header('X-RateLimit-Reset', String(reset))
     }
     const ms = Math.round(performance.now() - startedAt)
-    server.deps.log.info({ requestId: visit.requestId, method: c.req.method, path: c.req.path, status: c.res.status, ms }, 'request')
+    server.deps.log.info(
+      { requestId: visit.requestId, method: c.req.method, path: c.req.path, status: c.res.status, ms },
+      'request',
+    )
   }
 }
 
@@ -101,7 +108,8 @@ async function readInput(op: Operation, c: HonoContext<Env>): Promise<RawInput> 
 function remember(ctx: Context, op: Operation, c: HonoContext<Env>, { query, json }: RawInput): void {
   const key = c.req.header('Idempotency-Key')
   op.readKey({ 'Idempotency-Key': key })
-  if (key !== undefined) ctx.idempotency = { key, subject: `${op.path}\n${canonicalJson(query)}\n${canonicalJson(json)}` }
+  if (key !== undefined)
+    ctx.idempotency = { key, subject: `${op.path}\n${canonicalJson(query)}\n${canonicalJson(json)}` }
 }
 
 function announceSunset(c: HonoContext<Env>, sunset: string): void {
@@ -110,7 +118,8 @@ function announceSunset(c: HonoContext<Env>, sunset: string): void {
   c.header('Link', '</api/v1/docs>; rel="deprecation"')
 }
 
-function renderError(server: Server, error: Error, c: HonoContext<Env>): Response {
+function renderError(server: Server, thrown: Error, c: HonoContext<Env>): Response {
+  const error = isStorageError(thrown) ? storageUnavailable(thrown) : thrown
   if (error instanceof ApiError) {
     c.header('X-Error-Code', error.code)
     if (error.retryAfter !== undefined) c.header('Retry-After', String(error.retryAfter))

@@ -22,7 +22,11 @@ export function bearerToken(header: string | null): string {
   }
   const token = /^Bearer +(\S+)$/i.exec(header.trim())?.[1]
   if (!token) {
-    throw new ApiError(401, 'credentials_malformed', 'The Authorization header must be Bearer, one space and one API key.')
+    throw new ApiError(
+      401,
+      'credentials_malformed',
+      'The Authorization header must be Bearer, one space and one API key.',
+    )
   }
   return token
 }
@@ -41,7 +45,8 @@ export async function authenticate(deps: Deps, header: string | null): Promise<C
     const shop = key && (await findShop(deps.db.read, key.shopId))
     if (!key || !shop || !equal(key.secretHash, secretHash)) throw unknownKey()
     if (key.revokedAt !== null) throw forbidden('key_revoked', 'This API key was revoked.')
-    if (key.expiresAt !== null && key.expiresAt <= nowIso(deps)) throw forbidden('key_expired', 'This API key has expired.')
+    if (key.expiresAt !== null && key.expiresAt <= nowIso(deps))
+      throw forbidden('key_expired', 'This API key has expired.')
     return { key, shop, scopes: JSON.parse(key.scopes) }
   } catch (error) {
     throw error instanceof ApiError ? error : storageUnavailable(error)

@@ -5,6 +5,9 @@ export function clientAddress(c: Context, proxies: number): string {
   const env = c.env as { incoming?: { socket?: { remoteAddress?: string } } } | undefined
   const socket = env?.incoming?.socket?.remoteAddress ?? 'unknown'
   if (proxies === 0) return socket
-  const hops = (c.req.header('X-Forwarded-For') ?? '').split(',').map((hop) => hop.trim()).filter(Boolean)
+  const hops = (c.req.header('X-Forwarded-For') ?? '')
+    .split(',')
+    .map((hop) => hop.trim())
+    .filter(Boolean)
   return hops.at(-proxies) ?? socket
 }

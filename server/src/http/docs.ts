@@ -36,7 +36,12 @@ ${document.tags.map((tag) => navigation(tag.name, publicEntries))}
 <h1>${document.info.title}</h1>
 <p>${document.info.summary}</p>
 ${quickStart()}
-${document.tags.map((tag) => section(tag, publicEntries.filter(({ op }) => op.tags.includes(tag.name))))}
+${document.tags.map((tag) =>
+  section(
+    tag,
+    publicEntries.filter(({ op }) => op.tags.includes(tag.name)),
+  ),
+)}
 ${webhookSection()}
 </main>
 </body>
@@ -45,11 +50,13 @@ ${webhookSection()}
 
 const navigation = (tag: string, entries: Entry[]): Html | '' => {
   const own = entries.filter(({ op }) => op.tags.includes(tag))
-  return own.length ? html`<strong>${tag}</strong>${own.map(({ op }) => html`<a href="#${op.operationId}">${op.summary}</a>`)}` : ''
+  return own.length
+    ? html`<strong>${tag}</strong>${own.map(({ op }) => html`<a href="#${op.operationId}">${op.summary}</a>`)}`
+    : ''
 }
 
 function quickStart(): Html {
-  const body = { externalOrderId: '1001', amountCents: 10_000, discountCents: 1000, couponCode: 'DEMO16' }
+  const body = { externalOrderId: '1001', amountCents: 10_000, discountCents: 1000, couponCode: 'NISA16' }
   return html`<section id="start"><h2>Quick start</h2>
 <p>Report an order. The answer says which affiliate referred it, what it earns, and why.</p>
 <pre><code>curl ${'{base_url}'}/api/v1/events \\
@@ -97,13 +104,21 @@ const usual = (schema: Schema): string => {
   return value === undefined ? '' : `; ${String(value)} when left out`
 }
 
-function answer(status: string, response: { description: string; content?: Record<string, { examples?: Record<string, { $ref?: string; value?: unknown }> }> }): Html {
+function answer(
+  status: string,
+  response: {
+    description: string
+    content?: Record<string, { examples?: Record<string, { $ref?: string; value?: unknown }> }>
+  },
+): Html {
   const examples = Object.entries(response.content?.['application/json']?.examples ?? {})
   const isError = Number(status) >= 400
   return html`<dt><b>${status}</b> ${inline(response.description)}</dt>
-<dd>${isError
-    ? html`<ul>${examples.map(([code, one]) => html`<li><code>${code}</code> ${(deref(one).value as { error: string }).error}</li>`)}</ul>`
-    : examples.map(([name, one]) => example(name, deref(one).value))}</dd>`
+<dd>${
+    isError
+      ? html`<ul>${examples.map(([code, one]) => html`<li><code>${code}</code> ${(deref(one).value as { error: string }).error}</li>`)}</ul>`
+      : examples.map(([name, one]) => example(name, deref(one).value))
+  }</dd>`
 }
 
 const example = (name: string, value: unknown): Html =>
@@ -111,12 +126,18 @@ const example = (name: string, value: unknown): Html =>
 
 const webhookSection = (): Html => html`<section id="webhook-events"><h2>Webhook events</h2>
 <p>Each is a POST of <code>{ event, timestamp, shop_id, data }</code>. Check <code>X-Service-Signature</code> against the HMAC-SHA256 of the raw body before you believe it. There is no automatic retry, and an event may arrive more than once.</p>
-${Object.entries(document.webhooks).map(([name, { post }]) => html`<article id="event-${name}"><h3><code>${name}</code></h3>${text(post.description)}
-${Object.entries(post.requestBody?.content['application/json']?.examples ?? {}).map(([label, one]) => example(label, deref<{ $ref?: string; value?: unknown }>(one).value))}</article>`)}
+${Object.entries(document.webhooks).map(
+  ([name, { post }]) => html`<article id="event-${name}"><h3><code>${name}</code></h3>${text(post.description)}
+${Object.entries(post.requestBody?.content['application/json']?.examples ?? {}).map(([label, one]) => example(label, deref<{ $ref?: string; value?: unknown }>(one).value))}</article>`,
+)}
 </section>`
 
 /** Paragraphs of the document's Markdown; it uses no more of it than paragraphs, code and bold. */
-const text = (markdown: string): Html[] => markdown.trim().split(/\n\s*\n/).map((paragraph) => html`<p>${inline(paragraph)}</p>`)
+const text = (markdown: string): Html[] =>
+  markdown
+    .trim()
+    .split(/\n\s*\n/)
+    .map((paragraph) => html`<p>${inline(paragraph)}</p>`)
 
 function inline(markdown: string): Html[] {
   return markdown.split(/(`[^`]+`|\*\*[^*]+\*\*)/).map((part) => {

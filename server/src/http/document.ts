@@ -41,7 +41,10 @@ export interface OperationObject {
   tags: string[]
   security?: Record<string, string[]>[]
   parameters?: Parameter[]
-  requestBody?: { required?: boolean; content: Record<string, { schema: Schema; examples?: Record<string, { value: unknown }> }> }
+  requestBody?: {
+    required?: boolean
+    content: Record<string, { schema: Schema; examples?: Record<string, { value: unknown }> }>
+  }
   responses: Record<string, ResponseObject>
   deprecated?: boolean
   'x-sunset'?: string

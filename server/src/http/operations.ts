@@ -19,12 +19,18 @@ const recorded = (alreadyRecorded: boolean): Record<string, string> =>
 export const handlers: Handlers<Context> = {
   listAffiliates: async (ctx, { query }) => ({ status: 200, body: await affiliates.list(ctx, query) }),
   createAffiliate: async (ctx, { body }) => ({ status: 201, body: { data: await affiliates.create(ctx, body) } }),
-  updateAffiliate: async (ctx, { query, body }) => ({ status: 200, body: { data: await affiliates.update(ctx, query.id, body) } }),
+  updateAffiliate: async (ctx, { query, body }) => ({
+    status: 200,
+    body: { data: await affiliates.update(ctx, query.id, body) },
+  }),
   archiveAffiliate: async (ctx, { query }) => ({ status: 200, body: await affiliates.archive(ctx, query.id) }),
 
   listPrograms: async (ctx, { query }) => ({ status: 200, body: await programs.list(ctx, query) }),
   createProgram: async (ctx, { body }) => ({ status: 201, body: { data: await programs.create(ctx, body) } }),
-  updateProgram: async (ctx, { query, body }) => ({ status: 200, body: { data: await programs.update(ctx, query.id, body) } }),
+  updateProgram: async (ctx, { query, body }) => ({
+    status: 200,
+    body: { data: await programs.update(ctx, query.id, body) },
+  }),
 
   listCommissions: async (ctx, { query }) => ({ status: 200, body: await commissions.list(ctx, query) }),
 
@@ -49,7 +55,11 @@ export const handlers: Handlers<Context> = {
   recordEvent: async (ctx, { query, body }) => {
     if (body.type !== 'conversion') return { status: 202, body: await touches.record(ctx, body) }
     const { orderId, processedAt, ...named } = body
-    const conversion = { ...named, externalOrderId: body.externalOrderId ?? orderId, occurredAt: body.occurredAt ?? processedAt }
+    const conversion = {
+      ...named,
+      externalOrderId: body.externalOrderId ?? orderId,
+      occurredAt: body.occurredAt ?? processedAt,
+    }
     if (query.dryRun) {
       const { reply, alreadyRecorded } = await conversions.dryRun(ctx, conversion)
       return { status: 200, body: reply, headers: recorded(alreadyRecorded) }

@@ -26,7 +26,10 @@ export interface RateLimiter {
 export const LIMITER_OPTIONS = { points: Number.MAX_SAFE_INTEGER, duration: WINDOW_SECONDS, keyPrefix: 'limit' }
 
 /** Fixed windows in a shared store. A store that fails lets the request through (section 8). */
-export function createRateLimiter(store: RateLimiterAbstract = new RateLimiterMemory(LIMITER_OPTIONS), onFailure = () => {}): RateLimiter {
+export function createRateLimiter(
+  store: RateLimiterAbstract = new RateLimiterMemory(LIMITER_OPTIONS),
+  onFailure = () => {},
+): RateLimiter {
   const read = async (limit: number, look: () => Promise<RateLimiterRes | null>): Promise<Window> => {
     try {
       return toWindow(limit, await look())

@@ -18,7 +18,8 @@ export function complain(schema: Schema, value: unknown, issues: readonly Issue[
     return { code: 'unknown_property', sentence: `${name} is not a property of this request.` }
   }
   const name = nameOf(issue.path)
-  if (issue.path.length > 0 && at(value, issue.path) === undefined) return { code: undefined, sentence: `${name} is required.` }
+  if (issue.path.length > 0 && at(value, issue.path) === undefined)
+    return { code: undefined, sentence: `${name} is required.` }
   return { code: undefined, sentence: `${name} must ${requirement(find(schema, issue.path))}.` }
 }
 
@@ -27,7 +28,9 @@ function deepest(issues: readonly Issue[], base: Path = []): Issue {
   const all = issues.flatMap((issue): Issue[] => {
     const path = [...base, ...issue.path]
     const here = { ...issue, path } as Issue
-    return issue.code === 'invalid_union' ? [here, ...issue.errors.filter((e) => e.length).map((e) => deepest(e, path))] : [here]
+    return issue.code === 'invalid_union'
+      ? [here, ...issue.errors.filter((e) => e.length).map((e) => deepest(e, path))]
+      : [here]
   })
   return all.reduce((best, issue) => (issue.path.length > best.path.length ? issue : best))
 }
@@ -65,7 +68,12 @@ export function requirement(schema: Schema): string {
   const types = [plain.type].flat()
   const nullable = types.includes('null') || deref(schema).anyOf?.some((one) => one.type === 'null')
   const values = plain.enum?.filter((one) => one !== null)
-  const what = values ? oneOf(values) : describe(types.find((type) => type !== 'null'), plain)
+  const what = values
+    ? oneOf(values)
+    : describe(
+        types.find((type) => type !== 'null'),
+        plain,
+      )
   return `be ${what}${nullable ? ' or null' : ''}`
 }
 
@@ -81,11 +89,15 @@ function describe(type: string | undefined, schema: Schema): string {
       return minimum === undefined ? name : `${name} of at least ${minimum}`
     }
     case 'string':
-      return maxLength === undefined ? 'text' : `text of ${minLength > 0 ? `${minLength} to` : 'at most'} ${maxLength} characters`
+      return maxLength === undefined
+        ? 'text'
+        : `text of ${minLength > 0 ? `${minLength} to` : 'at most'} ${maxLength} characters`
     case 'boolean':
       return 'true or false'
     case 'array':
-      return maxItems === undefined ? 'a list' : `a list of ${schema.minItems ? `${schema.minItems} to` : 'at most'} ${maxItems} items`
+      return maxItems === undefined
+        ? 'a list'
+        : `a list of ${schema.minItems ? `${schema.minItems} to` : 'at most'} ${maxItems} items`
     default:
       return 'an object'
   }

@@ -8,7 +8,9 @@ export type OperationId = keyof operations
 type Given<T> = Exclude<T, undefined>
 type Parameters<Id extends OperationId> = operations[Id]['parameters']
 /** `page` and `limit` always have a value: the document gives their defaults. */
-type Paged<Q> = Q & (Q extends { page?: number } ? { page: number } : unknown) & (Q extends { limit?: number } ? { limit: number } : unknown)
+type Paged<Q> = Q &
+  (Q extends { page?: number } ? { page: number } : unknown) &
+  (Q extends { limit?: number } ? { limit: number } : unknown)
 type Content<R> = R extends { content: { 'application/json': infer B } }
   ? B
   : R extends { content: { 'text/html': infer B } }
@@ -89,7 +91,9 @@ function toOperation(path: string, method: string, object: OperationObject): Ope
     takesIdempotencyKey: key !== undefined,
     readQuery: parametersValidator(inPlace('query')),
     readPath: parametersValidator(inPlace('path')),
-    readKey: key ? validator({ type: 'object', properties: { [key.name]: key.schema } }, { code: 'idempotency_key_invalid' }) : (value) => value,
+    readKey: key
+      ? validator({ type: 'object', properties: { [key.name]: key.schema } }, { code: 'idempotency_key_invalid' })
+      : (value) => value,
     readBody: body && validator(body, { code: 'invalid_body' }),
     deprecation: object.deprecated && object['x-sunset'] ? { sunset: object['x-sunset'] } : undefined,
   }

@@ -18,7 +18,9 @@ function standAlone(node: unknown): unknown {
   return Object.fromEntries(
     Object.entries(node).map(([key, value]) => [
       key,
-      key === '$ref' && typeof value === 'string' ? value.replace('#/components/schemas/', '#/$defs/') : standAlone(value),
+      key === '$ref' && typeof value === 'string'
+        ? value.replace('#/components/schemas/', '#/$defs/')
+        : standAlone(value),
     ]),
   )
 }

@@ -41,14 +41,26 @@ export function listAffiliates(db: Trx, shopId: string, query: AffiliateFilter) 
 
 /** The texts a search looks in; letter case is settled here so that both databases find the same. */
 export const searchable = (texts: (string | null)[]): string =>
-  texts.filter((text) => text !== null).join('\n').normalize('NFC').toLowerCase()
+  texts
+    .filter((text) => text !== null)
+    .join('\n')
+    .normalize('NFC')
+    .toLowerCase()
 
 export async function insertAffiliate(trx: Trx, shopId: string, row: Omit<AffiliateRow, 'shopId'>): Promise<void> {
-  await trx.insertInto('affiliates').values({ shopId, ...row }).execute()
+  await trx
+    .insertInto('affiliates')
+    .values({ shopId, ...row })
+    .execute()
 }
 
 /** Changes an affiliate as long as it is still the version that was read. Answers whether it was. */
-export async function claimAffiliate(trx: Trx, shopId: string, row: AffiliateRow, changes: Partial<AffiliateRow>): Promise<boolean> {
+export async function claimAffiliate(
+  trx: Trx,
+  shopId: string,
+  row: AffiliateRow,
+  changes: Partial<AffiliateRow>,
+): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable('affiliates')
     .set({ ...changes, version: row.version + 1 })

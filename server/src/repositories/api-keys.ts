@@ -5,7 +5,10 @@ export const findKeyByHash = (db: Trx, secretHash: string): Promise<ApiKeyRow | 
   db.selectFrom('apiKeys').selectAll().where('secretHash', '=', secretHash).executeTakeFirst()
 
 export async function insertApiKey(trx: Trx, shopId: string, row: Omit<ApiKeyRow, 'shopId'>): Promise<void> {
-  await trx.insertInto('apiKeys').values({ shopId, ...row }).execute()
+  await trx
+    .insertInto('apiKeys')
+    .values({ shopId, ...row })
+    .execute()
 }
 
 export async function updateLastUsed(trx: Trx, shopId: string, id: string, lastUsedAt: string): Promise<void> {

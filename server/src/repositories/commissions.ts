@@ -39,5 +39,8 @@ export async function listCommissions(db: Trx, shopId: string, query: Commission
 }
 
 export async function insertCommission(trx: Trx, shopId: string, row: Omit<CommissionRow, 'shopId'>): Promise<void> {
-  await trx.insertInto('commissions').values({ shopId, ...row }).execute()
+  await trx
+    .insertInto('commissions')
+    .values({ shopId, ...row })
+    .execute()
 }

@@ -7,7 +7,12 @@ interface Line {
 }
 
 /** The affiliate a customer, product or variant is connected to. E-mail addresses are given in lower case. */
-export async function findConnection(db: Trx, shopId: string, kind: ConnectionRow['kind'], value: string): Promise<string | null> {
+export async function findConnection(
+  db: Trx,
+  shopId: string,
+  kind: ConnectionRow['kind'],
+  value: string,
+): Promise<string | null> {
   const row = await db
     .selectFrom('connections')
     .select('affiliateId')
@@ -35,7 +40,11 @@ export async function findProductConnections(db: Trx, shopId: string, lines: Lin
 }
 
 /** Connects unless there is a connection already: the first affiliate keeps the customer. */
-export async function insertConnectionIfNew(trx: Trx, shopId: string, row: Omit<ConnectionRow, 'shopId'>): Promise<void> {
+export async function insertConnectionIfNew(
+  trx: Trx,
+  shopId: string,
+  row: Omit<ConnectionRow, 'shopId'>,
+): Promise<void> {
   await trx
     .insertInto('connections')
     .values({ shopId, ...row })

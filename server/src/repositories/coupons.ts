@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import { codeKey } from '../engine/discount-code.ts'
 import type { Trx } from '../db/database.ts'
 import type { AffiliateRow } from '../db/tables.ts'
+import { codeKey } from '../engine/discount-code.ts'
 import { containing, type PageQuery, pageOf } from './page.ts'
 
 interface CouponFilter extends PageQuery {
@@ -39,6 +39,7 @@ export function listCoupons(db: Trx, shopId: string, query: CouponFilter) {
   let list = coupons(db, shopId).orderBy('affiliates.createdAt', 'desc').orderBy('affiliates.id', 'desc')
   if (query.affiliateId) list = list.where('affiliates.id', '=', query.affiliateId)
   if (query.status) list = list.where('affiliates.status', '=', query.status)
-  if (query.code) list = list.where(sql<boolean>`"affiliates"."codeKey" like ${containing(codeKey(query.code))} escape '\\'`)
+  if (query.code)
+    list = list.where(sql<boolean>`"affiliates"."codeKey" like ${containing(codeKey(query.code))} escape '\\'`)
   return pageOf(list, query)
 }

@@ -12,17 +12,28 @@ const MAX_SESSION_CLICKS = 100
 const CLOCK_TOLERANCE_MS = 300_000
 
 const clicks = (db: Trx, shopId: string) =>
-  db.selectFrom('journey').select(['id', 'clickId', 'affiliateId', 'occurredAt']).where('shopId', '=', shopId).where('type', '=', 'click')
+  db
+    .selectFrom('journey')
+    .select(['id', 'clickId', 'affiliateId', 'occurredAt'])
+    .where('shopId', '=', shopId)
+    .where('type', '=', 'click')
 
 /** The newest click with this click id, the caller's own or ours. */
 export async function findClick(db: Trx, shopId: string, clickId: string): Promise<StoredClick | undefined> {
   const newest = clicks(db, shopId).orderBy('occurredAt', 'desc').orderBy('id', 'desc')
-  const row = (await newest.where('clickId', '=', clickId).executeTakeFirst()) ?? (await clicks(db, shopId).where('id', '=', clickId).executeTakeFirst())
+  const row =
+    (await newest.where('clickId', '=', clickId).executeTakeFirst()) ??
+    (await clicks(db, shopId).where('id', '=', clickId).executeTakeFirst())
   return row && toStoredClick(row)
 }
 
 /** The newest clicks of a session up to an order. */
-export async function findSessionClicks(db: Trx, shopId: string, sessionId: string, orderAt: string): Promise<StoredClick[]> {
+export async function findSessionClicks(
+  db: Trx,
+  shopId: string,
+  sessionId: string,
+  orderAt: string,
+): Promise<StoredClick[]> {
   const latest = new Date(Date.parse(orderAt) + CLOCK_TOLERANCE_MS).toISOString()
   const rows = await clicks(db, shopId)
     .where('sessionId', '=', sessionId)
@@ -41,7 +52,10 @@ const toStoredClick = (row: Pick<JourneyRow, 'id' | 'clickId' | 'affiliateId' | 
 })
 
 export async function insertJourneyEntry(trx: Trx, shopId: string, row: Omit<JourneyRow, 'shopId'>): Promise<void> {
-  await trx.insertInto('journey').values({ shopId, ...row }).execute()
+  await trx
+    .insertInto('journey')
+    .values({ shopId, ...row })
+    .execute()
 }
 
 /** An order stands in the journey once; a later report of it that was credited replaces the earlier entry. */

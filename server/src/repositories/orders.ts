@@ -11,6 +11,8 @@ export async function upsertOrder(trx: Trx, shopId: string, row: Omit<OrderRow, 
   await trx
     .insertInto('orders')
     .values({ shopId, ...row })
-    .onConflict((conflict) => conflict.columns(['shopId', 'orderId']).doUpdateSet({ commissionId, facts, decision, updatedAt }))
+    .onConflict((conflict) =>
+      conflict.columns(['shopId', 'orderId']).doUpdateSet({ commissionId, facts, decision, updatedAt }),
+    )
     .execute()
 }

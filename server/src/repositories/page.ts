@@ -22,7 +22,13 @@ export async function pageOf<Table extends keyof Tables, Row>(
     .clearOrderBy()
     .select((builder) => builder.fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow()
-  const data = total === 0 ? [] : await query.limit(limit).offset((page - 1) * limit).execute()
+  const data =
+    total === 0
+      ? []
+      : await query
+          .limit(limit)
+          .offset((page - 1) * limit)
+          .execute()
   return { data: data as Selectable<Row>[], pagination: { page, limit, total, totalPages: Math.ceil(total / limit) } }
 }
 

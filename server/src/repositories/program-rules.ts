@@ -21,8 +21,18 @@ export async function findProductRules(db: Trx, shopId: string, programId: strin
 
 /** Where orders of a program must go, or null when it may be anywhere. */
 export async function findGeoRules(db: Trx, shopId: string, programId: string): Promise<GeoRule | null> {
-  const row = await db.selectFrom('geoRules').selectAll().where('shopId', '=', shopId).where('programId', '=', programId).executeTakeFirst()
+  const row = await db
+    .selectFrom('geoRules')
+    .selectAll()
+    .where('shopId', '=', shopId)
+    .where('programId', '=', programId)
+    .executeTakeFirst()
   if (!row) return null
   const { countries, states, cities, postalPrefixes } = row
-  return { countries: JSON.parse(countries), states: JSON.parse(states), cities: JSON.parse(cities), postalPrefixes: JSON.parse(postalPrefixes) }
+  return {
+    countries: JSON.parse(countries),
+    states: JSON.parse(states),
+    cities: JSON.parse(cities),
+    postalPrefixes: JSON.parse(postalPrefixes),
+  }
 }

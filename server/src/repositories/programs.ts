@@ -40,17 +40,28 @@ export const viewProgram = (db: Trx, shopId: string, id: string) =>
   programs(db, shopId).where('programs.id', '=', id).executeTakeFirstOrThrow() as Promise<ProgramView>
 
 export function listPrograms(db: Trx, shopId: string, query: PageQuery & { status?: ProgramRow['status'] }) {
-  let list = programs(db, shopId).$castTo<ProgramView>().orderBy('programs.createdAt', 'desc').orderBy('programs.id', 'desc')
+  let list = programs(db, shopId)
+    .$castTo<ProgramView>()
+    .orderBy('programs.createdAt', 'desc')
+    .orderBy('programs.id', 'desc')
   if (query.status) list = list.where('programs.status', '=', query.status)
   return pageOf(list, query)
 }
 
 export async function insertProgram(trx: Trx, shopId: string, row: Omit<ProgramRow, 'shopId'>): Promise<void> {
-  await trx.insertInto('programs').values({ shopId, ...row }).execute()
+  await trx
+    .insertInto('programs')
+    .values({ shopId, ...row })
+    .execute()
 }
 
 /** Changes a program as long as it is still the version that was read. Answers whether it was. */
-export async function claimProgram(trx: Trx, shopId: string, row: ProgramRow, changes: Partial<ProgramRow>): Promise<boolean> {
+export async function claimProgram(
+  trx: Trx,
+  shopId: string,
+  row: ProgramRow,
+  changes: Partial<ProgramRow>,
+): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable('programs')
     .set({ ...changes, version: row.version + 1 })

@@ -54,7 +54,8 @@ async function freeSlug(ctx: Context, trx: Trx, name: string): Promise<string> {
   const slug = slugFrom(name)
   for (let attempt = 1; ; attempt++) {
     // A shop full of namesakes: after a few tries a random ending is quicker than counting on.
-    const candidate = attempt <= 20 ? slugAttempt(slug, attempt) : `${slug}-${Buffer.from(ctx.random(4)).toString('hex')}`
+    const candidate =
+      attempt <= 20 ? slugAttempt(slug, attempt) : `${slug}-${Buffer.from(ctx.random(4)).toString('hex')}`
     if (!(await findAffiliateBySlug(trx, ctx.shop.id, candidate))) return candidate
   }
 }

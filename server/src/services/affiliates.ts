@@ -30,13 +30,20 @@ export async function create(ctx: Context, body: Body<'createAffiliate'>) {
     if (body.campaignId && !program) throw programNotFound()
     await refuseTakenEmail(ctx, trx, email)
     const row = await newAffiliate(ctx, trx, {
-      name, email, firstName: body.firstName ?? null, lastName: body.lastName ?? null, campaignId: program?.id ?? null,
+      name,
+      email,
+      firstName: body.firstName ?? null,
+      lastName: body.lastName ?? null,
+      campaignId: program?.id ?? null,
       status: program?.autoApproveAffiliate ? 'APPROVED' : 'PENDING',
     })
     await affiliates.insertAffiliate(trx, ctx.shop.id, row)
     const affiliate = toAffiliate({ ...row, shopId: ctx.shop.id })
-    const audit: AuditEntry[] = [{ action: 'affiliate.created', subjectId: row.id, data: { campaignId: row.campaignId } }]
-    if (row.status === 'APPROVED') audit.push({ action: 'affiliate.approved', subjectId: row.id, data: { by: 'program' } })
+    const audit: AuditEntry[] = [
+      { action: 'affiliate.created', subjectId: row.id, data: { campaignId: row.campaignId } },
+    ]
+    if (row.status === 'APPROVED')
+      audit.push({ action: 'affiliate.approved', subjectId: row.id, data: { by: 'program' } })
     return { result: affiliate, audit, events: statusEvents(affiliate, 'PENDING') }
   })
 }
@@ -56,12 +63,20 @@ export async function update(ctx: Context, id: string, body: Body<'updateAffilia
     if (changes.email) await refuseTakenEmail(ctx, trx, changes.email, id)
     const after = { ...before, ...changes, updatedAt: nowIso(ctx) }
     const keys = { emailKey: emailKey(after.email), searchText: searchText(after) }
-    const claimed = await affiliates.claimAffiliate(trx, ctx.shop.id, before, { ...changes, ...keys, updatedAt: after.updatedAt })
+    const claimed = await affiliates.claimAffiliate(trx, ctx.shop.id, before, {
+      ...changes,
+      ...keys,
+      updatedAt: after.updatedAt,
+    })
     if (!claimed) throw concurrentChange()
     const affiliate = toAffiliate(after)
     return {
       result: affiliate,
-      audit: { action: 'affiliate.updated', subjectId: id, data: { fields: Object.keys(changes), ...statusChange(before, after) } },
+      audit: {
+        action: 'affiliate.updated',
+        subjectId: id,
+        data: { fields: Object.keys(changes), ...statusChange(before, after) },
+      },
       events: statusEvents(affiliate, before.status),
     }
   })
@@ -79,11 +94,20 @@ export async function archive(ctx: Context, id: string) {
     const deletedAt = nowIso(ctx)
     const claimed = await affiliates.claimAffiliate(trx, ctx.shop.id, before, { deletedAt, updatedAt: deletedAt })
     if (!claimed) throw concurrentChange()
-    return { result: { ok: true as const, message: 'Affiliate archived.', id }, audit: { action: 'affiliate.archived', subjectId: id } }
+    return {
+      result: { ok: true as const, message: 'Affiliate archived.', id },
+      audit: { action: 'affiliate.archived', subjectId: id },
+    }
   })
 }
 
-const fullName = (first?: string | null, last?: string | null) => (first?.trim() ? [first, last].map((part) => part?.trim()).filter(Boolean).join(' ') : '')
+const fullName = (first?: string | null, last?: string | null) =>
+  first?.trim()
+    ? [first, last]
+        .map((part) => part?.trim())
+        .filter(Boolean)
+        .join(' ')
+    : ''
 
 async function defaultProgramId(ctx: Context, trx: Trx): Promise<string | null> {
   const shop = await trx.selectFrom('shops').select('defaultProgramId').where('id', '=', ctx.shop.id).executeTakeFirst()
@@ -106,7 +130,8 @@ function changedFields(before: AffiliateRow, body: Body<'updateAffiliate'>): Par
     const { firstName, lastName } = { ...before, ...sent }
     sent.name = fullName(firstName, lastName) || before.name
   }
-  const differs = ([name, value]: [string, unknown]) => value !== undefined && value !== before[name as keyof AffiliateRow]
+  const differs = ([name, value]: [string, unknown]) =>
+    value !== undefined && value !== before[name as keyof AffiliateRow]
   return Object.fromEntries(Object.entries(sent).filter(differs)) as Partial<AffiliateRow>
 }
 

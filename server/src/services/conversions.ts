@@ -18,12 +18,23 @@ const PREFIX = 'api:'
  *
  * @throws ApiError 400 `idempotency_key_required`, `invalid_body` or `occurred_at_in_future`, 409 `idempotency_key_reused`.
  */
-export async function record(ctx: Context, body: Conversion): Promise<{ reply: Schemas['ConversionReply']; alreadyRecorded: boolean }> {
+export async function record(
+  ctx: Context,
+  body: Conversion,
+): Promise<{ reply: Schemas['ConversionReply']; alreadyRecorded: boolean }> {
   if (!ctx.idempotency) {
-    throw invalid('idempotency_key_required', 'Send an Idempotency-Key header with a conversion, so that a retry cannot count the order twice.')
+    throw invalid(
+      'idempotency_key_required',
+      'Send an Idempotency-Key header with a conversion, so that a retry cannot count the order twice.',
+    )
   }
   const order = toOrder(ctx, body)
-  const incoming = { order, orderId: PREFIX + order.externalOrderId, orderName: body.orderName ?? null, trackingMethod: 'API' as const }
+  const incoming = {
+    order,
+    orderId: PREFIX + order.externalOrderId,
+    orderName: body.orderName ?? null,
+    trackingMethod: 'API' as const,
+  }
   return mutate(ctx, async (trx) => {
     const { result, ...written } = await recordOrder(ctx, trx, incoming)
     const reply = toReply(result.decision, result.commissionId)
@@ -36,12 +47,37 @@ export async function record(ctx: Context, body: Conversion): Promise<{ reply: S
  *
  * @throws ApiError 400 as `record`.
  */
-export async function dryRun(ctx: Context, body: Conversion): Promise<{ reply: Schemas['ConversionDryRun']; alreadyRecorded: boolean }> {
+export async function dryRun(
+  ctx: Context,
+  body: Conversion,
+): Promise<{ reply: Schemas['ConversionDryRun']; alreadyRecorded: boolean }> {
   const order = toOrder(ctx, body)
   const known = await findOrder(ctx.db.read, ctx.shop.id, PREFIX + order.externalOrderId)
   const decision = decide(await gatherFacts(ctx.db.read, ctx.shop, order))
-  const { candidates, engineVersion, programId, commissionType, rateBps, subtotalCents, baseCents, amountCents, taxWithheldCents, groups } = decision
-  const trace = { engineVersion, candidates, programId, commissionType, rateBps, subtotalCents, baseCents, amountCents, taxWithheldCents, groups }
+  const {
+    candidates,
+    engineVersion,
+    programId,
+    commissionType,
+    rateBps,
+    subtotalCents,
+    baseCents,
+    amountCents,
+    taxWithheldCents,
+    groups,
+  } = decision
+  const trace = {
+    engineVersion,
+    candidates,
+    programId,
+    commissionType,
+    rateBps,
+    subtotalCents,
+    baseCents,
+    amountCents,
+    taxWithheldCents,
+    groups,
+  }
   return { reply: { dryRun: true, ...toReply(decision, null), trace }, alreadyRecorded: Boolean(known?.commissionId) }
 }
 
@@ -49,6 +85,13 @@ function toReply(decision: Decision, commissionId: string | null): Schemas['Conv
   const { attribution, eligible, amountCents, status, restrictionReasonCode } = decision
   return {
     attribution,
-    commission: { id: commissionId, eligible, affiliateId: attribution.affiliateId, amountCents, status, restrictionReasonCode },
+    commission: {
+      id: commissionId,
+      eligible,
+      affiliateId: attribution.affiliateId,
+      amountCents,
+      status,
+      restrictionReasonCode,
+    },
   }
 }

@@ -44,4 +44,7 @@ export async function assign(ctx: Context, body: Body<'assignCoupon'>) {
   })
 }
 
-const toCoupon = (row: CouponRow): components['schemas']['Coupon'] => ({ ...row, discountEnabled: row.discountEnabled === 1 })
+const toCoupon = (row: CouponRow): components['schemas']['Coupon'] => ({
+  ...row,
+  discountEnabled: row.discountEnabled === 1,
+})

@@ -40,7 +40,9 @@ async function gatherMatches(trx: Trx, shopId: string, order: Order): Promise<Ma
       : [],
     ref: order.ref ? idOf(await affiliateByRef(trx, shopId, order.ref)) : null,
     customerId: order.customerId ? await findConnection(trx, shopId, 'customerId', order.customerId) : null,
-    customerEmail: order.customerEmail ? await findConnection(trx, shopId, 'customerEmail', emailKey(order.customerEmail)) : null,
+    customerEmail: order.customerEmail
+      ? await findConnection(trx, shopId, 'customerEmail', emailKey(order.customerEmail))
+      : null,
     products: await findProductConnections(trx, shopId, order.lines),
   }
 }
@@ -58,7 +60,12 @@ export async function affiliateByRef(trx: Trx, shopId: string, ref: string): Pro
 }
 
 const affiliateIds = ({ click, sessionClicks, products, ...named }: Matches): string[] => {
-  const ids = [...Object.values(named), click?.affiliateId, ...sessionClicks.map((one) => one.affiliateId), ...Object.values(products)]
+  const ids = [
+    ...Object.values(named),
+    click?.affiliateId,
+    ...sessionClicks.map((one) => one.affiliateId),
+    ...Object.values(products),
+  ]
   return [...new Set(ids)].filter((id): id is string => typeof id === 'string').sort()
 }
 

@@ -26,7 +26,10 @@ export const SCOPES = [
  *
  * @throws ApiError 400 without a label or a known scope.
  */
-export async function createApiKey(ctx: Context, wanted: { label: string; scopes: string[] }): Promise<{ keyId: string; secret: string }> {
+export async function createApiKey(
+  ctx: Context,
+  wanted: { label: string; scopes: string[] },
+): Promise<{ keyId: string; secret: string }> {
   const label = wanted.label.trim()
   const scopes = wanted.scopes.includes('all') ? SCOPES : [...new Set(wanted.scopes)]
   const unknown = scopes.find((scope) => !SCOPES.includes(scope))

@@ -35,7 +35,10 @@ export interface Recorded {
 export async function recordOrder(ctx: Context, trx: Trx, incoming: IncomingOrder): Promise<Mutation<Recorded>> {
   const known = await findOrder(trx, ctx.shop.id, incoming.orderId)
   if (known?.commissionId) {
-    return { result: { commissionId: known.commissionId, decision: JSON.parse(known.decision), alreadyRecorded: true }, audit: null }
+    return {
+      result: { commissionId: known.commissionId, decision: JSON.parse(known.decision), alreadyRecorded: true },
+      audit: null,
+    }
   }
   const facts = await gatherFacts(trx, ctx.shop, incoming.order)
   const decision = decide(facts)
@@ -43,17 +46,33 @@ export async function recordOrder(ctx: Context, trx: Trx, incoming: IncomingOrde
   if (row) await insertCommission(trx, ctx.shop.id, row)
   await keepOrder(ctx, trx, { incoming, facts, decision, commissionId: row?.id ?? null })
   const result = { commissionId: row?.id ?? null, decision, alreadyRecorded: false }
-  if (!row) return { result, audit: { action: 'order.unattributed', subjectId: incoming.orderId, data: { reasonCode: decision.attribution.reasonCode } } }
+  if (!row)
+    return {
+      result,
+      audit: {
+        action: 'order.unattributed',
+        subjectId: incoming.orderId,
+        data: { reasonCode: decision.attribution.reasonCode },
+      },
+    }
   if (decision.connectsCustomer) await connectCustomer(ctx, trx, incoming.order, row.affiliateId)
   const data = { ...toCommission({ ...row, shopId: ctx.shop.id }), attribution: decision.attribution }
   return {
     result,
-    audit: { action: 'commission.created', subjectId: row.id, data: { orderId: row.orderId, amountCents: row.commissionAmountCents, status: row.orderStatus } },
+    audit: {
+      action: 'commission.created',
+      subjectId: row.id,
+      data: { orderId: row.orderId, amountCents: row.commissionAmountCents, status: row.orderStatus },
+    },
     events: [{ event: 'commission.created', data }],
   }
 }
 
-function newCommission(ctx: Context, { order, orderId, orderName, trackingMethod }: IncomingOrder, decision: Decision): Omit<CommissionRow, 'shopId'> {
+function newCommission(
+  ctx: Context,
+  { order, orderId, orderName, trackingMethod }: IncomingOrder,
+  decision: Decision,
+): Omit<CommissionRow, 'shopId'> {
   const createdAt = nowIso(ctx)
   return {
     id: ctx.newId('com'),
@@ -127,12 +146,24 @@ async function keepOrder(ctx: Context, trx: Trx, { incoming, facts, decision, co
 }
 
 const NO_TOUCH = {
-  url: null, landingPage: null, referrerUrl: null, utmSource: null, utmMedium: null, utmCampaign: null, utmTerm: null,
-  utmContent: null, device: null,
+  url: null,
+  landingPage: null,
+  referrerUrl: null,
+  utmSource: null,
+  utmMedium: null,
+  utmCampaign: null,
+  utmTerm: null,
+  utmContent: null,
+  device: null,
 }
 
 /** Lifetime commission: the customer's first attributed order decides whose customer it is. */
-async function connectCustomer(ctx: Context, trx: Trx, { customerId, customerEmail }: Order, affiliateId: string): Promise<void> {
+async function connectCustomer(
+  ctx: Context,
+  trx: Trx,
+  { customerId, customerEmail }: Order,
+  affiliateId: string,
+): Promise<void> {
   const connect = (kind: 'customerId' | 'customerEmail', value: string) =>
     insertConnectionIfNew(trx, ctx.shop.id, { id: ctx.newId('con'), kind, value, affiliateId, createdAt: nowIso(ctx) })
   if (customerId) await connect('customerId', customerId)

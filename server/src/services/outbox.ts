@@ -1,7 +1,8 @@
 import { type Context, nowIso } from '../context.ts'
 import type { Trx } from '../db/database.ts'
-import { listSubscriptions } from '../repositories/subscriptions.ts'
-import { insertDelivery, insertWebhookEvent } from '../repositories/webhook-events.ts'
+import { insertDeliveries, type NewDelivery } from '../repositories/deliveries.ts'
+import { listFilters } from '../repositories/subscriptions.ts'
+import { insertWebhookEvent } from '../repositories/webhook-events.ts'
 
 /** What happened, as subscribers read it (section 6): the event type and its `data`. */
 export interface WebhookEvent {
@@ -10,27 +11,30 @@ export interface WebhookEvent {
 }
 
 /**
- * Writes one delivery for each subscription that takes the event now. The body is fixed here, so what is signed later is
- * what happened. Answers whether there is something to deliver.
+ * Writes one delivery for each subscription that takes the event now (section 6.2). The body is fixed here, so what is
+ * signed later is what happened. Answers whether there is something to deliver.
  */
 export async function enqueue(ctx: Context, trx: Trx, events: WebhookEvent[]): Promise<boolean> {
   if (events.length === 0) return false
-  const subscriptions = await listSubscriptions(trx, ctx.shop.id)
-  let enqueued = false
+  const filters = await listFilters(trx, ctx.shop.id)
+  const deliveries: NewDelivery[] = []
+  const latest = new Map<string, string>()
+  const createdAt = nowIso(ctx)
   for (const { event, data } of events) {
-    const takers = subscriptions.filter((subscription) => takes(subscription.events, event))
+    const takers = filters.filter((filter) => takes(filter.events, event))
     if (takers.length === 0) continue
-    const createdAt = nowIso(ctx)
     const eventId = ctx.newId('evt')
     const body = JSON.stringify({ event, timestamp: createdAt, shop_id: ctx.shop.id, data })
     await insertWebhookEvent(trx, ctx.shop.id, { id: eventId, event, body, createdAt })
     for (const { id: subscriptionId } of takers) {
       const id = ctx.newId('dlv')
-      await insertDelivery(trx, ctx.shop.id, { id, eventId, subscriptionId, webhookId: id, createdAt })
+      const follows = latest.get(subscriptionId) ?? null
+      deliveries.push({ id, eventId, subscriptionId, webhookId: id, follows, createdAt })
+      latest.set(subscriptionId, id)
     }
-    enqueued = true
   }
-  return enqueued
+  await insertDeliveries(trx, ctx.shop.id, deliveries)
+  return deliveries.length > 0
 }
 
 /** A subscription without names takes every event. */

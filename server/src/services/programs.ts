@@ -1,7 +1,13 @@
 import { type Context, nowIso } from '../context.ts'
 import type { ProgramRow } from '../db/tables.ts'
-import { commissionPercentOf, discountFromInput, patchRate, type RateRefusal, rateFromInput } from '../engine/program-rate.ts'
 import type { Rate } from '../engine/facts.ts'
+import {
+  commissionPercentOf,
+  discountFromInput,
+  patchRate,
+  type RateRefusal,
+  rateFromInput,
+} from '../engine/program-rate.ts'
 import { type ApiError, concurrentChange, invalid, programNotFound } from '../errors.ts'
 import type { Body, Query } from '../http/spec.ts'
 import * as programs from '../repositories/programs.ts'
@@ -27,7 +33,10 @@ export async function create(ctx: Context, body: Body<'createProgram'>) {
     const createdAt = nowIso(ctx)
     const row: Omit<ProgramRow, 'shopId'> = {
       id: ctx.newId('prg'),
-      name, description, cookieDurationDays, status,
+      name,
+      description,
+      cookieDurationDays,
+      status,
       ...rateColumns(rate.rate),
       autoApproveAffiliate: body.autoApproveAffiliate ? 1 : 0,
       autoApproveOrder: body.autoApproveOrder ? 1 : 0,
@@ -72,7 +81,9 @@ function changedColumns(before: ProgramRow, body: Body<'updateProgram'>): Partia
   const stored = { commissionType: before.commissionType, rate: before.defaultCommissionBps }
   const patched = patchRate(stored, { commissionType, commissionPercent })
   if (!patched.ok) throw rateError(patched.reason, commissionType ?? before.commissionType)
-  const sent = Object.fromEntries(Object.entries(plain).map(([name, value]) => [name, typeof value === 'boolean' ? Number(value) : value]))
+  const sent = Object.fromEntries(
+    Object.entries(plain).map(([name, value]) => [name, typeof value === 'boolean' ? Number(value) : value]),
+  )
   const after: ProgramRow = { ...before, ...sent, ...rateColumns(patched.rate) }
   checkDiscount(after)
   const differs = (name: keyof ProgramRow) => after[name] !== undefined && after[name] !== before[name]
@@ -96,7 +107,10 @@ function checkDiscount({ discountType, discountValue }: ProgramRow): void {
 
 function rateError(reason: RateRefusal, type: ProgramRow['commissionType']): ApiError {
   if (reason === 'NEEDS_COMMISSION_PERCENT') {
-    return invalid('commission_percent_required', 'Send commissionPercent too, since a flat amount cannot be read as a percentage.')
+    return invalid(
+      'commission_percent_required',
+      'Send commissionPercent too, since a flat amount cannot be read as a percentage.',
+    )
   }
   const range = type === 'PERCENT_OF_SALE' ? 'at most 100 for PERCENT_OF_SALE' : `at most 21474836.47 for ${type}`
   return invalid('commission_percent_invalid', `commissionPercent must be above 0 and ${range}.`)

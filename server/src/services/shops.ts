@@ -17,10 +17,18 @@ export async function operatorContext(deps: Deps, shopId: string): Promise<Conte
   return asOperator(deps, shop)
 }
 
-const asOperator = (deps: Deps, shop: ShopRow): Context => ({ ...deps, shop, actor: 'operator', requestId: deps.newId('req') })
+const asOperator = (deps: Deps, shop: ShopRow): Context => ({
+  ...deps,
+  shop,
+  actor: 'operator',
+  requestId: deps.newId('req'),
+})
 
 /** Creates a shop and its owner. The token is in the answer and nowhere else. */
-export async function create(deps: Deps, wanted: { name: string; plan: Plan; currency: string; ownerEmail: string }): Promise<{ shopId: string; ownerToken: string }> {
+export async function create(
+  deps: Deps,
+  wanted: { name: string; plan: Plan; currency: string; ownerEmail: string },
+): Promise<{ shopId: string; ownerToken: string }> {
   if (!/^[A-Z]{3}$/.test(wanted.currency)) throw new Error('--currency must be three capital letters, like USD.')
   if (!wanted.name.trim()) throw new Error('--name must not be empty.')
   const shop = newShop(deps, wanted)
@@ -29,7 +37,10 @@ export async function create(deps: Deps, wanted: { name: string; plan: Plan; cur
     await insertShop(trx, shop)
     const { row, ownerToken } = newUser(deps, { shop: shop.id, email: wanted.ownerEmail, role: 'OWNER' })
     await insertUser(trx, row)
-    return { result: { shopId: shop.id, ownerToken }, audit: { action: 'shop.created', subjectId: shop.id, data: { plan: shop.plan } } }
+    return {
+      result: { shopId: shop.id, ownerToken },
+      audit: { action: 'shop.created', subjectId: shop.id, data: { plan: shop.plan } },
+    }
   })
 }
 
@@ -47,18 +58,31 @@ export async function set(deps: Deps, shopId: string, wanted: { plan?: Plan; api
 }
 
 /** Creates a user of a shop. The token is in the answer and nowhere else. */
-export async function createUser(deps: Deps, wanted: { shop: string; email: string; role: UserRow['role'] }): Promise<{ userId: string; ownerToken: string }> {
+export async function createUser(
+  deps: Deps,
+  wanted: { shop: string; email: string; role: UserRow['role'] },
+): Promise<{ userId: string; ownerToken: string }> {
   const ctx = await operatorContext(deps, wanted.shop)
   return mutate(ctx, async (trx) => {
     const { row, ownerToken } = newUser(deps, wanted)
     await insertUser(trx, row)
-    return { result: { userId: row.id, ownerToken }, audit: { action: 'user.created', subjectId: row.id, data: { role: row.role } } }
+    return {
+      result: { userId: row.id, ownerToken },
+      audit: { action: 'user.created', subjectId: row.id, data: { role: row.role } },
+    }
   })
 }
 
 function newUser(deps: Deps, { shop, email, role }: { shop: string; email: string; role: UserRow['role'] }) {
   const ownerToken = createSecret('ro', deps.random)
-  const row: UserRow = { id: deps.newId('usr'), shopId: shop, email, role, tokenHash: hashSecret(ownerToken), createdAt: nowIso(deps) }
+  const row: UserRow = {
+    id: deps.newId('usr'),
+    shopId: shop,
+    email,
+    role,
+    tokenHash: hashSecret(ownerToken),
+    createdAt: nowIso(deps),
+  }
   return { row, ownerToken }
 }
 

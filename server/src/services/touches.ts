@@ -50,7 +50,8 @@ export async function record(ctx: Context, body: Touch): Promise<Schemas['TouchR
 
 /** The first reference that names somebody of this shop. */
 async function affiliateOf(trx: Trx, shopId: string, { ref, affiliateCode, affiliateId, clickId }: Touch) {
-  const byId = async (id: string | null | undefined) => (id ? (await findAffiliatesById(trx, shopId, [id]))[0] : undefined)
+  const byId = async (id: string | null | undefined) =>
+    id ? (await findAffiliatesById(trx, shopId, [id]))[0] : undefined
   return (
     (textOf(ref) && (await affiliateByRef(trx, shopId, ref!))) ||
     (textOf(affiliateCode) && (await affiliateByCode(trx, shopId, affiliateCode!))) ||
@@ -60,7 +61,10 @@ async function affiliateOf(trx: Trx, shopId: string, { ref, affiliateCode, affil
   )
 }
 
-type TouchColumns = Omit<JourneyRow, 'shopId' | 'id' | 'occurredAt' | 'affiliateId' | 'programId' | 'clickId' | 'createdAt'>
+type TouchColumns = Omit<
+  JourneyRow,
+  'shopId' | 'id' | 'occurredAt' | 'affiliateId' | 'programId' | 'clickId' | 'createdAt'
+>
 
 function touchColumns(body: Touch): TouchColumns {
   return {
