@@ -178,7 +178,14 @@ describe('product rules', () => {
   })
 
   test('a line without ids follows the program', () => {
-    expect(pay({ lines: [line()] }, { productRules: [rule({ productId: '1' }, 1)] }).amountCents).toBe(1600)
+    const productRules = [rule({ productId: '1' }, 1), rule({ variantId: '1' }, 2)]
+    expect(pay({ lines: [line()] }, { productRules }).amountCents).toBe(1600)
+  })
+
+  test('the same number means another rate for another type', () => {
+    const productRules = [rule({ productId: '1' }, 1600, 'FLAT_PER_ORDER')]
+    const order = { amountCents: 2000, lines: [line({ productId: '1' }), line({ productId: '2' })] }
+    expect(pay(order, { productRules }).amountCents).toBe(160 + 1600)
   })
 })
 

@@ -3,7 +3,6 @@ import { expect, test } from 'vitest'
 import { decide } from '../../server/src/engine/decide.ts'
 import type { EvidenceKind } from '../../server/src/engine/facts.ts'
 import { goodsOf } from '../../server/src/engine/goods.ts'
-import { allocate } from '../../server/src/engine/money.ts'
 import { PRECEDENCE_PRESETS } from '../../server/src/engine/precedence.ts'
 import { anyFacts, cents, lines } from './arbitraries.ts'
 
@@ -117,32 +116,6 @@ test('line shares of the discount add up to it, and goods to the base', () => {
       expect(base).toBe(Math.max(0, subtotal - discountCents))
       expect([...gross, ...net, ...shares, restNet].every(isAmount)).toBe(true)
     }),
-    RUNS,
-  )
-})
-
-test('largest remainders: each part is its exact share rounded down or up, larger remainders first', () => {
-  fc.assert(
-    fc.property(
-      fc.bigInt(0n, 10n ** 12n),
-      fc.array(fc.bigInt(0n, 10n ** 19n), { minLength: 1, maxLength: 8 }),
-      (amount, weights) => {
-        const all = weights.reduce((sum, weight) => sum + weight, 0n)
-        const parts = allocate(amount, weights)
-        if (all === 0n) {
-          expect(parts).toEqual(weights.map(() => 0n))
-          return
-        }
-        expect(parts.reduce((sum, part) => sum + part, 0n)).toBe(amount)
-        const rests = weights.map((weight) => (amount * weight) % all)
-        const raised = parts.map((part, index) => part - (amount * weights[index]!) / all)
-        expect(raised.every((extra) => extra === 0n || extra === 1n)).toBe(true)
-        const isBefore = (a: number, b: number) => rests[a]! > rests[b]! || (rests[a] === rests[b] && a < b)
-        raised.forEach((extra, index) => {
-          if (extra === 0n) expect(raised.some((other, at) => other === 1n && isBefore(index, at))).toBe(false)
-        })
-      },
-    ),
     RUNS,
   )
 })

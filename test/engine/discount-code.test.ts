@@ -58,6 +58,7 @@ describe('comparing codes', () => {
         const key = codeKey(code)
         expect(codeKey(key)).toBe(key)
         expect(codeKey(code.toLowerCase())).toBe(key)
+        expect(codeKey(code.normalize('NFD'))).toBe(key)
       }),
       { numRuns: 500 },
     )

@@ -94,6 +94,7 @@ describe('SELF_REFERRAL', () => {
     ['a@other.com', 'a@example.com', false],
     ['a@exam+ple.com', 'a@example.com', false],
     ['+tag@example.com', '+other@example.com', false],
+    ['a+b', 'a+cb', false],
     ['', '', false],
     [null, '', false],
     ['  ', '', false],

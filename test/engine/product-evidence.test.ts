@@ -31,6 +31,13 @@ describe('connected products', () => {
     expect(sold(lines, { 'product:1': 'A', 'product:2': 'B' }).attribution.affiliateId).toBe('A')
   })
 
+  test('line totals are compared before the discount', () => {
+    const lines = [line({ productId: '1', priceCents: 101 }), line({ productId: '2', priceCents: 100 })]
+    const order = { amountCents: null, discountCents: 101, lines }
+    const decision = decide(facts({ order, matches: { products: { 'product:1': 'B', 'product:2': 'A' } } }))
+    expect(decision).toMatchObject({ attribution: { affiliateId: 'B' }, baseCents: 50 })
+  })
+
   test('ids are compared exactly', () => {
     for (const productId of ['gid://shopify/Product/7', '07', '7 ', ' 7']) {
       const decision = sold([line({ productId, priceCents: 100 })], { 'product:7': 'A' })

@@ -7,6 +7,7 @@ describe('what a refund stands for', () => {
   const lines = [
     line({ productId: '1', variantId: '11', quantity: 3, priceCents: 1000 }),
     line({ productId: '1', variantId: '12', quantity: 1, priceCents: 1000 }),
+    line({ priceCents: 0 }),
   ]
   const order = snapshotOf(couponFacts({ order: { amountCents: null, discountCents: 400, lines } }))
 
@@ -68,6 +69,7 @@ describe('what a refund stands for', () => {
     ['a variant of a matching product', { variantId: '13', productId: '1', quantity: 1 }],
     ['a global id', { productId: 'gid://shopify/Product/1', quantity: 1 }],
     ['no id', { quantity: 1 }],
+    ['ids that are null', { variantId: null, productId: null, quantity: 1 }],
   ])('UNKNOWN_ITEM: %s', (_, item) => {
     expect(checkRefund(order, [], items([item]))).toMatchObject({ ok: false, reason: 'UNKNOWN_ITEM' })
   })

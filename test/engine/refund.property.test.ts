@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { apportion } from '../../server/src/engine/apportion.ts'
 import { decide } from '../../server/src/engine/decide.ts'
 import type { OrderLine } from '../../server/src/engine/facts.ts'
 import { checkRefund, type RefundSnapshot, refundTarget } from '../../server/src/engine/refund.ts'
@@ -9,7 +8,6 @@ import { anyFacts } from './arbitraries.ts'
 import { amount, items, snapshotOf } from './snapshot.ts'
 
 const RUNS = { numRuns: 500 }
-const total = (values: number[]) => values.reduce((sum, value) => sum + value, 0)
 
 /** Earning orders whose lines carry ids of their own, so that refunds can name them. */
 const orders = anyFacts
@@ -161,40 +159,6 @@ test('every check agrees with what the target then takes', () => {
         amountCents: after.refundedCents - before.refundedCents,
         leftCents: after.leftCents,
       })
-    }),
-    RUNS,
-  )
-})
-
-const weights = fc.array(fc.oneof(fc.nat(20), fc.nat(2_147_483_647)), { minLength: 1, maxLength: 6 })
-
-test('shares add up, never pass their part and never shrink while the sum grows', () => {
-  fc.assert(
-    fc.property(weights, fc.nat(), fc.nat(30), (parts, some, more) => {
-      const all = total(parts)
-      const small = some % (all + 1)
-      const large = Math.min(all, small + more)
-      const before = apportion(small, parts)
-      const after = apportion(large, parts)
-      expect(total(before)).toBe(small)
-      expect(total(after)).toBe(large)
-      after.forEach((value, index) => {
-        expect(value).toBeGreaterThanOrEqual(before[index]!)
-        expect(value).toBeLessThanOrEqual(parts[index]!)
-      })
-    }),
-    RUNS,
-  )
-})
-
-test('two shares are the largest remainder', () => {
-  fc.assert(
-    fc.property(fc.nat(100_000), fc.nat(100_000), fc.nat(), (a, b, some) => {
-      fc.pre(a + b > 0)
-      const sum = some % (a + b + 1)
-      const lower = Math.floor((sum * a) / (a + b))
-      const isUp = 2 * ((sum * a) % (a + b)) >= a + b
-      expect(apportion(sum, [a, b])).toEqual([lower + Number(isUp), sum - lower - Number(isUp)])
     }),
     RUNS,
   )

@@ -40,10 +40,8 @@ function connectionOf(facts: Facts, line: OrderLine): Connection | null {
 }
 
 function named(facts: Facts, source: Connection['source'], value: string): Connection {
-  const { products } = facts.matches
-  const key = `${source === 'variantId' ? 'variant' : 'product'}:${value}`
-  const id = Object.hasOwn(products, key) ? products[key]! : null
-  return { source, value, affiliateId: affiliateOf(facts, id)?.id ?? null }
+  const id = facts.matches.products[`${source === 'variantId' ? 'variant' : 'product'}:${value}`]
+  return { source, value, affiliateId: affiliateOf(facts, id ?? null)?.id ?? null }
 }
 
 function byTotal(totals: Map<string, number>, a: string | null, b: string | null): number {

@@ -1,0 +1,109 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { apportion } from '../../server/src/engine/apportion.ts'
+import { allocate, bpsOf, share, whole } from '../../server/src/engine/money.ts'
+
+const RUNS = { numRuns: 500 }
+const total = (values: number[]) => values.reduce((sum, value) => sum + value, 0)
+
+test('what is not a whole positive number counts as nothing', () => {
+  for (const value of [0, -0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) expect(whole(value)).toBe(0n)
+  expect(whole(2_147_483_647)).toBe(2_147_483_647n)
+})
+
+test('shares are rounded half up, and nothing is divided by nothing', () => {
+  expect([share(1, 1, 2), share(1, 1, 3), share(1000, 2, 3), share(5, 1, 0)]).toEqual([1, 0, 667, 0])
+  expect(bpsOf(2_147_483_647, 10_000)).toBe(2_147_483_647)
+})
+
+test('basis points follow (cents * bps + 5000) div 10000', () => {
+  fc.assert(
+    fc.property(fc.nat(2_147_483_647), fc.nat(10_000), (cents, bps) => {
+      expect(bpsOf(cents, bps)).toBe(Number((BigInt(cents) * BigInt(bps) + 5000n) / 10_000n))
+    }),
+    RUNS,
+  )
+})
+
+test('ties go to the first part', () => {
+  expect(allocate(1n, [1n, 1n, 1n])).toEqual([1n, 0n, 0n])
+  expect(apportion(1, [1, 1])).toEqual([1, 0])
+  expect(apportion(1, [1, 1, 1])).toEqual([1, 0, 0])
+  expect(apportion(2, [1, 1, 1])).toEqual([1, 1, 0])
+  expect(apportion(5, [0, 0])).toEqual([0, 0])
+})
+
+test('cents are handed out one by one to the part whose next cent is due first', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(12), { minLength: 1, maxLength: 5 }), fc.nat(), (sizes, some) => {
+      const goal = some % (total(sizes) + 1)
+      const parts = sizes.map(() => 0)
+      for (let cent = 0; cent < goal; cent++) {
+        const due = sizes.map((size, index) => (size > 0 ? (2 * parts[index]! + 1) / size : Number.POSITIVE_INFINITY))
+        parts[due.indexOf(Math.min(...due))]! += 1
+      }
+      expect(apportion(goal, sizes)).toEqual(parts)
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('largest remainders: each part is its exact share rounded down or up, larger remainders first', () => {
+  fc.assert(
+    fc.property(
+      fc.bigInt(0n, 10n ** 12n),
+      fc.array(fc.bigInt(0n, 10n ** 19n), { minLength: 1, maxLength: 8 }),
+      (amount, weights) => {
+        const all = weights.reduce((sum, weight) => sum + weight, 0n)
+        const parts = allocate(amount, weights)
+        if (all === 0n) {
+          expect(parts).toEqual(weights.map(() => 0n))
+          return
+        }
+        expect(parts.reduce((sum, part) => sum + part, 0n)).toBe(amount)
+        const rests = weights.map((weight) => (amount * weight) % all)
+        const raised = parts.map((part, index) => part - (amount * weights[index]!) / all)
+        expect(raised.every((extra) => extra === 0n || extra === 1n)).toBe(true)
+        const isBefore = (a: number, b: number) => rests[a]! > rests[b]! || (rests[a] === rests[b] && a < b)
+        raised.forEach((extra, index) => {
+          if (extra === 0n) expect(raised.some((other, at) => other === 1n && isBefore(index, at))).toBe(false)
+        })
+      },
+    ),
+    RUNS,
+  )
+})
+
+const weights = fc.array(fc.oneof(fc.nat(20), fc.nat(2_147_483_647)), { minLength: 1, maxLength: 6 })
+
+test('shares add up, never pass their part and never shrink while the sum grows', () => {
+  fc.assert(
+    fc.property(weights, fc.nat(), fc.nat(30), (parts, some, more) => {
+      const all = total(parts)
+      const small = some % (all + 1)
+      const large = Math.min(all, small + more)
+      const before = apportion(small, parts)
+      const after = apportion(large, parts)
+      expect(total(before)).toBe(small)
+      expect(total(after)).toBe(large)
+      after.forEach((value, index) => {
+        expect(value).toBeGreaterThanOrEqual(before[index]!)
+        expect(value).toBeLessThanOrEqual(parts[index]!)
+      })
+    }),
+    RUNS,
+  )
+})
+
+test('two shares are the largest remainder', () => {
+  fc.assert(
+    fc.property(fc.nat(100_000), fc.nat(100_000), fc.nat(), (a, b, some) => {
+      fc.pre(a + b > 0)
+      const sum = some % (a + b + 1)
+      const lower = Math.floor((sum * a) / (a + b))
+      const isUp = 2 * ((sum * a) % (a + b)) >= a + b
+      expect(apportion(sum, [a, b])).toEqual([lower + Number(isUp), sum - lower - Number(isUp)])
+    }),
+    RUNS,
+  )
+})
