@@ -16,7 +16,7 @@ export interface Fastify {
   removeAllContentTypeParsers(): void
   addContentTypeParser(
     type: string,
-    parser: (request: never, payload: NodeStream, done: (error: null, body: unknown) => void) => void,
+    parser: (request: unknown, payload: NodeStream, done: (error: null, body: unknown) => void) => void,
   ): unknown
   post(path: string, handler: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>): unknown
 }

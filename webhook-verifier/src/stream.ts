@@ -4,7 +4,7 @@ import { refuse, WebhookError } from './error.ts'
 export interface NodeStream {
   readonly readableDidRead?: boolean
   readonly readableEnded?: boolean
-  on(event: string, listener: (argument: never) => void): unknown
+  on(event: string, listener: (argument: unknown) => void): unknown
 }
 
 const concat = (chunks: Uint8Array[], size: number) => {
@@ -28,10 +28,10 @@ export const readStream = (stream: NodeStream, maxBytes: number): Promise<Uint8A
       refuse('body_parsed', 'something read the body before: mount this ahead of it')
     const chunks: Uint8Array[] = []
     let size = 0
-    stream.on('data', (chunk: Uint8Array | string) => {
-      if (typeof chunk === 'string') return reject(new WebhookError('body_parsed', 'setEncoding() decoded the body'))
-      size += chunk.length
-      if (size <= maxBytes) chunks.push(chunk)
+    stream.on('data', (chunk) => {
+      if (!ArrayBuffer.isView(chunk)) return reject(new WebhookError('body_parsed', 'setEncoding() decoded the body'))
+      size += chunk.byteLength
+      if (size <= maxBytes) chunks.push(chunk as Uint8Array)
       else reject(new WebhookError('body_too_large', `more than ${maxBytes} bytes`))
     })
     stream.on('end', () => resolve(concat(chunks, size)))

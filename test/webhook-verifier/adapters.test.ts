@@ -1,0 +1,125 @@
+import type { WebhookEvent } from '@referral/webhook-verifier'
+import { signedRequest } from '@referral/webhook-verifier/testing'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type Options, type Receiver, receivers } from './receivers.ts'
+
+const secret = 'a shared secret'
+const bytes = (text: string) => new TextEncoder().encode(text)
+const event = (text: string) =>
+  `{"event":"test","timestamp":"2026-10-20T15:04:05.000Z","shop_id":"shp_1","data":${text}}`
+
+const awkward: { name: string; body: string | Uint8Array<ArrayBuffer>; data: unknown }[] = [
+  { name: 'a byte order mark', body: `\ufeff${event('{"a":1}')}`, data: { a: 1 } },
+  { name: 'U+2028', body: event('{"a":"\u2028"}'), data: { a: '\u2028' } },
+  {
+    name: 'invalid UTF-8',
+    body: new Uint8Array(
+      Buffer.concat([bytes(event('{"a":"').slice(0, -1)), Buffer.from('c328ff', 'hex'), bytes('"}}')]),
+    ),
+    data: { a: '\ufffd(\ufffd' },
+  },
+  { name: 'duplicate keys', body: event('{"a":1,"a":2}'), data: { a: 2 } },
+  { name: '1e2', body: event('{"a":1e2}'), data: { a: 100 } },
+  { name: 'white space', body: ` ${event('{ "a" :\t1 }')}\r\n`, data: { a: 1 } },
+  { name: '1 MB', body: event(`{"a":"${'x'.repeat(1_048_576)}"}`), data: { a: 'x'.repeat(1_048_576) } },
+]
+
+describe.each(Object.entries(receivers))('%s', (_name, start) => {
+  const stop: (() => unknown)[] = []
+  afterEach(() => Promise.all(stop.splice(0).map((close) => close())))
+
+  const receiver = async (options: Partial<Options> = {}, work?: (event: WebhookEvent) => unknown) => {
+    const events: WebhookEvent[] = []
+    const refused: string[] = []
+    const started: Receiver = await start(
+      { secret, onRefused: (error) => refused.push(error.message), ...options },
+      work ?? ((received) => events.push(received)),
+    )
+    stop.push(started.close)
+    return { fetch: started.fetch, events, refused }
+  }
+
+  it.each(awkward)('takes the bytes as they come: $name', async ({ body, data }) => {
+    const { fetch, events } = await receiver()
+    const response = await fetch(await signedRequest(body, { secret }))
+    expect(response.status).toBe(200)
+    expect(await response.json()).toEqual({ ok: true })
+    expect(events).toMatchObject([{ event: 'test', data }])
+  })
+
+  it.each(awkward)('refuses them when one bit is flipped: $name', async ({ body }) => {
+    const { fetch, events } = await receiver()
+    const flipped = typeof body === 'string' ? bytes(body) : body.slice()
+    const request = await signedRequest(flipped, { secret })
+    flipped[flipped.length >> 1]! ^= 1
+    const response = await fetch(new Request(request.url, { method: 'POST', headers: request.headers, body: flipped }))
+    expect(response.status).toBe(400)
+    expect(await response.json()).toEqual({ error: 'signature_mismatch' })
+    expect(events).toEqual([])
+  })
+
+  it('proves an empty body, and finds no event in it', async () => {
+    const { fetch, refused } = await receiver()
+    const response = await fetch(await signedRequest('', { secret }))
+    expect(response.status).toBe(400)
+    expect(await response.json()).toEqual({ error: 'payload_invalid' })
+    expect(refused).toEqual(['payload_invalid: not a JSON event'])
+  })
+
+  it.each(['text/plain', 'application/octet-stream', 'application/json; charset=utf-16', ''])(
+    'does not care about the content type: %s',
+    async (type) => {
+      const { fetch, events } = await receiver()
+      const headers = { 'content-type': type || undefined }
+      expect((await fetch(await signedRequest(event('{}'), { secret, headers }))).status).toBe(200)
+      expect(events).toHaveLength(1)
+    },
+  )
+
+  it('takes X-Service-Signature alone', async () => {
+    const { fetch, events } = await receiver()
+    const headers = { 'webhook-id': undefined, 'webhook-timestamp': undefined, 'webhook-signature': undefined }
+    expect((await fetch(await signedRequest({ event: 'test' }, { secret, headers }))).status).toBe(200)
+    expect(events).toHaveLength(1)
+  })
+
+  it('answers 400 signature_missing without a signature', async () => {
+    const { fetch } = await receiver()
+    const response = await fetch(new Request('https://receiver.test/webhooks', { method: 'POST', body: event('{}') }))
+    expect([response.status, await response.json()]).toEqual([400, { error: 'signature_missing' }])
+  })
+
+  it('answers 413 to a body over the limit', async () => {
+    const { fetch, refused } = await receiver({ maxBytes: 1000 })
+    const response = await fetch(await signedRequest(event(`{"a":"${'x'.repeat(100_000)}"}`), { secret }))
+    if (_name === 'express with express.raw()') return expect(response.status).toBe(200)
+    expect([response.status, await response.json()]).toEqual([413, { error: 'body_too_large' }])
+    expect(refused).toEqual(['body_too_large: more than 1000 bytes'])
+  })
+
+  it('answers 500 when its own secret is not set, and does no work', async () => {
+    const { fetch, events } = await receiver({ secret: '' })
+    const response = await fetch(await signedRequest({ event: 'test' }, { secret }))
+    expect([response.status, await response.json()]).toEqual([500, { error: 'secret_invalid' }])
+    expect(events).toEqual([])
+  })
+
+  it('answers 200 to a duplicate, and does no work again', async () => {
+    const keys = new Set<string>()
+    const { fetch, events, refused } = await receiver({ seen: (key) => keys.has(key) || !keys.add(key) })
+    const body = event('{"a":1}')
+    for (let delivery = 0; delivery < 3; delivery++)
+      expect((await fetch(await signedRequest(body, { secret }))).status).toBe(200)
+    expect(events).toHaveLength(1)
+    expect(refused).toEqual([])
+  })
+
+  it('answers 500 when the work fails', async () => {
+    const { fetch } = await receiver({ onError: () => undefined }, async () => {
+      throw new Error('the database is away')
+    })
+    const answer = fetch(await signedRequest({ event: 'test' }, { secret }))
+    if (_name === 'next') return expect(answer).rejects.toThrow('the database is away')
+    expect((await answer).status).toBe(500)
+  })
+})

@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs'
+
+interface Signed {
+  name: string
+  /** Hex. */
+  body: string
+  secret: string
+  signature: string
+}
+
+interface Vectors {
+  accept: (Signed & { id: string; timestamp: number; standardSignature: string })[]
+  refuse: Signed[]
+}
+
+export const vectors: Vectors = JSON.parse(
+  readFileSync(new URL('../../webhook-verifier/vectors.json', import.meta.url), 'utf8'),
+)
+
+export const fromHex = (hex: string) => new Uint8Array(Buffer.from(hex, 'hex'))
