@@ -40,6 +40,9 @@ describe('comparing codes', () => {
     ['STRAẞE', 'straße'],
     ['ΣΑΣ', 'σας'],
     ['ДЕНЬ', 'день'],
+    ['α\u0345\u0301', 'α\u0301\u0345'],
+    ['\u01f0', 'J\u030c'],
+    ['ß\u0301', 'SŚ'],
   ])('%s equals %s', (a, b) => {
     expect(codeKey(a)).toBe(codeKey(b))
   })

@@ -137,6 +137,16 @@ describe('rate groups', () => {
   })
 })
 
+test('a free gift is gone with the goods it came with', () => {
+  const lines = [line({ productId: '1', priceCents: 1000 }), line({ productId: '2', priceCents: 0 })]
+  const productRules = [{ productId: '2', variantId: null, commissionType: 'FLAT_PER_ITEM' as const, rate: 70 }]
+  const gift = snapshotOf(couponFacts({ order: { amountCents: null, lines }, programs: [program({ productRules })] }))
+  expect(refundTarget(gift, [amount(999)]).amountCents).toBe(70)
+  expect(refundTarget(gift, [items([{ productId: '2', quantity: 1 }])]).amountCents).toBe(160)
+  const paid = items([{ productId: '1', quantity: 1 }])
+  expect(refundTarget(gift, [paid])).toMatchObject({ amountCents: 0, fullyRefunded: true, leftCents: 0 })
+})
+
 describe('CONNECTED_PRODUCT', () => {
   const lines = [line({ productId: '1', priceCents: 2000 }), line({ productId: '9', priceCents: 7000 })]
   const connected = snapshotOf(
