@@ -1,0 +1,49 @@
+export type { Call, SafeResult, WithResponse } from './call.ts'
+export { createReferralClient, type ReferralClient } from './client.ts'
+export { type Core, createCore } from './core.ts'
+export {
+  AbortedError,
+  ConnectionError,
+  type ErrorCode,
+  InvalidResponseError,
+  ReferralError,
+  TimeoutError,
+} from './errors.ts'
+export type * from './models.ts'
+export type {
+  CallOptions,
+  ClientOptions,
+  Fetch,
+  Logger,
+  RequestInfo,
+  ResponseInfo,
+  RetryInfo,
+  WriteOptions,
+} from './options.ts'
+export type { Page, PagedCall } from './paged.ts'
+export type { RateLimit } from './rate-limit.ts'
+export type { Raw } from './raw.ts'
+export { affiliates } from './resources/affiliates.ts'
+export { analytics } from './resources/analytics.ts'
+export { commissions } from './resources/commissions.ts'
+export { coupons } from './resources/coupons.ts'
+export { events } from './resources/events.ts'
+export { journey } from './resources/journey.ts'
+export { type PayOptions, payouts } from './resources/payouts.ts'
+export { programs } from './resources/programs.ts'
+export { webhooks } from './resources/webhooks.ts'
+export type { components, operations, paths } from './schema.ts'
+export {
+  ApiError,
+  BadRequestError,
+  ConflictError,
+  ForbiddenError,
+  InternalServerError,
+  MethodNotAllowedError,
+  NotFoundError,
+  RateLimitError,
+  ServiceUnavailableError,
+  UnauthorizedError,
+} from './status-errors.ts'
+export { UnknownOutcomeError } from './unknown-outcome.ts'
+export { isKnownEvent, type KnownEvent, type UnknownEvent, type WebhookEvent } from './webhook-events.ts'
