@@ -1,8 +1,11 @@
+import type { components } from '../http/schema.d.ts'
+
 /**
  * The rows as they are stored, alike on SQLite and Postgres: text ids, ISO 8601 text with milliseconds, integer cents,
  * booleans as 0 and 1, lists and objects as JSON text. Columns are named as in openapi.yaml, so a row is nearly a response.
  */
 export type Flag = 0 | 1
+type Schemas = components['schemas']
 
 export interface ShopRow {
   id: string
@@ -47,51 +50,17 @@ export interface ApiKeyRow {
   revokedAt: string | null
 }
 
-export interface ProgramRow {
-  id: string
+type ProgramFlag = 'autoApproveAffiliate' | 'autoApproveOrder' | 'lifetimeCommission' | 'discountEnabled'
+type ProgramColumns = Omit<Schemas['Program'], ProgramFlag | 'isDefault' | 'affiliateCount'> & Record<ProgramFlag, Flag>
+
+export interface ProgramRow extends ProgramColumns {
   shopId: string
-  name: string
-  description: string | null
-  commissionType: 'PERCENT_OF_SALE' | 'FLAT_PER_ORDER' | 'FLAT_PER_ITEM'
-  commissionPercent: number
-  defaultCommissionBps: number
-  cookieDurationDays: number
-  autoApproveAffiliate: Flag
-  autoApproveOrder: Flag
-  status: 'DRAFT' | 'PRIVATE' | 'PUBLISH'
-  lifetimeCommission: Flag
-  discountEnabled: Flag
-  discountType: 'PERCENT' | 'FIXED' | null
-  discountValue: number | null
   version: number
-  createdAt: string
-  updatedAt: string
 }
 
-export interface AffiliateRow {
-  id: string
+type AffiliateColumns = Schemas['Affiliate']
+export interface AffiliateRow extends AffiliateColumns {
   shopId: string
-  name: string
-  firstName: string | null
-  lastName: string | null
-  email: string
-  phone: string | null
-  website: string | null
-  status: 'PENDING' | 'ACTIVE' | 'APPROVED' | 'REJECTED'
-  campaignId: string | null
-  slug: string
-  discountCode: string
-  instagramHandle: string | null
-  tiktokHandle: string | null
-  youtubeHandle: string | null
-  homeCountry: string | null
-  homeState: string | null
-  homeCity: string | null
-  homePostalCode: string | null
-  homeAddress: string | null
-  createdAt: string
-  updatedAt: string
-  deletedAt: string | null
   /** What uniqueness and search compare: letter case is settled here, so both databases agree. */
   emailKey: string
   codeKey: string
@@ -99,43 +68,9 @@ export interface AffiliateRow {
   version: number
 }
 
-export interface CommissionRow {
-  id: string
+type CommissionColumns = Schemas['Commission']
+export interface CommissionRow extends CommissionColumns {
   shopId: string
-  affiliateId: string
-  programId: string | null
-  externalOrderId: string | null
-  orderId: string
-  orderName: string | null
-  currency: string
-  commissionType: 'PERCENT_OF_SALE' | 'FLAT_PER_ORDER' | 'FLAT_PER_ITEM' | null
-  commissionBaseCents: number
-  commissionRateBps: number
-  commissionAmountCents: number
-  taxWithheldCents: number
-  orderSubtotalCents: number
-  orderDiscountCents: number
-  orderShippingCents: number
-  orderTaxCents: number
-  trackingMethod: 'API' | 'STORE_ORDER' | 'ADJUSTMENT'
-  attributionMethod: 'COUPON' | 'DIRECT_LINK' | 'CONNECTED_CUSTOMER' | 'CONNECTED_PRODUCT' | null
-  attributionReasonCode: string | null
-  restrictionReasonCode: string | null
-  orderStatus:
-    | 'REJECTED'
-    | 'PENDING'
-    | 'APPROVED'
-    | 'ACCEPTED'
-    | 'PAYABLE'
-    | 'PAID'
-    | 'REVERSED'
-    | 'CANCELED'
-    | 'REFUNDED'
-  payoutBatchId: string | null
-  happenedAt: string
-  paidAt: string | null
-  createdAt: string
-  updatedAt: string
   version: number
 }
 
@@ -150,33 +85,12 @@ export interface OrderRow {
   updatedAt: string
 }
 
-export interface JourneyRow {
-  id: string
+type JourneyColumns = Omit<Schemas['JourneyEntry'], 'attributed'>
+export interface JourneyRow extends JourneyColumns {
   shopId: string
-  type: 'click' | 'page_view' | 'conversion'
-  occurredAt: string
-  sessionId: string | null
-  affiliateId: string | null
-  programId: string | null
-  clickId: string | null
-  ref: string | null
-  customerId: string | null
-  customerEmail: string | null
   customerEmailKey: string | null
-  url: string | null
-  landingPage: string | null
-  referrerUrl: string | null
-  utmSource: string | null
-  utmMedium: string | null
-  utmCampaign: string | null
-  utmTerm: string | null
-  utmContent: string | null
-  country: string | null
-  device: string | null
-  externalOrderId: string | null
   /** The stored order id of a conversion; unique, so an order stands in the journey once. */
   orderId: string | null
-  commissionId: string | null
   createdAt: string
 }
 

@@ -42,7 +42,7 @@ export function createApp(deps: Deps, options: { limiter?: RateLimiter } = {}): 
       throw new ApiError(405, 'method_not_allowed', `${c.req.method} is not allowed here.`)
     })
   }
-  app.notFound(() => {
+  app.all('*', () => {
     throw new ApiError(404, 'path_unknown', 'There is nothing at this path.')
   })
   app.onError((error, c) => renderError(server, error, c))
@@ -100,7 +100,7 @@ async function readInput(op: Operation, c: HonoContext<Env>): Promise<RawInput> 
   }
   const query = op.readQuery(readQuery(op.queryParameters, search))
   const path = op.readPath(c.req.param())
-  const json = op.readBody && ((await readJson(c.req.raw)) ?? {})
+  const json = op.readBody && (await readJson(c.req.raw))
   return { query, path, body: op.readBody?.(json), json } as RawInput
 }
 

@@ -5,13 +5,13 @@ export const MAX_BODY_BYTES = 1024 * 1024
 const MAX_DEPTH = 32
 
 /**
- * The body as JSON, whatever its content type says: the bytes decide. Undefined when there is none.
+ * The body as JSON, whatever its content type says: the bytes decide. No body reads as an empty object.
  *
  * @throws ApiError 400 `body_too_large`, `invalid_json`, or `invalid_body` for text that cannot be stored.
  */
 export async function readJson(request: Request): Promise<unknown> {
   const bytes = await readBytes(request)
-  if (bytes.length === 0) return undefined
+  if (bytes.length === 0) return {}
   let value: unknown
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))

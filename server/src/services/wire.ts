@@ -25,7 +25,7 @@ export function toProgram(row: ProgramView): Schemas['Program'] {
 
 export function toCommission(row: CommissionRow): Schemas['Commission'] {
   const { shopId, version, ...commission } = row
-  return commission as Schemas['Commission']
+  return commission
 }
 
 /** A page of rows as a page of wire objects. */

@@ -1,0 +1,180 @@
+import { request as httpRequest } from 'node:http'
+import { serve } from '@hono/node-server'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { snapshot } from '../contract/fixture.ts'
+import { type Reply, type TestServer, testServer } from '../support/server.ts'
+import { convert, withAffiliate } from '../support/shop.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await testServer()
+  await withAffiliate(server)
+})
+afterAll(() => server.close())
+
+const order = { externalOrderId: 'bad', amountCents: 10_000, couponCode: 'NISA16' }
+
+/** A refusal is one sentence, never a dump, and leaves no trace. */
+async function refused(call: () => Promise<Reply>): Promise<string> {
+  const before = snapshot(server)
+  const { status, body } = await call()
+  expect(status, JSON.stringify(body)).toBe(400)
+  expect(body.error).toMatch(/^[^\n{}]{5,300}\.$/)
+  expect(snapshot(server)).toBe(before)
+  return body.error
+}
+
+describe('400 names the field', () => {
+  test.each([
+    ['amountCents', { amountCents: '100' }, 'amountCents must be an integer from 0 to 2147483647 or null.'],
+    ['amountCents', { amountCents: -1 }, 'amountCents must be an integer from 0 to 2147483647 or null.'],
+    ['amountCents', { amountCents: 1.5 }, 'amountCents must be an integer from 0 to 2147483647 or null.'],
+    ['amountCents', { amountCents: 2_147_483_648 }, 'amountCents must be an integer from 0 to 2147483647 or null.'],
+    [
+      'discountCents',
+      { discountCents: 2 ** 53 },
+      'discountCents must be an integer from 0 to 2147483647 or null.',
+    ],
+    ['currency', { currency: 'usd' }, 'currency must be three capital letters, like USD.'],
+    ['type', { type: 'sale' }, 'type must be one of conversion, click, page_view.'],
+    ['type', { type: 7 }, 'type must be one of conversion, click, page_view.'],
+    ['externalOrderId', { externalOrderId: '  ' }, 'externalOrderId is required.'],
+    ['externalOrderId', { externalOrderId: 17 }, 'externalOrderId must be text of 1 to 255 characters or null.'],
+    [
+      'externalOrderId',
+      { externalOrderId: 'x'.repeat(256) },
+      'externalOrderId must be text of 1 to 255 characters or null.',
+    ],
+    ['lineItems', { lineItems: {} }, 'lineItems must be a list of at most 1000 items or null.'],
+    ['lineItems', { lineItems: Array(10_000).fill({}) }, 'lineItems must be a list of at most 1000 items or null.'],
+    [
+      'lineItems[1].priceCents',
+      { lineItems: [{}, { priceCents: 1.5 }] },
+      'lineItems[1].priceCents must be an integer from 0 to 2147483647 or null.',
+    ],
+    [
+      'lineItems[0].quantity',
+      { lineItems: [{ quantity: 0 }] },
+      'lineItems[0].quantity must be an integer from 1 to 1000000 or null.',
+    ],
+    [
+      'shipping.country',
+      { shipping: { country: 1 } },
+      'shipping.country must be text of at most 100 characters or null.',
+    ],
+    [
+      'occurredAt',
+      { occurredAt: '2026-02-30' },
+      'occurredAt must be an ISO 8601 date (2026-10-31) or a timestamp with an offset (2026-10-31T23:59:59.999Z).',
+    ],
+    [
+      'occurredAt',
+      { occurredAt: '2026-10-01T10:00:00' },
+      'occurredAt must be an ISO 8601 date (2026-10-31) or a timestamp with an offset (2026-10-31T23:59:59.999Z).',
+    ],
+    ['a text', { note: 'a\u0000b' }, 'Text must not hold the character U+0000 or half a surrogate pair.'],
+  ])('%s: %j', async (_name, change, sentence) => {
+    expect(await refused(() => convert(server, { ...order, ...change }))).toBe(sentence)
+  })
+
+  test('an unknown property of an affiliate, also one that is made to confuse', async () => {
+    const raw = (text: string) => server.request('POST', '/api/v1/affiliates', { raw: text })
+    expect(await refused(() => raw('{"email":"a@b.co","name":"A","rank":1}'))).toBe(
+      'rank is not a property of this request.',
+    )
+    expect(await refused(() => raw('{"email":"a@b.co","name":"A","__proto__":{"status":"APPROVED"}}'))).toBe(
+      '__proto__ is not a property of this request.',
+    )
+    expect(await refused(() => raw('{"email":"a@b.co","name":"A","constructor":1}'))).toContain('constructor')
+  })
+
+  test('a missing name', async () => {
+    expect(await refused(() => server.request('POST', '/api/v1/affiliates', { body: { email: 'a@b.co' } }))).toBe(
+      'name or firstName is required.',
+    )
+  })
+
+  test('a query parameter: wrong type, twice, out of range', async () => {
+    const list = (query: string) => () => server.request('GET', `/api/v1/affiliates?${query}`)
+    expect(await refused(list('limit=ten'))).toBe('limit must be an integer from 1 to 100.')
+    expect(await refused(list('limit=1.5'))).toBe('limit must be an integer from 1 to 100.')
+    expect(await refused(list('page=0'))).toBe('page must be an integer from 1 to 2147483647.')
+    expect(await refused(list('page=1&page=2'))).toBe('page must be given once.')
+    expect(await refused(list('q=%00'))).toBe('q must not hold the character U+0000.')
+    expect((await server.request('GET', '/api/v1/affiliates?unknown=1')).status).toBe(200)
+  })
+})
+
+describe('400 for a body that is no JSON object', () => {
+  const post = (raw: string | Uint8Array) => () => server.request('POST', '/api/v1/affiliates', { raw })
+  test.each([
+    ['cut off', '{"email":', 'The body is not valid JSON.'],
+    ['a trailing comma', '{"email":"a@b.co",}', 'The body is not valid JSON.'],
+    ['a list', '[]', 'The body must be an object.'],
+    ['null', 'null', 'The body must be an object.'],
+    ['text', '"x"', 'The body must be an object.'],
+    ['nothing', '', 'email is required.'],
+    [
+      'half a surrogate',
+      '{"email":"a@b.co","name":"\\ud800"}',
+      'Text must not hold the character U+0000 or half a surrogate pair.',
+    ],
+    [
+      '100,000 levels',
+      '['.repeat(100_000) + ']'.repeat(100_000),
+      'The body must not be nested more than 32 levels deep.',
+    ],
+  ])('%s', async (_name, raw, sentence) => {
+    expect(await refused(post(raw))).toBe(sentence)
+  })
+
+  test('bytes that are no UTF-8', async () => {
+    expect(await refused(post(new Uint8Array([0x22, 0xff, 0x22])))).toBe('The body is not valid JSON.')
+  })
+
+  test('2 MB', async () => {
+    expect(await refused(post(JSON.stringify({ note: 'x'.repeat(2_000_000) })))).toBe('The body is larger than 1 MiB.')
+  })
+})
+
+test('201 for product ids of another form, which match nothing', async () => {
+  const lineItems = [{ productId: 'gid://shopify/Product/1', variantId: null, quantity: 1, priceCents: 100 }]
+  const reply = await convert(server, { externalOrderId: 'gid', lineItems })
+  expect([reply.status, reply.body.attribution.reasonCode]).toEqual([201, 'NO_MATCH'])
+})
+
+test('the content type does not matter, the bytes do', async () => {
+  const reply = await server.request('POST', '/api/v1/programs', {
+    body: { name: 'Plain' },
+    headers: { 'Content-Type': 'text/plain' },
+  })
+  expect(reply.status).toBe(201)
+})
+
+test('400 for a chunked body over 1 MiB, over a real socket, and the connection stays usable', async () => {
+  const listener = serve({ fetch: server.app.fetch, port: 0, hostname: '127.0.0.1' })
+  await new Promise((done) => listener.once('listening', done))
+  const { port } = listener.address() as { port: number }
+  const status = await new Promise<number | undefined>((resolve, reject) => {
+    const request = httpRequest(
+      {
+        port,
+        host: '127.0.0.1',
+        method: 'POST',
+        path: '/api/v1/programs',
+        headers: { Authorization: `Bearer ${server.shop.key}` },
+      },
+      (response) => {
+        response.resume()
+        response.on('end', () => resolve(response.statusCode))
+      },
+    )
+    request.on('error', reject)
+    for (let i = 0; i < 20; i++) request.write('x'.repeat(64 * 1024))
+    request.end()
+  })
+  expect(status).toBe(400)
+  const next = await fetch(`http://127.0.0.1:${port}/api/v1/docs`)
+  expect(next.status).toBe(200)
+  await new Promise((done) => listener.close(done))
+})

@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type TestServer, testServer } from '../support/server.ts'
+import { convert, withAffiliate } from '../support/shop.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await testServer()
+  await withAffiliate(server)
+})
+afterAll(() => server.close())
+
+const order = (externalOrderId: string) => ({
+  externalOrderId,
+  amountCents: 10_000,
+  discountCents: 1000,
+  couponCode: 'NISA16',
+})
+const count = (table: string, where = '1 = 1') =>
+  server.sql.prepare(`select count(*) from "${table}" where ${where}`).pluck().get()
+const create = (body: object, headers: Record<string, string> = {}, key?: string) =>
+  server.request('POST', '/api/v1/programs', { body, headers, key })
+
+test('the same key and body give the first answer again, to the byte', async () => {
+  const first = await convert(server, order('r1'), { idempotencyKey: 'k1' })
+  const again = await convert(server, order('r1'), { idempotencyKey: 'k1' })
+  expect([first.status, again.status]).toEqual([201, 201])
+  expect(JSON.stringify(again.body)).toBe(JSON.stringify(first.body))
+  expect([first.headers.get('Idempotent-Replayed'), again.headers.get('Idempotent-Replayed')]).toEqual([null, 'true'])
+  expect(count('commissions', `"orderId" = 'api:r1'`)).toBe(1)
+})
+
+test('key order and white space of the body do not matter', async () => {
+  await server.request('POST', '/api/v1/events', {
+    raw: '{"externalOrderId":"r2","amountCents":100}',
+    headers: { 'Idempotency-Key': 'k2' },
+  })
+  const again = await server.request('POST', '/api/v1/events', {
+    raw: '{ "amountCents" : 1e2,\n"externalOrderId":"r2" }',
+    headers: { 'Idempotency-Key': 'k2' },
+  })
+  expect([again.status, again.headers.get('Idempotent-Replayed')]).toEqual([201, 'true'])
+})
+
+test('409 for another body, and nothing is written', async () => {
+  await convert(server, order('r3'), { idempotencyKey: 'k3' })
+  const before = count('audits')
+  const reply = await convert(server, order('r3b'), { idempotencyKey: 'k3' })
+  expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([409, 'idempotency_key_reused'])
+  expect(count('audits')).toBe(before)
+})
+
+test('409 for the same key at another path', async () => {
+  await create({ name: 'P' }, { 'Idempotency-Key': 'k4' })
+  const reply = await server.request('POST', '/api/v1/affiliates', {
+    body: { name: 'P', email: 'p@example.com' },
+    headers: { 'Idempotency-Key': 'k4' },
+  })
+  expect(reply.status).toBe(409)
+})
+
+test('a refusal is not stored: the corrected call succeeds under the same key', async () => {
+  const wrong = await convert(server, { ...order('r5'), amountCents: -1 }, { idempotencyKey: 'k5' })
+  const right = await convert(server, order('r5'), { idempotencyKey: 'k5' })
+  expect([wrong.status, right.status, right.headers.get('Idempotent-Replayed')]).toEqual([400, 201, null])
+})
+
+test('every POST takes a key: 32 parallel calls create one program and 31 replays', async () => {
+  const before = count('programs') as number
+  const replies = await Promise.all(
+    Array.from({ length: 32 }, () => create({ name: 'Parallel' }, { 'Idempotency-Key': 'k6' })),
+  )
+  expect(new Set(replies.map((reply) => reply.body.data.id)).size).toBe(1)
+  expect(replies.filter((reply) => reply.headers.get('Idempotent-Replayed') === 'true')).toHaveLength(31)
+  expect(count('programs')).toBe(before + 1)
+})
+
+test('a key belongs to its shop', async () => {
+  const other = await server.createShop()
+  const mine = await create({ name: 'Same' }, { 'Idempotency-Key': 'k7' })
+  const theirs = await create({ name: 'Same' }, { 'Idempotency-Key': 'k7' }, other.key)
+  expect(theirs.headers.get('Idempotent-Replayed')).toBeNull()
+  expect(theirs.body.data.id).not.toBe(mine.body.data.id)
+})
+
+test('the key of a conversion is kept for good, others for 30 days', async () => {
+  const headers = { 'Idempotency-Key': 'k8' }
+  await create({ name: 'Eight' }, headers)
+  await convert(server, order('r8'), { idempotencyKey: 'k8c' })
+  server.clock.advance(30 * 86_400_000 - 1)
+  expect((await create({ name: 'Eight' }, headers)).headers.get('Idempotent-Replayed')).toBe('true')
+  server.clock.advance(1)
+  const afresh = await create({ name: 'Eight' }, headers)
+  expect([afresh.status, afresh.headers.get('Idempotent-Replayed')]).toEqual([201, null])
+  expect((await convert(server, order('r8'), { idempotencyKey: 'k8c' })).headers.get('Idempotent-Replayed')).toBe(
+    'true',
+  )
+})
+
+test('neither the key table nor the log shows the body', async () => {
+  await convert(server, { ...order('r9'), customerEmail: 'canary@example.com' }, { idempotencyKey: 'k9' })
+  const rows = JSON.stringify(server.sql.prepare('select * from "idempotencyKeys"').all())
+  expect(rows + server.logs.join('')).not.toContain('canary@example.com')
+})
+
+test('a repeated order under a new key answers 201 with the recorded decision, in parallel too', async () => {
+  const replies = await Promise.all(
+    Array.from({ length: 32 }, (_, i) => convert(server, order('r10'), { idempotencyKey: `r10-${i}` })),
+  )
+  expect(new Set(replies.map((reply) => JSON.stringify(reply.body))).size).toBe(1)
+  expect(replies.filter((reply) => reply.headers.get('X-Order-Already-Recorded') === 'true')).toHaveLength(31)
+  expect(count('commissions', `"orderId" = 'api:r10'`)).toBe(1)
+  expect(count('audits', `"action" = 'commission.created' and "subjectId" = '${replies[0]?.body.commission.id}'`)).toBe(
+    1,
+  )
+})

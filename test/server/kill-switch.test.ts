@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createApiSwitch } from '../../server/src/services/api-switch.ts'
+import * as shops from '../../server/src/services/shops.ts'
+import { operations } from '../support/document.ts'
+import { type TestServer, testServer } from '../support/server.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await testServer()
+})
+afterAll(() => server.close())
+
+const statuses = async (key?: string | null) =>
+  Promise.all(
+    operations.map(
+      async ({ method, path }) =>
+        (await server.request(method, path, { key, body: method === 'GET' ? undefined : {} })).status,
+    ),
+  )
+
+const until = async (status: number) => {
+  const deadline = Date.now() + 2000
+  while ((await server.request('GET', '/api/v1/programs')).status !== status) {
+    if (Date.now() > deadline) throw new Error(`not ${status} within 2 s`)
+    await new Promise((done) => setTimeout(done, 50))
+  }
+}
+
+test('the whole API answers 503 within 2 s of the operator’s word, but the docs stay', async () => {
+  const operator = createApiSwitch(server.deps)
+  await operator.set(false)
+  await until(503)
+  const all = await statuses()
+  expect(all.filter((status) => status === 200)).toHaveLength(1)
+  expect(all.filter((status) => status !== 503)).toHaveLength(1)
+  const refused = await server.request('GET', '/api/v1/programs', { key: null })
+  expect([refused.status, refused.headers.get('X-Error-Code'), refused.headers.get('Retry-After')]).toEqual([
+    503,
+    'api_disabled',
+    '60',
+  ])
+  expect((await server.request('GET', '/healthz')).status).toBe(200)
+  await operator.set(true)
+  await until(200)
+})
+
+test('one shop is switched off at once, and the others go on', async () => {
+  const { shopId, key } = await server.createShop()
+  await shops.set(server.deps, shopId, { api: 'off' })
+  expect((await server.request('GET', '/api/v1/programs', { key })).status).toBe(503)
+  expect((await server.request('GET', '/api/v1/programs')).status).toBe(200)
+  await shops.set(server.deps, shopId, { api: 'on' })
+  expect((await server.request('GET', '/api/v1/programs', { key })).status).toBe(200)
+})
+
+test('the environment switches it off whatever the database says', async () => {
+  const off = await testServer({ config: { apiDisabled: true } })
+  expect((await off.request('GET', '/api/v1/programs')).status).toBe(503)
+  await off.close()
+})

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Reply, type TestServer, testServer } from '../support/server.ts'
+import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
+
+/** Calls of one turn all read before any of them writes: the barrier is the event loop. */
+const N = 16
+
+let server: TestServer
+beforeAll(async () => {
+  server = await testServer()
+  await withAffiliate(server)
+})
+afterAll(() => server.close())
+
+const parallel = (call: (i: number) => Promise<Reply>) => Promise.all(Array.from({ length: N }, (_, i) => call(i)))
+const codes = (replies: Reply[]) => replies.map((reply) => reply.headers.get('X-Error-Code')).filter(Boolean)
+const count = (table: string, where: string) =>
+  server.sql.prepare(`select count(*) from "${table}" where ${where}`).pluck().get()
+
+function oneWinner(replies: Reply[], code: string): Reply {
+  const winners = replies.filter((reply) => reply.status < 300)
+  expect(winners).toHaveLength(1)
+  expect(codes(replies)).toEqual(Array(N - 1).fill(code))
+  return winners[0]!
+}
+
+test('the same e-mail address: one affiliate, 409 for the rest', async () => {
+  const replies = await parallel((i) =>
+    server.request('POST', '/api/v1/affiliates', {
+      body: { email: i % 2 ? 'Race@example.com' : 'race@example.com', name: `R${i}` },
+    }),
+  )
+  const winner = oneWinner(replies, 'email_taken')
+  expect(count('affiliates', `"emailKey" = 'race@example.com'`)).toBe(1)
+  expect(count('audits', `"action" = 'affiliate.created' and "subjectId" = '${winner.body.data.id}'`)).toBe(1)
+})
+
+test('the same name: everybody gets a slug and a code of their own', async () => {
+  const replies = await parallel((i) =>
+    server.request('POST', '/api/v1/affiliates', { body: { email: `same${i}@example.com`, name: 'Same Name' } }),
+  )
+  expect(new Set(replies.map((reply) => reply.body.data.slug)).size).toBe(N)
+  expect(new Set(replies.map((reply) => reply.body.data.discountCode)).size).toBe(N)
+})
+
+test('the same code for several affiliates: one gets it', async () => {
+  const affiliates = []
+  for (let i = 0; i < N; i++) affiliates.push(await newAffiliate(server))
+  const replies = await parallel((i) =>
+    server.request('POST', '/api/v1/coupons', {
+      body: { affiliateId: affiliates[i].id, code: i % 2 ? 'RACE1' : 'race1' },
+    }),
+  )
+  oneWinner(replies, 'discount_code_taken')
+})
+
+test('a stale PATCH: one change is kept, with one audit', async () => {
+  const { id } = await newAffiliate(server)
+  const replies = await parallel((i) =>
+    server.request('PATCH', `/api/v1/affiliates?id=${id}`, { body: { phone: String(i) } }),
+  )
+  const winner = oneWinner(replies, 'concurrent_change')
+  const { phone } = server.sql.prepare('select phone from affiliates where id = ?').get(id) as { phone: string }
+  expect(phone).toBe(winner.body.data.phone)
+  expect(count('audits', `"subjectId" = '${id}' and "data" like '%phone%'`)).toBe(1)
+})
+
+test('archive against archive, and archive against PATCH: one wins', async () => {
+  const { id } = await newAffiliate(server)
+  const replies = await parallel((i) =>
+    i % 2
+      ? server.request('DELETE', `/api/v1/affiliates?id=${id}`)
+      : server.request('PATCH', `/api/v1/affiliates?id=${id}`, { body: { phone: 'x' } }),
+  )
+  oneWinner(replies, 'concurrent_change')
+})
+
+test('a program: one of several changes wins', async () => {
+  const { id } = await expectOk(server.request('POST', '/api/v1/programs', { body: { name: 'Raced' } }))
+  oneWinner(
+    await parallel((i) =>
+      server.request('PATCH', `/api/v1/programs?id=${id}`, { body: { commissionPercent: i + 20 } }),
+    ),
+    'concurrent_change',
+  )
+})
+
+test('the first programs of a shop: exactly one is the default', async () => {
+  const { key, shopId } = await server.createShop()
+  const replies = await parallel((i) => server.request('POST', '/api/v1/programs', { key, body: { name: `P${i}` } }))
+  expect(replies.filter((reply) => reply.body.data.isDefault)).toHaveLength(1)
+  expect(count('shops', `id = '${shopId}' and "defaultProgramId" is not null`)).toBe(1)
+})
+
+test('the same order from several places: one commission, the sum is right', async () => {
+  const replies = await parallel((i) =>
+    convert(
+      server,
+      { externalOrderId: 'race', amountCents: 10_000, couponCode: 'NISA16' },
+      { idempotencyKey: `race-${i}` },
+    ),
+  )
+  expect(replies.every((reply) => reply.status === 201)).toBe(true)
+  const { total, rows } = server.sql
+    .prepare(
+      `select sum("commissionAmountCents") total, count(*) rows from commissions where "externalOrderId" = 'race'`,
+    )
+    .get() as { total: number; rows: number }
+  expect([total, rows]).toEqual([1600, 1])
+})

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { callOperation, exampleServer, ID, snapshot } from '../contract/fixture.ts'
+import { operations } from '../support/document.ts'
+import type { TestServer, TestShop } from '../support/server.ts'
+
+let server: TestServer
+let stranger: TestShop
+beforeAll(async () => {
+  server = await exampleServer()
+  stranger = await server.createShop()
+})
+afterAll(() => server.close())
+
+/** Everything the first shop has that another might send. */
+const foreign = [...Object.values(ID), 'NISA16', 'nisa-karim', 'nisa@example.com', 's-1', '1000', 'api:1000']
+const leaks = /nisa|1440|Friends|hooks\.example/i
+
+describe('another shop finds nothing and changes nothing', () => {
+  for (const op of operations.filter((one) => !one.isPublic)) {
+    const named = op.parameters.filter(({ in: place, name }) => place === 'query' && /id$|email|code|^q$/i.test(name))
+    for (const { name } of named) {
+      for (const value of foreign) {
+        test(`${op.id}: ${name} = ${value}`, async () => {
+          const before = snapshot(server, ['audits'])
+          const query = new URLSearchParams({
+            ...(op.id === 'payPayout' ? { action: 'pay' } : {}),
+            ...(op.id === 'getJourney' ? { sessionId: 's-1' } : {}),
+            [name]: value,
+          })
+          const reply = await callOperation(server, op, { key: stranger.key, query: query.toString() })
+          const rows = reply.body.data ?? reply.body.journey ?? reply.body.topAffiliates ?? []
+          expect([404, 200]).toContain(reply.status)
+          expect(rows).toEqual([])
+          expect(JSON.stringify(reply.body)).not.toMatch(leaks)
+          expect(snapshot(server, ['audits'])).toBe(before)
+        })
+      }
+    }
+  }
+
+  test.each([
+    ['POST', '/api/v1/affiliates', { email: 'x@example.com', name: 'X', campaignId: ID.program }],
+    ['POST', '/api/v1/coupons', { affiliateId: ID.affiliate, code: 'STEAL' }],
+    ['POST', '/api/v1/payouts', { periodStart: '2026-10-01', periodEnd: '2026-11-01', affiliateIds: [ID.affiliate] }],
+    ['POST', '/api/v1/payouts', { periodStart: '2026-10-01', periodEnd: '2026-11-01', programId: ID.program }],
+  ])('%s %s with a foreign id in the body: 404', async (method, path, body) => {
+    const before = snapshot(server)
+    expect((await server.request(method, path, { key: stranger.key, body })).status).toBe(404)
+    expect(snapshot(server)).toBe(before)
+  })
+
+  test("an order that names a foreign affiliate in every way is nobody's", async () => {
+    const body = {
+      externalOrderId: '1000',
+      amountCents: 100,
+      couponCode: 'NISA16',
+      affiliateCode: 'nisa-karim',
+      ref: ID.affiliate,
+      clickId: 'jrn_01KAH0000000000000000000J1',
+      sessionId: 's-1',
+      customerEmail: 'buyer@example.com',
+    }
+    const reply = await server.request('POST', '/api/v1/events', {
+      key: stranger.key,
+      body,
+      headers: { 'Idempotency-Key': 'x' },
+    })
+    expect(reply.body).toEqual({
+      attribution: { affiliateId: null, method: null, confidence: 0, reasonCode: 'NO_MATCH' },
+      commission: {
+        id: null,
+        eligible: false,
+        affiliateId: null,
+        amountCents: 0,
+        status: null,
+        restrictionReasonCode: null,
+      },
+    })
+  })
+
+  test('a shop id in the body or the query is not believed', async () => {
+    const { body } = await server.request('POST', `/api/v1/events?shopId=${server.shop.shopId}`, {
+      key: stranger.key,
+      body: { externalOrderId: '7', amountCents: 100, couponCode: 'NISA16', shopId: server.shop.shopId },
+      headers: { 'Idempotency-Key': 'y' },
+    })
+    expect(body.commission.id).toBeNull()
+  })
+})
