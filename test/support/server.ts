@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createReferralClient } from '@referral/sdk'
 import SQLite from 'better-sqlite3'
 import { pino } from 'pino'
 import type { Config } from '../../server/src/config.ts'
@@ -93,9 +94,14 @@ export async function testServer(options: TestServerOptions = {}) {
     }
   }
 
+  const clientOf = (apiKey: string) => createReferralClient({ apiKey, baseUrl: 'http://test', fetch, maxRetries: 0 })
+
   return {
     app,
     fetch,
+    /** The SDK with the shop's key; `clientOf` takes another one. */
+    client: clientOf(shop.key),
+    clientOf,
     deps,
     db,
     clock,
