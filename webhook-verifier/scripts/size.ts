@@ -1,0 +1,23 @@
+// Prints what each entry costs a bundle, minified and gzipped, beside other verifiers bundled the same way.
+import { bundle, gzipped } from './bundle.ts'
+
+const entries = {
+  'core: sign, verify, unwrap, WebhookError': `export { sign, verify, unwrap, WebhookError } from '../src/index.ts'`,
+  'the whole entry': `export * from '../src/index.ts'`,
+  'verify alone': `export { verify } from '../src/index.ts'`,
+  '/hono': `export * from '../src/hono.ts'`,
+  '/express': `export * from '../src/express.ts'`,
+  '/fastify': `export * from '../src/fastify.ts'`,
+  '/next': `export { webhook } from '../src/next.ts'`,
+  '/node': `export * from '../src/node.ts'`,
+  '/sender': `export * from '../src/sender.ts'`,
+  'standardwebhooks { Webhook }': `export { Webhook } from 'standardwebhooks'`,
+  'svix { Webhook }': `export { Webhook } from 'svix'`,
+  '@octokit/webhooks-methods { sign, verify }': `export { sign, verify } from '@octokit/webhooks-methods'`,
+}
+
+const sizes: Record<string, number> = {}
+for (const [name, source] of Object.entries(entries)) sizes[name] = gzipped(await bundle(source))
+
+if (process.argv.includes('--json')) console.log(JSON.stringify(sizes))
+else for (const [name, size] of Object.entries(sizes)) console.log(`${String(size).padStart(6)} bytes  ${name}`)

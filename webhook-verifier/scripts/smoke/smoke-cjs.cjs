@@ -1,0 +1,13 @@
+const core = require('@referral/webhook-verifier')
+const express = require('@referral/webhook-verifier/express')
+const fastify = require('@referral/webhook-verifier/fastify')
+const hono = require('@referral/webhook-verifier/hono')
+const next = require('@referral/webhook-verifier/next')
+const node = require('@referral/webhook-verifier/node')
+const sender = require('@referral/webhook-verifier/sender')
+const testing = require('@referral/webhook-verifier/testing')
+const vectors = require('@referral/webhook-verifier/vectors.json')
+
+import('./smoke.mjs')
+  .then(({ smoke }) => smoke({ core, express, fastify, hono, next, node, sender, testing }, vectors))
+  .then(() => console.log('ok'))

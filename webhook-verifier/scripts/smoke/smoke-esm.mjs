@@ -1,0 +1,13 @@
+import * as core from '@referral/webhook-verifier'
+import * as express from '@referral/webhook-verifier/express'
+import * as fastify from '@referral/webhook-verifier/fastify'
+import * as hono from '@referral/webhook-verifier/hono'
+import * as next from '@referral/webhook-verifier/next'
+import * as node from '@referral/webhook-verifier/node'
+import * as sender from '@referral/webhook-verifier/sender'
+import * as testing from '@referral/webhook-verifier/testing'
+import vectors from '@referral/webhook-verifier/vectors.json' with { type: 'json' }
+import { smoke } from './smoke.mjs'
+
+await smoke({ core, express, fastify, hono, next, node, sender, testing }, vectors)
+console.log('ok')
