@@ -1,0 +1,116 @@
+import { type Context, nowIso } from '../context.ts'
+import type { SubscriptionRow } from '../db/tables.ts'
+import { concurrentChange, invalid, invalidBody, notFound } from '../errors.ts'
+import type { components } from '../http/schema.d.ts'
+import type { Body } from '../http/spec.ts'
+import { deleteWaiting } from '../repositories/deliveries.ts'
+import * as subscriptions from '../repositories/subscriptions.ts'
+import { hasPublicAddresses, readTarget, type Target } from '../webhooks/public-url.ts'
+import { createResolve, type Resolve } from '../webhooks/resolve.ts'
+import { sealSecret } from '../webhooks/secrets.ts'
+import { mutate } from './mutate.ts'
+import { availableEvents, emittedEvents } from './webhooks-events.ts'
+
+type Subscription = components['schemas']['WebhookSubscription']
+/** Tests bring their own names. */
+type WebhookContext = Context & { resolve?: Resolve }
+
+const resolveBySystem = createResolve()
+
+/** The shop's subscriptions, newest first, and the names of events (section 4.8). */
+export async function list(ctx: Context): Promise<components['schemas']['WebhookSubscriptionList']> {
+  const rows = await subscriptions.listSubscriptions(ctx.db.read, ctx.shop.id)
+  return { data: rows.map(toSubscription), available_events: [...availableEvents], emitted_events: [...emittedEvents] }
+}
+
+/**
+ * Saves a subscription (section 4.8). Names of events are not checked.
+ *
+ * @throws ApiError 400 `invalid_body` without a URL, 400 `webhook_url_refused`, 409 `concurrent_change`.
+ */
+export async function subscribe(ctx: WebhookContext, body: Body<'createWebhook'>): Promise<Subscription> {
+  const { url, isRefused } = await checkUrl(ctx, body.url)
+  return mutate(ctx, async (trx) => {
+    if (isRefused) throw urlRefused()
+    if (!(await subscriptions.claimSubscriptions(trx, ctx.shop.id, ctx.shop.webhooksVersion))) throw concurrentChange()
+    const id = ctx.newId('whs')
+    const at = nowIso(ctx)
+    const row: Omit<SubscriptionRow, 'shopId'> = {
+      id,
+      url,
+      events: JSON.stringify(body.events ?? []),
+      source: body.source ?? 'api',
+      secret: body.secret ? sealSecret(ctx.vault, id, body.secret) : null,
+      createdAt: at,
+      updatedAt: at,
+    }
+    await subscriptions.insertSubscription(trx, ctx.shop.id, row)
+    const result = toSubscription(row)
+    // Names and source are free text, which may hold an address; the audit does not.
+    const data = { names: result.events.length, hasSecret: result.hasSecret }
+    return { result, audit: { action: 'webhook.created', subjectId: id, data } }
+  })
+}
+
+/**
+ * Removes a subscription, and forgets what waits for it.
+ *
+ * @throws ApiError 404 `webhook_not_found`, 409 `concurrent_change`.
+ */
+export async function unsubscribe(ctx: Context, id: string): Promise<components['schemas']['ActionReply']> {
+  const row = await subscriptions.findSubscription(ctx.db.read, ctx.shop.id, id)
+  if (!row) throw notFound('webhook_not_found', 'No webhook subscription with this id exists in your shop.')
+  return mutate(ctx, async (trx) => {
+    if (!(await subscriptions.claimSubscriptions(trx, ctx.shop.id, ctx.shop.webhooksVersion))) throw concurrentChange()
+    await subscriptions.deleteSubscription(trx, ctx.shop.id, id)
+    await deleteWaiting(trx, ctx.shop.id, id)
+    return {
+      result: { ok: true as const, message: 'Webhook subscription removed.', id },
+      audit: { action: 'webhook.deleted', subjectId: id },
+    }
+  })
+}
+
+/**
+ * Sends a `test` event to the subscriptions that take it; nothing is sent to `url` itself (section 4.8 rule 4).
+ *
+ * @throws ApiError 400 `invalid_body` without a URL, 400 `webhook_url_refused`.
+ */
+export async function sendTest(ctx: WebhookContext, url: string | null | undefined) {
+  const { isRefused } = await checkUrl(ctx, url)
+  return mutate(ctx, async () => {
+    if (isRefused) throw urlRefused()
+    return {
+      result: { ok: true as const, message: 'Test event sent to the subscriptions that accept it.' },
+      audit: { action: 'webhook.test_sent', subjectId: null },
+      events: [{ event: 'test', data: { test: true, message: 'This is a test event.' } }],
+    }
+  })
+}
+
+/**
+ * Refuses at once what is refused for good; what only its addresses speak against is left to the change itself, which
+ * gives the stored answer first when the call is a repeated one.
+ */
+async function checkUrl(
+  ctx: WebhookContext,
+  text: string | null | undefined,
+): Promise<{ url: string; isRefused: boolean }> {
+  const url = text?.trim()
+  if (!url) throw invalidBody('url is required.')
+  const target: Target | undefined = readTarget(url, ctx.config.webhookAllow)
+  if (!target) throw urlRefused()
+  return { url, isRefused: !(await hasPublicAddresses(target, ctx.resolve ?? resolveBySystem)) }
+}
+
+const urlRefused = () => invalid('webhook_url_refused', 'url must be a public https address.')
+
+const toSubscription = ({ secret, ...row }: Omit<SubscriptionRow, 'shopId'>): Subscription => ({
+  id: row.id,
+  url: row.url,
+  events: JSON.parse(row.events),
+  source: row.source,
+  hasSecret: secret !== null,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+})

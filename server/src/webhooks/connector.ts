@@ -1,0 +1,72 @@
+import type { LookupFunction } from 'node:net'
+import { buildConnector } from 'undici'
+import { isPublicAddress } from './address.ts'
+import { type DeliveryCode, DeliveryError } from './outcome.ts'
+import { isPublicHost } from './public-url.ts'
+import type { Resolve } from './resolve.ts'
+
+const CONNECT_MS = 5000
+
+export interface ConnectorOptions {
+  /** Certificates to trust beside the system's. */
+  ca?: string
+  connectMs?: number
+}
+
+/** Connects to wherever it is told; for targets that the installation allows by name. */
+export const openConnector = (options: ConnectorOptions): buildConnector.connector =>
+  withCodes(buildConnector(settings(options)))
+
+/**
+ * Connects to public addresses only. The host is resolved once, every address it has is checked, and the connection
+ * goes to one of these very addresses, so a name cannot change its mind in between. TLS checks the host name itself.
+ */
+export function guardedConnector(resolve: Resolve, options: ConnectorOptions): buildConnector.connector {
+  const connect = withCodes(buildConnector({ ...settings(options), lookup: guardedLookup(resolve) }))
+  return (target, callback) => {
+    // Nothing is looked up for a literal address, so the look-up cannot refuse it.
+    if (isPublicHost(target.hostname)) return connect(target, callback)
+    queueMicrotask(() => callback(new DeliveryError('refused_url'), null))
+  }
+}
+
+/** A look-up, as `net.connect` wants it, that gives public addresses or fails. */
+export function guardedLookup(resolve: Resolve): LookupFunction {
+  return (host, { all }, callback) => {
+    resolveChecked(resolve, host).then(
+      (addresses) => (all ? callback(null, addresses) : callback(null, addresses[0]!.address, addresses[0]!.family)),
+      (error: DeliveryError) => callback(error, []),
+    )
+  }
+}
+
+async function resolveChecked(resolve: Resolve, host: string) {
+  const addresses = await resolve(host).catch(() => [])
+  if (addresses.length === 0) throw new DeliveryError('dns')
+  if (!addresses.every(isPublicAddress)) throw new DeliveryError('refused_url')
+  return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+}
+
+const settings = ({ ca, connectMs = CONNECT_MS }: ConnectorOptions) => ({
+  timeout: connectMs,
+  allowH2: false,
+  ...(ca === undefined ? {} : { ca }),
+})
+
+/** Says of every failure to connect which of the fixed codes it is. */
+function withCodes(connect: buildConnector.connector): buildConnector.connector {
+  return (target, callback) =>
+    connect(target, (...[error, socket]) => {
+      if (error === null) callback(null, socket)
+      else callback(new DeliveryError(codeOf(error)), null)
+    })
+}
+
+function codeOf(error: Error & { code?: string; syscall?: string }): DeliveryCode {
+  if (error instanceof DeliveryError) return error.code
+  if (error.code === 'UND_ERR_CONNECT_TIMEOUT' || error.code === 'ETIMEDOUT') return 'timeout'
+  if (error.code === 'ENOTFOUND' || error.code === 'EAI_AGAIN') return 'dns'
+  if (error.code === 'EPROTO') return 'tls'
+  // Only the operating system names a system call; what it did not refuse, TLS did.
+  return error.syscall || error instanceof AggregateError ? 'connect' : 'tls'
+}

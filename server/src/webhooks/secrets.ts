@@ -1,0 +1,23 @@
+import { signWebhook } from '@referral/webhook-verifier/sender'
+import type { Vault } from '../vault.ts'
+
+/** A subscription's secret as it is stored: sealed, and tied to that subscription. */
+export const sealSecret = (vault: Vault, subscriptionId: string, secret: string): string =>
+  vault.seal(secret, subscriptionId)
+
+/** The secret again; null when no encryption key opens it. */
+export const openSecret = (vault: Vault, subscriptionId: string, sealed: string): string | null =>
+  vault.open(sealed, subscriptionId)
+
+/**
+ * The headers that prove a delivery (section 6.3 and Standard Webhooks). Without a secret there is nothing to prove,
+ * and the signature is empty. `at` is in milliseconds.
+ */
+export async function signatureHeaders(
+  secret: string | undefined,
+  body: string,
+  { id, at }: { id: string; at: number },
+): Promise<Record<string, string>> {
+  if (secret === undefined) return { 'X-Service-Signature': '' }
+  return { ...(await signWebhook(body, secret, { id, timestamp: Math.floor(at / 1000) })) }
+}
