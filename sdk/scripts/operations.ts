@@ -1,10 +1,12 @@
-/** Writes src/operations.ts from openapi.yaml; with `--check` it only says whether the file is up to date. */
+/** Writes what the client needs of openapi.yaml at run time; with `--check` it only says whether the files are up to date. */
+import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parse } from 'yaml'
 
 interface Operation {
   operationId: string
   'x-retry': 'safe' | 'keyed' | 'repeatable' | 'never'
+  responses: Record<string, { content?: Record<string, unknown> }>
 }
 
 const here = (path: string) => new URL(path, import.meta.url)
@@ -14,44 +16,46 @@ const spec = parse(readFileSync(here('../../openapi.yaml'), 'utf8')) as {
 }
 const { version } = JSON.parse(readFileSync(here('../package.json'), 'utf8')) as { version: string }
 
-const rows = Object.entries(spec.paths).flatMap(([path, item]) =>
+const isText = ({ responses }: Operation) => 'text/html' in (responses['200']?.content ?? {})
+
+const routes = Object.entries(spec.paths).flatMap(([path, item]) =>
   Object.entries(item)
     .filter(([, operation]) => operation.operationId)
-    .map(
-      ([method, operation]) =>
-        `  ${operation.operationId}: ['${method.toUpperCase()}', '${path}', '${operation['x-retry']}'],`,
-    ),
+    .map(([method, operation]) => {
+      const parts = [method.toUpperCase(), path, operation['x-retry'], ...(isText(operation) ? ['text'] : [])]
+      const id = operation.operationId
+      return `export const ${id}: Route<'${id}'> = [${parts.map((part) => `'${part}'`).join(', ')}]`
+    }),
 )
 
-const text = `// Generated from openapi.yaml by \`pnpm run generate\`. Do not edit.
-
-/** The version of this package. */
-export const version = '${version}'
-
-/** Method, path and what may be sent again (\`x-retry\`), by operation. */
-export const operations = {
-${rows.join('\n')}
-} as const
-
+const note = '// Generated from openapi.yaml by `pnpm run generate`. Do not edit.\n'
+const files = {
+  'operations.ts': `${note}import type { Route } from './route.ts'\n\n${routes.join('\n')}\n`,
+  'event-names.ts': `${note}
 /** Every webhook event that is described. */
 export const eventNames = [
 ${Object.keys(spec.webhooks)
   .map((name) => `  '${name}',`)
   .join('\n')}
 ] as const
-`
+`,
+  'version.ts': `// Generated from package.json by \`pnpm run generate\`. Do not edit.
 
-const file = here('../src/operations.ts')
-const written = (): string => {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return ''
-  }
+/** The version of this package. */
+export const version = '${version}'
+`,
 }
-if (process.argv.includes('--check')) {
-  if (written() !== text) {
-    console.error('sdk/src/operations.ts is stale: run `pnpm run generate`.')
+
+const biome = here('../../node_modules/.bin/biome').pathname
+const format = (name: string, input: string) =>
+  execFileSync(biome, ['format', `--stdin-file-path=${name}`], { input, encoding: 'utf8' })
+
+for (const [name, source] of Object.entries(files)) {
+  const text = format(name, source)
+  const file = here(`../src/${name}`)
+  if (!process.argv.includes('--check')) writeFileSync(file, text)
+  else if (readFileSync(file, 'utf8') !== text) {
+    console.error(`sdk/src/${name} is stale: run \`pnpm run generate\`.`)
     process.exitCode = 1
   }
-} else writeFileSync(file, text)
+}

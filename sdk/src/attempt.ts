@@ -1,15 +1,15 @@
 import { within } from './deadline.ts'
-import { AbortedError, ConnectionError, type ErrorFacts, type ReferralError, TimeoutError } from './errors.ts'
+import { ConnectionError, type ErrorFacts, TimeoutError } from './errors.ts'
 import type { Fetch } from './options.ts'
 
-/** What came back. `json` is undefined when the body is none. */
+/** What came back; `json` is undefined when the body is none. */
 export interface Answer {
   response: Response
   text: string
   json: unknown
 }
 
-/** A rejection by the caller's signal, by time, or of the connection. */
+/** How one attempt is made. */
 export interface AttemptOptions {
   fetch: Fetch
   timeoutMs: number
@@ -25,32 +25,21 @@ const parse = (text: string): unknown => {
   }
 }
 
-/** What to throw when the caller's signal is aborted. */
-export const aborted = (signal: AbortSignal | undefined, facts: ErrorFacts): ReferralError =>
-  new AbortedError('The call was aborted.', { ...facts, cause: signal?.reason })
-
 /** Sends once and reads the whole body. Rejects with AbortedError, TimeoutError or ConnectionError. */
-export const attemptOnce = (
-  url: string,
-  init: RequestInit,
-  { fetch, timeoutMs, signal, facts }: AttemptOptions,
-): Promise<Answer> => {
-  let response: Response | undefined
+export const attemptOnce = (url: string, init: RequestInit, options: AttemptOptions): Promise<Answer> => {
+  const { fetch, timeoutMs, signal, facts } = options
+  // A redirect is not followed: it would carry the key elsewhere, and turn a POST into a GET.
   const send = async (own: AbortSignal): Promise<Answer> => {
+    const request = new Request(url, { ...init, redirect: 'manual', signal: own })
     try {
-      response = await fetch(new Request(url, { ...init, redirect: 'manual', signal: own }))
+      const response = await fetch(request)
       const text = await response.text()
       return { response, text, json: parse(text) }
     } catch (cause) {
-      throw new ConnectionError(`No answer from ${new URL(url).origin}: ${(cause as Error)?.message}`, {
-        ...facts,
-        cause,
-      })
+      const why = cause instanceof Error ? cause.message : cause
+      throw new ConnectionError(`No answer from ${new URL(url).origin}: ${why}`, { ...facts, cause })
     }
   }
-  return within(send, timeoutMs, {
-    signal,
-    onTimeout: () => new TimeoutError(`No answer within ${timeoutMs} ms.`, facts),
-    onAbort: () => aborted(signal, facts),
-  })
+  const onTimeout = () => new TimeoutError(`No answer within ${timeoutMs} ms.`, facts)
+  return within(send, { signal, facts, timeoutMs, onTimeout })
 }

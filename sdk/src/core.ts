@@ -1,18 +1,18 @@
+import type { Answer } from './attempt.ts'
 import { type Call, LazyCall, type WithResponse } from './call.ts'
-import { operations } from './operations.ts'
-import type { CallOptions, ClientOptions, WriteOptions } from './options.ts'
+import { type Parts, toJob } from './job.ts'
+import type { ClientOptions } from './options.ts'
 import { type RateLimit, readRateLimit } from './rate-limit.ts'
-import type { Retry } from './retry.ts'
+import type { Route } from './route.ts'
 import { type Job, type Outcome, send } from './send.ts'
 import { settle } from './settle.ts'
 import { ApiError } from './status-errors.ts'
 import type { Body, Open, OperationId, Query, Reply } from './types.ts'
 
 /** What a method passes on. */
-export interface Input<Id extends OperationId, Data> {
+export interface Input<Id extends OperationId, Data> extends Parts {
   query?: Query<Id> | undefined
   body?: Body<Id> | undefined
-  options?: WriteOptions | undefined
   /** Makes the idempotency key, when the caller gives none. */
   key?: ((body: unknown) => Promise<string>) | undefined
   /** The part of the reply that the caller gets. */
@@ -21,70 +21,47 @@ export interface Input<Id extends OperationId, Data> {
   echo?: ((refusal: ApiError) => Promise<Data | undefined>) | undefined
 }
 
-/** What every resource is made from. */
-export interface Core {
-  /** The window as the last answer described it. */
-  readonly rateLimit: RateLimit | undefined
-  /** Sends at once. */
-  call<Id extends OperationId, Data>(id: Id, input: Input<Id, Data>): Call<Data>
-  request<Id extends OperationId, Data>(id: Id, input: Input<Id, Data>): Promise<WithResponse<Data>>
-  /** Sends a request that is put together already. */
-  send(job: Job): Promise<Outcome>
-  /** Completes headers: the client's own, and an idempotency key where the operation takes one. */
-  headers(given: Headers, retry: Retry): Headers
-  readonly baseUrl: string
-}
-
-const search = (query: object = {}) => {
-  const given = Object.entries(query).filter(([, value]) => value != null)
-  return given.length ? `?${new URLSearchParams(given.map(([name, value]) => [name, `${value}`]))}` : ''
-}
-
-const inBrowser = () => 'window' in globalThis && 'document' in globalThis
-
-/** Connects resources to a service. Throws a TypeError for options that cannot work. */
-export const createCore = (client: ClientOptions): Core => {
-  if (!client.apiKey?.trim()) throw new TypeError('apiKey is missing.')
-  if (!/^https?:\/\//.test(client.baseUrl)) throw new TypeError('baseUrl must start with https:// or http://.')
-  if (inBrowser() && !client.dangerouslyAllowBrowser)
+const check = ({ apiKey, baseUrl, dangerouslyAllowBrowser }: ClientOptions) => {
+  if (!apiKey?.trim()) throw new TypeError('apiKey is missing.')
+  if (!/^https?:\/\/\w/.test(baseUrl)) throw new TypeError('baseUrl must start with https:// or http://.')
+  if ('window' in globalThis && 'document' in globalThis && !dangerouslyAllowBrowser)
     throw new TypeError('The API key can pay money: use it on a server, or set dangerouslyAllowBrowser in a test.')
-  const baseUrl = client.baseUrl.replace(/(\/api\/v1)?\/*$/, '')
-  let rateLimit: RateLimit | undefined
+}
 
-  const run = async (job: Job): Promise<Outcome> => {
-    const outcome = await send(client, { ...job, options: { ...client, ...defined(job.options) } })
-    if (outcome.answer) rateLimit = readRateLimit(outcome.answer.response) ?? rateLimit
-    return outcome
+/** What every resource is made from: one key, one service. */
+export class Core {
+  /** The window as the last answer described it; undefined before the first. */
+  rateLimit: RateLimit | undefined
+  readonly #client: ClientOptions
+
+  constructor(client: ClientOptions) {
+    check(client)
+    this.#client = client
   }
 
-  const withDefaults = (headers: Headers, retry: Retry, key?: string) => {
-    for (const [name, value] of Object.entries({ Accept: 'application/json', ...client.headers }))
-      if (!headers.has(name)) headers.set(name, value)
-    if (key || (retry === 'keyed' && !headers.has('Idempotency-Key')))
-      headers.set('Idempotency-Key', key ?? crypto.randomUUID())
-    return headers
+  /** Sends at once. */
+  call<Id extends OperationId, Data>(route: Route<Id>, input: Input<Id, Data>): Call<Data> {
+    const call = new LazyCall(() => this.request(route, input))
+    call.withResponse()
+    return call
   }
 
-  const request = async <Id extends OperationId, Data>(id: Id, input: Input<Id, Data>, uncertain = false) => {
-    const { query, body, options = {}, key, pick, echo } = input
-    const [method, path, retry] = operations[id]
-    const headers = withDefaults(new Headers(options.headers), retry, options.idempotencyKey ?? (await key?.(body)))
-    if (body !== undefined) headers.set('Content-Type', 'application/json')
-    const idempotencyKey = headers.get('Idempotency-Key') ?? undefined
-    const url = `${baseUrl}${path}${search(query)}`
-    const outcome = await run({ method, url, retry, headers, body: JSON.stringify(body), options, uncertain })
-
-    const again = () =>
-      request(id, { ...input, options: { ...options, idempotencyKey } }, true).then(({ data }) => data)
-    const error = settle(
-      outcome,
-      { idempotencyKey },
-      (retry as string) === 'never' ? undefined : again,
-      method === 'GET',
-    )
-    const echoed = outcome.uncertain && error instanceof ApiError ? await echo?.(error) : undefined
+  /** A described operation; `uncertain` when an earlier call may have done it. */
+  async request<Id extends OperationId, Data>(
+    route: Route<Id>,
+    { key, pick, echo, ...parts }: Input<Id, Data>,
+    uncertain = false,
+  ): Promise<WithResponse<Data>> {
+    const { options, body } = parts
+    const idempotencyKey = options?.idempotencyKey ?? (await key?.(body))
+    const job = this.job(route, { ...parts, options: { ...options, idempotencyKey } })
+    const again = { ...parts, options: { ...options, idempotencyKey: job.headers.get('Idempotency-Key') ?? undefined } }
+    const reconcile = async () => (await this.request(route, { pick, echo, ...again }, true)).data
+    const outcome = await this.send({ ...job, uncertain })
+    const error = settle(job, outcome, reconcile)
+    const echoed = error instanceof ApiError && outcome.uncertain ? await echo?.(error) : undefined
     if (error && echoed === undefined) throw error
-    const { response, json } = outcome.answer!
+    const { response, json } = outcome.answer as Answer
     return {
       data: echoed ?? pick(json as Open<Reply<Id>>),
       response,
@@ -96,21 +73,18 @@ export const createCore = (client: ClientOptions): Core => {
     }
   }
 
-  return {
-    get rateLimit() {
-      return rateLimit
-    },
-    call(id, input) {
-      const call = new LazyCall(() => request(id, input))
-      call.withResponse()
-      return call
-    },
-    request,
-    send: run,
-    headers: withDefaults,
-    baseUrl,
+  /** A request that is not sent yet. */
+  job(route: Route, parts: Parts): Job {
+    return toJob(this.#client, route, parts)
+  }
+
+  /** Sends a request, as often as it takes. */
+  async send(job: Job): Promise<Outcome> {
+    const outcome = await send(this.#client, job)
+    this.rateLimit = (outcome.answer && readRateLimit(outcome.answer.response)) ?? this.rateLimit
+    return outcome
   }
 }
 
-const defined = (options: CallOptions): CallOptions =>
-  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+/** Connects single resources, so that a bundle holds no others: `affiliates(createCore({ apiKey, baseUrl }))`. */
+export const createCore = (options: ClientOptions): Core => new Core(options)

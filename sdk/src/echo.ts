@@ -1,5 +1,6 @@
 import type { Core, Input } from './core.ts'
 import type { ActionReply } from './models.ts'
+import type { Route } from './route.ts'
 import type { ApiError } from './status-errors.ts'
 import type { OperationId } from './types.ts'
 
@@ -13,10 +14,10 @@ const plain = (value: unknown) => (typeof value === 'string' ? value.trim() : va
 
 /** A change that was refused with 409 after a lost answer: ours, if every field has the value we sent. An empty change reads. */
 export const changed =
-  <Id extends OperationId, Data extends object>(core: Core, id: Id, input: Input<Id, Data>) =>
+  <Id extends OperationId, Data extends object>(core: Core, route: Route<Id>, input: Input<Id, Data>) =>
   async ({ status }: ApiError): Promise<Data | undefined> => {
     if (status !== 409) return undefined
-    const { data } = await core.request(id, { ...input, body: {} as never })
+    const { data } = await core.request(route, { ...input, body: {} as never })
     const state = data as Record<string, unknown>
     return Object.entries(input.body ?? {}).every(([name, value]) => plain(state[name]) === plain(value))
       ? data

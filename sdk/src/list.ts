@@ -1,12 +1,13 @@
 import type { Core } from './core.ts'
 import type { CallOptions } from './options.ts'
 import { type Page, Paged, type PagedCall, type PageQuery } from './paged.ts'
+import type { Route } from './route.ts'
 import type { Open, OperationId, Query, Reply } from './types.ts'
 
 /** A list operation; `key` tells its rows apart. */
 export const list = <Id extends OperationId, Row extends object>(
   core: Core,
-  id: Id,
+  route: Route<Id>,
   {
     query,
     options,
@@ -19,4 +20,4 @@ export const list = <Id extends OperationId, Row extends object>(
     key: (row: Row) => unknown
   },
 ): PagedCall<Row> =>
-  new Paged((query ?? {}) as PageQuery, (page) => core.request(id, { query: page as Query<Id>, options, pick }), key)
+  new Paged((query ?? {}) as PageQuery, (page) => core.request(route, { query: page as Query<Id>, options, pick }), key)

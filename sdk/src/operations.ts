@@ -1,37 +1,23 @@
 // Generated from openapi.yaml by `pnpm run generate`. Do not edit.
+import type { Route } from './route.ts'
 
-/** The version of this package. */
-export const version = '0.1.0'
-
-/** Method, path and what may be sent again (`x-retry`), by operation. */
-export const operations = {
-  listAffiliates: ['GET', '/api/v1/affiliates', 'safe'],
-  createAffiliate: ['POST', '/api/v1/affiliates', 'keyed'],
-  updateAffiliate: ['PATCH', '/api/v1/affiliates', 'repeatable'],
-  archiveAffiliate: ['DELETE', '/api/v1/affiliates', 'repeatable'],
-  listPrograms: ['GET', '/api/v1/programs', 'safe'],
-  createProgram: ['POST', '/api/v1/programs', 'keyed'],
-  updateProgram: ['PATCH', '/api/v1/programs', 'repeatable'],
-  listCommissions: ['GET', '/api/v1/commissions', 'safe'],
-  listPayouts: ['GET', '/api/v1/payouts', 'safe'],
-  createPayout: ['POST', '/api/v1/payouts', 'keyed'],
-  payPayout: ['PATCH', '/api/v1/payouts', 'repeatable'],
-  listCoupons: ['GET', '/api/v1/coupons', 'safe'],
-  assignCoupon: ['POST', '/api/v1/coupons', 'keyed'],
-  getAnalytics: ['GET', '/api/v1/analytics', 'safe'],
-  getJourney: ['GET', '/api/v1/journey', 'safe'],
-  listWebhooks: ['GET', '/api/v1/webhooks', 'safe'],
-  createWebhook: ['POST', '/api/v1/webhooks', 'keyed'],
-  deleteWebhook: ['DELETE', '/api/v1/webhooks', 'repeatable'],
-  recordEvent: ['POST', '/api/v1/events', 'keyed'],
-  getDocs: ['GET', '/api/v1/docs', 'safe'],
-} as const
-
-/** Every webhook event that is described. */
-export const eventNames = [
-  'affiliate.approved',
-  'affiliate.rejected',
-  'affiliate.status_changed',
-  'commission.created',
-  'test',
-] as const
+export const listAffiliates: Route<'listAffiliates'> = ['GET', '/api/v1/affiliates', 'safe']
+export const createAffiliate: Route<'createAffiliate'> = ['POST', '/api/v1/affiliates', 'keyed']
+export const updateAffiliate: Route<'updateAffiliate'> = ['PATCH', '/api/v1/affiliates', 'repeatable']
+export const archiveAffiliate: Route<'archiveAffiliate'> = ['DELETE', '/api/v1/affiliates', 'repeatable']
+export const listPrograms: Route<'listPrograms'> = ['GET', '/api/v1/programs', 'safe']
+export const createProgram: Route<'createProgram'> = ['POST', '/api/v1/programs', 'keyed']
+export const updateProgram: Route<'updateProgram'> = ['PATCH', '/api/v1/programs', 'repeatable']
+export const listCommissions: Route<'listCommissions'> = ['GET', '/api/v1/commissions', 'safe']
+export const listPayouts: Route<'listPayouts'> = ['GET', '/api/v1/payouts', 'safe']
+export const createPayout: Route<'createPayout'> = ['POST', '/api/v1/payouts', 'keyed']
+export const payPayout: Route<'payPayout'> = ['PATCH', '/api/v1/payouts', 'repeatable']
+export const listCoupons: Route<'listCoupons'> = ['GET', '/api/v1/coupons', 'safe']
+export const assignCoupon: Route<'assignCoupon'> = ['POST', '/api/v1/coupons', 'keyed']
+export const getAnalytics: Route<'getAnalytics'> = ['GET', '/api/v1/analytics', 'safe']
+export const getJourney: Route<'getJourney'> = ['GET', '/api/v1/journey', 'safe']
+export const listWebhooks: Route<'listWebhooks'> = ['GET', '/api/v1/webhooks', 'safe']
+export const createWebhook: Route<'createWebhook'> = ['POST', '/api/v1/webhooks', 'keyed']
+export const deleteWebhook: Route<'deleteWebhook'> = ['DELETE', '/api/v1/webhooks', 'repeatable']
+export const recordEvent: Route<'recordEvent'> = ['POST', '/api/v1/events', 'keyed']
+export const getDocs: Route<'getDocs'> = ['GET', '/api/v1/docs', 'safe', 'text']

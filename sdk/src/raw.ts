@@ -1,37 +1,82 @@
-import createClient, { type Client } from 'openapi-fetch'
 import type { Core } from './core.ts'
-import { operations } from './operations.ts'
+import * as operations from './operations.ts'
 import type { CallOptions } from './options.ts'
-import type { Retry } from './retry.ts'
-import type { paths } from './schema.ts'
+import type { Route } from './route.ts'
+import type { components, paths } from './schema.ts'
 import { settle } from './settle.ts'
 import { ApiError } from './status-errors.ts'
 
-/**
- * Every operation as it stands in openapi.yaml: `{ data, error, response }`, where `error` is what the service says.
- * Sent with the client's retries and time-outs; throws only when there is no answer of the API.
- */
-export type Raw = Pick<Client<paths>, 'GET' | 'POST' | 'PATCH' | 'DELETE'>
+type Verb = 'get' | 'post' | 'patch' | 'delete'
+type Described = { parameters: { query?: unknown; header?: unknown; path?: unknown }; responses: object }
 
-/** The raw client over the same retries. The only place that knows openapi-fetch. */
-export const createRaw = (core: Core): Raw => {
-  const raw = createClient<paths>({ baseUrl: core.baseUrl })
-  raw.use({
-    async onRequest({ request, schemaPath, options: { parseAs } }) {
-      const { method, url, signal } = request
-      const retry: Retry =
-        Object.values(operations).find(([verb, path]) => verb === method && path === schemaPath)?.[2] ?? 'never'
-      const headers = core.headers(request.headers, retry)
-      const { timeoutMs, totalTimeoutMs, maxRetries } = request as unknown as CallOptions
-      const job = { method, url, retry, headers, body: (await request.text()) || undefined }
-      const outcome = await core.send({ ...job, options: { signal, timeoutMs, totalTimeoutMs, maxRetries } })
-      const idempotencyKey = headers.get('Idempotency-Key') ?? undefined
-      const error = settle(outcome, { idempotencyKey }, undefined, method === 'GET')
-      const wanted = error instanceof ApiError || (parseAs !== 'json' && outcome.answer?.response.ok)
-      if (error && !wanted) throw error
-      const { response, text } = outcome.answer!
-      return new Response(text || null, response)
-    },
-  })
-  return raw
+/** The paths that have a method. */
+type PathWith<V extends Verb> = { [P in keyof paths]: paths[P][V] extends Described ? P : never }[keyof paths]
+
+/** An operation, by path and method. */
+type At<P extends keyof paths, V extends Verb> = Extract<paths[P][V], Described>
+
+/** Required only when something in it is. */
+type Part<Key extends string, Value> = Partial<Value> extends Value ? { [K in Key]?: Value } : { [K in Key]: Value }
+
+/** Parameters and body of an operation, as openapi.yaml names them. */
+export type RawInit<Operation extends Described> = CallOptions &
+  Part<'params', Pick<Operation['parameters'], 'query' | 'header' | 'path'>> &
+  (Operation extends { requestBody: { content: { 'application/json': infer Body } } }
+    ? { body: Body }
+    : { body?: undefined })
+
+type Content<Answer> = Answer extends { content: infer Media } ? Media[keyof Media] : never
+
+/** Either `data`, or the `error` the service sent with another status. */
+export type RawResult<Operation extends Described> =
+  | {
+      data: Content<Operation['responses'][Extract<keyof Operation['responses'], 200 | 201 | 202>]>
+      error?: never
+      response: Response
+    }
+  | { data?: never; error: components['schemas']['Error']; response: Response }
+
+/** One method of the raw client. */
+export type RawMethod<V extends Verb> = <P extends PathWith<V>>(
+  path: P,
+  ...init: Partial<RawInit<At<P, V>>> extends RawInit<At<P, V>> ? [RawInit<At<P, V>>?] : [RawInit<At<P, V>>]
+) => Promise<RawResult<At<P, V>>>
+
+/**
+ * Every operation as it stands in openapi.yaml, with the same retries and time-outs. What the service refuses is a
+ * result; it rejects only when there is no answer of the API.
+ */
+export interface Raw {
+  GET: RawMethod<'get'>
+  POST: RawMethod<'post'>
+  PATCH: RawMethod<'patch'>
+  DELETE: RawMethod<'delete'>
 }
+
+type Given = CallOptions & { params?: { query?: object; header?: object; path?: object }; body?: unknown }
+
+const requestWith =
+  (core: Core, method: string) =>
+  async (path: string, { params = {}, body, ...options }: Given = {}) => {
+    const known = Object.values<Route>(operations).find((route) => route[0] === method && route[1] === path)
+    const fill = (_: string, name: string) => encodeURIComponent((params.path as Record<string, string>)[name]!)
+    const [, , retry, text] = known ?? [method, path, 'never' as const]
+    const parts = {
+      query: params.query,
+      body,
+      options: { ...options, headers: { ...options.headers, ...params.header } },
+    }
+    const job = core.job([method, path.replace(/{(\w+)}/g, fill), retry, text], parts)
+    const outcome = await core.send(job)
+    const error = settle(job, outcome, () => requestWith(core, method)(path, { params, body, ...options }))
+    if (error instanceof ApiError) return { error: { error: error.message }, response: error.response }
+    if (error) throw error
+    const { answer } = outcome
+    return { data: answer?.json ?? answer?.text, response: answer?.response }
+  }
+
+/** The raw methods of a client. */
+export const createRaw = (core: Core): Raw =>
+  Object.fromEntries(
+    ['GET', 'POST', 'PATCH', 'DELETE'].map((method) => [method, requestWith(core, method)]),
+  ) as unknown as Raw

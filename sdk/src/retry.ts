@@ -1,10 +1,8 @@
-import type { operations } from './operations.ts'
-
 /**
- * What may be sent again (`x-retry`): `safe` reads, `keyed` carries an idempotency key, `repeatable` leads to the same
+ * What may be sent again (`x-retry` in openapi.yaml): `safe` reads, `keyed` carries an idempotency key, `repeatable` leads to the same
  * state when it is done twice, `never` could do it twice.
  */
-export type Retry = (typeof operations)[keyof typeof operations][2] | 'never'
+export type Retry = 'safe' | 'keyed' | 'repeatable' | 'never'
 
 /** Whether an attempt is worth another: 429 and 503 changed nothing; the rest must be safe to do twice. Never a 409. */
 export const mayRetry = (retry: Retry, status: number | undefined): boolean =>

@@ -1,9 +1,9 @@
-import { type Answer, aborted, attemptOnce } from './attempt.ts'
-import { within } from './deadline.ts'
-import { AbortedError, ConnectionError, ReferralError } from './errors.ts'
-import { version } from './operations.ts'
+import { type Answer, attemptOnce } from './attempt.ts'
+import { sleep } from './deadline.ts'
+import { AbortedError, ConnectionError, type ErrorFacts, ReferralError } from './errors.ts'
 import type { CallOptions, ClientOptions, RequestInfo } from './options.ts'
 import { mayHaveArrived, mayRetry, type Retry, retryDelay } from './retry.ts'
+import { version } from './version.ts'
 
 /** One request, however often it is sent. */
 export interface Job {
@@ -15,78 +15,80 @@ export interface Job {
   options: CallOptions
   /** An earlier call may have done it already. */
   uncertain?: boolean
+  /** Success is a text, not JSON. */
+  text?: boolean
 }
 
-/** How a job ended: an answer or an error. */
-export interface Outcome {
-  answer: Answer | undefined
-  error: ReferralError | undefined
+/** An answer, or why there is none. */
+export type Tried = { answer: Answer; error?: never } | { answer?: never; error: ReferralError }
+
+/** How a job ended. */
+export type Outcome = Tried & {
   attempts: number
   /** Some attempt may have reached the service without its answer reaching us. */
   uncertain: boolean
 }
 
-const isOwnError = (json: unknown): boolean => typeof (json as { error?: unknown } | null)?.error === 'string'
+/** What every error of a job carries. */
+export const factsOf = ({ headers }: Job): ErrorFacts => ({
+  idempotencyKey: headers.get('Idempotency-Key') ?? undefined,
+})
+
+const labelOf = ({ method, url }: Job) => `${method} ${new URL(url).pathname}`
+
+const tryOnce = async (client: ClientOptions, job: Job, info: RequestInfo, timeoutMs: number): Promise<Tried> => {
+  const started = Date.now()
+  client.onRequest?.(info)
+  const headers = new Headers(info.headers)
+  headers.set('Authorization', `Bearer ${client.apiKey}`)
+  headers.set('User-Agent', `referral-sdk/${version}`)
+  const init = { method: job.method, headers, body: job.body ?? null }
+  const options = {
+    fetch: client.fetch ?? globalThis.fetch,
+    timeoutMs,
+    signal: job.options.signal,
+    facts: factsOf(job),
+  }
+  const tried = await attemptOnce(job.url, init, options).then(
+    (answer): Tried => ({ answer }),
+    (error): Tried => {
+      if (error instanceof ReferralError && !(error instanceof AbortedError)) return { error }
+      throw error
+    },
+  )
+  const durationMs = Date.now() - started
+  const status = tried.answer?.response.status
+  const requestId = tried.answer?.response.headers.get('X-Request-Id') ?? undefined
+  client.logger?.debug(`${labelOf(job)} ${status ?? tried.error?.message} ${durationMs} ms ${requestId ?? ''}`)
+  if (status) client.onResponse?.({ ...info, status, requestId, durationMs })
+  return tried
+}
+
+const sentence = (json: unknown) => (json as { error?: unknown } | null | undefined)?.error
+
+// A 503, and a 500 in the service's own words, say that nothing was written. A gateway that gave up knows nothing.
+const mayHaveHappened = ({ answer, error }: Tried): boolean =>
+  error
+    ? !(error instanceof ConnectionError) || mayHaveArrived(error.cause)
+    : answer.response.status >= 500 && answer.response.status !== 503 && typeof sentence(answer.json) !== 'string'
 
 /** Sends a job until it is answered for good, its retries are used up or its time is over. Rejects when aborted. */
 export const send = async (client: ClientOptions, job: Job): Promise<Outcome> => {
-  const { method, url, retry, body, options } = job
-  const { signal, maxRetries = 2, timeoutMs = 30_000, totalTimeoutMs = Number.POSITIVE_INFINITY } = options
-  const facts = { idempotencyKey: job.headers.get('Idempotency-Key') ?? undefined }
-  const label = `${method} ${new URL(url).pathname}`
+  const { signal, maxRetries = 2, timeoutMs = 30_000, totalTimeoutMs = Number.POSITIVE_INFINITY } = job.options
   const deadline = Date.now() + totalTimeoutMs
   let uncertain = job.uncertain ?? false
-
   for (let attempt = 1; ; attempt++) {
-    const started = Date.now()
-    const info: RequestInfo = { method, url, attempt, headers: new Headers(job.headers) }
-    client.onRequest?.(info)
-    const headers = new Headers(info.headers)
-    headers.set('Authorization', `Bearer ${client.apiKey}`)
-    headers.set('User-Agent', `referral-sdk/${version}`)
+    const info = { method: job.method, url: job.url, attempt, headers: new Headers(job.headers) }
+    const tried = await tryOnce(client, job, info, Math.min(timeoutMs, deadline - Date.now()))
+    uncertain ||= mayHaveHappened(tried)
 
-    let answer: Answer | undefined
-    let error: ReferralError | undefined
-    try {
-      answer = await attemptOnce(
-        url,
-        { method, headers, body: body ?? null },
-        {
-          fetch: client.fetch ?? globalThis.fetch,
-          timeoutMs: Math.min(timeoutMs, deadline - started),
-          signal,
-          facts,
-        },
-      )
-    } catch (caught) {
-      if (!(caught instanceof ReferralError) || caught instanceof AbortedError) throw caught
-      error = caught
-    }
-
-    const response = answer?.response
-    const status = response?.status
-    const requestId = response?.headers.get('X-Request-Id') ?? undefined
-    const durationMs = Date.now() - started
-    client.logger?.debug(`${label} ${status ?? error?.message} ${durationMs} ms ${requestId ?? ''}`)
-    if (status) client.onResponse?.({ ...info, status, requestId, durationMs })
-    uncertain ||= error
-      ? !(error instanceof ConnectionError) || mayHaveArrived(error.cause)
-      : status! >= 500 && status !== 503 && !isOwnError(answer?.json)
-
+    const response = tried.answer?.response
     const delayMs = retryDelay(response, attempt)
-    if (attempt > maxRetries || !mayRetry(retry, status) || Date.now() + delayMs >= deadline)
-      return { answer, error, attempts: attempt, uncertain }
-    client.logger?.warn(`${label} ${status ?? error?.message}; again in ${Math.round(delayMs)} ms`)
-    client.onRetry?.({ ...info, delayMs, status, error })
-    await sleep(delayMs, signal, () => aborted(signal, facts))
+    if (attempt > maxRetries || !mayRetry(job.retry, response?.status) || Date.now() + delayMs >= deadline)
+      return { ...tried, attempts: attempt, uncertain }
+    const why = response?.status ?? tried.error?.message
+    client.logger?.warn(`${labelOf(job)} ${why}; again in ${Math.round(delayMs)} ms`)
+    client.onRetry?.({ ...info, delayMs, status: response?.status, error: tried.error })
+    await sleep(delayMs, signal, factsOf(job))
   }
-}
-
-const sleep = (ms: number, signal: AbortSignal | undefined, onAbort: () => Error) => {
-  let timer: ReturnType<typeof setTimeout>
-  return within(() => new Promise<void>((resolve) => (timer = setTimeout(resolve, ms))), Number.POSITIVE_INFINITY, {
-    signal,
-    onTimeout: onAbort,
-    onAbort,
-  }).finally(() => clearTimeout(timer))
 }

@@ -1,6 +1,6 @@
 import type { Answer } from './attempt.ts'
 import { type ErrorFacts, InvalidResponseError, type ReferralError } from './errors.ts'
-import type { Outcome } from './send.ts'
+import { factsOf, type Job, type Outcome } from './send.ts'
 import { ApiError, toApiError } from './status-errors.ts'
 import { UnknownOutcomeError } from './unknown-outcome.ts'
 
@@ -13,28 +13,30 @@ const invalid = (response: Response, facts: ErrorFacts) => {
   })
 }
 
-/** The error an answer stands for, or undefined when it is a success. 429 and 503 may come from a proxy as well. */
-const toError = ({ response, json }: Answer, facts: ErrorFacts): ReferralError | undefined => {
-  const isObject = typeof json === 'object' && json !== null
-  if (response.ok && isObject) return undefined
-  const sentence = isObject && 'error' in json && typeof json.error === 'string' ? json.error : undefined
-  const { status } = response
-  return !response.ok && (sentence || status === 429 || status === 503)
+/** The error an answer stands for, or undefined for a success. A 429 or 503 of a proxy means the same as the API's. */
+const toError = ({ response, json }: Answer, job: Job): ReferralError | undefined => {
+  const { ok, status } = response
+  const body = typeof json === 'object' ? (json as { error?: unknown } | null) : undefined
+  if (ok && (body || job.text)) return undefined
+  const sentence = typeof body?.error === 'string' ? body.error : undefined
+  const facts = factsOf(job)
+  return !ok && (sentence || status === 429 || status === 503)
     ? toApiError(sentence ?? `The service answered ${status}.`, { ...facts, response })
     : invalid(response, facts)
 }
 
 // After a lost answer these say that the write did not happen: had it happened, it would have been replayed.
-const conclusive = (error: ReferralError) => error instanceof ApiError && [400, 404, 409].includes(error.status)
+const isConclusive = (error: ReferralError) => error instanceof ApiError && [400, 404, 409].includes(error.status)
 
 /** What the outcome of a job means: the error to throw, or undefined. */
 export const settle = (
+  job: Job,
   { answer, error, uncertain }: Outcome,
-  facts: ErrorFacts,
-  reconcile: (() => Promise<unknown>) | undefined,
-  isRead: boolean,
+  reconcile: () => Promise<unknown>,
 ): ReferralError | undefined => {
-  const cause = error ?? toError(answer!, facts)
-  if (!cause || isRead || !uncertain || conclusive(cause)) return cause
-  return new UnknownOutcomeError(`Nobody knows whether it happened: ${cause.message}`, { ...facts, cause }, reconcile)
+  const cause = error ?? toError(answer, job)
+  if (!cause || job.retry === 'safe' || !uncertain || isConclusive(cause)) return cause
+  const message = `Nobody knows whether it happened: ${cause.message}`
+  const repeatable = job.retry === 'never' ? undefined : reconcile
+  return new UnknownOutcomeError(message, { ...factsOf(job), cause }, repeatable)
 }

@@ -1,6 +1,7 @@
 import type { Core } from '../core.ts'
 import { list } from '../list.ts'
 import type { Commission, CommissionQuery } from '../models.ts'
+import { listCommissions } from '../operations.ts'
 import type { CallOptions } from '../options.ts'
 import type { PagedCall } from '../paged.ts'
 
@@ -8,5 +9,5 @@ import type { PagedCall } from '../paged.ts'
 export const commissions = (core: Core) => ({
   /** Newest `happenedAt` first; `from` and `to` are inclusive. */
   list: (query?: CommissionQuery, options?: CallOptions): PagedCall<Commission> =>
-    list(core, 'listCommissions', { query, options, pick: (reply) => reply, key: ({ id }) => id }),
+    list(core, listCommissions, { query, options, pick: (reply) => reply, key: ({ id }) => id }),
 })

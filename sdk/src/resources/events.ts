@@ -2,6 +2,7 @@ import type { Call } from '../call.ts'
 import type { Core } from '../core.ts'
 import { orderKey } from '../idempotency.ts'
 import type { ClickInput, Conversion, ConversionDryRun, ConversionInput, PageViewInput, Touch } from '../models.ts'
+import { recordEvent } from '../operations.ts'
 import type { CallOptions, WriteOptions } from '../options.ts'
 
 /** Orders, clicks and page views of your own checkout (section 4.9). */
@@ -11,7 +12,7 @@ export const events = (core: Core) => ({
    * The idempotency key is made from the order and its content, so that an import that is run again counts nothing twice.
    */
   conversion: (order: ConversionInput, options?: WriteOptions): Call<Conversion> =>
-    core.call('recordEvent', {
+    core.call(recordEvent, {
       body: { ...order, type: 'conversion' },
       options,
       key: orderKey,
@@ -20,7 +21,7 @@ export const events = (core: Core) => ({
 
   /** The decision and the way to it. Writes nothing. */
   dryRun: (order: ConversionInput, options?: CallOptions): Call<ConversionDryRun> =>
-    core.call('recordEvent', {
+    core.call(recordEvent, {
       query: { dryRun: '1' },
       body: { ...order, type: 'conversion' },
       options,
@@ -29,9 +30,9 @@ export const events = (core: Core) => ({
 
   /** Reports a click on an affiliate's link. Keep `id`: it is the `clickId` of a later order. */
   click: (click: ClickInput, options?: WriteOptions): Call<Touch> =>
-    core.call('recordEvent', { body: { ...click, type: 'click' }, options, pick: (reply) => reply as Touch }),
+    core.call(recordEvent, { body: { ...click, type: 'click' }, options, pick: (reply) => reply as Touch }),
 
   /** Reports a page that was seen. */
   pageView: (view: PageViewInput, options?: WriteOptions): Call<Touch> =>
-    core.call('recordEvent', { body: { ...view, type: 'page_view' }, options, pick: (reply) => reply as Touch }),
+    core.call(recordEvent, { body: { ...view, type: 'page_view' }, options, pick: (reply) => reply as Touch }),
 })

@@ -2,6 +2,7 @@ import type { Call } from '../call.ts'
 import type { Core } from '../core.ts'
 import { list } from '../list.ts'
 import type { ActionReply, PayoutBatch, PayoutCreate, PayoutPreview, PayoutQuery } from '../models.ts'
+import { createPayout, listPayouts, payPayout } from '../operations.ts'
 import type { CallOptions, WriteOptions } from '../options.ts'
 import type { Page, PagedCall } from '../paged.ts'
 
@@ -14,7 +15,7 @@ export interface PayOptions extends CallOptions {
 /** Batches of commissions that are paid together (section 4.4). */
 export const payouts = (core: Core) => {
   const batches = (query: PayoutQuery | undefined, options: CallOptions | undefined): PagedCall<PayoutBatch> =>
-    list(core, 'listPayouts', { query, options, pick: (reply) => reply as Page<PayoutBatch>, key: ({ id }) => id })
+    list(core, listPayouts, { query, options, pick: (reply) => reply as Page<PayoutBatch>, key: ({ id }) => id })
 
   return {
     /** Newest first. `include: 'lines'` adds one line per affiliate. */
@@ -25,15 +26,15 @@ export const payouts = (core: Core) => {
      * Throws NotFoundError when there is nothing to pay, ConflictError below the minimum or for mixed currencies.
      */
     create: (body: PayoutCreate, options?: WriteOptions): Call<PayoutBatch> =>
-      core.call('createPayout', { body, options, pick: (reply) => reply.data as PayoutBatch }),
+      core.call(createPayout, { body, options, pick: (reply) => reply.data as PayoutBatch }),
 
     /** The batch that `create` would make. Writes nothing. */
     preview: (body: PayoutCreate, options?: CallOptions): Call<PayoutPreview> =>
-      core.call('createPayout', { body: { ...body, dryRun: true }, options, pick: (reply) => reply.data }),
+      core.call(createPayout, { body: { ...body, dryRun: true }, options, pick: (reply) => reply.data }),
 
     /** Marks the batch and its commissions `PAID`. It cannot be undone. */
     pay: (id: string, { expectedTotalCents, ...options }: PayOptions = {}): Call<ActionReply> =>
-      core.call('payPayout', {
+      core.call(payPayout, {
         query: { id, action: 'pay', expectedTotalCents },
         options,
         pick: (reply) => reply,

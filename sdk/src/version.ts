@@ -1,0 +1,4 @@
+// Generated from package.json by `pnpm run generate`. Do not edit.
+
+/** The version of this package. */
+export const version = '0.1.0'
