@@ -10,7 +10,7 @@ const tsc = (project: string, ...args: string[]) =>
   execFileSync(join(root, '../node_modules/.bin/tsc'), ['-p', project, ...args], { cwd: root, stdio: 'inherit' })
 
 rmSync(out, { recursive: true, force: true })
-tsc('tsconfig.json', '--composite', 'false', '--outDir', out)
+tsc('tsconfig.json', '--composite', 'false', '--tsBuildInfoFile', 'null', '--outDir', out)
 tsc('tsconfig.cjs.json', '--outDir', join(out, 'cjs'))
 writeFileSync(join(out, 'cjs/package.json'), '{ "type": "commonjs" }\n')
 

@@ -8,6 +8,6 @@ const sender = require('@referral/webhook-verifier/sender')
 const testing = require('@referral/webhook-verifier/testing')
 const vectors = require('@referral/webhook-verifier/vectors.json')
 
-import('./smoke.mjs')
-  .then(({ smoke }) => smoke({ core, express, fastify, hono, next, node, sender, testing }, vectors))
+import('./smoke-node.mjs')
+  .then(({ smokeNode }) => smokeNode({ core, express, fastify, hono, next, node, sender, testing }, vectors))
   .then(() => console.log('ok'))

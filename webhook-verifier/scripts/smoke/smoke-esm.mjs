@@ -7,7 +7,7 @@ import * as node from '@referral/webhook-verifier/node'
 import * as sender from '@referral/webhook-verifier/sender'
 import * as testing from '@referral/webhook-verifier/testing'
 import vectors from '@referral/webhook-verifier/vectors.json' with { type: 'json' }
-import { smoke } from './smoke.mjs'
+import { smokeNode } from './smoke-node.mjs'
 
-await smoke({ core, express, fastify, hono, next, node, sender, testing }, vectors)
+await smokeNode({ core, express, fastify, hono, next, node, sender, testing }, vectors)
 console.log('ok')

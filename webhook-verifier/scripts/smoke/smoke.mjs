@@ -1,7 +1,5 @@
-// Runs the packed package as an outsider would. The modules are handed in: imported in smoke-esm.mjs, required in smoke-cjs.cjs.
-import { createServer } from 'node:http'
-
-const assert = (condition, what) => {
+// Uses the package as an outsider would, with nothing but Web APIs. The modules are handed in, imported or required.
+export const assert = (condition, what) => {
   if (!condition) throw new Error(`failed: ${what}`)
 }
 
@@ -41,32 +39,25 @@ const checkUnwrap = async ({ unwrap, receive, isKnownEvent }, { signedRequest, s
   assert((await codeOf(unwrap(read, { secret }))) === 'body_parsed', 'a body read before')
 }
 
-const checkAdapters = async ({ hono, next, node }, { signedRequest, signedDelivery }) => {
+const checkAdapters = async ({ hono, next }, { signedRequest }) => {
   const secret = 'a shared secret'
   const large = { event: 'test', data: { text: 'x'.repeat(1_048_576) } }
   let events = 0
+  const options = { secret, maxBytes: 2_000_000, onRefused: () => undefined }
   const work = () => {
     events++
   }
-  const viaNext = await next.webhook({ secret }, work)(await signedRequest(large, { secret }))
-  const viaHono = await hono.webhook({ secret }, work)({ req: { raw: await signedRequest(large, { secret }) } })
-  const server = createServer(node.webhook({ secret }, work))
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { body, headers } = await signedDelivery(large, { secret })
-  const url = `http://127.0.0.1:${server.address().port}/`
-  const viaNode = await fetch(url, { method: 'POST', headers, body })
-  await viaNode.text()
-  const refused = await fetch(url, { method: 'POST', headers, body: '{}' })
-  const { error } = await refused.json()
-  server.close()
-  server.closeAllConnections?.()
-  assert([viaNext, viaHono, viaNode].every(({ status }) => status === 200) && events === 3, 'adapters')
-  assert(refused.status === 400 && error === 'signature_mismatch', 'an adapter that refuses')
+  const answers = [
+    await next.webhook(options, work)(await signedRequest(large, { secret })),
+    await hono.webhook(options, work)({ req: { raw: await signedRequest(large, { secret }) } }),
+    await next.webhook(options, work)(await signedRequest(large, { secret: 'another' })),
+    await next.webhook({ ...options, maxBytes: 1000 }, work)(await signedRequest(large, { secret })),
+  ]
+  assert(answers.map(({ status }) => status).join() === '200,200,400,413' && events === 2, 'adapters')
 }
 
 export const smoke = async (modules, vectors) => {
   await checkVectors(modules.core, modules.sender, vectors)
   await checkUnwrap(modules.core, modules.testing)
   await checkAdapters(modules, modules.testing)
-  for (const name of ['express', 'fastify']) assert(typeof modules[name].webhook === 'function', name)
 }
