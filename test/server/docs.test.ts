@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { deref, document, operations } from '../support/document.ts'
+import { type TestServer, testServer } from '../support/server.ts'
+
+let server: TestServer
+let page: string
+beforeAll(async () => {
+  server = await testServer()
+  page = (await server.request('GET', '/api/v1/docs', { key: null })).body
+})
+afterAll(() => server.close())
+
+test.each(operations.filter((op) => op.path.startsWith('/api/v1/')).map((op) => [op.id, op] as const))(
+  'shows %s with its path, scope, parameters and error codes',
+  (id, op) => {
+    const article = page.split('<article id="').find((part) => part.startsWith(`${id}"`)) ?? ''
+    expect(article).toContain(`<b>${op.method}</b> ${op.path}`)
+    if (op.scope) expect(article).toContain(op.scope)
+    for (const { name } of op.parameters) expect(article).toContain(`<code>${name}</code>`)
+    for (const code of Object.values(op.responses).flat()) expect(article).toContain(`<code>${code}</code>`)
+  },
+)
+
+test('shows every field of every request body', () => {
+  const bodies = [
+    'AffiliateCreate',
+    'AffiliateUpdate',
+    'ProgramUpdate',
+    'PayoutCreate',
+    'ConversionEvent',
+    'ClickEvent',
+    'PageViewEvent',
+    'WebhookCreate',
+  ]
+  for (const name of bodies) {
+    for (const field of Object.keys(deref({ $ref: `#/components/schemas/${name}` }).properties))
+      expect(page).toContain(`<code>${field}</code>`)
+  }
+})
+
+test('shows every webhook event', () => {
+  for (const name of Object.keys(document.webhooks)) expect(page).toContain(`event-${name}`)
+})
+
+test('loads nothing from elsewhere and runs no script', () => {
+  expect(page).not.toMatch(/<script|<link|src=|@import|url\(/)
+})
+
+test('answers 200 with a bad credential, and while the API is off', async () => {
+  expect((await server.request('GET', '/api/v1/docs', { key: 'rk_nobody' })).status).toBe(200)
+  const off = await testServer({ config: { apiDisabled: true } })
+  expect((await off.request('GET', '/api/v1/docs', { key: null })).status).toBe(200)
+  await off.close()
+})

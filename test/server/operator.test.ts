@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type RunningServer, run, startServer, temporaryFolder } from '../support/process.ts'
+
+const folder = temporaryFolder()
+const env = { REFERRAL_DATA_DIR: folder.path, REFERRAL_DEMO: '0' }
+let server: RunningServer
+beforeAll(async () => {
+  server = await startServer(env)
+})
+afterAll(async () => {
+  await server.stop('SIGKILL')
+  folder.remove()
+})
+
+const json = async (...args: string[]) => {
+  const { code, stdout, stderr } = await run([...args, '--json'], env)
+  expect(code, stderr).toBe(0)
+  return JSON.parse(stdout)
+}
+const status = async (key: string) =>
+  (await fetch(`${server.url}/api/v1/programs`, { headers: { Authorization: `Bearer ${key}` } })).status
+
+test('a shop, a key and an owner are made while the server runs, and the key works at once', async () => {
+  const { shopId, ownerToken } = await json('shop', 'create', '--name', 'Hats', '--currency', 'EUR')
+  expect([shopId, ownerToken]).toEqual([expect.stringMatching(/^shp_/), expect.stringMatching(/^ro_/)])
+  const { keyId, secret } = await json(
+    'key',
+    'create',
+    '--shop',
+    shopId,
+    '--label',
+    'Cron',
+    '--scope',
+    'programs:read',
+    '--scope',
+    'payouts:read',
+  )
+  expect([keyId, await status(secret)]).toEqual([expect.stringMatching(/^key_/), 200])
+  expect(await json('owner', 'create', '--shop', shopId, '--email', 'staff@hats.example', '--role', 'STAFF')).toEqual({
+    userId: expect.stringMatching(/^usr_/),
+    ownerToken: expect.stringMatching(/^ro_/),
+  })
+
+  await json('shop', 'set', shopId, '--api', 'off')
+  expect(await status(secret)).toBe(503)
+  await json('shop', 'set', shopId, '--api', 'on', '--plan', 'STARTER')
+  expect(await status(secret)).toBe(403)
+  await json('shop', 'set', shopId, '--plan', 'ENTERPRISE')
+  expect(await status(secret)).toBe(200)
+  const { data } = await json('shop', 'list')
+  expect(data).toContainEqual(
+    expect.objectContaining({ id: shopId, name: 'Hats', currency: 'EUR', plan: 'ENTERPRISE' }),
+  )
+
+  expect(await json('api', 'off')).toEqual({ api: 'off' })
+  await new Promise((done) => setTimeout(done, 1200))
+  expect(await status(secret)).toBe(503)
+  await json('api', 'on')
+  await new Promise((done) => setTimeout(done, 1200))
+  expect(await status(secret)).toBe(200)
+}, 60_000)
+
+test.each([
+  [['key', 'create', '--shop', 'shp_none', '--label', 'x', '--scope', 'all'], 'There is no shop shp_none.'],
+  [['shop', 'create', '--name', 'X', '--currency', 'euro'], '--currency must be three capital letters, like USD.'],
+  [['shop', 'set', 'shp_none', '--plan', 'FREE'], 'There is no shop shp_none.'],
+])('%j says what is wrong and ends with 1', async (args, sentence) => {
+  const { code, stdout, stderr } = await run(args as string[], env)
+  expect([code, stdout, stderr.trim()]).toEqual([1, '', sentence])
+})
+
+test('migrate says that the schema is up to date', async () => {
+  expect(await json('migrate')).toEqual({ migrated: true })
+})

@@ -1,0 +1,139 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { freePort, type RunningServer, run, startServer, temporaryFolder } from '../support/process.ts'
+
+let folder: ReturnType<typeof temporaryFolder>
+let server: RunningServer | undefined
+beforeEach(() => {
+  folder = temporaryFolder()
+})
+afterEach(async () => {
+  await server?.stop('SIGKILL')
+  server = undefined
+  folder.remove()
+})
+
+const env = () => ({ REFERRAL_DATA_DIR: folder.path })
+const demo = () =>
+  Object.fromEntries(
+    readFileSync(join(folder.path, 'demo.env'), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => line.split(/=(.*)/s).slice(0, 2)),
+  )
+
+test('the first start shows a command that turns an order into a commission, and the second keeps it all', async () => {
+  server = await startServer(env())
+  const lines = server.output().trim().split('\n')
+  expect(lines.at(-1)).toBe(`listening on ${server.url}`)
+  const first = demo()
+  expect(first).toEqual({
+    REFERRAL_BASE_URL: server.url,
+    REFERRAL_API_KEY: expect.stringMatching(/^rk_[0-9A-Za-z]{49}$/),
+    REFERRAL_OWNER_TOKEN: expect.stringMatching(/^ro_/),
+    REFERRAL_SHOP_ID: expect.stringMatching(/^shp_/),
+  })
+  expect(statSync(join(folder.path, 'demo.env')).mode & 0o777).toBe(0o600)
+  expect(statSync(join(folder.path, 'encryption.key')).mode & 0o777).toBe(0o600)
+
+  const commands = lines.filter((line) => line.trim().startsWith('curl'))
+  expect(commands).toHaveLength(3)
+  const paste = (command: string | undefined) =>
+    JSON.parse(execFileSync('sh', ['-c', `${command} -s`], { encoding: 'utf8' }))
+  const order = paste(commands[0])
+  expect(order).toMatchObject({
+    attribution: { method: 'COUPON', reasonCode: 'COUPON_MATCH' },
+    commission: { amountCents: 1440, status: 'APPROVED' },
+  })
+  expect(paste(commands[0])).toEqual(order)
+  expect(paste(commands[1]).data).toHaveLength(1)
+  expect(paste(commands[2]).commission.amountCents).toBe(800)
+
+  expect(await server.stop()).toBe(0)
+  server = await startServer(env())
+  expect(demo()).toEqual({ ...first, REFERRAL_BASE_URL: server.url })
+  expect(paste(commands[1]?.replaceAll(/http:\S+?(?=\/api)/g, server.url)).data).toHaveLength(1)
+}, 30_000)
+
+test('health, readiness, the contract and the docs need no credential', async () => {
+  server = await startServer(env())
+  const get = async (path: string) => fetch(`${server?.url}${path}`)
+  expect(await (await get('/healthz')).json()).toEqual({ status: 'ok' })
+  expect(await (await get('/readyz')).json()).toEqual({ status: 'ok' })
+  expect(await (await get('/openapi.yaml')).text()).toMatch(/^openapi: 3\.1/)
+  expect((await (await get('/openapi.json')).json()).paths).toHaveProperty('/api/v1/events')
+  expect((await get('/api/v1/docs')).headers.get('content-type')).toContain('text/html')
+})
+
+test('SIGTERM lets a request under way finish', async () => {
+  server = await startServer(env())
+  const { REFERRAL_API_KEY: key } = demo()
+  const headers = { Authorization: `Bearer ${key}` }
+  const requests = Array.from({ length: 20 }, (_, i) =>
+    fetch(`${server?.url}/api/v1/events`, {
+      method: 'POST',
+      headers: { ...headers, 'Idempotency-Key': `term-${i}` },
+      body: JSON.stringify({ externalOrderId: `term-${i}`, amountCents: 100, couponCode: 'NISA16' }),
+    }).then((response) => response.status),
+  )
+  await Promise.race(requests)
+  expect(await server.stop()).toBe(0)
+  const statuses = await Promise.allSettled(requests)
+  const answered = statuses.filter((one) => one.status === 'fulfilled' && one.value === 201).length
+  server = await startServer(env())
+  const list = await (await fetch(`${server.url}/api/v1/commissions?limit=100`, { headers })).json()
+  // Whatever was answered is there; a connection that was never accepted has no row either way.
+  expect(list.pagination.total).toBeGreaterThanOrEqual(answered)
+  expect(answered).toBeGreaterThan(0)
+})
+
+test('the log is JSON without keys and without the query', async () => {
+  server = await startServer(env())
+  const { REFERRAL_API_KEY: key } = demo()
+  await fetch(`${server.url}/api/v1/affiliates?q=canary-name`, {
+    headers: { Authorization: `Bearer ${key}`, 'X-Request-Id': 'my-id' },
+  })
+  await server.stop()
+  const lines = server
+    .log()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(lines).toContainEqual(expect.objectContaining({ requestId: 'my-id', path: '/api/v1/affiliates', status: 200 }))
+  expect(server.log()).not.toContain('canary-name')
+  expect(server.log()).not.toContain(key)
+})
+
+test('a port that is taken stops the start with one sentence', async () => {
+  server = await startServer(env())
+  const port = new URL(server.url).port
+  const second = temporaryFolder()
+  const { code, stderr } = await run(['serve'], { REFERRAL_DATA_DIR: second.path, PORT: port })
+  second.remove()
+  expect([code, stderr.trim()]).toEqual([
+    1,
+    `Cannot listen on 127.0.0.1:${port}: port ${port} is taken; set PORT to another one.`,
+  ])
+})
+
+test.each([
+  [{ PORT: 'eighty' }, 'PORT must be an integer from 0 to 65535, not "eighty".'],
+  [{ REFERRAL_DEMO: 'yes' }, 'REFERRAL_DEMO must be 0 or 1, not "yes".'],
+  [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent, not "loud".'],
+  [
+    { REFERRAL_ENCRYPTION_KEY: 'short' },
+    'REFERRAL_ENCRYPTION_KEY must hold 32 bytes in base64 (openssl rand -base64 32 makes them).',
+  ],
+])('%j stops the start with one sentence', async (wrong, sentence) => {
+  const { code, stderr } = await run(['serve'], { ...env(), ...wrong } as Record<string, string>)
+  expect([code, stderr.trim()]).toEqual([1, sentence])
+})
+
+test('without the demo there is no shop and no demo.env', async () => {
+  server = await startServer({ ...env(), REFERRAL_DEMO: '0', PORT: String(await freePort()) })
+  const { stdout } = await run(['shop', 'list', '--json'], env())
+  expect(JSON.parse(stdout)).toEqual({ data: [] })
+  expect(() => demo()).toThrow()
+})

@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const MAIN = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url))
+
+export interface Finished {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+/** A folder of its own that is removed afterwards. */
+export function temporaryFolder(): { path: string; remove: () => void } {
+  const path = mkdtempSync(join(tmpdir(), 'referral-process-'))
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((done) => server.once('listening', done))
+  const { port } = server.address() as { port: number }
+  await new Promise((done) => server.close(done))
+  return port
+}
+
+function start(args: string[], env: Record<string, string>): ChildProcess {
+  const plain = { PATH: process.env.PATH ?? '', NODE_NO_WARNINGS: '1' }
+  return spawn(process.execPath, [MAIN, ...args], { env: { ...plain, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+/** Runs an operator command to its end. */
+export function run(args: string[], env: Record<string, string>): Promise<Finished> {
+  return new Promise((resolve) => {
+    const child = start(args, env)
+    let stdout = ''
+    let stderr = ''
+    child.stdout?.on('data', (chunk) => {
+      stdout += chunk
+    })
+    child.stderr?.on('data', (chunk) => {
+      stderr += chunk
+    })
+    child.once('close', (code) => resolve({ code, stdout, stderr }))
+  })
+}
+
+export interface RunningServer {
+  url: string
+  pid: number
+  output: () => string
+  log: () => string
+  /** Sends the signal and waits for the end. */
+  stop: (signal?: NodeJS.Signals) => Promise<number | null>
+}
+
+/** Starts a real server process and waits for its `listening on` line. */
+export async function startServer(env: Record<string, string>): Promise<RunningServer> {
+  const port = env.PORT ?? String(await freePort())
+  const child = start(['serve'], { PORT: port, ...env })
+  let stdout = ''
+  let stderr = ''
+  const ended = new Promise<number | null>((done) => child.once('close', done))
+  child.stderr?.on('data', (chunk) => {
+    stderr += chunk
+  })
+  await new Promise<void>((up, fail) => {
+    child.stdout?.on('data', (chunk) => {
+      stdout += chunk
+      if (/^listening on /m.test(stdout)) up()
+    })
+    child.once('close', (code) => fail(new Error(`the server ended with ${code}: ${stderr}`)))
+  })
+  return {
+    url: `http://127.0.0.1:${port}`,
+    pid: child.pid ?? 0,
+    output: () => stdout,
+    log: () => stderr,
+    stop: (signal = 'SIGTERM') => {
+      child.kill(signal)
+      return ended
+    },
+  }
+}
