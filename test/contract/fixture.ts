@@ -69,7 +69,7 @@ export interface Call extends RequestOptions {
 export function callOperation(server: TestServer, op: DocumentedOperation, call: Call = {}): Promise<Reply> {
   const { query = QUERY[op.id] ?? '', method = op.method, headers, ...rest } = call
   const body = Object.values(op.requestExamples)[0]?.value
-  const withKey = op.id === 'recordEvent' ? { 'Idempotency-Key': 'contract' } : {}
+  const withKey: Record<string, string> = op.id === 'recordEvent' ? { 'Idempotency-Key': 'contract' } : {}
   const given = 'body' in rest || 'raw' in rest ? rest : { ...rest, body }
   return server.request(method, `${op.path}${query && `?${query}`}`, { ...given, headers: { ...withKey, ...headers } })
 }

@@ -44,11 +44,11 @@ test('the same name: everybody gets a slug and a code of their own', async () =>
 })
 
 test('the same code for several affiliates: one gets it', async () => {
-  const affiliates = []
+  const affiliates: { id: string }[] = []
   for (let i = 0; i < N; i++) affiliates.push(await newAffiliate(server))
   const replies = await parallel((i) =>
     server.request('POST', '/api/v1/coupons', {
-      body: { affiliateId: affiliates[i].id, code: i % 2 ? 'RACE1' : 'race1' },
+      body: { affiliateId: affiliates[i]?.id, code: i % 2 ? 'RACE1' : 'race1' },
     }),
   )
   oneWinner(replies, 'discount_code_taken')

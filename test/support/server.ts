@@ -69,6 +69,7 @@ export async function testServer(options: TestServerOptions = {}) {
     now: () => clock.ms,
     newId: (prefix) => pinned.get(prefix)?.shift() ?? base.newId(prefix),
   }
+  const sql: SQLite.Database = new SQLite(file)
   const exhausted = new Set<string>()
   const app = createApp(deps, { limiter: options.limited ? createRateLimiter() : roomyLimiter(exhausted) })
   const fetch = checkedFetch((request) => app.fetch(request))
@@ -113,10 +114,11 @@ export async function testServer(options: TestServerOptions = {}) {
     createShop,
     request,
     /** A second connection, for looking and for breaking things. */
-    sql: new SQLite(file),
+    sql,
     /** The next ids of a kind. */
     pin: (prefix: IdPrefix, ...ids: string[]) => pinned.set(prefix, ids),
     close: async () => {
+      sql.close()
       await db.close()
       rmSync(dir, { recursive: true, force: true })
     },
