@@ -40,6 +40,9 @@ export interface RequestOptions {
   key?: string | null
 }
 
+/** A plain connection of the tests. */
+export interface Sql extends SQLite.Database {}
+
 export type TestServer = Awaited<ReturnType<typeof testServer>>
 
 export interface TestServerOptions {
@@ -69,7 +72,7 @@ export async function testServer(options: TestServerOptions = {}) {
     now: () => clock.ms,
     newId: (prefix) => pinned.get(prefix)?.shift() ?? base.newId(prefix),
   }
-  const sql: SQLite.Database = new SQLite(file)
+  const sql: Sql = new SQLite(file)
   const exhausted = new Set<string>()
   const app = createApp(deps, { limiter: options.limited ? createRateLimiter() : roomyLimiter(exhausted) })
   const fetch = checkedFetch((request) => app.fetch(request))
