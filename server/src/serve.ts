@@ -4,6 +4,7 @@ import { openDatabase } from './db/database.ts'
 import { makeDemo } from './demo.ts'
 import { createDeps } from './deps.ts'
 import { createApp } from './http/app.ts'
+import { startHousekeeping } from './services/housekeeping.ts'
 import { createDispatcher } from './webhooks/dispatcher.ts'
 
 const DRAIN_MS = 10_000
@@ -22,6 +23,7 @@ export async function serve(): Promise<void> {
   const demo = config.demo ? await makeDemo(deps, url) : undefined
   const server = await bind(createApp(deps).fetch, config.host, config.port)
   await dispatcher.start()
+  const stopHousekeeping = startHousekeeping(deps)
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.once(signal, () => {
       deps.log.info({ signal }, 'stopping')
@@ -34,6 +36,7 @@ export async function serve(): Promise<void> {
   async function stop() {
     const closed = new Promise((done) => server.close(done))
     if ('closeIdleConnections' in server) server.closeIdleConnections()
+    stopHousekeeping()
     await closed
     await dispatcher.drain(DRAIN_MS)
     await db.close()

@@ -20,3 +20,15 @@ export async function deleteExpiredKey(trx: Trx, shopId: string, key: string, no
     .where('expiresAt', '<=', now)
     .execute()
 }
+
+/** Deletes some expired replies of all shops. Answers whether there may be more. */
+export async function deleteExpiredKeys(trx: Trx, now: string, limit = 500): Promise<boolean> {
+  const rows = await trx
+    .selectFrom('idempotencyKeys')
+    .select(['shopId', 'key'])
+    .where('expiresAt', '<=', now)
+    .limit(limit)
+    .execute()
+  for (const { shopId, key } of rows) await deleteExpiredKey(trx, shopId, key, now)
+  return rows.length === limit
+}

@@ -63,3 +63,18 @@ export async function replaceJourneyOrder(trx: Trx, shopId: string, row: Omit<Jo
   await trx.deleteFrom('journey').where('shopId', '=', shopId).where('orderId', '=', row.orderId).execute()
   await insertJourneyEntry(trx, shopId, row)
 }
+
+/** Deletes some entries of all shops that happened before an instant. Answers whether there may be more. */
+export async function deleteJourneyBefore(trx: Trx, before: string, limit = 500): Promise<boolean> {
+  const rows = await trx.selectFrom('journey').select('id').where('occurredAt', '<', before).limit(limit).execute()
+  if (rows.length === 0) return false
+  await trx
+    .deleteFrom('journey')
+    .where(
+      'id',
+      'in',
+      rows.map((row) => row.id),
+    )
+    .execute()
+  return rows.length === limit
+}

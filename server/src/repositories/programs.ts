@@ -71,3 +71,12 @@ export async function claimProgram(
     .executeTakeFirst()
   return numUpdatedRows === 1n
 }
+
+/** The longest click window of all programs, in days. */
+export async function longestCookieDays(db: Trx): Promise<number> {
+  const row = await db
+    .selectFrom('programs')
+    .select((eb) => eb.fn.max('cookieDurationDays').as('days'))
+    .executeTakeFirst()
+  return Number(row?.days ?? 0)
+}

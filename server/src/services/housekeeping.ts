@@ -1,0 +1,30 @@
+import { type Deps, nowIso } from '../context.ts'
+import { deleteExpiredKeys } from '../repositories/idempotency-keys.ts'
+import { deleteJourneyBefore } from '../repositories/journey-clicks.ts'
+import { longestCookieDays } from '../repositories/programs.ts'
+import { bestEffort } from './best-effort.ts'
+
+const DAY_MS = 86_400_000
+const EVERY_MS = 3_600_000
+
+/** Removes what has had its time, now and every hour. Answers how to stop. */
+export function startHousekeeping(deps: Deps): () => void {
+  const work = () => void bestEffort(deps.log, 'housekeeping_failed', () => keepHouse(deps))
+  work()
+  const timer = setInterval(work, EVERY_MS).unref()
+  return () => clearInterval(timer)
+}
+
+/**
+ * Drops expired `Idempotency-Key` replies, and journey entries beyond the configured retention; never a click that may
+ * still count for an order. In small transactions, so that nobody waits long.
+ */
+export async function keepHouse(deps: Deps): Promise<void> {
+  const { db, config } = deps
+  const now = nowIso(deps)
+  while (await db.transact((trx) => deleteExpiredKeys(trx, now)));
+  if (config.journeyRetentionDays === undefined) return
+  const days = Math.max(config.journeyRetentionDays, await longestCookieDays(db.read))
+  const before = new Date(deps.now() - days * DAY_MS).toISOString()
+  while (await db.transact((trx) => deleteJourneyBefore(trx, before)));
+}
