@@ -39,13 +39,22 @@ export function listAffiliates(db: Trx, shopId: string, query: AffiliateFilter) 
   return pageOf(list, query)
 }
 
-/** The texts a search looks in; letter case is settled here so that both databases find the same. */
+/**
+ * The texts a search looks in, one a line; letter case is settled here so that both databases find the same. Lower,
+ * upper, lower: `ß` meets `SS` only so; sigma has two small forms and i a dotted capital, which count as one.
+ */
 export const searchable = (texts: (string | null)[]): string =>
   texts
     .filter((text) => text !== null)
+    .map((text) => text.replaceAll('\n', ' '))
     .join('\n')
     .normalize('NFC')
     .toLowerCase()
+    .toUpperCase()
+    .toLowerCase()
+    .replaceAll('ς', 'σ')
+    .replaceAll('i\u0307', 'i')
+    .normalize('NFC')
 
 export async function insertAffiliate(trx: Trx, shopId: string, row: Omit<AffiliateRow, 'shopId'>): Promise<void> {
   await trx

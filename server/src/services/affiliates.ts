@@ -21,7 +21,7 @@ export async function list(ctx: Context, query: Query<'listAffiliates'>) {
  * @throws ApiError 400 without a name, 404 `program_not_found`, 409 `email_taken`.
  */
 export async function create(ctx: Context, body: Body<'createAffiliate'>) {
-  const name = body.name?.trim() || fullName(body.firstName, body.lastName)
+  const name = body.name?.trim() || (body.firstName?.trim() && fullName(body.firstName, body.lastName))
   if (!name) throw invalidBody('name or firstName is required.')
   const email = body.email.trim()
   return mutate(ctx, async (trx) => {
@@ -51,7 +51,8 @@ export async function create(ctx: Context, body: Body<'createAffiliate'>) {
 /**
  * Changes the sent fields (section 4.1 rule 4). Changing nothing is fine.
  *
- * @throws ApiError 404 `affiliate_not_found` or `program_not_found`, 409 `email_taken` or `concurrent_change`.
+ * @throws ApiError 400 for a blank name, 404 `affiliate_not_found` or `program_not_found`, 409 `email_taken` or
+ *   `concurrent_change`.
  */
 export async function update(ctx: Context, id: string, body: Body<'updateAffiliate'>) {
   const before = await affiliates.findAffiliate(ctx.db.read, ctx.shop.id, id)
@@ -102,12 +103,10 @@ export async function archive(ctx: Context, id: string) {
 }
 
 const fullName = (first?: string | null, last?: string | null) =>
-  first?.trim()
-    ? [first, last]
-        .map((part) => part?.trim())
-        .filter(Boolean)
-        .join(' ')
-    : ''
+  [first, last]
+    .map((part) => part?.trim())
+    .filter(Boolean)
+    .join(' ')
 
 async function defaultProgramId(ctx: Context, trx: Trx): Promise<string | null> {
   const shop = await trx.selectFrom('shops').select('defaultProgramId').where('id', '=', ctx.shop.id).executeTakeFirst()
@@ -125,6 +124,8 @@ async function refuseTakenEmail(ctx: Context, trx: Trx, email: string, exceptId?
 function changedFields(before: AffiliateRow, body: Body<'updateAffiliate'>): Partial<AffiliateRow> {
   const sent: Partial<AffiliateRow> = { ...body }
   if (sent.email !== undefined) sent.email = sent.email.trim()
+  if (sent.name !== undefined) sent.name = sent.name.trim()
+  if (sent.name === '') throw invalidBody('name must not be blank.')
   const derived = fullName(before.firstName, before.lastName)
   if (sent.name === undefined && derived === before.name) {
     const { firstName, lastName } = { ...before, ...sent }

@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type TestServer, testServer } from '../support/server.ts'
+
+let server: TestServer
+let client: TestServer['client']
+const ids: string[] = []
+let program = ''
+
+const people = [
+  { name: 'Ärzte Özdemir', email: 'one@example.com' },
+  { name: 'Straße Groß', email: 'two@example.com' },
+  { name: 'İlker Işık', email: 'three@example.com' },
+  { name: 'Per%cent', email: 'four@example.com' },
+  { name: 'Under_score', email: 'five@example.com' },
+  { name: 'Back\\slash', email: 'six@example.com' },
+  { name: 'Nick', firstName: 'Ada', lastName: 'Lovelace', email: 'Seven.Lucky@Example.com' },
+  { name: 'ΟΔΥΣΣΕΥΣ Παπάς', email: 'eight@example.com' },
+]
+
+beforeAll(async () => {
+  server = await testServer()
+  client = server.client
+  for (const one of people) ids.push((await client.affiliates.create(one)).id)
+  program = (await client.programs.create({ name: 'P' })).id
+  await client.affiliates.update(ids[0]!, { campaignId: program, status: 'APPROVED' })
+  await client.affiliates.update(ids[1]!, { campaignId: program })
+  await client.affiliates.update(ids[2]!, { status: 'APPROVED' })
+})
+afterAll(() => server.close())
+
+const found = async (query: Parameters<typeof client.affiliates.list>[0]) =>
+  (await client.affiliates.list(query)).data.map((one) => ids.indexOf(one.id))
+
+test('200 newest first, the first page of 20 without parameters', async () => {
+  const { data, pagination } = await client.affiliates.list()
+  expect(data.map((one) => one.id)).toEqual([...ids].reverse())
+  expect(pagination).toEqual({ page: 1, limit: 20, total: 8, totalPages: 1 })
+})
+
+describe('q', () => {
+  test.each([
+    ['ärzte', [0]],
+    ['ÄRZTE ÖZ', [0]],
+    ['A\u0308rzte', [0]],
+    ['GROẞ', [1]],
+    ['gross', [1]],
+    ['STRASSE', [1]],
+    ['İLKER', [2]],
+    ['ilker', [2]],
+    ['IŞIK', [2]],
+    ['ışık', [2]],
+    ['%', [3]],
+    ['r%c', [3]],
+    ['_', [4]],
+    ['r_s', [4]],
+    ['\\', [5]],
+    ['k\\s', [5]],
+    ['\\%', []],
+    ['ada', [6]],
+    ['LOVELACE', [6]],
+    ['nick', [6]],
+    ['seven.lucky@', [6]],
+    ['οδυσσευς', [7]],
+    ['ΣΣΕΥΣ', [7]],
+    ['σσευσ', [7]],
+    ['example.COM', [7, 6, 5, 4, 3, 2, 1, 0]],
+    ['nobody', []],
+    ['', [7, 6, 5, 4, 3, 2, 1, 0]],
+  ])('%j finds %j', async (q, expected) => {
+    expect(await found({ q })).toEqual(expected)
+  })
+
+  test('does not run from one field into the next', async () => {
+    expect(await found({ q: 'Ada Lovelace' })).toEqual([])
+    expect(await found({ q: 'ada\nlovelace' })).toEqual([])
+  })
+
+  test('finds an affiliate by what it was changed to, and no longer by what it was', async () => {
+    const { id } = await client.affiliates.create({ name: 'Before', email: 'before@example.com' })
+    await client.affiliates.update(id, { name: 'After', email: 'after@example.com', lastName: 'Surname' })
+    expect((await client.affiliates.list({ q: 'before' })).data).toEqual([])
+    for (const q of ['AFTER', 'after@', 'surname'])
+      expect((await client.affiliates.list({ q })).data, q).toHaveLength(1)
+    await client.affiliates.archive(id)
+  })
+})
+
+test('status and campaignId filter, alone and together', async () => {
+  expect(await found({ status: 'APPROVED' })).toEqual([2, 0])
+  expect(await found({ campaignId: program })).toEqual([1, 0])
+  expect(await found({ campaignId: program, status: 'APPROVED' })).toEqual([0])
+  expect(await found({ campaignId: program, q: 'gross', status: 'PENDING' })).toEqual([1])
+  expect(await found({ status: 'REJECTED' })).toEqual([])
+  expect(await found({ campaignId: 'prg_none' })).toEqual([])
+})
+
+describe('pages', () => {
+  test('hold every row once though all were made in the same millisecond', async () => {
+    const pages = await Promise.all([1, 2, 3].map((page) => client.affiliates.list({ page, limit: 3 })))
+    expect(pages.flatMap(({ data }) => data.map((one) => one.id))).toEqual([...ids].reverse())
+    expect(pages[2]?.pagination).toEqual({ page: 3, limit: 3, total: 8, totalPages: 3 })
+  })
+
+  test('beyond the end are empty and still tell the totals', async () => {
+    for (const page of [4, 2147483647]) {
+      const { data, pagination } = await client.affiliates.list({ page, limit: 3 })
+      expect([data, pagination]).toEqual([[], { page, limit: 3, total: 8, totalPages: 3 }])
+    }
+  })
+
+  test('of nothing are none', async () => {
+    const { data, pagination } = await client.affiliates.list({ q: 'nobody' })
+    expect([data, pagination]).toEqual([[], { page: 1, limit: 20, total: 0, totalPages: 0 }])
+  })
+
+  test.each([
+    ['page=0', 'page must be an integer from 1 to 2147483647.'],
+    ['page=1.5', 'page must be an integer from 1 to 2147483647.'],
+    ['page=', 'page must be an integer from 1 to 2147483647.'],
+    ['limit=0', 'limit must be an integer from 1 to 100.'],
+    ['limit=101', 'limit must be an integer from 1 to 100.'],
+    ['limit=ten', 'limit must be an integer from 1 to 100.'],
+    ['limit=1&limit=2', 'limit must be given once.'],
+    ['status=approved', 'status must be one of PENDING, ACTIVE, APPROVED, REJECTED.'],
+    [`q=${'x'.repeat(201)}`, 'q must be text of at most 200 characters.'],
+    ['q=%00', 'q must not hold the character U+0000.'],
+  ])('400 for %s', async (query, sentence) => {
+    const reply = await server.request('GET', `/api/v1/affiliates?${query}`)
+    expect([reply.status, reply.headers.get('X-Error-Code'), reply.body.error]).toEqual([
+      400,
+      'invalid_parameter',
+      sentence,
+    ])
+  })
+
+  test('unknown parameters are ignored', async () => {
+    const reply = await server.request('GET', '/api/v1/affiliates?sort=name&limit=1')
+    expect([reply.status, reply.body.data.length]).toEqual([200, 1])
+  })
+})
