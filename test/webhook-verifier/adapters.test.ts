@@ -1,6 +1,6 @@
 import type { WebhookEvent } from '@referral/webhook-verifier'
 import { signedRequest } from '@referral/webhook-verifier/testing'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type Options, type Receiver, receivers } from './receivers.ts'
 
 const secret = 'a shared secret'
@@ -26,7 +26,10 @@ const awkward: { name: string; body: string | Uint8Array<ArrayBuffer>; data: unk
 
 describe.each(Object.entries(receivers))('%s', (_name, start) => {
   const stop: (() => unknown)[] = []
-  afterEach(() => Promise.all(stop.splice(0).map((close) => close())))
+  afterEach(async () => {
+    vi.restoreAllMocks()
+    await Promise.all(stop.splice(0).map((close) => close()))
+  })
 
   const receiver = async (options: Partial<Options> = {}, work?: (event: WebhookEvent) => unknown) => {
     const events: WebhookEvent[] = []
@@ -115,6 +118,8 @@ describe.each(Object.entries(receivers))('%s', (_name, start) => {
   })
 
   it('answers 500 when the work fails', async () => {
+    // Hono prints what a handler threw.
+    vi.spyOn(console, 'error').mockImplementation(() => undefined)
     const { fetch } = await receiver({ onError: () => undefined }, async () => {
       throw new Error('the database is away')
     })

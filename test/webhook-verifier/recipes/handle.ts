@@ -1,0 +1,13 @@
+import { isKnownEvent, type WebhookEvent } from '@referral/webhook-verifier'
+
+export const handle = async (event: WebhookEvent) => {
+  // A later service may send events this version does not know. Leave them.
+  if (!isKnownEvent(event)) return
+  switch (event.event) {
+    case 'commission.created':
+      console.log(event.data.affiliateId, 'earns', event.data.commissionAmountCents, event.data.currency)
+      break
+    case 'affiliate.approved':
+      console.log('welcome', event.data.email)
+  }
+}

@@ -1,0 +1,66 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createContext, runInContext } from 'node:vm'
+import { EdgeVM } from '@edge-runtime/vm'
+import { describe, expect, it } from 'vitest'
+
+const scripts = join(import.meta.dirname, '../../webhook-verifier/scripts')
+/** Runs every vector, unwrap and the Web adapters; leaves a promise of 'ok' in `outcome`. */
+const selfCheck = execFileSync(process.execPath, [join(scripts, 'bundle-smoke.ts')], { encoding: 'utf8' })
+const page = `<script>${selfCheck.replaceAll('</', '<\\/')}</script>
+<script>outcome.then((body) => fetch('/outcome', { method: 'POST', body }))</script>`
+
+describe('the same code, bundled for a browser, runs', () => {
+  it('where there are Web APIs and nothing of Node', async () => {
+    const { crypto, TextEncoder, TextDecoder, Blob, Request, Response, Headers, atob, btoa } = globalThis
+    const globals = { crypto, TextEncoder, TextDecoder, Blob, Request, Response, Headers, atob, btoa }
+    const context = createContext(globals)
+    runInContext(selfCheck, context)
+    expect(await runInContext('outcome', context)).toBe('ok')
+    expect(runInContext('typeof process + typeof Buffer + typeof require', context)).toBe('undefined'.repeat(3))
+  })
+
+  it('in an edge runtime', async () => {
+    const edge = new EdgeVM()
+    edge.evaluate(selfCheck)
+    expect(await edge.evaluate('outcome')).toBe('ok')
+  })
+
+  const chromium = spawnSync('which', ['chromium'], { encoding: 'utf8' }).stdout.trim()
+  if (!chromium) console.warn('skipped: the webhook verifier in a browser, no chromium on this machine')
+  it.skipIf(!chromium)(
+    'in Chromium',
+    async () => {
+      const outcome = Promise.withResolvers<string>()
+      const server = createServer((request, response) => {
+        if (request.url === '/outcome') request.on('data', (chunk) => outcome.resolve(`${chunk}`))
+        response.setHeader('content-type', 'text/html').end(request.url === '/' ? page : '')
+      })
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      const folder = mkdtempSync(join(tmpdir(), 'chromium-'))
+      const { port } = server.address() as AddressInfo
+      const args = [
+        '--headless',
+        '--no-sandbox',
+        '--disable-gpu',
+        `--user-data-dir=${folder}`,
+        `http://127.0.0.1:${port}/`,
+      ]
+      const browser = spawn(chromium, args, { stdio: 'ignore' })
+      try {
+        expect(await outcome.promise).toBe('ok')
+      } finally {
+        browser.kill()
+        await once(browser, 'exit')
+        server.close()
+        rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+      }
+    },
+    60_000,
+  )
+})
