@@ -23,7 +23,7 @@ export async function list(ctx: Context, query: Query<'listCoupons'>) {
  * @throws ApiError 400 `discount_code_invalid`, 404 `affiliate_not_found`, 409 `discount_code_taken` or `concurrent_change`.
  */
 export async function assign(ctx: Context, body: Body<'assignCoupon'>) {
-  const wanted = body.code?.trim()
+  const wanted = body.code ?? undefined
   if (wanted !== undefined && codeProblem(wanted)) {
     throw invalid('discount_code_invalid', 'code must be 1 to 9 characters without spaces, 0, o or O.')
   }
@@ -31,7 +31,11 @@ export async function assign(ctx: Context, body: Body<'assignCoupon'>) {
   if (!before) throw affiliateNotFound()
   return mutate(ctx, async (trx) => {
     const coupon = async () => toCoupon(await findCoupon(trx, ctx.shop.id, before.id))
-    if (wanted === before.discountCode) return { result: await coupon(), audit: null }
+    if (wanted === before.discountCode) {
+      const result = await coupon()
+      if (result.code !== wanted) throw concurrentChange()
+      return { result, audit: null }
+    }
     const discountCode = wanted ?? (await freeCode(ctx, trx))
     const holder = await affiliates.findAffiliateByCode(trx, ctx.shop.id, codeKey(discountCode))
     if (holder && holder.id !== before.id) {

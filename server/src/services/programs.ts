@@ -4,11 +4,12 @@ import type { Rate } from '../engine/facts.ts'
 import {
   commissionPercentOf,
   discountFromInput,
+  discountValueOf,
   patchRate,
   type RateRefusal,
   rateFromInput,
 } from '../engine/program-rate.ts'
-import { type ApiError, concurrentChange, invalid, programNotFound } from '../errors.ts'
+import { type ApiError, concurrentChange, invalid, invalidBody, programNotFound } from '../errors.ts'
 import type { Body, Query } from '../http/spec.ts'
 import * as programs from '../repositories/programs.ts'
 import { claimDefaultProgram } from '../repositories/shops.ts'
@@ -23,10 +24,11 @@ export async function list(ctx: Context, query: Query<'listPrograms'>) {
 /**
  * Creates a program; the first of a shop becomes its default (section 2.3).
  *
- * @throws ApiError 400 `commission_percent_invalid`.
+ * @throws ApiError 400 for a blank name, 400 `commission_percent_invalid`.
  */
 export async function create(ctx: Context, body: Body<'createProgram'>) {
-  const { name, description = null, cookieDurationDays, status } = body
+  const { description = null, cookieDurationDays, status } = body
+  const name = named(body.name)
   const rate = rateFromInput(body.commissionType, body.commissionPercent)
   if (!rate.ok) throw rateError(rate.reason, body.commissionType)
   return mutate(ctx, async (trx) => {
@@ -58,21 +60,23 @@ export async function create(ctx: Context, body: Body<'createProgram'>) {
 /**
  * Changes the sent fields, checked together with what is stored (section 4.2 rule 3).
  *
- * @throws ApiError 400 `commission_percent_invalid`, `commission_percent_required` or `discount_value_invalid`,
- *   404 `program_not_found`, 409 `concurrent_change`.
+ * @throws ApiError 400 for a blank name, 400 `commission_percent_invalid`, `commission_percent_required` or
+ *   `discount_value_invalid`, 404 `program_not_found`, 409 `concurrent_change`.
  */
 export async function update(ctx: Context, id: string, body: Body<'updateProgram'>) {
   const before = await programs.findProgram(ctx.db.read, ctx.shop.id, id)
   if (!before) throw programNotFound()
   const changes = changedColumns(before, body)
   return mutate(ctx, async (trx) => {
-    if (Object.keys(changes).length > 0) {
+    const fields = Object.keys(changes)
+    if (fields.length > 0) {
       const claimed = await programs.claimProgram(trx, ctx.shop.id, before, { ...changes, updatedAt: nowIso(ctx) })
       if (!claimed) throw concurrentChange()
     }
-    const result = toProgram(await programs.viewProgram(trx, ctx.shop.id, id))
-    const fields = Object.keys(changes)
-    return { result, audit: fields.length ? { action: 'program.updated', subjectId: id, data: { fields } } : null }
+    const after = await programs.viewProgram(trx, ctx.shop.id, id)
+    if (fields.length === 0 && after.version !== before.version) throw concurrentChange()
+    const audit = fields.length ? { action: 'program.updated', subjectId: id, data: { fields } } : null
+    return { result: toProgram(after), audit }
   })
 }
 
@@ -85,7 +89,8 @@ function changedColumns(before: ProgramRow, body: Body<'updateProgram'>): Partia
     Object.entries(plain).map(([name, value]) => [name, typeof value === 'boolean' ? Number(value) : value]),
   )
   const after: ProgramRow = { ...before, ...sent, ...rateColumns(patched.rate) }
-  checkDiscount(after)
+  after.name = named(after.name)
+  after.discountValue = keptDiscount(after)
   const differs = (name: keyof ProgramRow) => after[name] !== undefined && after[name] !== before[name]
   const names = (Object.keys(after) as (keyof ProgramRow)[]).filter(differs)
   return Object.fromEntries(names.map((name) => [name, after[name]])) as Partial<ProgramRow>
@@ -97,10 +102,17 @@ const rateColumns = (rate: Rate) => ({
   defaultCommissionBps: rate.rate,
 })
 
-function checkDiscount({ discountType, discountValue }: ProgramRow): void {
-  if (discountValue === null) return
+function named(name: string): string {
+  if (!name.trim()) throw invalidBody('name must not be blank.')
+  return name.trim()
+}
+
+/** The discount as it is kept: in hundredths, like a rate. */
+function keptDiscount({ discountType, discountValue }: ProgramRow): number | null {
+  if (discountValue === null) return null
   const type = discountType ?? 'FIXED'
-  if (discountFromInput(type, discountValue).ok) return
+  const discount = discountFromInput(type, discountValue)
+  if (discount.ok) return discountValueOf(discount.hundredths)
   const range = type === 'PERCENT' ? 'from 0 to 100 for PERCENT' : 'from 0 to 21474836.47'
   throw invalid('discount_value_invalid', `discountValue must be ${range}.`)
 }
