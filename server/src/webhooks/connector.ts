@@ -8,9 +8,11 @@ import type { Resolve } from './resolve.ts'
 const CONNECT_MS = 5000
 
 export interface ConnectorOptions {
-  /** Certificates to trust beside the system's. */
+  /** Certificates to trust instead of the system's. */
   ca?: string
   connectMs?: number
+  /** Stands between the checked look-up and the connection, for tests that have no Internet. */
+  route?: (lookup: LookupFunction) => LookupFunction
 }
 
 /** Connects to wherever it is told; for targets that the installation allows by name. */
@@ -21,8 +23,11 @@ export const openConnector = (options: ConnectorOptions): buildConnector.connect
  * Connects to public addresses only. The host is resolved once, every address it has is checked, and the connection
  * goes to one of these very addresses, so a name cannot change its mind in between. TLS checks the host name itself.
  */
-export function guardedConnector(resolve: Resolve, options: ConnectorOptions): buildConnector.connector {
-  const connect = withCodes(buildConnector({ ...settings(options), lookup: guardedLookup(resolve) }))
+export function guardedConnector(
+  resolve: Resolve,
+  { route = (lookup) => lookup, ...options }: ConnectorOptions,
+): buildConnector.connector {
+  const connect = withCodes(buildConnector({ ...settings(options), lookup: route(guardedLookup(resolve)) }))
   return (target, callback) => {
     // Nothing is looked up for a literal address, so the look-up cannot refuse it.
     if (isPublicHost(target.hostname)) return connect(target, callback)

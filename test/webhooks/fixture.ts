@@ -1,0 +1,75 @@
+import type { Config } from '../../server/src/config.ts'
+import type { DeliveryRow } from '../../server/src/db/tables.ts'
+import { createDispatcher, type DispatcherOptions } from '../../server/src/webhooks/dispatcher.ts'
+import { sealSecret } from '../../server/src/webhooks/secrets.ts'
+import { type TestServer, testServer } from '../support/server.ts'
+import { type Receiver, startReceiver } from './receiver.ts'
+
+/** Names that tests know; nothing is ever asked of a real DNS server. */
+export const names = new Map<string, string[]>()
+
+export async function resolve(host: string): Promise<string[]> {
+  const addresses = names.get(host)
+  if (!addresses) throw new Error('no such name')
+  return addresses
+}
+
+export interface Fixture extends TestServer {
+  receiver: Receiver
+  /** Starts a sender over the same outbox; mutations wake the latest. */
+  send: (options?: Partial<DispatcherOptions>) => Promise<ReturnType<typeof createDispatcher>>
+  /** Saves a subscription as it is, past every check. */
+  plant: (url: string, given?: { events?: string[]; secret?: string; shopId?: string }) => string
+  deliveries: (where?: string) => DeliveryRow[]
+  /** Asks for a test event. */
+  test: () => Promise<void>
+}
+
+/** A server whose dispatcher may reach the receiver. */
+export async function webhookFixture(config: Partial<Config> = {}): Promise<Fixture> {
+  const receiver = await startReceiver()
+  const server = await testServer({ config: { webhookAllow: [receiver.host], ...config } })
+  Object.assign(server.deps, { resolve })
+  const senders: ReturnType<typeof createDispatcher>[] = []
+  let planted = 0
+  return {
+    ...server,
+    receiver,
+    send: async (options = {}) => {
+      const dispatcher = createDispatcher({ ...server.deps, resolve, ...options })
+      senders.push(dispatcher)
+      server.deps.wakeDispatcher = dispatcher.wake
+      await dispatcher.start()
+      return dispatcher
+    },
+    plant: (url, { events = [], secret, shopId = server.shop.shopId } = {}) => {
+      const id = `whs_planted${String(planted++).padStart(5, '0')}`
+      const sealed = secret === undefined ? null : sealSecret(server.deps.vault, id, secret)
+      server.sql
+        .prepare(`insert into subscriptions values (@id, @shopId, @url, @events, 'api', @sealed, @at, @at)`)
+        .run({ id, shopId, url, events: JSON.stringify(events), sealed, at: new Date(server.clock.ms).toISOString() })
+      return id
+    },
+    deliveries: (where = 'true') =>
+      server.sql.prepare(`select * from deliveries where ${where} order by id`).all() as DeliveryRow[],
+    test: async () => {
+      const body = { url: 'https://hooks.example.com/' }
+      const { status } = await server.request('POST', '/api/v1/webhooks?test=1', { body })
+      if (status !== 200) throw new Error(`the test event was refused with ${status}`)
+    },
+    close: async () => {
+      for (const sender of senders) await sender.stop()
+      receiver.stop()
+      await server.close()
+    },
+  }
+}
+
+/** Waits until something holds; fails after 10 s. */
+export async function until(holds: () => boolean): Promise<void> {
+  const deadline = performance.now() + 10_000
+  while (!holds()) {
+    if (performance.now() > deadline) throw new Error(`never happened: ${holds}`)
+    await new Promise((done) => setTimeout(done, 5))
+  }
+}

@@ -1,0 +1,86 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type LookupFunction, type Server } from 'node:net'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createResolve } from '../../server/src/webhooks/resolve.ts'
+import { startDnsServer } from './dns-server.ts'
+import { type Fixture, until, webhookFixture } from './fixture.ts'
+
+const PUBLIC = '8.8.8.8'
+
+/** What each name answers, by how often it was asked. */
+const zone: Record<string, (type: 'A' | 'AAAA', count: number) => string[] | undefined> = {
+  'steady.example.com': (type) => (type === 'A' ? [PUBLIC] : []),
+  'flips.example.com': (type, count) => (type === 'A' ? [count === 1 ? PUBLIC : '127.0.0.1'] : []),
+  'flips-six.example.com': (type, count) => (type === 'AAAA' ? [count === 1 ? '2606:4700:4700::1111' : '::1'] : []),
+  'mixed.example.com': (type) => (type === 'A' ? [PUBLIC, '127.0.0.1'] : []),
+  'mixed-families.example.com': (type) => (type === 'A' ? [PUBLIC] : ['::1']),
+  'six-only.example.com': (type) => (type === 'AAAA' ? ['::ffff:7f00:1'] : []),
+}
+
+let at: Fixture
+let dns: Awaited<ReturnType<typeof startDnsServer>>
+let canary: Server
+let visitors: number
+beforeEach(async () => {
+  visitors = 0
+  canary = createServer((socket) => {
+    visitors++
+    socket.destroy()
+  }).listen(0, '::')
+  await once(canary, 'listening')
+  dns = await startDnsServer((name, type, count) => zone[name]?.(type, count))
+  at = await webhookFixture()
+  Object.assign(at.deps, { resolve: createResolve([dns.address]) })
+})
+afterEach(async () => {
+  await at.close()
+  dns.stop()
+  canary.close()
+  expect(visitors).toBe(0)
+})
+
+const url = (name: string) => `https://${name}:${(canary.address() as AddressInfo).port}/`
+const save = async (name: string) => (await at.request('POST', '/api/v1/webhooks', { body: { url: url(name) } })).status
+
+test('a name that turns private after saving is refused at delivery', async () => {
+  for (const name of ['flips.example.com', 'flips-six.example.com']) expect(await save(name)).toBe(200)
+  await at.send({ resolve: createResolve([dns.address]) })
+  await at.request('POST', '/api/v1/webhooks?test=1', { body: { url: 'https://8.8.8.8/' } })
+  await until(() => at.deliveries(`"code" = 'refused_url'`).length === 2)
+})
+
+test('one private address among public ones is enough, at saving and at delivery', async () => {
+  const mixed = ['mixed.example.com', 'mixed-families.example.com', 'six-only.example.com']
+  for (const name of mixed) expect(await save(name)).toBe(400)
+  for (const name of mixed) at.plant(url(name))
+  await at.send({ resolve: createResolve([dns.address]) })
+  await at.request('POST', '/api/v1/webhooks?test=1', { body: { url: 'https://8.8.8.8/' } })
+  await until(() => at.deliveries(`"code" = 'refused_url'`).length === 3)
+})
+
+test('a name that does not exist is saved, and recorded as dns when it is delivered to', async () => {
+  expect(await save('nowhere.example.com')).toBe(200)
+  await at.send({ resolve: createResolve([dns.address]) })
+  await at.request('POST', '/api/v1/webhooks?test=1', { body: { url: 'https://8.8.8.8/' } })
+  await until(() => at.deliveries(`"code" = 'dns' and "status" = 'FAILED'`).length === 1)
+})
+
+test('the connection goes to the address that was checked, which is asked for once', async () => {
+  const reached: string[] = []
+  // The Internet is not there: what would go to a checked address goes to the receiver.
+  const route =
+    (lookup: LookupFunction): LookupFunction =>
+    (host, how, done) =>
+      lookup(host, how, (error, found) => {
+        if (error) return done(error, found)
+        reached.push(...[found].flat().map((one) => (typeof one === 'string' ? one : one.address)))
+        done(null, [{ address: '127.0.0.1', family: 4 }])
+      })
+  at.plant(`https://flips.example.com:${at.receiver.port}/`)
+  await at.send({ resolve: createResolve([dns.address]), route })
+  await at.request('POST', '/api/v1/webhooks?test=1', { body: { url: 'https://8.8.8.8/' } })
+  // The receiver speaks no TLS, so the handshake fails; where it was attempted is what counts.
+  await until(() => at.deliveries(`"code" = 'tls'`).length === 1)
+  expect(reached).toEqual([PUBLIC])
+  expect(dns.asked.get('A flips.example.com')).toBe(1)
+})
