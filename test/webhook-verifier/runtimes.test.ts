@@ -1,6 +1,6 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -9,9 +9,11 @@ import { createContext, runInContext } from 'node:vm'
 import { EdgeVM } from '@edge-runtime/vm'
 import { describe, expect, it } from 'vitest'
 
-const scripts = join(import.meta.dirname, '../../webhook-verifier/scripts')
+const root = join(import.meta.dirname, '../../webhook-verifier')
 /** Runs every vector, unwrap and the Web adapters; leaves a promise of 'ok' in `outcome`. */
-const selfCheck = execFileSync(process.execPath, [join(scripts, 'bundle-smoke.ts')], { encoding: 'utf8' })
+const { sizes, selfCheck }: { sizes: Record<string, number>; selfCheck: string } = JSON.parse(
+  execFileSync(process.execPath, [join(root, 'scripts/size.ts'), '--json'], { encoding: 'utf8' }),
+)
 const page = `<script>${selfCheck.replaceAll('</', '<\\/')}</script>
 <script>outcome.then((body) => fetch('/outcome', { method: 'POST', body }))</script>`
 
@@ -63,4 +65,24 @@ describe('the same code, bundled for a browser, runs', () => {
     },
     60_000,
   )
+})
+
+describe('the size', () => {
+  it('of the core is at most 1.5 kB, of the whole entry a third of the alternatives that do as much', () => {
+    console.log(
+      Object.entries(sizes)
+        .map(([name, size]) => `${String(size).padStart(6)} bytes gzip  ${name}`)
+        .join('\n'),
+    )
+    expect(sizes['core: sign, verify, unwrap, WebhookError']).toBeLessThanOrEqual(1500)
+    expect(sizes['the whole entry']).toBeLessThan(sizes['standardwebhooks { Webhook }']! / 3)
+    expect(sizes['the whole entry']).toBeLessThan(sizes['svix { Webhook }']! / 3)
+  })
+
+  it('nothing is needed at run time, and nothing of Node in the sources', () => {
+    const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+    expect(manifest.dependencies ?? manifest.peerDependencies ?? manifest.optionalDependencies).toBeUndefined()
+    const sources = execFileSync('grep', ['-rhE', "from '", join(root, 'src')], { encoding: 'utf8' })
+    expect(sources.split('\n').filter((line) => line && !/from '\.\/[a-z-]+\.ts'/.test(line))).toEqual([])
+  })
 })

@@ -46,41 +46,38 @@ const typeCheck = (name: string, tsc: string) => {
   cpSync(join(project, 'types.ts'), join(project, 'types.mts'))
   cpSync(join(project, 'types.ts'), join(project, 'types.cts'))
   const options = ['--noEmit', '--strict', '--target', 'es2022', '--lib', 'es2022,dom,dom.iterable']
-  attempt(`types, ${name}, nodenext`, tsc, [...options, '--module', 'nodenext', 'types.mts', 'types.cts'])
-  attempt(`types, ${name}, bundler`, tsc, [
-    ...options,
-    '--module',
-    'esnext',
-    '--moduleResolution',
-    'bundler',
-    'types.ts',
-  ])
+  attempt(`types, ${name}`, tsc, [...options, '--module', 'nodenext', 'types.mts', 'types.cts'])
+}
+
+const runOn = (name: string, command: string, args: string[] = []) => {
+  attempt(`${name}, ES module`, command, [...args, 'smoke-esm.mjs'])
+  attempt(`${name}, CommonJS`, command, [...args, 'smoke-cjs.cjs'])
+}
+
+const runEverywhere = (tarball: string) => {
+  const { commands, compiler, missing } = runtimes(join(scratch, 'runtimes'))
+  for (const { name, command, args } of commands) runOn(name, command, args)
+  if (compiler) typeCheck('TypeScript 5.7', compiler)
+  const attw = [
+    '-y',
+    '@arethetypeswrong/cli@0.18.5',
+    tarball,
+    '--profile',
+    'node16',
+    '--exclude-entrypoints',
+    'vectors.json',
+  ]
+  attempt('arethetypeswrong', 'npx', attw)
+  for (const name of missing) console.log(`skipped: ${name}, the registry does not give it for this machine`)
 }
 
 try {
-  install(pack(scratch))
+  const tarball = pack(scratch)
+  install(tarball)
   await lint()
   typeCheck('TypeScript of the workspace', join(import.meta.dirname, '../../node_modules/.bin/tsc'))
-  attempt('this Node, ES module', process.execPath, ['smoke-esm.mjs'])
-  attempt('this Node, CommonJS', process.execPath, ['smoke-cjs.cjs'])
-  if (process.argv.includes('--runtimes')) {
-    const { commands, compiler, missing } = runtimes(join(scratch, 'runtimes'))
-    for (const { name, command, args } of commands) {
-      attempt(`${name}, ES module`, command, [...args, 'smoke-esm.mjs'])
-      attempt(`${name}, CommonJS`, command, [...args, 'smoke-cjs.cjs'])
-    }
-    if (compiler) typeCheck('TypeScript 5.7', compiler)
-    attempt('arethetypeswrong', 'npx', [
-      '-y',
-      '@arethetypeswrong/cli@0.18.5',
-      pack(mkdtempSync(join(scratch, 'again-'))),
-      '--profile',
-      'node16',
-      '--exclude-entrypoints',
-      'vectors.json',
-    ])
-    for (const name of missing) console.log(`skipped: ${name}, the registry does not give it for this machine`)
-  }
+  runOn('this Node', process.execPath)
+  if (process.argv.includes('--runtimes')) runEverywhere(tarball)
 } finally {
   rmSync(scratch, { recursive: true, force: true })
 }
