@@ -15,12 +15,14 @@ type PathWith<V extends Verb> = { [P in keyof paths]: paths[P][V] extends Descri
 /** An operation, by path and method. */
 type At<P extends keyof paths, V extends Verb> = Extract<paths[P][V], Described>
 
-/** Required only when something in it is. */
-type Part<Key extends string, Value> = Partial<Value> extends Value ? { [K in Key]?: Value } : { [K in Key]: Value }
+/** Something in the parameters is required. */
+type NeedsParams = { parameters: { query: object } | { path: object } | { header: object } }
 
 /** Parameters and body of an operation, as openapi.yaml names them. */
 export type RawInit<Operation extends Described> = CallOptions &
-  Part<'params', Pick<Operation['parameters'], 'query' | 'header' | 'path'>> &
+  (Operation extends NeedsParams
+    ? { params: Omit<Operation['parameters'], 'cookie'> }
+    : { params?: Omit<Operation['parameters'], 'cookie'> }) &
   (Operation extends { requestBody: { content: { 'application/json': infer Body } } }
     ? { body: Body }
     : { body?: undefined })
@@ -39,7 +41,7 @@ export type RawResult<Operation extends Described> =
 /** One method of the raw client. */
 export type RawMethod<V extends Verb> = <P extends PathWith<V>>(
   path: P,
-  ...init: Partial<RawInit<At<P, V>>> extends RawInit<At<P, V>> ? [RawInit<At<P, V>>?] : [RawInit<At<P, V>>]
+  ...init: At<P, V> extends NeedsParams | { requestBody: object } ? [RawInit<At<P, V>>] : [RawInit<At<P, V>>?]
 ) => Promise<RawResult<At<P, V>>>
 
 /**

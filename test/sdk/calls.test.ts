@@ -1,0 +1,115 @@
+import { NotFoundError, ReferralError } from '@referral/sdk'
+import { describe, expect, test } from 'vitest'
+import { json, refusal, scripted } from './support/scripted.ts'
+
+const reply = json(
+  201,
+  { data: { id: 'aff_1' } },
+  {
+    'X-RateLimit-Limit': '100',
+    'X-RateLimit-Remaining': '99',
+    'X-RateLimit-Reset': '60',
+    'Idempotent-Replayed': 'true',
+  },
+)
+const body = { email: 'noor@example.com', name: 'Noor' }
+
+describe('a call', () => {
+  test('gives the data, or with withResponse() the answer around it', async () => {
+    const { client, requests } = scripted([reply])
+    const call = client.affiliates.create(body)
+    expect(await call).toEqual({ id: 'aff_1' })
+    const { data, response, requestId, rateLimit, idempotentReplayed, ownEcho, attempts } = await call.withResponse()
+    expect(data).toEqual({ id: 'aff_1' })
+    expect(response.status).toBe(201)
+    expect({ requestId, idempotentReplayed, ownEcho, attempts }).toEqual({
+      requestId: 'req_1',
+      idempotentReplayed: true,
+      ownEcho: false,
+      attempts: 1,
+    })
+    expect(rateLimit).toMatchObject({ limit: 100, remaining: 99, resetSeconds: 60 })
+    expect(rateLimit!.resetAt.getTime() - Date.now()).toBeGreaterThan(50_000)
+    expect(requests).toHaveLength(1)
+  })
+
+  test('is sent at once, awaited or not', async () => {
+    const { client, requests } = scripted([reply])
+    void client.events.click({ ref: 'noor' })
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    expect(requests).toHaveLength(1)
+  })
+
+  test('works with then, catch, finally and Promise.all', async () => {
+    const { client } = scripted([reply])
+    let ended = 0
+    const end = () => {
+      ended += 1
+    }
+    expect(await client.affiliates.create(body).then(({ id }) => id)).toBe('aff_1')
+    expect(await Promise.all([client.affiliates.create(body).finally(end)])).toEqual([{ id: 'aff_1' }])
+    const missing = scripted([refusal(404, 'program_not_found')]).client
+    expect(await missing.affiliates.create(body).catch((error: ReferralError) => error.code)).toBe('program_not_found')
+    await expect(missing.affiliates.create(body).finally(end)).rejects.toThrow(NotFoundError)
+    expect(ended).toBe(2)
+  })
+
+  test('safe() gives the error instead of throwing it', async () => {
+    const good = await scripted([reply]).client.affiliates.create(body).safe()
+    expect(good.error ? undefined : good.data.id).toBe('aff_1')
+    const bad = await scripted([refusal(404, 'program_not_found')])
+      .client.affiliates.create(body)
+      .safe()
+    expect(bad).toEqual({ error: expect.any(NotFoundError) })
+  })
+
+  test('safe() does not hide a mistake in a hook', async () => {
+    const { client } = scripted([reply], {
+      onRequest: () => {
+        throw new RangeError('in the hook')
+      },
+    })
+    await expect(client.affiliates.create(body).safe()).rejects.toThrow(RangeError)
+  })
+})
+
+describe('an error', () => {
+  test('carries sentence, code, request id, window, key and response', async () => {
+    const headers = { 'X-RateLimit-Limit': '100', 'X-RateLimit-Remaining': '3', 'X-RateLimit-Reset': '9' }
+    const { client, requests } = scripted([refusal(404, 'affiliate_not_found', headers)])
+    const { error } = await client.coupons.assign({ affiliateId: 'aff_9' }).safe()
+    expect(error).toBeInstanceOf(ReferralError)
+    expect(error).toMatchObject({
+      name: 'NotFoundError',
+      message: 'Refused: affiliate_not_found.',
+      status: 404,
+      code: 'affiliate_not_found',
+      requestId: 'req_1',
+      rateLimit: { limit: 100, remaining: 3, resetSeconds: 9 },
+      idempotencyKey: requests[0]!.headers.get('Idempotency-Key'),
+    })
+    expect(error?.response?.status).toBe(404)
+    expect(Object.keys(error!)).not.toContain('response')
+  })
+
+  test('a status this version does not know is a plain ApiError', async () => {
+    const { client } = scripted([refusal(418, 'teapot')])
+    const { error } = await client.analytics.get().safe()
+    expect(error).toMatchObject({ name: 'ApiError', status: 418, code: 'teapot' })
+  })
+})
+
+test('client.rateLimit is the window of the last answer', async () => {
+  const { client } = scripted([
+    reply,
+    json(200, {}),
+    refusal(404, 'x', { 'X-RateLimit-Limit': '100', 'X-RateLimit-Remaining': '7', 'X-RateLimit-Reset': '0' }),
+  ])
+  expect(client.rateLimit).toBeUndefined()
+  await client.affiliates.create(body)
+  expect(client.rateLimit?.remaining).toBe(99)
+  await client.analytics.get()
+  expect(client.rateLimit?.remaining).toBe(99)
+  await client.analytics.get().safe()
+  expect(client.rateLimit).toMatchObject({ remaining: 7, resetSeconds: 0 })
+})

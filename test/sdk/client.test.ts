@@ -1,0 +1,208 @@
+import { createReferralClient, isKnownEvent, type RequestInfo, type WebhookEvent } from '@referral/sdk'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { json, refusal, scripted } from './support/scripted.ts'
+
+const order = { externalOrderId: '1001', amountCents: 10_000, couponCode: 'NISA16' }
+const keyOf = async (body: typeof order, options?: { idempotencyKey?: string }) => {
+  const { client, requests } = scripted([json(201, {})])
+  await client.events.conversion(body, options)
+  return requests[0]!.headers.get('Idempotency-Key')
+}
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+})
+
+describe('options', () => {
+  const fetch = async () => json(200, {})
+
+  test('a missing key or a base URL that cannot work is refused at once', () => {
+    expect(() => createReferralClient({ apiKey: '', baseUrl: 'https://api.example' })).toThrow(TypeError)
+    expect(() => createReferralClient({ apiKey: 'k', baseUrl: 'api.example' })).toThrow(TypeError)
+    expect(() => createReferralClient({ apiKey: 'k', baseUrl: undefined as unknown as string })).toThrow(TypeError)
+  })
+
+  test.each([
+    'https://api.example',
+    'https://api.example/',
+    'https://api.example/api/v1/',
+    'https://api.example/api/v1',
+  ])('%s is a base URL', async (baseUrl) => {
+    const { client, requests } = scripted([json(200, {})], { baseUrl })
+    await client.analytics.get()
+    expect(requests[0]!.url).toBe('https://api.example/api/v1/analytics')
+  })
+
+  test('a base URL may have a path', async () => {
+    const { client, requests } = scripted([json(200, {})], { baseUrl: 'https://shop.example/referrals/' })
+    await client.analytics.get()
+    expect(requests[0]!.url).toBe('https://shop.example/referrals/api/v1/analytics')
+  })
+
+  test('a browser is refused, unless a test says otherwise', () => {
+    vi.stubGlobal('window', {})
+    vi.stubGlobal('document', {})
+    const options = { apiKey: 'k', baseUrl: 'https://api.example', fetch }
+    expect(() => createReferralClient(options)).toThrow('dangerouslyAllowBrowser')
+    expect(createReferralClient({ ...options, dangerouslyAllowBrowser: true })).toBeDefined()
+  })
+
+  test('globalThis.fetch is looked up at each call', async () => {
+    const client = createReferralClient({ apiKey: 'k', baseUrl: 'https://api.example' })
+    vi.stubGlobal('fetch', async () => json(200, { currency: 'USD' }))
+    expect(await client.analytics.get()).toEqual({ currency: 'USD' })
+  })
+})
+
+describe('what is sent', () => {
+  test('credential, version, query without empty values, body', async () => {
+    const { client, requests } = scripted([json(200, { data: {} })], { headers: { 'X-Team': 'a' } })
+    await client.payouts.pay('bat_1', { expectedTotalCents: 0 })
+    await client.affiliates.list({ q: 'a&b=c', status: undefined }, { headers: { 'x-team': 'b' } })
+    expect(requests[0]!.url).toBe('https://api.example/api/v1/payouts?id=bat_1&action=pay&expectedTotalCents=0')
+    expect(Object.fromEntries(requests[0]!.headers)).toMatchObject({
+      authorization: 'Bearer rk_test',
+      accept: 'application/json',
+      'user-agent': expect.stringMatching(/^referral-sdk\/\d/),
+      'x-team': 'a',
+    })
+    expect(requests[0]!.headers.has('Content-Type')).toBe(false)
+    expect(requests[1]!.url).toBe('https://api.example/api/v1/affiliates?q=a%26b%3Dc')
+    expect(requests[1]!.headers.get('X-Team')).toBe('b')
+  })
+
+  test('type is set by the method, for events', async () => {
+    const { client, requests } = scripted([json(202, { ok: true })])
+    await client.events.click({ ref: 'noor' })
+    await client.events.pageView({ url: 'https://shop.example' })
+    await client.events.conversion(order)
+    await client.events.dryRun(order)
+    expect(requests.map(({ body }) => (body as { type: string }).type)).toEqual([
+      'click',
+      'page_view',
+      'conversion',
+      'conversion',
+    ])
+    expect(requests[3]!.url).toMatch(/\?dryRun=1$/)
+  })
+
+  test('payouts.preview asks for a dry run, create does not', async () => {
+    const { client, requests } = scripted([json(200, { data: {} })])
+    const period = { periodStart: '2026-10-01', periodEnd: '2026-10-31T23:59:59.999Z' }
+    await client.payouts.preview(period)
+    await client.payouts.create(period)
+    expect(requests.map(({ body }) => body)).toEqual([{ ...period, dryRun: true }, period])
+  })
+})
+
+describe('idempotency keys', () => {
+  test('every POST has one, new for each call', async () => {
+    const { client, requests } = scripted([json(200, { data: {} })])
+    await client.coupons.assign({ affiliateId: 'aff_1' })
+    await client.coupons.assign({ affiliateId: 'aff_1' })
+    await client.webhooks.sendTest({ url: 'https://hooks.example' })
+    const keys = requests.map(({ headers }) => headers.get('Idempotency-Key'))
+    expect(new Set(keys).size).toBe(3)
+    for (const key of keys) expect(key).toMatch(/^[ -~]{1,255}$/)
+  })
+
+  test("an order's key comes from its content: the order of its fields is nothing, a changed cent is all", async () => {
+    const key = await keyOf(order)
+    expect(key).toMatch(/^order-[0-9a-f]{64}$/)
+    expect(await keyOf({ couponCode: 'NISA16', amountCents: 10_000, externalOrderId: '1001' })).toBe(key)
+    expect(await keyOf({ ...order, discountCents: undefined } as typeof order)).toBe(key)
+    expect(await keyOf({ ...order, amountCents: 10_001 })).not.toBe(key)
+    expect(await keyOf({ ...order, externalOrderId: '1002' })).not.toBe(key)
+  })
+
+  test('the one you give is used', async () => {
+    expect(await keyOf(order, { idempotencyKey: 'mine' })).toBe('mine')
+    const { client, requests } = scripted([json(200, { data: {} })])
+    await client.coupons.assign({ affiliateId: 'aff_1' }, { idempotencyKey: 'mine too' })
+    expect(requests[0]!.headers.get('Idempotency-Key')).toBe('mine too')
+  })
+})
+
+describe('logging and hooks', () => {
+  test('a log line holds neither the key nor the query', async () => {
+    const lines: string[] = []
+    const logger = { debug: (line: string) => lines.push(line), warn: (line: string) => lines.push(line) }
+    const { client } = scripted([refusal(429, 'rate_limited', { 'X-RateLimit-Reset': '0' }), json(200, {})], { logger })
+    await client.journey.get({ customerEmail: 'buyer@example.com' })
+    expect(lines).toEqual([
+      expect.stringMatching(/^GET \/api\/v1\/journey 429 \d+ ms req_1$/),
+      expect.stringMatching(/^GET \/api\/v1\/journey 429; again in \d+ ms$/),
+      expect.stringMatching(/^GET \/api\/v1\/journey 200 \d+ ms req_1$/),
+    ])
+  })
+
+  test('hooks see each attempt, may add headers, and never see the credential', async () => {
+    const seen: [string, RequestInfo & { status?: number | undefined }][] = []
+    const { client, requests } = scripted([refusal(503, 'api_disabled', { 'Retry-After': '0' }), json(200, {})], {
+      onRequest: (info) => {
+        info.headers.set('traceparent', `00-${info.attempt}`)
+        seen.push(['request', info])
+      },
+      onRetry: (info) => seen.push(['retry', info]),
+      onResponse: (info) => seen.push(['response', info]),
+    })
+    await client.analytics.get()
+    expect(seen.map(([kind, { attempt, status }]) => [kind, attempt, status])).toEqual([
+      ['request', 1, undefined],
+      ['response', 1, 503],
+      ['retry', 1, 503],
+      ['request', 2, undefined],
+      ['response', 2, 200],
+    ])
+    expect(seen.some(([, { headers }]) => headers.has('Authorization'))).toBe(false)
+    expect(requests.map(({ headers }) => headers.get('traceparent'))).toEqual(['00-1', '00-2'])
+  })
+
+  test('the key is nowhere in the client or in an error', async () => {
+    const { inspect } = await import('node:util')
+    const { client } = scripted([refusal(403, 'key_unknown')])
+    const { error } = await client.analytics.get().safe()
+    expect(inspect([client, error], { depth: 20, showHidden: true })).not.toContain('rk_test')
+    expect(JSON.stringify([client, error])).not.toContain('rk_test')
+  })
+})
+
+describe('the raw client', () => {
+  test('gives data, or the error of the service, and retries like every call', async () => {
+    const { client, requests } = scripted([
+      refusal(503, 'storage_unavailable', { 'Retry-After': '0' }),
+      json(201, { data: { id: 'aff_1' } }),
+      refusal(409, 'email_taken'),
+    ])
+    const made = await client.POST('/api/v1/affiliates', { body: { email: 'a@b.example', name: 'A' } })
+    expect(made.data).toEqual({ data: { id: 'aff_1' } })
+    expect(made.response.status).toBe(201)
+    expect(requests[0]!.headers.get('Idempotency-Key')).toBe(requests[1]!.headers.get('Idempotency-Key'))
+    const taken = await client.POST('/api/v1/affiliates', {
+      params: { header: { 'Idempotency-Key': 'mine' } },
+      body: { email: 'a@b.example', name: 'A' },
+    })
+    expect(taken).toMatchObject({ error: { error: 'Refused: email_taken.' }, response: { status: 409 } })
+    expect(requests[2]!.headers.get('Idempotency-Key')).toBe('mine')
+  })
+
+  test('reads the quick start as text', async () => {
+    const { client } = scripted([new Response('<!doctype html>', { headers: { 'Content-Type': 'text/html' } })])
+    expect((await client.GET('/api/v1/docs')).data).toBe('<!doctype html>')
+  })
+
+  test('takes the options of a call', async () => {
+    const { client, requests } = scripted([refusal(503, 'api_disabled')])
+    const { error } = await client.GET('/api/v1/webhooks', { maxRetries: 0, headers: { 'X-Request-Id': 'mine' } })
+    expect(error).toEqual({ error: 'Refused: api_disabled.' })
+    expect(requests).toHaveLength(1)
+    expect(requests[0]!.headers.get('X-Request-Id')).toBe('mine')
+  })
+})
+
+test('isKnownEvent tells what this version describes', () => {
+  const event = (name: string) => ({ event: name, timestamp: '', shop_id: '', data: {} }) as WebhookEvent
+  expect(isKnownEvent(event('commission.created'))).toBe(true)
+  expect(isKnownEvent(event('test'))).toBe(true)
+  expect(isKnownEvent(event('payout.completed'))).toBe(false)
+})
