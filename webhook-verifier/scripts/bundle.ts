@@ -1,20 +1,25 @@
 import { gzipSync } from 'node:zlib'
-import { build } from 'esbuild-wasm'
+import { rolldown } from 'rolldown'
 
-/** One ES module for a browser out of a line of source, minified; every package is resolved from here. */
+/** A file that is only in memory, beside this one, so that its imports resolve from here. */
+const entry = `${import.meta.dirname}/entry.js`
+
+/** One script for a browser out of a line of source, minified. */
 export const bundle = async (source: string, format: 'esm' | 'iife' = 'esm'): Promise<string> => {
-  const { outputFiles } = await build({
-    stdin: { contents: source, resolveDir: import.meta.dirname },
-    bundle: true,
-    minify: true,
-    format,
+  const build = await rolldown({
+    input: entry,
     platform: 'browser',
-    target: 'es2022',
-    legalComments: 'none',
-    write: false,
-    logLevel: 'error',
+    transform: { target: 'es2022' },
+    plugins: [
+      {
+        name: 'entry',
+        resolveId: (id) => (id === entry ? id : null),
+        load: (id) => (id === entry ? source : null),
+      },
+    ],
   })
-  return outputFiles[0]!.text
+  const { output } = await build.generate({ format, minify: true })
+  return output[0].code
 }
 
 export const gzipped = (text: string) => gzipSync(text, { level: 9 }).length

@@ -21,7 +21,7 @@ const sizes: Record<string, number> = {}
 for (const [name, source] of Object.entries(entries)) sizes[name] = gzipped(await bundle(source))
 
 if (process.argv.includes('--json')) {
-  // The self-check as one script, for runtimes that have Web APIs and nothing else; bundled here, for starting esbuild is slow.
+  // The self-check as one script, for runtimes that have Web APIs and nothing else.
   const selfCheck = await bundle(
     `import { outcome } from './smoke/smoke-browser.mjs'; globalThis.outcome = outcome`,
     'iife',
