@@ -41,7 +41,7 @@ describe('the same code, bundled for a browser, runs', () => {
       const outcome = Promise.withResolvers<string>()
       const server = createServer((request, response) => {
         if (request.url === '/outcome') request.on('data', (chunk) => outcome.resolve(`${chunk}`))
-        response.setHeader('content-type', 'text/html').end(request.url === '/' ? page : '')
+        response.setHeader('content-type', 'text/html; charset=utf-8').end(request.url === '/' ? page : '')
       })
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
       const folder = mkdtempSync(join(tmpdir(), 'chromium-'))
