@@ -7,6 +7,8 @@ export interface PayoutRow {
   currency: string
   commissionAmountCents: number
   taxWithheldCents: number
+  /** How many rows were summed up in this one; 1 when not set. */
+  commissions?: number
 }
 
 /** Sums in cents; `netPayableCents` = `commissionCents` − `taxWithheldCents`. */
@@ -82,5 +84,6 @@ function sums(rows: readonly PayoutRow[]): PayoutSums {
   const commissionCents = rows.reduce((total, row) => total + row.commissionAmountCents, 0)
   const taxWithheldCents = rows.reduce((total, row) => total + row.taxWithheldCents, 0)
   const netPayableCents = commissionCents - taxWithheldCents
-  return { commissions: rows.length, commissionCents, taxWithheldCents, netPayableCents }
+  const commissions = rows.reduce((total, row) => total + (row.commissions ?? 1), 0)
+  return { commissions, commissionCents, taxWithheldCents, netPayableCents }
 }

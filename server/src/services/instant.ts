@@ -1,3 +1,4 @@
+import { type Context, nowIso } from '../context.ts'
 import { type ErrorCode, invalid } from '../errors.ts'
 
 const FORMAT = /^(\d{4}-\d\d-\d\d)(?:[Tt](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(?:[Zz]|([+-])(\d\d):(\d\d)))?$/
@@ -32,6 +33,20 @@ export function period<From extends string | undefined, To extends string | unde
     throw invalid('period_invalid', 'to must not be before from.')
   }
   return { from, to }
+}
+
+const DAY_MS = 86_400_000
+
+/**
+ * The bounds of a query, by default the `days` × 24 hours before `to`, or before now. Without `to` the end stays open:
+ * the caller's clock may be a little ahead of ours.
+ *
+ * @throws ApiError 400 `invalid_parameter` or `period_invalid`.
+ */
+export function lastDays(ctx: Context, query: { from?: string; to?: string }, days: number) {
+  const to = instantParam('to', query.to)
+  const from = instantParam('from', query.from) ?? new Date(Date.parse(to ?? nowIso(ctx)) - days * DAY_MS).toISOString()
+  return period(from, to)
 }
 
 function read(code: ErrorCode, name: string, text: string | null | undefined): string | undefined {

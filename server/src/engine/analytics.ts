@@ -1,0 +1,168 @@
+import { share } from './money.ts'
+
+/** What the sums read of a commission; amounts in cents, `happenedAt` ISO 8601 UTC. */
+export interface AnalyticsRow {
+  affiliateId: string
+  happenedAt: string
+  orderStatus: string
+  trackingMethod: string
+  payoutBatchId: string | null
+  orderSubtotalCents: number
+  commissionAmountCents: number
+}
+
+/** Commissions of one currency, and the clicks of the same period and filter. */
+export interface AnalyticsFacts {
+  /** Both inclusive. */
+  from: string
+  to: string
+  commissions: readonly AnalyticsRow[]
+  /** By UTC day, `YYYY-MM-DD`. */
+  clicksByDay: readonly { date: string; clicks: number }[]
+  /** Null: clicks on a reference that nobody owns. */
+  clicksByAffiliate: readonly { affiliateId: string | null; clicks: number }[]
+}
+
+/** Sums of orders; cents. */
+export interface Tally {
+  orders: number
+  revenueCents: number
+  commissionCents: number
+  approvedCommissionCents: number
+  pendingCommissionCents: number
+}
+
+/** One UTC day. */
+export interface AnalyticsDay extends Tally {
+  date: string
+  clicks: number
+}
+
+/** One affiliate among those that earned most. */
+export interface TopAffiliate extends Pick<Tally, 'orders' | 'revenueCents' | 'commissionCents'> {
+  affiliateId: string
+  clicks: number
+  conversionRate: number
+}
+
+/** The numbers of section 4.6. */
+export interface AnalyticsSums {
+  totals: Tally & { clicks: number; activeAffiliates: number; conversionRate: number }
+  dailyBreakdown: AnalyticsDay[]
+  topAffiliates: TopAffiliate[]
+}
+
+const APPROVED = ['APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID']
+const TOP = 10
+const DAY_MS = 86_400_000
+/** Two years; a longer period shows only days on which something happened. */
+const FILLED_DAYS = 731
+
+const NOTHING: Tally = {
+  orders: 0,
+  revenueCents: 0,
+  commissionCents: 0,
+  approvedCommissionCents: 0,
+  pendingCommissionCents: 0,
+}
+
+/** Sums commissions and clicks (section 4.6). */
+export function summarize(facts: AnalyticsFacts): AnalyticsSums {
+  const counted = facts.commissions.flatMap((row) => {
+    const tally = tallyOf(row)
+    return tally ? [{ affiliateId: row.affiliateId, date: row.happenedAt.slice(0, 10), tally }] : []
+  })
+  const clicks = facts.clicksByDay.reduce((total, day) => total + day.clicks, 0)
+  const all = addUp(counted.map((one) => one.tally))
+  const clicked = facts.clicksByAffiliate.map((one) => one.affiliateId).filter((id) => id !== null)
+  const sold = counted.filter((one) => one.tally.orders > 0).map((one) => one.affiliateId)
+  const activeAffiliates = new Set([...clicked, ...sold]).size
+  return {
+    totals: { ...all, clicks, activeAffiliates, conversionRate: conversionRate(all.orders, clicks) },
+    dailyBreakdown: days(
+      facts,
+      sumsBy(counted, (one) => one.date),
+    ),
+    topAffiliates: top(
+      facts,
+      sumsBy(counted, (one) => one.affiliateId),
+    ),
+  }
+}
+
+/**
+ * What a row counts for; nothing unless it is money that was earned. Adjustments, and paid rows that an adjustment took
+ * back, count as commission only: they are no orders, and together they come to what was really paid.
+ */
+function tallyOf(row: AnalyticsRow): Tally | undefined {
+  const { commissionAmountCents: commissionCents, orderStatus } = row
+  const approved = APPROVED.includes(orderStatus)
+  if (row.trackingMethod === 'ADJUSTMENT') return approved ? { ...NOTHING, commissionCents } : undefined
+  // Only a row that was paid in a batch is reversed by an adjustment; it stays in its batch.
+  if (orderStatus === 'REVERSED') return row.payoutBatchId === null ? undefined : { ...NOTHING, commissionCents }
+  if (!approved && orderStatus !== 'PENDING') return undefined
+  return {
+    orders: 1,
+    revenueCents: row.orderSubtotalCents,
+    commissionCents,
+    approvedCommissionCents: approved ? commissionCents : 0,
+    pendingCommissionCents: approved ? 0 : commissionCents,
+  }
+}
+
+interface Counted {
+  affiliateId: string
+  date: string
+  tally: Tally
+}
+
+function sumsBy(counted: Counted[], key: (one: Counted) => string): Map<string, Tally> {
+  const groups = Map.groupBy(counted, key)
+  return new Map([...groups].map(([name, own]) => [name, addUp(own.map((one) => one.tally))]))
+}
+
+function addUp(tallies: Tally[]): Tally {
+  const total = { ...NOTHING }
+  for (const tally of tallies) {
+    total.orders += tally.orders
+    total.revenueCents += tally.revenueCents
+    total.commissionCents += tally.commissionCents
+    total.approvedCommissionCents += tally.approvedCommissionCents
+    total.pendingCommissionCents += tally.pendingCommissionCents
+  }
+  return total
+}
+
+function days({ from, to, clicksByDay }: AnalyticsFacts, sums: Map<string, Tally>): AnalyticsDay[] {
+  const clicks = new Map(clicksByDay.map((day) => [day.date, day.clicks]))
+  const dates = datesOf(from, to) ?? [...new Set([...clicks.keys(), ...sums.keys()])].sort()
+  return dates.map((date) => ({ date, clicks: clicks.get(date) ?? 0, ...(sums.get(date) ?? NOTHING) }))
+}
+
+/** Every UTC day that the period touches, unless they are too many to fill with zeros. */
+function datesOf(from: string, to: string): string[] | undefined {
+  const first = Math.floor(Date.parse(from) / DAY_MS)
+  const count = Math.floor(Date.parse(to) / DAY_MS) - first + 1
+  if (count > FILLED_DAYS) return undefined
+  return Array.from({ length: Math.max(0, count) }, (_, i) => new Date((first + i) * DAY_MS).toISOString().slice(0, 10))
+}
+
+/** Those that earned most first; of equals the one that sold more, then by id. */
+function top({ clicksByAffiliate }: AnalyticsFacts, sums: Map<string, Tally>): TopAffiliate[] {
+  const clicksOf = new Map(clicksByAffiliate.map((one) => [one.affiliateId, one.clicks]))
+  return [...sums]
+    .sort(
+      ([idA, a], [idB, b]) =>
+        b.commissionCents - a.commissionCents || b.revenueCents - a.revenueCents || (idA < idB ? -1 : 1),
+    )
+    .slice(0, TOP)
+    .map(([affiliateId, { orders, revenueCents, commissionCents }]) => {
+      const clicks = clicksOf.get(affiliateId) ?? 0
+      const rate = conversionRate(orders, clicks)
+      return { affiliateId, orders, clicks, revenueCents, commissionCents, conversionRate: rate }
+    })
+}
+
+/** Orders per click, 0 to 1 with four decimals. Orders that came without a click never make it more than 1. */
+const conversionRate = (orders: number, clicks: number): number =>
+  Math.min(10_000, share(orders, 10_000, clicks)) / 10_000

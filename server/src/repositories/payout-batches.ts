@@ -1,0 +1,44 @@
+import type { Trx } from '../db/database.ts'
+import type { PayoutBatchRow } from '../db/tables.ts'
+import { type PageQuery, pageOf } from './page.ts'
+
+interface BatchFilter extends PageQuery {
+  id?: string
+  status?: PayoutBatchRow['status']
+}
+
+const batches = (db: Trx, shopId: string) => db.selectFrom('payoutBatches').selectAll().where('shopId', '=', shopId)
+
+export const findBatch = (db: Trx, shopId: string, id: string): Promise<PayoutBatchRow | undefined> =>
+  batches(db, shopId).where('id', '=', id).executeTakeFirst()
+
+export function listBatches(db: Trx, shopId: string, query: BatchFilter) {
+  let list = batches(db, shopId).orderBy('createdAt', 'desc').orderBy('id', 'desc')
+  if (query.id) list = list.where('id', '=', query.id)
+  if (query.status) list = list.where('status', '=', query.status)
+  return pageOf(list, query)
+}
+
+export async function insertBatch(trx: Trx, shopId: string, row: Omit<PayoutBatchRow, 'shopId'>): Promise<void> {
+  await trx
+    .insertInto('payoutBatches')
+    .values({ shopId, ...row })
+    .execute()
+}
+
+/** Changes a batch as long as it is still the version that was read. Answers whether it was. */
+export async function claimBatch(
+  trx: Trx,
+  shopId: string,
+  row: PayoutBatchRow,
+  changes: Partial<PayoutBatchRow>,
+): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('payoutBatches')
+    .set({ ...changes, version: row.version + 1 })
+    .where('shopId', '=', shopId)
+    .where('id', '=', row.id)
+    .where('version', '=', row.version)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}

@@ -1,0 +1,106 @@
+import { type ExpressionBuilder, type SelectQueryBuilder, sql } from 'kysely'
+import type { Trx } from '../db/database.ts'
+import type { CommissionRow, Tables } from '../db/tables.ts'
+
+/** Which commissions a batch asks for; both instants are inclusive. */
+export interface CandidateFilter {
+  periodStart: string
+  periodEnd: string
+  currency?: string | null
+  affiliateIds?: string[] | null
+  programId?: string | null
+}
+
+/** Sums of the commissions of one affiliate in one program and currency. */
+export interface Subtotal {
+  affiliateId: string
+  programId: string | null
+  currency: string
+  commissions: number
+  commissionAmountCents: number
+  taxWithheldCents: number
+}
+
+const APPROVED: CommissionRow['orderStatus'][] = ['APPROVED', 'ACCEPTED', 'PAYABLE']
+
+/** Money that is approved, in no batch yet and not nothing (section 4.4 rule 3), whoever it belongs to. */
+const isWaiting = (shopId: string, filter: CandidateFilter) => (eb: ExpressionBuilder<Tables, 'commissions'>) => {
+  const conditions = [
+    eb('commissions.shopId', '=', shopId),
+    eb('commissions.orderStatus', 'in', APPROVED),
+    eb('commissions.happenedAt', '>=', filter.periodStart),
+    eb('commissions.happenedAt', '<=', filter.periodEnd),
+    eb('commissions.payoutBatchId', 'is', null),
+    eb('commissions.commissionAmountCents', '<>', 0),
+  ]
+  if (filter.currency) conditions.push(eb('commissions.currency', '=', filter.currency))
+  if (filter.affiliateIds) conditions.push(eb('commissions.affiliateId', 'in', filter.affiliateIds))
+  if (filter.programId) conditions.push(eb('commissions.programId', '=', filter.programId))
+  return eb.and(conditions)
+}
+
+/** Archived and rejected affiliates are not paid; their money waits. */
+const unpaidAffiliates = (db: Trx, shopId: string) =>
+  db
+    .selectFrom('affiliates')
+    .select('affiliates.id')
+    .where('affiliates.shopId', '=', shopId)
+    .where((eb) => eb.or([eb('affiliates.deletedAt', 'is not', null), eb('affiliates.status', '=', 'REJECTED')]))
+
+const subtotalsOf = <T>(query: SelectQueryBuilder<Tables, 'commissions', T>) =>
+  query
+    .select(['affiliateId', 'programId', 'currency'])
+    .select((eb) => eb.fn.countAll<number>().as('commissions'))
+    .select(sql<number>`cast(sum("commissionAmountCents") as bigint)`.as('commissionAmountCents'))
+    .select(sql<number>`cast(sum("taxWithheldCents") as bigint)`.as('taxWithheldCents'))
+    .groupBy(['affiliateId', 'programId', 'currency'])
+
+/** Sums of what a batch would take. */
+export const sumCandidates = (db: Trx, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
+  subtotalsOf(db.selectFrom('commissions').where(isWaiting(shopId, filter)))
+    .where('affiliateId', 'not in', unpaidAffiliates(db, shopId))
+    .execute()
+
+/** Sums of what a batch would have to leave behind. */
+export const sumHeldBack = (db: Trx, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
+  subtotalsOf(db.selectFrom('commissions').where(isWaiting(shopId, filter)))
+    .where('affiliateId', 'in', unpaidAffiliates(db, shopId))
+    .execute()
+
+/** Puts every candidate that is still free into the batch. */
+export async function claimCandidates(
+  trx: Trx,
+  shopId: string,
+  filter: CandidateFilter,
+  batch: { id: string; updatedAt: string },
+): Promise<void> {
+  await trx
+    .updateTable('commissions')
+    .set((eb) => ({
+      payoutBatchId: batch.id,
+      orderStatus: 'PAYABLE',
+      updatedAt: batch.updatedAt,
+      version: eb('version', '+', 1),
+    }))
+    .where(isWaiting(shopId, filter))
+    .where('affiliateId', 'not in', unpaidAffiliates(trx, shopId))
+    .execute()
+}
+
+/** Sums of the rows that stand in batches. */
+export const sumBatches = (db: Trx, shopId: string, batchIds: string[]): Promise<(Subtotal & { batchId: string })[]> =>
+  subtotalsOf(db.selectFrom('commissions').where('shopId', '=', shopId))
+    .where('payoutBatchId', 'in', batchIds)
+    .select((eb) => eb.ref('payoutBatchId').$notNull().as('batchId'))
+    .groupBy('payoutBatchId')
+    .execute()
+
+/** Marks every commission of a batch as paid. */
+export async function updateToPaid(trx: Trx, shopId: string, batchId: string, paidAt: string): Promise<void> {
+  await trx
+    .updateTable('commissions')
+    .set((eb) => ({ orderStatus: 'PAID', paidAt, updatedAt: paidAt, version: eb('version', '+', 1) }))
+    .where('shopId', '=', shopId)
+    .where('payoutBatchId', '=', batchId)
+    .execute()
+}

@@ -1,0 +1,35 @@
+import type { Context } from '../context.ts'
+import type { JourneyRow } from '../db/tables.ts'
+import { invalid } from '../errors.ts'
+import type { components } from '../http/schema.d.ts'
+import type { Query } from '../http/spec.ts'
+import { listJourney } from '../repositories/journey.ts'
+import { emailKey } from './affiliate-new.ts'
+import { lastDays } from './instant.ts'
+
+type Schemas = components['schemas']
+
+const DAYS = 90
+
+/**
+ * The path of a session, an affiliate or a customer, oldest first (section 4.7). Several identifiers narrow it down;
+ * of more entries than `limit` the latest are shown.
+ *
+ * @throws ApiError 400 `journey_identifier_required`, `invalid_parameter` or `period_invalid`.
+ */
+export async function read(ctx: Context, query: Query<'getJourney'>): Promise<Schemas['Journey']> {
+  const { sessionId, affiliateId, customerEmail, limit } = query
+  if (sessionId === undefined && affiliateId === undefined && customerEmail === undefined) {
+    throw invalid('journey_identifier_required', 'Send at least one of sessionId, affiliateId and customerEmail.')
+  }
+  const customerEmailKey = customerEmail === undefined ? undefined : emailKey(customerEmail)
+  const bounds = lastDays(ctx, query, DAYS)
+  const who = { sessionId, affiliateId, customerEmailKey }
+  const { rows, total } = await listJourney(ctx.db.read, ctx.shop.id, { ...who, ...bounds, limit })
+  return { journey: rows.map(toEntry), total }
+}
+
+function toEntry(row: JourneyRow): Schemas['JourneyEntry'] {
+  const { shopId, customerEmailKey, orderId, createdAt, ...entry } = row
+  return { ...entry, attributed: row.affiliateId !== null }
+}

@@ -1,0 +1,76 @@
+import { type Context, nowIso } from '../context.ts'
+import type { Trx } from '../db/database.ts'
+import type { CommissionRow } from '../db/tables.ts'
+import { type PayoutTotals, payoutTotals } from '../engine/payout.ts'
+import { type CarriedDebt, carryDebts, type DebtRow } from '../engine/payout-debt.ts'
+import { insertCommission } from '../repositories/commissions.ts'
+import type { Subtotal } from '../repositories/payout-commissions.ts'
+
+/** What a batch comes to once nobody's line is below zero. Cents. */
+export interface Settled {
+  totals: PayoutTotals
+  debts: (CarriedDebt & { programId: string | null })[]
+}
+
+/** Computes a batch from the sums of its rows, all of one currency: affiliates who owe are lifted to zero. */
+export function settle(rows: readonly Subtotal[], periodEnd: string): Settled {
+  const byAffiliate = Map.groupBy(rows, (row) => row.affiliateId)
+  const debts = carryDebts(rows, periodEnd).map((debt) => ({
+    ...debt,
+    programId: onlyProgramOf(byAffiliate.get(debt.affiliateId) ?? []),
+  }))
+  return { totals: payoutTotals([...rows, ...debts.map((debt) => debt.balancing)]), debts }
+}
+
+/** A debt that comes from one program stays with it, so that batches of that program collect it. */
+function onlyProgramOf(rows: readonly Subtotal[]): string | null {
+  const [programId = null, ...others] = new Set(rows.map((row) => row.programId))
+  return others.length === 0 ? programId : null
+}
+
+/** Writes both sides of each debt: what balances the batch, and what the next batch collects. They add up to zero. */
+export async function writeDebts(ctx: Context, trx: Trx, batchId: string, debts: Settled['debts']): Promise<void> {
+  for (const { balancing, open, programId } of debts) {
+    const inBatch = { orderStatus: 'PAYABLE', payoutBatchId: batchId, programId } as const
+    await insertCommission(trx, ctx.shop.id, adjustment(ctx, balancing, inBatch))
+    const waiting = { orderStatus: 'APPROVED', payoutBatchId: null, programId } as const
+    await insertCommission(trx, ctx.shop.id, adjustment(ctx, open, waiting))
+  }
+}
+
+function adjustment(
+  ctx: Context,
+  { affiliateId, currency, commissionAmountCents, taxWithheldCents, happenedAt }: DebtRow,
+  place: Pick<CommissionRow, 'orderStatus' | 'payoutBatchId' | 'programId'>,
+): Omit<CommissionRow, 'shopId'> {
+  const id = ctx.newId('com')
+  const createdAt = nowIso(ctx)
+  return {
+    id,
+    affiliateId,
+    ...place,
+    externalOrderId: null,
+    // A debt belongs to no single order, so it is named after itself.
+    orderId: `adj:${id}:carry`,
+    orderName: null,
+    currency,
+    commissionType: null,
+    commissionBaseCents: 0,
+    commissionRateBps: 0,
+    commissionAmountCents,
+    taxWithheldCents,
+    orderSubtotalCents: 0,
+    orderDiscountCents: 0,
+    orderShippingCents: 0,
+    orderTaxCents: 0,
+    trackingMethod: 'ADJUSTMENT',
+    attributionMethod: null,
+    attributionReasonCode: null,
+    restrictionReasonCode: null,
+    happenedAt,
+    paidAt: null,
+    createdAt,
+    updatedAt: createdAt,
+    version: 1,
+  }
+}

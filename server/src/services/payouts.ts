@@ -1,0 +1,122 @@
+import { type Context, nowIso } from '../context.ts'
+import type { Trx } from '../db/database.ts'
+import type { PayoutBatchRow } from '../db/tables.ts'
+import { heldBack } from '../engine/payout.ts'
+import { concurrentChange, conflict } from '../errors.ts'
+import type { Body, Query } from '../http/spec.ts'
+import { claimBatch, findBatch, insertBatch, listBatches } from '../repositories/payout-batches.ts'
+import * as commissions from '../repositories/payout-commissions.ts'
+import { type AuditEntry, mutate } from './mutate.ts'
+import { payoutNotFound } from './payout-batch.ts'
+import { type Plan, plan, readFilter } from './payout-candidates.ts'
+import { writeDebts } from './payout-debts.ts'
+import { linesOf, toBatch } from './payout-view.ts'
+import { findReply } from './replies.ts'
+import { mapPage } from './wire.ts'
+
+/**
+ * Lists batches with their totals, newest first (section 4.4 rule 1). Who looked is on record before anything is read,
+ * and what was shown before it is shown.
+ *
+ * @throws ApiError 503 `audit_unavailable` when either record cannot be written.
+ */
+export async function list(ctx: Context, query: Query<'listPayouts'>) {
+  const { id, ...asked } = query
+  await record(ctx, { action: 'payouts.accessed', subjectId: id ?? null, data: asked })
+  const page = await listBatches(ctx.db.read, ctx.shop.id, query)
+  const ids = page.data.map((row) => row.id)
+  const lines = query.include === 'lines' ? await linesOf(ctx, ids) : undefined
+  const reply = mapPage(page, (row) => ({ ...toBatch(row), ...(lines && { lines: lines.get(row.id) ?? [] }) }))
+  const data = { batches: ids.length, total: page.pagination.total }
+  await record(ctx, { action: 'payouts.listed', subjectId: id ?? null, data })
+  return reply
+}
+
+/**
+ * Gathers the approved commissions of a period into a batch, or with `dryRun` shows the batch (section 4.4 rules 2–5).
+ * Of callers who want the same commissions each commission goes to exactly one; what is left may still make a batch.
+ *
+ * @throws ApiError 400 `period_invalid`, 404 `no_eligible_commissions`, and the 409s of {@link plan}.
+ */
+export async function create(ctx: Context, body: Body<'createPayout'>) {
+  const filter = readFilter(body)
+  const seen = await commissions.sumCandidates(ctx.db.read, ctx.shop.id, filter)
+  if (body.dryRun) return preview(ctx, filter, seen)
+  return mutate(ctx, async (trx) => {
+    // Looked at again before the first write, so that losing a race costs nothing to undo.
+    const left = await commissions.sumCandidates(trx, ctx.shop.id, filter)
+    const { currency } = plan(ctx, filter, left, seen)
+    const batch = { id: ctx.newId('bat'), updatedAt: nowIso(ctx) }
+    await commissions.claimCandidates(trx, ctx.shop.id, { ...filter, currency }, batch)
+    // The totals come from the rows that were claimed, whatever was seen before.
+    const claimed = plan(ctx, filter, await commissions.sumBatches(trx, ctx.shop.id, [batch.id]), seen)
+    const row = { id: batch.id, version: 1, ...(await newBatch(ctx, trx, filter, claimed)) }
+    await insertBatch(trx, ctx.shop.id, row)
+    await writeDebts(ctx, trx, batch.id, claimed.debts)
+    const { periodStart, periodEnd, netPayableCents } = row
+    const data = { periodStart, periodEnd, currency, commissions: row.commissions, netPayableCents }
+    return { result: toBatch(row), audit: { action: 'payout.created', subjectId: batch.id, data } }
+  })
+}
+
+/**
+ * Marks a batch and its commissions as paid (section 4.4 rule 6).
+ *
+ * @throws ApiError 404 `payout_not_found`; 409 `payout_already_paid`, `payout_not_payable`, `payout_total_mismatch` or
+ *   `concurrent_change`.
+ */
+export async function pay(ctx: Context, { id, expectedTotalCents }: Query<'payPayout'>) {
+  const batch = await findBatch(ctx.db.read, ctx.shop.id, id)
+  if (!batch) throw payoutNotFound()
+  refuseUnpayable(batch, expectedTotalCents)
+  return mutate(ctx, async (trx) => {
+    const paidAt = nowIso(ctx)
+    const claimed = await claimBatch(trx, ctx.shop.id, batch, { status: 'PAID', paidAt, updatedAt: paidAt })
+    if (!claimed) throw concurrentChange()
+    await commissions.updateToPaid(trx, ctx.shop.id, id, paidAt)
+    const { currency, commissions: count, netPayableCents } = batch
+    return {
+      result: { ok: true as const, message: 'Payout batch marked as paid.', id },
+      audit: { action: 'payout.paid', subjectId: id, data: { currency, commissions: count, netPayableCents } },
+    }
+  })
+}
+
+/** The batch that would be made. Writes nothing and keeps no reply, but a key that stands for another call stays taken. */
+async function preview(ctx: Context, filter: commissions.CandidateFilter, seen: commissions.Subtotal[]) {
+  await findReply(ctx, ctx.db.read)
+  return toBatch({ id: null, ...(await newBatch(ctx, ctx.db.read, filter, plan(ctx, filter, seen, seen))) })
+}
+
+/** A new batch but for its id. */
+async function newBatch(ctx: Context, db: Trx, filter: commissions.CandidateFilter, { currency, ...planned }: Plan) {
+  const waiting = heldBack(await commissions.sumHeldBack(db, ctx.shop.id, { ...filter, currency }))
+  const createdAt = nowIso(ctx)
+  return {
+    status: 'OPEN' as const,
+    periodStart: filter.periodStart,
+    periodEnd: filter.periodEnd,
+    currency,
+    ...planned.totals,
+    heldBackCommissions: waiting.commissions,
+    heldBackCents: waiting.commissionCents,
+    minimumPayoutCents: planned.minimumPayoutCents,
+    failureReason: null,
+    createdAt,
+    updatedAt: createdAt,
+    paidAt: null,
+  }
+}
+
+function refuseUnpayable({ status, netPayableCents }: PayoutBatchRow, expectedCents: number | undefined): void {
+  if (status === 'PAID') throw conflict('payout_already_paid', 'This payout batch is already paid.')
+  if (status === 'FAILED') throw conflict('payout_not_payable', 'This payout batch is FAILED and cannot be paid.')
+  if (expectedCents !== undefined && expectedCents !== netPayableCents) {
+    throw conflict(
+      'payout_total_mismatch',
+      `The batch pays ${netPayableCents} cents, not the ${expectedCents} cents you expected.`,
+    )
+  }
+}
+
+const record = (ctx: Context, audit: AuditEntry) => mutate(ctx, async () => ({ result: undefined, audit }))
