@@ -34,16 +34,6 @@ async function brokenBy(
   }
 }
 
-/** Fails the next insert into a table, as a full or failing disk would. */
-export const refuseInserts = (table: string) =>
-  [
-    `create trigger broken before insert on "${table}" begin select raise(abort, 'disk'); end`,
-    'drop trigger broken',
-  ] as const
-
-export const withBrokenAudit = (server: TestServer, work: () => Promise<Reply>) =>
-  brokenBy(server, ...refuseInserts('audits'), work)
-
 async function withKeyChanged({ server }: World, column: string, work: () => Promise<Reply>): Promise<Reply> {
   const set = (value: string | null) =>
     server.sql.prepare(`update "apiKeys" set "${column}" = ? where id = ?`).run(value, server.shop.keyId)
@@ -135,7 +125,7 @@ export const causes: Record<string, Cause> = {
     return call(server, 'updateAffiliate', { query: `id=${id}`, body: { email: 'Nisa@Example.com' } })
   },
   'updateAffiliate concurrent_change': raced('updateAffiliate', { body: { phone: '1' } }, { body: { phone: '2' } }),
-  'archiveAffiliate invalid_parameter': badQuery('id='),
+  'archiveAffiliate invalid_parameter': badQuery(''),
   'archiveAffiliate affiliate_not_found': unknown(NOBODY),
   'archiveAffiliate concurrent_change': async ({ server }, op) => {
     const { id } = await newAffiliate(server)
@@ -184,7 +174,12 @@ export const causes: Record<string, Cause> = {
       await expectOk(convert(server, { ...ORDER, externalOrderId: currency, currency }, { key }))
     return call(server, 'createPayout', { key })
   },
-  'createPayout payout_claimed_concurrently': raced('createPayout', {}, {}),
+  'createPayout payout_claimed_concurrently': async (world, op) => {
+    const { key } = await world.server.createShop()
+    await withAffiliate(world.server, { key })
+    await expectOk(convert(world.server, { ...ORDER, externalOrderId: 'claimed' }, { key }))
+    return raced('createPayout', { key }, { key })(world, op)
+  },
   'createPayout payout_below_threshold_after_claim': async ({ server }) => {
     const { shopId, key } = await server.createShop()
     const { affiliate } = await withAffiliate(server, { key })

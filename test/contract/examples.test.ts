@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { operations } from '../support/document.ts'
-import { callOperation, exampleServer, ID } from './fixture.ts'
+import { call, callOperation, exampleServer, ID } from './fixture.ts'
 
 /** Keys and types of an example, so that a reply can be held against what the document promises. */
 function shape(value: unknown): unknown {
@@ -9,6 +9,8 @@ function shape(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shape(inner)]))
 }
 
+const seen = new Set<string>()
+
 describe('every example of the document works as it stands', () => {
   for (const op of operations) {
     for (const [name, { value }] of Object.entries(op.requestExamples)) {
@@ -16,6 +18,7 @@ describe('every example of the document works as it stands', () => {
         const server = await exampleServer()
         const reply = await callOperation(server, op, { body: value })
         expect(reply.status, JSON.stringify(reply.body)).toBeLessThan(300)
+        seen.add(`${op.id} ${reply.status}`)
         await server.close()
       })
     }
@@ -23,10 +26,30 @@ describe('every example of the document works as it stands', () => {
       test(op.id, async () => {
         const server = await exampleServer()
         expect((await callOperation(server, op)).status).toBe(200)
+        seen.add(`${op.id} 200`)
         await server.close()
       })
     }
   }
+
+  test('recordEvent: a dry run', async () => {
+    const server = await exampleServer()
+    const reply = await call(server, 'recordEvent', { query: 'dryRun=1' })
+    expect([reply.status, reply.body.dryRun]).toEqual([200, true])
+    seen.add('recordEvent 200')
+    await server.close()
+  })
+
+  test('no documented success is left out', () => {
+    const documented = operations.flatMap((op) =>
+      Object.keys(op.responses)
+        .filter((status) => Number(status) < 300)
+        .map((status) => `${op.id} ${status}`),
+    )
+    const holes = documented.filter((one) => !seen.has(one))
+    console.log(`${documented.length} documented successes, holes: ${holes.join(', ') || 'none'}`)
+    expect(holes).toEqual([])
+  })
 
   test('the affiliate of the examples looks as documented', async () => {
     const server = await exampleServer()

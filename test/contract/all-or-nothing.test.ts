@@ -1,0 +1,47 @@
+import { describe, expect, test } from 'vitest'
+import { operations } from '../support/document.ts'
+import { failStatement, refuseInserts } from '../support/faults.ts'
+import type { TestServer } from '../support/server.ts'
+import { type Call, callOperation, exampleServer, ID, snapshot } from './fixture.ts'
+
+const changes = operations.filter((op) => op.path.startsWith('/api/v1/') && op.method !== 'GET')
+
+/** Where the document's first example would change nothing on this server. */
+const CHANGE: Record<string, Call> = {
+  updateAffiliate: { body: { status: 'REJECTED' } },
+  assignCoupon: { body: { affiliateId: ID.affiliate } },
+}
+
+describe.each(changes.map((op) => [op.id, op] as const))('%s', (id, op) => {
+  const change = (server: TestServer) => callOperation(server, op, CHANGE[id])
+
+  test('503 when the audit cannot be written: nothing changed, nothing to send, and the next try succeeds', async () => {
+    const server = await exampleServer()
+    const before = snapshot(server)
+    const mend = refuseInserts(server, 'audits')
+    const { status, headers } = await change(server)
+    expect([status, headers.get('X-Error-Code'), headers.get('Retry-After')]).toEqual([503, 'audit_unavailable', '1'])
+    expect(snapshot(server)).toBe(before)
+    mend()
+    expect((await change(server)).status).toBeLessThan(300)
+    await server.close()
+  })
+
+  test('503 whichever statement fails: nothing changed, and the next try succeeds', async () => {
+    const server = await exampleServer()
+    const before = snapshot(server)
+    let failed = 0
+    for (let n = 1; ; n++) {
+      const mend = await failStatement(server, n)
+      const { status } = await change(server)
+      mend()
+      if (status < 300) break
+      expect(status, `statement ${n}`).toBe(503)
+      expect(snapshot(server), `statement ${n}`).toBe(before)
+      failed++
+    }
+    expect(failed).toBeGreaterThan(1)
+    expect(snapshot(server)).not.toBe(before)
+    await server.close()
+  })
+})
