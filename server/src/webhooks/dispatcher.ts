@@ -18,7 +18,10 @@ import { createTransport, type TransportOptions } from './transport.ts'
 export interface DispatcherOptions
   extends Pick<Deps, 'db' | 'vault' | 'log' | 'now'>,
     Pick<Means, 'config'>,
-    Partial<TransportOptions> {}
+    Partial<TransportOptions> {
+  /** How often claims are renewed and the outbox is looked at without being woken, in milliseconds. */
+  renewMs?: number
+}
 
 /** Sends what the outbox holds (section 6.2). */
 export interface Dispatcher {
@@ -67,7 +70,7 @@ class OutboxDispatcher implements Dispatcher {
 
   start = async (): Promise<void> => {
     this.#state = 'running'
-    this.#renewal = setInterval(() => void this.#renew(), RENEW_MS).unref()
+    this.#renewal = setInterval(() => void this.#renew(), this.#options.renewMs ?? RENEW_MS).unref()
     await this.#renew()
   }
 

@@ -1,0 +1,68 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Reply } from '../support/server.ts'
+import { type Fixture, names, webhookFixture } from './fixture.ts'
+
+const PATH = '/api/v1/webhooks'
+const URL = 'https://hooks.example.com/'
+/** Calls of one turn all read before any of them writes: the barrier is the event loop. */
+const N = 16
+
+let at: Fixture
+beforeEach(async () => {
+  at = await webhookFixture()
+  names.set('hooks.example.com', ['8.8.8.8'])
+})
+afterEach(() => at.close())
+
+const parallel = (call: (i: number) => Promise<Reply>) => Promise.all(Array.from({ length: N }, (_, i) => call(i)))
+const subscribe = (headers: Record<string, string> = {}) => at.request('POST', PATH, { body: { url: URL }, headers })
+const count = (table: string) => at.sql.prepare(`select count(*) from "${table}"`).pluck().get()
+
+function expectOneWinner(replies: Reply[]) {
+  expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(N - 1).fill(409)])
+  const losers = replies.filter(({ status }) => status === 409)
+  expect(new Set(losers.map(({ headers }) => headers.get('X-Error-Code')))).toEqual(new Set(['concurrent_change']))
+}
+
+test('subscribe against subscribe: one is kept, with one audit; afterwards all is well', async () => {
+  const before = count('audits') as number
+  expectOneWinner(await parallel(() => subscribe()))
+  expect(count('subscriptions')).toBe(1)
+  expect(count('audits')).toBe(before + 1)
+  expect((await subscribe()).status).toBe(200)
+})
+
+test('unsubscribe against unsubscribe and subscribe: one wins', async () => {
+  const { id } = (await subscribe()).body.data
+  expectOneWinner(await parallel((i) => (i % 2 ? subscribe() : at.request('DELETE', `${PATH}?id=${id}`))))
+  expect([0, 2]).toContain(count('subscriptions'))
+})
+
+test('shops do not disturb each other', async () => {
+  const other = await at.createShop()
+  const replies = await Promise.all([subscribe(), at.request('POST', PATH, { body: { url: URL }, key: other.key })])
+  expect(replies.map(({ status }) => status)).toEqual([200, 200])
+})
+
+test('the same Idempotency-Key in parallel: one subscription, the rest are replays', async () => {
+  const replies = await parallel(() => subscribe({ 'Idempotency-Key': 'once' }))
+  expect(new Set(replies.map(({ body }) => body.data.id)).size).toBe(1)
+  expect(replies.filter(({ headers }) => headers.get('Idempotent-Replayed') === 'true')).toHaveLength(N - 1)
+  expect(count('subscriptions')).toBe(1)
+})
+
+test('a repeated call is answered as before, although its host is no longer public', async () => {
+  const first = await subscribe({ 'Idempotency-Key': 'kept' })
+  names.set('hooks.example.com', ['127.0.0.1'])
+  const again = await subscribe({ 'Idempotency-Key': 'kept' })
+  expect([again.status, again.body]).toEqual([200, first.body])
+  expect((await subscribe()).status).toBe(400)
+})
+
+test('a test event is sent once for one Idempotency-Key', async () => {
+  at.plant(URL)
+  const ask = () => at.request('POST', `${PATH}?test=1`, { body: { url: URL }, headers: { 'Idempotency-Key': 't' } })
+  const replies = await parallel(ask)
+  expect(replies.every(({ status }) => status === 200)).toBe(true)
+  expect(at.deliveries()).toHaveLength(1)
+})

@@ -1,0 +1,16 @@
+import { pino } from 'pino'
+import { openDatabase } from '../../server/src/db/database.ts'
+import { createVault } from '../../server/src/vault.ts'
+import { createDispatcher } from '../../server/src/webhooks/dispatcher.ts'
+
+/** A sender in a process of its own, over the test server's file; it runs until it is killed. */
+const [, , file, receiver = ''] = process.argv
+const dispatcher = createDispatcher({
+  db: await openDatabase(`file:${file}`),
+  vault: createVault([new Uint8Array(32).fill(7)]),
+  log: pino({ level: 'silent' }),
+  now: Date.now,
+  config: { webhookAllow: [receiver] },
+})
+await dispatcher.start()
+process.on('disconnect', () => process.exit(0))

@@ -1,0 +1,125 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { document } from '../support/document.ts'
+import type { RequestOptions } from '../support/server.ts'
+import { type Fixture, names, webhookFixture } from './fixture.ts'
+
+const PATH = '/api/v1/webhooks'
+const URL = 'https://hooks.example.com/referral?token=in-the-url'
+const SECRET = 'a-very-secret-secret'
+
+let at: Fixture
+beforeEach(async () => {
+  at = await webhookFixture()
+  names.set('hooks.example.com', ['8.8.8.8'])
+})
+afterEach(() => at.close())
+
+const post = (body: object, options: RequestOptions = {}) => at.request('POST', PATH, { body, ...options })
+const list = async (options: RequestOptions = {}) => (await at.request('GET', PATH, options)).body
+const audits = (action: string) => at.sql.prepare('select * from audits where "action" = ?').all(action)
+
+test('200 with the subscription; the list shows it, newest first, and never the secret', async () => {
+  const first = await post({ url: URL })
+  expect(first.body.data).toEqual({
+    id: expect.stringMatching(/^whs_/),
+    url: URL,
+    events: [],
+    source: 'api',
+    hasSecret: false,
+    createdAt: '2026-11-02T12:00:00.000Z',
+    updatedAt: '2026-11-02T12:00:00.000Z',
+  })
+  const events = ['commission.created', 'commission.paid', 'never.heard.of', 'test']
+  const second = await post({ url: URL, events, secret: SECRET, source: 'zapier', extra: 1 })
+  expect(second.body.data).toMatchObject({ events, source: 'zapier', hasSecret: true })
+  const { data } = await list()
+  expect(data).toEqual([second.body.data, first.body.data])
+  expect(JSON.stringify([second.body, data])).not.toContain(SECRET)
+})
+
+test('the list names what may be filtered on and what is sent today', async () => {
+  const example = document.components.examples.webhookList.value
+  const reply = await list()
+  expect(reply.available_events).toEqual(example.available_events)
+  expect(reply.emitted_events).toEqual(example.emitted_events)
+  expect([reply.available_events.length, reply.emitted_events.length]).toEqual([14, 4])
+  expect(reply.available_events).not.toContain('test')
+})
+
+test('hookUrl and target_url stand for url, which wins', async () => {
+  const url = 'https://hooks.example.com/a'
+  expect((await post({ hookUrl: url })).body.data.url).toBe(url)
+  expect((await post({ target_url: url })).body.data.url).toBe(url)
+  expect((await post({ url, hookUrl: 'https://127.0.0.1/', target_url: 'nonsense' })).body.data.url).toBe(url)
+  expect((await post({ url: null, hookUrl: url, secret: null, source: null, events: null })).body.data).toMatchObject({
+    url,
+    events: [],
+    source: 'api',
+    hasSecret: false,
+  })
+})
+
+test('400 without a url', async () => {
+  for (const body of [{}, { url: null }, { url: '' }, { url: '  ' }, { secret: 'x' }]) {
+    for (const query of ['', '?test=1']) {
+      const { status, headers, body: reply } = await at.request('POST', PATH + query, { body })
+      expect([status, headers.get('X-Error-Code')]).toEqual([400, 'invalid_body'])
+      expect(reply.error).toBe('url is required.')
+    }
+  }
+})
+
+test('the secret is stored sealed, and the audit holds neither it nor the URL', async () => {
+  const { id } = (await post({ url: URL, secret: SECRET, source: URL, events: [SECRET] })).body.data
+  const { secret } = at.sql.prepare('select secret from subscriptions where id = ?').get(id) as { secret: string }
+  expect(secret).not.toContain(SECRET)
+  expect(at.deps.vault.open(secret, id)).toBe(SECRET)
+  expect(at.deps.vault.open(secret, 'whs_another')).toBeNull()
+  await at.request('DELETE', `${PATH}?id=${id}`)
+  expect(audits('webhook.created')).toMatchObject([
+    { subjectId: id, actor: `key:${at.shop.keyId}`, shopId: at.shop.shopId },
+  ])
+  expect(audits('webhook.deleted')).toMatchObject([{ subjectId: id }])
+  const everything = JSON.stringify([at.sql.prepare('select * from audits').all(), at.logs])
+  for (const hidden of [SECRET, 'hooks.example.com', 'in-the-url']) expect(everything).not.toContain(hidden)
+})
+
+test('an empty secret is none', async () => {
+  expect((await post({ url: URL, secret: '' })).body.data.hasSecret).toBe(false)
+})
+
+test('DELETE removes it once, and what waits for it', async () => {
+  const { id } = (await post({ url: URL })).body.data
+  await at.test()
+  expect(at.deliveries()).toHaveLength(1)
+  const removed = await at.request('DELETE', `${PATH}?id=${id}`)
+  expect([removed.status, removed.body]).toEqual([200, { ok: true, message: 'Webhook subscription removed.', id }])
+  expect(at.deliveries()).toEqual([])
+  expect((await list()).data).toEqual([])
+  const again = await at.request('DELETE', `${PATH}?id=${id}`)
+  expect([again.status, again.headers.get('X-Error-Code')]).toEqual([404, 'webhook_not_found'])
+})
+
+test("404 for another shop's subscription, which stays; each sees its own", async () => {
+  const { key } = await at.createShop()
+  const { id } = (await post({ url: URL })).body.data
+  expect((await at.request('DELETE', `${PATH}?id=${id}`, { key })).status).toBe(404)
+  expect((await list({ key })).data).toEqual([])
+  expect((await list()).data).toHaveLength(1)
+})
+
+test('503 when the audit fails, and nothing is kept', async () => {
+  const { id } = (await post({ url: URL })).body.data
+  at.sql.exec(`create trigger broken before insert on audits begin select raise(abort, 'no audit'); end`)
+  for (const reply of [
+    await post({ url: URL, secret: SECRET }),
+    await at.request('POST', `${PATH}?test=1`, { body: { url: URL } }),
+    await at.request('DELETE', `${PATH}?id=${id}`),
+  ]) {
+    expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([503, 'audit_unavailable'])
+  }
+  at.sql.exec('drop trigger broken')
+  expect((await list()).data).toHaveLength(1)
+  expect(at.deliveries()).toEqual([])
+  expect((await at.request('DELETE', `${PATH}?id=${id}`)).status).toBe(200)
+})

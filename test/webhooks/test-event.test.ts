@@ -1,0 +1,53 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { problems } from '../support/document.ts'
+import { type Fixture, names, until, webhookFixture } from './fixture.ts'
+
+let at: Fixture
+beforeEach(async () => {
+  at = await webhookFixture()
+  names.set('hooks.example.com', ['8.8.8.8'])
+})
+afterEach(() => at.close())
+
+const ask = (url: string | undefined) =>
+  at.request('POST', '/api/v1/webhooks?test=1', { body: { url, events: ['x'], secret: 'x' } })
+const SAID = { ok: true, message: 'Test event sent to the subscriptions that accept it.' }
+
+test('it goes to those who take all or name test, not to the url, and subscribes nobody', async () => {
+  at.plant(at.receiver.at('/all'))
+  at.plant(at.receiver.at('/named'), { events: ['commission.created', 'test'] })
+  at.plant(at.receiver.at('/filtered'), { events: ['commission.created'] })
+  await at.send()
+  const { status, body } = await ask(at.receiver.at('/asked'))
+  expect([status, body]).toEqual([200, SAID])
+  await until(() => at.deliveries(`"status" = 'SENT'`).length === 2)
+  expect(at.receiver.received.map(({ url }) => url).sort()).toEqual(['/all', '/named'])
+  for (const { headers, body: bytes } of at.receiver.received) {
+    expect(headers['x-service-event']).toBe('test')
+    const event = JSON.parse(bytes.toString())
+    expect(event).toEqual({
+      event: 'test',
+      timestamp: '2026-11-02T12:00:00.000Z',
+      shop_id: at.shop.shopId,
+      data: { test: true, message: 'This is a test event.' },
+    })
+    expect(problems('/components/schemas/TestEvent', event)).toEqual([])
+  }
+  expect(at.sql.prepare('select count(*) from subscriptions').pluck().get()).toBe(3)
+  expect(at.sql.prepare(`select "subjectId", "data" from audits where "action" = 'webhook.test_sent'`).all()).toEqual([
+    { subjectId: null, data: '{}' },
+  ])
+})
+
+test('the reply is the same when nobody takes it', async () => {
+  at.plant(at.receiver.at('/filtered'), { events: ['commission.created'] })
+  const { status, body } = await ask('https://hooks.example.com/')
+  expect([status, body]).toEqual([200, SAID])
+  expect(at.deliveries()).toEqual([])
+})
+
+test('the url is required and checked', async () => {
+  expect((await ask(undefined)).headers.get('X-Error-Code')).toBe('invalid_body')
+  expect((await ask('https://10.0.0.1/')).headers.get('X-Error-Code')).toBe('webhook_url_refused')
+  expect((await ask('http://hooks.example.com/')).status).toBe(400)
+})
