@@ -1,20 +1,25 @@
 import { gzipSync } from 'node:zlib'
-import { build } from 'esbuild-wasm'
+import { rolldown } from 'rolldown'
 
-/** One file for a browser out of a line of source, minified; every package is resolved from here. */
+const entry = `${import.meta.dirname}/entry.ts`
+
+/** One file for a browser out of a line of source, minified; its imports are resolved from here. */
 export const bundle = async (source: string, format: 'esm' | 'iife' = 'esm'): Promise<string> => {
-  const { outputFiles } = await build({
-    stdin: { contents: source, resolveDir: import.meta.dirname },
-    bundle: true,
-    minify: true,
-    format,
+  const bundler = await rolldown({
+    input: entry,
     platform: 'browser',
-    target: 'es2022',
-    legalComments: 'none',
-    write: false,
-    logLevel: 'error',
+    treeshake: { moduleSideEffects: false },
+    plugins: [
+      {
+        name: 'entry',
+        resolveId: (id) => (id === entry ? id : undefined),
+        load: (id) => (id === entry ? source : undefined),
+      },
+    ],
   })
-  return outputFiles[0]!.text
+  const { output } = await bundler.generate({ format, name: 'sdk', minify: true, comments: false })
+  await bundler.close()
+  return output[0].code
 }
 
 export const gzipped = (text: string) => gzipSync(text, { level: 9 }).length

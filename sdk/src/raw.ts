@@ -1,5 +1,5 @@
 import type { Core } from './core.ts'
-import * as operations from './operations.ts'
+import * as operations from './generated/operations.ts'
 import type { CallOptions } from './options.ts'
 import type { Route } from './route.ts'
 import type { components, paths } from './schema.ts'

@@ -1,9 +1,9 @@
 import { type Answer, attemptOnce } from './attempt.ts'
 import { sleep } from './deadline.ts'
 import { AbortedError, ConnectionError, type ErrorFacts, ReferralError } from './errors.ts'
+import { version } from './generated/version.ts'
 import type { CallOptions, ClientOptions, RequestInfo } from './options.ts'
 import { mayHaveArrived, mayRetry, type Retry, retryDelay } from './retry.ts'
-import { version } from './version.ts'
 
 /** One request, however often it is sent. */
 export interface Job {

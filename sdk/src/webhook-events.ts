@@ -1,4 +1,4 @@
-import { eventNames } from './event-names.ts'
+import { eventNames } from './generated/event-names.ts'
 import type { webhooks } from './schema.ts'
 import type { Open } from './types.ts'
 

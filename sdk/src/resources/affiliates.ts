@@ -1,9 +1,9 @@
 import type { Call } from '../call.ts'
 import type { Core } from '../core.ts'
 import { changed, removed } from '../echo.ts'
+import { archiveAffiliate, createAffiliate, listAffiliates, updateAffiliate } from '../generated/operations.ts'
 import { list } from '../list.ts'
 import type { ActionReply, Affiliate, AffiliateCreate, AffiliateQuery, AffiliateUpdate } from '../models.ts'
-import { archiveAffiliate, createAffiliate, listAffiliates, updateAffiliate } from '../operations.ts'
 import type { CallOptions, WriteOptions } from '../options.ts'
 import type { PagedCall } from '../paged.ts'
 

@@ -1,7 +1,7 @@
 import type { Call } from '../call.ts'
 import type { Core } from '../core.ts'
+import { getAnalytics } from '../generated/operations.ts'
 import type { Analytics, AnalyticsQuery } from '../models.ts'
-import { getAnalytics } from '../operations.ts'
 import type { CallOptions } from '../options.ts'
 
 /** Sums over clicks, orders and commissions (section 4.6). */

@@ -1,7 +1,7 @@
 import type { Core } from '../core.ts'
+import { listCommissions } from '../generated/operations.ts'
 import { list } from '../list.ts'
 import type { Commission, CommissionQuery } from '../models.ts'
-import { listCommissions } from '../operations.ts'
 import type { CallOptions } from '../options.ts'
 import type { PagedCall } from '../paged.ts'
 

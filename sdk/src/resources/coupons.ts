@@ -1,8 +1,8 @@
 import type { Call } from '../call.ts'
 import type { Core } from '../core.ts'
+import { assignCoupon, listCoupons } from '../generated/operations.ts'
 import { list } from '../list.ts'
 import type { Coupon, CouponAssign, CouponQuery } from '../models.ts'
-import { assignCoupon, listCoupons } from '../operations.ts'
 import type { CallOptions, WriteOptions } from '../options.ts'
 import type { PagedCall } from '../paged.ts'
 

@@ -1,8 +1,8 @@
 import type { Call } from '../call.ts'
 import type { Core } from '../core.ts'
+import { recordEvent } from '../generated/operations.ts'
 import { orderKey } from '../idempotency.ts'
 import type { ClickInput, Conversion, ConversionDryRun, ConversionInput, PageViewInput, Touch } from '../models.ts'
-import { recordEvent } from '../operations.ts'
 import type { CallOptions, WriteOptions } from '../options.ts'
 
 /** Orders, clicks and page views of your own checkout (section 4.9). */

@@ -1,7 +1,7 @@
 import type { Call } from '../call.ts'
 import type { Core } from '../core.ts'
+import { getJourney } from '../generated/operations.ts'
 import type { Journey, JourneyQuery } from '../models.ts'
-import { getJourney } from '../operations.ts'
 import type { CallOptions } from '../options.ts'
 
 /** The path of one customer (section 4.7). */

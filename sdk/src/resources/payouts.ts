@@ -1,8 +1,8 @@
 import type { Call } from '../call.ts'
 import type { Core } from '../core.ts'
+import { createPayout, listPayouts, payPayout } from '../generated/operations.ts'
 import { list } from '../list.ts'
 import type { ActionReply, PayoutBatch, PayoutCreate, PayoutPreview, PayoutQuery } from '../models.ts'
-import { createPayout, listPayouts, payPayout } from '../operations.ts'
 import type { CallOptions, WriteOptions } from '../options.ts'
 import type { Page, PagedCall } from '../paged.ts'
 

@@ -1,9 +1,9 @@
 import type { Call } from '../call.ts'
 import type { Core } from '../core.ts'
 import { changed } from '../echo.ts'
+import { createProgram, listPrograms, updateProgram } from '../generated/operations.ts'
 import { list } from '../list.ts'
 import type { Program, ProgramCreate, ProgramQuery, ProgramUpdate } from '../models.ts'
-import { createProgram, listPrograms, updateProgram } from '../operations.ts'
 import type { CallOptions, WriteOptions } from '../options.ts'
 import type { PagedCall } from '../paged.ts'
 

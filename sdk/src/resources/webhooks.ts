@@ -1,8 +1,8 @@
 import type { Call } from '../call.ts'
 import type { Core } from '../core.ts'
 import { removed } from '../echo.ts'
+import { createWebhook, deleteWebhook, listWebhooks } from '../generated/operations.ts'
 import type { ActionReply, WebhookCreate, WebhookSubscription, WebhookSubscriptionList } from '../models.ts'
-import { createWebhook, deleteWebhook, listWebhooks } from '../operations.ts'
 import type { CallOptions, WriteOptions } from '../options.ts'
 
 /** Subscriptions to events (section 4.8). */

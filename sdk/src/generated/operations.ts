@@ -1,5 +1,5 @@
 // Generated from openapi.yaml by `pnpm run generate`. Do not edit.
-import type { Route } from './route.ts'
+import type { Route } from '../route.ts'
 
 export const listAffiliates: Route<'listAffiliates'> = ['GET', '/api/v1/affiliates', 'safe']
 export const createAffiliate: Route<'createAffiliate'> = ['POST', '/api/v1/affiliates', 'keyed']

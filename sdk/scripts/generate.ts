@@ -1,0 +1,45 @@
+// Writes what the client needs of openapi.yaml at run time. With --check it only compares.
+import { generated } from './generated.ts'
+import { operations, spec, version } from './spec.ts'
+
+const from = (source: string) => `// Generated from ${source} by \`pnpm run generate\`. Do not edit.\n`
+
+const routes = operations.map(({ id, method, path, retry, isText }) => {
+  const parts = [method, path, retry, ...(isText ? ['text'] : [])]
+  return `export const ${id}: Route<'${id}'> = ${JSON.stringify(parts)}`
+})
+
+const literal = (body: unknown) => JSON.stringify(body)
+
+const shared = new Map<string, string>()
+const listed = operations.map(({ id, examples }) => {
+  const items = examples.map(({ name, status, body, shared: isShared }) => {
+    if (!isShared || status < 400) return literal([name, status, body])
+    shared.set(name, `const ${name}: Example = ${literal([name, status, body])}`)
+    return name
+  })
+  return `  ${id}: [${items.join(', ')}],`
+})
+
+generated({
+  'src/generated/operations.ts': `${from('openapi.yaml')}import type { Route } from '../route.ts'\n\n${routes.join('\n')}\n`,
+  'src/generated/event-names.ts': `${from('openapi.yaml')}
+/** Every webhook event that is described. */
+export const eventNames = ${JSON.stringify(Object.keys(spec.webhooks))} as const
+`,
+  'src/generated/version.ts': `${from('package.json')}
+/** The version of this package. */
+export const version = '${version}'
+`,
+  'src/generated/examples.ts': `${from('openapi.yaml')}import type { OperationId } from '../types.ts'
+
+/** Name, status and body of an answer. */
+export type Example = readonly [name: string, status: number, body: unknown]
+
+${[...shared.values()].join('\n')}
+
+export const examples: Record<OperationId, readonly Example[]> = {
+${listed.join('\n')}
+}
+`,
+})

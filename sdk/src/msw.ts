@@ -1,0 +1,61 @@
+import { type Example, examples } from './generated/examples.ts'
+import * as operations from './generated/operations.ts'
+import type { OperationId } from './types.ts'
+
+type Resolver = (info: { request: Request }) => Promise<Response>
+
+/** The part of msw that is used: `http` of `msw/http` (msw 3) or of `msw` (msw 2). */
+export type MswHttp<Handler> = Record<
+  'get' | 'post' | 'patch' | 'delete',
+  (path: string, resolver: Resolver) => Handler
+>
+
+export interface HandlerOptions {
+  /** Where the client under test thinks the service is. */
+  baseUrl: string
+  /** The example to answer with, by operation: `{ createAffiliate: 'email_taken' }`. Default: the first success. */
+  answers?: Partial<Record<OperationId, string>> | undefined
+}
+
+const toResponse = ([name, status, body]: Example): Response => {
+  const headers = new Headers({ 'X-Request-Id': 'req_example', 'X-RateLimit-Limit': '100' })
+  headers.set('X-RateLimit-Remaining', status === 429 ? '0' : '99')
+  headers.set('X-RateLimit-Reset', '1')
+  if (status >= 400) headers.set('X-Error-Code', name)
+  if (status === 429 || status === 503) headers.set('Retry-After', '1')
+  if (typeof body !== 'string') return Response.json(body, { status, headers })
+  headers.set('Content-Type', 'text/html')
+  return new Response(body, { status, headers })
+}
+
+/** The status of a success depends on the request where one path does several things. */
+const expected = async (id: OperationId, request: Request): Promise<(example: Example) => boolean> => {
+  const { searchParams } = new URL(request.url)
+  if (id === 'createWebhook') return ([, , body]) => 'ok' in (body as object) === searchParams.has('test')
+  if (id !== 'recordEvent') return () => true
+  if (searchParams.has('dryRun')) return ([, status]) => status === 200
+  const { type = 'conversion' } = (await request.clone().json()) as { type?: string }
+  return ([, status]) => status === (type === 'conversion' ? 201 : 202)
+}
+
+const answer = async (id: OperationId, request: Request, name: string | undefined): Promise<Response> => {
+  const isExpected = await expected(id, request)
+  const found = examples[id].find((example) => (name ? example[0] === name : isExpected(example)))
+  if (!found) throw new Error(`openapi.yaml has no example ${name ?? 'of a success'} for ${id}.`)
+  return toResponse(found)
+}
+
+/**
+ * A handler for every operation that answers with the examples of the API description.
+ *
+ * @example
+ * import { http } from 'msw/http'
+ * const server = setupServer(...referralHandlers(http, { baseUrl: 'https://api.example' }))
+ */
+export const referralHandlers = <Handler>(http: MswHttp<Handler>, options: HandlerOptions): Handler[] =>
+  Object.entries(operations).map(([id, [method, path]]) => {
+    const at = `${options.baseUrl.replace(/\/+$/, '')}${path.replace(/{(\w+)}/g, ':$1')}`
+    return http[method.toLowerCase() as keyof MswHttp<Handler>](at, ({ request }) =>
+      answer(id as OperationId, request, options.answers?.[id as OperationId]),
+    )
+  })
