@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import { unwrap, type WebhookError } from '@referral/webhook-verifier'
 import { webhook as expressWebhook } from '@referral/webhook-verifier/express'
+import { webhook as fastifyWebhook } from '@referral/webhook-verifier/fastify'
 import { webhook as honoWebhook } from '@referral/webhook-verifier/hono'
 import { webhook as nextWebhook, pagesWebhook } from '@referral/webhook-verifier/next'
 import { webhook as nodeWebhook } from '@referral/webhook-verifier/node'
@@ -121,6 +122,21 @@ describe('a body that only looks parsed', () => {
     const { fetch } = await listening(app)
     expect((await fetch(await signedRequest(body, { secret }))).status).toBe(200)
     expect(events).toHaveLength(1)
+  })
+})
+
+describe('Fastify', () => {
+  it('keeps its parsers outside the prefix of the webhook', async () => {
+    const app = fastify()
+    app.register(fastifyWebhook(options, work), { prefix: '/webhooks' })
+    app.post('/other', (request) => ({ parsed: request.body }))
+    const { headers } = await signedDelivery(body, { secret })
+    const other = await app.inject({ method: 'POST', url: '/other', headers, payload: body })
+    expect(other.json()).toMatchObject({ parsed: { event: 'test' } })
+    for (const url of ['/webhooks', '/webhooks/'])
+      expect((await app.inject({ method: 'POST', url, headers, payload: body })).statusCode).toBe(200)
+    expect(events).toHaveLength(2)
+    await app.close()
   })
 })
 

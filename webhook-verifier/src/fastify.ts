@@ -1,6 +1,8 @@
 import { answer, type OptionsFor, type WebhookHandler } from './adapter.ts'
 import { type NodeStream, readStream } from './stream.ts'
 
+export type { AdapterOptions, OptionsFor, WebhookHandler } from './adapter.ts'
+
 /** What this package needs of a Fastify request. */
 export interface FastifyRequest {
   readonly headers: { readonly [name: string]: string | readonly string[] | undefined }

@@ -3,15 +3,17 @@ import { refuse } from './error.ts'
 
 const readRequest = async (request: Request, maxBytes: number): Promise<ArrayBuffer> => {
   if (request.bodyUsed || request.body?.locked) refuse('body_parsed', 'something read the body of the request before')
+  // No body, or a runtime that does not show it as a stream.
+  if (!request.body) return request.arrayBuffer()
   const chunks: BlobPart[] = []
   let size = 0
-  const reader = request.body?.getReader()
+  const reader = request.body.getReader()
   for (;;) {
-    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined }
+    const { done, value } = await reader.read()
     if (done) return new Blob(chunks).arrayBuffer()
     size += value.byteLength
     if (size > maxBytes) {
-      await reader?.cancel()
+      await reader.cancel()
       refuse('body_too_large', `more than ${maxBytes} bytes`)
     }
     chunks.push(value)

@@ -1,6 +1,8 @@
 import type { OptionsFor, WebhookHandler } from './adapter.ts'
 import { answerRequest } from './fetch.ts'
 
+export type { AdapterOptions, OptionsFor, WebhookHandler } from './adapter.ts'
+
 /** What this package needs of a Hono context. */
 export interface HonoContext {
   readonly req: { readonly raw: Request }

@@ -1,6 +1,8 @@
 import type { OptionsFor, WebhookHandler } from './adapter.ts'
 import { answerRequest } from './fetch.ts'
 
+export type { AdapterOptions, OptionsFor, WebhookHandler } from './adapter.ts'
+
 export { type NodeOptions, webhook as pagesWebhook } from './node.ts'
 
 /**

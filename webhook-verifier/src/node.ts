@@ -1,7 +1,7 @@
 import type { AdapterOptions, WebhookHandler } from './adapter.ts'
 import { answerIncoming, type NodeExchange, type NodeRequest, type NodeResponse } from './incoming.ts'
 
-export type { NodeExchange, NodeRequest, NodeResponse }
+export type { AdapterOptions, NodeExchange, NodeRequest, NodeResponse, WebhookHandler }
 
 export interface NodeOptions extends AdapterOptions {
   /** Told what the handler threw; the caller gets 500. Default: `console.error`. */

@@ -41,7 +41,7 @@ export interface Received {
 // Written so that NaN refuses.
 const checkTime = (seconds: number, tolerance: number) => {
   const age = Date.now() / 1000 - seconds
-  if (!(Math.abs(age) <= tolerance)) refuse('timestamp_too_far', `${age} s old`)
+  if (!(Math.abs(age) <= tolerance)) refuse('timestamp_too_far', `${Math.round(age)} s old`)
 }
 
 const parseEvent = (body: Uint8Array): WebhookEvent => {
