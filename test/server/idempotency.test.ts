@@ -96,6 +96,19 @@ test('the key of a conversion is kept for good, others for 30 days', async () =>
   )
 })
 
+test('a replay is answered even when what it changed is gone', async () => {
+  const { affiliate } = await withAffiliate(server, { code: 'GNE1' })
+  const assign = () =>
+    server.request('POST', '/api/v1/coupons', {
+      body: { affiliateId: affiliate.id, code: 'GNE2' },
+      headers: { 'Idempotency-Key': 'gone' },
+    })
+  const first = await assign()
+  await server.request('DELETE', `/api/v1/affiliates?id=${affiliate.id}`)
+  const again = await assign()
+  expect([again.status, again.body]).toEqual([200, first.body])
+})
+
 test('neither the key table nor the log shows the body', async () => {
   await convert(server, { ...order('r9'), customerEmail: 'canary@example.com' }, { idempotencyKey: 'k9' })
   const rows = JSON.stringify(server.sql.prepare('select * from "idempotencyKeys"').all())

@@ -28,8 +28,9 @@ export async function assign(ctx: Context, body: Body<'assignCoupon'>) {
     throw invalid('discount_code_invalid', 'code must be 1 to 9 characters without spaces, 0, o or O.')
   }
   const before = await affiliates.findAffiliate(ctx.db.read, ctx.shop.id, body.affiliateId)
-  if (!before) throw affiliateNotFound()
   return mutate(ctx, async (trx) => {
+    // Not before: a replayed call is answered as it was, whatever became of the affiliate.
+    if (!before) throw affiliateNotFound()
     const coupon = async () => toCoupon(await findCoupon(trx, ctx.shop.id, before.id))
     if (wanted === before.discountCode) {
       const result = await coupon()
