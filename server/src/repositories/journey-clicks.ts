@@ -18,31 +18,46 @@ const clicks = (db: Trx, shopId: string) =>
     .where('shopId', '=', shopId)
     .where('type', '=', 'click')
 
-/** The newest click with this click id, the caller's own or ours. */
-export async function findClick(db: Trx, shopId: string, clickId: string): Promise<StoredClick | undefined> {
-  const newest = clicks(db, shopId).orderBy('occurredAt', 'desc').orderBy('id', 'desc')
+const latestFor = (orderAt: string) => new Date(Date.parse(orderAt) + CLOCK_TOLERANCE_MS).toISOString()
+
+/**
+ * The newest click with this click id, the caller's own or ours. For an order, the newest that is not after it: the
+ * same id may be clicked again later. One that is after it is answered when there is no other, to be refused by name.
+ */
+export async function findClick(
+  db: Trx,
+  shopId: string,
+  clickId: string,
+  orderAt?: string,
+): Promise<StoredClick | undefined> {
+  const newest = clicks(db, shopId)
+    .where('clickId', '=', clickId)
+    .orderBy('occurredAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1)
   const row =
-    (await newest.where('clickId', '=', clickId).executeTakeFirst()) ??
+    (orderAt && (await newest.where('occurredAt', '<=', latestFor(orderAt)).executeTakeFirst())) ||
+    (await newest.executeTakeFirst()) ||
     (await clicks(db, shopId).where('id', '=', clickId).executeTakeFirst())
   return row && toStoredClick(row)
 }
 
-/** The newest clicks of a session up to an order. */
+/** The newest clicks of a session up to an order, else the first one after it, to be refused by name. */
 export async function findSessionClicks(
   db: Trx,
   shopId: string,
   sessionId: string,
   orderAt: string,
 ): Promise<StoredClick[]> {
-  const latest = new Date(Date.parse(orderAt) + CLOCK_TOLERANCE_MS).toISOString()
-  const rows = await clicks(db, shopId)
-    .where('sessionId', '=', sessionId)
-    .where('occurredAt', '<=', latest)
+  const ofSession = clicks(db, shopId).where('sessionId', '=', sessionId)
+  const before = await ofSession
+    .where('occurredAt', '<=', latestFor(orderAt))
     .orderBy('occurredAt', 'desc')
     .orderBy('id', 'desc')
     .limit(MAX_SESSION_CLICKS)
     .execute()
-  return rows.map(toStoredClick)
+  if (before.length > 0) return before.map(toStoredClick)
+  return (await ofSession.orderBy('occurredAt').orderBy('id').limit(1).execute()).map(toStoredClick)
 }
 
 const toStoredClick = (row: Pick<JourneyRow, 'id' | 'clickId' | 'affiliateId' | 'occurredAt'>): StoredClick => ({

@@ -72,10 +72,11 @@ function orderAt(ctx: Context, occurredAt: string | null | undefined): string {
   return at
 }
 
-/** The click reference that a storefront carries through its order notes. */
+/** The click reference that a storefront carries through its order notes, where an id of digits may be a number. */
 function noteClickId(attributes: components['schemas']['NoteAttribute'][] | null | undefined): string | null {
-  const value = attributes?.find((attribute) => attribute.name === CLICK_ATTRIBUTE)?.value
-  return typeof value === 'string' ? textOf(value) : null
+  const values = (attributes ?? []).filter(({ name }) => name === CLICK_ATTRIBUTE).map(({ value }) => value)
+  const texts = values.map((value) => (typeof value === 'number' ? String(value) : value))
+  return texts.find((text): text is string => typeof text === 'string' && textOf(text) !== null) ?? null
 }
 
 /** Blank text is no evidence. */

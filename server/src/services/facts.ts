@@ -30,7 +30,7 @@ export async function gatherFacts(trx: Trx, shop: ShopRow, order: Order): Promis
 
 async function gatherMatches(trx: Trx, shopId: string, order: Order): Promise<Matches> {
   const idOf = (row: AffiliateRow | undefined) => row?.id ?? null
-  const click = order.clickId ? await findClick(trx, shopId, order.clickId) : undefined
+  const click = order.clickId ? await findClick(trx, shopId, order.clickId, order.orderAt) : undefined
   return {
     couponCode: order.couponCode ? idOf(await affiliateByCode(trx, shopId, order.couponCode)) : null,
     affiliateCode: order.affiliateCode ? idOf(await affiliateByCode(trx, shopId, order.affiliateCode)) : null,
