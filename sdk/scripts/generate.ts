@@ -36,8 +36,9 @@ export const version = '${version}'
 /** Name, status and body of an answer. */
 export type Example = readonly [name: string, status: number, body: unknown]
 
-${[...shared.values()].join('\n')}
+${[...shared.values()].map((line) => `// biome-ignore format: data\n${line}`).join('\n')}
 
+// biome-ignore format: data
 export const examples: Record<OperationId, readonly Example[]> = {
 ${listed.join('\n')}
 }

@@ -1,0 +1,23 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, globSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+
+const root = join(import.meta.dirname, '..')
+
+/** Builds and packs the package inside a scratch directory, away from the checkout's own dist; the path of the tarball. */
+export const pack = (scratch: string): string => {
+  const copy = join(scratch, 'package')
+  mkdirSync(copy)
+  execFileSync(process.execPath, [join(root, 'scripts/build.ts'), join(copy, 'dist')], { stdio: 'inherit' })
+  for (const name of ['package.json', 'README.md', 'api.md']) cpSync(join(root, name), join(copy, name))
+  cpSync(join(root, '../LICENSE'), join(copy, 'LICENSE'))
+  const pnpm = ['-y', 'pnpm@12', 'pack', '--config.ignore-scripts=true', '--pack-destination', scratch]
+  execFileSync('npx', pnpm, { cwd: copy, stdio: 'pipe' })
+  return join(scratch, readdirSync(scratch).find((name) => name.endsWith('.tgz'))!)
+}
+
+/** The bytes of all files below a directory. */
+export const bytesOf = (directory: string): number =>
+  globSync('**/*', { cwd: directory })
+    .map((file) => statSync(join(directory, file)))
+    .reduce((sum, file) => sum + (file.isFile() ? file.size : 0), 0)

@@ -1,0 +1,5 @@
+// Bundled for runtimes that have Web APIs and nothing else.
+import * as sdk from '../../src/index.ts'
+import { smoke } from './smoke.mjs'
+
+export const outcome = smoke(sdk).then(() => 'ok', String)

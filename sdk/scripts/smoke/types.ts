@@ -1,0 +1,41 @@
+// Only type-checked, against the packed declarations, as ES module and as CommonJS.
+import {
+  type Affiliate,
+  ConflictError,
+  type components,
+  createReferralClient,
+  isKnownEvent,
+  UnknownOutcomeError,
+  type WebhookEvent,
+} from '@referral/sdk'
+import { type MswHttp, referralHandlers } from '@referral/sdk/msw'
+
+const client = createReferralClient({ apiKey: 'rk_test', baseUrl: 'https://api.example', fetch: globalThis.fetch })
+
+export const approve = async (id: string): Promise<Affiliate | 'taken'> => {
+  try {
+    return await client.affiliates.update(id, { status: 'APPROVED' })
+  } catch (error) {
+    if (error instanceof UnknownOutcomeError) await error.reconcile()
+    if (error instanceof ConflictError && error.status === 409 && error.code === 'email_taken') return 'taken'
+    throw error
+  }
+}
+
+export const total = async (): Promise<number> => {
+  let cents = 0
+  for await (const row of client.commissions.list({ status: 'APPROVED' })) cents += row.commissionAmountCents
+  const { data } = await client.GET('/api/v1/payouts', { params: { query: { status: 'OPEN' } } })
+  return cents + (data?.data[0]?.totals.netPayableCents ?? 0)
+}
+
+export const amount = (event: WebhookEvent): number =>
+  isKnownEvent(event) && event.event === 'commission.created' ? event.data.commissionAmountCents : 0
+
+export const status: components['schemas']['AffiliateStatus'] = 'PENDING'
+export const handlers = (http: MswHttp<object>): object[] => referralHandlers(http, { baseUrl: 'https://api.example' })
+
+// @ts-expect-error: not a status
+export const wrong = client.affiliates.list({ status: 'PAID' })
+// @ts-expect-error: the types of the API are there, not `any`
+export const alsoWrong: components['schemas']['AffiliateStatus'] = 'PAID'
