@@ -1,4 +1,5 @@
 import type { components } from '../http/schema.d.ts'
+import type { AuditRow, RefundRow, SessionRow, SignInLinkRow, StoreNoticeRow, StreamRow } from './tables-owner.ts'
 
 /**
  * The rows as they are stored, alike on SQLite and Postgres: text ids, ISO 8601 text with milliseconds, integer cents,
@@ -35,6 +36,7 @@ export interface UserRow {
   role: 'OWNER' | 'STAFF'
   tokenHash: string
   createdAt: string
+  revokedAt: string | null
 }
 
 export interface ApiKeyRow {
@@ -79,6 +81,7 @@ export interface OrderRow {
   shopId: string
   orderId: string
   commissionId: string | null
+  orderAt: string
   facts: string
   decision: string
   createdAt: string
@@ -198,17 +201,6 @@ export interface IdempotencyKeyRow {
   createdAt: string
 }
 
-export interface AuditRow {
-  id: string
-  shopId: string
-  actor: string
-  action: string
-  subjectId: string | null
-  data: string
-  requestId: string
-  createdAt: string
-}
-
 /** Switches of the whole installation, such as `apiEnabled`. */
 export interface InstanceSettingRow {
   name: string
@@ -218,11 +210,15 @@ export interface InstanceSettingRow {
 export interface Tables {
   shops: ShopRow
   users: UserRow
+  sessions: SessionRow
+  signInLinks: SignInLinkRow
   apiKeys: ApiKeyRow
   programs: ProgramRow
   affiliates: AffiliateRow
   commissions: CommissionRow
   orders: OrderRow
+  refunds: RefundRow
+  storeNotices: StoreNoticeRow
   journey: JourneyRow
   connections: ConnectionRow
   productRules: ProductRuleRow
@@ -231,6 +227,7 @@ export interface Tables {
   subscriptions: SubscriptionRow
   webhookEvents: WebhookEventRow
   deliveries: DeliveryRow
+  streams: StreamRow
   idempotencyKeys: IdempotencyKeyRow
   audits: AuditRow
   instanceSettings: InstanceSettingRow

@@ -7,12 +7,12 @@ export const findOrder = (db: Trx, shopId: string, orderId: string): Promise<Ord
 
 /** Keeps the facts and the decision of an order; those of an order that was not credited are replaced. */
 export async function upsertOrder(trx: Trx, shopId: string, row: Omit<OrderRow, 'shopId'>): Promise<void> {
-  const { commissionId, facts, decision, updatedAt } = row
+  const { commissionId, orderAt, facts, decision, updatedAt } = row
   await trx
     .insertInto('orders')
     .values({ shopId, ...row })
     .onConflict((conflict) =>
-      conflict.columns(['shopId', 'orderId']).doUpdateSet({ commissionId, facts, decision, updatedAt }),
+      conflict.columns(['shopId', 'orderId']).doUpdateSet({ commissionId, orderAt, facts, decision, updatedAt }),
     )
     .execute()
 }

@@ -2,7 +2,8 @@ import { type Context, nowIso } from '../context.ts'
 import type { Trx } from '../db/database.ts'
 import { isStorageError, isUniqueViolation } from '../db/storage-error.ts'
 import { auditUnavailable, concurrentChange, storageUnavailable } from '../errors.ts'
-import { insertAudit } from '../repositories/audits.ts'
+import { findLastAudit, insertAudit } from '../repositories/audits.ts'
+import { hashAudit } from './audit-chain.ts'
 import { enqueue, type WebhookEvent } from './outbox.ts'
 import { findReply, keepReply } from './replies.ts'
 
@@ -56,15 +57,21 @@ async function attempt<T>(ctx: Context, trx: Trx, work: (trx: Trx) => Promise<Mu
 
 async function writeAudit(ctx: Context, trx: Trx, entry: AuditEntry) {
   try {
-    await insertAudit(trx, ctx.shop.id, {
+    // Changes of one shop are made one after the other, so nobody else links a row to this one.
+    const last = await findLastAudit(trx, ctx.shop.id)
+    const row = {
       id: ctx.newId('aud'),
+      shopId: ctx.shop.id,
+      seq: (last?.seq ?? 0) + 1,
       actor: ctx.actor,
       action: entry.action,
       subjectId: entry.subjectId,
       data: JSON.stringify(entry.data ?? {}),
       requestId: ctx.requestId,
       createdAt: nowIso(ctx),
-    })
+      previousHash: last?.hash ?? '',
+    }
+    await insertAudit(trx, { ...row, hash: hashAudit(row) })
   } catch (error) {
     throw isStorageError(error) ? auditUnavailable(error) : error
   }

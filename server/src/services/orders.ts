@@ -119,6 +119,7 @@ async function keepOrder(ctx: Context, trx: Trx, { incoming, facts, decision, co
   await upsertOrder(trx, ctx.shop.id, {
     orderId,
     commissionId,
+    orderAt: order.orderAt,
     facts: JSON.stringify(facts),
     decision: JSON.stringify(decision),
     createdAt,

@@ -82,6 +82,7 @@ function newUser(deps: Deps, { shop, email, role }: { shop: string; email: strin
     role,
     tokenHash: hashSecret(ownerToken),
     createdAt: nowIso(deps),
+    revokedAt: null,
   }
   return { row, ownerToken }
 }

@@ -56,9 +56,12 @@ async function people(db: Kysely<unknown>) {
     taxWithholdingBps:int attributionPrecedence clickTouch storeWebhookSecret? webhooksVersion:int
     version:int createdAt updatedAt`,
   )
-  await table(db, 'users', ['id'], 'id shopId email role tokenHash createdAt')
+  await table(db, 'users', ['id'], 'id shopId email role tokenHash createdAt revokedAt?')
   await index(db, 'users', 'tokenHash', { unique: true })
   await index(db, 'users', 'shopId email', { unique: true })
+  await table(db, 'sessions', ['tokenHash'], 'tokenHash shopId userId createdAt expiresAt')
+  await index(db, 'sessions', 'expiresAt')
+  await table(db, 'signInLinks', ['tokenHash'], 'tokenHash shopId userId expiresAt')
   await table(
     db,
     'apiKeys',
@@ -116,7 +119,28 @@ async function orders(db: Kysely<unknown>) {
   await index(db, 'commissions', 'shopId programId -happenedAt -id')
   await index(db, 'commissions', 'shopId externalOrderId')
   await index(db, 'commissions', 'payoutBatchId', { where: '"payoutBatchId" is not null' })
-  await table(db, 'orders', ['shopId', 'orderId'], 'shopId orderId commissionId? facts decision createdAt updatedAt')
+  await table(
+    db,
+    'orders',
+    ['shopId', 'orderId'],
+    'shopId orderId commissionId? orderAt facts decision createdAt updatedAt',
+  )
+  await index(db, 'orders', 'shopId -orderAt -orderId')
+  await table(
+    db,
+    'refunds',
+    ['id'],
+    `
+    id shopId commissionId externalRefundId amountCents:big? lineItems reason? goodsCents:big commissionCents:big
+    taxCents:big adjustmentId? createdAt`,
+  )
+  await index(db, 'refunds', 'shopId commissionId externalRefundId', { unique: true })
+  await table(
+    db,
+    'storeNotices',
+    ['shopId', 'orderId', 'kind', 'noticeId'],
+    'shopId orderId kind noticeId body createdAt',
+  )
   await table(
     db,
     'journey',
@@ -171,12 +195,19 @@ async function webhooks(db: Kysely<unknown>) {
   await index(db, 'deliveries', 'subscriptionId id', { where: `"status" = 'PENDING'` })
   await index(db, 'deliveries', 'claimedBy claimedAt', { where: `"status" = 'SENDING'` })
   await index(db, 'deliveries', 'shopId -id')
+  await table(db, 'streams', ['id'], 'id shopId events secret createdAt expiresAt')
+  await index(db, 'streams', 'shopId expiresAt')
 }
 
 async function records(db: Kysely<unknown>) {
   await table(db, 'idempotencyKeys', ['shopId', 'key'], 'shopId key fingerprint result expiresAt? createdAt')
   await index(db, 'idempotencyKeys', 'expiresAt', { where: '"expiresAt" is not null' })
-  await table(db, 'audits', ['id'], 'id shopId actor action subjectId? data requestId createdAt')
-  await index(db, 'audits', 'shopId -id')
+  await table(
+    db,
+    'audits',
+    ['id'],
+    'id shopId seq:int actor action subjectId? data requestId createdAt previousHash hash',
+  )
+  await index(db, 'audits', 'shopId -seq', { unique: true })
   await table(db, 'instanceSettings', ['name'], 'name value')
 }
