@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { isPostgresUrl } from './db/url.ts'
 
 export interface Config {
   host: string
@@ -40,8 +41,8 @@ export function readConfig(env: Environment = process.env): Config {
     dataDir,
     databaseUrl: checkDatabaseUrl(databaseUrl),
     redisUrl: env.REDIS_URL || undefined,
-    demo: flag(env, 'REFERRAL_DEMO', databaseUrl.startsWith('file:')),
-    encryptionKeys: encryptionKeys(env.REFERRAL_ENCRYPTION_KEY, dataDir),
+    demo: flag(env, 'REFERRAL_DEMO', !isPostgresUrl(databaseUrl)),
+    encryptionKeys: encryptionKeys(env.REFERRAL_ENCRYPTION_KEY, dataDir, isPostgresUrl(databaseUrl)),
     apiDisabled: flag(env, 'REFERRAL_API_DISABLED', false),
     minimumPayoutCents: integer(env, 'REFERRAL_MINIMUM_PAYOUT_CENTS', { usual: 0, maximum: 2_147_483_647 }) ?? 0,
     journeyRetentionDays: integer(env, 'REFERRAL_JOURNEY_RETENTION_DAYS', { minimum: 1, maximum: 36_500 }),
@@ -84,13 +85,21 @@ function oneOf(env: Environment, name: string, values: string[], usual: string):
 }
 
 function checkDatabaseUrl(url: string): string {
-  if (/^file:./.test(url)) return url
-  throw new ConfigError(`DATABASE_URL must start with file:, not with ${url.split(':')[0]}:.`)
+  if (/^file:./.test(url) || isPostgresUrl(url)) return url
+  throw new ConfigError(`DATABASE_URL must start with file: or postgres://, not with ${url.split(':')[0]}:.`)
 }
 
-/** From the environment, else from `<data>/encryption.key`, which is made when it is missing. */
-function encryptionKeys(text: string | undefined, dataDir: string): Uint8Array[] {
+/**
+ * From the environment, else from `<data>/encryption.key`, which is made when it is missing. Instances that share a
+ * database must share the key, and each would make its own file: there it is never made.
+ */
+function encryptionKeys(text: string | undefined, dataDir: string, isShared: boolean): Uint8Array[] {
   if (text) return text.split(',').map((one) => decodeKey(one, 'REFERRAL_ENCRYPTION_KEY'))
+  if (isShared) {
+    throw new ConfigError(
+      'REFERRAL_ENCRYPTION_KEY must be set with PostgreSQL, the same for every instance (openssl rand -base64 32 makes one).',
+    )
+  }
   const file = resolve(dataDir, 'encryption.key')
   if (!existsSync(file)) {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })

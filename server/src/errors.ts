@@ -42,6 +42,15 @@ export const storageUnavailable = (cause?: unknown) =>
     cause,
   })
 
+/** The one 503 after which something may have changed. */
+export const outcomeUnknown = (cause?: unknown) =>
+  new ApiError(
+    503,
+    'storage_unavailable',
+    'The storage broke off while it kept the change; send it again with the same Idempotency-Key, or look before you do.',
+    { retryAfter: 1, cause },
+  )
+
 export const auditUnavailable = (cause?: unknown) =>
   new ApiError(503, 'audit_unavailable', 'The audit cannot be written, so nothing was changed; try again.', {
     retryAfter: 1,

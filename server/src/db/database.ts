@@ -1,6 +1,8 @@
 import type { Kysely } from 'kysely'
+import { openPostgres } from './postgres.ts'
 import { openSqlite } from './sqlite.ts'
 import type { Tables } from './tables.ts'
+import { isPostgresUrl } from './url.ts'
 
 export type Trx = Kysely<Tables>
 
@@ -10,16 +12,18 @@ export interface Database {
   read: Kysely<Tables>
   /**
    * Runs `work` in a transaction and answers after it is on disk. Work does no I/O but its own queries, does not nest,
-   * and may run more than once.
+   * and may run more than once. Work on one shop, when the shop is named, runs one after the other, whichever process it
+   * runs in; what it has read does not change under it.
    */
-  transact: <T>(work: (trx: Trx) => Promise<T>) => Promise<T>
+  transact: <T>(work: (trx: Trx) => Promise<T>, shopId?: string) => Promise<T>
   migrate: () => Promise<void>
   isMigrated: () => Promise<boolean>
   close: () => Promise<void>
 }
 
-/** Opens `file:<path>` (SQLite). */
+/** Opens `file:<path>` (SQLite) or `postgres://…`. */
 export async function openDatabase(url: string): Promise<Database> {
   if (url.startsWith('file:')) return openSqlite(url.slice('file:'.length))
-  throw new Error(`DATABASE_URL must start with file:, not with ${url.split(':')[0]}:`)
+  if (isPostgresUrl(url)) return openPostgres(url)
+  throw new Error(`DATABASE_URL must start with file: or postgres:, not with ${url.split(':')[0]}:`)
 }

@@ -1,8 +1,27 @@
 import SQLite from 'better-sqlite3'
 
+/** A failure of the database or of the way to it, whichever the driver. `code` is the SQLSTATE, else the system's code. */
+export class StorageError extends Error {
+  readonly code: string
+  /** The connection broke or there was none; the next one may work. */
+  readonly isLost: boolean
+
+  constructor(message: string, { code, isLost, cause }: { code: string; isLost: boolean; cause?: unknown }) {
+    super(message, { cause })
+    this.name = 'StorageError'
+    this.code = code
+    this.isLost = isLost
+  }
+}
+
+/** Nobody could say whether the transaction was kept: the connection broke during the commit, and asking again failed. */
+export class CommitUnknown extends StorageError {}
+
 /** Whether a driver refused or failed; anything else is a bug or an answer. */
-export const isStorageError = (error: unknown): error is Error & { code: string } => error instanceof SQLite.SqliteError
+export const isStorageError = (error: unknown): error is Error & { code: string } =>
+  error instanceof StorageError || error instanceof SQLite.SqliteError
+
+const UNIQUE = ['23505', 'SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY']
 
 /** Whether a unique index refused the row. */
-export const isUniqueViolation = (error: unknown): boolean =>
-  isStorageError(error) && ['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY'].includes(error.code)
+export const isUniqueViolation = (error: unknown): boolean => isStorageError(error) && UNIQUE.includes(error.code)

@@ -1,7 +1,7 @@
 import { type Context, nowIso } from '../context.ts'
 import type { Trx } from '../db/database.ts'
-import { isStorageError, isUniqueViolation } from '../db/storage-error.ts'
-import { auditUnavailable, concurrentChange, storageUnavailable } from '../errors.ts'
+import { CommitUnknown, isStorageError, isUniqueViolation } from '../db/storage-error.ts'
+import { auditUnavailable, concurrentChange, outcomeUnknown, storageUnavailable } from '../errors.ts'
 import { findLastAudit, insertAudit } from '../repositories/audits.ts'
 import { hashAudit } from './audit-chain.ts'
 import { enqueue, type WebhookEvent } from './outbox.ts'
@@ -32,7 +32,7 @@ export interface Mutation<T> {
  */
 export async function mutate<T>(ctx: Context, work: (trx: Trx) => Promise<Mutation<T>>): Promise<T> {
   try {
-    const run = () => ctx.db.transact((trx) => attempt(ctx, trx, work))
+    const run = () => ctx.db.transact((trx) => attempt(ctx, trx, work), ctx.shop.id)
     // Somebody else was first: the second look sees what they wrote, and answers as to any later call.
     const done = await run().catch((error) => (isUniqueViolation(error) ? run() : Promise.reject(error)))
     if (done.replayed && ctx.idempotency) ctx.idempotency.replayed = true
@@ -40,6 +40,7 @@ export async function mutate<T>(ctx: Context, work: (trx: Trx) => Promise<Mutati
     return done.result
   } catch (error) {
     if (isUniqueViolation(error)) throw concurrentChange(error)
+    if (error instanceof CommitUnknown) throw outcomeUnknown(error)
     if (isStorageError(error)) throw storageUnavailable(error)
     throw error
   }

@@ -1,18 +1,23 @@
-import { type CreateTableBuilder, type Kysely, type RawBuilder, sql } from 'kysely'
+import { type CreateTableBuilder, type Kysely, PostgresAdapter, type RawBuilder, sql } from 'kysely'
 
 const TYPES: Record<string, RawBuilder<unknown>> = {
   int: sql`integer`,
   big: sql`bigint`,
   real: sql`double precision`,
-  text: sql`text`,
 }
+
+const isPostgres = (db: Kysely<unknown>) => db.getExecutor().adapter instanceof PostgresAdapter
+
+/** Text is compared by its bytes, as on SQLite, whatever the language of the database. */
+const typeOf = (db: Kysely<unknown>, type: string): RawBuilder<unknown> =>
+  TYPES[type] ?? (isPostgres(db) ? sql`text collate "C"` : sql`text`)
 
 /** Columns as words: `name` is text, `name:int` a number; a trailing `?` allows null. */
 async function table(db: Kysely<unknown>, name: string, keys: string[], columns: string): Promise<void> {
   let create: CreateTableBuilder<string, string> = db.schema.createTable(name)
   for (const word of columns.trim().split(/\s+/)) {
     const [, column = '', type = 'text', optional] = /^(\w+)(?::(\w+))?(\?)?$/.exec(word) ?? []
-    create = create.addColumn(column, TYPES[type] as RawBuilder<string>, (definition) =>
+    create = create.addColumn(column, typeOf(db, type) as RawBuilder<string>, (definition) =>
       optional ? definition : definition.notNull(),
     )
   }
@@ -44,6 +49,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await payouts(db)
   await webhooks(db)
   await records(db)
+  if (isPostgres(db)) await limits(db)
 }
 
 async function people(db: Kysely<unknown>) {
@@ -210,4 +216,11 @@ async function records(db: Kysely<unknown>) {
   )
   await index(db, 'audits', 'shopId -seq', { unique: true })
   await table(db, 'instanceSettings', ['name'], 'name value')
+}
+
+/** Windows of rate limits, shared between processes. A crash may forget them, so they need no log. */
+async function limits(db: Kysely<unknown>) {
+  await sql`create unlogged table "rateLimits" (key text collate "C" primary key, points integer not null, expire bigint)`.execute(
+    db,
+  )
 }

@@ -1,0 +1,72 @@
+import pg from 'pg'
+import { StorageError } from './storage-error.ts'
+
+/** How a pool's connections behave; times in milliseconds, 0 for none. What the address says as a parameter wins. */
+interface PoolOptions {
+  max: number
+  statementMs: number
+  lockMs?: number
+  /** Statements may be sent before the earlier ones are answered. */
+  pipeline?: true
+  /** Run on every new connection. */
+  setUp?: string
+}
+
+const CONNECT_MS = 5000
+const IDLE_IN_TRANSACTION_MS = 10_000
+const INT8 = 20
+const NUMERIC = 1700
+
+/** Counts and sums of cents are whole numbers far below 2^53; pg would give them as text. */
+const types = {
+  getTypeParser: ((oid: number, format?: 'text') =>
+    oid === INT8 || oid === NUMERIC ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+}
+
+/** A pool of connections to `postgres://…`. TLS and time-outs follow the address (`sslmode`, `sslrootcert`, `lock_timeout` …). */
+export function openPool(url: string, { max, statementMs, lockMs, pipeline, setUp }: PoolOptions): pg.Pool {
+  const options: pg.PoolConfig & { pipeline?: boolean } = {
+    connectionString: url,
+    application_name: 'referral-server',
+    max,
+    types,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    connectionTimeoutMillis: CONNECT_MS,
+    statement_timeout: statementMs,
+    lock_timeout: lockMs,
+    // A process that was frozen while it held a shop's lock must not hold it for ever.
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    // The last resort when the network swallows answers: the server's own time-outs come first.
+    query_timeout: statementMs && statementMs + 5000,
+    pipeline: pipeline ?? false,
+    onConnect: async (client) => {
+      // A connection that breaks while nobody waits for an answer; the next statement on it says so.
+      client.on('error', () => {})
+      if (setUp) await client.query(setUp)
+    },
+  }
+  // An idle connection that broke has left the pool by then.
+  return new pg.Pool(options).on('error', () => {})
+}
+
+/** How many connections an address asks for with `?pool=`; `usual` when it does not. */
+export const poolSize = (url: string, usual: number): number => Number(/[?&]pool=(\d+)/.exec(url)?.[1] ?? usual)
+
+// 08: connection exceptions; 57P01 to 57P03: the server stops, crashed or is starting; 53300: it has no place left;
+// 25P03: it ended a transaction that stood still.
+const LOST = /^(08|57P0[1-3]|53300|25P03)/
+// A migration that ran elsewhere changed the columns of a statement that this connection had planned.
+const STALE = /cached plan must not change/
+
+/** What a driver threw, as a storage error. */
+export function toStorageError(error: unknown): StorageError {
+  if (error instanceof StorageError) return error
+  const { message, code } = error as Error & { code?: string }
+  const isAnswer = error instanceof pg.DatabaseError && code !== undefined
+  return new StorageError(message || 'The database cannot be reached', {
+    code: code ?? 'connection_lost',
+    isLost: !isAnswer || LOST.test(code) || STALE.test(message),
+    cause: error,
+  })
+}

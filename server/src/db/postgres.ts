@@ -1,0 +1,64 @@
+import { type CompiledQuery, Kysely, PostgresDialect } from 'kysely'
+import type { Database } from './database.ts'
+import { isMigrated, migrate } from './migrate.ts'
+import { PostgresCommits } from './postgres-commit.ts'
+import { kyselyOver, run } from './postgres-executor.ts'
+import { openPool, poolSize } from './postgres-pool.ts'
+import type { StorageError } from './storage-error.ts'
+import type { Tables } from './tables.ts'
+
+const READ_MS = 30_000
+const WRITE_MS = 10_000
+const LOCK_MS = 5000
+const CONNECTIONS = 16
+
+/** Reading and writing have connections of their own, so that slow reports never hold up orders. */
+export function openPostgres(url: string): Database {
+  const size = poolSize(url, CONNECTIONS)
+  const writers = Math.ceil(size / 2)
+  const reading = openPool(url, {
+    max: Math.max(1, size - writers),
+    statementMs: READ_MS,
+    setUp: 'set default_transaction_read_only = on',
+  })
+  const writing = openPool(url, {
+    max: writers,
+    statementMs: WRITE_MS,
+    lockMs: LOCK_MS,
+    pipeline: true,
+    // What was acknowledged is on disk, also where the database's default is otherwise.
+    setUp: `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`,
+  })
+  const commits = new PostgresCommits(writing)
+  return {
+    read: kyselyOver<Tables>(<R>(query: CompiledQuery) =>
+      run<R>(reading, query).catch((error: StorageError) => retryRead(error, () => run<R>(reading, query))),
+    ),
+    transact: (work, shopId) => commits.transact(work, shopId),
+    migrate: () => withStockHandle(url, migrate),
+    isMigrated: () => withStockHandle(url, isMigrated),
+    close: async () => {
+      await commits.idle()
+      await Promise.all([reading.end(), writing.end()])
+    },
+  }
+}
+
+const READ_ONLY = '25006'
+
+/** A read over a connection that broke meanwhile, such as one that was idle during a restart, may run again. */
+function retryRead<T>(error: StorageError, again: () => Promise<T>): Promise<T> {
+  if (error.code === READ_ONLY) throw new Error('Writing is only possible inside transact', { cause: error })
+  if (error.isLost) return again()
+  throw error
+}
+
+async function withStockHandle<T>(url: string, work: (db: Kysely<never>) => Promise<T>): Promise<T> {
+  // Migrations of large tables take their time, and Kysely's migrator holds an advisory lock meanwhile.
+  const db = new Kysely<never>({ dialect: new PostgresDialect({ pool: openPool(url, { max: 1, statementMs: 0 }) }) })
+  try {
+    return await work(db)
+  } finally {
+    await db.destroy()
+  }
+}

