@@ -1,0 +1,168 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type TestServer, testServer } from '../support/server.ts'
+import { addAffiliate, addCommission, commissionsOf, OCTOBER } from './rows.ts'
+
+const SHOPS = 1000
+const NOVEMBER = { periodStart: '2026-11-01', periodEnd: '2026-11-30T23:59:59.999Z' }
+
+let server: TestServer
+beforeAll(async () => {
+  server = await testServer()
+})
+afterAll(() => server.close())
+
+const FREE = ['APPROVED', 'ACCEPTED', 'PAYABLE'] as const
+const instants = [
+  '2026-09-30T23:59:59.999Z',
+  '2026-10-01T00:00:00.000Z',
+  '2026-10-15T12:00:00.000Z',
+  '2026-10-31T23:59:59.999Z',
+  '2026-11-01T00:00:00.000Z',
+] as const
+
+const money = fc.record({
+  cents: fc.oneof(fc.integer({ min: -3000, max: 5000 }), fc.constantFrom(0, 2_147_483_647, -2_147_483_647)),
+  taxPercent: fc.constantFrom(0, 0, 10, 33),
+  status: fc.oneof(
+    { weight: 4, arbitrary: fc.constantFrom(...FREE) },
+    { weight: 1, arbitrary: fc.constantFrom('PENDING', 'REJECTED', 'PAID', 'CANCELED', 'REFUNDED') },
+  ),
+  at: fc.oneof({ weight: 2, arbitrary: fc.constant(instants[2]) }, fc.constantFrom(...instants)),
+  currency: fc.constantFrom('USD', 'USD', 'USD', 'EUR'),
+  program: fc.constantFrom('prg_a', 'prg_b', null),
+  taken: fc.boolean(),
+})
+const person = fc.record({
+  standing: fc.constantFrom('paid', 'paid', 'paid', 'archived', 'rejected'),
+  rows: fc.array(money, { maxLength: 6 }),
+})
+const shop = fc.record({
+  people: fc.array(person, { minLength: 1, maxLength: 5 }),
+  minimum: fc.constantFrom(null, 0, 1, 2000),
+})
+type Shop = typeof shop extends fc.Arbitrary<infer S> ? S : never
+type Money = Shop['people'][number]['rows'][number]
+
+const taxOf = ({ cents, taxPercent }: Money) => Math.trunc((cents * taxPercent) / 100)
+
+/** The batch by hand, person by person: what the server's sums in SQL and engine must come to. */
+function byHand({ people, minimum }: Shop) {
+  let commissions = 0
+  let affiliates = 0
+  let net = 0n
+  let waiting = 0n
+  const debts: number[] = []
+  for (const { standing, rows } of people) {
+    let own = 0n
+    let count = 0
+    for (const row of rows) {
+      const free = (FREE as readonly string[]).includes(row.status) && !isTaken(row)
+      if (!free || row.cents === 0 || row.currency !== 'USD') continue
+      if (row.at < '2026-10-01' || row.at >= '2026-11-01') continue
+      if (standing !== 'paid') waiting += BigInt(row.cents)
+      else {
+        own += BigInt(row.cents - taxOf(row))
+        count += 1
+      }
+    }
+    if (count === 0) continue
+    affiliates += 1
+    commissions += count
+    if (own >= 0n) net += own
+    else {
+      commissions += 1
+      debts.push(Number(own))
+    }
+  }
+  const code =
+    commissions === 0 ? 'no_eligible_commissions' : net < BigInt(minimum ?? 0) ? 'payout_below_threshold' : undefined
+  return { code, commissions, affiliates, net: Number(net), waiting: Number(waiting), debts }
+}
+
+const isTaken = (row: Money) => row.taken && row.status === 'PAYABLE'
+
+function fill({ people, minimum }: Shop, shopId: string): void {
+  server.sql.prepare('update shops set "minimumPayoutCents" = ? where id = ?').run(minimum, shopId)
+  for (const { standing, rows } of people) {
+    const affiliateId = addAffiliate(server, {
+      shopId,
+      status: standing === 'rejected' ? 'REJECTED' : 'APPROVED',
+      deletedAt: standing === 'archived' ? '2026-10-02T00:00:00.000Z' : null,
+    })
+    for (const row of rows) {
+      addCommission(server, {
+        shopId,
+        affiliateId,
+        programId: row.program,
+        currency: row.currency,
+        commissionAmountCents: row.cents,
+        taxWithheldCents: taxOf(row),
+        orderStatus: row.status,
+        happenedAt: row.at,
+        payoutBatchId: isTaken(row) ? 'bat_earlier' : null,
+      })
+    }
+  }
+}
+
+const netOf = (rows: { commissionAmountCents: number; taxWithheldCents: number }[]) =>
+  rows.reduce((sum, row) => sum + row.commissionAmountCents - row.taxWithheldCents, 0)
+
+test(`${SHOPS} random shops: batches, lines and debts come to what a sum by hand says`, {
+  timeout: 180_000,
+}, async () => {
+  let made = 0
+  let indebted = 0
+  await fc.assert(
+    fc.asyncProperty(shop, async (given) => {
+      const { shopId, key } = await server.createShop()
+      const { payouts } = server.clientOf(key)
+      server.sql.transaction(() => fill(given, shopId))()
+      const expected = byHand(given)
+      const before = commissionsOf(server, '1 = 1', shopId)
+      const { data: batch, error } = await payouts.create({ ...OCTOBER, currency: 'USD' }).safe()
+      expect(error?.code).toBe(expected.code)
+      const after = commissionsOf(server, '1 = 1', shopId)
+      if (!batch) return expect(after).toEqual(before)
+      made += 1
+      indebted += expected.debts.length ? 1 : 0
+      const { commissions, affiliates, netPayableCents } = batch.totals
+      expect([commissions, affiliates, netPayableCents]).toEqual([
+        expected.commissions,
+        expected.affiliates,
+        expected.net,
+      ])
+      expect(batch.heldBack.commissionCents).toBe(expected.waiting)
+      const own = after.filter((row) => row.payoutBatchId === batch.id)
+      expect([own.length, netOf(own)]).toEqual([commissions, netPayableCents])
+      expect(netOf(after)).toBe(netOf(before))
+      const owed = after.filter((row) => row.trackingMethod === 'ADJUSTMENT' && row.payoutBatchId === null)
+      expect(owed.map(({ commissionAmountCents }) => commissionAmountCents).sort()).toEqual(expected.debts.sort())
+      await checkPayment(payouts, batch.id, { shopId, netPayableCents })
+    }),
+    { numRuns: SHOPS },
+  )
+  expect(made).toBeGreaterThan(SHOPS / 4)
+  expect(indebted).toBeGreaterThan(SHOPS / 20)
+})
+
+/** Lines add up, payment marks exactly the batch, and the next month collects the debts. */
+async function checkPayment(
+  payouts: TestServer['client']['payouts'],
+  id: string,
+  { shopId, netPayableCents }: { shopId: string; netPayableCents: number },
+) {
+  const [{ lines = [] } = {}] = (await payouts.list({ id, include: 'lines' })).data
+  expect(lines.reduce((sum, line) => sum + line.netPayableCents, 0)).toBe(netPayableCents)
+  expect(lines.every((line) => line.netPayableCents >= 0)).toBe(true)
+  const paidBefore = commissionsOf(server, `"orderStatus" = 'PAID'`, shopId)
+  await payouts.pay(id, { expectedTotalCents: netPayableCents })
+  const paid = commissionsOf(server, `"orderStatus" = 'PAID'`, shopId)
+  expect(netOf(paid) - netOf(paidBefore)).toBe(netPayableCents)
+  const total = netOf(commissionsOf(server, '1 = 1', shopId))
+  const { data: next } = await payouts.create({ ...NOVEMBER, currency: 'USD' }).safe()
+  const rows = commissionsOf(server, '1 = 1', shopId)
+  expect(netOf(rows)).toBe(total)
+  if (next) expect(netOf(rows.filter((row) => row.payoutBatchId === next.id))).toBe(next.totals.netPayableCents)
+}

@@ -1,0 +1,288 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { refusal } from '../resources/looking.ts'
+import { type TestServer, testServer } from '../support/server.ts'
+import { addAffiliate, addCommission, commissionsOf, OCTOBER } from './rows.ts'
+
+let server: TestServer
+let client: TestServer['client']
+let nisa: string
+beforeAll(async () => {
+  server = await testServer()
+  client = server.client
+})
+beforeEach(() => {
+  for (const table of ['commissions', 'affiliates', 'payoutBatches', 'audits'])
+    server.sql.exec(`delete from "${table}"`)
+  nisa = addAffiliate(server)
+})
+afterAll(() => server.close())
+
+const setShop = (column: string, value: unknown) =>
+  server.sql.prepare(`update shops set "${column}" = ? where id = ?`).run(value, server.shop.shopId)
+
+test('200 the batch, its rows PAYABLE, one audit', async () => {
+  const omar = addAffiliate(server)
+  addCommission(server, { affiliateId: nisa, commissionAmountCents: 1440, taxWithheldCents: 144 })
+  addCommission(server, { affiliateId: nisa, commissionAmountCents: 60 })
+  addCommission(server, { affiliateId: omar, commissionAmountCents: 500, taxWithheldCents: 50 })
+  const batch = await client.payouts.create(OCTOBER)
+  const now = new Date(server.clock.ms).toISOString()
+  expect(batch).toEqual({
+    id: expect.stringMatching(/^bat_/),
+    status: 'OPEN',
+    periodStart: '2026-10-01T00:00:00.000Z',
+    periodEnd: '2026-10-31T23:59:59.999Z',
+    currency: 'USD',
+    totals: { commissions: 3, affiliates: 2, commissionCents: 2000, taxWithheldCents: 194, netPayableCents: 1806 },
+    heldBack: { commissions: 0, commissionCents: 0 },
+    minimumPayoutCents: 0,
+    failureReason: null,
+    createdAt: now,
+    updatedAt: now,
+    paidAt: null,
+  })
+  for (const row of commissionsOf(server)) {
+    expect(row).toMatchObject({ orderStatus: 'PAYABLE', payoutBatchId: batch.id, updatedAt: now, version: 2 })
+  }
+  const audits = server.sql.prepare('select action, "subjectId", data from audits').all()
+  expect(audits).toEqual([{ action: 'payout.created', subjectId: batch.id, data: expect.any(String) }])
+  expect((await client.payouts.list({ id: batch.id })).data).toEqual([batch])
+})
+
+describe('what is gathered', () => {
+  test.each(['APPROVED', 'ACCEPTED', 'PAYABLE'] as const)('%s', async (orderStatus) => {
+    addCommission(server, { affiliateId: nisa, orderStatus })
+    expect((await client.payouts.create(OCTOBER)).totals.commissions).toBe(1)
+  })
+
+  test.each(['REJECTED', 'PENDING', 'PAID', 'REVERSED', 'CANCELED', 'REFUNDED'] as const)(
+    '404 when there is only %s',
+    async (orderStatus) => {
+      addCommission(server, { affiliateId: nisa, orderStatus })
+      expect(await refusal(client.payouts.create(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
+    },
+  )
+
+  test('404 when everything is in a batch already, earns nothing or is of another shop', async () => {
+    const other = await server.createShop()
+    addCommission(server, { affiliateId: nisa, orderStatus: 'PAYABLE', payoutBatchId: 'bat_earlier' })
+    addCommission(server, { affiliateId: nisa, commissionAmountCents: 0 })
+    addCommission(server, { affiliateId: nisa, shopId: other.shopId })
+    const before = commissionsOf(server, '1 = 1', other.shopId)
+    expect(await refusal(client.payouts.create(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
+    expect(commissionsOf(server, '1 = 1', other.shopId)).toEqual(before)
+  })
+
+  test('money of archived and rejected affiliates waits, and is counted', async () => {
+    const archived = addAffiliate(server, { deletedAt: '2026-10-25T00:00:00.000Z' })
+    const rejected = addAffiliate(server, { status: 'REJECTED' })
+    const pending = addAffiliate(server, { status: 'PENDING' })
+    addCommission(server, { affiliateId: nisa })
+    addCommission(server, { affiliateId: pending })
+    addCommission(server, { affiliateId: archived, commissionAmountCents: 300 })
+    addCommission(server, { affiliateId: rejected, commissionAmountCents: 40 })
+    addCommission(server, { affiliateId: rejected, commissionAmountCents: 5, currency: 'EUR' })
+    const batch = await client.payouts.create(OCTOBER)
+    expect([batch.totals.commissionCents, batch.heldBack]).toEqual([2000, { commissions: 2, commissionCents: 340 }])
+    expect(commissionsOf(server, '"payoutBatchId" is null').map((row) => row.orderStatus)).toEqual(
+      Array(3).fill('APPROVED'),
+    )
+    expect(await refusal(client.payouts.create(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
+  })
+
+  test('affiliateIds, programId and currency narrow it, together', async () => {
+    const omar = addAffiliate(server)
+    const given = [
+      { affiliateId: nisa, programId: 'prg_a' },
+      { affiliateId: nisa, programId: 'prg_b' },
+      { affiliateId: omar, programId: 'prg_a' },
+      { affiliateId: omar, programId: 'prg_a', currency: 'EUR' },
+    ]
+    for (const [i, row] of given.entries()) addCommission(server, { ...row, commissionAmountCents: 10 ** i })
+    const total = async (filter: object) =>
+      (await client.payouts.preview({ ...OCTOBER, ...filter })).totals.netPayableCents
+    expect(await total({ currency: 'USD' })).toBe(111)
+    expect(await total({ currency: 'EUR' })).toBe(1000)
+    expect(await total({ affiliateIds: [nisa] })).toBe(11)
+    expect(await total({ affiliateIds: [nisa, omar, 'aff_none'], currency: 'USD' })).toBe(111)
+    expect(await total({ programId: 'prg_b' })).toBe(10)
+    expect(await total({ programId: 'prg_a', affiliateIds: [omar], currency: 'USD' })).toBe(100)
+    expect(await total({ programId: null, affiliateIds: null, currency: 'USD' })).toBe(111)
+    const made = await client.payouts.create({ ...OCTOBER, programId: 'prg_a', currency: 'USD' })
+    expect(made.totals.netPayableCents).toBe(101)
+    expect(commissionsOf(server, '"payoutBatchId" is null').map((row) => row.commissionAmountCents)).toEqual([10, 1000])
+  })
+})
+
+describe('the period', () => {
+  const made = async (happenedAt: string, body: { periodStart: string; periodEnd: string }) => {
+    addCommission(server, { affiliateId: nisa, happenedAt })
+    const { data } = await client.payouts.create(body).safe()
+    return data ? [data.periodStart, data.periodEnd] : null
+  }
+
+  test.each([
+    ['the first instant', '2026-10-01T00:00:00.000Z', true],
+    ['the last millisecond', '2026-10-31T23:59:59.999Z', true],
+    ['a millisecond before', '2026-09-30T23:59:59.999Z', false],
+    ['a millisecond after', '2026-11-01T00:00:00.000Z', false],
+  ])('a whole month: %s', async (_, happenedAt, expected) => {
+    expect((await made(happenedAt, OCTOBER)) !== null).toBe(expected)
+  })
+
+  test('a date alone is midnight UTC, at the end too', async () => {
+    const dates = { periodStart: '2026-10-01', periodEnd: '2026-10-31' }
+    expect(await made('2026-10-31T00:00:00.001Z', dates)).toBeNull()
+    expect(await made('2026-10-31T00:00:00.000Z', dates)).toEqual([
+      '2026-10-01T00:00:00.000Z',
+      '2026-10-31T00:00:00.000Z',
+    ])
+  })
+
+  test('offsets are counted in', async () => {
+    const berlin = { periodStart: '2026-10-01T00:00:00+02:00', periodEnd: '2026-10-31T23:59:59.999+01:00' }
+    expect(await made('2026-09-30T21:59:59.999Z', berlin)).toBeNull()
+    expect(await made('2026-10-31T23:00:00.000Z', berlin)).toBeNull()
+    expect(await made('2026-09-30T22:00:00.000Z', berlin)).toEqual([
+      '2026-09-30T22:00:00.000Z',
+      '2026-10-31T22:59:59.999Z',
+    ])
+  })
+
+  test('a leap day', async () => {
+    const february = { periodStart: '2028-02-01', periodEnd: '2028-02-29T23:59:59.999Z' }
+    expect(await made('2028-02-29T12:00:00.000Z', february)).not.toBeNull()
+  })
+
+  test.each([
+    ['equal bounds', '2026-10-01', '2026-10-01T00:00:00Z'],
+    ['equal but for digits below a millisecond', '2026-10-01T00:00:00.0001Z', '2026-10-01T00:00:00.0009Z'],
+    ['reversed bounds', '2026-10-31', '2026-10-01'],
+    ['bounds that an offset reverses', '2026-10-01T00:00:00Z', '2026-10-01T01:00:00+02:00'],
+  ])('400 for %s', async (_, periodStart, periodEnd) => {
+    expect(await refusal(client.payouts.create({ periodStart, periodEnd }))).toEqual([400, 'period_invalid'])
+  })
+
+  test.each([
+    ['2026-02-30', 'a day that does not exist'],
+    ['2026-10-31T25:00:00Z', 'an hour that does not exist'],
+    ['2026-10-31T12:00:00', 'no offset'],
+    ['yesterday', 'no date'],
+  ])('400 for %s: %s', async (text) => {
+    const { error } = await client.payouts.create({ periodStart: '2026-01-01', periodEnd: text }).safe()
+    expect(error).toMatchObject({
+      status: 400,
+      code: 'invalid_body',
+      message:
+        'periodEnd must be an ISO 8601 date (2026-10-31) or a timestamp with an offset (2026-10-31T23:59:59.999Z).',
+    })
+  })
+})
+
+describe('409', () => {
+  test('mixed currencies are named', async () => {
+    for (const currency of ['USD', 'JPY', 'EUR']) addCommission(server, { affiliateId: nisa, currency })
+    const { error } = await client.payouts.create(OCTOBER).safe()
+    expect(error).toMatchObject({
+      code: 'payout_mixed_currencies',
+      message: 'These commissions are in EUR, JPY and USD; send currency to choose one.',
+    })
+  })
+
+  test.each([
+    [5000, 0, 4999, false],
+    [5000, 0, 5000, true],
+    [null, 5000, 4999, false],
+    [0, 5000, 1, true],
+    [4000, 5000, 4000, true],
+  ])('minimum of the shop %j, of the server %i: %i cents make a batch: %j', async (shop, usual, cents, expected) => {
+    addCommission(server, { affiliateId: nisa, commissionAmountCents: cents + 7, taxWithheldCents: 7 })
+    setShop('minimumPayoutCents', shop)
+    server.deps.config.minimumPayoutCents = usual
+    const { data, error } = await client.payouts.create(OCTOBER).safe()
+    setShop('minimumPayoutCents', null)
+    server.deps.config.minimumPayoutCents = 0
+    if (expected) expect(data?.minimumPayoutCents).toBe(shop ?? usual)
+    else
+      expect(error).toMatchObject({
+        code: 'payout_below_threshold',
+        message: `The eligible total of ${cents} cents is below the minimum payout of ${shop ?? usual} cents.`,
+      })
+  })
+
+  test.each([
+    [1000, '10', undefined],
+    [1050, '10.50', undefined],
+    [null, '0.00', undefined],
+    [1000, '10.01', 'payout_threshold_needs_reconciliation'],
+    [null, '50', 'payout_threshold_needs_reconciliation'],
+    [1000, 'ten', 'payout_threshold_needs_reconciliation'],
+  ])('minimum %j beside the old setting %s: %s', async (cents, legacy, code) => {
+    addCommission(server, { affiliateId: nisa, commissionAmountCents: 100_000 })
+    setShop('minimumPayoutCents', cents)
+    setShop('legacyMinimumPayout', legacy)
+    const { error } = await client.payouts.create(OCTOBER).safe()
+    setShop('minimumPayoutCents', null)
+    setShop('legacyMinimumPayout', null)
+    expect(error?.code).toBe(code)
+    if (code) expect(error?.message).toContain(`(${legacy}) and the new one (${cents ?? 0} cents) disagree`)
+  })
+
+  test('nothing eligible comes before every conflict', async () => {
+    setShop('legacyMinimumPayout', '50')
+    expect(await refusal(client.payouts.create(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
+    setShop('legacyMinimumPayout', null)
+  })
+})
+
+describe('dryRun', () => {
+  test('200 the batch that create makes, and nothing is written', async () => {
+    const before = [addCommission(server, { affiliateId: nisa }), commissionsOf(server)]
+    const preview = await client.payouts.preview(OCTOBER)
+    expect(preview.id).toBeNull()
+    expect([before[0], commissionsOf(server)]).toEqual(before)
+    for (const table of ['payoutBatches', 'audits'])
+      expect(server.sql.prepare(`select count(*) from "${table}"`).pluck().get()).toBe(0)
+    const made = await client.payouts.create(OCTOBER)
+    expect({ ...preview, id: made.id }).toEqual(made)
+  })
+
+  test('refuses as create does', async () => {
+    expect(await refusal(client.payouts.preview(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
+  })
+
+  test('keeps no reply under a key: the real call may follow', async () => {
+    addCommission(server, { affiliateId: nisa })
+    const headers = { 'Idempotency-Key': 'dry' }
+    const dry = { body: { ...OCTOBER, dryRun: true }, headers }
+    expect((await server.request('POST', '/api/v1/payouts', dry)).body.data.id).toBeNull()
+    const made = await server.request('POST', '/api/v1/payouts', { body: OCTOBER, headers })
+    expect(made.body.data.id).toMatch(/^bat_/)
+    expect((await server.request('POST', '/api/v1/payouts', dry)).headers.get('X-Error-Code')).toBe(
+      'idempotency_key_reused',
+    )
+  })
+})
+
+test('the same Idempotency-Key gives the same batch, although nothing is left to gather', async () => {
+  addCommission(server, { affiliateId: nisa })
+  const call = () =>
+    server.request('POST', '/api/v1/payouts', { body: OCTOBER, headers: { 'Idempotency-Key': 'once' } })
+  const [first, ...others] = await Promise.all([call(), call(), call()])
+  const later = await call()
+  for (const reply of [...others, later]) {
+    expect([reply.status, reply.headers.get('Idempotent-Replayed')]).toEqual([200, 'true'])
+    expect(reply.body).toEqual(first?.body)
+  }
+  expect(server.sql.prepare('select count(*) from "payoutBatches"').pluck().get()).toBe(1)
+})
+
+test('503 and nothing changed when the audit cannot be written', async () => {
+  addCommission(server, { affiliateId: nisa })
+  const before = commissionsOf(server)
+  server.sql.exec(`create trigger broken before insert on audits begin select raise(abort, 'disk'); end`)
+  expect(await refusal(client.payouts.create(OCTOBER))).toEqual([503, 'audit_unavailable'])
+  server.sql.exec('drop trigger broken')
+  expect(commissionsOf(server)).toEqual(before)
+  expect((await client.payouts.create(OCTOBER)).totals.commissions).toBe(1)
+})

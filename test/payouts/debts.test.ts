@@ -1,0 +1,203 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { Context } from '../../server/src/context.ts'
+import { mutate } from '../../server/src/services/mutate.ts'
+import { recomputeBatch } from '../../server/src/services/payout-batch.ts'
+import { operatorContext } from '../../server/src/services/shops.ts'
+import { type TestServer, testServer } from '../support/server.ts'
+import { addAffiliate, addCommission, addDebt, commissionsOf, OCTOBER } from './rows.ts'
+
+const NOVEMBER = { periodStart: '2026-11-01', periodEnd: '2026-11-30T23:59:59.999Z' }
+
+let server: TestServer
+let client: TestServer['client']
+let nisa: string
+let omar: string
+beforeAll(async () => {
+  server = await testServer()
+  client = server.client
+})
+beforeEach(() => {
+  for (const table of ['commissions', 'affiliates', 'payoutBatches', 'audits'])
+    server.sql.exec(`delete from "${table}"`)
+  nisa = addAffiliate(server)
+  omar = addAffiliate(server)
+})
+afterAll(() => server.close())
+
+const sum = (rows: { commissionAmountCents: number }[]) => rows.reduce((n, row) => n + row.commissionAmountCents, 0)
+const carried = () => commissionsOf(server, `"orderId" like 'adj:%:carry'`)
+
+describe('an affiliate who owes', () => {
+  test('is netted while there is enough', async () => {
+    addCommission(server, { affiliateId: nisa })
+    addDebt(server, nisa, 480)
+    const { totals } = await client.payouts.create(OCTOBER)
+    expect(totals).toMatchObject({ commissions: 2, commissionCents: 520, netPayableCents: 520 })
+    expect(carried()).toEqual([])
+  })
+
+  test('gets nothing, costs nobody else anything, and owes the rest in the next period', async () => {
+    addCommission(server, { affiliateId: nisa, commissionAmountCents: 100 })
+    addDebt(server, nisa, 480, { taxWithheldCents: -48 })
+    addCommission(server, { affiliateId: omar })
+    const events = server.sql.prepare('select count(*) from "webhookEvents"').pluck()
+    const before = events.get()
+    const october = await client.payouts.create(OCTOBER)
+    expect(october.totals.netPayableCents).toBe(1000)
+    expect(october.totals).toMatchObject({ commissions: 4, affiliates: 2 })
+    const [batch] = (await client.payouts.list({ include: 'lines' })).data
+    expect(batch?.lines?.map((line) => line.netPayableCents)).toEqual([0, 1000])
+    expect(carried()).toMatchObject([
+      {
+        affiliateId: nisa,
+        commissionAmountCents: 332,
+        orderStatus: 'PAYABLE',
+        payoutBatchId: october.id,
+        happenedAt: OCTOBER.periodEnd,
+        trackingMethod: 'ADJUSTMENT',
+        externalOrderId: null,
+      },
+      {
+        affiliateId: nisa,
+        commissionAmountCents: -332,
+        orderStatus: 'APPROVED',
+        payoutBatchId: null,
+        happenedAt: '2026-11-01T00:00:00.000Z',
+        trackingMethod: 'ADJUSTMENT',
+      },
+    ])
+    for (const row of carried()) expect(row.orderId).toBe(`adj:${row.id}:carry`)
+    await client.payouts.pay(october.id)
+    addCommission(server, { affiliateId: nisa, happenedAt: '2026-11-05T00:00:00.000Z' })
+    const november = await client.payouts.create(NOVEMBER)
+    expect(november.totals).toMatchObject({ commissions: 2, commissionCents: 668, netPayableCents: 668 })
+    expect(events.get()).toBe(before)
+  })
+
+  test('alone: a batch that pays nothing carries the debt on, again and again', async () => {
+    addDebt(server, nisa, 480)
+    const periods = [OCTOBER, NOVEMBER, { periodStart: '2026-12-01', periodEnd: '2026-12-31T23:59:59.999Z' }]
+    for (const period of periods) expect((await client.payouts.create(period)).totals.netPayableCents).toBe(0)
+    const rows = commissionsOf(server)
+    expect(sum(rows)).toBe(-480)
+    expect(rows.filter((row) => row.payoutBatchId === null)).toMatchObject([
+      { commissionAmountCents: -480, happenedAt: '2027-01-01T00:00:00.000Z' },
+    ])
+  })
+
+  test('owes in each currency by itself', async () => {
+    addDebt(server, nisa, 480)
+    addCommission(server, { affiliateId: nisa, currency: 'EUR' })
+    expect((await client.payouts.create({ ...OCTOBER, currency: 'EUR' })).totals.netPayableCents).toBe(1000)
+    expect((await client.payouts.create({ ...OCTOBER, currency: 'USD' })).totals.netPayableCents).toBe(0)
+    expect(carried().map((row) => row.currency)).toEqual(['USD', 'USD'])
+  })
+
+  test.each([
+    [['prg_a', 'prg_a'], 'prg_a'],
+    [['prg_a', 'prg_b'], null],
+    [['prg_a', null], null],
+    [[null, null], null],
+  ])('a debt of programs %j stays with %j', async ([first, second], expected) => {
+    addDebt(server, nisa, 480, { programId: first })
+    addCommission(server, { affiliateId: nisa, commissionAmountCents: 80, programId: second })
+    await client.payouts.create(OCTOBER)
+    expect(carried().map((row) => row.programId)).toEqual([expected, expected])
+  })
+
+  test('the minimum is held against what is paid, and dryRun foresees it', async () => {
+    addDebt(server, nisa, 480)
+    addCommission(server, { affiliateId: omar })
+    server.deps.config.minimumPayoutCents = 1000
+    const preview = await client.payouts.preview(OCTOBER)
+    const made = await client.payouts.create(OCTOBER)
+    server.deps.config.minimumPayoutCents = 0
+    expect(preview.totals).toEqual(made.totals)
+    expect(made.totals).toMatchObject({ commissions: 3, netPayableCents: 1000 })
+  })
+})
+
+describe('a batch whose rows change', () => {
+  let ctx: Context
+  beforeAll(async () => {
+    ctx = await operatorContext(server.deps, server.shop.shopId)
+  })
+
+  /** Changes rows and recomputes in one transaction, as moderation does. */
+  const change = (batchId: string, columns: object, where: string) =>
+    mutate(ctx, async (trx) => {
+      const [column, value] = where.split('=') as ['id', string]
+      await trx.updateTable('commissions').set(columns).where(column, '=', value).execute()
+      return { result: await recomputeBatch(trx, ctx, batchId), audit: null }
+    })
+  const leave = (batchId: string, id: string) =>
+    change(batchId, { payoutBatchId: null, orderStatus: 'CANCELED' }, `id=${id}`)
+
+  test('while OPEN its totals follow', async () => {
+    const gone = addCommission(server, { affiliateId: nisa })
+    addCommission(server, { affiliateId: omar, commissionAmountCents: 40, taxWithheldCents: 4 })
+    const batch = await client.payouts.create(OCTOBER)
+    server.clock.advance(1000)
+    const row = await leave(batch.id, gone)
+    const [after] = (await client.payouts.list({ id: batch.id })).data
+    expect(after).toEqual({
+      ...batch,
+      totals: { commissions: 1, affiliates: 1, commissionCents: 40, taxWithheldCents: 4, netPayableCents: 36 },
+      updatedAt: new Date(server.clock.ms).toISOString(),
+    })
+    expect([row.version, row.netPayableCents]).toEqual([2, 36])
+    const stale = await client.payouts.pay(batch.id, { expectedTotalCents: 1036 }).safe()
+    expect(stale.error?.code).toBe('payout_total_mismatch')
+  })
+
+  test('a line that falls below zero is lifted, and its debt carried', async () => {
+    const gone = addCommission(server, { affiliateId: nisa })
+    addDebt(server, nisa, 480)
+    addCommission(server, { affiliateId: omar })
+    const batch = await client.payouts.create(OCTOBER)
+    const { netPayableCents } = await leave(batch.id, gone)
+    expect(netPayableCents).toBe(1000)
+    expect(carried().map((row) => row.commissionAmountCents)).toEqual([480, -480])
+    expect(sum(commissionsOf(server, `"orderStatus" <> 'CANCELED'`))).toBe(520)
+  })
+
+  test('emptied, it is FAILED and cannot be paid', async () => {
+    const only = addCommission(server, { affiliateId: nisa })
+    const batch = await client.payouts.create(OCTOBER)
+    await leave(batch.id, only)
+    const [after] = (await client.payouts.list({ id: batch.id })).data
+    expect(after).toMatchObject({
+      status: 'FAILED',
+      failureReason: 'Every commission left this batch before it was paid.',
+      totals: { commissions: 0, affiliates: 0, commissionCents: 0, netPayableCents: 0 },
+    })
+    expect((await client.payouts.pay(batch.id).safe()).error?.code).toBe('payout_not_payable')
+  })
+
+  test.each(['PROCESSING', 'PAID', 'FAILED'])('%s: its totals are frozen', async (status) => {
+    const only = addCommission(server, { affiliateId: nisa })
+    const batch = await client.payouts.create(OCTOBER)
+    server.sql.prepare('update "payoutBatches" set status = ?').run(status)
+    const row = await change(batch.id, { commissionAmountCents: 1 }, `id=${only}`)
+    expect(row).toMatchObject({ status, netPayableCents: 1000, version: 1 })
+    expect((await client.payouts.list({ id: batch.id })).data[0]?.totals).toEqual(batch.totals)
+  })
+
+  test('404 for a batch that does not exist', async () => {
+    await expect(change('bat_none', { version: 9 }, 'id=none')).rejects.toMatchObject({ code: 'payout_not_found' })
+  })
+
+  test('a refund and a payment in one turn: the second sees that it is late', async () => {
+    const only = addCommission(server, { affiliateId: nisa })
+    addCommission(server, { affiliateId: nisa })
+    const batch = await client.payouts.create(OCTOBER)
+    const paying = client.payouts.pay(batch.id).safe()
+    // The payment has read the batch by now, and has not written yet.
+    const leaving = leave(batch.id, only)
+    await leaving
+    const { error } = await paying
+    const [after] = (await client.payouts.list({ id: batch.id })).data
+    if (error) expect([error.code, after?.status]).toEqual(['concurrent_change', 'OPEN'])
+    else expect(after).toMatchObject({ status: 'PAID', totals: batch.totals })
+  })
+})

@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { auditLog } from '../resources/looking.ts'
+import { type Reply, type TestServer, testServer } from '../support/server.ts'
+import { addAffiliate, addCommission, OCTOBER } from './rows.ts'
+
+let server: TestServer
+let client: TestServer['client']
+let ids: string[]
+let nisa: string
+let omar: string
+beforeAll(async () => {
+  server = await testServer()
+  client = server.client
+  nisa = addAffiliate(server)
+  omar = addAffiliate(server, { name: 'Omar Ali', email: 'omar@example.com' })
+  ids = []
+  for (const cents of [100, 200, 300]) {
+    addCommission(server, { affiliateId: nisa, commissionAmountCents: cents, taxWithheldCents: cents / 10 })
+    addCommission(server, { affiliateId: omar, commissionAmountCents: cents })
+    addCommission(server, { affiliateId: omar, commissionAmountCents: cents })
+    ids.unshift((await client.payouts.create(OCTOBER)).id)
+    if (cents === 100) server.clock.advance(1)
+  }
+  await client.payouts.pay(ids[1]!)
+})
+afterAll(() => server.close())
+
+const found = async (query: Parameters<typeof client.payouts.list>[0]) =>
+  (await client.payouts.list(query)).data.map((row) => row.id)
+
+test('200 newest first, page by page', async () => {
+  const { data, pagination } = await client.payouts.list({ limit: 2 })
+  expect(data.map((row) => row.id)).toEqual(ids.slice(0, 2))
+  expect(pagination).toEqual({ page: 1, limit: 2, total: 3, totalPages: 2 })
+  expect(await found({ limit: 2, page: 2 })).toEqual(ids.slice(2))
+  expect(await found({ limit: 2, page: 3 })).toEqual([])
+})
+
+test('status and id narrow it', async () => {
+  expect(await found({ status: 'OPEN' })).toEqual([ids[0], ids[2]])
+  expect(await found({ status: 'PAID' })).toEqual([ids[1]])
+  expect(await found({ status: 'FAILED' })).toEqual([])
+  expect(await found({ id: ids[2] })).toEqual([ids[2]])
+  expect(await found({ id: ids[2], status: 'PAID' })).toEqual([])
+  expect(await found({ id: 'bat_none' })).toEqual([])
+})
+
+test('another shop sees none of them', async () => {
+  const stranger = server.clientOf((await server.createShop()).key)
+  for (const id of [undefined, ids[0]]) expect((await stranger.payouts.list({ id, include: 'lines' })).data).toEqual([])
+})
+
+describe('include=lines', () => {
+  test('200 one line per affiliate; their sums are the totals', async () => {
+    const { data } = await client.payouts.list({ include: 'lines' })
+    expect(data[0]?.lines).toEqual([
+      {
+        affiliateId: nisa,
+        name: 'Nisa Karim',
+        email: `${nisa}@example.com`,
+        commissions: 1,
+        commissionCents: 300,
+        taxWithheldCents: 30,
+        netPayableCents: 270,
+      },
+      {
+        affiliateId: omar,
+        name: 'Omar Ali',
+        email: 'omar@example.com',
+        commissions: 2,
+        commissionCents: 600,
+        taxWithheldCents: 0,
+        netPayableCents: 600,
+      },
+    ])
+    for (const { lines = [], totals } of data) {
+      expect(lines.reduce((sum, line) => sum + line.netPayableCents, 0)).toBe(totals.netPayableCents)
+    }
+    expect((await client.payouts.list()).data[0]).not.toHaveProperty('lines')
+  })
+
+  test('archived affiliates keep their names', async () => {
+    server.sql.prepare(`update affiliates set "deletedAt" = '2026-11-01' where id = ?`).run(omar)
+    const [batch] = (await client.payouts.list({ id: ids[0], include: 'lines' })).data
+    expect(batch?.lines?.map((line) => line.name)).toEqual(['Nisa Karim', 'Omar Ali'])
+  })
+})
+
+describe('the audit', () => {
+  test('who looks is written before, what was shown after', async () => {
+    const audited = auditLog(server)
+    await client.payouts.list({ id: ids[0], include: 'lines' })
+    const actor = `key:${server.shop.keyId}`
+    expect(audited()).toMatchObject([
+      { action: 'payouts.accessed', subjectId: ids[0], actor, data: { page: 1, limit: 20, include: 'lines' } },
+      { action: 'payouts.listed', subjectId: ids[0], actor, data: { batches: 1, total: 1 } },
+    ])
+  })
+
+  const broken = async (make: string, mend: string): Promise<Reply> => {
+    server.sql.exec(make)
+    const reply = await server.request('GET', '/api/v1/payouts')
+    server.sql.exec(mend)
+    return reply
+  }
+  const unless = (action: string) =>
+    `create trigger broken before insert on audits when new.action = '${action}' begin select raise(abort, 'disk'); end`
+
+  test.each([
+    ['the access', unless('payouts.accessed'), 'drop trigger broken', 'audit_unavailable', []],
+    ['the completion', unless('payouts.listed'), 'drop trigger broken', 'audit_unavailable', ['payouts.accessed']],
+    [
+      'the read',
+      'alter table "payoutBatches" rename to gone',
+      'alter table gone rename to "payoutBatches"',
+      'storage_unavailable',
+      ['payouts.accessed'],
+    ],
+  ])('503 and nothing shown when %s fails', async (_, make, mend, code, written) => {
+    const audited = auditLog(server)
+    const reply = await broken(make, mend)
+    expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([503, code])
+    expect(Object.keys(reply.body)).toEqual(['error'])
+    expect(audited().map((row) => row.action)).toEqual(written)
+    expect(await found({ limit: 1 })).toEqual([ids[0]])
+  })
+})
+
+test.each(['status=DONE', 'include=rows', 'limit=0', 'limit=101', 'page=0', 'id='])('400 for %s', async (query) => {
+  const audited = auditLog(server)
+  const reply = await server.request('GET', `/api/v1/payouts?${query}`)
+  expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([400, 'invalid_parameter'])
+  expect(audited()).toEqual([])
+})

@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type Reply, type TestServer, testServer } from '../support/server.ts'
+import { convert, withAffiliate } from '../support/shop.ts'
+import { addAffiliate, addCommission, commissionsOf, OCTOBER } from './rows.ts'
+
+/** Calls of one turn all read before any of them writes: the barrier is the event loop. */
+const N = 16
+
+let server: TestServer
+let affiliates: string[]
+beforeAll(async () => {
+  server = await testServer()
+})
+beforeEach(() => {
+  for (const table of ['commissions', 'affiliates', 'payoutBatches', 'audits'])
+    server.sql.exec(`delete from "${table}"`)
+  affiliates = Array.from({ length: N }, () => addAffiliate(server))
+  for (const [i, affiliateId] of affiliates.entries())
+    addCommission(server, { affiliateId, commissionAmountCents: 2 ** i })
+})
+afterAll(() => server.close())
+
+const create = (body: object = {}) => server.request('POST', '/api/v1/payouts', { body: { ...OCTOBER, ...body } })
+const pay = (id: string) => server.request('PATCH', `/api/v1/payouts?id=${id}&action=pay`)
+const parallel = (call: (i: number) => Promise<Reply>) => Promise.all(Array.from({ length: N }, (_, i) => call(i)))
+const codes = (replies: Reply[]) => replies.map((reply) => reply.headers.get('X-Error-Code')).filter(Boolean)
+const audits = (action: string) =>
+  server.sql.prepare('select count(*) from audits where action = ?').pluck().get(action)
+
+/** Every batch holds the sum of its own rows, and no row was changed twice. */
+function expectExact(replies: Reply[]) {
+  const rows = commissionsOf(server)
+  const batches = replies.filter((reply) => reply.status === 200 && reply.body.data).map((reply) => reply.body.data)
+  for (const { id, totals } of batches) {
+    const own = rows.filter((row) => row.payoutBatchId === id)
+    expect(totals.netPayableCents).toBe(own.reduce((sum, row) => sum + row.commissionAmountCents, 0))
+    expect(totals.commissions).toBe(own.length)
+  }
+  const stored = server.sql.prepare('select id from "payoutBatches" order by id').pluck().all()
+  expect(batches.map((batch) => batch.id).sort()).toEqual(stored)
+  expect(new Set(rows.map((row) => row.payoutBatchId ?? stored[0]))).toEqual(new Set(stored))
+}
+
+test('the same batch: one is made, 409 payout_claimed_concurrently for the rest', async () => {
+  const replies = await parallel(() => create())
+  expect(replies.filter((reply) => reply.status === 200)).toHaveLength(1)
+  expect(codes(replies)).toEqual(Array(N - 1).fill('payout_claimed_concurrently'))
+  expectExact(replies)
+  expect(commissionsOf(server).every((row) => row.version === 2)).toBe(true)
+  expect(audits('payout.created')).toBe(1)
+  expect((await create()).headers.get('X-Error-Code')).toBe('no_eligible_commissions')
+})
+
+test('overlapping batches: each makes its batch of what is left', async () => {
+  const replies = await parallel((i) => create({ affiliateIds: affiliates.slice(Math.max(0, N - 2 - i)) }))
+  const made = replies.filter((reply) => reply.status === 200)
+  expect(made).toHaveLength(N - 1)
+  expect(codes(replies)).toEqual(['payout_claimed_concurrently'])
+  expectExact(made)
+  const total = made.reduce((sum, reply) => sum + reply.body.data.totals.netPayableCents, 0)
+  expect(total).toBe(2 ** N - 1)
+})
+
+test('what is left below the minimum stays free: 409 payout_below_threshold_after_claim', async () => {
+  const set = (cents: number | null) => server.sql.prepare('update shops set "minimumPayoutCents" = ?').run(cents)
+  set(2 ** (N - 1))
+  const [first, second] = await Promise.all([create({ affiliateIds: affiliates.slice(-1) }), create()])
+  set(null)
+  expect(first.status).toBe(200)
+  expect([second.headers.get('X-Error-Code'), second.body.error]).toEqual([
+    'payout_below_threshold_after_claim',
+    `Another batch took some of these commissions first; the ${2 ** (N - 1) - 1} cents that are left are below the minimum payout of ${2 ** (N - 1)} cents.`,
+  ])
+  const free = commissionsOf(server, '"payoutBatchId" is null')
+  expect(free).toHaveLength(N - 1)
+  expect(free.every((row) => row.orderStatus === 'APPROVED' && row.version === 1)).toBe(true)
+})
+
+test('pay against pay: one wins', async () => {
+  const { id } = (await create()).body.data
+  const replies = await parallel(() => pay(id))
+  expect(replies.filter((reply) => reply.status === 200)).toHaveLength(1)
+  expect(codes(replies)).toEqual(Array(N - 1).fill('concurrent_change'))
+  expect(commissionsOf(server).every((row) => row.orderStatus === 'PAID' && row.version === 3)).toBe(true)
+  expect(audits('payout.paid')).toBe(1)
+  expect((await pay(id)).headers.get('X-Error-Code')).toBe('payout_already_paid')
+})
+
+test('create against pay: the batch that is paid keeps its rows and total, the other gets the rest', async () => {
+  const first = (await create({ affiliateIds: affiliates.slice(0, 4) })).body.data
+  const replies = await Promise.all([create(), pay(first.id), create(), pay(first.id)])
+  expect(replies.map((reply) => reply.status).sort()).toEqual([200, 200, 409, 409])
+  const paid = commissionsOf(server, `"orderStatus" = 'PAID'`)
+  expect(paid.every((row) => row.payoutBatchId === first.id)).toBe(true)
+  expect(paid.reduce((sum, row) => sum + row.commissionAmountCents, 0)).toBe(first.totals.netPayableCents)
+  expectExact([{ status: 200, headers: new Headers(), body: { data: first } }, ...replies])
+})
+
+test('orders that arrive meanwhile are in a batch and its total, or in none', async () => {
+  const { affiliate } = await withAffiliate(server)
+  const order = (i: number) =>
+    convert(server, {
+      externalOrderId: `meanwhile-${i}`,
+      amountCents: 100 * (i + 1),
+      couponCode: affiliate.discountCode,
+      occurredAt: '2026-10-20',
+    })
+  const replies = await parallel((i) => (i % 3 ? order(i) : create()))
+  const batches = [...replies.filter((_, i) => i % 3 === 0), await create()]
+  expectExact(batches)
+  expect(commissionsOf(server, '"payoutBatchId" is null')).toEqual([])
+})
