@@ -124,7 +124,10 @@ test(`${SHOPS} random shops: batches, lines and debts come to what a sum by hand
       const { data: batch, error } = await payouts.create({ ...OCTOBER, currency: 'USD' }).safe()
       expect(error?.code).toBe(expected.code)
       const after = commissionsOf(server, '1 = 1', shopId)
-      if (!batch) return expect(after).toEqual(before)
+      if (!batch) {
+        expect(after).toEqual(before)
+        return
+      }
       made += 1
       indebted += expected.debts.length ? 1 : 0
       const { commissions, affiliates, netPayableCents } = batch.totals
