@@ -55,7 +55,8 @@ export async function recordOrder(ctx: Context, trx: Trx, incoming: IncomingOrde
         data: { reasonCode: decision.attribution.reasonCode },
       },
     }
-  if (decision.connectsCustomer) await connectCustomer(ctx, trx, incoming.order, row.affiliateId)
+  if (decision.connectsCustomer && isUnconnected(facts))
+    await connectCustomer(ctx, trx, incoming.order, row.affiliateId)
   const data = { ...toCommission({ ...row, shopId: ctx.shop.id }), attribution: decision.attribution }
   return {
     result,
@@ -157,6 +158,9 @@ const NO_TOUCH = {
   utmContent: null,
   device: null,
 }
+
+/** A customer who is connected by one name is not given to another affiliate by a second name. */
+const isUnconnected = ({ matches }: Facts) => matches.customerId === null && matches.customerEmail === null
 
 /** Lifetime commission: the customer's first attributed order decides whose customer it is. */
 async function connectCustomer(

@@ -26,6 +26,7 @@ export async function record(ctx: Context, body: Touch): Promise<Schemas['TouchR
   if (body.type === 'click' && ![body.ref, body.affiliateCode, body.affiliateId, body.clickId].some(textOf)) {
     throw invalidBody('A click needs one of ref, affiliateCode, affiliateId and clickId.')
   }
+  if (body.type === 'page_view' && !textOf(body.url)) throw invalidBody('url must not be blank.')
   const occurredAt = instantBody('occurredAt', body.occurredAt) ?? nowIso(ctx)
   if (Date.parse(occurredAt) > ctx.now() + AHEAD_MS) {
     throw invalid('occurred_at_in_future', 'occurredAt must not be more than 5 minutes ahead of now.')
