@@ -17,7 +17,7 @@ export interface WithResponse<T> {
   attempts: number
 }
 
-/** The result of {@link Call.safe}: look at `error` first. */
+/** The result of `safe()`: look at `error` first. */
 export type SafeResult<T> = (WithResponse<T> & { error?: never }) | { error: ReferralError; data?: never }
 
 /** A promise of the data that also knows the answer around it. It is sent at once, whether you await it or not. */

@@ -31,9 +31,11 @@ export interface Coupon extends Open<Schemas['Coupon']> {}
 export interface Analytics extends Open<Schemas['Analytics']> {}
 /** The path of a customer (section 4.7), oldest first. */
 export interface Journey extends Open<Schemas['Journey']> {}
+/** A click, a page view or an order. */
 export interface JourneyEntry extends Open<Schemas['JourneyEntry']> {}
 /** Section 2.8. The secret is never given back. */
 export interface WebhookSubscription extends Open<Schemas['WebhookSubscription']> {}
+/** All subscriptions, and the names of events. */
 export interface WebhookSubscriptionList extends Open<Schemas['WebhookSubscriptionList']> {}
 /** What the engine decided on an order (section 4.9). */
 export interface Conversion extends Open<Schemas['ConversionReply']> {}
@@ -44,27 +46,28 @@ export interface Touch extends Open<Schemas['TouchReply']> {}
 /** Done. `message` is a sentence for people. */
 export interface ActionReply extends Open<Schemas['ActionReply']> {}
 
-export type AffiliateQuery = Query<'listAffiliates'>
+export interface AffiliateQuery extends Query<'listAffiliates'> {}
+/** `name` or `firstName` is needed. */
 export type AffiliateCreate = RequireOne<Body<'createAffiliate'>, 'name' | 'firstName'>
-export type AffiliateUpdate = Body<'updateAffiliate'>
-export type ProgramQuery = Query<'listPrograms'>
-export type ProgramCreate = Body<'createProgram'>
-export type ProgramUpdate = Body<'updateProgram'>
-export type CommissionQuery = Query<'listCommissions'>
-export type PayoutQuery = Query<'listPayouts'>
-export type PayoutCreate = Omit<Body<'createPayout'>, 'dryRun'>
-export type CouponQuery = Query<'listCoupons'>
-export type CouponAssign = Body<'assignCoupon'>
-export type AnalyticsQuery = Omit<Query<'getAnalytics'>, 'page' | 'limit'>
+export interface AffiliateUpdate extends Body<'updateAffiliate'> {}
+export interface ProgramQuery extends Query<'listPrograms'> {}
+export interface ProgramCreate extends Body<'createProgram'> {}
+export interface ProgramUpdate extends Body<'updateProgram'> {}
+export interface CommissionQuery extends Query<'listCommissions'> {}
+export interface PayoutQuery extends Query<'listPayouts'> {}
+export interface PayoutCreate extends Omit<Body<'createPayout'>, 'dryRun'> {}
+export interface CouponQuery extends Query<'listCoupons'> {}
+export interface CouponAssign extends Body<'assignCoupon'> {}
+export interface AnalyticsQuery extends Omit<Query<'getAnalytics'>, 'page' | 'limit'> {}
+/** One of `sessionId`, `affiliateId` and `customerEmail` is needed; several narrow further. */
 export type JourneyQuery = RequireOne<Query<'getJourney'>, 'sessionId' | 'affiliateId' | 'customerEmail'>
-export type WebhookCreate = RequireOne<Omit<Body<'createWebhook'>, 'hookUrl' | 'target_url'>, 'url'>
+export interface WebhookCreate extends RequireOne<Omit<Body<'createWebhook'>, 'hookUrl' | 'target_url'>, 'url'> {}
 /** An order. Without `amountCents` every line item needs its price. */
-export type ConversionInput = RequireOne<
-  Omit<Schemas['ConversionEvent'], 'type' | 'orderId' | 'processedAt'>,
-  'externalOrderId'
->
+export interface ConversionInput
+  extends RequireOne<Omit<Schemas['ConversionEvent'], 'type' | 'orderId' | 'processedAt'>, 'externalOrderId'> {}
+/** A click. One of `ref`, `affiliateCode`, `affiliateId` and `clickId` is needed. */
 export type ClickInput = RequireOne<
   Omit<Schemas['ClickEvent'], 'type'>,
   'ref' | 'affiliateCode' | 'affiliateId' | 'clickId'
 >
-export type PageViewInput = Omit<Schemas['PageViewEvent'], 'type'>
+export interface PageViewInput extends Omit<Schemas['PageViewEvent'], 'type'> {}

@@ -2,7 +2,7 @@ import { type ErrorFacts, ReferralError } from './errors.ts'
 
 /**
  * A write was sent, and nobody knows whether it happened: the connection broke or time ran out before a usable answer.
- * `cause` is the last failure. Ask {@link reconcile} before you send it again.
+ * `cause` is the last failure. Ask `reconcile()` before you send it again.
  */
 export class UnknownOutcomeError<T = unknown> extends ReferralError {
   readonly #reconcile: (() => Promise<T>) | undefined

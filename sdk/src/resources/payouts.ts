@@ -33,9 +33,9 @@ export const payouts = (core: Core) => {
       core.call(createPayout, { body: { ...body, dryRun: true }, options, pick: (reply) => reply.data }),
 
     /** Marks the batch and its commissions `PAID`. It cannot be undone. */
-    pay: (id: string, { expectedTotalCents, ...options }: PayOptions = {}): Call<ActionReply> =>
+    pay: (id: string, options?: PayOptions): Call<ActionReply> =>
       core.call(payPayout, {
-        query: { id, action: 'pay', expectedTotalCents },
+        query: { id, action: 'pay', expectedTotalCents: options?.expectedTotalCents },
         options,
         pick: (reply) => reply,
         echo: async ({ code }) => {

@@ -1,0 +1,100 @@
+import ts from 'typescript'
+
+const entry = new URL('../src/index.ts', import.meta.url).pathname
+const program = ts.createProgram([entry], {
+  strict: true,
+  noEmit: true,
+  target: ts.ScriptTarget.ESNext,
+  module: ts.ModuleKind.NodeNext,
+  allowImportingTsExtensions: true,
+  types: [],
+})
+const checker = program.getTypeChecker()
+const flags = ts.TypeFormatFlags.NoTruncation | ts.TypeFormatFlags.UseSingleQuotesForStringLiteralType
+
+/** A name, how it is typed and what its comment says. */
+export interface Entry {
+  name: string
+  /** As it stands after the name: `(id: string): Call<Affiliate>`, `: string` or ` = A | B`. */
+  type: string
+  doc: string
+}
+
+/** Something the package exports. */
+export interface Exported extends Entry {
+  kind: 'class' | 'function' | 'type'
+  /** The exported type it adds to. */
+  extends: string | undefined
+  members: Entry[]
+}
+
+const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim()
+
+// openapi-typescript writes descriptions as a tag, and formats as plain text.
+const docOf = (symbol: ts.Symbol) => {
+  const described = symbol.getJsDocTags(checker).find(({ name }) => name === 'description')
+  const text = ts.displayPartsToString(described?.text ?? symbol.getDocumentationComment(checker))
+  return oneLine(text).replace(/^Format: .*/, '')
+}
+const printed = (type: ts.Type) => checker.typeToString(type, undefined, flags).replaceAll(' | undefined', '')
+
+const signature = ({ parameters, type }: ts.SignatureDeclarationBase) =>
+  oneLine(`(${parameters.map((one) => one.getText()).join(', ')}): ${type?.getText()}`)
+
+const aliased = (symbol: ts.Symbol, { type }: ts.TypeAliasDeclaration) =>
+  type.getText().startsWith('Open<')
+    ? checker.typeToString(checker.getDeclaredTypeOfSymbol(symbol), undefined, flags | ts.TypeFormatFlags.InTypeAlias)
+    : oneLine(type.getText())
+
+const typeText = (symbol: ts.Symbol): string => {
+  const declared = symbol.valueDeclaration ?? symbol.declarations?.[0]
+  const value = declared && 'initializer' in declared ? (declared.initializer as ts.Expression | undefined) : undefined
+  if (value && ts.isArrowFunction(value)) return signature(value)
+  if (declared && ts.isMethodSignature(declared)) return signature(declared)
+  if (declared && ts.isMethodDeclaration(declared)) return signature(declared)
+  if (declared && ts.isTypeAliasDeclaration(declared)) return ` = ${aliased(symbol, declared)}`
+  return `: ${printed(checker.getTypeOfSymbol(symbol))}`
+}
+
+const toEntry = (symbol: ts.Symbol): Entry => {
+  const isOptional = symbol.flags & ts.SymbolFlags.Optional
+  return { name: symbol.name + (isOptional ? '?' : ''), type: typeText(symbol), doc: docOf(symbol) }
+}
+
+const isOurs = ({ name, declarations }: ts.Symbol) =>
+  !/^(__|#)/.test(name) && Boolean(declarations?.some((one) => one.getSourceFile().fileName.includes('/sdk/src/')))
+
+const exportedSymbols = checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(entry)!)!)
+const names = new Set(exportedSymbols.map(({ name }) => name))
+const resolve = (symbol: ts.Symbol) => (symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol)
+
+/** The first exported type that a class or an interface extends. */
+const baseOf = (symbol: ts.Symbol) =>
+  symbol.declarations
+    ?.flatMap((one) => ('heritageClauses' in one ? ((one as ts.InterfaceDeclaration).heritageClauses ?? []) : []))
+    .flatMap(({ types }) => types.map(({ expression }) => expression.getText()))
+    .find((name) => names.has(name))
+
+const membersOf = (symbol: ts.Symbol, base: string | undefined): ts.Symbol[] => {
+  const type = checker.getDeclaredTypeOfSymbol(symbol)
+  if (type.isUnion() && !symbol.declarations?.[0]?.getText().includes('RequireOne<')) return []
+  const isOwn = ({ declarations }: ts.Symbol) =>
+    declarations?.some(({ parent }) => symbol.declarations?.includes(parent as never))
+  return type.getProperties().filter((member) => isOurs(member) && (!base || isOwn(member)))
+}
+
+/** What the package exports, each with the members it adds. */
+export const exported: Exported[] = exportedSymbols.map((alias) => {
+  const symbol = resolve(alias)
+  const kind = symbol.flags & ts.SymbolFlags.Class ? 'class' : symbol.flags & ts.SymbolFlags.Value ? 'function' : 'type'
+  const base = baseOf(symbol)
+  const members = kind === 'function' ? [] : membersOf(symbol, base).map(toEntry)
+  return { ...toEntry(symbol), name: alias.name, kind, extends: base, members }
+})
+
+/** The methods of a resource. */
+export const methodsOf = (resource: string): Entry[] => {
+  const client = resolve(exportedSymbols.find(({ name }) => name === 'ReferralClient')!)
+  const property = checker.getDeclaredTypeOfSymbol(client).getProperty(resource)!
+  return checker.getTypeOfSymbol(property).getProperties().map(toEntry)
+}

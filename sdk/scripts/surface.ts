@@ -1,0 +1,28 @@
+import { operations } from './spec.ts'
+
+type Resources = Record<string, Record<string, (first: object, second: object) => Promise<unknown>>>
+
+// Not a static import: the sources are another TypeScript project, which refers to this one.
+const sources = new URL('../src/index.ts', import.meta.url).href
+const { createReferralClient } = (await import(sources)) as { createReferralClient: (options: object) => Resources }
+
+/** What every method of every resource sends, found by calling it: the operation's id, by `resource.method`. */
+export const surface = async (): Promise<Map<string, string>> => {
+  let sent = ''
+  const fetch = (request: Request): Response => {
+    sent = `${request.method} ${new URL(request.url).pathname}`
+    return Response.json({ data: [], pagination: { total: 0, totalPages: 0 } })
+  }
+  const client = createReferralClient({ apiKey: 'rk', baseUrl: 'https://api.example', fetch })
+  const found = new Map<string, string>()
+  for (const [resource, methods] of Object.entries(client)) {
+    if (typeof methods !== 'object') continue
+    for (const [name, method] of Object.entries(methods)) {
+      await method({}, {})
+      const operation = operations.find((one) => `${one.method} ${one.path}` === sent)
+      if (!operation) throw new Error(`client.${resource}.${name} sends ${sent}, which openapi.yaml does not have`)
+      found.set(`${resource}.${name}`, operation.id)
+    }
+  }
+  return found
+}
