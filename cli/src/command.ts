@@ -1,0 +1,70 @@
+import { type Command, Option } from 'commander'
+import type { Exit } from './exit.ts'
+import { Run } from './run.ts'
+import type { World } from './world.ts'
+
+/** What a command is, beside its name and options: for help, reference and completion. */
+export interface LeafFacts {
+  summary: string
+  /** Why and how, for the reference; the summary is enough for most. */
+  details?: string
+  /** The schema of its JSON: a component of openapi.yaml, or one of schemas.json; with [] for a list. */
+  output?: string
+  /** It changes something, so it takes --dry-run. */
+  writes?: boolean
+  /** It needs the owner's token. */
+  owner?: boolean
+  examples?: readonly string[]
+}
+
+type Work<Options> = (run: Run, input: { options: Options; args: string[] }) => Promise<Exit | undefined>
+
+const factsByCommand = new WeakMap<Command, LeafFacts>()
+const worlds = new WeakMap<Command, World>()
+
+export const factsOf = (command: Command): LeafFacts | undefined => factsByCommand.get(command)
+
+/** Where the commands of this tree run. */
+export function settle(root: Command, world: World): void {
+  worlds.set(root, world)
+}
+
+const rootOf = (command: Command): Command => (command.parent ? rootOf(command.parent) : command)
+
+/** A command that does something. What it imports for its work it imports when it works: the start stays quick. */
+export function leaf<Options = Record<string, never>>(
+  parent: Command,
+  usage: string,
+  facts: LeafFacts & { work: Work<Options> },
+): Command {
+  const command = parent.command(usage).description(facts.summary)
+  const { work, ...told } = facts
+  factsByCommand.set(command, told)
+  if (told.writes) command.addOption(new Option('--dry-run', 'show what would be done, and do nothing'))
+  if (told.examples) command.addHelpText('after', `\nExamples:\n${told.examples.map((one) => `  $ ${one}`).join('\n')}`)
+  return command.action(async () => {
+    const world = worlds.get(rootOf(command))
+    if (!world) throw new Error('This tree is for reading only.')
+    const run = new Run(world, command.optsWithGlobals())
+    const code = await work(run, { options: command.opts<Options & Record<string, unknown>>(), args: command.args })
+    await write(world.stdout, run.takeOutput())
+    process.exitCode = code ?? 0
+  })
+}
+
+const write = (stream: NodeJS.WriteStream, text: string): Promise<void> =>
+  new Promise((done, fail) => {
+    if (text) stream.write(text, (error) => (error ? fail(error) : done()))
+    else done()
+  })
+
+/** A command that only holds others. */
+export const group = (parent: Command, name: string, summary: string): Command =>
+  parent.command(name).description(summary)
+
+/** An option that may be given several times. */
+export const repeated = (flags: string, description: string): Option =>
+  new Option(flags, description).argParser((value: string, all: string[] = []) => [...all, value])
+
+export const choice = (flags: string, description: string, choices: readonly string[]): Option =>
+  new Option(flags, description).choices(choices)

@@ -1,0 +1,119 @@
+import type { Affiliate, AffiliateCreate, AffiliateStatus, AffiliateUpdate } from '@referral/sdk'
+import type { Command } from 'commander'
+import { choice, group, leaf } from '../command.ts'
+import { usage } from '../exit.ts'
+import type { Column } from '../output/render.ts'
+import { type ListOptions, pageOptions, printList } from '../read-list.ts'
+import type { Run } from '../run.ts'
+
+const STATUSES = ['PENDING', 'ACTIVE', 'APPROVED', 'REJECTED']
+const COLUMNS: Column<Affiliate>[] = ['id', 'name', 'email', 'status', 'slug', 'discountCode', 'createdAt']
+
+// Flag, field of the API, what it is.
+const DETAILS: [flags: string, field: keyof AffiliateUpdate, what: string][] = [
+  ['--name <name>', 'name', 'full name'],
+  ['--first-name <name>', 'firstName', 'first name'],
+  ['--last-name <name>', 'lastName', 'last name'],
+  ['--email <address>', 'email', 'e-mail address'],
+  ['--phone <number>', 'phone', 'phone number'],
+  ['--website <url>', 'website', 'website'],
+  ['--instagram <handle>', 'instagramHandle', 'Instagram handle'],
+  ['--tiktok <handle>', 'tiktokHandle', 'TikTok handle'],
+  ['--youtube <handle>', 'youtubeHandle', 'YouTube handle'],
+  ['--country <country>', 'homeCountry', 'country'],
+  ['--state <state>', 'homeState', 'state'],
+  ['--city <city>', 'homeCity', 'city'],
+  ['--postal-code <code>', 'homePostalCode', 'postal code'],
+  ['--address <address>', 'homeAddress', 'street address'],
+  ['--program <id>', 'campaignId', 'the program the affiliate belongs to'],
+]
+
+const optionName = (flags: string) =>
+  (flags.match(/--([a-z-]+)/)?.[1] ?? '').replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+
+export function addAffiliates(program: Command): void {
+  const affiliates = group(program, 'affiliates', 'the people who refer customers')
+  pageOptions(
+    leaf<ListOptions & { status?: AffiliateStatus; program?: string; search?: string }>(affiliates, 'list', {
+      summary: 'list affiliates, newest first',
+      output: 'Affiliate[]',
+      examples: ['referral affiliates list --status PENDING', 'referral affiliates list --all --json=id,email'],
+      work: async (run, { options }) => {
+        const client = await run.client()
+        const query = { status: options.status, campaignId: options.program, q: options.search }
+        await printList(run, options, {
+          ask: (paging) => client.affiliates.list({ ...query, ...paging } as never),
+          columns: COLUMNS,
+        })
+      },
+    }),
+  )
+    .addOption(choice('--status <status>', 'only these', STATUSES))
+    .option('--program <id>', 'only of this program')
+    .option('--search <text>', 'in names and e-mail addresses')
+
+  leaf<{ email: string; name?: string; firstName?: string; lastName?: string; program?: string }>(
+    affiliates,
+    'create',
+    {
+      summary: 'create an affiliate, with a slug and a discount code',
+      output: 'Affiliate',
+      writes: true,
+      examples: ["referral affiliates create --email noor@example.com --name 'Noor Haddad'"],
+      work: async (run, { options }) => {
+        const { email, name, firstName, lastName, program: campaignId } = options
+        const body = { email, name, firstName, lastName, campaignId }
+        if (run.dryRun) return run.wouldSend('POST', '/api/v1/affiliates', body)
+        run.record(await (await run.client()).affiliates.create(body as AffiliateCreate))
+      },
+    },
+  )
+    .requiredOption('--email <address>', 'e-mail address')
+    .option('--name <name>', 'full name; this or --first-name is needed')
+    .option('--first-name <name>', 'first name')
+    .option('--last-name <name>', 'last name')
+    .option('--program <id>', 'the program to join; the default one when left out')
+
+  const update = leaf<Record<string, string>>(affiliates, 'update <id>', {
+    summary: 'change an affiliate; an empty value clears a field',
+    output: 'Affiliate',
+    writes: true,
+    examples: ["referral affiliates update aff_… --website https://noor.example --phone ''"],
+    work: async (run, { options, args: [id = ''] }) => {
+      const given = DETAILS.filter(([flags]) => options[optionName(flags)] !== undefined)
+      const body = Object.fromEntries(given.map(([flags, field]) => [field, options[optionName(flags)] || null]))
+      if (options.status) body.status = options.status
+      if (Object.keys(body).length === 0) throw usage('Say what to change, for example --phone.')
+      await change(run, id, body)
+    },
+  })
+  for (const [flags, , what] of DETAILS) update.option(flags, what)
+  update.addOption(choice('--status <status>', 'new status', STATUSES))
+
+  addDecision(affiliates, 'approve', 'APPROVED')
+  addDecision(affiliates, 'reject', 'REJECTED')
+
+  leaf(affiliates, 'archive <id>', {
+    summary: 'hide an affiliate; its data and commissions are kept',
+    output: 'ActionReply',
+    writes: true,
+    work: async (run, { args: [id = ''] }) => {
+      if (run.dryRun) return run.wouldSend('DELETE', `/api/v1/affiliates?id=${encodeURIComponent(id)}`)
+      run.record(await (await run.client()).affiliates.archive(id))
+    },
+  })
+}
+
+function addDecision(parent: Command, verb: string, status: 'APPROVED' | 'REJECTED'): void {
+  leaf(parent, `${verb} <id>`, {
+    summary: `${verb} an affiliate; done before is fine`,
+    output: 'Affiliate',
+    writes: true,
+    work: (run, { args: [id = ''] }) => change(run, id, { status }),
+  })
+}
+
+async function change(run: Run, id: string, body: AffiliateUpdate): Promise<undefined> {
+  if (run.dryRun) return run.wouldSend('PATCH', `/api/v1/affiliates?id=${encodeURIComponent(id)}`, body)
+  run.record(await (await run.client()).affiliates.update(id, body))
+}

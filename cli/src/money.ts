@@ -1,0 +1,36 @@
+/** Digits after the point in this currency: 2 for USD, 0 for JPY, 3 for KWD. */
+export function digitsOf(currency: string): number {
+  try {
+    return new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2
+  } catch {
+    // Not a code that Intl takes: minor units of two digits are what everybody assumes.
+    return 2
+  }
+}
+
+/** Minor units as a decimal number: 144000 gives `1440.00`. Integers all the way. */
+export function toDecimal(cents: number, currency: string): string {
+  const digits = digitsOf(currency)
+  const text = String(Math.abs(cents)).padStart(digits + 1, '0')
+  const units = text.slice(0, text.length - digits)
+  return `${cents < 0 ? '-' : ''}${units}${digits ? `.${text.slice(-digits)}` : ''}`
+}
+
+/** For people: `1,440.00 USD`. */
+export function showMoney(cents: number, currency: string): string {
+  const [units = '', rest] = toDecimal(cents, currency).split('.')
+  const grouped = units.replace(/\B(?=(\d{3})+$)/g, ',')
+  return `${grouped}${rest === undefined ? '' : `.${rest}`} ${currency}`
+}
+
+/** What somebody typed as an amount, in minor units; undefined when it is none. Grouping commas and the currency are fine. */
+export function readTypedAmount(text: string, currency: string): number | undefined {
+  const digits = digitsOf(currency)
+  const bare = text.trim().replace(new RegExp(`^${currency}\\s*|\\s*${currency}$`, 'i'), '')
+  const fraction = digits ? `(?:\\.(\\d{${digits}}))?` : '()'
+  const match = new RegExp(`^(-?)(\\d{1,3}(?:,\\d{3})+|\\d+)${fraction}$`).exec(bare)
+  if (!match) return undefined
+  const [, sign = '', units = '', rest = '0'.repeat(digits)] = match
+  const cents = Number(units.replaceAll(',', '') + rest)
+  return Number.isSafeInteger(cents) ? (sign ? -cents : cents) : undefined
+}

@@ -1,0 +1,49 @@
+import { usage } from './exit.ts'
+
+/** Two inclusive instants. */
+export interface Period {
+  from: string
+  to: string
+}
+
+export interface PeriodOptions {
+  month?: string
+  from?: string
+  to?: string
+}
+
+const DAY_ONLY = /^\d{4}-\d{2}-\d{2}$/
+
+/** A whole month in UTC, from its first to its last millisecond. `last` and `this` count from now. */
+export function monthPeriod(month: string, now: number): Period {
+  const today = new Date(now)
+  const shift = { last: -1, this: 0 }[month]
+  const [, year, number] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(month) ?? []
+  if (shift === undefined && year === undefined)
+    throw usage(`--month must look like 2026-10, or be last or this, not ${month}.`)
+  const first =
+    shift === undefined
+      ? Date.UTC(Number(year), Number(number) - 1)
+      : Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + shift)
+  const start = new Date(first)
+  const end = Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1) - 1
+  return { from: start.toISOString(), to: new Date(end).toISOString() }
+}
+
+/** The end that is meant: a date alone is midnight to the API, and its day would be lost. */
+export const endOfDay = (to: string): string => (DAY_ONLY.test(to) ? `${to}T23:59:59.999Z` : to)
+
+/** --month, or --from and --to; undefined when none is given. */
+export function readPeriod({ month, from, to }: PeriodOptions, now: number): Partial<Period> | undefined {
+  if (month && (from || to)) throw usage('Give --month, or --from and --to, not both.')
+  if (month) return monthPeriod(month, now)
+  if (!from && !to) return undefined
+  return { ...(from ? { from } : {}), ...(to ? { to: endOfDay(to) } : {}) }
+}
+
+/** The same where both ends are needed. */
+export function requirePeriod(options: PeriodOptions, now: number): Period {
+  const period = readPeriod(options, now)
+  if (period?.from && period.to) return { from: period.from, to: period.to }
+  throw usage('Say which period: --month 2026-10, or --from and --to.')
+}

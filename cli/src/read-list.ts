@@ -1,0 +1,62 @@
+import type { PagedCall } from '@referral/sdk'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Column } from './output/render.ts'
+import type { Run } from './run.ts'
+
+export interface ListOptions {
+  all?: boolean
+  limit: number
+  page: number
+}
+
+const atLeastOne = (text: string): number => {
+  const value = Number(text)
+  if (!/^\d+$/.test(text) || value < 1) throw new InvalidArgumentError('It must be a whole number from 1.')
+  return value
+}
+
+/** --all, --limit and --page of every list. */
+export const pageOptions = (command: Command): Command =>
+  command
+    .addOption(new Option('--all', 'every row').conflicts(['limit', 'page']))
+    .addOption(new Option('--limit <n>', 'how many rows').argParser(atLeastOne).default(20))
+    .addOption(new Option('--page <n>', 'which page of --limit rows').argParser(atLeastOne).default(1))
+
+/** How to ask the service for a list with so many rows a page. */
+type Ask<T> = (paging: { limit: number; page?: number }) => PagedCall<T>
+
+/** Prints the rows that were asked for, and says how many there are beside them. */
+export async function printList<T extends object>(
+  run: Run,
+  options: ListOptions,
+  { ask, columns }: { ask: Ask<T>; columns: readonly Column<T>[] },
+): Promise<void> {
+  if (options.all) {
+    run.rows(await ask({ limit: 100 }).toArray(), columns)
+    return
+  }
+  const { rows, total } = await readSome(ask, options)
+  run.rows(rows, columns)
+  if (rows.length < total) run.talk.note(`showing ${rows.length} of ${total}, use --all`)
+  else if (total === 0 && run.style.isTerminal) run.talk.note('nothing there')
+}
+
+async function readSome<T extends object>(
+  ask: Ask<T>,
+  { limit, page }: ListOptions,
+): Promise<{ rows: T[]; total: number }> {
+  if (limit <= 100) {
+    const { data, pagination } = await ask({ limit, page })
+    return { rows: data, total: pagination.total }
+  }
+  // The service gives at most 100 rows at once.
+  const skip = (page - 1) * limit
+  const rows: T[] = []
+  for (let at = Math.floor(skip / 100) + 1; ; at++) {
+    const { data, pagination } = await ask({ limit: 100, page: at })
+    rows.push(...data)
+    const have = rows.length - (skip % 100)
+    if (have >= limit || at >= pagination.totalPages)
+      return { rows: rows.slice(skip % 100, (skip % 100) + limit), total: pagination.total }
+  }
+}

@@ -1,0 +1,66 @@
+import type { ReferralClient } from '@referral/sdk'
+import { credentialOf, makeClient } from './client.ts'
+import { type Column, renderRecord, renderRows, type Style } from './output/render.ts'
+import { type Globals, styleFor } from './output/style.ts'
+import { requireSettings, type Settings } from './settings.ts'
+import { Talk } from './talk.ts'
+import type { World } from './world.ts'
+
+/** One run of one command: what it was asked, where its data and its talk go, and the way to the service. */
+export class Run {
+  readonly world: World
+  readonly globals: Globals
+  readonly talk: Talk
+  readonly style: Style
+  readonly dryRun: boolean
+  #output = ''
+  #settings: Settings | undefined
+
+  constructor(world: World, options: Globals & { dryRun?: boolean }) {
+    this.world = world
+    this.globals = options
+    this.talk = new Talk(world, options)
+    this.style = styleFor(options, world)
+    this.dryRun = options.dryRun ?? false
+  }
+
+  get settings(): Settings {
+    this.#settings ??= requireSettings(this.world.env, this.globals.profile)
+    return this.#settings
+  }
+
+  /** The SDK with the API key. */
+  client(): Promise<ReferralClient> {
+    return makeClient(credentialOf(this.settings, 'apiKey'), this.settings, this)
+  }
+
+  /** The SDK with the owner's token, for the owner's surface. */
+  owner(): Promise<ReferralClient> {
+    return makeClient(credentialOf(this.settings, 'ownerToken'), this.settings, this)
+  }
+
+  /** Data is kept until the command is done, so that a failure leaves standard output empty. */
+  rows<T extends object>(rows: readonly T[], columns: readonly Column<T>[]): void {
+    this.#output += renderRows(rows, columns, this.style)
+  }
+
+  record(record: object): void {
+    this.#output += renderRecord(record, this.style)
+  }
+
+  text(text: string): void {
+    this.#output += text
+  }
+
+  takeOutput(): string {
+    const output = this.#output
+    this.#output = ''
+    return output
+  }
+
+  /** What a write would send. */
+  wouldSend(method: string, path: string, body?: object): undefined {
+    this.talk.note('Dry run: nothing was sent.')
+    this.record({ dryRun: true, method, path, body: body ? JSON.parse(JSON.stringify(body)) : null })
+  }
+}
