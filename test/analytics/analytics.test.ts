@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { addAffiliate, addCommission, addDebt } from '../payouts/rows.ts'
+import { addAffiliate, addCommission, addDebt, commissionRow, insertRows } from '../payouts/rows.ts'
 import { refusal } from '../resources/looking.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
@@ -129,10 +129,8 @@ test('currencies are never summed together', async () => {
 
 test('the newest 10,000 are read; truncated says when there are more', async () => {
   const affiliateId = addAffiliate(server)
-  const fill = server.sql.transaction((count: number) => {
-    for (let i = 0; i < count; i++) addCommission(server, { affiliateId, commissionAmountCents: 1 })
-  })
-  fill(10_000)
+  const row = () => commissionRow(server, { affiliateId, commissionAmountCents: 1 })
+  insertRows(server, 'commissions', Array.from({ length: 10_000 }, row))
   expect(await client.analytics.get(OCTOBER)).toMatchObject({ truncated: false, totals: { commissionCents: 10_000 } })
   addCommission(server, { affiliateId, commissionAmountCents: 5000, happenedAt: '2026-10-01T00:00:00.000Z' })
   addCommission(server, { affiliateId, commissionAmountCents: 700, currency: 'EUR' })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { auditLog } from '../resources/looking.ts'
+import { engine } from '../support/database.ts'
 import { type Reply, type TestServer, testServer } from '../support/server.ts'
 import { addAffiliate, addCommission, OCTOBER } from './rows.ts'
 
@@ -104,7 +105,10 @@ describe('the audit', () => {
     return reply
   }
   const unless = (action: string) =>
-    `create trigger broken before insert on audits when new.action = '${action}' begin select raise(abort, 'disk'); end`
+    engine === 'sqlite'
+      ? `create trigger broken before insert on audits when new.action = '${action}' begin select raise(abort, 'disk'); end`
+      : `create function broken() returns trigger language plpgsql as $$ begin raise 'disk'; end $$;
+         create trigger broken before insert on audits for each row when (new.action = '${action}') execute function broken()`
 
   test.each([
     ['the access', unless('payouts.accessed'), 'drop trigger broken', 'audit_unavailable', []],

@@ -3,15 +3,23 @@ import type { TestServer } from '../support/server.ts'
 
 const AT = '2026-10-20T12:00:00.000Z'
 
-function insert({ sql }: TestServer, table: string, row: object): void {
-  const names = Object.keys(row)
-  sql
-    .prepare(`insert into "${table}" (${names.map((name) => `"${name}"`)}) values (${names.map(() => '?')})`)
-    .run(...Object.values(row))
+/** So many rows in one statement that a database takes their values. */
+const AT_ONCE = 500
+
+/** Inserts rows as they are stored, all of one shape. */
+export function insertRows({ sql }: TestServer, table: string, rows: object[]): void {
+  const names = Object.keys(rows[0] ?? {})
+  const places = `(${names.map(() => '?')})`
+  for (let i = 0; i < rows.length; i += AT_ONCE) {
+    const some = rows.slice(i, i + AT_ONCE)
+    sql
+      .prepare(`insert into "${table}" (${names.map((name) => `"${name}"`)}) values ${some.map(() => places)}`)
+      .run(...some.flatMap((row) => Object.values(row)))
+  }
 }
 
-/** An approved affiliate as it is stored; answers its id. */
-export function addAffiliate(server: TestServer, given: Partial<AffiliateRow> = {}): string {
+/** An approved affiliate as it is stored. */
+export function affiliateRow(server: TestServer, given: Partial<AffiliateRow> = {}): AffiliateRow {
   const id = server.deps.newId('aff')
   const none = {
     phone: null,
@@ -26,7 +34,7 @@ export function addAffiliate(server: TestServer, given: Partial<AffiliateRow> = 
     homeAddress: null,
     deletedAt: null,
   }
-  const row: AffiliateRow = {
+  return {
     id,
     shopId: server.shop.shopId,
     name: 'Nisa Karim',
@@ -46,14 +54,21 @@ export function addAffiliate(server: TestServer, given: Partial<AffiliateRow> = 
     version: 1,
     ...given,
   }
-  insert(server, 'affiliates', row)
-  return id
 }
 
-/** An approved commission of 1000 cents in October as it is stored; answers its id. */
-export function addCommission(server: TestServer, given: Partial<CommissionRow> & { affiliateId: string }): string {
+/** Stores an approved affiliate; answers its id. */
+export function addAffiliate(server: TestServer, given: Partial<AffiliateRow> = {}): string {
+  const row = affiliateRow(server, given)
+  insertRows(server, 'affiliates', [row])
+  return row.id
+}
+
+type CommissionGiven = Partial<CommissionRow> & { affiliateId: string }
+
+/** An approved commission of 1000 cents in October as it is stored. */
+export function commissionRow(server: TestServer, given: CommissionGiven): CommissionRow {
   const id = server.deps.newId('com')
-  const row: CommissionRow = {
+  return {
     id,
     shopId: server.shop.shopId,
     programId: null,
@@ -83,8 +98,13 @@ export function addCommission(server: TestServer, given: Partial<CommissionRow> 
     version: 1,
     ...given,
   }
-  insert(server, 'commissions', row)
-  return id
+}
+
+/** Stores an approved commission of 1000 cents in October; answers its id. */
+export function addCommission(server: TestServer, given: CommissionGiven): string {
+  const row = commissionRow(server, given)
+  insertRows(server, 'commissions', [row])
+  return row.id
 }
 
 /** What a refund after payment leaves behind: money to take back. */
