@@ -1,7 +1,8 @@
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import type { Database } from './db/database.ts'
-import type { ApiKeyRow, ShopRow } from './db/tables.ts'
+import type { ApiKeyRow, ShopRow, UserRow } from './db/tables.ts'
+import type { SessionRow } from './db/tables-owner.ts'
 import type { Vault } from './vault.ts'
 
 /** What the world gives the server. Tests bring their own clock, randomness and network. */
@@ -34,6 +35,7 @@ export type IdPrefix =
   | 'aud'
   | 'con'
   | 'rul'
+  | 'rfd'
   | 'req'
 
 /** One authenticated call: the world, the shop it is for, and who asks. */
@@ -42,6 +44,11 @@ export interface Context extends Deps {
   /** Who acts, as the audit names them: `key:<id>`, `user:<id>`, `operator`. */
   actor: string
   key?: ApiKeyRow
+  /** The user of an owner token or a session. */
+  user?: UserRow
+  session?: SessionRow
+  /** The caller's connection is encrypted, so its cookies may be. */
+  isHttps?: boolean
   requestId: string
   /** Set when the caller sent an `Idempotency-Key` with a POST. */
   idempotency?: Idempotency

@@ -1,4 +1,14 @@
-import { type DocumentedOperation, deref, document, operations, pointerTo, problems } from './document.ts'
+import {
+  type DocumentedOperation,
+  deref,
+  document,
+  operations,
+  ownerOperations,
+  pointerTo,
+  problems,
+} from './document.ts'
+
+const everything = [...operations, ...ownerOperations]
 
 type Fetch = (request: Request) => Response | Promise<Response>
 
@@ -9,8 +19,8 @@ export function checkedFetch(serve: Fetch): (input: RequestInfo | URL, init?: Re
     const method = request.method
     const path = new URL(request.url).pathname
     const response = await serve(request)
-    const op = operations.find((one) => one.method === method && matches(one.path, path))
-    const known = operations.some((one) => matches(one.path, path))
+    const op = everything.find((one) => one.method === method && matches(one.path, path))
+    const known = everything.some((one) => matches(one.path, path))
     const wrong = await findProblems(response.clone(), path, known ? op : undefined)
     if (wrong.length)
       throw new Error(`${method} ${path} answered ${response.status} against the document:\n${wrong.join('\n')}`)
@@ -19,8 +29,8 @@ export function checkedFetch(serve: Fetch): (input: RequestInfo | URL, init?: Re
 }
 
 async function findProblems(response: Response, path: string, op: DocumentedOperation | undefined): Promise<string[]> {
-  if (!path.startsWith('/api/v1/')) return []
-  const wrong = ['X-Request-Id', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
+  if (!/^\/(api\/v1|admin\/v1|integrations)\//.test(path)) return []
+  const wrong = headersOf(path)
     .filter((name) => !response.headers.get(name))
     .map((name) => `no ${name}`)
   if (response.status >= 400) wrong.push(...(await errorProblems(response.clone(), op)))
@@ -33,6 +43,11 @@ async function findProblems(response: Response, path: string, op: DocumentedOper
     : pointerTo('paths', op.path, op.method.toLowerCase(), 'responses', String(response.status))
   return [...wrong, ...problems(`${home}/content/application~1json/schema`, await response.json())]
 }
+
+const headersOf = (path: string) =>
+  path.startsWith('/api/v1/')
+    ? ['X-Request-Id', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
+    : ['X-Request-Id']
 
 async function errorProblems(response: Response, op: DocumentedOperation | undefined): Promise<string[]> {
   const wrong: string[] = []

@@ -11,6 +11,8 @@ export interface DocumentedOperation {
   method: string
   path: string
   scope: string | undefined
+  /** The roles that may call it with an owner token; none when it takes another credential. */
+  roles: string[]
   isPublic: boolean
   tags: string[]
   parameters: { name: string; in: string; required?: boolean; schema: Record<string, unknown> }[]
@@ -34,7 +36,7 @@ export const deref = (node: Json): Json =>
         .reduce((at: Json, step: string) => at[step], document)
     : node
 
-export const operations: DocumentedOperation[] = Object.entries<Json>(document.paths).flatMap(([path, item]) =>
+const everything: DocumentedOperation[] = Object.entries<Json>(document.paths).flatMap(([path, item]) =>
   METHODS.filter((method) => item[method]).map((method) => {
     const op = item[method]
     const security = op.security ?? document.security
@@ -43,6 +45,7 @@ export const operations: DocumentedOperation[] = Object.entries<Json>(document.p
       method: method.toUpperCase(),
       path,
       scope: security[0]?.apiKey?.[0],
+      roles: security[0]?.ownerToken ?? [],
       isPublic: security.length === 0,
       tags: op.tags,
       parameters: (op.parameters ?? []).map(deref).map((one: Json) => ({ ...one, schema: deref(one.schema) })),
@@ -58,8 +61,13 @@ export const operations: DocumentedOperation[] = Object.entries<Json>(document.p
   }),
 )
 
+/** The public API, which takes API keys. */
+export const operations = everything.filter(({ path }) => path.startsWith('/api/v1/'))
+/** The owner's side and what stores call. */
+export const ownerOperations = everything.filter(({ path }) => !path.startsWith('/api/v1/'))
+
 export const operation = (id: string): DocumentedOperation => {
-  const found = operations.find((one) => one.id === id)
+  const found = everything.find((one) => one.id === id)
   if (!found) throw new Error(`openapi.yaml has no operation ${id}`)
   return found
 }

@@ -3,10 +3,13 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { Context, Deps } from '../context.ts'
 import { isStorageError } from '../db/storage-error.ts'
 import { ApiError, storageUnavailable } from '../errors.ts'
+import { recordAccess } from '../services/access.ts'
 import { createApiSwitch } from '../services/api-switch.ts'
 import { admit, type Visit, windowToShow } from './admit.ts'
+import { admitOwner, admitSignIn } from './admit-owner.ts'
 import { createLastUsed } from './authenticate.ts'
 import { canonicalJson, isStorable, readJson } from './body.ts'
+import { browserOf } from './browser.ts'
 import { clientAddress } from './client-address.ts'
 import { readQuery } from './coerce.ts'
 import { mountHealth } from './health.ts'
@@ -78,17 +81,28 @@ function visiting(server: Server) {
 function serve(server: Server, op: Operation) {
   const handler = handlers[op.id] as unknown as AnyHandler
   return async function serve(c: HonoContext<Env>): Promise<Response> {
-    const visit = c.get('visit')
-    const ctx = op.isPublic ? (server.deps as Context) : await admit(server, op, visit)
+    const ctx = await letIn(server, op, c)
     const input = await readInput(op, c)
     if (op.takesIdempotencyKey) remember(ctx, op, c, input)
     const { status, body, headers = {} } = await handler(ctx, input)
+    if (op.audit) await recordAccess(ctx, op.audit, Object.values<string>(input.path ?? {})[0] ?? null)
     for (const [name, value] of Object.entries(headers)) c.header(name, value)
     if (ctx.idempotency?.replayed) c.header('Idempotent-Replayed', 'true')
     if (op.deprecation) announceSunset(c, op.deprecation.sunset)
     if (typeof body === 'string') return c.html(body)
     return c.json(body, status as ContentfulStatusCode)
   }
+}
+
+/** Whoever the operation is for, or a refusal. */
+async function letIn(server: Server, op: Operation, c: HonoContext<Env>): Promise<Context> {
+  const visit = c.get('visit')
+  if (op.credential === 'apiKey') return admit(server, op, visit)
+  const browser = browserOf(c, server.deps.config.trustProxy)
+  if (op.credential === 'ownerToken') return admitOwner(server, op, visit, browser)
+  if (op.throttle === 'sign-in') await admitSignIn(server, visit.address, browser)
+  // Who nobody let in has no shop; the use case finds out what it is about.
+  return { ...server.deps, requestId: visit.requestId, isHttps: browser.isHttps } as Context
 }
 
 type RawInput = Input<OperationId> & { json: unknown }

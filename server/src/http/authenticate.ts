@@ -15,12 +15,15 @@ export interface Caller {
 
 const LAST_USED_EVERY_MS = 60_000
 
-/** The one token of `Authorization: Bearer <token>`. @throws ApiError 401 (section 5 rule 3). */
+/** The one token of `Authorization: Bearer <token>`; undefined for any other text. */
+export const tokenOf = (header: string): string | undefined => /^Bearer +(\S+)$/i.exec(header.trim())?.[1]
+
+/** The API key of a call. @throws ApiError 401 (section 5 rule 3). */
 export function bearerToken(header: string | null): string {
   if (!header) {
     throw new ApiError(401, 'credentials_missing', 'Send your API key in the header Authorization: Bearer <API_KEY>.')
   }
-  const token = /^Bearer +(\S+)$/i.exec(header.trim())?.[1]
+  const token = tokenOf(header)
   if (!token) {
     throw new ApiError(
       401,

@@ -48,6 +48,10 @@ export interface OperationObject {
   responses: Record<string, ResponseObject>
   deprecated?: boolean
   'x-sunset'?: string
+  /** The audit record that a read leaves. */
+  'x-audit'?: string
+  /** What attempts are counted for. */
+  'x-throttle'?: 'sign-in'
 }
 
 export interface ResponseObject {

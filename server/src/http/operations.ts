@@ -10,6 +10,7 @@ import * as programs from '../services/programs.ts'
 import * as touches from '../services/touches.ts'
 import * as webhooks from '../services/webhooks.ts'
 import { docsPage } from './docs.ts'
+import { ownerHandlers } from './operations-owner.ts'
 import type { Handlers } from './spec.ts'
 
 const recorded = (alreadyRecorded: boolean): Record<string, string> =>
@@ -69,4 +70,6 @@ export const handlers: Handlers<Context> = {
   },
 
   getDocs: async () => ({ status: 200, body: docsPage() }),
+
+  ...ownerHandlers,
 }

@@ -1,3 +1,4 @@
+import type { UserRow } from '../db/tables.ts'
 import { deref, document, type OperationObject, type Parameter } from './document.ts'
 import type { operations } from './schema.d.ts'
 import { type Validator, validator } from './validator.ts'
@@ -53,8 +54,13 @@ export interface Operation {
   method: string
   /** As Hono writes it, `/things/:id`. */
   path: string
+  /** Who may call it: an API key with the scope, a user in one of the roles, or anyone. */
+  credential: 'apiKey' | 'ownerToken' | 'none'
   scope: string | undefined
-  isPublic: boolean
+  roles: UserRow['role'][]
+  /** The audit record that a read leaves. */
+  audit: string | undefined
+  throttle: 'sign-in' | undefined
   queryParameters: Parameter[]
   pathParameters: Parameter[]
   takesIdempotencyKey: boolean
@@ -84,8 +90,11 @@ function toOperation(path: string, method: string, object: OperationObject): Ope
     id: object.operationId as OperationId,
     method: method.toUpperCase(),
     path: path.replace(/\{(\w+)\}/g, ':$1'),
+    credential: credentialOf(security),
     scope: security[0]?.apiKey?.[0],
-    isPublic: security.length === 0,
+    roles: (security[0]?.ownerToken ?? []) as UserRow['role'][],
+    audit: object['x-audit'],
+    throttle: object['x-throttle'],
     queryParameters: inPlace('query'),
     pathParameters: inPlace('path'),
     takesIdempotencyKey: key !== undefined,
@@ -97,6 +106,12 @@ function toOperation(path: string, method: string, object: OperationObject): Ope
     readBody: body && validator(body, { code: 'invalid_body' }),
     deprecation: object.deprecated && object['x-sunset'] ? { sunset: object['x-sunset'] } : undefined,
   }
+}
+
+function credentialOf(security: Record<string, string[]>[]): Operation['credential'] {
+  const [first] = security
+  if (!first) return 'none'
+  return 'ownerToken' in first ? 'ownerToken' : 'apiKey'
 }
 
 const parametersValidator = (parameters: Parameter[]) =>

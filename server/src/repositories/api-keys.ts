@@ -4,11 +4,42 @@ import type { ApiKeyRow } from '../db/tables.ts'
 export const findKeyByHash = (db: Trx, secretHash: string): Promise<ApiKeyRow | undefined> =>
   db.selectFrom('apiKeys').selectAll().where('secretHash', '=', secretHash).executeTakeFirst()
 
+export const findApiKey = (db: Trx, shopId: string, id: string): Promise<ApiKeyRow | undefined> =>
+  db.selectFrom('apiKeys').selectAll().where('shopId', '=', shopId).where('id', '=', id).executeTakeFirst()
+
+/** Newest first. */
+export const listApiKeys = (db: Trx, shopId: string): Promise<ApiKeyRow[]> =>
+  db
+    .selectFrom('apiKeys')
+    .selectAll()
+    .where('shopId', '=', shopId)
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .execute()
+
 export async function insertApiKey(trx: Trx, shopId: string, row: Omit<ApiKeyRow, 'shopId'>): Promise<void> {
   await trx
     .insertInto('apiKeys')
     .values({ shopId, ...row })
     .execute()
+}
+
+/** Changes a key that is alive and still has the secret that was read. Answers whether it was. */
+export async function claimApiKey(
+  trx: Trx,
+  shopId: string,
+  row: ApiKeyRow,
+  changes: Partial<ApiKeyRow>,
+): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('apiKeys')
+    .set(changes)
+    .where('shopId', '=', shopId)
+    .where('id', '=', row.id)
+    .where('secretHash', '=', row.secretHash)
+    .where('revokedAt', 'is', null)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
 }
 
 export async function updateLastUsed(trx: Trx, shopId: string, id: string, lastUsedAt: string): Promise<void> {

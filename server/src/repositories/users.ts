@@ -4,3 +4,24 @@ import type { UserRow } from '../db/tables.ts'
 export async function insertUser(trx: Trx, row: UserRow): Promise<void> {
   await trx.insertInto('users').values(row).execute()
 }
+
+export const findUserByToken = (db: Trx, tokenHash: string): Promise<UserRow | undefined> =>
+  db.selectFrom('users').selectAll().where('tokenHash', '=', tokenHash).executeTakeFirst()
+
+export const findUser = (db: Trx, shopId: string, id: string): Promise<UserRow | undefined> =>
+  db.selectFrom('users').selectAll().where('shopId', '=', shopId).where('id', '=', id).executeTakeFirst()
+
+export const findUserByEmail = (db: Trx, shopId: string, email: string): Promise<UserRow | undefined> =>
+  db.selectFrom('users').selectAll().where('shopId', '=', shopId).where('email', '=', email).executeTakeFirst()
+
+/** Takes a user's access away unless it was taken before. Answers whether it was this call. */
+export async function claimRevocation(trx: Trx, shopId: string, id: string, revokedAt: string): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('users')
+    .set({ revokedAt })
+    .where('shopId', '=', shopId)
+    .where('id', '=', id)
+    .where('revokedAt', 'is', null)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}

@@ -1,11 +1,17 @@
 import { type Context, nowIso } from '../context.ts'
-import { invalidBody } from '../errors.ts'
-import { insertApiKey } from '../repositories/api-keys.ts'
+import type { ApiKeyRow } from '../db/tables.ts'
+import { concurrentChange, conflict, invalidBody, notFound } from '../errors.ts'
+import type { components } from '../http/schema.d.ts'
+import { claimApiKey, findApiKey, insertApiKey, listApiKeys } from '../repositories/api-keys.ts'
+import { instantBody } from './instant.ts'
 import { mutate } from './mutate.ts'
 import { createSecret, hashSecret, prefixOf } from './secret.ts'
 
+type ApiKey = components['schemas']['ApiKey']
+type Scope = components['schemas']['Scope']
+
 /** Every scope there is (section 5 rule 6). */
-export const SCOPES = [
+export const SCOPES: Scope[] = [
   'affiliates:read',
   'affiliates:write',
   'commissions:read',
@@ -21,35 +27,114 @@ export const SCOPES = [
   'webhooks:write',
 ]
 
+/** What a key is made of; `expiresAt` as ISO 8601. */
+export interface WantedKey {
+  label: string
+  scopes: string[]
+  expiresAt?: string | null
+}
+
+/** The shop's keys, newest first, without their secrets (section 2.9). */
+export async function list(ctx: Context): Promise<{ data: ApiKey[] }> {
+  return { data: (await listApiKeys(ctx.db.read, ctx.shop.id)).map(toApiKey) }
+}
+
 /**
- * Creates an API key of the context's shop. The secret is in the answer and nowhere else.
+ * Creates a key. Its secret is in the answer and nowhere else (section 5 rule 5).
  *
- * @throws ApiError 400 without a label or a known scope.
+ * @throws ApiError 400 `invalid_body` without a label or a known scope, or when it would have expired already.
  */
-export async function createApiKey(
-  ctx: Context,
-  wanted: { label: string; scopes: string[] },
-): Promise<{ keyId: string; secret: string }> {
-  const label = wanted.label.trim()
-  const scopes = wanted.scopes.includes('all') ? SCOPES : [...new Set(wanted.scopes)]
-  const unknown = scopes.find((scope) => !SCOPES.includes(scope))
-  if (!label) throw invalidBody('label is required.')
-  if (scopes.length === 0) throw invalidBody('scopes must name at least one scope.')
-  if (unknown) throw invalidBody(`scopes must be among ${SCOPES.join(', ')}; ${unknown} is not.`)
+export async function create(ctx: Context, wanted: WantedKey): Promise<ApiKey & { secret: string }> {
+  const { label, scopes } = readWanted(wanted)
+  const expiresAt = instantBody('expiresAt', wanted.expiresAt) ?? null
+  if (expiresAt !== null && expiresAt <= nowIso(ctx)) throw invalidBody('expiresAt must be ahead of now.')
   return mutate(ctx, async (trx) => {
-    const secret = createSecret('rk', ctx.random)
-    const id = ctx.newId('key')
-    await insertApiKey(trx, ctx.shop.id, {
-      id,
+    const { secret, ...stored } = newSecret(ctx)
+    const row = {
+      id: ctx.newId('key'),
+      shopId: ctx.shop.id,
       label,
-      prefix: prefixOf(secret),
-      secretHash: hashSecret(secret),
+      ...stored,
       scopes: JSON.stringify(scopes),
       createdAt: nowIso(ctx),
       lastUsedAt: null,
-      expiresAt: null,
+      expiresAt,
       revokedAt: null,
-    })
-    return { result: { keyId: id, secret }, audit: { action: 'key.created', subjectId: id, data: { label, scopes } } }
+    }
+    await insertApiKey(trx, ctx.shop.id, row)
+    const audit = { action: 'key.created', subjectId: row.id, data: { label, scopes, expiresAt } }
+    return { result: { ...toApiKey(row), secret }, audit }
   })
 }
+
+/**
+ * Gives a key another secret. The old one opens nothing from the commit on (section 5 rule 5).
+ *
+ * @throws ApiError 404 `key_not_found`, 409 `key_already_revoked` or `concurrent_change`.
+ */
+export async function rotate(ctx: Context, id: string): Promise<ApiKey & { secret: string }> {
+  const before = await findLiving(ctx, id)
+  return mutate(ctx, async (trx) => {
+    const { secret, ...stored } = newSecret(ctx)
+    const changes = { ...stored, lastUsedAt: null }
+    if (!(await claimApiKey(trx, ctx.shop.id, before, changes))) throw concurrentChange()
+    const audit = { action: 'key.rotated', subjectId: id, data: { prefix: stored.prefix } }
+    return { result: { ...toApiKey({ ...before, ...changes }), secret }, audit }
+  })
+}
+
+/**
+ * Stops a key at once (section 5 rule 5).
+ *
+ * @throws ApiError 404 `key_not_found`, 409 `key_already_revoked` or `concurrent_change`.
+ */
+export async function revoke(ctx: Context, id: string) {
+  const before = await findLiving(ctx, id)
+  return mutate(ctx, async (trx) => {
+    if (!(await claimApiKey(trx, ctx.shop.id, before, { revokedAt: nowIso(ctx) }))) throw concurrentChange()
+    return {
+      result: { ok: true as const, message: 'API key revoked.', id },
+      audit: { action: 'key.revoked', subjectId: id },
+    }
+  })
+}
+
+/** As {@link create}, for the operator: `all` stands for every scope. */
+export async function createApiKey(ctx: Context, wanted: WantedKey): Promise<{ keyId: string; secret: string }> {
+  const scopes = wanted.scopes.includes('all') ? SCOPES : wanted.scopes
+  const { id, secret } = await create(ctx, { ...wanted, scopes })
+  return { keyId: id, secret }
+}
+
+function readWanted(wanted: WantedKey): { label: string; scopes: Scope[] } {
+  const label = wanted.label.trim()
+  if (!label) throw invalidBody('label is required.')
+  const scopes = SCOPES.filter((scope) => wanted.scopes.includes(scope))
+  const unknown = wanted.scopes.find((scope) => !(SCOPES as string[]).includes(scope))
+  if (unknown) throw invalidBody(`scopes must be among ${SCOPES.join(', ')}; ${unknown} is not.`)
+  if (scopes.length === 0) throw invalidBody('scopes must name at least one scope.')
+  return { label, scopes }
+}
+
+async function findLiving(ctx: Context, id: string): Promise<ApiKeyRow> {
+  const row = await findApiKey(ctx.db.read, ctx.shop.id, id)
+  if (!row) throw notFound('key_not_found', 'No API key with this id exists in your shop.')
+  if (row.revokedAt !== null) throw conflict('key_already_revoked', 'This API key was revoked; create a new one.')
+  return row
+}
+
+function newSecret(ctx: Context): { secret: string } & Pick<ApiKeyRow, 'prefix' | 'secretHash'> {
+  const secret = createSecret('rk', ctx.random)
+  return { secret, prefix: prefixOf(secret), secretHash: hashSecret(secret) }
+}
+
+const toApiKey = ({ id, label, prefix, scopes, createdAt, lastUsedAt, expiresAt, revokedAt }: ApiKeyRow): ApiKey => ({
+  id,
+  label,
+  prefix,
+  scopes: JSON.parse(scopes),
+  createdAt,
+  lastUsedAt,
+  expiresAt,
+  status: revokedAt === null ? 'active' : 'revoked',
+})

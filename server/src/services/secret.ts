@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
-/** `rk_` is an API key, `ro_` an owner token; neither opens what the other opens. */
-export type SecretKind = 'rk' | 'ro'
+/** `rk_` is an API key, `ro_` an owner token, `rs_` a session, `rl_` a sign-in link; none opens what another opens. */
+export type SecretKind = 'rk' | 'ro' | 'rs' | 'rl'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const BODY_LENGTH = 43
 const CHECKSUM_LENGTH = 6
-const FORMAT = /^(rk|ro)_([0-9A-Za-z]{43,80})$/
+const FORMAT = /^(rk|ro|rs|rl)_([0-9A-Za-z]{43,80})$/
 
 /** A secret of 256 random bits: `<kind>_`, 43 base62 characters and 6 that check them. */
 export function createSecret(kind: SecretKind, random: (bytes: number) => Uint8Array): string {
