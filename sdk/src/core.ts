@@ -23,7 +23,7 @@ export interface Input<Id extends OperationId, Data> extends Parts {
 
 const check = ({ apiKey, baseUrl, dangerouslyAllowBrowser }: ClientOptions) => {
   if (!apiKey?.trim()) throw new TypeError('apiKey is missing.')
-  if (!/^https?:\/\/\w/.test(baseUrl)) throw new TypeError('baseUrl must start with https:// or http://.')
+  if (!/^https?:\/\/[^/]/.test(baseUrl ?? '')) throw new TypeError('baseUrl must start with https:// or http://.')
   if ('window' in globalThis && 'document' in globalThis && !dangerouslyAllowBrowser)
     throw new TypeError('The API key can pay money: use it on a server, or set dangerouslyAllowBrowser in a test.')
 }

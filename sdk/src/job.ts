@@ -25,7 +25,7 @@ export const toJob = (client: ClientOptions, [method, path, retry, text]: Route,
   const given = Object.entries(options).filter(([, value]) => value !== undefined)
   return {
     method,
-    url: `${client.baseUrl.replace(/(\/api\/v1)?\/*$/, '')}${path}${search(query)}`,
+    url: `${client.baseUrl?.replace(/(\/api\/v1)?\/*$/, '')}${path}${search(query)}`,
     retry,
     headers,
     body: JSON.stringify(body),

@@ -39,8 +39,8 @@ const expected = async (id: OperationId, request: Request): Promise<(example: Ex
 }
 
 const answer = async (id: OperationId, request: Request, name: string | undefined): Promise<Response> => {
-  const isExpected = await expected(id, request)
-  const found = examples[id].find((example) => (name ? example[0] === name : isExpected(example)))
+  const isWanted = name ? (example: Example) => example[0] === name : await expected(id, request)
+  const found = examples[id].find(isWanted)
   if (!found) throw new Error(`openapi.yaml has no example ${name ?? 'of a success'} for ${id}.`)
   return toResponse(found)
 }

@@ -56,9 +56,9 @@ export interface WriteOptions extends CallOptions {
 
 export interface ClientOptions {
   /** The key of your shop (section 5). It can pay money: keep it on a server. */
-  apiKey: string
+  apiKey: string | undefined
   /** Where the service runs, without `/api/v1`. */
-  baseUrl: string
+  baseUrl: string | undefined
   /** Default `globalThis.fetch`, looked up at each call. */
   fetch?: Fetch | undefined
   /** Milliseconds one attempt may take. Default 30,000. */

@@ -1,0 +1,27 @@
+import { createReferralClient } from '@referral/sdk'
+
+const client = createReferralClient({
+  apiKey: process.env.REFERRAL_API_KEY,
+  baseUrl: process.env.REFERRAL_BASE_URL,
+})
+
+const orders = [
+  { externalOrderId: '2001', amountCents: 4_000 },
+  { externalOrderId: '2002', amountCents: 6_000 },
+]
+
+const run = async (): Promise<string> => {
+  const lines: string[] = []
+  for (const order of orders) {
+    const { idempotentReplayed } = await client.events.conversion(order).withResponse()
+    lines.push(`${order.externalOrderId} ${idempotentReplayed ? 'known' : 'new'}`)
+  }
+  return lines.join(', ')
+}
+console.log(await run())
+console.log(await run())
+
+// Every other POST has a key of its own; name it yourself to repeat it over a restart of your program.
+const period = { periodStart: '2026-10-01', periodEnd: '2026-10-31T23:59:59.999Z' }
+const { error } = await client.payouts.create(period, { idempotencyKey: 'payout-2026-10' }).safe()
+console.log(error?.code)

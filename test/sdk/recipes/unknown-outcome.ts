@@ -1,0 +1,17 @@
+import { createReferralClient, UnknownOutcomeError } from '@referral/sdk'
+
+const client = createReferralClient({
+  apiKey: process.env.REFERRAL_API_KEY,
+  baseUrl: process.env.REFERRAL_BASE_URL,
+  maxRetries: 4,
+  onRetry: ({ method, status, delayMs }) => console.log(`${method} ${status ?? 'no answer'}`, delayMs > 0),
+})
+
+const order = { externalOrderId: '1002', amountCents: 5_000 }
+try {
+  await client.events.conversion(order)
+} catch (error) {
+  if (!(error instanceof UnknownOutcomeError)) throw error
+  // Later, once the service can be reached again: the same request under the same key.
+  console.log(await error.reconcile())
+}
