@@ -11,7 +11,7 @@ export function hold({ deps }: TestServer, count = 1): { arrived: Promise<void>;
   let waiting = 0
   deps.db = {
     ...db,
-    transact: async (work) => {
+    transact: async (work, shopId) => {
       if (waiting < count) {
         waiting += 1
         if (waiting === count) {
@@ -20,7 +20,7 @@ export function hold({ deps }: TestServer, count = 1): { arrived: Promise<void>;
         }
         await gate.promise
       }
-      return db.transact(work)
+      return db.transact(work, shopId)
     },
   }
   return { arrived: arrived.promise, release: gate.resolve }

@@ -53,7 +53,8 @@ const subtotalsOf = <T>(query: SelectQueryBuilder<Tables, 'commissions', T>) =>
     .select((eb) => eb.fn.countAll<number>().as('commissions'))
     .select(sql<number>`cast(sum("commissionAmountCents") as bigint)`.as('commissionAmountCents'))
     .select(sql<number>`cast(sum("taxWithheldCents") as bigint)`.as('taxWithheldCents'))
-    .groupBy(['affiliateId', 'programId', 'currency'])
+    // In this order: affiliates first would tempt SQLite to walk through every commission of the shop by affiliate.
+    .groupBy(['currency', 'programId', 'affiliateId'])
 
 /** Sums of what a batch would take. */
 export const sumCandidates = (db: Trx, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>

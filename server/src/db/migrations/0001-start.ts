@@ -124,7 +124,7 @@ async function orders(db: Kysely<unknown>) {
   await index(db, 'commissions', 'shopId affiliateId -happenedAt -id')
   await index(db, 'commissions', 'shopId programId -happenedAt -id')
   await index(db, 'commissions', 'shopId externalOrderId')
-  await index(db, 'commissions', 'payoutBatchId', { where: '"payoutBatchId" is not null' })
+  await index(db, 'commissions', 'shopId payoutBatchId', { where: '"payoutBatchId" is not null' })
   await table(
     db,
     'orders',
