@@ -36,9 +36,8 @@ export const version = '${version}'
 /** Name, status and body of an answer. */
 export type Example = readonly [name: string, status: number, body: unknown]
 
-${[...shared.values()].map((line) => `// biome-ignore format: data\n${line}`).join('\n')}
+${[...shared.values()].join('\n')}
 
-// biome-ignore format: data
 export const examples: Record<OperationId, readonly Example[]> = {
 ${listed.join('\n')}
 }

@@ -4,66 +4,36 @@ import type { OperationId } from '../types.ts'
 /** Name, status and body of an answer. */
 export type Example = readonly [name: string, status: number, body: unknown]
 
-// biome-ignore format: data
 const credentials_missing: Example = ["credentials_missing",401,{"error":"Send your API key in the header Authorization: Bearer <API_KEY>."}]
-// biome-ignore format: data
 const credentials_malformed: Example = ["credentials_malformed",401,{"error":"The Authorization header must be Bearer, one space and one API key."}]
-// biome-ignore format: data
 const key_unknown: Example = ["key_unknown",403,{"error":"This API key is not known."}]
-// biome-ignore format: data
 const key_revoked: Example = ["key_revoked",403,{"error":"This API key was revoked."}]
-// biome-ignore format: data
 const key_expired: Example = ["key_expired",403,{"error":"This API key has expired."}]
-// biome-ignore format: data
 const plan_required: Example = ["plan_required",403,{"error":"The API needs the Professional plan."}]
-// biome-ignore format: data
 const scope_missing: Example = ["scope_missing",403,{"error":"This API key lacks the scope affiliates:read."}]
-// biome-ignore format: data
 const method_not_allowed: Example = ["method_not_allowed",405,{"error":"PUT is not allowed here."}]
-// biome-ignore format: data
 const rate_limited: Example = ["rate_limited",429,{"error":"Too many requests; try again in 42 seconds."}]
-// biome-ignore format: data
 const internal_error: Example = ["internal_error",500,{"error":"Internal error"}]
-// biome-ignore format: data
 const storage_unavailable: Example = ["storage_unavailable",503,{"error":"The storage is unavailable and nothing was changed; try again."}]
-// biome-ignore format: data
 const audit_unavailable: Example = ["audit_unavailable",503,{"error":"The audit cannot be written, so nothing was changed; try again."}]
-// biome-ignore format: data
 const api_disabled: Example = ["api_disabled",503,{"error":"The API is switched off at the moment; try again later."}]
-// biome-ignore format: data
 const invalid_json: Example = ["invalid_json",400,{"error":"The body is not valid JSON."}]
-// biome-ignore format: data
 const body_too_large: Example = ["body_too_large",400,{"error":"The body is larger than 1 MiB."}]
-// biome-ignore format: data
 const idempotency_key_invalid: Example = ["idempotency_key_invalid",400,{"error":"Idempotency-Key must be 1 to 255 printable ASCII characters."}]
-// biome-ignore format: data
 const program_not_found: Example = ["program_not_found",404,{"error":"No program with this id exists in your shop."}]
-// biome-ignore format: data
 const idempotency_key_reused: Example = ["idempotency_key_reused",409,{"error":"This Idempotency-Key was used with another body; send a new key for a new request."}]
-// biome-ignore format: data
 const concurrent_change: Example = ["concurrent_change",409,{"error":"Somebody else changed this meanwhile; read it again and retry."}]
-// biome-ignore format: data
 const affiliate_not_found: Example = ["affiliate_not_found",404,{"error":"No affiliate with this id exists in your shop."}]
-// biome-ignore format: data
 const payout_not_found: Example = ["payout_not_found",404,{"error":"No payout batch with this id exists in your shop."}]
-// biome-ignore format: data
 const owner_credentials_missing: Example = ["owner_credentials_missing",401,{"error":"Send your owner token in the header Authorization: Bearer <OWNER_TOKEN>, or sign in."}]
-// biome-ignore format: data
 const owner_credentials_malformed: Example = ["owner_credentials_malformed",401,{"error":"The Authorization header must be Bearer, one space and one owner token."}]
-// biome-ignore format: data
 const session_expired: Example = ["session_expired",401,{"error":"The session has ended; sign in again."}]
-// biome-ignore format: data
 const owner_token_unknown: Example = ["owner_token_unknown",403,{"error":"This owner token is not known."}]
-// biome-ignore format: data
 const sign_in_throttled: Example = ["sign_in_throttled",429,{"error":"Too many attempts; try again in 42 seconds."}]
-// biome-ignore format: data
 const cross_site_refused: Example = ["cross_site_refused",403,{"error":"Signing in is only possible from this site itself."}]
-// biome-ignore format: data
 const csrf_token_invalid: Example = ["csrf_token_invalid",403,{"error":"Send the CSRF token of your session in the header X-CSRF-Token."}]
-// biome-ignore format: data
 const role_missing: Example = ["role_missing",403,{"error":"Only an OWNER may do this."}]
 
-// biome-ignore format: data
 export const examples: Record<OperationId, readonly Example[]> = {
   listAffiliates: [["affiliates",200,{"data":[{"id":"aff_01KAH0000000000000000000A1","name":"Nisa Karim","firstName":"Nisa","lastName":"Karim","email":"nisa@example.com","phone":null,"website":"https://nisa.example","status":"APPROVED","campaignId":"prg_01KAH0000000000000000000P1","slug":"nisa-karim","discountCode":"NISA16","instagramHandle":"nisa.k","tiktokHandle":null,"youtubeHandle":null,"homeCountry":null,"homeState":null,"homeCity":null,"homePostalCode":null,"homeAddress":null,"createdAt":"2026-10-01T09:00:00.000Z","updatedAt":"2026-10-02T09:00:00.000Z","deletedAt":null}],"pagination":{"page":1,"limit":20,"total":1,"totalPages":1}}], ["invalid_parameter",400,{"error":"limit must be an integer from 1 to 100."}], credentials_missing, credentials_malformed, key_unknown, key_revoked, key_expired, plan_required, scope_missing, method_not_allowed, rate_limited, internal_error, storage_unavailable, audit_unavailable, api_disabled],
   createAffiliate: [["created",201,{"data":{"id":"aff_01KAH0000000000000000000A1","name":"Nisa Karim","firstName":"Nisa","lastName":"Karim","email":"nisa@example.com","phone":null,"website":"https://nisa.example","status":"APPROVED","campaignId":"prg_01KAH0000000000000000000P1","slug":"nisa-karim","discountCode":"NISA16","instagramHandle":"nisa.k","tiktokHandle":null,"youtubeHandle":null,"homeCountry":null,"homeState":null,"homeCity":null,"homePostalCode":null,"homeAddress":null,"createdAt":"2026-10-01T09:00:00.000Z","updatedAt":"2026-10-02T09:00:00.000Z","deletedAt":null}}], invalid_json, body_too_large, idempotency_key_invalid, ["invalid_body",400,{"error":"email must be an e-mail address."}], ["unknown_property",400,{"error":"nickname is not a property of this request."}], credentials_missing, credentials_malformed, key_unknown, key_revoked, key_expired, plan_required, scope_missing, program_not_found, method_not_allowed, idempotency_key_reused, concurrent_change, ["email_taken",409,{"error":"Another affiliate of your shop already uses this e-mail address."}], rate_limited, internal_error, storage_unavailable, audit_unavailable, api_disabled],
