@@ -78,14 +78,8 @@ export const call = (server: TestServer, id: string, given: Call = {}) => callOp
 
 /** One hash of every row but those that only say that somebody looked. */
 export function snapshot({ sql }: TestServer, except: string[] = []): string {
-  const names = sql
-    .prepare(
-      "select name from sqlite_schema where type = 'table' and name not like '%kysely%' and name not like 'sqlite%' order by name",
-    )
-    .pluck()
-    .all() as string[]
   const hash = createHash('sha256')
-  for (const name of names.filter((one) => !except.includes(one))) {
+  for (const name of sql.tables().filter((one) => !except.includes(one))) {
     const rows = sql.prepare(`select * from "${name}"`).all() as Record<string, unknown>[]
     const texts = rows.map(({ lastUsedAt, ...row }) => JSON.stringify(row)).sort()
     hash.update(`${name}\n${texts.join('\n')}\n`)

@@ -1,18 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createReferralClient } from '@referral/sdk'
-import SQLite from 'better-sqlite3'
 import { pino } from 'pino'
 import type { Config } from '../../server/src/config.ts'
 import type { Deps, IdPrefix } from '../../server/src/context.ts'
-import { openDatabase } from '../../server/src/db/database.ts'
 import { createDeps } from '../../server/src/deps.ts'
 import { createApp } from '../../server/src/http/app.ts'
 import { createRateLimiter, type RateLimiter } from '../../server/src/http/rate-limit.ts'
 import { createApiKey } from '../../server/src/services/keys.ts'
 import * as shops from '../../server/src/services/shops.ts'
 import { checkedFetch } from './checked-fetch.ts'
+import { testDatabase } from './database.ts'
 
 const START = Date.parse('2026-11-02T12:00:00.000Z')
 
@@ -40,9 +36,6 @@ export interface RequestOptions {
   key?: string | null
 }
 
-/** A plain connection of the tests. */
-export interface Sql extends SQLite.Database {}
-
 export type TestServer = Awaited<ReturnType<typeof testServer>>
 
 export interface TestServerOptions {
@@ -51,12 +44,9 @@ export interface TestServerOptions {
   limited?: boolean
 }
 
-/** The whole server on a temporary SQLite file, with a shop, a clock that only tests move, and a checked fetch. */
+/** The whole server on a database of its own, with a shop, a clock that only tests move, and a checked fetch. */
 export async function testServer(options: TestServerOptions = {}) {
-  const dir = mkdtempSync(join(tmpdir(), 'referral-test-'))
-  const file = join(dir, 'referral.db')
-  const db = await openDatabase(`file:${file}`)
-  await db.migrate()
+  const { url, dir, db, sql, settled, remove } = await testDatabase()
   const clock = {
     ms: START,
     advance: (ms: number) => {
@@ -72,10 +62,13 @@ export async function testServer(options: TestServerOptions = {}) {
     now: () => clock.ms,
     newId: (prefix) => pinned.get(prefix)?.shift() ?? base.newId(prefix),
   }
-  const sql: Sql = new SQLite(file)
   const exhausted = new Set<string>()
   const app = createApp(deps, { limiter: options.limited ? createRateLimiter() : roomyLimiter(exhausted) })
-  const fetch = checkedFetch((request) => app.fetch(request))
+  const fetch = checkedFetch(async (request) => {
+    const response = await app.fetch(request)
+    await settled()
+    return response
+  })
   const createShop = (plan: shops.Plan = 'PROFESSIONAL', scopes = ['all']) => newShop(deps, plan, scopes)
   const shop = await createShop()
 
@@ -113,18 +106,15 @@ export async function testServer(options: TestServerOptions = {}) {
     /** Callers (`key:<id>`) whose window is used up. */
     exhausted,
     shop,
-    file,
+    /** The database, as DATABASE_URL. */
+    url,
     createShop,
     request,
     /** A second connection, for looking and for breaking things. */
     sql,
     /** The next ids of a kind. */
     pin: (prefix: IdPrefix, ...ids: string[]) => pinned.set(prefix, ids),
-    close: async () => {
-      sql.close()
-      await db.close()
-      rmSync(dir, { recursive: true, force: true })
-    },
+    close: remove,
   }
 }
 

@@ -140,7 +140,7 @@ test('kill -9 while sending: everything arrives, and only what was under way arr
   let mayRepeat = 0
   for (const stopAt of [20, 60, 110]) {
     const script = fileURLToPath(new URL('sender-process.ts', import.meta.url))
-    const child = fork(script, [at.file, at.receiver.host], { stdio: 'inherit' })
+    const child = fork(script, [at.url, at.receiver.host], { stdio: 'inherit' })
     await until(() => at.receiver.received.length >= stopAt)
     child.kill('SIGKILL')
     await once(child, 'exit')

@@ -3,10 +3,10 @@ import { openDatabase } from '../../server/src/db/database.ts'
 import { createVault } from '../../server/src/vault.ts'
 import { createDispatcher } from '../../server/src/webhooks/dispatcher.ts'
 
-/** A sender in a process of its own, over the test server's file; it runs until it is killed. */
-const [, , file, receiver = ''] = process.argv
+/** A sender in a process of its own, over the test server's database; it runs until it is killed. */
+const [, , url = '', receiver = ''] = process.argv
 const dispatcher = createDispatcher({
-  db: await openDatabase(`file:${file}`),
+  db: await openDatabase(url),
   vault: createVault([new Uint8Array(32).fill(7)]),
   log: pino({ level: 'silent' }),
   now: Date.now,

@@ -1,0 +1,24 @@
+import { openDatabase } from '../../server/src/db/database.ts'
+import { administer, databaseUrl } from './database.ts'
+import { createCluster } from './postgres-cluster.ts'
+
+/** Before all tests on PostgreSQL: a server, the one that TEST_POSTGRES_URL names or a throwaway one, and a template. */
+export default async function setUp(): Promise<() => Promise<void>> {
+  const given = process.env.TEST_POSTGRES_URL
+  // Nothing here outlives the run, so nothing needs to survive a power cut.
+  const cluster = given
+    ? undefined
+    : await createCluster(['fsync=off', 'full_page_writes=off', 'synchronous_commit=off'])
+  const home = given ?? cluster?.url ?? ''
+  const template = `referral_test_template_${process.pid}`
+  process.env.TEST_POSTGRES_URL = home
+  process.env.TEST_POSTGRES_TEMPLATE = template
+  await administer(home, `create database ${template}`)
+  const db = await openDatabase(databaseUrl(home, template))
+  await db.migrate()
+  await db.close()
+  return async () => {
+    if (cluster) await cluster.remove()
+    else await administer(home, `drop database if exists ${template} with (force)`)
+  }
+}
