@@ -40,7 +40,7 @@ test('a conversion reaches its subscriber as the very bytes that are signed', as
     data: { externalOrderId: 'x1' },
   })
   expect(problems('/components/schemas/CommissionCreatedEvent', JSON.parse(body.toString()))).toEqual([])
-  expect(at.sql.prepare('select body from webhookEvents').pluck().get()).toBe(body.toString())
+  expect(at.sql.prepare('select body from "webhookEvents"').pluck().get()).toBe(body.toString())
 
   await until(() => at.deliveries(`"status" = 'SENT'`).length === 1)
   const [delivery] = at.deliveries()

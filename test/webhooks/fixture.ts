@@ -46,7 +46,10 @@ export async function webhookFixture(config: Partial<Config> = {}): Promise<Fixt
       const id = `whs_planted${String(planted++).padStart(5, '0')}`
       const sealed = secret === undefined ? null : sealSecret(server.deps.vault, id, secret)
       server.sql
-        .prepare(`insert into subscriptions values (@id, @shopId, @url, @events, 'api', @sealed, @at, @at)`)
+        .prepare(
+          `insert into subscriptions (id, "shopId", url, events, source, secret, "createdAt", "updatedAt")
+           values (@id, @shopId, @url, @events, 'api', @sealed, @at, @at)`,
+        )
         .run({ id, shopId, url, events: JSON.stringify(events), sealed, at: new Date(server.clock.ms).toISOString() })
       return id
     },

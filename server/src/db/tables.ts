@@ -158,6 +158,9 @@ export interface SubscriptionRow {
   source: string
   /** Sealed; see webhooks/secrets.ts. */
   secret: string | null
+  /** The process that sends to it now, and when that last said so; nobody else does meanwhile. */
+  claimedBy: string | null
+  claimedAt: string | null
   createdAt: string
   updatedAt: string
 }
@@ -180,14 +183,11 @@ export interface DeliveryRow {
   webhookId: string
   /** The delivery that must be finished before this one is sent: events of one change arrive in their order. */
   follows: string | null
-  status: 'PENDING' | 'SENDING' | 'SENT' | 'FAILED'
+  status: 'PENDING' | 'SENT' | 'FAILED'
   /** Fixed diagnostic code once finished. */
   code: string | null
   httpStatus: number | null
   durationMs: number | null
-  /** The process that sends it, and when that last said so. */
-  claimedBy: string | null
-  claimedAt: string | null
   finishedAt: string | null
   createdAt: string
 }

@@ -35,7 +35,7 @@ export async function subscribe(ctx: WebhookContext, body: Body<'createWebhook'>
     if (!(await subscriptions.claimSubscriptions(trx, ctx.shop.id, ctx.shop.webhooksVersion))) throw concurrentChange()
     const id = ctx.newId('whs')
     const at = nowIso(ctx)
-    const row: Omit<SubscriptionRow, 'shopId'> = {
+    const row = {
       id,
       url,
       events: JSON.stringify(body.events ?? []),
@@ -63,7 +63,7 @@ export async function unsubscribe(ctx: Context, id: string): Promise<components[
   return mutate(ctx, async (trx) => {
     if (!(await subscriptions.claimSubscriptions(trx, ctx.shop.id, ctx.shop.webhooksVersion))) throw concurrentChange()
     await subscriptions.deleteSubscription(trx, ctx.shop.id, id)
-    await deleteWaiting(trx, ctx.shop.id, id)
+    await deleteWaiting(trx, id)
     return {
       result: { ok: true as const, message: 'Webhook subscription removed.', id },
       audit: { action: 'webhook.deleted', subjectId: id },
@@ -105,7 +105,9 @@ async function checkUrl(
 
 const urlRefused = () => invalid('webhook_url_refused', 'url must be a public https address.')
 
-const toSubscription = ({ secret, ...row }: Omit<SubscriptionRow, 'shopId'>): Subscription => ({
+type Shown = Omit<SubscriptionRow, 'shopId' | 'claimedBy' | 'claimedAt'>
+
+const toSubscription = ({ secret, ...row }: Shown): Subscription => ({
   id: row.id,
   url: row.url,
   events: JSON.parse(row.events),

@@ -1,8 +1,10 @@
+import { createSecretKey, type KeyObject } from 'node:crypto'
 import type { Config } from '../config.ts'
-import type { ClaimedDelivery } from '../repositories/deliveries.ts'
+import type { Destination } from '../repositories/subscriptions.ts'
 import type { Vault } from '../vault.ts'
-import type { Outcome } from './outcome.ts'
-import { readTarget } from './public-url.ts'
+import type { Delivery } from './exchange.ts'
+import type { DeliveryCode, Outcome } from './outcome.ts'
+import { readTarget, type Target } from './public-url.ts'
 import { openSecret, signatureHeaders } from './secrets.ts'
 import type { Transport } from './transport.ts'
 
@@ -15,18 +17,37 @@ export interface Means {
 }
 
 /** Makes the one attempt of a delivery (section 6.2). Undefined when it was broken off and must be made again. */
-export async function deliver(means: Means, delivery: ClaimedDelivery): Promise<Outcome | undefined> {
-  const target = readTarget(delivery.url, means.config.webhookAllow)
-  if (!target) return { code: 'refused_url', httpStatus: null }
-  const secret =
-    delivery.secret === null ? undefined : openSecret(means.vault, delivery.subscriptionId, delivery.secret)
-  if (secret === null) return { code: 'secret_unreadable', httpStatus: null }
-  const stamp = { id: delivery.webhookId, at: means.now() }
-  const headers = {
-    'Content-Type': 'application/json',
-    'User-Agent': 'referral-webhooks/1',
-    'X-Service-Event': delivery.event,
-    ...(await signatureHeaders(secret, delivery.body, stamp)),
+export type Deliver = (destination: Destination, delivery: Delivery) => Promise<Outcome | undefined>
+
+interface Way {
+  target: Target
+  secret: KeyObject | undefined
+}
+
+export function createDeliver(means: Means): Deliver {
+  const ways = new WeakMap<Destination, Way | DeliveryCode>()
+  return async (destination, { webhookId, event, body }) => {
+    let way = ways.get(destination)
+    if (!way) {
+      way = wayTo(destination, means)
+      ways.set(destination, way)
+    }
+    if (typeof way === 'string') return { code: way, httpStatus: null }
+    const headers = {
+      'Content-Type': 'application/json',
+      'User-Agent': 'referral-webhooks/1',
+      'X-Service-Event': event,
+      ...signatureHeaders(way.secret, body, { id: webhookId, at: means.now() }),
+    }
+    return means.transport.post(way.target, headers, body)
   }
-  return means.transport.post(target, headers, delivery.body)
+}
+
+/** Checks the URL and opens the secret; the code says what is wrong with them. */
+function wayTo({ id, url, secret }: Destination, { config, vault }: Means): Way | DeliveryCode {
+  const target = readTarget(url, config.webhookAllow)
+  if (!target) return 'refused_url'
+  if (secret === null) return { target, secret: undefined }
+  const opened = openSecret(vault, id, secret)
+  return opened === null ? 'secret_unreadable' : { target, secret: createSecretKey(opened, 'utf8') }
 }

@@ -1,19 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Deps } from '../context.ts'
 import type { Trx } from '../db/database.ts'
-import {
-  type ClaimedDelivery,
-  type FinishedDelivery,
-  releaseClaimsOf,
-  updateFinished,
-} from '../repositories/deliveries.ts'
-import { joinClaimants, leaveClaimants, RENEW_MS } from './claimant.ts'
-import { deliver, type Means } from './deliver.ts'
-import { exchange, keepClaims } from './exchange.ts'
-import { Lanes } from './lanes.ts'
+import { type FinishedDelivery, updateFinished } from '../repositories/deliveries.ts'
+import { type Claimant, releaseAllOf } from '../repositories/subscriptions.ts'
+import { claimantAt, joinClaimants, leaveClaimants, RENEW_MS, renew } from './claimant.ts'
+import { createDeliver, type Deliver, type Means } from './deliver.ts'
+import { type Delivery, exchange } from './exchange.ts'
+import { type Lane, Lanes } from './lanes.ts'
 import { type Outcome, wasAnswered } from './outcome.ts'
 import { createResolve } from './resolve.ts'
-import { createTransport, type TransportOptions } from './transport.ts'
+import { createTransport, type Transport, type TransportOptions } from './transport.ts'
 
 export interface DispatcherOptions
   extends Pick<Deps, 'db' | 'vault' | 'log' | 'now'>,
@@ -38,29 +34,33 @@ export interface Dispatcher {
 /** So many results are written at once, or after so long. */
 const LOT = 100
 const LINGER_MS = 10
+/** When to look again at what another process has the right to send. */
+const SHARED_MS = 500
 
 /** One for each process; several share an outbox. */
 export const createDispatcher = (options: DispatcherOptions): Dispatcher => new OutboxDispatcher(options)
 
 class OutboxDispatcher implements Dispatcher {
   readonly #options: DispatcherOptions
-  readonly #means: Means
+  readonly #transport: Transport
+  readonly #deliverTo: Deliver
   readonly #name = joinClaimants()
   readonly #lanes = new Lanes()
-  /** The ids of all deliveries that are claimed and not yet recorded as finished or given back. */
-  readonly #claims = new Set<string>()
+  /** The subscriptions of all deliveries that were taken and are not yet recorded as finished, by delivery. */
+  readonly #held = new Map<string, string>()
   #state: 'new' | 'running' | 'stopped' = 'new'
   #finished: FinishedDelivery[] = []
-  #unwanted: string[] = []
   #isAsked = false
   #turns: Promise<void> | undefined
   #linger: NodeJS.Timeout | undefined
+  #recheck: NodeJS.Timeout | undefined
   #renewal: NodeJS.Timeout | undefined
 
   constructor(options: DispatcherOptions) {
     this.#options = options
     const { config, vault, now, resolve = createResolve(), ...rest } = options
-    this.#means = { config, vault, now, transport: createTransport({ ...rest, resolve }) }
+    this.#transport = createTransport({ ...rest, resolve })
+    this.#deliverTo = createDeliver({ config, vault, now, transport: this.#transport })
   }
 
   wake = (): void => {
@@ -77,7 +77,7 @@ class OutboxDispatcher implements Dispatcher {
   drain = async (ms: number): Promise<void> => {
     const until = performance.now() + ms
     this.wake()
-    const isBusy = () => this.#turns !== undefined || this.#claims.size > 0
+    const isBusy = () => this.#turns !== undefined || this.#held.size > 0
     while (this.#state === 'running' && isBusy() && performance.now() < until) await sleep(LINGER_MS)
     await this.stop()
   }
@@ -87,19 +87,19 @@ class OutboxDispatcher implements Dispatcher {
     this.#state = 'stopped'
     clearInterval(this.#renewal)
     clearTimeout(this.#linger)
-    await this.#means.transport.close()
+    clearTimeout(this.#recheck)
+    await this.#transport.close()
     await this.#turns
     await this.#attempt('outbox_not_released', async (trx) => {
-      await updateFinished(trx, this.#name, this.#finished)
-      await releaseClaimsOf(trx, this.#name)
+      await updateFinished(trx, this.#finished)
+      await releaseAllOf(trx, this.#name)
     })
     leaveClaimants(this.#name)
   }
 
-  /** Also the slow poll that finds what nobody woke us for. */
+  /** Also the slow look at what nobody woke us for. */
   async #renew(): Promise<void> {
-    const claims = { by: this.#name, ids: [...this.#claims], now: this.#options.now() }
-    await this.#attempt('claims_not_renewed', (trx) => keepClaims(trx, claims))
+    await this.#attempt('claims_not_renewed', (trx) => renew(trx, this.#claimant()))
     this.wake()
   }
 
@@ -116,48 +116,51 @@ class OutboxDispatcher implements Dispatcher {
   /** Results in, deliveries out. Answers after which subscription to look next; empty at the end. */
   async #exchange(after: string): Promise<string> {
     const finished = this.#finished.splice(0)
-    const unwanted = this.#unwanted.splice(0).concat(this.#lanes.unwanted())
     clearTimeout(this.#linger)
     this.#linger = undefined
-    const bid = { by: this.#name, at: new Date(this.#options.now()).toISOString(), finished, unwanted, after }
     const plan = (ids: string[]) => this.#lanes.plan(ids)
-    const got = await this.#attempt('outbox_not_exchanged', (trx) => exchange(trx, { ...bid, plan }))
+    const bid = { claimant: this.#claimant(), finished, held: this.#held, after, plan }
+    const got = await this.#attempt('outbox_not_exchanged', (trx) => exchange(trx, bid))
     if (!got) {
       this.#finished.unshift(...finished)
-      this.#unwanted.push(...unwanted)
       return ''
     }
-    for (const { id } of finished) this.#claims.delete(id)
-    for (const id of unwanted) this.#claims.delete(id)
-    for (const { id } of got.claimed) this.#claims.add(id)
-    this.#lanes.add(got.claimed)
+    for (const { id } of finished) this.#held.delete(id)
+    for (const id of this.#lanes.keep(got.destinations)) this.#held.delete(id)
+    for (const delivery of got.deliveries) {
+      this.#held.set(delivery.id, delivery.subscriptionId)
+      this.#lanes.add(got.destinations.get(delivery.subscriptionId)!, delivery)
+    }
+    if (got.isShared) {
+      clearTimeout(this.#recheck)
+      this.#recheck = setTimeout(this.wake, SHARED_MS).unref()
+    }
     return got.after
   }
 
   #send(): void {
     while (this.#state === 'running') {
-      const delivery = this.#lanes.next()
-      if (!delivery) return
-      void this.#deliver(delivery)
+      const next = this.#lanes.next()
+      if (!next) return
+      void this.#deliver(next.lane, next.delivery)
     }
   }
 
-  async #deliver(delivery: ClaimedDelivery): Promise<void> {
+  async #deliver(lane: Lane, delivery: Delivery): Promise<void> {
     const startedAt = performance.now()
-    const outcome = await deliver(this.#means, delivery).catch((error: Error) => this.#reportBug(error))
+    const outcome = await this.#deliverTo(lane.destination, delivery).catch((error: Error) => this.#reportBug(error))
     if (!outcome || (this.#state === 'stopped' && !wasAnswered(outcome))) return
-    this.#note(delivery, outcome, Math.round(performance.now() - startedAt))
-    this.#lanes.end(delivery, wasAnswered(outcome))
+    this.#note(lane, delivery, { ...outcome, durationMs: Math.round(performance.now() - startedAt) })
+    for (const id of this.#lanes.end(lane, delivery, wasAnswered(outcome))) this.#held.delete(id)
     this.#send()
-    if (this.#finished.length >= LOT || this.#finished.length === this.#claims.size) this.wake()
+    if (this.#finished.length >= LOT || this.#finished.length === this.#held.size) this.wake()
     else this.#linger ??= setTimeout(this.wake, LINGER_MS)
   }
 
-  #note({ id, shopId, subscriptionId, event }: ClaimedDelivery, outcome: Outcome, durationMs: number): void {
-    const status = outcome.code === 'ok' ? 'SENT' : 'FAILED'
-    const finishedAt = new Date(this.#options.now()).toISOString()
-    this.#finished.push({ id, status, ...outcome, durationMs, finishedAt })
-    const facts = { delivery: id, shop: shopId, subscription: subscriptionId, event, ...outcome, ms: durationMs }
+  #note({ destination }: Lane, { id, event }: Delivery, ended: Outcome & { durationMs: number }): void {
+    const status = ended.code === 'ok' ? 'SENT' : 'FAILED'
+    this.#finished.push({ id, status, ...ended, finishedAt: this.#claimant().at })
+    const facts = { delivery: id, shop: destination.shopId, subscription: destination.id, event, ...ended }
     if (status === 'SENT') this.#options.log.debug(facts, 'webhook delivered')
     else this.#options.log.warn(facts, 'webhook not delivered')
   }
@@ -165,6 +168,10 @@ class OutboxDispatcher implements Dispatcher {
   #reportBug(error: Error): Outcome {
     this.#options.log.error({ code: 'delivery_bug', name: error.name, stack: error.stack }, 'bug')
     return { code: 'connect', httpStatus: null }
+  }
+
+  #claimant(): Claimant {
+    return claimantAt(this.#name, this.#options.now())
   }
 
   async #attempt<T>(code: string, work: (trx: Trx) => Promise<T>): Promise<T | undefined> {

@@ -1,10 +1,12 @@
-import type { ClaimedDelivery } from '../repositories/deliveries.ts'
+import type { Destination } from '../repositories/subscriptions.ts'
+import type { Delivery } from './exchange.ts'
 
 /** What is under way to one subscription. */
-interface Lane {
-  waiting: ClaimedDelivery[]
-  inFlight: number
-  /** How many may be in flight: more with every answer, one when there was none. */
+export interface Lane {
+  destination: Destination
+  waiting: Delivery[]
+  inFlight: Set<string>
+  /** How many may be in flight: twice as many with every answer, one when there was none. */
   width: number
   pool: Pool
   isReady: boolean
@@ -14,36 +16,38 @@ interface Lane {
 interface Pool {
   ready: Lane[]
   inFlight: number
-  claimed: number
+  held: number
   maxInFlight: number
-  maxClaimed: number
+  maxHeld: number
 }
 
 const FIRST_WIDTH = 2
 const MAX_WIDTH = 16
-/** Claimed ahead of what is in flight, so that a claim is worth its transaction. */
-const AHEAD = 4
 const MAX_REMEMBERED = 10_000
 
-const claimedBy = (lane: Lane) => lane.waiting.length + lane.inFlight
+// The events of one change arrive in their order; others need not wait for them.
+const isUnderWay = (lane: Lane, id: string) => lane.inFlight.has(id) || lane.waiting.some((one) => one.id === id)
+const heldBy = (lane: Lane) => lane.waiting.length + lane.inFlight.size
 
 /** Decides what is sent next: in order per subscription, the subscriptions in turn, within the bounds. */
 export class Lanes {
   readonly #lanes = new Map<string, Lane>()
-  readonly #answering: Pool = { ready: [], inFlight: 0, claimed: 0, maxInFlight: 192, maxClaimed: 1536 }
-  readonly #silent: Pool = { ready: [], inFlight: 0, claimed: 0, maxInFlight: 64, maxClaimed: 64 }
-  #unwanted: string[] = []
+  readonly #answering: Pool = { ready: [], inFlight: 0, held: 0, maxInFlight: 192, maxHeld: 1024 }
+  readonly #silent: Pool = { ready: [], inFlight: 0, held: 0, maxInFlight: 64, maxHeld: 64 }
 
-  /** How many more deliveries to claim now, of the subscriptions that have some; in lots, for one alone is not worth it. */
+  /**
+   * How many more deliveries to take now, of the subscriptions that have some: the more the wider their lane is, and in
+   * lots, for one alone is not worth it.
+   */
   plan(subscriptionIds: string[]): Map<string, number> {
     const plan = new Map<string, number>()
     const planned = new Map<Pool, number>()
     for (const id of subscriptionIds) {
       const lane = this.#lanes.get(id)
       const pool = lane?.pool ?? this.#answering
-      const held = lane ? claimedBy(lane) : 0
-      const most = pool === this.#silent ? 1 : (lane?.width ?? FIRST_WIDTH) * AHEAD
-      const room = Math.min(most - held, pool.maxClaimed - pool.claimed - (planned.get(pool) ?? 0))
+      const held = lane ? heldBy(lane) : 0
+      const most = (lane?.width ?? FIRST_WIDTH) ** 2
+      const room = Math.min(most - held, pool.maxHeld - pool.held - (planned.get(pool) ?? 0))
       if (room <= 0 || held > most / 2) continue
       plan.set(id, room)
       planned.set(pool, (planned.get(pool) ?? 0) + room)
@@ -51,96 +55,96 @@ export class Lanes {
     return plan
   }
 
-  add(deliveries: ClaimedDelivery[]): void {
-    for (const delivery of deliveries) {
-      const lane = this.#lane(delivery.subscriptionId)
-      lane.waiting.push(delivery)
-      lane.pool.claimed++
-      this.#offer(lane)
-    }
+  add(destination: Destination, delivery: Delivery): void {
+    const lane = this.#lane(destination)
+    lane.waiting.push(delivery)
+    lane.pool.held++
+    this.#offer(lane)
   }
 
   /** The next delivery to send, which is in flight from now on. */
-  next(): ClaimedDelivery | undefined {
+  next(): { lane: Lane; delivery: Delivery } | undefined {
     return this.#take(this.#answering) ?? this.#take(this.#silent)
   }
 
-  /** A delivery has ended. A lane without an answer gives back what waits in it. */
-  end({ subscriptionId }: ClaimedDelivery, wasAnswered: boolean): void {
-    const lane = this.#lane(subscriptionId)
-    lane.inFlight--
+  /** A delivery has ended. A lane without an answer drops what waits in it. Answers the ids of what was dropped. */
+  end(lane: Lane, { id }: Delivery, wasAnswered: boolean): string[] {
+    lane.inFlight.delete(id)
     lane.pool.inFlight--
-    lane.pool.claimed--
-    if (wasAnswered) {
-      lane.width = Math.min(MAX_WIDTH, lane.width * 2)
-      this.#move(lane, this.#answering)
-    } else {
-      lane.width = 1
-      this.#giveBack(lane)
-      this.#move(lane, this.#silent)
-    }
+    lane.pool.held--
+    lane.width = wasAnswered ? Math.min(MAX_WIDTH, lane.width * 2) : 1
+    const dropped = wasAnswered ? [] : this.#drop(lane)
+    this.#move(lane, wasAnswered ? this.#answering : this.#silent)
     this.#offer(lane)
-    const isWorthKnowing = lane.pool === this.#silent && this.#lanes.size <= MAX_REMEMBERED
-    if (claimedBy(lane) === 0 && !isWorthKnowing) this.#lanes.delete(subscriptionId)
+    this.#forget(lane)
+    return dropped
   }
 
-  /** The ids of deliveries that were claimed and shall be given back; each is told once. */
-  unwanted(): string[] {
-    const ids = this.#unwanted
-    this.#unwanted = []
-    return ids
+  /** Takes over where to send now, and drops what waits for other destinations. Answers the ids of what was dropped. */
+  keep(destinations: ReadonlyMap<string, Destination>): string[] {
+    const dropped: string[] = []
+    for (const [id, lane] of this.#lanes) {
+      const now = destinations.get(id)
+      if (!now) {
+        dropped.push(...this.#drop(lane))
+        this.#forget(lane)
+      } else if (now.url !== lane.destination.url || now.secret !== lane.destination.secret) lane.destination = now
+    }
+    return dropped
   }
 
-  get isEmpty(): boolean {
-    return this.#answering.claimed + this.#silent.claimed === 0
-  }
-
-  #lane(subscriptionId: string): Lane {
-    let lane = this.#lanes.get(subscriptionId)
+  #lane(destination: Destination): Lane {
+    let lane = this.#lanes.get(destination.id)
     if (!lane) {
-      lane = { waiting: [], inFlight: 0, width: FIRST_WIDTH, pool: this.#answering, isReady: false }
-      this.#lanes.set(subscriptionId, lane)
+      const pool = this.#answering
+      lane = { destination, waiting: [], inFlight: new Set(), width: FIRST_WIDTH, pool, isReady: false }
+      this.#lanes.set(destination.id, lane)
     }
     return lane
   }
 
   #offer(lane: Lane): void {
-    if (lane.isReady || lane.waiting.length === 0 || lane.inFlight >= lane.width) return
+    if (lane.isReady || lane.waiting.length === 0 || lane.inFlight.size >= lane.width) return
     lane.isReady = true
     lane.pool.ready.push(lane)
   }
 
-  #take(pool: Pool): ClaimedDelivery | undefined {
+  #take(pool: Pool): { lane: Lane; delivery: Delivery } | undefined {
     while (pool.inFlight < pool.maxInFlight) {
       const lane = pool.ready.shift()
       if (!lane) return undefined
       lane.isReady = false
-      const delivery = lane.waiting.shift()
-      // Given back while it stood in the row.
+      const at = lane.waiting.findIndex(({ follows }) => follows === null || !isUnderWay(lane, follows))
+      const [delivery] = at < 0 ? [] : lane.waiting.splice(at, 1)
       if (!delivery) continue
-      lane.inFlight++
+      lane.inFlight.add(delivery.id)
       pool.inFlight++
       this.#offer(lane)
-      return delivery
+      return { lane, delivery }
     }
     return undefined
   }
 
-  #giveBack(lane: Lane): void {
-    lane.pool.claimed -= lane.waiting.length
-    for (const { id } of lane.waiting.splice(0)) this.#unwanted.push(id)
+  #drop(lane: Lane): string[] {
+    lane.pool.held -= lane.waiting.length
+    return lane.waiting.splice(0).map(({ id }) => id)
   }
 
   #move(lane: Lane, pool: Pool): void {
     if (lane.pool === pool) return
-    const { inFlight } = lane
-    const held = claimedBy(lane)
-    lane.pool.inFlight -= inFlight
-    lane.pool.claimed -= held
-    pool.inFlight += inFlight
-    pool.claimed += held
-    if (lane.isReady) lane.pool.ready = lane.pool.ready.filter((other) => other !== lane)
+    const from = lane.pool
+    if (lane.isReady) from.ready = from.ready.filter((other) => other !== lane)
     lane.isReady = false
+    from.inFlight -= lane.inFlight.size
+    from.held -= heldBy(lane)
+    pool.inFlight += lane.inFlight.size
+    pool.held += heldBy(lane)
     lane.pool = pool
+  }
+
+  /** An idle lane is only worth remembering while it does not answer. */
+  #forget(lane: Lane): void {
+    const isWorthKnowing = lane.pool === this.#silent && this.#lanes.size <= MAX_REMEMBERED
+    if (heldBy(lane) === 0 && !isWorthKnowing) this.#lanes.delete(lane.destination.id)
   }
 }

@@ -1,4 +1,4 @@
-import { signWebhook } from '@referral/webhook-verifier/sender'
+import { createHmac, type KeyObject } from 'node:crypto'
 import type { Vault } from '../vault.ts'
 
 /** A subscription's secret as it is stored: sealed, and tied to that subscription. */
@@ -11,13 +11,21 @@ export const openSecret = (vault: Vault, subscriptionId: string, sealed: string)
 
 /**
  * The headers that prove a delivery (section 6.3 and Standard Webhooks). Without a secret there is nothing to prove,
- * and the signature is empty. `at` is in milliseconds.
+ * and the signature is empty. `at` is in milliseconds. They are what `signWebhook` of the verifier's sender makes, at a
+ * fifth of its cost: Web Crypto takes each digest to another thread and back.
  */
-export async function signatureHeaders(
-  secret: string | undefined,
+export function signatureHeaders(
+  secret: KeyObject | undefined,
   body: string,
   { id, at }: { id: string; at: number },
-): Promise<Record<string, string>> {
+): Record<string, string> {
   if (secret === undefined) return { 'X-Service-Signature': '' }
-  return { ...(await signWebhook(body, secret, { id, timestamp: Math.floor(at / 1000) })) }
+  const timestamp = `${Math.floor(at / 1000)}`
+  const signed = createHmac('sha256', secret).update(`${id}.${timestamp}.`).update(body)
+  return {
+    'X-Service-Signature': createHmac('sha256', secret).update(body).digest('hex'),
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${signed.digest('base64')}`,
+  }
 }

@@ -48,6 +48,9 @@ function outcomeOf(result: number | Error): Outcome {
   return { code: result instanceof DeliveryError ? result.code : 'connect', httpStatus: null }
 }
 
+// One for all: an answer that has ended has a status, and that decides.
+const ENDED = new DeliveryError('connect')
+
 /** One request. Its status decides as soon as it is known; the rest of the answer is only read so far, and dropped. */
 class Attempt implements Dispatcher.DispatchHandler {
   #done: ((result: number | Error) => void) | undefined
@@ -77,7 +80,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.end(new DeliveryError('connect'))
+    this.end(ENDED)
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {

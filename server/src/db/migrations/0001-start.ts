@@ -187,19 +187,24 @@ async function payouts(db: Kysely<unknown>) {
 }
 
 async function webhooks(db: Kysely<unknown>) {
-  await table(db, 'subscriptions', ['id'], 'id shopId url events source secret? createdAt updatedAt')
+  await table(
+    db,
+    'subscriptions',
+    ['id'],
+    'id shopId url events source secret? claimedBy? claimedAt? createdAt updatedAt',
+  )
   await index(db, 'subscriptions', 'shopId -createdAt -id')
+  await index(db, 'subscriptions', 'claimedBy', { where: '"claimedBy" is not null' })
   await table(db, 'webhookEvents', ['id'], 'id shopId event body createdAt')
   await table(
     db,
     'deliveries',
     ['id'],
     `
-    id shopId eventId subscriptionId webhookId follows? status code? httpStatus:int? durationMs:int? claimedBy? claimedAt?
-    finishedAt? createdAt`,
+    id shopId eventId subscriptionId webhookId follows? status code? httpStatus:int? durationMs:int? finishedAt?
+    createdAt`,
   )
   await index(db, 'deliveries', 'subscriptionId id', { where: `"status" = 'PENDING'` })
-  await index(db, 'deliveries', 'claimedBy claimedAt', { where: `"status" = 'SENDING'` })
   await index(db, 'deliveries', 'shopId -id')
   await table(db, 'streams', ['id'], 'id shopId events secret createdAt expiresAt')
   await index(db, 'streams', 'shopId expiresAt')
