@@ -1,8 +1,31 @@
 import { Command, Option } from 'commander'
 import { settle } from './command.ts'
 import { addAffiliates } from './commands/affiliates.ts'
+import { addAnalytics } from './commands/analytics.ts'
+import { addApi } from './commands/api.ts'
+import { addCommissions } from './commands/commissions.ts'
+import { addCoupons } from './commands/coupons.ts'
+import { addJourney } from './commands/journey.ts'
+import { addLogin } from './commands/login.ts'
+import { addMeta } from './commands/meta.ts'
+import { addPayouts } from './commands/payouts.ts'
+import { addPrograms } from './commands/programs.ts'
 import { version } from './version.ts'
 import type { World } from './world.ts'
+
+// In the order of help and reference.
+const COMMANDS = [
+  addLogin,
+  addAffiliates,
+  addPrograms,
+  addCommissions,
+  addCoupons,
+  addPayouts,
+  addAnalytics,
+  addJourney,
+  addApi,
+  addMeta,
+]
 
 /** The whole command tree. Without a world it can be read, for the reference and for completions. */
 export function createProgram(world?: World): Command {
@@ -16,7 +39,7 @@ export function createProgram(world?: World): Command {
     .exitOverride()
     .configureOutput({ outputError: () => {}, ...(world ? outputs(world) : {}) })
   for (const option of globalOptions()) program.addOption(option)
-  addAffiliates(program)
+  for (const add of COMMANDS) add(program)
   if (world) settle(program, world)
   return program
 }

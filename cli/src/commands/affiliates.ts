@@ -1,4 +1,4 @@
-import type { Affiliate, AffiliateCreate, AffiliateStatus, AffiliateUpdate } from '@referral/sdk'
+import type { Affiliate, AffiliateCreate, AffiliateQuery, AffiliateStatus, AffiliateUpdate } from '@referral/sdk'
 import type { Command } from 'commander'
 import { choice, group, leaf } from '../command.ts'
 import { usage } from '../exit.ts'
@@ -40,9 +40,9 @@ export function addAffiliates(program: Command): void {
       examples: ['referral affiliates list --status PENDING', 'referral affiliates list --all --json=id,email'],
       work: async (run, { options }) => {
         const client = await run.client()
-        const query = { status: options.status, campaignId: options.program, q: options.search }
+        const query = { status: options.status, campaignId: options.program, q: options.search } as AffiliateQuery
         await printList(run, options, {
-          ask: (paging) => client.affiliates.list({ ...query, ...paging } as never),
+          ask: (paging) => client.affiliates.list({ ...query, ...paging }),
           columns: COLUMNS,
         })
       },

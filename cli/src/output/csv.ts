@@ -1,7 +1,12 @@
 import { plainText } from './text.ts'
 
+/** A number with all its digits. */
+export interface Decimal {
+  readonly decimal: string
+}
+
 /** A cell: a number stands as it is, a text is made harmless. */
-export type Cell = string | number | boolean | null | undefined
+export type Cell = string | number | boolean | Decimal | null | undefined
 
 // A spreadsheet takes a text that begins so for a formula; full-width forms are folded to the same.
 const FORMULA = /^\s*[=+\-@|\uff1d\uff0b\uff0d\uff20]/u
@@ -14,6 +19,7 @@ const quote = (text: string) => (/[",;\t\r\n]|^\s|\s$/.test(text) ? `"${text.rep
 /** One cell as RFC 4180 wants it. A text that would be a formula gets an apostrophe in front. */
 export function csvCell(cell: Cell): string {
   if (cell === null || cell === undefined) return ''
+  if (typeof cell === 'object') return cell.decimal
   if (typeof cell !== 'string') return String(cell)
   const text = plainText(cell)
   return quote(isFormula(text) ? `'${text}` : text)

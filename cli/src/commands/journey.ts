@@ -1,0 +1,54 @@
+import type { JourneyEntry, JourneyQuery } from '@referral/sdk'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { leaf } from '../command.ts'
+import { usage } from '../exit.ts'
+import type { Column } from '../output/render.ts'
+import { type PeriodOptions, readPeriod } from '../period.ts'
+
+const COLUMNS: Column<JourneyEntry>[] = [
+  'occurredAt',
+  'type',
+  'affiliateId',
+  'sessionId',
+  'ref',
+  'url',
+  'externalOrderId',
+  'attributed',
+]
+
+interface JourneyOptions extends PeriodOptions {
+  session?: string
+  affiliate?: string
+  email?: string
+  limit: number
+}
+
+const upTo500 = (text: string): number => {
+  const value = Number(text)
+  if (!/^\d+$/.test(text) || value < 1 || value > 500) throw new InvalidArgumentError('It must be from 1 to 500.')
+  return value
+}
+
+export function addJourney(program: Command): void {
+  leaf<JourneyOptions>(program, 'journey', {
+    summary: 'what a session, a customer or an affiliate led to, oldest first',
+    output: 'JourneyEntry[]',
+    examples: ['referral journey --email ada@example.com', 'referral journey --session s-81f3 --json'],
+    work: async (run, { options }) => {
+      const { session: sessionId, affiliate: affiliateId, email: customerEmail, limit } = options
+      if (!sessionId && !affiliateId && !customerEmail) throw usage('Whose? Give --session, --affiliate or --email.')
+      const query = { sessionId, affiliateId, customerEmail, limit, ...readPeriod(options, run.world.now()) }
+      const { journey, total } = await (await run.client()).journey.get(query as JourneyQuery)
+      run.rows(journey, COLUMNS)
+      if (journey.length < total)
+        run.talk.note(`showing the latest ${journey.length} of ${total}, use --limit or --from and --to`)
+    },
+  })
+    .option('--session <id>', 'of this session')
+    .option('--affiliate <id>', 'of this affiliate')
+    .option('--email <address>', 'of this customer')
+    .option('--month <month>', '2026-10, last or this')
+    .option('--from <time>', 'from this day or instant; 90 days back when left out')
+    .option('--to <time>', 'to this day or instant, inclusive')
+    .addOption(new Option('--limit <n>', 'at most so many entries').argParser(upTo500).default(100))
+}

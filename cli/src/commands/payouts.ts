@@ -1,0 +1,157 @@
+import type { PayoutBatch, PayoutCreate, PayoutQuery } from '@referral/sdk'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { choice, group, leaf, repeated } from '../command.ts'
+import { showMoney } from '../money.ts'
+import type { Column } from '../output/render.ts'
+import type { ExportOptions } from '../payouts/export.ts'
+import type { PayOptions } from '../payouts/pay.ts'
+import { type PeriodOptions, requirePeriod } from '../period.ts'
+import { type ListOptions, pageOptions, printList } from '../read-list.ts'
+import type { Run } from '../run.ts'
+
+const COLUMNS: Column<PayoutBatch>[] = [
+  'id',
+  'status',
+  { field: 'periodStart', title: 'from', show: ({ periodStart }) => periodStart.slice(0, 10) },
+  { field: 'periodEnd', title: 'to', show: ({ periodEnd }) => periodEnd.slice(0, 10) },
+  { field: 'totals.commissions', title: 'commissions' },
+  { field: 'totals.affiliates', title: 'affiliates' },
+  {
+    field: 'totals.netPayableCents',
+    title: 'net',
+    show: ({ totals, currency }) => showMoney(totals.netPayableCents, currency),
+  },
+  'currency',
+]
+
+interface CreateOptions extends PeriodOptions {
+  currency?: string
+  affiliate?: string[]
+  program?: string
+}
+
+export function addPayouts(program: Command): void {
+  const payouts = group(program, 'payouts', 'commissions that are paid together')
+  pageOptions(
+    leaf<ListOptions & { status?: string }>(payouts, 'list', {
+      summary: 'list payout batches, newest first',
+      output: 'PayoutBatch[]',
+      work: async (run, { options }) => {
+        const client = await run.client()
+        const query = { status: options.status } as PayoutQuery
+        await printList(run, options, {
+          ask: (paging) => client.payouts.list({ ...query, ...paging }),
+          columns: COLUMNS,
+        })
+      },
+    }),
+  ).addOption(choice('--status <status>', 'only these', ['OPEN', 'PROCESSING', 'PAID', 'FAILED']))
+
+  periodOptions(
+    leaf<CreateOptions>(payouts, 'preview', {
+      summary: 'the batch that create would make; nothing is written',
+      output: 'PayoutBatch',
+      examples: ['referral payouts preview --month last'],
+      work: (run, { options }) => preview(run, options),
+    }),
+  )
+  periodOptions(
+    leaf<CreateOptions>(payouts, 'create', {
+      summary: 'gather the approved commissions of a period into a batch',
+      details:
+        '--month is the whole month in UTC, to its last millisecond. A date alone in --to means the end of that day; the API itself would read it as its midnight and lose the day.',
+      output: 'PayoutBatch',
+      writes: true,
+      examples: [
+        'referral payouts create --month 2026-10',
+        'referral payouts create --month last --currency EUR --json=id',
+      ],
+      work: (run, { options }) => (run.dryRun ? preview(run, options) : create(run, options)),
+    }),
+  )
+  addPay(payouts)
+  addExport(payouts)
+}
+
+const wholeCents = (text: string): number => {
+  if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(Number(text)))
+    throw new InvalidArgumentError('It must be a whole number of cents, like 144000.')
+  return Number(text)
+}
+
+function addPay(payouts: Command): void {
+  leaf<PayOptions>(payouts, 'pay <id>', {
+    summary: 'mark a batch and its commissions as paid; it cannot be undone',
+    details:
+      'Shows the period, the count and the total, and asks for the total. Without a terminal both --yes and --expect-total are needed. A batch that was paid before is fine: `changed` is false.',
+    output: 'Payment',
+    writes: true,
+    examples: ['referral payouts pay bat_…', 'referral payouts pay bat_… --yes --expect-total 144000'],
+    work: async (run, { options, args: [id = ''] }) => (await import('../payouts/pay.ts')).pay(run, id, options),
+  })
+    .addOption(new Option('--expect-total <cents>', 'refuse any other net total than this').argParser(wholeCents))
+    .option('-y, --yes', 'do not ask; needs --expect-total')
+}
+
+function addExport(payouts: Command): void {
+  leaf<ExportOptions>(payouts, 'export <id...>', {
+    summary: 'write the payees of batches to files, one per currency',
+    details:
+      'csv has every affiliate of the batch. paypal and wise are what these services take in for mass payments; payees who cannot stand in such a file are left out and named, and the command ends with 8. `SHA256SUMS` beside the files holds their checksums: `sha256sum -c SHA256SUMS`.',
+    output: 'ExportedFile[]',
+    writes: true,
+    examples: [
+      'referral payouts export bat_… --format paypal',
+      'referral payouts export bat_… bat_… --format csv --dir out',
+    ],
+    work: async (run, { options, args }) => (await import('../payouts/export.ts')).exportBatches(run, args, options),
+  })
+    .addOption(choice('--format <format>', 'for whom', ['csv', 'paypal', 'wise']).default('csv'))
+    .option('--dir <folder>', 'where to', '.')
+    .option('--force', 'replace files that are there')
+}
+
+const periodOptions = (command: Command): Command =>
+  command
+    .option('--month <month>', '2026-10, last or this')
+    .option('--from <time>', 'from this day or instant')
+    .option('--to <time>', 'to this day or instant, inclusive')
+    .option('--currency <code>', 'only this currency')
+    .addOption(repeated('--affiliate <id>', 'only of this affiliate; repeat for several'))
+    .option('--program <id>', 'only of this program')
+
+function toBody(run: Run, options: CreateOptions): PayoutCreate {
+  const { from, to } = requirePeriod(options, run.world.now())
+  if (options.to && options.to !== to) run.talk.note(`--to ${options.to} is read as the end of that day, ${to}`)
+  if (Date.parse(to) > run.world.now())
+    run.talk.warn('This period is not over: later commissions will need another batch.')
+  return {
+    periodStart: from,
+    periodEnd: to,
+    ...(options.currency ? { currency: options.currency.toUpperCase() } : {}),
+    ...(options.affiliate ? { affiliateIds: options.affiliate } : {}),
+    ...(options.program ? { programId: options.program } : {}),
+  }
+}
+
+async function preview(run: Run, options: CreateOptions): Promise<undefined> {
+  const body = toBody(run, options)
+  const batch = await (await run.client()).payouts.preview(body)
+  run.talk.note('Nothing was written.')
+  warnOfHeldBack(run, batch)
+  run.record(batch)
+}
+
+async function create(run: Run, options: CreateOptions): Promise<undefined> {
+  const body = toBody(run, options)
+  const batch = await (await run.client()).payouts.create(body)
+  warnOfHeldBack(run, batch)
+  run.talk.note(`Next: referral payouts export ${batch.id}, then referral payouts pay ${batch.id}`)
+  run.record(batch)
+}
+
+function warnOfHeldBack(run: Run, { heldBack, currency }: Pick<PayoutBatch, 'heldBack' | 'currency'>): void {
+  if (heldBack.commissions === 0) return
+  const money = showMoney(heldBack.commissionCents, currency)
+  run.talk.warn(`${heldBack.commissions} commissions (${money}) of archived or rejected affiliates are left out.`)
+}

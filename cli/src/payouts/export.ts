@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { CliError, type Exit, exit, usage } from '../exit.ts'
+import { showMoney } from '../money.ts'
+import { csvLine } from '../output/csv.ts'
+import type { Run } from '../run.ts'
+import { type BatchWithLines, readBatch } from './batch.ts'
+import { type Format, formats, type Payee } from './formats.ts'
+
+export interface ExportOptions {
+  format: keyof typeof formats
+  dir: string
+  force?: boolean
+}
+
+interface ExportedFile {
+  file: string
+  currency: string
+  rows: number
+  totalCents: number
+  sha256: string
+  written: boolean
+}
+
+/** Files of the payees of these batches: one per currency, split at the most rows a file may have. */
+export async function exportBatches(
+  run: Run,
+  ids: readonly string[],
+  options: ExportOptions,
+): Promise<Exit | undefined> {
+  const client = await run.client()
+  const batches: BatchWithLines[] = []
+  for (const id of new Set(ids)) batches.push(checked(await readBatch(client, id)))
+  for (const { id, status, totals } of batches)
+    if (status === 'OPEN')
+      run.talk.note(`${id} is open and may still change: pay it with --expect-total ${totals.netPayableCents}`)
+  const { files, leftOut } = lay(batches, options)
+  if (!run.dryRun) write(files, options)
+  const columns = ['file', 'currency', 'rows', 'totalCents', 'sha256']
+  run.rows<ExportedFile>(
+    files.map(({ text: _, ...file }) => ({ ...file, written: !run.dryRun })),
+    columns,
+  )
+  for (const { payee, currency, why } of leftOut)
+    run.talk.warn(`left out: ${payee.name} <${payee.email}> ${showMoney(payee.netPayableCents, currency)}: ${why}`)
+  const owed = leftOut.filter(({ payee }) => payee.netPayableCents > 0)
+  return owed.length ? exit.partial : undefined
+}
+
+/** What is paid out is what the batch says, to the cent, or there is no file. */
+function checked(batch: BatchWithLines): BatchWithLines {
+  const sum = batch.lines.reduce((total, line) => total + line.netPayableCents, 0)
+  if (batch.status === 'FAILED')
+    throw new CliError(exit.conflict, `Batch ${batch.id} is FAILED; there is nothing to pay.`, {
+      code: 'payout_not_payable',
+    })
+  if (sum !== batch.totals.netPayableCents)
+    throw new CliError(
+      exit.unexpected,
+      `The lines of ${batch.id} come to ${sum} cents, its total is ${batch.totals.netPayableCents}.`,
+      {
+        code: 'payout_does_not_add_up',
+      },
+    )
+  return batch
+}
+
+type Draft = Omit<ExportedFile, 'written'> & { text: string }
+type LeftOut = { payee: Payee; currency: string; why: string }
+
+function lay(batches: readonly BatchWithLines[], options: ExportOptions): { files: Draft[]; leftOut: LeftOut[] } {
+  const format = formats[options.format]
+  const leftOut: LeftOut[] = []
+  const files: Draft[] = []
+  for (const [currency, group] of Map.groupBy(batches, (batch) => batch.currency)) {
+    const payees = group.flatMap((batch) =>
+      batch.lines.map((line): Payee => ({ ...line, batchId: batch.id, periodEnd: batch.periodEnd })),
+    )
+    const kept = payees.filter((payee) => {
+      const why = format.refusal(payee, currency)
+      if (why !== undefined) leftOut.push({ payee, currency, why })
+      return why === undefined
+    })
+    const parts = Math.ceil(kept.length / format.rows)
+    const stem = `payouts-${options.format}-${currency}-${group.length === 1 ? group[0]?.id : `${group.length}-batches`}`
+    for (let part = 0; part < parts; part++) {
+      const rows = kept.slice(part * format.rows, (part + 1) * format.rows)
+      const file = join(options.dir, `${stem}${parts > 1 ? `-${part + 1}` : ''}.csv`)
+      files.push({ file, currency, ...toText(rows, currency, format) })
+    }
+  }
+  return { files, leftOut }
+}
+
+function toText(rows: readonly Payee[], currency: string, format: Format): Omit<Draft, 'file' | 'currency'> {
+  const head = format.header ? csvLine(format.header) : ''
+  const text = head + rows.map((payee) => csvLine(format.cells(payee, currency))).join('')
+  const totalCents = rows.reduce((sum, payee) => sum + payee.netPayableCents, 0)
+  return { text, rows: rows.length, totalCents, sha256: createHash('sha256').update(text).digest('hex') }
+}
+
+/** Names and addresses: readable by their owner alone. */
+function write(files: readonly Draft[], { dir, force }: ExportOptions): void {
+  const there = files.find(({ file }) => existsSync(file) && readFileSync(file, 'utf8') !== textOf(files, file))
+  if (there && !force)
+    throw usage(`${there.file} is there and differs.`, 'Add --force to replace it, or choose another --dir.')
+  mkdirSync(dir, { recursive: true })
+  for (const { file, text } of files) writeFileSync(file, text, { mode: 0o600 })
+  writeSums(files, join(dir, 'SHA256SUMS'))
+}
+
+const textOf = (files: readonly Draft[], name: string) => files.find(({ file }) => file === name)?.text
+
+/** The checksum lines, as `sha256sum -c` reads them; those of other exports stay. */
+function writeSums(files: readonly Draft[], sums: string): void {
+  const lines = new Map<string, string>()
+  const old = existsSync(sums) ? readFileSync(sums, 'utf8').split('\n').filter(Boolean) : []
+  for (const line of old) lines.set(line.slice(66), line)
+  for (const { file, sha256 } of files) {
+    const name = basename(file)
+    lines.set(name, `${sha256}  ${name}`)
+  }
+  writeFileSync(sums, [...lines.values()].map((line) => `${line}\n`).join(''), { mode: 0o600 })
+}
