@@ -1,0 +1,139 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type ServerType, serve } from '@hono/node-server'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type TestServer, testServer } from '../support/server.ts'
+import { withAffiliate } from '../support/shop.ts'
+
+const script = fileURLToPath(new URL('../../examples/report-order.ts', import.meta.url))
+const order = JSON.parse(readFileSync(new URL('../../examples/storefront-order.json', import.meta.url), 'utf8'))
+
+let server: TestServer
+let listener: ServerType
+let baseUrl: string
+let dir: string
+let affiliateId: string
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'referral-example-'))
+  server = await testServer()
+  affiliateId = (await withAffiliate(server)).affiliate.id
+  await new Promise<void>((ready) => {
+    listener = serve({ fetch: (request) => server.fetch(request), hostname: '127.0.0.1', port: 0 }, () => ready())
+  })
+  baseUrl = `http://127.0.0.1:${(listener.address() as AddressInfo).port}`
+})
+afterAll(async () => {
+  await new Promise((closed) => listener.close(closed))
+  await server.close()
+  rmSync(dir, { recursive: true, force: true })
+})
+
+interface Run {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+/** Runs the example as a reader would, against the listening server. */
+function run(env: Record<string, string>, ...args: string[]): Promise<Run> {
+  return new Promise((done) => {
+    execFile(
+      process.execPath,
+      [script, ...args],
+      { env: { PATH: process.env.PATH, ...env } },
+      (error, stdout, stderr) => done({ code: error ? Number(error.code) : 0, stdout, stderr }),
+    )
+  })
+}
+
+const settings = () => ({ REFERRAL_BASE_URL: baseUrl, REFERRAL_API_KEY: server.shop.key })
+
+function saved(changes: object): string {
+  const file = join(dir, 'order.json')
+  writeFileSync(file, JSON.stringify({ ...order, ...changes }))
+  return file
+}
+
+test('the example order adds up', () => {
+  const cents = (amount: string) => Math.round(Number(amount) * 100)
+  const sum = (amounts: number[]) => amounts.reduce((total, amount) => total + amount, 0)
+  // biome-ignore lint/suspicious/noExplicitAny: the example is plain JSON
+  const lines = order.line_items as any[]
+  expect(sum(lines.map((line) => line.quantity * cents(line.price)))).toBe(cents(order.total_line_items_price))
+  expect(sum(lines.map((line) => cents(line.total_discount)))).toBe(cents(order.total_discounts))
+  expect(sum(lines.map((line) => cents(line.tax_lines[0].price)))).toBe(cents(order.total_tax))
+  expect(cents(order.total_line_items_price) - cents(order.total_discounts)).toBe(cents(order.subtotal_price))
+  const total = sum([order.subtotal_price, order.total_shipping_price, order.total_tax].map(cents))
+  expect(total).toBe(cents(order.total_price))
+})
+
+test('an order of a headless storefront becomes a commission, and the decision is printed', async () => {
+  const { code, stdout, stderr } = await run(settings())
+  expect([code, stderr]).toEqual([
+    0,
+    `Order #10847 of 347.45 USD:\nreferred by ${affiliateId} (COUPON_MATCH), who earns 50.03 USD, APPROVED.\n`,
+  ])
+  const { data } = await server.client.commissions.list()
+  expect(data).toHaveLength(1)
+  expect(data[0]).toMatchObject({
+    externalOrderId: '5874112069841',
+    orderName: '#10847',
+    currency: 'USD',
+    orderSubtotalCents: 34_690,
+    orderDiscountCents: 3420,
+    orderShippingCents: 895,
+    orderTaxCents: 2580,
+    commissionBaseCents: 31_270,
+    commissionAmountCents: 5003,
+    happenedAt: '2026-10-28T18:42:11.000Z',
+  })
+  expect(JSON.parse(stdout)).toEqual({
+    attribution: { affiliateId, method: 'COUPON', confidence: 1, reasonCode: 'COUPON_MATCH' },
+    commission: {
+      id: data[0]?.id,
+      eligible: true,
+      affiliateId,
+      amountCents: 5003,
+      status: 'APPROVED',
+      restrictionReasonCode: null,
+    },
+  })
+  const facts = JSON.parse(server.sql.prepare('select facts from orders').pluck().get() as string)
+  expect(facts.order.shipping).toEqual({ country: 'US', state: 'TX', city: 'Austin', postalCode: '78704' })
+  expect(facts.order.lines[1]).toEqual({
+    productId: '8104427749457',
+    variantId: '44231908786257',
+    quantity: 2,
+    priceCents: 8900,
+  })
+})
+
+test('reporting it again counts nothing twice', async () => {
+  const first = await run(settings())
+  const again = await run(settings(), saved({ total_tax: '25.81' }))
+  expect([first.stderr, again.stderr].map((text) => text.split(':')[0])).toEqual([
+    'Order #10847 of 347.45 USD, reported before',
+    'Order #10847 of 347.45 USD, reported before',
+  ])
+  expect(again.stdout).toBe(first.stdout)
+  expect((await server.client.commissions.list()).pagination.total).toBe(1)
+})
+
+test('an order that nobody referred says so', async () => {
+  const { code, stderr } = await run(settings(), saved({ id: 2, discount_codes: [], customer: null, line_items: [] }))
+  expect([code, stderr.split('\n')[1]]).toEqual([0, 'nobody referred it (NO_EVIDENCE).'])
+})
+
+test.each([
+  ['an unknown key', { REFERRAL_API_KEY: 'rk_wrong' }, /^This API key is not known\. \(request [\w-]+\)$/],
+  ['nothing that listens', { REFERRAL_BASE_URL: 'http://127.0.0.1:1' }, /^\S.*$/],
+  ['no settings', { REFERRAL_API_KEY: '' }, /^Set REFERRAL_BASE_URL and REFERRAL_API_KEY/],
+])('exit 1 and one sentence for %s', async (_, env, sentence) => {
+  const { code, stdout, stderr } = await run({ ...settings(), ...env })
+  expect([code, stdout, stderr.trim().split('\n').length]).toEqual([1, '', 1])
+  expect(stderr.trim()).toMatch(sentence)
+})
