@@ -209,3 +209,7 @@ test('the audit record names the changed fields, not what is in them', async () 
   ])
   expect(JSON.stringify(written).toLowerCase()).not.toContain('canary')
 })
+
+test('400 for a blank name before 404 for an unknown id', async () => {
+  expect(await refusal(client.affiliates.update('aff_none', { name: ' ' }))).toEqual([400, 'invalid_body'])
+})

@@ -143,3 +143,7 @@ test('recorded commissions keep their rate and program', async () => {
   expect((await client.commissions.list()).data).toEqual(before)
   expect(before[0]).toMatchObject({ programId: program.id, commissionRateBps: 1600, commissionAmountCents: 1600 })
 })
+
+test('400 for a blank name before 404 for an unknown id', async () => {
+  expect(await refusal(client.programs.update('prg_none', { name: ' ' }))).toEqual([400, 'invalid_body'])
+})

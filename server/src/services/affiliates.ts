@@ -55,6 +55,7 @@ export async function create(ctx: Context, body: Body<'createAffiliate'>) {
  *   `concurrent_change`.
  */
 export async function update(ctx: Context, id: string, body: Body<'updateAffiliate'>) {
+  if (body.name?.trim() === '') throw invalidBody('name must not be blank.')
   const before = await affiliates.findAffiliate(ctx.db.read, ctx.shop.id, id)
   if (!before) throw affiliateNotFound()
   const changes = changedFields(before, body)
@@ -125,7 +126,6 @@ function changedFields(before: AffiliateRow, body: Body<'updateAffiliate'>): Par
   const sent: Partial<AffiliateRow> = { ...body }
   if (sent.email !== undefined) sent.email = sent.email.trim()
   if (sent.name !== undefined) sent.name = sent.name.trim()
-  if (sent.name === '') throw invalidBody('name must not be blank.')
   const derived = fullName(before.firstName, before.lastName)
   if (sent.name === undefined && derived === before.name) {
     const { firstName, lastName } = { ...before, ...sent }

@@ -64,9 +64,10 @@ export async function create(ctx: Context, body: Body<'createProgram'>) {
  *   `discount_value_invalid`, 404 `program_not_found`, 409 `concurrent_change`.
  */
 export async function update(ctx: Context, id: string, body: Body<'updateProgram'>) {
+  const sent = body.name === undefined ? body : { ...body, name: named(body.name) }
   const before = await programs.findProgram(ctx.db.read, ctx.shop.id, id)
   if (!before) throw programNotFound()
-  const changes = changedColumns(before, body)
+  const changes = changedColumns(before, sent)
   return mutate(ctx, async (trx) => {
     const fields = Object.keys(changes)
     if (fields.length > 0) {
@@ -89,7 +90,6 @@ function changedColumns(before: ProgramRow, body: Body<'updateProgram'>): Partia
     Object.entries(plain).map(([name, value]) => [name, typeof value === 'boolean' ? Number(value) : value]),
   )
   const after: ProgramRow = { ...before, ...sent, ...rateColumns(patched.rate) }
-  after.name = named(after.name)
   after.discountValue = keptDiscount(after)
   const differs = (name: keyof ProgramRow) => after[name] !== undefined && after[name] !== before[name]
   const names = (Object.keys(after) as (keyof ProgramRow)[]).filter(differs)
@@ -117,7 +117,8 @@ function keptDiscount({ discountType, discountValue }: ProgramRow): number | nul
   throw invalid('discount_value_invalid', `discountValue must be ${range}.`)
 }
 
-function rateError(reason: RateRefusal, type: ProgramRow['commissionType']): ApiError {
+/** A rate that is refused, as the caller reads it. */
+export function rateError(reason: RateRefusal, type: ProgramRow['commissionType']): ApiError {
   if (reason === 'NEEDS_COMMISSION_PERCENT') {
     return invalid(
       'commission_percent_required',
