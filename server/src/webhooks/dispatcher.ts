@@ -15,6 +15,8 @@ export interface DispatcherOptions
   extends Pick<Deps, 'db' | 'vault' | 'log' | 'now'>,
     Pick<Means, 'config'>,
     Partial<TransportOptions> {
+  /** Sends instead of the network. */
+  transport?: Transport
   /** How often claims are renewed and the outbox is looked at without being woken, in milliseconds. */
   renewMs?: number
 }
@@ -58,8 +60,8 @@ class OutboxDispatcher implements Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options
-    const { config, vault, now, resolve = createResolve(), ...rest } = options
-    this.#transport = createTransport({ ...rest, resolve })
+    const { config, vault, now, resolve = createResolve(), transport, ...rest } = options
+    this.#transport = transport ?? createTransport({ ...rest, resolve })
     this.#deliverTo = createDeliver({ config, vault, now, transport: this.#transport })
   }
 
