@@ -1,6 +1,10 @@
 import type { Context } from '../context.ts'
+import * as connections from '../services/connections.ts'
+import * as geoRules from '../services/geo-rules.ts'
 import * as keys from '../services/keys.ts'
+import * as productRules from '../services/product-rules.ts'
 import * as sessions from '../services/sessions.ts'
+import * as settings from '../services/settings.ts'
 import { sessionCookie } from './browser.ts'
 import type { Handlers } from './spec.ts'
 
@@ -22,4 +26,19 @@ export const ownerHandlers = {
   createKey: async (ctx, { body }) => ({ status: 201, body: { data: await keys.create(ctx, body) } }),
   rotateKey: async (ctx, { path }) => ({ status: 200, body: { data: await keys.rotate(ctx, path.id) } }),
   revokeKey: async (ctx, { path }) => ({ status: 200, body: await keys.revoke(ctx, path.id) }),
+
+  getSettings: async (ctx) => ({ status: 200, body: { data: settings.read(ctx) } }),
+  updateSettings: async (ctx, { body }) => ({ status: 200, body: { data: await settings.update(ctx, body) } }),
+  listConnections: async (ctx, { query }) => ({ status: 200, body: await connections.list(ctx, query) }),
+  createConnection: async (ctx, { body }) => ({ status: 201, body: { data: await connections.create(ctx, body) } }),
+  deleteConnection: async (ctx, { path }) => ({ status: 200, body: await connections.remove(ctx, path.id) }),
+  listProductRules: async (ctx, { query }) => ({ status: 200, body: await productRules.list(ctx, query) }),
+  createProductRule: async (ctx, { body }) => ({ status: 201, body: { data: await productRules.create(ctx, body) } }),
+  deleteProductRule: async (ctx, { path }) => ({ status: 200, body: await productRules.remove(ctx, path.id) }),
+  listGeoRules: async (ctx, { query }) => ({ status: 200, body: await geoRules.list(ctx, query) }),
+  setGeoRule: async (ctx, { path, body }) => ({
+    status: 200,
+    body: { data: await geoRules.set(ctx, path.programId, body) },
+  }),
+  deleteGeoRule: async (ctx, { path }) => ({ status: 200, body: await geoRules.remove(ctx, path.programId) }),
 } satisfies Partial<Handlers<Context>>

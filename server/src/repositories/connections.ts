@@ -1,5 +1,12 @@
 import type { Trx } from '../db/database.ts'
 import type { ConnectionRow } from '../db/tables.ts'
+import { type PageQuery, pageOf } from './page.ts'
+
+interface ConnectionFilter extends PageQuery {
+  kind?: ConnectionRow['kind']
+  value?: string
+  affiliateId?: string
+}
 
 interface Line {
   productId: string | null
@@ -38,6 +45,23 @@ export async function findProductConnections(db: Trx, shopId: string, lines: Lin
     .execute()
   return Object.fromEntries(rows.map((row) => [`${row.kind}:${row.value}`, row.affiliateId]))
 }
+
+/** Newest first. */
+export function listConnections(db: Trx, shopId: string, query: ConnectionFilter) {
+  let list = db.selectFrom('connections').selectAll().where('shopId', '=', shopId)
+  if (query.kind) list = list.where('kind', '=', query.kind)
+  if (query.value) list = list.where('value', '=', query.value)
+  if (query.affiliateId) list = list.where('affiliateId', '=', query.affiliateId)
+  return pageOf(list.orderBy('createdAt', 'desc').orderBy('id', 'desc'), query)
+}
+
+export async function insertConnection(trx: Trx, row: ConnectionRow): Promise<void> {
+  await trx.insertInto('connections').values(row).execute()
+}
+
+/** Takes a connection away. Answers it, as long as it was there. */
+export const claimConnection = (trx: Trx, shopId: string, id: string): Promise<ConnectionRow | undefined> =>
+  trx.deleteFrom('connections').where('shopId', '=', shopId).where('id', '=', id).returningAll().executeTakeFirst()
 
 /** Connects unless there is a connection already: the first affiliate keeps the customer. */
 export async function insertConnectionIfNew(

@@ -22,6 +22,13 @@ export async function claimDefaultProgram(trx: Trx, shopId: string, programId: s
   return numUpdatedRows === 1n
 }
 
-export async function updateShop(trx: Trx, shopId: string, changes: Partial<ShopRow>): Promise<void> {
-  await trx.updateTable('shops').set(changes).where('id', '=', shopId).execute()
+/** Changes a shop as long as it is still the version that was read. Answers whether it was. */
+export async function claimShop(trx: Trx, row: ShopRow, changes: Partial<ShopRow>): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('shops')
+    .set({ ...changes, version: row.version + 1 })
+    .where('id', '=', row.id)
+    .where('version', '=', row.version)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
 }

@@ -1,6 +1,6 @@
 import { type Context, type Deps, nowIso } from '../context.ts'
 import type { ShopRow, UserRow } from '../db/tables.ts'
-import { findShop, insertShop, listShops, updateShop } from '../repositories/shops.ts'
+import { claimShop, findShop, insertShop, listShops } from '../repositories/shops.ts'
 import { insertUser } from '../repositories/users.ts'
 import { mutate } from './mutate.ts'
 import { createSecret, hashSecret } from './secret.ts'
@@ -52,7 +52,8 @@ export async function set(deps: Deps, shopId: string, wanted: { plan?: Plan; api
   if (wanted.api) changes.apiEnabled = wanted.api === 'on' ? 1 : 0
   if (Object.keys(changes).length === 0) throw new Error('Say what to change: --plan or --api.')
   await mutate(ctx, async (trx) => {
-    await updateShop(trx, shopId, { ...changes, updatedAt: nowIso(deps) })
+    const claimed = await claimShop(trx, ctx.shop, { ...changes, updatedAt: nowIso(deps) })
+    if (!claimed) throw new Error('Somebody else changed the shop meanwhile; try again.')
     return { result: undefined, audit: { action: 'shop.updated', subjectId: shopId, data: { ...changes } } }
   })
 }

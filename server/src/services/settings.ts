@@ -1,0 +1,81 @@
+import { type Context, nowIso } from '../context.ts'
+import type { ShopRow } from '../db/tables.ts'
+import { PRECEDENCE_PRESETS } from '../engine/precedence.ts'
+import { concurrentChange, invalidBody } from '../errors.ts'
+import type { components } from '../http/schema.d.ts'
+import type { Body } from '../http/spec.ts'
+import { claimShop } from '../repositories/shops.ts'
+import { mutate } from './mutate.ts'
+import { sealStoreSecret } from './store-secret.ts'
+
+type Settings = components['schemas']['Settings']
+
+/** The settings of the caller's shop (sections 4.4 and 4.9), without the secret of store notifications. */
+export const read = (ctx: Context): Settings => toSettings(ctx.shop)
+
+/**
+ * Changes the sent settings. Changing nothing is fine.
+ *
+ * @throws ApiError 400 `invalid_body`, 409 `concurrent_change`.
+ */
+export async function update(ctx: Context, body: Body<'updateSettings'>): Promise<Settings> {
+  const before = ctx.shop
+  const changes = changedColumns(ctx, body)
+  return mutate(ctx, async (trx) => {
+    if (Object.keys(changes).length === 0) return { result: toSettings(before), audit: null }
+    const after = { ...before, ...changes, updatedAt: nowIso(ctx) }
+    if (!(await claimShop(trx, before, { ...changes, updatedAt: after.updatedAt }))) throw concurrentChange()
+    const audit = { action: 'settings.updated', subjectId: before.id, data: difference(before, after) }
+    return { result: toSettings(after), audit }
+  })
+}
+
+function changedColumns(ctx: Context, body: Body<'updateSettings'>): Partial<ShopRow> {
+  const { attributionPrecedence: precedence, apiEnabled, storeWebhookSecret: secret, ...plain } = body
+  const sent: Partial<ShopRow> = { ...plain }
+  if (precedence !== undefined) sent.attributionPrecedence = JSON.stringify(precedenceOf(precedence))
+  if (apiEnabled !== undefined) sent.apiEnabled = apiEnabled ? 1 : 0
+  // Sealing the same secret twice gives two texts, so a sent one always counts as a change.
+  if (secret !== undefined) sent.storeWebhookSecret = secret === null ? null : sealStoreSecret(ctx, ctx.shop.id, secret)
+  const differs = ([name, value]: [string, unknown]) => value !== undefined && value !== ctx.shop[name as keyof ShopRow]
+  return Object.fromEntries(Object.entries(sent).filter(differs)) as Partial<ShopRow>
+}
+
+/** All four kinds in the order in which they win, written out or by the name of a preset. */
+export function precedenceOf(input: components['schemas']['PrecedenceInput']): Settings['attributionPrecedence'] {
+  if (typeof input === 'string') return [...PRECEDENCE_PRESETS[input]]
+  if (new Set(input).size < PRECEDENCE_PRESETS.default.length) {
+    throw invalidBody(`attributionPrecedence must name each of ${PRECEDENCE_PRESETS.default.join(', ')} once.`)
+  }
+  return input
+}
+
+function toSettings(shop: ShopRow): Settings {
+  return {
+    shopId: shop.id,
+    name: shop.name,
+    plan: shop.plan,
+    currency: shop.currency,
+    minimumPayoutCents: shop.minimumPayoutCents,
+    legacyMinimumPayout: shop.legacyMinimumPayout,
+    taxWithholdingBps: shop.taxWithholdingBps,
+    attributionPrecedence: JSON.parse(shop.attributionPrecedence),
+    clickTouch: shop.clickTouch,
+    apiEnabled: shop.apiEnabled === 1,
+    hasStoreWebhookSecret: shop.storeWebhookSecret !== null,
+    updatedAt: shop.updatedAt,
+  }
+}
+
+/** What was and what is, setting by setting; of the secret only that it changed. */
+function difference(before: ShopRow, after: ShopRow): Record<string, unknown> {
+  const [was, is] = [toSettings(before), toSettings(after)]
+  const names = (Object.keys(is) as (keyof Settings)[]).filter(
+    (name) => name !== 'updatedAt' && JSON.stringify(was[name]) !== JSON.stringify(is[name]),
+  )
+  const isNewSecret = before.storeWebhookSecret !== after.storeWebhookSecret
+  return {
+    changes: Object.fromEntries(names.map((name) => [name, { from: was[name], to: is[name] }])),
+    ...(isNewSecret && { storeWebhookSecret: 'changed' }),
+  }
+}
