@@ -43,6 +43,16 @@ describe('sums', () => {
     ])
   })
 
+  test('rows that were summed up before count for as many as they were', () => {
+    const subtotals = [
+      { ...row('B', 960, 96), commissions: 2 },
+      { ...row('A', 500, 50), commissions: 1 },
+    ]
+    expect(payoutTotals(subtotals)).toEqual(payoutTotals(rows))
+    expect(payoutLines(subtotals)).toEqual(payoutLines(rows))
+    expect(heldBack(subtotals)).toEqual(heldBack(rows))
+  })
+
   test('held back', () => {
     expect(heldBack(rows)).toEqual({ commissions: 3, commissionCents: 1460 })
   })

@@ -17,9 +17,6 @@ beforeEach(() => {
 })
 afterAll(() => server.close())
 
-const setShop = (column: string, value: unknown) =>
-  server.sql.prepare(`update shops set "${column}" = ? where id = ?`).run(value, server.shop.shopId)
-
 test('200 the batch, its rows PAYABLE, one audit', async () => {
   const omar = addAffiliate(server)
   addCommission(server, { affiliateId: nisa, commissionAmountCents: 1440, taxWithheldCents: 144 })
@@ -111,127 +108,6 @@ describe('what is gathered', () => {
     const made = await client.payouts.create({ ...OCTOBER, programId: 'prg_a', currency: 'USD' })
     expect(made.totals.netPayableCents).toBe(101)
     expect(commissionsOf(server, '"payoutBatchId" is null').map((row) => row.commissionAmountCents)).toEqual([10, 1000])
-  })
-})
-
-describe('the period', () => {
-  const made = async (happenedAt: string, body: { periodStart: string; periodEnd: string }) => {
-    addCommission(server, { affiliateId: nisa, happenedAt })
-    const { data } = await client.payouts.create(body).safe()
-    return data ? [data.periodStart, data.periodEnd] : null
-  }
-
-  test.each([
-    ['the first instant', '2026-10-01T00:00:00.000Z', true],
-    ['the last millisecond', '2026-10-31T23:59:59.999Z', true],
-    ['a millisecond before', '2026-09-30T23:59:59.999Z', false],
-    ['a millisecond after', '2026-11-01T00:00:00.000Z', false],
-  ])('a whole month: %s', async (_, happenedAt, expected) => {
-    expect((await made(happenedAt, OCTOBER)) !== null).toBe(expected)
-  })
-
-  test('a date alone is midnight UTC, at the end too', async () => {
-    const dates = { periodStart: '2026-10-01', periodEnd: '2026-10-31' }
-    expect(await made('2026-10-31T00:00:00.001Z', dates)).toBeNull()
-    expect(await made('2026-10-31T00:00:00.000Z', dates)).toEqual([
-      '2026-10-01T00:00:00.000Z',
-      '2026-10-31T00:00:00.000Z',
-    ])
-  })
-
-  test('offsets are counted in', async () => {
-    const berlin = { periodStart: '2026-10-01T00:00:00+02:00', periodEnd: '2026-10-31T23:59:59.999+01:00' }
-    expect(await made('2026-09-30T21:59:59.999Z', berlin)).toBeNull()
-    expect(await made('2026-10-31T23:00:00.000Z', berlin)).toBeNull()
-    expect(await made('2026-09-30T22:00:00.000Z', berlin)).toEqual([
-      '2026-09-30T22:00:00.000Z',
-      '2026-10-31T22:59:59.999Z',
-    ])
-  })
-
-  test('a leap day', async () => {
-    const february = { periodStart: '2028-02-01', periodEnd: '2028-02-29T23:59:59.999Z' }
-    expect(await made('2028-02-29T12:00:00.000Z', february)).not.toBeNull()
-  })
-
-  test.each([
-    ['equal bounds', '2026-10-01', '2026-10-01T00:00:00Z'],
-    ['equal but for digits below a millisecond', '2026-10-01T00:00:00.0001Z', '2026-10-01T00:00:00.0009Z'],
-    ['reversed bounds', '2026-10-31', '2026-10-01'],
-    ['bounds that an offset reverses', '2026-10-01T00:00:00Z', '2026-10-01T01:00:00+02:00'],
-  ])('400 for %s', async (_, periodStart, periodEnd) => {
-    expect(await refusal(client.payouts.create({ periodStart, periodEnd }))).toEqual([400, 'period_invalid'])
-  })
-
-  test.each([
-    ['2026-02-30', 'a day that does not exist'],
-    ['2026-10-31T25:00:00Z', 'an hour that does not exist'],
-    ['2026-10-31T12:00:00', 'no offset'],
-    ['yesterday', 'no date'],
-  ])('400 for %s: %s', async (text) => {
-    const { error } = await client.payouts.create({ periodStart: '2026-01-01', periodEnd: text }).safe()
-    expect(error).toMatchObject({
-      status: 400,
-      code: 'invalid_body',
-      message:
-        'periodEnd must be an ISO 8601 date (2026-10-31) or a timestamp with an offset (2026-10-31T23:59:59.999Z).',
-    })
-  })
-})
-
-describe('409', () => {
-  test('mixed currencies are named', async () => {
-    for (const currency of ['USD', 'JPY', 'EUR']) addCommission(server, { affiliateId: nisa, currency })
-    const { error } = await client.payouts.create(OCTOBER).safe()
-    expect(error).toMatchObject({
-      code: 'payout_mixed_currencies',
-      message: 'These commissions are in EUR, JPY and USD; send currency to choose one.',
-    })
-  })
-
-  test.each([
-    [5000, 0, 4999, false],
-    [5000, 0, 5000, true],
-    [null, 5000, 4999, false],
-    [0, 5000, 1, true],
-    [4000, 5000, 4000, true],
-  ])('minimum of the shop %j, of the server %i: %i cents make a batch: %j', async (shop, usual, cents, expected) => {
-    addCommission(server, { affiliateId: nisa, commissionAmountCents: cents + 7, taxWithheldCents: 7 })
-    setShop('minimumPayoutCents', shop)
-    server.deps.config.minimumPayoutCents = usual
-    const { data, error } = await client.payouts.create(OCTOBER).safe()
-    setShop('minimumPayoutCents', null)
-    server.deps.config.minimumPayoutCents = 0
-    if (expected) expect(data?.minimumPayoutCents).toBe(shop ?? usual)
-    else
-      expect(error).toMatchObject({
-        code: 'payout_below_threshold',
-        message: `The eligible total of ${cents} cents is below the minimum payout of ${shop ?? usual} cents.`,
-      })
-  })
-
-  test.each([
-    [1000, '10', undefined],
-    [1050, '10.50', undefined],
-    [null, '0.00', undefined],
-    [1000, '10.01', 'payout_threshold_needs_reconciliation'],
-    [null, '50', 'payout_threshold_needs_reconciliation'],
-    [1000, 'ten', 'payout_threshold_needs_reconciliation'],
-  ])('minimum %j beside the old setting %s: %s', async (cents, legacy, code) => {
-    addCommission(server, { affiliateId: nisa, commissionAmountCents: 100_000 })
-    setShop('minimumPayoutCents', cents)
-    setShop('legacyMinimumPayout', legacy)
-    const { error } = await client.payouts.create(OCTOBER).safe()
-    setShop('minimumPayoutCents', null)
-    setShop('legacyMinimumPayout', null)
-    expect(error?.code).toBe(code)
-    if (code) expect(error?.message).toContain(`(${legacy}) and the new one (${cents ?? 0} cents) disagree`)
-  })
-
-  test('nothing eligible comes before every conflict', async () => {
-    setShop('legacyMinimumPayout', '50')
-    expect(await refusal(client.payouts.create(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
-    setShop('legacyMinimumPayout', null)
   })
 })
 

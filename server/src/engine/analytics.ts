@@ -1,15 +1,5 @@
+import { type AnalyticsRow, addUp, NOTHING, type Tally, tallyOf } from './analytics-tally.ts'
 import { share } from './money.ts'
-
-/** What the sums read of a commission; amounts in cents, `happenedAt` ISO 8601 UTC. */
-export interface AnalyticsRow {
-  affiliateId: string
-  happenedAt: string
-  orderStatus: string
-  trackingMethod: string
-  payoutBatchId: string | null
-  orderSubtotalCents: number
-  commissionAmountCents: number
-}
 
 /** Commissions of one currency, and the clicks of the same period and filter. */
 export interface AnalyticsFacts {
@@ -21,15 +11,6 @@ export interface AnalyticsFacts {
   clicksByDay: readonly { date: string; clicks: number }[]
   /** Null: clicks on a reference that nobody owns. */
   clicksByAffiliate: readonly { affiliateId: string | null; clicks: number }[]
-}
-
-/** Sums of orders; cents. */
-export interface Tally {
-  orders: number
-  revenueCents: number
-  commissionCents: number
-  approvedCommissionCents: number
-  pendingCommissionCents: number
 }
 
 /** One UTC day. */
@@ -52,19 +33,10 @@ export interface AnalyticsSums {
   topAffiliates: TopAffiliate[]
 }
 
-const APPROVED = ['APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID']
 const TOP = 10
 const DAY_MS = 86_400_000
 /** Two years; a longer period shows only days on which something happened. */
 const FILLED_DAYS = 731
-
-const NOTHING: Tally = {
-  orders: 0,
-  revenueCents: 0,
-  commissionCents: 0,
-  approvedCommissionCents: 0,
-  pendingCommissionCents: 0,
-}
 
 /** Sums commissions and clicks (section 4.6). */
 export function summarize(facts: AnalyticsFacts): AnalyticsSums {
@@ -90,26 +62,6 @@ export function summarize(facts: AnalyticsFacts): AnalyticsSums {
   }
 }
 
-/**
- * What a row counts for; nothing unless it is money that was earned. Adjustments, and paid rows that an adjustment took
- * back, count as commission only: they are no orders, and together they come to what was really paid.
- */
-function tallyOf(row: AnalyticsRow): Tally | undefined {
-  const { commissionAmountCents: commissionCents, orderStatus } = row
-  const approved = APPROVED.includes(orderStatus)
-  if (row.trackingMethod === 'ADJUSTMENT') return approved ? { ...NOTHING, commissionCents } : undefined
-  // Only a row that was paid in a batch is reversed by an adjustment; it stays in its batch.
-  if (orderStatus === 'REVERSED') return row.payoutBatchId === null ? undefined : { ...NOTHING, commissionCents }
-  if (!approved && orderStatus !== 'PENDING') return undefined
-  return {
-    orders: 1,
-    revenueCents: row.orderSubtotalCents,
-    commissionCents,
-    approvedCommissionCents: approved ? commissionCents : 0,
-    pendingCommissionCents: approved ? 0 : commissionCents,
-  }
-}
-
 interface Counted {
   affiliateId: string
   date: string
@@ -119,18 +71,6 @@ interface Counted {
 function sumsBy(counted: Counted[], key: (one: Counted) => string): Map<string, Tally> {
   const groups = Map.groupBy(counted, key)
   return new Map([...groups].map(([name, own]) => [name, addUp(own.map((one) => one.tally))]))
-}
-
-function addUp(tallies: Tally[]): Tally {
-  const total = { ...NOTHING }
-  for (const tally of tallies) {
-    total.orders += tally.orders
-    total.revenueCents += tally.revenueCents
-    total.commissionCents += tally.commissionCents
-    total.approvedCommissionCents += tally.approvedCommissionCents
-    total.pendingCommissionCents += tally.pendingCommissionCents
-  }
-  return total
 }
 
 function days({ from, to, clicksByDay }: AnalyticsFacts, sums: Map<string, Tally>): AnalyticsDay[] {

@@ -1,0 +1,63 @@
+/** What the sums read of a commission; amounts in cents, `happenedAt` ISO 8601 UTC. */
+export interface AnalyticsRow {
+  affiliateId: string
+  happenedAt: string
+  orderStatus: string
+  trackingMethod: string
+  payoutBatchId: string | null
+  orderSubtotalCents: number
+  commissionAmountCents: number
+}
+
+/** Sums of orders; cents. */
+export interface Tally {
+  orders: number
+  revenueCents: number
+  commissionCents: number
+  approvedCommissionCents: number
+  pendingCommissionCents: number
+}
+
+const APPROVED = ['APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID']
+
+/** The sum of no orders. */
+export const NOTHING: Tally = {
+  orders: 0,
+  revenueCents: 0,
+  commissionCents: 0,
+  approvedCommissionCents: 0,
+  pendingCommissionCents: 0,
+}
+
+/**
+ * What a row counts for; nothing unless it is money that was earned. Adjustments, and paid rows that an adjustment took
+ * back, count as commission only: they are no orders, and together they come to what was really paid.
+ */
+export function tallyOf(row: AnalyticsRow): Tally | undefined {
+  const { commissionAmountCents: commissionCents, orderStatus } = row
+  const approved = APPROVED.includes(orderStatus)
+  if (row.trackingMethod === 'ADJUSTMENT') return approved ? { ...NOTHING, commissionCents } : undefined
+  // Only a row that was paid in a batch is reversed by an adjustment; it stays in its batch.
+  if (orderStatus === 'REVERSED') return row.payoutBatchId === null ? undefined : { ...NOTHING, commissionCents }
+  if (!approved && orderStatus !== 'PENDING') return undefined
+  return {
+    orders: 1,
+    revenueCents: row.orderSubtotalCents,
+    commissionCents,
+    approvedCommissionCents: approved ? commissionCents : 0,
+    pendingCommissionCents: approved ? 0 : commissionCents,
+  }
+}
+
+/** The sum of several tallies. */
+export function addUp(tallies: Tally[]): Tally {
+  const total = { ...NOTHING }
+  for (const tally of tallies) {
+    total.orders += tally.orders
+    total.revenueCents += tally.revenueCents
+    total.commissionCents += tally.commissionCents
+    total.approvedCommissionCents += tally.approvedCommissionCents
+    total.pendingCommissionCents += tally.pendingCommissionCents
+  }
+  return total
+}
