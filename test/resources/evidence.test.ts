@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type TestServer, testServer } from '../support/server.ts'
 import { newAffiliate, withAffiliate } from '../support/shop.ts'
@@ -112,6 +113,13 @@ describe('DIRECT_LINK', () => {
     await client.events.click({ ref: mara.id, clickId: '4711' })
     const found = await attribution({ noteAttributes: [{ name: 'referral_click_id', value: 4711 }] })
     expect(found).toEqual(of(mara, 'DIRECT_LINK', 0.95, 'CLICK_MATCH'))
+  })
+
+  test('a note attribute longer than any click id names no click', async () => {
+    const value = Array.from({ length: 3000 }, (_, i) => createHash('sha256').update(`${i}`).digest('hex')).join('')
+    expect(await attribution({ noteAttributes: [{ name: 'referral_click_id', value }] })).toEqual(
+      nobody('CLICK_NOT_FOUND'),
+    )
   })
 
   test('clickId wins over the note attribute', async () => {

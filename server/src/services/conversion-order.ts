@@ -11,6 +11,7 @@ const MAX_CENTS = 2_147_483_647
 const MAX_QUANTITY = 1_000_000
 const AHEAD_MS = 5 * 60_000
 const CLICK_ATTRIBUTE = 'referral_click_id'
+const MAX_CLICK_ID = 255
 
 /**
  * A reported conversion as the engine reads it (section 4.9).
@@ -76,7 +77,9 @@ function orderAt(ctx: Context, occurredAt: string | null | undefined): string {
 function noteClickId(attributes: components['schemas']['NoteAttribute'][] | null | undefined): string | null {
   const values = (attributes ?? []).filter(({ name }) => name === CLICK_ATTRIBUTE).map(({ value }) => value)
   const texts = values.map((value) => (typeof value === 'number' ? String(value) : value))
-  return texts.find((text): text is string => typeof text === 'string' && textOf(text) !== null) ?? null
+  const reference = texts.find((text): text is string => typeof text === 'string' && textOf(text) !== null)
+  // A note may hold anything; one character more than a click id can have is enough to match none, and can be indexed.
+  return reference?.slice(0, MAX_CLICK_ID + 1).toWellFormed() ?? null
 }
 
 /** Blank text is no evidence. */
