@@ -5,6 +5,7 @@ const client = createReferralClient({
   baseUrl: process.env.REFERRAL_BASE_URL,
 })
 
+await client.programs.create({ name: 'Friends', commissionPercent: 16, autoApproveOrder: true, status: 'PUBLISH' })
 const affiliate = await client.affiliates.create({ email: 'noor@example.com', name: 'Noor Haddad' })
 await client.affiliates.update(affiliate.id, { status: 'APPROVED' })
 

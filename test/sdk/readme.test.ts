@@ -1,0 +1,124 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestServer, testServer } from '@referral/server/testing'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+
+const folder = join(import.meta.dirname, 'recipes')
+const readme = readFileSync(join(import.meta.dirname, '../../sdk/README.md'), 'utf8')
+
+describe('the README', () => {
+  const shown = [...readme.matchAll(/<!-- recipe: (\S+) -->\n\n```ts\n(.*?)\n```\n/gs)]
+
+  test.each(shown.map(([, name, code]) => [name!, code!]))('shows %s word for word', (name, code) => {
+    expect(`${code}\n`).toBe(readFileSync(join(folder, name), 'utf8'))
+  })
+
+  test('shows every recipe, and no code that is not run', () => {
+    expect(shown.map(([, name]) => name).sort()).toEqual(readdirSync(folder).sort())
+    expect(readme.match(/^```ts$/gm)).toHaveLength(shown.length)
+  })
+
+  test('has its chapters in order', () => {
+    expect([...readme.matchAll(/^## (.*)$/gm)].map(([, title]) => title)).toEqual([
+      'Install',
+      'First call',
+      'Errors',
+      'Retries',
+      'Time-outs',
+      'Pagination',
+      'Idempotency',
+      'Testing',
+      'Runtimes',
+      'Versioning',
+    ])
+  })
+})
+
+describe('what a recipe prints', () => {
+  let server: TestServer
+  let printed: string[]
+
+  beforeEach(async () => {
+    server = await testServer()
+    vi.stubEnv('REFERRAL_API_KEY', server.apiKey)
+    vi.stubEnv('REFERRAL_BASE_URL', server.baseUrl)
+    vi.stubGlobal('fetch', server.fetch)
+    printed = []
+    vi.spyOn(console, 'log').mockImplementation((...parts) => printed.push(parts.join(' ')))
+  })
+  afterEach(async () => {
+    vi.unstubAllEnvs()
+    vi.unstubAllGlobals()
+    vi.restoreAllMocks()
+    await server.close()
+  })
+
+  const seed = async () => {
+    const { createReferralClient } = await import('@referral/sdk')
+    const client = createReferralClient({ apiKey: server.apiKey, baseUrl: server.baseUrl })
+    for (const name of ['Ada', 'Ben', 'Cem']) {
+      await client.affiliates.create({ email: `${name}@example.com`, name })
+    }
+  }
+
+  test('first-call.ts', async () => {
+    await import('./recipes/first-call.ts')
+    expect(printed).toEqual(['true APPROVED 1440'])
+  })
+
+  test('with-response.ts', async () => {
+    await import('./recipes/with-response.ts')
+    expect(printed).toEqual([expect.stringMatching(/^Friends 201 string \d+$/), '1'])
+  })
+
+  test('errors.ts', async () => {
+    await import('./recipes/errors.ts')
+    expect(printed).toEqual(['PENDING', 'invited before', 'affiliate_not_found'])
+  })
+
+  test('unknown-outcome.ts', async () => {
+    server.fail('unavailable', { times: 1 })
+    await import('./recipes/unknown-outcome.ts')
+    expect(printed).toEqual(['POST 503 true'])
+  })
+
+  test('timeouts.ts', async () => {
+    server.fail('hang')
+    await import('./recipes/timeouts.ts')
+    expect(printed).toEqual(['stopped: the page was closed'])
+  })
+
+  test('pagination.ts', async () => {
+    await seed()
+    await import('./recipes/pagination.ts')
+    expect(printed).toEqual(['2 1 3', 'APPROVED APPROVED APPROVED'])
+  })
+
+  test('idempotency.ts', async () => {
+    await import('./recipes/idempotency.ts')
+    expect(printed).toEqual(['2001 new, 2002 new', '2001 known, 2002 known', 'no_eligible_commissions'])
+  })
+
+  test('one-resource.ts', async () => {
+    await import('./recipes/one-resource.ts')
+    expect(printed).toEqual([expect.stringMatching(/\.$/)])
+  })
+
+  test('testing.ts', async () => {
+    await import('./recipes/testing.ts')
+    expect(printed).toEqual(['1600 2 1', 'commission.created https://shop.example/hooks 64', '0'])
+  })
+
+  test('msw.ts', async () => {
+    vi.unstubAllGlobals()
+    await import('./recipes/msw.ts')
+    expect(printed).toEqual(['Nisa Karim', 'email_taken'])
+  })
+
+  test('webhook.ts', async () => {
+    const { handle } = await import('./recipes/webhook.ts')
+    const event = { timestamp: '2026-11-02T12:00:00.000Z', shop_id: 'shp_1' }
+    expect(handle({ ...event, event: 'test', data: { test: true, message: 'It works.' } })).toBe('test')
+    expect(handle({ ...event, event: 'payout.archived', data: {} })).toMatch(/^from a newer server/)
+  })
+})
