@@ -33,7 +33,8 @@ export function groupCommit(database: SQLite.Database, trx: Kysely<Tables>, exec
           const value = await job.work(trx)
           answers.push(() => job.resolve(value as never))
         } catch (error) {
-          if (executor.writes !== writesBefore) {
+          // SQLite ends the transaction by itself when the disk is full: then nothing of the group is left either.
+          if (executor.writes !== writesBefore || !database.inTransaction) {
             if (database.inTransaction) rollback.run()
             if (jobs.length > 1) return job
           }

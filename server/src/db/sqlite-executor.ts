@@ -15,7 +15,7 @@ const stable = (text: string) => (/^select/i.test(text) ? text.replace(/(=|limit
 
 /** Runs queries at once on one connection: statements are cached per SQL text, and nothing waits for a connection. */
 export class SqliteExecutor extends DefaultQueryExecutor {
-  /** Statements run so far that may have written. */
+  /** Statements so far that changed a row; one that failed or matched nothing left no trace. */
   writes = 0
   readonly #database: SQLite.Database
   readonly #statements = new Map<string, SQLite.Statement>()
@@ -30,12 +30,17 @@ export class SqliteExecutor extends DefaultQueryExecutor {
   // Runs before it returns, so a query that nobody awaits still belongs to its own mutation.
   override async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
     const statement = this.#prepare(sql)
-    if (!statement.readonly) {
-      if (!this.#database.inTransaction) throw new Error('Writing is only possible inside transact')
-      this.writes++
+    if (!statement.readonly && !this.#database.inTransaction) {
+      throw new Error('Writing is only possible inside transact')
     }
-    if (statement.reader) return { rows: statement.all(...parameters) as R[] }
-    return { rows: [], numAffectedRows: BigInt(statement.run(...parameters).changes) }
+    if (statement.reader) {
+      const rows = statement.all(...parameters) as R[]
+      if (!statement.readonly && rows.length > 0) this.writes++
+      return { rows }
+    }
+    const { changes } = statement.run(...parameters)
+    if (changes > 0) this.writes++
+    return { rows: [], numAffectedRows: BigInt(changes) }
   }
 
   #prepare(sql: string): SQLite.Statement {
