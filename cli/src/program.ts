@@ -10,6 +10,7 @@ import { addLogin } from './commands/login.ts'
 import { addMeta } from './commands/meta.ts'
 import { addPayouts } from './commands/payouts.ts'
 import { addPrograms } from './commands/programs.ts'
+import { addWebhooks } from './commands/webhooks.ts'
 import { version } from './version.ts'
 import type { World } from './world.ts'
 
@@ -23,6 +24,7 @@ const COMMANDS = [
   addPayouts,
   addAnalytics,
   addJourney,
+  addWebhooks,
   addApi,
   addMeta,
 ]

@@ -1,2 +1,2 @@
-// Made by scripts/generate.ts from package.json. Do not edit.
+// Made from package.json by scripts/generate.ts; change it there.
 export const version = '0.1.0'
