@@ -122,6 +122,12 @@ describe('DIRECT_LINK', () => {
     )
   })
 
+  test('the longest click id is found through a note attribute', async () => {
+    const clickId = '🎩'.repeat(255)
+    await client.events.click({ ref: mara.id, clickId })
+    expect((await attribution({ noteAttributes: [{ name: 'referral_click_id', value: clickId }] }))[0]).toBe(mara.id)
+  })
+
   test('clickId wins over the note attribute', async () => {
     const [first, second] = [await client.events.click({ ref: mara.id }), await client.events.click({ ref: nisa.id })]
     const noteAttributes = [{ name: 'referral_click_id', value: second.id }]

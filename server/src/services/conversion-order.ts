@@ -79,7 +79,7 @@ function noteClickId(attributes: components['schemas']['NoteAttribute'][] | null
   const texts = values.map((value) => (typeof value === 'number' ? String(value) : value))
   const reference = texts.find((text): text is string => typeof text === 'string' && textOf(text) !== null)
   // A note may hold anything; one character more than a click id can have is enough to match none, and can be indexed.
-  return reference?.slice(0, MAX_CLICK_ID + 1).toWellFormed() ?? null
+  return reference === undefined ? null : [...reference].slice(0, MAX_CLICK_ID + 1).join('')
 }
 
 /** Blank text is no evidence. */
