@@ -1,3 +1,4 @@
+// SQLite only: it looks at the client, not at what is stored.
 import { ConflictError, createReferralClient, InvalidResponseError, UnknownOutcomeError } from '@referral/sdk'
 import { type TestServer, type TestServerOptions, testServer } from '@referral/server/testing'
 import { unwrap } from '@referral/webhook-verifier'
