@@ -133,6 +133,13 @@ describe('400 for a body that is no JSON object', () => {
   })
 })
 
+test('400 for the dry run of a click, which would have been stored', async () => {
+  const click = { type: 'click', ref: 'nisa-karim' }
+  expect(await refused(() => server.request('POST', '/api/v1/events?dryRun=1', { body: click }))).toBe(
+    'dryRun is for conversions only.',
+  )
+})
+
 test('201 for product ids of another form, which match nothing', async () => {
   const lineItems = [{ productId: 'gid://shopify/Product/1', variantId: null, quantity: 1, priceCents: 100 }]
   const reply = await convert(server, { externalOrderId: 'gid', lineItems })

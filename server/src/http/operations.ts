@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts'
+import { invalid } from '../errors.ts'
 import * as affiliates from '../services/affiliates.ts'
 import * as analytics from '../services/analytics.ts'
 import * as commissions from '../services/commissions.ts'
@@ -54,7 +55,10 @@ export const handlers: Handlers<Context> = {
   deleteWebhook: async (ctx, { query }) => ({ status: 200, body: await webhooks.unsubscribe(ctx, query.id) }),
 
   recordEvent: async (ctx, { query, body }) => {
-    if (body.type !== 'conversion') return { status: 202, body: await touches.record(ctx, body) }
+    if (body.type !== 'conversion') {
+      if (query.dryRun) throw invalid('invalid_parameter', 'dryRun is for conversions only.')
+      return { status: 202, body: await touches.record(ctx, body) }
+    }
     const { orderId, processedAt, ...named } = body
     const conversion = {
       ...named,
