@@ -5,6 +5,7 @@ import { addAnalytics } from './commands/analytics.ts'
 import { addApi } from './commands/api.ts'
 import { addCommissions } from './commands/commissions.ts'
 import { addCoupons } from './commands/coupons.ts'
+import { addEvents } from './commands/events.ts'
 import { addJourney } from './commands/journey.ts'
 import { addLogin } from './commands/login.ts'
 import { addMeta } from './commands/meta.ts'
@@ -22,6 +23,7 @@ const COMMANDS = [
   addCommissions,
   addCoupons,
   addPayouts,
+  addEvents,
   addAnalytics,
   addJourney,
   addWebhooks,

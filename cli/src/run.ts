@@ -1,5 +1,6 @@
 import type { ReferralClient } from '@referral/sdk'
 import { credentialOf, makeClient } from './client.ts'
+import { exit } from './exit.ts'
 import { type Column, renderRecord, renderRows, type Style } from './output/render.ts'
 import { type Globals, styleFor } from './output/style.ts'
 import { requireSettings, type Settings } from './settings.ts'
@@ -29,9 +30,13 @@ export class Run {
     return this.#settings
   }
 
+  get apiKey(): string {
+    return credentialOf(this.settings, 'apiKey')
+  }
+
   /** The SDK with the API key. */
   client(): Promise<ReferralClient> {
-    return makeClient(credentialOf(this.settings, 'apiKey'), this.settings, this)
+    return makeClient(this.apiKey, this.settings, this)
   }
 
   /** The SDK with the owner's token, for the owner's surface. */
@@ -50,6 +55,25 @@ export class Run {
 
   text(text: string): void {
     this.#output += text
+  }
+
+  /** From now on Ctrl-C aborts this signal instead of ending the process; a second one ends it. */
+  catchInterrupt(): { signal: AbortSignal; abort: () => void; readonly interrupted: boolean } {
+    const stop = new AbortController()
+    let interrupted = false
+    process.removeAllListeners('SIGINT')
+    process.once('SIGINT', () => {
+      interrupted = true
+      stop.abort()
+      process.on('SIGINT', () => process.exit(exit.interrupted))
+    })
+    return {
+      signal: stop.signal,
+      abort: () => stop.abort(),
+      get interrupted() {
+        return interrupted
+      },
+    }
   }
 
   takeOutput(): string {

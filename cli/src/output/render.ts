@@ -18,8 +18,11 @@ const fieldOf = <T>(column: Column<T>) => (typeof column === 'string' ? column :
 const titleOf = <T>(column: Column<T>) => (typeof column === 'string' ? column : (column.title ?? column.field))
 // `discountCode` reads as DISCOUNT CODE.
 const wordsOf = (name: string) => name.replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
-const raw = (value: unknown): string =>
-  value === null || value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value)
+const raw = (value: unknown): string => {
+  if (value === null || value === undefined) return ''
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value.join(' ')
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
 
 /** Rows in the format that was asked for. Ends with a line break unless it is empty. */
 export function renderRows<T extends object>(rows: readonly T[], columns: readonly Column<T>[], style: Style): string {

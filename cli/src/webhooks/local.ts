@@ -83,7 +83,11 @@ export async function verifyBody(run: Run, file: string | undefined, options: Ve
     run.record({ valid: true, event, dedupeKey: 'facts' in received ? received.facts.dedupeKey : received.dedupeKey })
   } catch (error) {
     if (!(error instanceof WebhookError)) throw error
-    throw new CliError(exit.unexpected, `Not valid: ${error.message.replace(/^\w+: /, '')}.`, { code: error.code })
+    throw new CliError(
+      exit.unexpected,
+      `Not valid: ${error.code.replaceAll('_', ' ')} (${error.message.replace(/^\w+: /, '')}).`,
+      { code: error.code },
+    )
   }
 }
 

@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs'
+import { notFound, usage } from '../exit.ts'
+
+/** One line of data, by column name. */
+export interface CsvRow {
+  /** The line of the file it starts on, counted from 1. */
+  line: number
+  cells: Record<string, string>
+  /** The cells as they stand, for writing them back. */
+  fields: string[]
+  /** Why no value of this row can be trusted. */
+  problem: string | undefined
+}
+
+export interface Csv {
+  header: string[]
+  rows: CsvRow[]
+}
+
+/** A CSV file with a header: UTF-8, separated by commas, semicolons or tabs, as RFC 4180 and spreadsheets write it. */
+export function readCsv(file: string): Csv {
+  return parseCsv(decode(readBytes(file), file), file)
+}
+
+function readBytes(file: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (cause) {
+    throw notFound(`${file} cannot be read: ${(cause as NodeJS.ErrnoException).code}.`)
+  }
+}
+
+function decode(bytes: Buffer, file: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw usage(`${file} is not UTF-8.`, 'Save it as "CSV UTF-8", or names and codes come out wrong.')
+  }
+}
+
+export function parseCsv(text: string, file: string): Csv {
+  const [first, ...rest] = split(text, separatorOf(text), file)
+  const header = (first?.fields ?? []).map((name) => name.trim())
+  if (header.every((name) => name === '')) throw usage(`${file} has no header line.`)
+  const twice = header.find((name, i) => name !== '' && header.indexOf(name) !== i)
+  if (twice !== undefined) throw usage(`${file} has two columns named ${twice}.`)
+  const rows = rest
+    .filter(({ fields }) => fields.length > 1 || fields[0]?.trim() !== '')
+    .map(({ line, fields }) => ({
+      line,
+      fields,
+      cells: Object.fromEntries(header.map((name, i) => [name, fields[i] ?? ''])),
+      // With another number of cells the row has slipped.
+      problem:
+        fields.length === header.length ? undefined : `${fields.length} cells where the header has ${header.length}`,
+    }))
+  return { header, rows }
+}
+
+/** The one that stands most often in the first line. */
+function separatorOf(text: string): string {
+  const first = text.slice(0, text.search(/[\r\n]|$/)).replace(/"[^"]*"/g, '')
+  const count = (mark: string) => first.split(mark).length
+  return [',', ';', '\t'].reduce((best, mark) => (count(mark) > count(best) ? mark : best))
+}
+
+interface Line {
+  line: number
+  fields: string[]
+}
+
+/** A field: quoted with doubled quotes inside, or bare up to the separator. */
+function split(text: string, separator: string, file: string): Line[] {
+  const lines: Line[] = []
+  const bare = new RegExp(`[^${separator}\\r\\n]*`, 'y')
+  const quoted = /"((?:[^"]|"")*)"/y
+  let at = 0
+  let line = 1
+  let current: Line = { line, fields: [] }
+  while (at <= text.length) {
+    const pattern = text[at] === '"' ? quoted : bare
+    pattern.lastIndex = at
+    const match = pattern.exec(text)
+    if (!match) throw usage(`A quote that opens on line ${line} of ${file} never closes.`)
+    at = pattern.lastIndex
+    current.fields.push(pattern === quoted ? (match[1] ?? '').replaceAll('""', '"') : match[0])
+    line += match[0].split('\n').length - 1
+    if (at >= text.length) break
+    if (text[at] === separator) {
+      at += 1
+      continue
+    }
+    const end = /\r\n|\r|\n/y
+    end.lastIndex = at
+    if (!end.test(text)) throw usage(`Line ${line} of ${file} goes on after a closing quote.`)
+    at = end.lastIndex
+    line += 1
+    lines.push(current)
+    current = { line, fields: [] }
+    if (at >= text.length) return lines
+  }
+  lines.push(current)
+  return lines
+}

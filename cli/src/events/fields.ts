@@ -1,0 +1,34 @@
+/** Fields of an order and the names columns usually have. `total` is none of them: it holds shipping and tax in most shops. */
+export const ORDER_FIELDS: Readonly<Record<string, readonly string[]>> = {
+  externalOrderId: ['orderId', 'order', 'orderNumber', 'orderNo', 'id'],
+  amountCents: ['amount', 'subtotal', 'goods'],
+  discountCents: ['discount', 'discountAmount'],
+  shippingCents: ['shipping', 'shippingAmount'],
+  taxCents: ['tax', 'taxes', 'vat'],
+  currency: ['currencyCode'],
+  couponCode: ['coupon', 'discountCode', 'voucherCode', 'promoCode', 'code'],
+  affiliateCode: [],
+  ref: ['refCode', 'referralCode', 'referral', 'via'],
+  clickId: ['referralClickId'],
+  sessionId: [],
+  customerEmail: ['email'],
+  customerId: [],
+  occurredAt: ['processedAt', 'paidAt', 'createdAt', 'orderDate', 'date'],
+  orderName: [],
+  note: [],
+  'shipping.country': ['country', 'shippingCountry'],
+  'shipping.state': ['state', 'shippingState', 'province'],
+  'shipping.city': ['city', 'shippingCity'],
+  'shipping.postalCode': ['postalCode', 'shippingPostalCode', 'zip'],
+}
+
+export const MONEY_FIELDS = ['amountCents', 'discountCents', 'shippingCents', 'taxCents']
+export const EVIDENCE_FIELDS = [
+  'couponCode',
+  'affiliateCode',
+  'ref',
+  'clickId',
+  'sessionId',
+  'customerEmail',
+  'customerId',
+]

@@ -1,0 +1,25 @@
+import type { Csv } from '../csv/read.ts'
+import { renderRows } from '../output/render.ts'
+import type { Run } from '../run.ts'
+import { EVIDENCE_FIELDS } from './fields.ts'
+import type { Reading } from './order.ts'
+
+/** What is read from where, so that a wrong column is seen before it is money. */
+export function preview(run: Run, { header, rows }: Csv, { mapping, money }: Reading): void {
+  const formOf = (field: string) => {
+    const column = money[field]
+    return column ? (column.unit === 'cents' ? 'cents' : `decimal ${column.decimal}`) : ''
+  }
+  const lines = Object.entries(mapping).map(([field, column]) => ({
+    field,
+    column,
+    form: formOf(field),
+    first: rows[0]?.cells[column] ?? '',
+  }))
+  const style = { ...run.style, format: 'table' as const, fields: undefined, palette: run.talk.palette }
+  if (!run.globals.quiet) run.talk.show(renderRows(lines, ['field', 'column', 'form', 'first'], style))
+  const unused = header.filter((name) => name && !Object.values(mapping).includes(name))
+  if (unused.length) run.talk.note(`not used: ${unused.join(', ')}`)
+  if (!EVIDENCE_FIELDS.some((field) => mapping[field]))
+    run.talk.warn('No column names an affiliate: none of these orders can be credited.')
+}
