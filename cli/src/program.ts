@@ -6,6 +6,7 @@ import { addApi } from './commands/api.ts'
 import { addCommissions } from './commands/commissions.ts'
 import { addCoupons } from './commands/coupons.ts'
 import { addEvents } from './commands/events.ts'
+import { addImport } from './commands/import.ts'
 import { addJourney } from './commands/journey.ts'
 import { addLogin } from './commands/login.ts'
 import { addMeta } from './commands/meta.ts'
@@ -27,6 +28,7 @@ const COMMANDS = [
   addAnalytics,
   addJourney,
   addWebhooks,
+  addImport,
   addApi,
   addMeta,
 ]

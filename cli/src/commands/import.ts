@@ -1,0 +1,25 @@
+import { Argument, type Command } from 'commander'
+import { leaf, repeated } from '../command.ts'
+import type { MigrateOptions } from '../migrate/migrate.ts'
+
+const PROVIDERS = ['rewardful', 'tapfiliate', 'refersion', 'firstpromoter']
+
+export function addImport(program: Command): void {
+  leaf<MigrateOptions>(program, 'import', {
+    summary: 'bring affiliates over from another service',
+    details:
+      'Reads the CSV export of its affiliates; see MIGRATING.md for the columns. Old links keep working where the ref code consists of letters, digits and single dashes: it becomes the slug. Old coupons become discount codes where they have at most 9 characters and none of 0, o and O. What cannot be kept is named, and the command ends with 8. Affiliates who are there already are left as they are.',
+    output: 'BroughtAffiliate[]',
+    writes: true,
+    examples: [
+      'referral import rewardful affiliates.csv --dry-run',
+      "referral import tapfiliate export.csv --map 'ref=Referral code' --program prg_…",
+    ],
+    work: async (run, { options, args }) => (await import('../migrate/migrate.ts')).migrate(run, args, options),
+  })
+    .addArgument(new Argument('<service>', 'where they come from').choices(PROVIDERS))
+    .argument('<file>', 'the export')
+    .addOption(repeated('--map <field=Column>', 'which column a field is in; repeat'))
+    .option('--program <id>', 'the program they join; the default one when left out')
+    .option('-y, --yes', 'do not ask')
+}

@@ -1,0 +1,97 @@
+import type { Affiliate, AffiliateCreate, AffiliateUpdate, ReferralClient } from '@referral/sdk'
+import { fitsCode, fitsSlug, type Newcomer } from './plan.ts'
+
+/** What became of one affiliate. */
+export interface Brought {
+  email: string
+  id: string
+  action: 'created' | 'completed' | 'existed'
+  slug: string
+  /** Whether old links work: as `ref`, as `affiliateCode`, or no longer. */
+  ref: 'kept' | 'as code' | 'lost' | 'none'
+  code: string
+  notes: string
+}
+
+/** The affiliates that are there, by e-mail address. */
+export type Known = Map<string, Affiliate>
+
+/**
+ * Creates an affiliate whose slug is the old ref. The API takes no slug, but makes it from the first name it is given and
+ * never changes it: so the ref is that name, and the real one comes last. A run that was stopped in between is found by that.
+ */
+export async function bring(
+  client: ReferralClient,
+  newcomer: Newcomer,
+  { known, program }: { known: Known; program: string | undefined },
+): Promise<Brought> {
+  const there = known.get(newcomer.email.toLowerCase())
+  const isHalf =
+    there !== undefined && there.name === newcomer.ref && fitsSlug(there.name) && there.name !== newcomer.name
+  const notes = [...newcomer.notes]
+  let affiliate = there ?? (await client.affiliates.create(toCreate(newcomer, program)))
+  let code = affiliate.discountCode
+  if (!there || isHalf) {
+    code = await bringCode(client, affiliate, { newcomer, notes })
+    affiliate = await finish(client, affiliate, newcomer)
+  } else if (newcomer.coupon && newcomer.coupon.toLowerCase() !== code.toLowerCase())
+    notes.push(`keeps its code ${code}`)
+  return {
+    email: newcomer.email,
+    id: affiliate.id,
+    action: isHalf ? 'completed' : there ? 'existed' : 'created',
+    slug: affiliate.slug,
+    ref: refState(newcomer, affiliate.slug, { code, notes }),
+    code,
+    notes: notes.join('; '),
+  }
+}
+
+function toCreate({ email, name, firstName, lastName, ref }: Newcomer, program: string | undefined): AffiliateCreate {
+  return {
+    email,
+    name: ref !== undefined && fitsSlug(ref) ? ref : name,
+    ...(firstName ? { firstName } : {}),
+    ...(lastName ? { lastName } : {}),
+    ...(program ? { campaignId: program } : {}),
+  }
+}
+
+async function finish(client: ReferralClient, affiliate: Affiliate, newcomer: Newcomer): Promise<Affiliate> {
+  const changes: AffiliateUpdate = { ...newcomer.contact }
+  if (affiliate.name !== newcomer.name) changes.name = newcomer.name
+  if (affiliate.status !== newcomer.status) changes.status = newcomer.status as NonNullable<AffiliateUpdate['status']>
+  return Object.keys(changes).length ? client.affiliates.update(affiliate.id, changes) : affiliate
+}
+
+/** The old coupon becomes the discount code; without one, a ref that cannot be a slug may be a code. */
+async function bringCode(
+  client: ReferralClient,
+  affiliate: Affiliate,
+  { newcomer: { coupon, ref }, notes }: { newcomer: Newcomer; notes: string[] },
+): Promise<string> {
+  const usual = affiliate.discountCode
+  const wanted = coupon ?? (ref !== undefined && !fitsSlug(ref) ? ref : undefined)
+  if (wanted === undefined || wanted.toLowerCase() === usual.toLowerCase()) return usual
+  if (!fitsCode(wanted)) {
+    if (coupon) notes.push(`${coupon} cannot be a code: at most 9 characters, without 0, o and O`)
+    return usual
+  }
+  const { data, error } = await client.coupons.assign({ affiliateId: affiliate.id, code: wanted }).safe()
+  if (error && error.code !== 'discount_code_taken' && error.code !== 'discount_code_invalid') throw error
+  if (error) notes.push(`${wanted}: ${error.message}`)
+  return data?.code ?? usual
+}
+
+function refState({ ref }: Newcomer, slug: string, { code, notes }: { code: string; notes: string[] }): Brought['ref'] {
+  if (ref === undefined) return 'none'
+  if (slug === ref.toLowerCase()) return 'kept'
+  if (code.toLowerCase() === ref.toLowerCase()) {
+    notes.push(`send ${ref} as affiliateCode, not as ref`)
+    return 'as code'
+  }
+  notes.push(
+    fitsSlug(ref) ? `its slug is ${slug}, not ${ref}` : `${ref} cannot be a slug: letters, digits and single dashes`,
+  )
+  return 'lost'
+}

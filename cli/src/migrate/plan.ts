@@ -1,0 +1,76 @@
+import type { AffiliateStatus, AffiliateUpdate } from '@referral/sdk'
+import { mapColumns } from '../csv/headers.ts'
+import type { Csv, CsvRow } from '../csv/read.ts'
+import { usage } from '../exit.ts'
+import { CONTACT_FIELDS, type Provider } from './providers.ts'
+
+/** An affiliate as the export tells. */
+export interface Newcomer {
+  row: CsvRow
+  email: string
+  name: string
+  firstName: string | undefined
+  lastName: string | undefined
+  status: AffiliateStatus
+  /** What old links carry. */
+  ref: string | undefined
+  /** The first of its coupons. */
+  coupon: string | undefined
+  contact: AffiliateUpdate
+  /** Said about this row. */
+  notes: string[]
+}
+
+/**
+ * A slug is made from the name by taking letters, digits and single dashes, at most 60. A ref that consists of nothing else
+ * comes out as itself; letter case does not matter when a link is looked up.
+ */
+export const fitsSlug = (ref: string): boolean => ref.length <= 60 && /^[a-z0-9]+(?:-[a-z0-9]+)*$/i.test(ref)
+
+/** Discount codes have at most 9 characters and none of 0, o and O. */
+export const fitsCode = (code: string): boolean => [...code].length <= 9 && /^[^\s0oO\p{Cc}]+$/u.test(code)
+
+/** What the rows of an export mean; rows without an e-mail address are told apart. */
+export function planMigration(
+  { header, rows }: Csv,
+  provider: Provider,
+  asked: readonly string[] | undefined,
+): { mapping: Record<string, string>; newcomers: Newcomer[]; failed: { row: CsvRow; problem: string }[] } {
+  const mapping = mapColumns(header, provider.columns, asked)
+  if (!mapping.email)
+    throw usage('Which column is email?', `Add --map email=Column. Columns: ${header.filter(Boolean).join(', ')}.`)
+  const failed: { row: CsvRow; problem: string }[] = []
+  const newcomers: Newcomer[] = []
+  const seen = new Set<string>()
+  for (const row of rows) {
+    const newcomer = readNewcomer(row, mapping, provider)
+    const key = newcomer.email.toLowerCase()
+    if (row.problem) failed.push({ row, problem: row.problem })
+    else if (!/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(newcomer.email)) failed.push({ row, problem: 'no e-mail address' })
+    else if (seen.has(key)) failed.push({ row, problem: `${newcomer.email} stands in an earlier row` })
+    else newcomers.push(newcomer)
+    seen.add(key)
+  }
+  return { mapping, newcomers, failed }
+}
+
+function readNewcomer(row: CsvRow, mapping: Record<string, string>, provider: Provider): Newcomer {
+  const cell = (field: string) => row.cells[mapping[field] ?? '']?.trim() || undefined
+  const [firstName, lastName, email = ''] = [cell('firstName'), cell('lastName'), cell('email')]
+  const name = cell('name') ?? ([firstName, lastName].filter(Boolean).join(' ') || (email.split('@')[0] ?? ''))
+  const contact = Object.fromEntries(CONTACT_FIELDS.flatMap((field) => (cell(field) ? [[field, cell(field)]] : [])))
+  const notes: string[] = []
+  const [coupon, ...others] = (cell('coupon') ?? '').split(/[\s,;|]+/).filter(Boolean)
+  if (others.length) notes.push(`only one code is kept, not ${others.join(', ')}`)
+  const said = cell('status')
+  const status = said === undefined ? 'PENDING' : provider.statuses[said.toLowerCase().replace(/[^a-z0-9]/g, '')]
+  if (!status) notes.push(`status ${said} is not known; PENDING`)
+  const ref = cell('ref') ?? refOf(cell('link'), provider.linkParameter)
+  return { row, email, name, firstName, lastName, status: status ?? 'PENDING', ref, coupon, contact, notes }
+}
+
+/** The code in a link: `https://shop.example/?via=adam`. */
+function refOf(link: string | undefined, parameter: string): string | undefined {
+  const first = link?.split(/[\s,;|]+/).find((one) => URL.canParse(one))
+  return first ? (new URL(first).searchParams.get(parameter) ?? undefined) : undefined
+}

@@ -1,0 +1,118 @@
+import type { AffiliateStatus } from '@referral/sdk'
+
+/** How the export of another service is read. */
+export interface Provider {
+  title: string
+  /** The parameter of its links that holds the ref code. */
+  linkParameter: string
+  /** Field and the names its columns have; `--map` adds others. */
+  columns: Readonly<Record<string, readonly string[]>>
+  statuses: Readonly<Record<string, AffiliateStatus>>
+}
+
+const PERSON = {
+  email: ['emailAddress', 'affiliateEmail'],
+  firstName: ['first'],
+  lastName: ['last'],
+  name: ['fullName', 'affiliateName', 'affiliate'],
+  phone: ['phoneNumber'],
+  website: ['websiteUrl', 'site'],
+  homeCountry: ['country', 'addressCountry'],
+  homeState: ['state', 'region', 'addressState'],
+  homeCity: ['city', 'addressCity'],
+  homePostalCode: ['postalCode', 'zip', 'zipCode', 'addressPostalCode'],
+  homeAddress: ['address', 'address1', 'street'],
+}
+
+/** The fields of an affiliate that are taken over as they are. */
+export const CONTACT_FIELDS = [
+  'phone',
+  'website',
+  'homeCountry',
+  'homeState',
+  'homeCity',
+  'homePostalCode',
+  'homeAddress',
+]
+
+export const providers: Readonly<Record<string, Provider>> = {
+  rewardful: {
+    title: 'Rewardful',
+    linkParameter: 'via',
+    columns: {
+      ...PERSON,
+      // `state` is the state of the account here, not of the address.
+      homeState: ['addressState'],
+      ref: ['token', 'linkToken', 'affiliateToken'],
+      link: ['links', 'url', 'affiliateLink', 'linkUrl'],
+      coupon: ['couponCode', 'coupons', 'couponToken', 'promotionCode'],
+      status: ['state', 'affiliateState'],
+    },
+    statuses: { active: 'APPROVED', pending: 'PENDING', disabled: 'REJECTED', suspicious: 'REJECTED' },
+  },
+  tapfiliate: {
+    title: 'Tapfiliate',
+    linkParameter: 'ref',
+    columns: {
+      ...PERSON,
+      ref: ['referralCode', 'affiliateCode', 'code'],
+      link: ['referralLink', 'affiliateLink', 'referralUrl'],
+      coupon: ['coupons', 'couponCode', 'couponCodes'],
+      status: ['approved', 'approvalStatus'],
+    },
+    statuses: {
+      approved: 'APPROVED',
+      active: 'APPROVED',
+      true: 'APPROVED',
+      yes: 'APPROVED',
+      1: 'APPROVED',
+      pending: 'PENDING',
+      disapproved: 'REJECTED',
+      archived: 'REJECTED',
+      false: 'REJECTED',
+      no: 'REJECTED',
+      0: 'REJECTED',
+    },
+  },
+  refersion: {
+    title: 'Refersion',
+    linkParameter: 'rfsn',
+    columns: {
+      ...PERSON,
+      ref: ['rfsn', 'affiliateCode', 'code', 'affiliateId', 'id'],
+      link: ['affiliateLink', 'trackingLink', 'referralLink', 'url'],
+      coupon: ['coupons', 'couponCode', 'conversionTrigger', 'trigger'],
+      status: ['affiliateStatus'],
+    },
+    statuses: {
+      active: 'APPROVED',
+      approved: 'APPROVED',
+      pending: 'PENDING',
+      denied: 'REJECTED',
+      disabled: 'REJECTED',
+    },
+  },
+  firstpromoter: {
+    title: 'FirstPromoter',
+    linkParameter: 'fpr',
+    columns: {
+      ...PERSON,
+      homeState: ['addressState'],
+      ref: ['refId', 'defaultRefId', 'refToken', 'referralId', 'referralCode'],
+      link: ['referralLink', 'refLink', 'url'],
+      coupon: ['promoCode', 'promoCodes', 'couponCode', 'coupons'],
+      status: ['state', 'promoterState', 'promoterStatus'],
+    },
+    statuses: {
+      active: 'APPROVED',
+      approved: 'APPROVED',
+      accepted: 'APPROVED',
+      pending: 'PENDING',
+      notset: 'PENDING',
+      rejected: 'REJECTED',
+      blocked: 'REJECTED',
+      inactive: 'REJECTED',
+      archived: 'REJECTED',
+    },
+  },
+}
