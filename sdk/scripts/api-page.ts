@@ -44,7 +44,7 @@ const ofKind = (test: (name: string) => boolean) => exported.map(({ name }) => n
 const parts = [
   section('Start', ['createReferralClient', 'createCore']),
   `## Resources\n\n${methods.join('\n\n')}`,
-  section('Raw calls: client.GET, client.POST, client.PATCH, client.DELETE', ['Raw']),
+  section('Raw calls: client.GET, POST, PUT, PATCH, DELETE', ['Raw']),
   section('Results', ['Call', 'WithResponse', 'SafeResult', 'PagedCall', 'Page', 'RateLimit']),
   section(
     'Options',

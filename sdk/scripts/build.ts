@@ -9,20 +9,35 @@ const out = resolve(process.argv[2] ?? join(root, 'dist'))
 const tsc = (project: string, ...args: string[]) =>
   execFileSync(join(root, '../node_modules/.bin/tsc'), ['-p', project, ...args], { cwd: root, stdio: 'inherit' })
 
+const rewrite = (file: string, change: (text: string) => string) =>
+  writeFileSync(join(out, file), change(readFileSync(join(out, file), 'utf8')))
+
 rmSync(out, { recursive: true, force: true })
-tsc('tsconfig.json', '--composite', 'false', '--tsBuildInfoFile', 'null', '--outDir', out)
-tsc('tsconfig.cjs.json', '--outDir', join(out, 'cjs'))
+const single = ['--composite', 'false', '--tsBuildInfoFile', 'null', '--outDir', out]
+tsc('tsconfig.json', ...single)
+const cjs = ['--outDir', join(out, 'cjs'), '--noCheck']
+tsc('tsconfig.cjs.json', ...cjs)
+// Comments belong to the declarations alone.
+const code = ['--declaration', 'false', '--removeComments', '--noCheck']
+tsc('tsconfig.json', ...single, ...code)
+tsc('tsconfig.cjs.json', ...cjs, ...code)
 writeFileSync(join(out, 'cjs/package.json'), '{ "type": "commonjs" }\n')
 
-// The types of the whole API are shipped once, without the headers that every answer repeats; a module may take them
-// from CommonJS, not the other way round.
-const schema = join(out, 'cjs/schema.d.ts')
-const repeated = /headers: \{[^{}]*\[name: string\]: unknown;\s*\};/g
-writeFileSync(schema, readFileSync(schema, 'utf8').replaceAll(repeated, 'headers: { [name: string]: unknown };'))
+// What is large is shipped once: a module may take it from CommonJS, not the other way round.
 writeFileSync(join(out, 'schema.d.ts'), "export type * from './cjs/schema.js'\n")
+writeFileSync(join(out, 'generated/examples.js'), "export { examples } from '../cjs/generated/examples.js'\n")
+
+// The types of the whole API: successes only, for every refusal is an `Error`; without the headers that every answer
+// repeats; with less indentation.
+const repeated = /headers: \{[^{}]*\[name: string\]: unknown;\s*\};/g
+const refusals = /^( +)(?:\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n\1)?[45]\d\d: (?:\{\n[\s\S]*?^\1\};|components[^;]*;)\n/gm
+rewrite('cjs/schema.d.ts', (text) =>
+  text
+    .replaceAll(repeated, 'headers: { [name: string]: unknown };')
+    .replaceAll(refusals, '')
+    .replaceAll(/^ +/gm, (indent) => ' '.repeat(indent.length / 4)),
+)
 
 // The compiler rewrites `./x.ts` in JavaScript but not in declarations, where older compilers do not follow it.
-for (const file of globSync('**/*.d.ts', { cwd: out })) {
-  const path = join(out, file)
-  writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/(from '\.[^']+)\.ts'/g, "$1.js'"))
-}
+for (const file of globSync('**/*.d.ts', { cwd: out }))
+  rewrite(file, (text) => text.replaceAll(/(from '\.[^']+)\.ts'/g, "$1.js'"))

@@ -12,7 +12,9 @@ const routes = operations.map(({ id, method, path, retry, isText }) => {
 const literal = (body: unknown) => JSON.stringify(body)
 
 const shared = new Map<string, string>()
-const listed = operations.map(({ id, examples }) => {
+// Who mocks the service holds an API key, not an owner's token.
+const mocked = operations.filter(({ path }) => path.startsWith('/api/v1/'))
+const listed = mocked.map(({ id, examples }) => {
   const items = examples.map(({ name, status, body, shared: isShared }) => {
     if (!isShared || status < 400) return literal([name, status, body])
     shared.set(name, `const ${name}: Example = ${literal([name, status, body])}`)
@@ -38,7 +40,7 @@ export type Example = readonly [name: string, status: number, body: unknown]
 
 ${[...shared.values()].join('\n')}
 
-export const examples: Record<OperationId, readonly Example[]> = {
+export const examples: Partial<Record<OperationId, readonly Example[]>> = {
 ${listed.join('\n')}
 }
 `,

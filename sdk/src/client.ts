@@ -36,7 +36,7 @@ export interface ReferralClient extends Raw {
  */
 export const createReferralClient = (options: ClientOptions): ReferralClient => {
   const core = createCore(options)
-  const { GET, POST, PATCH, DELETE } = createRaw(core)
+  const { GET, POST, PUT, PATCH, DELETE } = createRaw(core)
   return {
     affiliates: affiliates(core),
     programs: programs(core),
@@ -49,6 +49,7 @@ export const createReferralClient = (options: ClientOptions): ReferralClient => 
     webhooks: webhooks(core),
     GET,
     POST,
+    PUT,
     PATCH,
     DELETE,
     get rateLimit() {

@@ -58,7 +58,7 @@ export class Core {
     const again = { ...parts, options: { ...options, idempotencyKey: job.headers.get('Idempotency-Key') ?? undefined } }
     const reconcile = async () => (await this.request(route, { pick, echo, ...again }, true)).data
     const outcome = await this.send({ ...job, uncertain })
-    const error = settle(job, outcome, reconcile)
+    const error = settle(job, outcome, { reconcile, isJudged: echo !== undefined })
     const echoed = error instanceof ApiError && outcome.uncertain ? await echo?.(error) : undefined
     if (error && echoed === undefined) throw error
     const { response, json } = outcome.answer as Answer

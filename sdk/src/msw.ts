@@ -6,7 +6,7 @@ type Resolver = (info: { request: Request }) => Promise<Response>
 
 /** The part of msw that is used: `http` of `msw/http` (msw 3) or of `msw` (msw 2). */
 export type MswHttp<Handler> = Record<
-  'get' | 'post' | 'patch' | 'delete',
+  'get' | 'post' | 'put' | 'patch' | 'delete',
   (path: string, resolver: Resolver) => Handler
 >
 
@@ -40,22 +40,23 @@ const expected = async (id: OperationId, request: Request): Promise<(example: Ex
 
 const answer = async (id: OperationId, request: Request, name: string | undefined): Promise<Response> => {
   const isWanted = name ? (example: Example) => example[0] === name : await expected(id, request)
-  const found = examples[id].find(isWanted)
+  const found = examples[id]?.find(isWanted)
   if (!found) throw new Error(`openapi.yaml has no example ${name ?? 'of a success'} for ${id}.`)
   return toResponse(found)
 }
 
 /**
- * A handler for every operation that answers with the examples of the API description.
+ * A handler for every operation of `/api/v1` that answers with the examples of the API description.
  *
  * @example
  * import { http } from 'msw/http'
  * const server = setupServer(...referralHandlers(http, { baseUrl: 'https://api.example' }))
  */
 export const referralHandlers = <Handler>(http: MswHttp<Handler>, options: HandlerOptions): Handler[] =>
-  Object.entries(operations).map(([id, [method, path]]) => {
-    const at = `${options.baseUrl.replace(/\/+$/, '')}${path.replace(/{(\w+)}/g, ':$1')}`
-    return http[method.toLowerCase() as keyof MswHttp<Handler>](at, ({ request }) =>
-      answer(id as OperationId, request, options.answers?.[id as OperationId]),
-    )
-  })
+  Object.entries(operations)
+    .filter(([id]) => id in examples)
+    .map(([id, [method, path]]) => {
+      const verb = method.toLowerCase() as keyof MswHttp<Handler>
+      const at = `${options.baseUrl.replace(/\/+$/, '')}${path}`
+      return http[verb](at, ({ request }) => answer(id as OperationId, request, options.answers?.[id as OperationId]))
+    })

@@ -3,10 +3,11 @@ import * as operations from './generated/operations.ts'
 import type { CallOptions } from './options.ts'
 import type { Route } from './route.ts'
 import type { components, paths } from './schema.ts'
+import type { Job } from './send.ts'
 import { settle } from './settle.ts'
 import { ApiError } from './status-errors.ts'
 
-type Verb = 'get' | 'post' | 'patch' | 'delete'
+type Verb = 'get' | 'post' | 'put' | 'patch' | 'delete'
 type Described = { parameters: { query?: unknown; header?: unknown; path?: unknown }; responses: object }
 
 /** The paths that have a method. */
@@ -51,34 +52,36 @@ export type RawMethod<V extends Verb> = <P extends PathWith<V>>(
 export interface Raw {
   GET: RawMethod<'get'>
   POST: RawMethod<'post'>
+  PUT: RawMethod<'put'>
   PATCH: RawMethod<'patch'>
   DELETE: RawMethod<'delete'>
 }
 
 type Given = CallOptions & { params?: { query?: object; header?: object; path?: object }; body?: unknown }
 
+const run = async (core: Core, job: Job): Promise<unknown> => {
+  const outcome = await core.send(job)
+  const reconcile = () => run(core, { ...job, uncertain: true })
+  const error = settle(job, outcome, { reconcile, isJudged: false })
+  if (error instanceof ApiError) return { error: { error: error.message }, response: error.response }
+  if (error) throw error
+  const { answer } = outcome
+  return { data: answer?.json ?? answer?.text, response: answer?.response }
+}
+
 const requestWith =
   (core: Core, method: string) =>
-  async (path: string, { params = {}, body, ...options }: Given = {}) => {
+  (path: string, { params = {}, body, ...options }: Given = {}): Promise<unknown> => {
     const known = Object.values<Route>(operations).find((route) => route[0] === method && route[1] === path)
-    const fill = (_: string, name: string) => encodeURIComponent((params.path as Record<string, string>)[name]!)
     const [, , retry, text] = known ?? [method, path, 'never' as const]
-    const parts = {
-      query: params.query,
-      body,
-      options: { ...options, headers: { ...options.headers, ...params.header } },
-    }
-    const job = core.job([method, path.replace(/{(\w+)}/g, fill), retry, text], parts)
-    const outcome = await core.send(job)
-    const error = settle(job, outcome, () => requestWith(core, method)(path, { params, body, ...options }))
-    if (error instanceof ApiError) return { error: { error: error.message }, response: error.response }
-    if (error) throw error
-    const { answer } = outcome
-    return { data: answer?.json ?? answer?.text, response: answer?.response }
+    const fill = (_: string, name: string) => encodeURIComponent((params.path as Record<string, string>)[name]!)
+    const headers = { ...options.headers, ...params.header }
+    const parts = { query: params.query, body, options: { ...options, headers } }
+    return run(core, core.job([method, path.replace(/{(\w+)}/g, fill), retry, text], parts))
   }
 
 /** The raw methods of a client. */
 export const createRaw = (core: Core): Raw =>
   Object.fromEntries(
-    ['GET', 'POST', 'PATCH', 'DELETE'].map((method) => [method, requestWith(core, method)]),
+    ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method) => [method, requestWith(core, method)]),
   ) as unknown as Raw

@@ -25,17 +25,26 @@ const toError = ({ response, json }: Answer, job: Job): ReferralError | undefine
     : invalid(response, facts)
 }
 
-// After a lost answer these say that the write did not happen: had it happened, it would have been replayed.
-const isConclusive = (error: ReferralError) => error instanceof ApiError && [400, 404, 409].includes(error.status)
+// After a lost answer: had a keyed write happened, it would have been replayed instead of refused. A repeated one may
+// be refused because it happened, unless the state was looked at.
+const isConclusive = (error: ReferralError, { retry }: Job, isJudged: boolean) =>
+  error instanceof ApiError &&
+  (error.status === 400 || ([404, 409].includes(error.status) && (retry !== 'repeatable' || isJudged)))
+
+/** How what nobody knows can be found out, and whether somebody looks at the state after a refusal. */
+export interface Means {
+  reconcile: () => Promise<unknown>
+  isJudged: boolean
+}
 
 /** What the outcome of a job means: the error to throw, or undefined. */
 export const settle = (
   job: Job,
   { answer, error, uncertain }: Outcome,
-  reconcile: () => Promise<unknown>,
+  { reconcile, isJudged }: Means,
 ): ReferralError | undefined => {
   const cause = error ?? toError(answer, job)
-  if (!cause || job.retry === 'safe' || !uncertain || isConclusive(cause)) return cause
+  if (!cause || job.retry === 'safe' || !uncertain || isConclusive(cause, job, isJudged)) return cause
   const message = `Nobody knows whether it happened: ${cause.message}`
   const repeatable = job.retry === 'never' ? undefined : reconcile
   return new UnknownOutcomeError(message, { ...factsOf(job), cause }, repeatable)

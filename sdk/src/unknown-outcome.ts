@@ -12,15 +12,15 @@ export class UnknownOutcomeError<T = unknown> extends ReferralError {
     this.#reconcile = reconcile
   }
 
-  /** False when the operation has no idempotency key: look the thing up yourself. */
+  /** False when sending again could do it twice: look the thing up yourself. */
   get canReconcile(): boolean {
     return this.#reconcile !== undefined
   }
 
   /**
    * Finds the outcome out by sending the very same request with the same key: a write that happened is replayed,
-   * one that did not happens now, once. Gives what the call would have given. Rejects with this error again when the
-   * operation has no key, or with a new one while the outcome is still unknown.
+   * one that did not happens now, once. Gives what the call would have given. Rejects with this error again when it
+   * cannot, or with a new one while the outcome is still unknown.
    */
   reconcile(): Promise<T> {
     return this.#reconcile ? this.#reconcile() : Promise.reject(this)

@@ -1,6 +1,12 @@
-import { createReferralClient, isKnownEvent, type RequestInfo, type WebhookEvent } from '@referral/sdk'
+import {
+  createReferralClient,
+  isKnownEvent,
+  type RequestInfo,
+  UnknownOutcomeError,
+  type WebhookEvent,
+} from '@referral/sdk'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { json, refusal, scripted } from './support/scripted.ts'
+import { broken, json, refusal, scripted } from './support/scripted.ts'
 
 const order = { externalOrderId: '1001', amountCents: 10_000, couponCode: 'NISA16' }
 const keyOf = async (body: typeof order, options?: { idempotencyKey?: string }) => {
@@ -197,6 +203,43 @@ describe('the raw client', () => {
     expect(error).toEqual({ error: 'Refused: api_disabled.' })
     expect(requests).toHaveLength(1)
     expect(requests[0]!.headers.get('X-Request-Id')).toBe('mine')
+  })
+})
+
+describe('the raw client after a lost answer', () => {
+  const reset = broken('ECONNRESET')
+  const body = { periodStart: '2026-10-01', periodEnd: '2026-11-01' }
+
+  test('a keyed write reconciles under the same key', async () => {
+    const { client, requests } = scripted([reset, json(200, { data: { id: 'bat_1' } })], { maxRetries: 0 })
+    const error = await client.POST('/api/v1/payouts', { body }).catch((caught: unknown) => caught)
+    expect(error).toBeInstanceOf(UnknownOutcomeError)
+    const result = await (error as UnknownOutcomeError<{ data: unknown }>).reconcile()
+    expect(result.data).toEqual({ data: { id: 'bat_1' } })
+    expect(new Set(requests.map(({ headers }) => headers.get('Idempotency-Key'))).size).toBe(1)
+  })
+
+  test('a 409 on a repeated change says nothing: nobody has looked at the state', async () => {
+    const { client } = scripted([reset, refusal(409, 'payout_already_paid')])
+    const paid = client.PATCH('/api/v1/payouts', { params: { query: { id: 'bat_1', action: 'pay' } } })
+    await expect(paid).rejects.toThrow(UnknownOutcomeError)
+  })
+
+  test('what has no key and cannot be repeated is not sent again', async () => {
+    const { client, requests } = scripted([reset])
+    const call = client.POST('/admin/v1/keys', { body: { label: 'A', scopes: ['affiliates:read'] } })
+    const error = (await call.catch((caught: unknown) => caught)) as UnknownOutcomeError
+    expect(error).toBeInstanceOf(UnknownOutcomeError)
+    expect(error.canReconcile).toBe(false)
+    await expect(error.reconcile()).rejects.toBe(error)
+    expect(requests).toHaveLength(1)
+    expect(requests[0]!.headers.has('Idempotency-Key')).toBe(false)
+  })
+
+  test('parameters of the path are filled in', async () => {
+    const { client, requests } = scripted([json(200, { ok: true })])
+    await client.DELETE('/admin/v1/keys/{id}', { params: { path: { id: 'key/1' } } })
+    expect(requests[0]!.url).toBe('https://api.example/admin/v1/keys/key%2F1')
   })
 })
 

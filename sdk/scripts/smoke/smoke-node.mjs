@@ -19,6 +19,6 @@ export const smokeNode = async (sdk, msw) => {
 
   const paths = []
   const add = (path) => paths.push(path)
-  msw.referralHandlers({ get: add, post: add, patch: add, delete: add }, { baseUrl: 'https://api.example' })
+  msw.referralHandlers({ get: add, post: add, put: add, patch: add, delete: add }, { baseUrl: 'https://api.example' })
   if (!paths.includes('https://api.example/api/v1/affiliates')) throw new Error('failed: handlers')
 }

@@ -1,0 +1,23 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+
+const scripts = join(import.meta.dirname, '../../sdk/scripts')
+const run = (name: string, ...args: string[]) =>
+  spawnSync(process.execPath, [join(scripts, name), ...args], { encoding: 'utf8' })
+
+test('the packed package works in an empty project, as ES module and as CommonJS, with both compilers', () => {
+  const { status, stdout, stderr } = run('check-package.ts')
+  // Packing takes pnpm, which a machine without the registry may not have.
+  if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENOTCACHED/.test(stderr))
+    return console.warn('skipped: the packed SDK, the registry does not answer')
+  console.log(stdout)
+  expect(stdout + stderr).not.toContain('FAILED')
+  expect(status, stderr).toBe(0)
+}, 120_000)
+
+test.each(['generate.ts', 'api-page.ts'])('what %s writes is up to date', (script) => {
+  const { status, stderr } = run(script, '--check')
+  expect(stderr).toBe('')
+  expect(status).toBe(0)
+})

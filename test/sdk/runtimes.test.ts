@@ -1,0 +1,50 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createContext, runInContext } from 'node:vm'
+import { EdgeVM } from '@edge-runtime/vm'
+import { describe, expect, test } from 'vitest'
+
+const root = join(import.meta.dirname, '../../sdk')
+/** Lists, retries, fails and stops as an outsider would; leaves a promise of 'ok' in `outcome`. */
+const { sizes, selfCheck }: { sizes: Record<string, [size: number, allowed: number]>; selfCheck: string } = JSON.parse(
+  execFileSync(process.execPath, [join(root, 'scripts/size.ts'), '--json'], { encoding: 'utf8' }),
+)
+
+describe('the same code, bundled for a browser, runs', () => {
+  test('where there are Web APIs and nothing of Node', async () => {
+    const { crypto, TextEncoder, URL, URLSearchParams, Request, Response, Headers } = globalThis
+    const { AbortController, AbortSignal, setTimeout, clearTimeout } = globalThis
+    const web = { crypto, TextEncoder, URL, URLSearchParams, Request, Response, Headers }
+    const context = createContext({ ...web, AbortController, AbortSignal, setTimeout, clearTimeout })
+    runInContext(selfCheck, context)
+    expect(await runInContext('outcome', context)).toBe('ok')
+    expect(runInContext('typeof process + typeof Buffer + typeof require', context)).toBe('undefined'.repeat(3))
+  })
+
+  test('in an edge runtime', async () => {
+    const edge = new EdgeVM()
+    edge.evaluate(selfCheck)
+    expect(await edge.evaluate('outcome')).toBe('ok')
+  })
+})
+
+describe('the size', () => {
+  console.log(
+    Object.entries(sizes)
+      .map(([name, [size, allowed]]) => `${String(size).padStart(6)} of ${allowed} bytes gzip  ${name}`)
+      .join('\n'),
+  )
+
+  test.each(Object.entries(sizes))('of %s', (_, [size, allowed]) => {
+    expect(size).toBeLessThanOrEqual(allowed)
+  })
+
+  test('nothing is needed at run time, and nothing of Node in the sources', () => {
+    const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+    expect(manifest.dependencies ?? manifest.peerDependencies ?? manifest.optionalDependencies).toBeUndefined()
+    const sources = execFileSync('grep', ['-rhE', "from '", join(root, 'src')], { encoding: 'utf8' })
+    const foreign = sources.split('\n').filter((line) => line && !/from '\.\.?\/[a-z./-]+\.ts'|^ \*/.test(line))
+    expect(foreign).toEqual([])
+  })
+})
