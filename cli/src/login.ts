@@ -1,9 +1,9 @@
-import type { ReferralError } from '@referral/sdk'
 import { askHidden, askLine, readStdin } from './ask.ts'
 import { makeClient } from './client.ts'
 import { CliError, exit, usage } from './exit.ts'
 import { checkProfileName, type Profile, profilesFile, readProfiles, writeProfiles } from './profiles.ts'
 import type { Run } from './run.ts'
+import { dataOf } from './unwrap.ts'
 import { isInteractive } from './world.ts'
 
 export interface LoginOptions {
@@ -74,8 +74,6 @@ async function readSecrets({ world }: Run): Promise<Pick<Profile, 'apiKey' | 'ow
   return found
 }
 
-const ACCEPTED = ['scope_missing']
-
 /** A secret that its service does not know is not stored. A scope or a plan that lacks is no reason against storing. */
 async function check(run: Run, { baseUrl, apiKey, ownerToken }: Profile): Promise<void> {
   const settings = { source: 'profile', where: '', profile: null, baseUrl, apiKey, ownerToken } as const
@@ -83,6 +81,7 @@ async function check(run: Run, { baseUrl, apiKey, ownerToken }: Profile): Promis
     const client = await makeClient(apiKey, settings, run)
     const { error } = await client.affiliates.list({ limit: 1 }).safe()
     if (error?.code === 'plan_required') run.talk.warn(error.message)
-    else if (error && !ACCEPTED.includes(error.code ?? '')) throw error satisfies ReferralError
+    else if (error && error.code !== 'scope_missing') throw error
   }
+  if (ownerToken) dataOf(await (await makeClient(ownerToken, settings, run)).GET('/admin/v1/session'))
 }

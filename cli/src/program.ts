@@ -8,6 +8,7 @@ import { addCoupons } from './commands/coupons.ts'
 import { addEvents } from './commands/events.ts'
 import { addImport } from './commands/import.ts'
 import { addJourney } from './commands/journey.ts'
+import { addKeys } from './commands/keys.ts'
 import { addLogin } from './commands/login.ts'
 import { addMeta } from './commands/meta.ts'
 import { addPayouts } from './commands/payouts.ts'
@@ -19,6 +20,7 @@ import type { World } from './world.ts'
 // In the order of help and reference.
 const COMMANDS = [
   addLogin,
+  addKeys,
   addAffiliates,
   addPrograms,
   addCommissions,

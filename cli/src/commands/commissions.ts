@@ -5,6 +5,7 @@ import { showMoney } from '../money.ts'
 import type { Column } from '../output/render.ts'
 import { type PeriodOptions, readPeriod } from '../period.ts'
 import { type ListOptions, pageOptions, printList } from '../read-list.ts'
+import { addModeration } from './moderation.ts'
 
 const STATUSES = ['REJECTED', 'PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID', 'REVERSED', 'CANCELED', 'REFUNDED']
 
@@ -66,4 +67,5 @@ export function addCommissions(program: Command): void {
     .option('--month <month>', '2026-10, last or this')
     .option('--from <time>', 'from this day or instant')
     .option('--to <time>', 'to this day or instant, inclusive')
+  addModeration(commissions)
 }

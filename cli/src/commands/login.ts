@@ -93,16 +93,24 @@ async function whoami(run: Run, { offline }: { offline?: boolean }): Promise<und
   if (settings.source !== 'environment' && isExposed(settings.where))
     run.talk.warn(`${settings.where} can be read by others on this machine: chmod 600 it.`)
   const valid = offline || !settings.apiKey ? null : await isValid(run, settings)
+  const owner = offline || !settings.ownerToken ? undefined : await readOwner(run)
   const { source, where, profile, baseUrl, apiKey, ownerToken } = settings
   run.record({
     baseUrl,
     apiKey: prefixOf(apiKey),
-    ownerToken: prefixOf(ownerToken),
     valid,
+    ownerToken: prefixOf(ownerToken),
+    user: owner ? `${owner.user.email} (${owner.user.role})` : null,
+    shop: owner ? `${owner.shop.name} (${owner.shop.plan})` : null,
     source,
     storedIn: where,
     profile,
   })
+}
+
+async function readOwner(run: Run) {
+  const { dataOf } = await import('../unwrap.ts')
+  return dataOf(await (await run.owner()).GET('/admin/v1/session')).data
 }
 
 /** A key that lacks the scope of this look is a valid key. */

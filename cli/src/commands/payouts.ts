@@ -71,6 +71,7 @@ export function addPayouts(program: Command): void {
   )
   addPay(payouts)
   addExport(payouts)
+  addCancel(payouts)
 }
 
 const wholeCents = (text: string): number => {
@@ -109,6 +110,16 @@ function addExport(payouts: Command): void {
     .addOption(choice('--format <format>', 'for whom', ['csv', 'paypal', 'wise']).default('csv'))
     .option('--dir <folder>', 'where to', '.')
     .option('--force', 'replace files that are there')
+}
+
+function addCancel(payouts: Command): void {
+  leaf<{ yes?: boolean }>(payouts, 'cancel <id>', {
+    summary: 'let the commissions of an open or failed batch go',
+    output: 'PayoutBatch',
+    owner: true,
+    writes: true,
+    work: async (run, { options, args: [id = ''] }) => (await import('../payouts/cancel.ts')).cancel(run, id, options),
+  }).option('-y, --yes', 'do not ask')
 }
 
 const periodOptions = (command: Command): Command =>

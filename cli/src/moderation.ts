@@ -1,0 +1,133 @@
+import type { Commission, components } from '@referral/sdk'
+import { confirm } from './ask.ts'
+import { CliError, type Exit, exit, usage } from './exit.ts'
+import { type PeriodOptions, readPeriod } from './period.ts'
+import type { Run } from './run.ts'
+import { dataOf } from './unwrap.ts'
+
+type Action = components['schemas']['ModerationAction']
+type Request = components['schemas']['ModerationRequest']
+type Result = components['schemas']['ModerationResult']
+
+export interface ModerateOptions extends PeriodOptions {
+  matching?: boolean
+  affiliate?: string
+  program?: string
+  status?: string
+  yes?: boolean
+}
+
+// What an action leads to, so that doing it twice is no failure.
+const RESULTS: Record<Action, string> = {
+  approve: 'APPROVED',
+  reject: 'REJECTED',
+  cancel: 'CANCELED',
+  reverse: 'REVERSED',
+  reopen: 'PENDING',
+}
+const FINAL: Action[] = ['cancel', 'reverse']
+
+/** Moves commissions by id, or all that match. */
+export async function moderate(
+  run: Run,
+  { action, ids }: { action: Action; ids: string[] },
+  options: ModerateOptions,
+): Promise<Exit | undefined> {
+  const filter = readFilter(run, options)
+  if (Boolean(filter) === ids.length > 0) throw usage('Name commissions, or add --matching with conditions.')
+  if (filter) return moderateMatching(run, { action, filter }, options)
+  if (run.dryRun) return preview(run, { action, ids })
+  if (FINAL.includes(action)) await confirm(run.world, `${action} ${ids.join(', ')}? It cannot be undone.`, options.yes)
+  return ids.length === 1 ? moderateOne(run, action, ids[0] ?? '') : moderateSeveral(run, { action, ids })
+}
+
+function readFilter(run: Run, options: ModerateOptions): Request['filter'] | undefined {
+  const { matching, affiliate: affiliateId, program: programId, status } = options
+  const period = readPeriod(options, run.world.now())
+  if (!matching && (affiliateId || programId || status || period)) throw usage('Conditions need --matching.')
+  if (!matching) return undefined
+  return { affiliateId, programId, status, ...period } as Request['filter']
+}
+
+const ask = async (run: Run, body: Request): Promise<Result> =>
+  dataOf(await (await run.owner()).POST('/admin/v1/commissions/moderate', { body })).data
+
+async function preview(run: Run, request: Pick<Request, 'action' | 'ids' | 'filter'>): Promise<undefined> {
+  run.talk.note('Dry run: nothing was changed.')
+  run.record(await ask(run, { ...request, dryRun: true }))
+}
+
+async function moderateOne(run: Run, action: Action, id: string): Promise<undefined> {
+  const result = await (await run.owner()).POST(`/admin/v1/commissions/{id}/${action}`, { params: { path: { id } } })
+  // The one place that names the status of a refused commission is the sentence.
+  const isSo = result.error?.error.includes(` is ${RESULTS[action]} and `)
+  if (isSo) {
+    run.talk.note(`${id} was ${RESULTS[action]} before; nothing was changed.`)
+    run.record({ id, changed: false, orderStatus: RESULTS[action] })
+  } else run.record({ ...(dataOf(result).data as Commission), changed: true })
+}
+
+async function moderateSeveral(run: Run, request: Pick<Request, 'action' | 'ids'>): Promise<Exit | undefined> {
+  return finish(run, await ask(run, { ...request, dryRun: false }))
+}
+
+/** Counts first and asks; then goes on until nothing that matches is left. */
+async function moderateMatching(
+  run: Run,
+  request: Pick<Request, 'action' | 'filter'>,
+  { yes }: ModerateOptions,
+): Promise<Exit | undefined> {
+  const { remaining } = await ask(run, { ...request, dryRun: true })
+  if (run.dryRun) return preview(run, request)
+  if (remaining === 0) throw new CliError(exit.notFound, 'No commission matches.', { code: 'nothing_to_do' })
+  await confirm(run.world, `${request.action} ${remaining} commissions?`, yes)
+  const sum: Result = { action: request.action, dryRun: false, changed: 0, skipped: [], remaining }
+  for (;;) {
+    const part = await ask(run, { ...request, dryRun: false })
+    sum.changed += part.changed
+    sum.skipped.push(...part.skipped)
+    sum.remaining = part.remaining
+    if (part.remaining <= 0 || part.changed === 0) return finish(run, sum)
+    run.talk.note(`${sum.changed} done, ${part.remaining} left`)
+  }
+}
+
+function finish(run: Run, result: Result): Exit | undefined {
+  for (const { id, code } of result.skipped.slice(0, 10)) run.talk.warn(`${id}: ${code}`)
+  run.record(result)
+  return result.skipped.length ? exit.partial : undefined
+}
+
+export interface RefundOptions {
+  refundId: string
+  amountCents?: number
+  item?: string[]
+  reason?: string
+  yes?: boolean
+}
+
+/** Takes back what a returned order earned. The same refund id again changes nothing. */
+export async function refund(run: Run, id: string, options: RefundOptions): Promise<undefined> {
+  const { refundId: externalRefundId, amountCents, reason, item = [] } = options
+  if (amountCents !== undefined && item.length) throw usage('Give --amount-cents or --item, not both.')
+  const body: components['schemas']['RefundCreate'] = {
+    externalRefundId,
+    ...(amountCents === undefined ? {} : { amountCents }),
+    ...(item.length ? { lineItems: item.map(readItem) } : {}),
+    ...(reason ? { reason } : {}),
+  }
+  if (run.dryRun) return run.wouldSend('POST', `/admin/v1/commissions/${encodeURIComponent(id)}/refund`, body)
+  const what = amountCents === undefined && item.length === 0 ? 'all that is left' : 'this part'
+  await confirm(run.world, `Refund ${what} of ${id}? It cannot be undone.`, options.yes)
+  const reply = dataOf(
+    await (await run.owner()).POST('/admin/v1/commissions/{id}/refund', { params: { path: { id } }, body }),
+  )
+  run.record(reply)
+}
+
+/** `variant:9001*2`: two pieces of a variant. */
+function readItem(text: string): { variantId?: string; productId?: string; quantity: number } {
+  const [, kind, id = '', quantity = '1'] = /^(variant|product):(.+?)(?:\*(\d+))?$/.exec(text) ?? []
+  if (!kind) throw usage(`An item is variant:<id>*<pieces> or product:<id>*<pieces>, not ${text}.`)
+  return { [`${kind}Id`]: id, quantity: Number(quantity) } as { variantId: string; quantity: number }
+}
