@@ -1,11 +1,12 @@
 import type { Answer } from './attempt.ts'
 import { type Call, LazyCall, type WithResponse } from './call.ts'
+import { AbortedError } from './errors.ts'
 import { type Parts, toJob } from './job.ts'
 import type { ClientOptions } from './options.ts'
 import { type RateLimit, readRateLimit } from './rate-limit.ts'
 import type { Route } from './route.ts'
 import { type Job, type Outcome, send } from './send.ts'
-import { settle } from './settle.ts'
+import { settle, unknown } from './settle.ts'
 import { ApiError } from './status-errors.ts'
 import type { Body, Open, OperationId, Query, Reply } from './types.ts'
 
@@ -59,7 +60,10 @@ export class Core {
     const reconcile = async () => (await this.request(route, { pick, echo, ...again }, true)).data
     const outcome = await this.send({ ...job, uncertain })
     const error = settle(job, outcome, { reconcile, isJudged: echo !== undefined })
-    const echoed = error instanceof ApiError && outcome.uncertain ? await echo?.(error) : undefined
+    const look = error instanceof ApiError && outcome.uncertain ? echo?.(error) : undefined
+    const echoed = await look?.catch((cause) => {
+      throw cause instanceof AbortedError ? cause : unknown(job, cause, reconcile)
+    })
     if (error && echoed === undefined) throw error
     const { response, json } = outcome.answer as Answer
     return {

@@ -51,19 +51,22 @@ export class Paged<T extends object> extends LazyCall<Page<T>> implements PagedC
     const first = this.#query.page ?? 1
     const limit = this.#query.limit ?? 100
     let before = 0
+    let stepsBack = 0
     for (let page = first; ; page++) {
       const { data, pagination } = (await this.#read({ ...this.#query, page, limit })).data
       const { total, totalPages } = pagination
       const gone = before - total
       before = total
-      if (gone > 0 && page > first) {
-        page = Math.max(first, page - Math.ceil(gone / limit)) - 1
+      // Not for ever: others may add and remove rows all the time.
+      if (gone > 0 && page > first && stepsBack++ < 3) {
+        page = Math.max(first, page - Math.ceil(gone / pagination.limit)) - 1
         continue
       }
       for (const row of data) {
         const key = this.#key(row)
         if (seen.has(key)) continue
         seen.add(key)
+        stepsBack = 0
         yield row
       }
       if (page >= totalPages) return

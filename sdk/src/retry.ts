@@ -1,12 +1,21 @@
 /**
- * What may be sent again (`x-retry` in openapi.yaml): `safe` reads, `keyed` carries an idempotency key, `repeatable` leads to the same
- * state when it is done twice, `never` could do it twice.
+ * What may be sent again (`x-retry` in openapi.yaml): `safe` reads, `keyed` carries an idempotency key, `repeatable`
+ * leads to the same state when it is done twice, `never` could do it twice.
  */
 export type Retry = 'safe' | 'keyed' | 'repeatable' | 'never'
 
-/** Whether an attempt is worth another: 429 and 503 changed nothing; the rest must be safe to do twice. Never a 409. */
-export const mayRetry = (retry: Retry, status: number | undefined): boolean =>
-  status === 429 || status === 503 || (retry !== 'never' && (status === undefined || status >= 500))
+/** The service names the cause of every refusal; a gateway that gave up in between does not. */
+const isOwn = ({ headers }: Response) => headers.has('X-Error-Code')
+
+/** Whether an answer leaves open what happened. The service's own 500 and 503 say that nothing was written. */
+export const isUncertain = (response: Response): boolean => response.status >= 500 && !isOwn(response)
+
+/** Whether an attempt is worth another: nothing was done yet, or doing it twice is safe. Never after a 409. */
+export const mayRetry = (retry: Retry, response: Response | undefined): boolean => {
+  const { status } = response ?? {}
+  if (status === 429 || (response && status === 503 && isOwn(response))) return true
+  return retry !== 'never' && (status === undefined || status >= 500)
+}
 
 const seconds = (response: Response | undefined, header: string) =>
   Number.parseFloat(response?.headers.get(header) ?? '')
@@ -20,8 +29,9 @@ export const retryDelay = (response: Response | undefined, attempt: number): num
     : Math.min(8_000, 500 * 2 ** (attempt - 1)) * (1 - Math.random() / 2)
 }
 
-// Never connected: refused, or the name is unknown. Node, Bun and Deno each say it their own way.
-const neverSent = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT|ConnectionRefused|tcp connect|dns error/
+// Never connected: refused, unknown name, bad certificate. Node, Bun and Deno each say it their own way.
+const neverSent =
+  /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT|CERT|UNABLE_TO_VERIFY|ConnectionRefused|tcp connect|dns error/
 
 /** Whether a request whose connection failed may have reached the service. */
 export const mayHaveArrived = (failure: unknown): boolean => {

@@ -3,7 +3,7 @@ import { sleep } from './deadline.ts'
 import { AbortedError, ConnectionError, type ErrorFacts, ReferralError } from './errors.ts'
 import { version } from './generated/version.ts'
 import type { CallOptions, ClientOptions, RequestInfo } from './options.ts'
-import { mayHaveArrived, mayRetry, type Retry, retryDelay } from './retry.ts'
+import { isUncertain, mayHaveArrived, mayRetry, type Retry, retryDelay } from './retry.ts'
 
 /** One request, however often it is sent. */
 export interface Job {
@@ -64,13 +64,8 @@ const tryOnce = async (client: ClientOptions, job: Job, info: RequestInfo, timeo
   return tried
 }
 
-const sentence = (json: unknown) => (json as { error?: unknown } | null | undefined)?.error
-
-// A 503, and a 500 in the service's own words, say that nothing was written. A gateway that gave up knows nothing.
 const mayHaveHappened = ({ answer, error }: Tried): boolean =>
-  error
-    ? !(error instanceof ConnectionError) || mayHaveArrived(error.cause)
-    : answer.response.status >= 500 && answer.response.status !== 503 && typeof sentence(answer.json) !== 'string'
+  error ? !(error instanceof ConnectionError) || mayHaveArrived(error.cause) : isUncertain(answer.response)
 
 /** Sends a job until it is answered for good, its retries are used up or its time is over. Rejects when aborted. */
 export const send = async (client: ClientOptions, job: Job): Promise<Outcome> => {
@@ -84,7 +79,7 @@ export const send = async (client: ClientOptions, job: Job): Promise<Outcome> =>
 
     const response = tried.answer?.response
     const delayMs = retryDelay(response, attempt)
-    if (attempt > maxRetries || !mayRetry(job.retry, response?.status) || Date.now() + delayMs >= deadline)
+    if (attempt > maxRetries || !mayRetry(job.retry, response) || Date.now() + delayMs >= deadline)
       return { ...tried, attempts: attempt, uncertain }
     const why = response?.status ?? tried.error?.message
     client.logger?.warn(`${labelOf(job)} ${why}; again in ${Math.round(delayMs)} ms`)

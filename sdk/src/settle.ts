@@ -45,7 +45,11 @@ export const settle = (
 ): ReferralError | undefined => {
   const cause = error ?? toError(answer, job)
   if (!cause || job.retry === 'safe' || !uncertain || isConclusive(cause, job, isJudged)) return cause
+  return unknown(job, cause, reconcile)
+}
+
+/** The error for a write that nobody knows the outcome of. */
+export const unknown = (job: Job, cause: Error, reconcile: Means['reconcile']): UnknownOutcomeError => {
   const message = `Nobody knows whether it happened: ${cause.message}`
-  const repeatable = job.retry === 'never' ? undefined : reconcile
-  return new UnknownOutcomeError(message, { ...factsOf(job), cause }, repeatable)
+  return new UnknownOutcomeError(message, { ...factsOf(job), cause }, job.retry === 'never' ? undefined : reconcile)
 }

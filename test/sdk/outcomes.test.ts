@@ -76,6 +76,29 @@ describe('a write whose answer never came', () => {
     expect(await failure(client.events.conversion(order))).toBeInstanceOf(ConnectionError)
   })
 
+  test('a gateway in between knows nothing, whatever its status and words', async () => {
+    for (const status of [500, 502, 503, 504]) {
+      const { client } = scripted([Response.json({ error: 'upstream reset' }, { status })])
+      expect(await failure(client.events.conversion(order))).toBeInstanceOf(UnknownOutcomeError)
+    }
+  })
+
+  test('a 503 of a gateway is not sent again where it could do it twice; the own one is', async () => {
+    const body = { label: 'A', scopes: ['affiliates:read' as const] }
+    const foreign = scripted([new Response('no upstream', { status: 503 })])
+    await expect(foreign.client.POST('/admin/v1/keys', { body })).rejects.toThrow(UnknownOutcomeError)
+    expect(foreign.requests).toHaveLength(1)
+    const own = scripted([refusal(503, 'storage_unavailable', { 'Retry-After': '1' }), json(201, { data: {} })])
+    const call = own.client.POST('/admin/v1/keys', { body })
+    await settleAfter(call)
+    expect((await call).response.status).toBe(201)
+  })
+
+  test('a bad certificate is a ConnectionError: nothing was sent', async () => {
+    const { client } = scripted([broken('CERT_HAS_EXPIRED')])
+    expect(await failure(client.events.conversion(order))).toBeInstanceOf(ConnectionError)
+  })
+
   test('a read is never uncertain', async () => {
     expect(await failure(scripted([reset]).client.analytics.get())).toBeInstanceOf(ConnectionError)
     expect(await failure(scripted(['hang']).client.analytics.get())).toBeInstanceOf(TimeoutError)
@@ -110,6 +133,20 @@ describe('our own echo', () => {
   test('409 on a repeated change is raised when somebody else made another one', async () => {
     const { client } = scripted([reset, refusal(409, 'concurrent_change'), json(200, { data: affiliate })])
     expect(await failure(client.affiliates.update('aff_1', { name: 'Nora' }))).toBeInstanceOf(ConflictError)
+  })
+
+  test('a state that cannot be read leaves the change unknown, and reconcile() sends the change itself', async () => {
+    const gone = refusal(403, 'key_revoked')
+    const { client, requests } = scripted([
+      reset,
+      refusal(409, 'concurrent_change'),
+      gone,
+      json(200, { data: affiliate }),
+    ])
+    const error = await failure(client.affiliates.update('aff_1', { name: 'Noor' }))
+    expect(error).toBeInstanceOf(UnknownOutcomeError)
+    expect(await (error as UnknownOutcomeError).reconcile()).toEqual(affiliate)
+    expect(requests.at(-1)!.body).toEqual({ name: 'Noor' })
   })
 
   test('404 on a repeated removal is a success; on a first one it is raised', async () => {

@@ -117,6 +117,17 @@ describe('a list that shifts while it is read', () => {
     expect(rows).toEqual([])
   })
 
+  test('a list that never rests comes to an end', async () => {
+    const rows = rowsTo(60)
+    const { client, asked } = listing(rows, () => {
+      if (rows.length === 60) rows.pop()
+      else rows.push({ id: `new${asked.length}` })
+    })
+    const seen = ids(await client.affiliates.list({ limit: 10 }).toArray())
+    expect(new Set(seen).size).toBe(seen.length)
+    expect(asked.length).toBeLessThan(60)
+  })
+
   test('rows that others remove in between', async () => {
     const rows = rowsTo(60)
     const { client } = listing(rows, (page) => {
