@@ -2,7 +2,11 @@ import type { Context } from '../context.ts'
 import * as connections from '../services/connections.ts'
 import * as geoRules from '../services/geo-rules.ts'
 import * as keys from '../services/keys.ts'
+import { moderate } from '../services/moderation.ts'
+import { moderateMany } from '../services/moderation-bulk.ts'
+import * as payoutCancel from '../services/payout-cancel.ts'
 import * as productRules from '../services/product-rules.ts'
+import * as refunds from '../services/refunds.ts'
 import * as sessions from '../services/sessions.ts'
 import * as settings from '../services/settings.ts'
 import { sessionCookie } from './browser.ts'
@@ -41,4 +45,19 @@ export const ownerHandlers = {
     body: { data: await geoRules.set(ctx, path.programId, body) },
   }),
   deleteGeoRule: async (ctx, { path }) => ({ status: 200, body: await geoRules.remove(ctx, path.programId) }),
+
+  approveCommission: async (ctx, { path }) => ({
+    status: 200,
+    body: { data: await moderate(ctx, 'approve', path.id) },
+  }),
+  rejectCommission: async (ctx, { path }) => ({ status: 200, body: { data: await moderate(ctx, 'reject', path.id) } }),
+  cancelCommission: async (ctx, { path }) => ({ status: 200, body: { data: await moderate(ctx, 'cancel', path.id) } }),
+  reverseCommission: async (ctx, { path }) => ({
+    status: 200,
+    body: { data: await moderate(ctx, 'reverse', path.id) },
+  }),
+  reopenCommission: async (ctx, { path }) => ({ status: 200, body: { data: await moderate(ctx, 'reopen', path.id) } }),
+  moderateCommissions: async (ctx, { body }) => ({ status: 200, body: { data: await moderateMany(ctx, body) } }),
+  refundCommission: async (ctx, { path, body }) => ({ status: 200, body: await refunds.refund(ctx, path.id, body) }),
+  cancelPayout: async (ctx, { path }) => ({ status: 200, body: { data: await payoutCancel.cancel(ctx, path.id) } }),
 } satisfies Partial<Handlers<Context>>

@@ -557,6 +557,188 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/v1/commissions/{id}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve a commission
+         * @description A `PENDING` commission becomes `APPROVED`, so that the next payout batch gathers it.
+         *
+         *     Writes the audit record `commission.approved` in the same transaction.
+         */
+        post: operations["approveCommission"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/commissions/{id}/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reject a commission
+         * @description A commission that is not in a batch becomes `REJECTED`. It can be reopened.
+         *
+         *     Writes the audit record `commission.rejected` in the same transaction.
+         */
+        post: operations["rejectCommission"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/commissions/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a commission
+         * @description An unpaid commission becomes `CANCELED`, for good. It leaves its payout batch, whose totals follow; a batch that is emptied so is `FAILED`.
+         *
+         *     Writes the audit record `commission.canceled` in the same transaction.
+         */
+        post: operations["cancelCommission"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/commissions/{id}/reverse": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take back a paid commission
+         * @description A `PAID` commission becomes `REVERSED`. What it still came to after refunds is taken back by a negative row with `orderId` `adj:<commission id>:reversal`, which the next payout batch nets.
+         *
+         *     Writes the audit record `commission.reversed` in the same transaction.
+         */
+        post: operations["reverseCommission"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/commissions/{id}/reopen": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Decide a rejected commission again
+         * @description The order is decided again from what was stored with it and today's statuses of its affiliates, for example after a pending affiliate was approved;
+         *     neither another rate nor other evidence counts. The commission becomes `PENDING`, also when its program approves orders by itself. Earlier refunds stay taken off.
+         *
+         *     Writes the audit record `commission.reopened` in the same transaction.
+         */
+        post: operations["reopenCommission"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/commissions/{id}/refund": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Refund an order
+         * @description `amountCents` is goods net of discount, without shipping and tax; without it the line items are taken at what they were sold for, and without both
+         *     all that is left is refunded. The commission is computed anew for what is left, at the recorded rate; refunding in parts comes to the same as refunding at once.
+         *     An unpaid commission moves to that amount and is `REFUNDED` when nothing is left. A paid one stays `PAID`, and the difference becomes a negative row
+         *     with `orderId` `adj:<commission id>:<externalRefundId>`, which the next payout batch nets. The same `externalRefundId` again changes nothing.
+         *
+         *     Writes the audit record `commission.refunded` in the same transaction.
+         */
+        post: operations["refundCommission"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/commissions/moderate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Moderate many commissions
+         * @description Approves, rejects, cancels, reverses or reopens the commissions with the given `ids`, or those that match `filter` and can be moved so; oldest first,
+         *     500 at a time, all in one transaction. `remaining` says how many still wait for another call. What cannot be moved is listed in `skipped` and left alone.
+         *     With `dryRun` nothing is written, and `remaining` counts what would be moved.
+         *
+         *     Writes one audit record for each commission, and `commissions.moderated`, in the same transaction.
+         */
+        post: operations["moderateCommissions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/payouts/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a payout batch
+         * @description An `OPEN` or `FAILED` batch lets its commissions go: they are `APPROVED` again and may be gathered by another batch. The batch is `FAILED`.
+         *
+         *     Writes the audit record `payout.canceled` in the same transaction.
+         */
+        post: operations["cancelPayout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface webhooks {
     "affiliate.approved": {
@@ -830,7 +1012,7 @@ export interface components {
          * @description The closed list of causes.
          * @enum {string}
          */
-        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_too_large" | "commission_percent_invalid" | "commission_percent_required" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_not_found" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_mixed_currencies" | "payout_not_found" | "payout_not_payable" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "role_missing" | "scope_missing" | "session_expired" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "unknown_property" | "webhook_not_found" | "webhook_url_refused";
+        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_not_found" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_exceeds_order" | "refund_item_unknown" | "role_missing" | "scope_missing" | "session_expired" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "unknown_property" | "webhook_not_found" | "webhook_url_refused";
         /** @description An opaque id. */
         Id: string;
         IdempotencyKey: string;
@@ -1675,6 +1857,88 @@ export interface components {
         GeoRuleList: {
             data: components["schemas"]["GeoRule"][];
             pagination: components["schemas"]["Pagination"];
+        };
+        CommissionReply: {
+            data: components["schemas"]["Commission"];
+        };
+        /** @description Pieces given back. `variantId` decides when both ids are sent; one of them is required. */
+        RefundLine: {
+            variantId?: string | null;
+            productId?: string | null;
+            quantity: number;
+        };
+        RefundCreate: {
+            /** @description Your id of the refund, but not `reversal` or `carry`. */
+            externalRefundId: string;
+            /** @description Goods net of discount. */
+            amountCents?: number | null;
+            lineItems?: components["schemas"]["RefundLine"][] | null;
+            reason?: string | null;
+        };
+        Refund: {
+            id: string;
+            externalRefundId: string;
+            /** @description As it was asked for. */
+            amountCents: number | null;
+            lineItems: components["schemas"]["RefundedLine"][];
+            reason: string | null;
+            /** @description Goods net of discount that it took. */
+            goodsCents: number;
+            /** @description What it changed of the commission, never above 0. */
+            commissionCents: number;
+            /** @description What it changed of the tax withheld. */
+            taxCents: number;
+            /** @description The row that carries the change of a paid commission. */
+            adjustmentId: string | null;
+            createdAt: components["schemas"]["Instant"];
+        };
+        RefundedLine: {
+            variantId: string | null;
+            productId: string | null;
+            quantity: number;
+        };
+        RefundReply: {
+            data: components["schemas"]["Commission"];
+            refund: components["schemas"]["Refund"];
+        };
+        /** @enum {string} */
+        ModerationAction: "approve" | "reject" | "cancel" | "reverse" | "reopen";
+        /** @description One of `ids` and `filter` is required. */
+        ModerationRequest: {
+            action: components["schemas"]["ModerationAction"];
+            ids?: components["schemas"]["Id"][] | null;
+            /** @description All conditions must hold; an empty one takes everything that can be moved so. */
+            filter?: {
+                status?: components["schemas"]["CommissionStatus"];
+                affiliateId?: string | null;
+                programId?: string | null;
+                /**
+                 * Format: instant
+                 * @description The first `happenedAt`, inclusive.
+                 */
+                from?: string | null;
+                /**
+                 * Format: instant
+                 * @description The last `happenedAt`, inclusive.
+                 */
+                to?: string | null;
+            } | null;
+            /** @default false */
+            dryRun: boolean;
+        };
+        ModerationResult: {
+            action: components["schemas"]["ModerationAction"];
+            dryRun: boolean;
+            changed: number;
+            skipped: {
+                id: string;
+                code: components["schemas"]["ErrorCode"];
+            }[];
+            /** @description How many still match and were not looked at. */
+            remaining: number;
+        };
+        ModerationReply: {
+            data: components["schemas"]["ModerationResult"];
         };
     };
     responses: {
@@ -4063,6 +4327,448 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["SignInThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    approveCommission: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The commission.
+                 * @example com_01KAH0000000000000000000C1
+                 */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The commission as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommissionReply"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerForbidden"];
+            /** @description The commission does not exist in your shop. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description The commission's status does not allow it. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["SignInThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    rejectCommission: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The commission.
+                 * @example com_01KAH0000000000000000000C1
+                 */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The commission as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommissionReply"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerForbidden"];
+            /** @description The commission does not exist in your shop. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description The commission's status does not allow it. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["SignInThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    cancelCommission: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The commission.
+                 * @example com_01KAH0000000000000000000C1
+                 */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The commission as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommissionReply"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerForbidden"];
+            /** @description The commission does not exist in your shop. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description The commission's status does not allow it. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["SignInThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    reverseCommission: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The commission.
+                 * @example com_01KAH0000000000000000000C1
+                 */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The commission as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommissionReply"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerForbidden"];
+            /** @description The commission does not exist in your shop. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description The commission's status does not allow it. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["SignInThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    reopenCommission: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The commission.
+                 * @example com_01KAH0000000000000000000C1
+                 */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The commission as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommissionReply"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerForbidden"];
+            /** @description The commission does not exist in your shop. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description The commission's status does not allow it. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["SignInThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    refundCommission: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The commission.
+                 * @example com_01KAH0000000000000000000C1
+                 */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RefundCreate"];
+            };
+        };
+        responses: {
+            /** @description The commission as it is now, and the refund. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RefundReply"];
+                };
+            };
+            /** @description The body is invalid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerForbidden"];
+            /** @description The commission does not exist in your shop. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description The commission cannot be refunded so. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["SignInThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    moderateCommissions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ModerationRequest"];
+            };
+        };
+        responses: {
+            /** @description What was moved, and what was not. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModerationReply"];
+                };
+            };
+            /** @description The body is invalid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerForbidden"];
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["SignInThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    cancelPayout: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The payout batch.
+                 * @example bat_01KAH0000000000000000000B1
+                 */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The batch as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayoutBatchReply"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerForbidden"];
+            /** @description The payout batch does not exist in your shop. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description The batch cannot be canceled. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["SignInThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];

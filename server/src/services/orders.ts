@@ -163,7 +163,7 @@ const NO_TOUCH = {
 const isUnconnected = ({ matches }: Facts) => matches.customerId === null && matches.customerEmail === null
 
 /** Lifetime commission: the customer's first attributed order decides whose customer it is. */
-async function connectCustomer(
+export async function connectCustomer(
   ctx: Context,
   trx: Trx,
   { customerId, customerEmail }: Order,

@@ -1,0 +1,37 @@
+import type { Trx } from '../db/database.ts'
+import type { StoreNoticeRow } from '../db/tables-owner.ts'
+
+type Named = Pick<StoreNoticeRow, 'orderId' | 'kind'>
+
+/** Whether a store has told this of an order. */
+export async function hasStoreNotice(db: Trx, shopId: string, { orderId, kind }: Named): Promise<boolean> {
+  const found = await db
+    .selectFrom('storeNotices')
+    .select('noticeId')
+    .where('shopId', '=', shopId)
+    .where('orderId', '=', orderId)
+    .where('kind', '=', kind)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
+/** All a store has told of an order, cancellations first, refunds in the order they came. */
+export const listStoreNotices = (db: Trx, shopId: string, orderId: string): Promise<StoreNoticeRow[]> =>
+  db
+    .selectFrom('storeNotices')
+    .selectAll()
+    .where('shopId', '=', shopId)
+    .where('orderId', '=', orderId)
+    .orderBy('kind')
+    .orderBy('createdAt')
+    .orderBy('noticeId')
+    .execute()
+
+/** Keeps a notice; the same one again changes nothing. */
+export async function insertStoreNoticeIfNew(trx: Trx, row: StoreNoticeRow): Promise<void> {
+  await trx
+    .insertInto('storeNotices')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['shopId', 'orderId', 'kind', 'noticeId']).doNothing())
+    .execute()
+}

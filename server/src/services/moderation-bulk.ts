@@ -1,0 +1,96 @@
+import type { Context } from '../context.ts'
+import type { Trx } from '../db/database.ts'
+import type { CommissionRow } from '../db/tables.ts'
+import { ApiError, invalidBody } from '../errors.ts'
+import type { components } from '../http/schema.d.ts'
+import type { Body } from '../http/spec.ts'
+import { countMoving, findCommissionsById, listMoving, type MoveFilter } from '../repositories/commission-moves.ts'
+import { instantBody, period } from './instant.ts'
+import { type Action, MOVES, type Moved, move } from './moderation.ts'
+import { mutate } from './mutate.ts'
+import { recomputeBatch } from './payout-batch.ts'
+
+type Reply = components['schemas']['ModerationResult']
+
+/** More would hold up everybody else for too long; the answer says how many are left. */
+const MOST = 500
+
+/**
+ * Moves many commissions, by id or by filter, in one transaction. Those that cannot be moved are told and left alone.
+ * With `dryRun` it only counts.
+ *
+ * @throws ApiError 400 `invalid_body` or `period_invalid`.
+ */
+export async function moderateMany(ctx: Context, body: Body<'moderateCommissions'>): Promise<Reply> {
+  if (Boolean(body.ids) === Boolean(body.filter)) throw invalidBody('Send either ids or filter.')
+  const filter = body.filter ? readFilter(body.action, body.filter) : undefined
+  if (body.dryRun) return preview(ctx, body, filter)
+  return mutate(ctx, async (trx) => {
+    const rows = await select(trx, ctx, body.ids ?? [], filter)
+    const { moved, skipped } = await moveAll(ctx, trx, body.action, rows)
+    for (const id of unknownIds(body.ids, rows)) skipped.push({ id, code: 'commission_not_found' })
+    for (const id of new Set(moved.flatMap(({ leftBatchId }) => leftBatchId ?? []))) await recomputeBatch(trx, ctx, id)
+    const left = filter ? await countMoving(trx, ctx.shop.id, filter) : 0
+    const result = {
+      action: body.action,
+      dryRun: false,
+      changed: moved.length,
+      skipped,
+      remaining: left - stuck(skipped, filter),
+    }
+    const data = { action: body.action, changed: result.changed, skipped: skipped.length }
+    const summary = { action: 'commissions.moderated', subjectId: null, data }
+    return { result, audit: [...moved.map(({ audit }) => audit), summary] }
+  })
+}
+
+const select = (trx: Trx, ctx: Context, ids: string[], filter: MoveFilter | undefined): Promise<CommissionRow[]> =>
+  filter ? listMoving(trx, ctx.shop.id, filter, MOST) : findCommissionsById(trx, ctx.shop.id, [...new Set(ids)])
+
+async function moveAll(ctx: Context, trx: Trx, action: Action, rows: CommissionRow[]) {
+  const moved: Moved[] = []
+  const skipped: Reply['skipped'] = []
+  for (const row of rows) {
+    try {
+      moved.push(await move(ctx, trx, action, row))
+    } catch (error) {
+      // A refusal comes before any write of its move, so the others go on.
+      if (!(error instanceof ApiError) || error.status !== 409) throw error
+      skipped.push({ id: row.id, code: error.code })
+    }
+  }
+  return { moved, skipped }
+}
+
+async function preview(
+  ctx: Context,
+  { action, ids }: Body<'moderateCommissions'>,
+  filter: MoveFilter | undefined,
+): Promise<Reply> {
+  const { from } = MOVES[action]
+  if (filter) {
+    const remaining = await countMoving(ctx.db.read, ctx.shop.id, filter)
+    return { action, dryRun: true, changed: 0, skipped: [], remaining }
+  }
+  const rows = await findCommissionsById(ctx.db.read, ctx.shop.id, [...new Set(ids)])
+  const remaining = rows.filter((row) => from.includes(row.orderStatus) && row.trackingMethod !== 'ADJUSTMENT').length
+  return { action, dryRun: true, changed: 0, skipped: [], remaining }
+}
+
+const unknownIds = (ids: string[] | null | undefined, rows: CommissionRow[]) => {
+  const known = new Set(rows.map(({ id }) => id))
+  return [...new Set(ids)].filter((id) => !known.has(id))
+}
+
+/** Rows that were looked at and could not be moved still match; they are no reason to call again. */
+const stuck = (skipped: Reply['skipped'], filter: MoveFilter | undefined) => (filter ? skipped.length : 0)
+
+function readFilter(action: Action, filter: NonNullable<Body<'moderateCommissions'>['filter']>): MoveFilter {
+  const { from } = MOVES[action]
+  const bounds = period(instantBody('from', filter.from), instantBody('to', filter.to))
+  const { status, affiliateId, programId } = filter
+  if (status && !from.includes(status)) {
+    throw invalidBody(`filter.status must be one of ${from.join(', ')} to ${action}.`)
+  }
+  return { statuses: status ? [status] : from, affiliateId, programId, ...bounds }
+}

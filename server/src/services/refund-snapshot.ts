@@ -1,0 +1,25 @@
+import type { OrderRow } from '../db/tables.ts'
+import type { RefundRow } from '../db/tables-owner.ts'
+import type { Decision, Facts } from '../engine/facts.ts'
+import type { RefundSnapshot } from '../engine/refund.ts'
+import type { Refund } from '../engine/refund-goods.ts'
+
+/** What was recorded with an order, as refunds are computed from it. */
+export const snapshotOf = ({ facts, decision }: Pick<OrderRow, 'facts' | 'decision'>): RefundSnapshot =>
+  toSnapshot(JSON.parse(facts), JSON.parse(decision))
+
+export const toSnapshot = ({ order, settings }: Facts, decision: Decision): RefundSnapshot => ({
+  subtotalCents: decision.subtotalCents,
+  discountCents: order.discountCents,
+  lines: order.lines,
+  baseCents: decision.baseCents,
+  groups: decision.groups,
+  taxWithholdingBps: settings.taxWithholdingBps,
+})
+
+/** A stored refund as the engine reads it. */
+export const toRefund = ({ externalRefundId, amountCents, lineItems }: RefundRow): Refund => ({
+  refundId: externalRefundId,
+  amountCents,
+  lineItems: JSON.parse(lineItems),
+})

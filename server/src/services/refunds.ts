@@ -1,0 +1,150 @@
+import { type Context, nowIso } from '../context.ts'
+import type { Trx } from '../db/database.ts'
+import type { CommissionRow } from '../db/tables.ts'
+import type { RefundRow } from '../db/tables-owner.ts'
+import { checkRefund, type RefundTarget, refundTarget } from '../engine/refund.ts'
+import type { Refund, RefundLine } from '../engine/refund-goods.ts'
+import { concurrentChange, conflict, invalid, invalidBody } from '../errors.ts'
+import type { components } from '../http/schema.d.ts'
+import type { Body } from '../http/spec.ts'
+import { claimCommission } from '../repositories/commission-moves.ts'
+import { findCommission, insertCommission } from '../repositories/commissions.ts'
+import { findRefund, insertRefund, listRefunds } from '../repositories/refunds.ts'
+import { clawback } from './adjustments.ts'
+import { type Mutation, mutate } from './mutate.ts'
+import { recomputeBatch } from './payout-batch.ts'
+import { snapshotOf, toRefund } from './refund-snapshot.ts'
+import { commissionNotFound, isAdjustment, orderOf, standingOf } from './standing.ts'
+import { toCommission } from './wire.ts'
+
+/** A refund on its way to the engine; `amountCents` is goods net of discount. */
+export interface WantedRefund extends Refund {
+  lineItems: RefundLine[]
+  reason: string | null
+  /** It has happened, whatever we make of it: what is more than there is, is cut off, and nothing is refused. */
+  isFact?: boolean
+}
+
+export interface Refunded {
+  row: CommissionRow
+  refund: RefundRow
+}
+
+/** Statuses whose money does not move any more; a refund of their order is only kept in mind. */
+const SETTLED: CommissionRow['orderStatus'][] = ['REJECTED', 'CANCELED', 'REVERSED']
+const UNPAID: CommissionRow['orderStatus'][] = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'REFUNDED']
+const NOTHING = { amountCents: 0, taxCents: 0 }
+/** These would be mistaken for the names of other adjustments. */
+const RESERVED = ['reversal', 'carry']
+
+/**
+ * Takes back what a commission earned on goods that were returned, computed from what was recorded with it. The same
+ * refund id again changes nothing.
+ *
+ * @throws ApiError 400 `invalid_body` or `refund_item_unknown`, 404 `commission_not_found`, 409 `refund_exceeds_order`,
+ *   `commission_move_not_allowed`, `commission_is_adjustment` or `concurrent_change`.
+ */
+export async function refund(ctx: Context, id: string, body: Body<'refundCommission'>) {
+  const wanted = toWanted(body)
+  const before = await findCommission(ctx.db.read, ctx.shop.id, id)
+  if (!before) throw commissionNotFound()
+  return mutate(ctx, async (trx) => {
+    const { result, ...written } = await recordRefund(ctx, trx, before, wanted)
+    return { ...written, result: { data: toCommission(result.row), refund: toWire(result.refund) } }
+  })
+}
+
+/**
+ * Writes one refund of a commission, in the caller's transaction: the amount of an unpaid one moves to what is left, a
+ * paid one gets a negative adjustment.
+ */
+export async function recordRefund(
+  ctx: Context,
+  trx: Trx,
+  before: CommissionRow,
+  wanted: WantedRefund,
+): Promise<Mutation<Refunded>> {
+  if (before.trackingMethod === 'ADJUSTMENT') throw isAdjustment()
+  const known = await findRefund(trx, ctx.shop.id, before.id, wanted.refundId)
+  if (known) {
+    const row = await findCommission(trx, ctx.shop.id, before.id)
+    return { result: { row: row ?? before, refund: known }, audit: null }
+  }
+  const { status, batch } = await standingOf(ctx, trx, before)
+  if (SETTLED.includes(status) && !wanted.isFact) throw settled(status)
+  const { goodsCents, was, is } = await compute(ctx, trx, before, wanted)
+  const amounts = SETTLED.includes(status) ? NOTHING : difference(was, is)
+  const isUnpaid = UNPAID.includes(status)
+  const changes = { ...(isUnpaid && unpaidChanges(is)), updatedAt: nowIso(ctx) }
+  if (!(await claimCommission(trx, ctx.shop.id, before, changes))) throw concurrentChange()
+  const row = { ...before, ...changes, version: before.version + 1 }
+  const isClawback = status === 'PAID' && amounts.amountCents !== 0
+  const adjustment = isClawback ? clawback(ctx, before, { name: wanted.refundId, ...amounts }) : undefined
+  if (adjustment) await insertCommission(trx, ctx.shop.id, adjustment)
+  const refund = toRow(ctx, before, wanted, { goodsCents, ...amounts, adjustmentId: adjustment?.id ?? null })
+  await insertRefund(trx, refund)
+  if (batch) await recomputeBatch(trx, ctx, batch.id)
+  const { externalRefundId, commissionCents, adjustmentId } = refund
+  const data = { externalRefundId, goodsCents, commissionCents, adjustmentId, status: row.orderStatus }
+  return { result: { row, refund }, audit: { action: 'commission.refunded', subjectId: before.id, data } }
+}
+
+/** What is left of the commission; with nothing left it is refunded, and leaves its batch. */
+const unpaidChanges = ({ amountCents, taxWithheldCents, fullyRefunded }: RefundTarget): Partial<CommissionRow> => ({
+  commissionAmountCents: amountCents,
+  taxWithheldCents,
+  ...(fullyRefunded && { orderStatus: 'REFUNDED', payoutBatchId: null }),
+})
+
+const difference = (was: RefundTarget, is: RefundTarget) => ({
+  amountCents: is.amountCents - was.amountCents,
+  taxCents: is.taxWithheldCents - was.taxWithheldCents,
+})
+
+async function compute(ctx: Context, trx: Trx, { id, orderId }: CommissionRow, wanted: WantedRefund) {
+  const snapshot = snapshotOf(await orderOf(ctx, trx, orderId))
+  const earlier = (await listRefunds(trx, ctx.shop.id, id)).map(toRefund)
+  const check = checkRefund(snapshot, earlier, wanted)
+  if (!check.ok && !wanted.isFact) {
+    if (check.reason === 'UNKNOWN_ITEM') throw invalid('refund_item_unknown', 'The order has no such line item.')
+    throw conflict('refund_exceeds_order', `Only ${check.leftCents} cents of goods are left to refund.`)
+  }
+  const was = refundTarget(snapshot, earlier)
+  const is = refundTarget(snapshot, [...earlier, wanted])
+  return { goodsCents: is.refundedCents - was.refundedCents, was, is }
+}
+
+type Change = Pick<RefundRow, 'goodsCents' | 'adjustmentId'> & { amountCents: number; taxCents: number }
+
+const toRow = (ctx: Context, { id }: CommissionRow, wanted: WantedRefund, change: Change): RefundRow => ({
+  id: ctx.newId('rfd'),
+  shopId: ctx.shop.id,
+  commissionId: id,
+  externalRefundId: wanted.refundId,
+  amountCents: wanted.amountCents,
+  lineItems: JSON.stringify(wanted.lineItems),
+  reason: wanted.reason,
+  goodsCents: change.goodsCents,
+  commissionCents: change.amountCents,
+  taxCents: change.taxCents,
+  adjustmentId: change.adjustmentId,
+  createdAt: nowIso(ctx),
+})
+
+function toWanted(body: Body<'refundCommission'>): WantedRefund {
+  const refundId = body.externalRefundId.trim()
+  if (!refundId || RESERVED.includes(refundId)) throw invalidBody('externalRefundId must name your refund.')
+  const lineItems = (body.lineItems ?? []).map(({ variantId = null, productId = null, quantity }) => {
+    if (!variantId && !productId) throw invalidBody('Each line item needs a variantId or a productId.')
+    return { variantId, productId, quantity }
+  })
+  return { refundId, amountCents: body.amountCents ?? null, lineItems, reason: body.reason ?? null }
+}
+
+export const toWire = ({ shopId, commissionId, lineItems, ...row }: RefundRow): components['schemas']['Refund'] => ({
+  ...row,
+  lineItems: JSON.parse(lineItems),
+})
+
+const settled = (status: CommissionRow['orderStatus']) =>
+  conflict('commission_move_not_allowed', `This commission is ${status} and cannot be refunded.`)

@@ -1,0 +1,229 @@
+import { type DocumentedOperation, ownerOperations } from '../support/document.ts'
+import type { Reply } from '../support/server.ts'
+import { convert, expectOk, withAffiliate } from '../support/shop.ts'
+import { callOwner, ID, type OwnerCall, type OwnerServer, owner, sessionFor, signIn } from './fixture.ts'
+
+/** Brings an error about on the example server. */
+export type Cause = (server: OwnerServer, op: DocumentedOperation) => Promise<Reply>
+
+const calling =
+  (given: OwnerCall): Cause =>
+  (server, op) =>
+    callOwner(server, op, given)
+
+async function broken(server: OwnerServer, [breakIt, mendIt]: [string, string], work: () => Promise<Reply>) {
+  server.sql.exec(breakIt)
+  try {
+    return await work()
+  } finally {
+    server.sql.exec(mendIt)
+  }
+}
+
+/** A method that the path does not have. */
+function foreignMethod({ path }: DocumentedOperation): string {
+  const known = ownerOperations.filter((op) => op.path === path).map((op) => op.method)
+  return ['PUT', 'PATCH', 'DELETE'].find((method) => !known.includes(method)) ?? 'POST'
+}
+
+/** Causes that all operations have in common. */
+export const sharedCauses: Record<string, Cause> = {
+  owner_credentials_missing: calling({ key: null }),
+  owner_credentials_malformed: calling({ key: null, headers: { Authorization: 'Basic abc' } }),
+  session_expired: calling({ key: null, headers: { Cookie: 'referral_session=rs_gone' } }),
+  owner_token_unknown: (server, op) => callOwner(server, op, { key: server.shop.key }),
+  role_missing: (server, op) => callOwner(server, op, { key: server.staff }),
+  csrf_token_invalid: async (server, op) => {
+    const { cookie } = await signIn(server)
+    return callOwner(server, op, { key: null, headers: { Cookie: cookie } })
+  },
+  sign_in_throttled: async (server, op) => {
+    server.exhausted.add('sign-in:unknown')
+    const reply = await callOwner(server, op, { key: 'ro_nobody' })
+    server.exhausted.clear()
+    return reply
+  },
+  method_not_allowed: (server, op) => callOwner(server, op, { method: foreignMethod(op) }),
+  internal_error: async (server, op) => {
+    const session = await sessionFor(server, op)
+    const { now } = server.deps
+    server.deps.now = () => {
+      throw new TypeError('a bug')
+    }
+    const reply = await callOwner(server, op, session)
+    server.deps.now = now
+    return reply
+  },
+  storage_unavailable: (server, op) =>
+    broken(server, ['alter table users rename to gone', 'alter table gone rename to users'], () =>
+      callOwner(server, op),
+    ),
+  audit_unavailable: async (server, op) => {
+    const session = await sessionFor(server, op)
+    return broken(
+      server,
+      [`create trigger broken before insert on audits begin select raise(abort, 'disk'); end`, 'drop trigger broken'],
+      () => callOwner(server, op, session),
+    )
+  },
+  invalid_json: calling({ raw: '{"token": ' }),
+  body_too_large: calling({ raw: JSON.stringify({ note: 'x'.repeat(2 * 1024 * 1024) }) }),
+}
+
+const badBody = (body: unknown): Cause => calling({ body })
+const badQuery = (query: string): Cause => calling({ query })
+const unknown: Cause = calling({ id: 'no_such_thing' })
+
+/** Somebody else changes the same between this call's look and its write. */
+const raced =
+  (first: OwnerCall, second: OwnerCall): Cause =>
+  async (server, op) => {
+    const replies = await Promise.all([callOwner(server, op, first), callOwner(server, op, second)])
+    return replies.find((reply) => reply.status === 409) ?? replies[0]
+  }
+
+const twice: Cause = async (server, op) => {
+  await expectOk(callOwner(server, op))
+  return callOwner(server, op)
+}
+
+/** A row inserted behind the second look's back, as another process would on a database without turns. */
+const insertedTwice =
+  (table: string): Cause =>
+  (server, op) =>
+    broken(
+      server,
+      [
+        `create trigger broken after insert on "${table}" begin insert into "idempotencyKeys" select "shopId", "key", '', '', null, '' from "idempotencyKeys" limit 1; end`,
+        'drop trigger broken',
+      ],
+      () => callOwner(server, op),
+    )
+
+const moves = Object.fromEntries(
+  ['approve', 'reject', 'cancel', 'reverse', 'reopen', 'refund'].flatMap((action) => {
+    const id = `${action}Commission`
+    const wrong = action === 'reverse' ? ID.pending : action === 'refund' ? ID.rejected : ID.paid
+    return [
+      [`${id} commission_not_found`, unknown],
+      [`${id} commission_move_not_allowed`, calling({ id: wrong })],
+      [
+        `${id} commission_is_adjustment`,
+        async (server: OwnerServer) => {
+          await expectOk(owner(server, 'reverseCommission'))
+          const { body } = await server.request('GET', `/api/v1/commissions?externalOrderId=adj:${ID.paid}:reversal`)
+          return owner(server, id, { id: body.data[0].id })
+        },
+      ],
+      [
+        `${id} concurrent_change`,
+        action === 'refund'
+          ? raced(
+              { body: { externalRefundId: 'a', amountCents: 1 } },
+              { body: { externalRefundId: 'b', amountCents: 1 } },
+            )
+          : raced({}, {}),
+      ],
+    ]
+  }),
+) as Record<string, Cause>
+
+/** Causes that one operation has, by `<operationId> <code>`. */
+export const causes: Record<string, Cause> = {
+  ...moves,
+  'createSession invalid_body': badBody({}),
+  'createSession unknown_property': badBody({ token: 'x', password: 'y' }),
+  'createSession sign_in_refused': badBody({ token: 'ro_nobody' }),
+  'createSession cross_site_refused': calling({ headers: { Origin: 'https://evil.example' } }),
+  'createKey invalid_body': badBody({ label: 'X', scopes: [] }),
+  'createKey unknown_property': badBody({ label: 'X', scopes: ['events:write'], scope: 'x' }),
+  'revokeKey key_not_found': unknown,
+  'revokeKey key_already_revoked': twice,
+  'revokeKey concurrent_change': raced({}, {}),
+  'rotateKey key_not_found': unknown,
+  'rotateKey key_already_revoked': async (server) => {
+    await expectOk(owner(server, 'revokeKey'))
+    return owner(server, 'rotateKey')
+  },
+  'rotateKey concurrent_change': raced({}, {}),
+  'updateSettings invalid_body': badBody({ taxWithholdingBps: 10_001 }),
+  'updateSettings unknown_property': badBody({ plan: 'ENTERPRISE' }),
+  'updateSettings concurrent_change': raced({ body: { minimumPayoutCents: 1 } }, { body: { minimumPayoutCents: 2 } }),
+  'listConnections invalid_parameter': badQuery('limit=101'),
+  'createConnection invalid_body': badBody({ kind: 'product', value: 'gid://x/1', affiliateId: ID.affiliate }),
+  'createConnection unknown_property': badBody({ kind: 'product', value: '1', affiliateId: 'a', customerId: '1' }),
+  'createConnection affiliate_not_found': badBody({ kind: 'product', value: '1', affiliateId: 'aff_none' }),
+  'createConnection connection_exists': badBody({
+    kind: 'customerEmail',
+    value: ' KNOWN@example.com',
+    affiliateId: ID.affiliate,
+  }),
+  'createConnection concurrent_change': insertedTwice('connections'),
+  'deleteConnection connection_not_found': unknown,
+  'listProductRules invalid_parameter': badQuery('limit=101'),
+  'createProductRule invalid_body': badBody({
+    programId: ID.program,
+    kind: 'product',
+    value: 'gid://x/1',
+    commissionPercent: 1,
+  }),
+  'createProductRule unknown_property': badBody({
+    programId: ID.program,
+    kind: 'product',
+    value: '1',
+    commissionPercent: 1,
+    rate: 100,
+  }),
+  'createProductRule commission_percent_invalid': badBody({
+    programId: ID.program,
+    kind: 'product',
+    value: '1',
+    commissionPercent: 101,
+  }),
+  'createProductRule program_not_found': badBody({
+    programId: 'prg_none',
+    kind: 'product',
+    value: '1',
+    commissionPercent: 1,
+  }),
+  'createProductRule product_rule_exists': badBody({
+    programId: ID.program,
+    kind: 'product',
+    value: '7999',
+    commissionPercent: 1,
+  }),
+  'createProductRule concurrent_change': insertedTwice('productRules'),
+  'deleteProductRule product_rule_not_found': unknown,
+  'listGeoRules invalid_parameter': badQuery('limit=101'),
+  'setGeoRule invalid_body': badBody({ countries: [' '] }),
+  'setGeoRule unknown_property': badBody({ countries: ['US'], regions: ['x'] }),
+  'setGeoRule program_not_found': unknown,
+  'deleteGeoRule geo_rule_not_found': unknown,
+  'reopenCommission commission_still_restricted': async (server) => {
+    const { affiliate } = await withAffiliate(server, { code: 'LATER', program: { name: 'Later' } })
+    await expectOk(server.request('PATCH', `/api/v1/affiliates?id=${affiliate.id}`, { body: { status: 'PENDING' } }))
+    const { commission } = await expectOk(
+      convert(server, { externalOrderId: 'later', amountCents: 100, couponCode: 'LATER' }),
+    )
+    return owner(server, 'reopenCommission', { id: commission.id })
+  },
+  'refundCommission invalid_body': badBody({ externalRefundId: 'carry' }),
+  'refundCommission unknown_property': badBody({ externalRefundId: 'r', amount: 1 }),
+  'refundCommission refund_item_unknown': badBody({
+    externalRefundId: 'r',
+    lineItems: [{ variantId: '1', quantity: 1 }],
+  }),
+  'refundCommission refund_exceeds_order': async (server) => {
+    await expectOk(owner(server, 'refundCommission', { body: { externalRefundId: 'most', amountCents: 4000 } }))
+    return owner(server, 'refundCommission', { body: { externalRefundId: 'more', amountCents: 6001 } })
+  },
+  'moderateCommissions invalid_body': badBody({ action: 'approve' }),
+  'moderateCommissions unknown_property': badBody({ action: 'approve', status: 'PENDING' }),
+  'moderateCommissions period_invalid': badBody({
+    action: 'approve',
+    filter: { from: '2026-10-02', to: '2026-10-01' },
+  }),
+  'cancelPayout payout_not_found': unknown,
+  'cancelPayout payout_not_cancelable': calling({ id: ID.paidBatch }),
+  'cancelPayout concurrent_change': raced({}, {}),
+}

@@ -1,0 +1,112 @@
+import * as shops from '../../server/src/services/shops.ts'
+import { exampleServer, ID as PUBLIC } from '../contract/fixture.ts'
+import { type DocumentedOperation, operation } from '../support/document.ts'
+import type { Reply, RequestOptions, TestServer } from '../support/server.ts'
+import { convert, expectOk, newAffiliate } from '../support/shop.ts'
+
+/** The ids that the document's examples of the owner's side use, and what else the operations need. */
+export const ID = {
+  ...PUBLIC,
+  key: 'key_01KAH0000000000000000000K1',
+  connection: 'con_01KAH0000000000000000000N1',
+  rule: 'rul_01KAH0000000000000000000R1',
+  manual: 'prg_01KAH0000000000000000000P2',
+  pending: 'com_01KAH0000000000000000000C2',
+  rejected: 'com_01KAH0000000000000000000C3',
+  paid: 'com_01KAH0000000000000000000C4',
+  lines: 'com_01KAH0000000000000000000C5',
+  paidBatch: 'bat_01KAH0000000000000000000B2',
+}
+
+/** Where the id of the document's example would not do. */
+const PATH: Record<string, string> = {
+  approveCommission: ID.pending,
+  rejectCommission: ID.pending,
+  reverseCommission: ID.paid,
+  reopenCommission: ID.rejected,
+  refundCommission: ID.lines,
+  deleteGeoRule: ID.manual,
+}
+
+export type OwnerServer = TestServer & { staff: string }
+
+/** Calls the owner's side with the owner's token. */
+export const admin = (
+  server: TestServer,
+  method: string,
+  path: string,
+  body?: unknown,
+  options: RequestOptions = {},
+): Promise<Reply> => server.request(method, `/admin/v1${path}`, { key: server.shop.ownerToken, body, ...options })
+
+export const staffOf = async (server: TestServer, email = 'staff@shop.example'): Promise<string> =>
+  (await shops.createUser(server.deps, { shop: server.shop.shopId, email, role: 'STAFF' })).ownerToken
+
+/** The server of the public examples, and what the owner's examples speak of. */
+export async function ownerServer(): Promise<OwnerServer> {
+  const server = await exampleServer()
+  server.pin('key', ID.key)
+  await expectOk(admin(server, 'POST', '/keys', { label: 'Checkout', scopes: ['events:write'] }))
+  server.pin('con', ID.connection)
+  const known = { kind: 'customerEmail', value: 'known@example.com', affiliateId: ID.affiliate }
+  await expectOk(admin(server, 'POST', '/connections', known))
+  server.pin('rul', ID.rule)
+  const rule = { programId: ID.program, kind: 'product', value: '7999', commissionPercent: 25 }
+  await expectOk(admin(server, 'POST', '/product-rules', rule))
+  await manualOrders(server)
+  await expectOk(admin(server, 'PUT', `/geo-rules/${ID.manual}`, { countries: ['US'] }))
+  return { ...server, staff: await staffOf(server) }
+}
+
+/** Orders of a program that does not approve by itself: one waiting, one rejected, one paid, one with lines. */
+async function manualOrders(server: TestServer): Promise<void> {
+  server.pin('prg', ID.manual)
+  await expectOk(server.request('POST', '/api/v1/programs', { body: { name: 'By hand' } }))
+  await newAffiliate(server, { campaignId: ID.manual, code: 'HANDS' })
+  const order = { amountCents: 10_000, couponCode: 'HANDS' }
+  server.pin('com', ID.pending, ID.rejected, ID.paid, ID.lines)
+  await expectOk(convert(server, { ...order, externalOrderId: 'm-1' }))
+  await expectOk(convert(server, { ...order, externalOrderId: 'm-2' }))
+  await expectOk(admin(server, 'POST', `/commissions/${ID.rejected}/reject`))
+  await expectOk(convert(server, { ...order, externalOrderId: 'm-3', occurredAt: '2026-09-10T00:00:00.000Z' }))
+  await expectOk(admin(server, 'POST', `/commissions/${ID.paid}/approve`))
+  server.pin('bat', ID.paidBatch)
+  const september = { periodStart: '2026-09-01', periodEnd: '2026-09-30T23:59:59.999Z' }
+  await expectOk(server.request('POST', '/api/v1/payouts', { body: september }))
+  await expectOk(server.request('PATCH', `/api/v1/payouts?id=${ID.paidBatch}&action=pay`))
+  const lineItems = [{ productId: '7001', variantId: '9001', quantity: 2, priceCents: 5000 }]
+  await expectOk(convert(server, { externalOrderId: 'm-4', couponCode: 'HANDS', lineItems }))
+}
+
+export interface OwnerCall extends RequestOptions {
+  query?: string
+  method?: string
+  /** Instead of the ids of the path. */
+  id?: string
+}
+
+/** A valid call of an operation with the first example of its request, changed by `given`. */
+export function callOwner(server: TestServer, op: DocumentedOperation, given: OwnerCall = {}): Promise<Reply> {
+  const { query = '', method = op.method, id = PATH[op.id], ...rest } = given
+  const path = op.path.replace(/\{(\w+)\}/g, (_, name) => {
+    const parameter = op.parameters.find((one) => one.name === name)
+    return encodeURIComponent(id ?? String((parameter as { example?: unknown } | undefined)?.example))
+  })
+  const body = Object.values(op.requestExamples)[0]?.value ?? (op.id === 'createSession' ? {} : undefined)
+  const example = op.id === 'createSession' ? { token: server.shop.ownerToken } : body
+  const sent = 'body' in rest || 'raw' in rest ? rest : { ...rest, body: example }
+  return server.request(method, `${path}${query && `?${query}`}`, { key: server.shop.ownerToken, ...sent })
+}
+
+export const owner = (server: TestServer, id: string, given: OwnerCall = {}) => callOwner(server, operation(id), given)
+
+/** Signs in, and answers the headers that a browser and its page would send from then on. */
+export async function signIn(server: TestServer, token = server.shop.ownerToken) {
+  const reply = await server.request('POST', '/admin/v1/session', { key: null, body: { token } })
+  const cookie = reply.headers.get('Set-Cookie')?.split(';')[0] ?? ''
+  return { reply, cookie, headers: { Cookie: cookie, 'X-CSRF-Token': reply.body.data?.csrfToken ?? '' } }
+}
+
+/** What a call of an operation needs beside the owner's token: only who came with a session can end one. */
+export const sessionFor = async (server: TestServer, op: { id: string }): Promise<OwnerCall> =>
+  op.id === 'deleteSession' ? { key: null, headers: (await signIn(server)).headers } : {}
