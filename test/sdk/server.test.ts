@@ -1,4 +1,6 @@
 // SQLite only: it looks at the client, not at what is stored.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { ConflictError, createReferralClient, InvalidResponseError, UnknownOutcomeError } from '@referral/sdk'
 import { type TestServer, type TestServerOptions, testServer } from '@referral/server/testing'
 import { unwrap } from '@referral/webhook-verifier'
@@ -82,6 +84,28 @@ describe('a connection that breaks after the write', () => {
       'affiliate.status_changed',
     ])
   })
+})
+
+test('a socket that is destroyed after the write ends in one commission', async () => {
+  vi.unstubAllGlobals()
+  await start()
+  let breaking = 1
+  const http = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray())
+    const headers = Object.entries(request.headers).map(([name, value]): [string, string] => [name, `${value}`])
+    const init = { method: request.method!, headers, ...(body.length ? { body } : {}) }
+    const answer = await server.fetch(`${server.baseUrl}${request.url}`, init)
+    if (breaking-- > 0) return request.socket.destroy()
+    response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text())
+  })
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+  const baseUrl = `http://127.0.0.1:${(http.address() as AddressInfo).port}`
+  const client = createReferralClient({ apiKey: server.apiKey, baseUrl })
+  const { attempts, idempotentReplayed } = await client.events.conversion(order).withResponse()
+  expect({ attempts, idempotentReplayed }).toEqual({ attempts: 2, idempotentReplayed: true })
+  expect((await client.commissions.list()).pagination.total).toBe(1)
+  http.closeAllConnections()
+  http.close()
 })
 
 test('an empty change reads, and leaves no trace', async () => {
