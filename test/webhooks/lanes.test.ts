@@ -76,6 +76,17 @@ test('one that does not answer drops what waits, and gets one at a time until it
   expect(lanes.plan(['a']).get('a')).toBe(4)
 })
 
+test('many that answer quickly get equal shares', () => {
+  const lanes = new Lanes()
+  const names = Array.from({ length: 64 }, (_, i) => `s${i}`)
+  for (let round = 0; round < 10; round++) {
+    for (const [id, count] of lanes.plan(names)) add(lanes, some(id, count))
+    for (const one of takeAll(lanes)) end(lanes, one)
+  }
+  for (let taken = takeAll(lanes); taken.length > 0; taken = takeAll(lanes)) for (const one of taken) end(lanes, one)
+  expect(lanes.plan(names).size).toBe(64)
+})
+
 test('those that do not answer share a bound of their own and leave the others theirs', () => {
   const lanes = new Lanes()
   const silent = Array.from({ length: 500 }, (_, i) => `silent${i}`)
@@ -85,6 +96,7 @@ test('those that do not answer share a bound of their own and leave the others t
   }
   const plan = lanes.plan([...silent, 'fine'])
   expect(plan.size).toBe(65)
+  expect(plan.get('fine')).toBe(2)
   for (const [id, count] of plan) add(lanes, some(id, count))
   const taken = takeAll(lanes)
   expect(taken.filter(({ delivery }) => delivery.subscriptionId === 'fine')).toHaveLength(2)
@@ -93,7 +105,7 @@ test('those that do not answer share a bound of their own and leave the others t
 
 test('no more is in flight, or taken in one go, than the bounds say', () => {
   const lanes = new Lanes()
-  const names = Array.from({ length: 1000 }, (_, i) => `s${i}`)
+  const names = Array.from({ length: 2000 }, (_, i) => `s${i}`)
   const plan = lanes.plan(names)
   expect([...plan.values()].reduce((sum, count) => sum + count, 0)).toBe(1024)
   for (const [id, count] of plan) add(lanes, some(id, count))

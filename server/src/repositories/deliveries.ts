@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Trx } from '../db/database.ts'
 import type { DeliveryRow } from '../db/tables.ts'
-import { chunks } from './chunks.ts'
+import { prepared } from './prepared.ts'
 
 export type NewDelivery = Pick<DeliveryRow, 'id' | 'eventId' | 'subscriptionId' | 'webhookId' | 'follows' | 'createdAt'>
 
@@ -21,28 +21,30 @@ export interface FinishedDelivery {
 // A literal, not a value: a partial index is only used when its condition stands in the query.
 const isWaiting = sql<boolean>`"status" = 'PENDING'`
 
+const insertDelivery = prepared<NewDelivery & { shopId: string }>()((trx, row) => {
+  const { id, shopId, eventId, subscriptionId, webhookId, follows, createdAt } = row
+  const values = { id, shopId, eventId, subscriptionId, webhookId, follows, createdAt, status: 'PENDING' as const }
+  return trx.insertInto('deliveries').values(values).compile()
+})
+
 export async function insertDeliveries(trx: Trx, shopId: string, rows: NewDelivery[]): Promise<void> {
-  for (const part of chunks(rows)) {
-    const values = part.map((row) => ({ shopId, status: 'PENDING' as const, ...row }))
-    await trx.insertInto('deliveries').values(values).execute()
-  }
+  await Promise.all(rows.map((row) => insertDelivery(trx, { shopId, ...row })))
 }
 
 /** The subscriptions after one that something waits for, by id. Looks at one row for each, however many wait. */
-export async function listWaitedFor(db: Trx, after: string, limit: number): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`
+export const listWaitedFor = prepared<{ after: string; limit: number }>()((db, { after, limit }) =>
+  sql<{ id: string }>`
     with recursive waiting(id) as (
       select min("subscriptionId") from deliveries where "status" = 'PENDING' and "subscriptionId" > ${after}
       union all
       select (select min("subscriptionId") from deliveries where "status" = 'PENDING' and "subscriptionId" > waiting.id)
       from waiting where waiting.id is not null
     )
-    select id from waiting where id is not null limit ${sql.lit(limit)}`.execute(db)
-  return rows.map(({ id }) => id)
-}
+    select id from waiting where id is not null limit ${limit}`.compile(db),
+)
 
 /** What waits for a subscription, the oldest first. */
-export const listWaiting = (db: Trx, subscriptionId: string, limit: number): Promise<WaitingDelivery[]> =>
+export const listWaiting = prepared<{ subscriptionId: string; limit: number }>()((db, { subscriptionId, limit }) =>
   db
     .selectFrom('deliveries')
     .select(['id', 'eventId', 'subscriptionId', 'webhookId', 'follows'])
@@ -50,21 +52,18 @@ export const listWaiting = (db: Trx, subscriptionId: string, limit: number): Pro
     .where('subscriptionId', '=', subscriptionId)
     .orderBy('id')
     .limit(limit)
-    .execute()
+    .compile(),
+)
+
+const updateOne = prepared<FinishedDelivery>()((trx, ended) => {
+  const { id, status, code, httpStatus, durationMs, finishedAt } = ended
+  const changes = { status, code, httpStatus, durationMs, finishedAt }
+  return trx.updateTable('deliveries').set(changes).where('id', '=', id).where(isWaiting).compile()
+})
 
 /** Writes how deliveries ended; one that has ended already stays as it is. */
 export async function updateFinished(trx: Trx, finished: FinishedDelivery[]): Promise<void> {
-  for (const part of chunks(finished)) {
-    const rows = part.map(
-      ({ id, status, code, httpStatus, durationMs, finishedAt }) =>
-        sql`(${id}, ${status}, ${code}, cast(${httpStatus} as integer), cast(${durationMs} as integer), ${finishedAt})`,
-    )
-    await sql`
-      update deliveries set "status" = done.column2, "code" = done.column3, "httpStatus" = done.column4,
-        "durationMs" = done.column5, "finishedAt" = done.column6
-      from (values ${sql.join(rows)}) as done
-      where deliveries.id = done.column1 and deliveries."status" = 'PENDING'`.execute(trx)
-  }
+  await Promise.all(finished.map((ended) => updateOne(trx, ended)))
 }
 
 /** Forgets what waits for a subscription. */

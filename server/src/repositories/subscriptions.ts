@@ -1,10 +1,12 @@
 import { sql } from 'kysely'
 import type { Trx } from '../db/database.ts'
 import type { SubscriptionRow } from '../db/tables.ts'
-import { chunks } from './chunks.ts'
+import { prepared } from './prepared.ts'
 
 /** Where the deliveries of a subscription go. */
 export type Destination = Pick<SubscriptionRow, 'id' | 'shopId' | 'url' | 'secret'>
+
+const free = { claimedBy: null, claimedAt: null }
 
 /** A process that wants to send, now and since when another one counts as gone (ISO 8601). */
 export interface Claimant {
@@ -22,19 +24,16 @@ export const listSubscriptions = (db: Trx, shopId: string): Promise<Subscription
     .orderBy('id', 'desc')
     .execute()
 
+const filtersOf = prepared<{ shopId: string }>()((db, { shopId }) =>
+  db.selectFrom('subscriptions').select(['id', 'events']).where('shopId', '=', shopId).compile(),
+)
+
 /** Who may want an event: the ids and filters of the shop's subscriptions, in no order. */
 export const listFilters = (db: Trx, shopId: string): Promise<Pick<SubscriptionRow, 'id' | 'events'>[]> =>
-  db.selectFrom('subscriptions').select(['id', 'events']).where('shopId', '=', shopId).execute()
+  filtersOf(db, { shopId })
 
 export const findSubscription = (db: Trx, shopId: string, id: string): Promise<SubscriptionRow | undefined> =>
   db.selectFrom('subscriptions').selectAll().where('shopId', '=', shopId).where('id', '=', id).executeTakeFirst()
-
-/** Which of these subscriptions there are. */
-export async function listExisting(db: Trx, ids: string[]): Promise<string[]> {
-  if (ids.length === 0) return []
-  const rows = await db.selectFrom('subscriptions').select('id').where('id', 'in', ids).execute()
-  return rows.map(({ id }) => id)
-}
 
 /**
  * Takes the right to change the shop's subscriptions, as long as they are still as when `version` was read. Answers
@@ -65,39 +64,42 @@ export async function deleteSubscription(trx: Trx, shopId: string, id: string): 
   await trx.deleteFrom('subscriptions').where('shopId', '=', shopId).where('id', '=', id).execute()
 }
 
-/** Takes the right to send to subscriptions that nobody sends to. Answers which were got. */
-export async function claimDestinations(trx: Trx, ids: string[], { by, at, silentSince }: Claimant) {
-  if (ids.length === 0) return []
-  return trx
+const destination = ['id', 'shopId', 'url', 'secret'] as const
+
+/** Takes the right to send to a subscription, unless another process has it. Answers where it goes; empty when not got. */
+export const claimDestination = prepared<Claimant & { id: string }>()((trx, { id, by, at, silentSince }) =>
+  trx
     .updateTable('subscriptions')
     .set({ claimedBy: by, claimedAt: at })
-    .where('id', 'in', ids)
+    .where('id', '=', id)
     .where((eb) => eb.or([eb('claimedBy', 'is', null), eb('claimedAt', '<', silentSince)]))
-    .returning(['id', 'shopId', 'url', 'secret'])
-    .execute()
-}
+    .returning(destination)
+    .compile(),
+)
 
 /** What a process may send to. */
-export const listDestinations = (db: Trx, by: string): Promise<Destination[]> =>
-  db.selectFrom('subscriptions').select(['id', 'shopId', 'url', 'secret']).where('claimedBy', '=', by).execute()
+export const listDestinations = prepared<{ by: string }>()((db, { by }) =>
+  db.selectFrom('subscriptions').select(destination).where('claimedBy', '=', by).compile(),
+)
+
+/** Gives the right to send to a subscription back. */
+export const releaseDestination = prepared<{ by: string; id: string }>()((trx, { by, id }) =>
+  trx.updateTable('subscriptions').set(free).where('claimedBy', '=', by).where('id', '=', id).compile(),
+)
+
+/** Gives back every right to send that a process has. */
+export async function releaseAllOf(trx: Trx, by: string): Promise<void> {
+  await trx.updateTable('subscriptions').set(free).where('claimedBy', '=', by).execute()
+}
+
+/** Whether there is a subscription, of whichever shop. */
+export const hasSubscription = async (db: Trx, id: string): Promise<boolean> =>
+  (await db.selectFrom('subscriptions').select('id').where('id', '=', id).executeTakeFirst()) !== undefined
 
 /** Says that the process is alive and still sends. */
 export async function renewDestinations(trx: Trx, { by, at }: Claimant): Promise<void> {
   await trx.updateTable('subscriptions').set({ claimedAt: at }).where('claimedBy', '=', by).execute()
 }
-
-/** Gives the right to send to these subscriptions back. */
-export async function releaseDestinations(trx: Trx, by: string, ids: string[]): Promise<void> {
-  for (const part of chunks(ids)) await released(trx, by).where('id', 'in', part).execute()
-}
-
-/** Gives back every right to send that a process has. */
-export async function releaseAllOf(trx: Trx, by: string): Promise<void> {
-  await released(trx, by).execute()
-}
-
-const released = (trx: Trx, by: string) =>
-  trx.updateTable('subscriptions').set({ claimedBy: null, claimedAt: null }).where('claimedBy', '=', by)
 
 /** The processes that have the right to send to something. */
 export async function listClaimants(db: Trx): Promise<string[]> {

@@ -1,25 +1,20 @@
 import type { Trx } from '../db/database.ts'
 import type { WebhookEventRow } from '../db/tables.ts'
-import { chunks } from './chunks.ts'
+import { prepared } from './prepared.ts'
+
+const insertOne = prepared<WebhookEventRow>()((trx, { id, shopId, event, body, createdAt }) =>
+  trx.insertInto('webhookEvents').values({ id, shopId, event, body, createdAt }).compile(),
+)
 
 export async function insertWebhookEvent(
   trx: Trx,
   shopId: string,
   row: Omit<WebhookEventRow, 'shopId'>,
 ): Promise<void> {
-  await trx
-    .insertInto('webhookEvents')
-    .values({ shopId, ...row })
-    .execute()
+  await insertOne(trx, { shopId, ...row })
 }
 
-/** What is sent for these events, of whichever shops. */
-export async function listBodies(db: Trx, ids: string[]): Promise<Pick<WebhookEventRow, 'id' | 'event' | 'body'>[]> {
-  const found: Pick<WebhookEventRow, 'id' | 'event' | 'body'>[] = []
-  for (const part of chunks(ids)) {
-    found.push(
-      ...(await db.selectFrom('webhookEvents').select(['id', 'event', 'body']).where('id', 'in', part).execute()),
-    )
-  }
-  return found
-}
+/** What is sent for an event. */
+export const listBodies = prepared<{ id: string }>()((db, { id }) =>
+  db.selectFrom('webhookEvents').select(['id', 'event', 'body']).where('id', '=', id).compile(),
+)

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Deps } from '../context.ts'
+import { type Deps, nowIso } from '../context.ts'
 import type { Trx } from '../db/database.ts'
 import { type FinishedDelivery, updateFinished } from '../repositories/deliveries.ts'
 import { type Claimant, releaseAllOf } from '../repositories/subscriptions.ts'
 import { claimantAt, joinClaimants, leaveClaimants, RENEW_MS, renew } from './claimant.ts'
 import { createDeliver, type Deliver, type Means } from './deliver.ts'
-import { type Delivery, exchange } from './exchange.ts'
+import { type Delivery, exchange, PAGE } from './exchange.ts'
 import { type Lane, Lanes } from './lanes.ts'
 import { type Outcome, wasAnswered } from './outcome.ts'
 import { createResolve } from './resolve.ts'
@@ -55,7 +55,9 @@ class OutboxDispatcher implements Dispatcher {
   #isAsked = false
   #turns: Promise<void> | undefined
   #linger: NodeJS.Timeout | undefined
-  #recheck: NodeJS.Timeout | undefined
+  #recheckTimer: NodeJS.Timeout | undefined
+  /** The subscription that was served last; the next look begins after it. */
+  #after = ''
   #renewal: NodeJS.Timeout | undefined
 
   constructor(options: DispatcherOptions) {
@@ -89,7 +91,7 @@ class OutboxDispatcher implements Dispatcher {
     this.#state = 'stopped'
     clearInterval(this.#renewal)
     clearTimeout(this.#linger)
-    clearTimeout(this.#recheck)
+    clearTimeout(this.#recheckTimer)
     await this.#transport.close()
     await this.#turns
     await this.#attempt('outbox_not_released', async (trx) => {
@@ -106,26 +108,35 @@ class OutboxDispatcher implements Dispatcher {
   }
 
   async #takeTurns(): Promise<void> {
-    let after = ''
-    while (this.#state === 'running' && (this.#isAsked || after)) {
-      if (!after) this.#isAsked = false
-      after = await this.#exchange(after)
-      this.#send()
+    while (this.#state === 'running' && this.#isAsked) {
+      this.#isAsked = false
+      await this.#sweep()
     }
     this.#turns = undefined
   }
 
-  /** Results in, deliveries out. Answers after which subscription to look next; empty at the end. */
-  async #exchange(after: string): Promise<string> {
+  /** Looks at every subscription that something waits for, page by page. */
+  async #sweep(): Promise<void> {
+    let first: string | undefined
+    while (this.#state === 'running') {
+      const seen = await this.#exchange()
+      this.#send()
+      if (seen.length < PAGE || (first && seen.includes(first))) return
+      first ??= seen[0]
+    }
+  }
+
+  /** Results in, deliveries out. Answers which subscriptions were looked at. */
+  async #exchange(): Promise<string[]> {
     const finished = this.#finished.splice(0)
     clearTimeout(this.#linger)
     this.#linger = undefined
     const plan = (ids: string[]) => this.#lanes.plan(ids)
-    const bid = { claimant: this.#claimant(), finished, held: this.#held, after, plan }
+    const bid = { claimant: this.#claimant(), finished, held: this.#held, after: this.#after, plan }
     const got = await this.#attempt('outbox_not_exchanged', (trx) => exchange(trx, bid))
     if (!got) {
       this.#finished.unshift(...finished)
-      return ''
+      return []
     }
     for (const { id } of finished) this.#held.delete(id)
     for (const id of this.#lanes.keep(got.destinations)) this.#held.delete(id)
@@ -133,11 +144,14 @@ class OutboxDispatcher implements Dispatcher {
       this.#held.set(delivery.id, delivery.subscriptionId)
       this.#lanes.add(got.destinations.get(delivery.subscriptionId)!, delivery)
     }
-    if (got.isShared) {
-      clearTimeout(this.#recheck)
-      this.#recheck = setTimeout(this.wake, SHARED_MS).unref()
-    }
-    return got.after
+    if (got.isShared) this.#recheck()
+    this.#after = (got.seen.length < PAGE ? got.planned : got.seen).at(-1) ?? ''
+    return got.seen
+  }
+
+  #recheck(): void {
+    clearTimeout(this.#recheckTimer)
+    this.#recheckTimer = setTimeout(this.wake, SHARED_MS).unref()
   }
 
   #send(): void {
@@ -161,7 +175,7 @@ class OutboxDispatcher implements Dispatcher {
 
   #note({ destination }: Lane, { id, event }: Delivery, ended: Outcome & { durationMs: number }): void {
     const status = ended.code === 'ok' ? 'SENT' : 'FAILED'
-    this.#finished.push({ id, status, ...ended, finishedAt: this.#claimant().at })
+    this.#finished.push({ id, status, ...ended, finishedAt: nowIso(this.#options) })
     const facts = { delivery: id, shop: destination.shopId, subscription: destination.id, event, ...ended }
     if (status === 'SENT') this.#options.log.debug(facts, 'webhook delivered')
     else this.#options.log.warn(facts, 'webhook not delivered')

@@ -9,16 +9,16 @@ import {
 } from '../repositories/deliveries.ts'
 import {
   type Claimant,
-  claimDestinations,
+  claimDestination,
   type Destination,
+  hasSubscription,
   listDestinations,
-  listExisting,
-  releaseDestinations,
+  releaseDestination,
 } from '../repositories/subscriptions.ts'
 import { listBodies } from '../repositories/webhook-events.ts'
 
-// One page of subscriptions is looked at in one transaction.
-const PAGE = 64
+/** So many subscriptions are looked at in one transaction. */
+export const PAGE = 64
 
 /** A delivery with what it says. */
 export interface Delivery extends WaitingDelivery {
@@ -32,7 +32,7 @@ export interface Bid {
   finished: FinishedDelivery[]
   /** The deliveries it has and their subscriptions, those among them that are finished. */
   held: ReadonlyMap<string, string>
-  /** Look at the subscriptions after this one. */
+  /** Look at the subscriptions after this one first. */
   after: string
   /** How many more deliveries it wants of each subscription. */
   plan: (subscriptionIds: string[]) => Map<string, number>
@@ -42,8 +42,9 @@ export interface Catch {
   /** All that it may send to now. */
   destinations: Map<string, Destination>
   deliveries: Delivery[]
-  /** Where to look next; empty when all subscriptions were seen. */
-  after: string
+  /** The subscriptions that were looked at, and those of them that something was wanted of; fewer than a page are all. */
+  seen: string[]
+  planned: string[]
   /** Something waits that another process has the right to send. */
   isShared: boolean
 }
@@ -56,28 +57,43 @@ export async function exchange(trx: Trx, bid: Bid): Promise<Catch> {
   const { by } = bid.claimant
   await updateFinished(trx, bid.finished)
   const held = countHeld(bid)
-  const destinations = new Map((await listDestinations(trx, by)).map((one) => [one.id, one]))
-  const waitedFor = await listWaitedFor(trx, bid.after, PAGE)
-  const plan = bid.plan(waitedFor)
-  const wanted = [...plan.keys()].filter((id) => !destinations.has(id))
-  for (const one of await claimDestinations(trx, wanted, bid.claimant)) destinations.set(one.id, one)
-  const isShared = await forgetOrphans(
-    trx,
-    wanted.filter((id) => !destinations.has(id)),
-  )
+  const mine = await listDestinations(trx, { by })
+  const seen = await look(trx, bid.after)
+  const plan = bid.plan(seen)
+  const wanted = [...plan.keys()].filter((id) => !mine.some((one) => one.id === id))
+  const got = await Promise.all(wanted.map((id) => claimDestination(trx, { ...bid.claimant, id })))
+  const destinations = new Map([...mine, ...got.flat()].map((one) => [one.id, one]))
+  const lost = wanted.filter((id) => !destinations.has(id))
+  const isShared = (await Promise.all(lost.map((id) => forgetOrphans(trx, id)))).includes(false)
 
-  const taken: WaitingDelivery[] = []
-  for (const [id, room] of plan) {
-    if (!destinations.has(id)) continue
-    const waiting = await listWaiting(trx, id, room + (held.get(id) ?? 0))
-    taken.push(...waiting.filter((one) => !bid.held.has(one.id)).slice(0, room))
-  }
+  const taken = (
+    await Promise.all(
+      [...plan].map(([id, room]) => {
+        if (!destinations.has(id)) return []
+        return take(trx, bid, { id, room, held: held.get(id) ?? 0 })
+      }),
+    )
+  ).flat()
   const busy = new Set([...held.keys(), ...taken.map(({ subscriptionId }) => subscriptionId)])
   const idle = [...destinations.keys()].filter((id) => !busy.has(id))
-  await releaseDestinations(trx, by, idle)
+  await Promise.all(idle.map((id) => releaseDestination(trx, { by, id })))
   for (const id of idle) destinations.delete(id)
-  const after = waitedFor.length < PAGE ? '' : waitedFor.at(-1)!
-  return { destinations, deliveries: await withBodies(trx, taken), after, isShared }
+  return { destinations, deliveries: await withBodies(trx, taken), seen, planned: [...plan.keys()], isShared }
+}
+
+/** A page of the subscriptions that something waits for, from one on and around. */
+async function look(trx: Trx, after: string): Promise<string[]> {
+  const seen = new Set((await listWaitedFor(trx, { after, limit: PAGE })).map(({ id }) => id))
+  if (seen.size < PAGE && after !== '') {
+    for (const { id } of await listWaitedFor(trx, { after: '', limit: PAGE - seen.size })) seen.add(id)
+  }
+  return [...seen]
+}
+
+/** What waits for a subscription and is not already here. */
+async function take(trx: Trx, bid: Bid, { id, room, held }: { id: string; room: number; held: number }) {
+  const waiting = await listWaiting(trx, { subscriptionId: id, limit: room + held })
+  return waiting.filter((one) => !bid.held.has(one.id)).slice(0, room)
 }
 
 function countHeld({ held, finished }: Bid): Map<string, number> {
@@ -89,19 +105,20 @@ function countHeld({ held, finished }: Bid): Map<string, number> {
   return counts
 }
 
-/** What waits for a subscription that is gone will never be sent. Answers whether some of these still exist. */
-async function forgetOrphans(trx: Trx, ids: string[]): Promise<boolean> {
-  const existing = await listExisting(trx, ids)
-  for (const id of ids) if (!existing.includes(id)) await deleteWaiting(trx, id)
-  return existing.length > 0
+/** What waits for a subscription that is gone will never be sent. Answers whether it is gone. */
+async function forgetOrphans(trx: Trx, id: string): Promise<boolean> {
+  if (await hasSubscription(trx, id)) return false
+  await deleteWaiting(trx, id)
+  return true
 }
 
 /** Deliveries of the same event share its body. */
 async function withBodies(trx: Trx, taken: WaitingDelivery[]): Promise<Delivery[]> {
-  const bodies = await listBodies(trx, [...new Set(taken.map(({ eventId }) => eventId))])
-  const byId = new Map(bodies.map((one) => [one.id, one]))
+  const eventIds = [...new Set(taken.map(({ eventId }) => eventId))]
+  const bodies = await Promise.all(eventIds.map((id) => listBodies(trx, { id })))
+  const byId = new Map(bodies.flat().map(({ id, event, body }) => [id, { event, body }]))
   return taken.flatMap((one) => {
     const content = byId.get(one.eventId)
-    return content ? { ...one, event: content.event, body: content.body } : []
+    return content ? { ...one, ...content } : []
   })
 }

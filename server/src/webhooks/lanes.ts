@@ -27,7 +27,7 @@ const MAX_REMEMBERED = 10_000
 
 // The events of one change arrive in their order; others need not wait for them.
 const isUnderWay = (lane: Lane, id: string) => lane.inFlight.has(id) || lane.waiting.some((one) => one.id === id)
-const heldBy = (lane: Lane) => lane.waiting.length + lane.inFlight.size
+const heldBy = (lane: Pick<Lane, 'waiting' | 'inFlight'>) => lane.waiting.length + lane.inFlight.size
 
 /** Decides what is sent next: in order per subscription, the subscriptions in turn, within the bounds. */
 export class Lanes {
@@ -36,17 +36,17 @@ export class Lanes {
   readonly #silent: Pool = { ready: [], inFlight: 0, held: 0, maxInFlight: 64, maxHeld: 64 }
 
   /**
-   * How many more deliveries to take now, of the subscriptions that have some: the more the wider their lane is, and in
-   * lots, for one alone is not worth it.
+   * How many more deliveries to take now, of the subscriptions that have some: the more the wider their lane is, never
+   * more than a fair share, and in lots, for one alone is not worth it.
    */
   plan(subscriptionIds: string[]): Map<string, number> {
     const plan = new Map<string, number>()
     const planned = new Map<Pool, number>()
+    const count = Math.max(subscriptionIds.length, this.#lanes.size)
     for (const id of subscriptionIds) {
-      const lane = this.#lanes.get(id)
-      const pool = lane?.pool ?? this.#answering
-      const held = lane ? heldBy(lane) : 0
-      const most = (lane?.width ?? FIRST_WIDTH) ** 2
+      const { width, pool, ...lane } = this.#lanes.get(id) ?? { width: FIRST_WIDTH, pool: this.#answering }
+      const held = 'destination' in lane ? heldBy(lane) : 0
+      const most = Math.min(width ** 2, Math.max(1, Math.floor(pool.maxHeld / count)))
       const room = Math.min(most - held, pool.maxHeld - pool.held - (planned.get(pool) ?? 0))
       if (room <= 0 || held > most / 2) continue
       plan.set(id, room)
