@@ -47,16 +47,10 @@ export function leaf<Options = Record<string, never>>(
     if (!world) throw new Error('This tree is for reading only.')
     const run = new Run(world, command.optsWithGlobals())
     const code = await work(run, { options: command.opts<Options & Record<string, unknown>>(), args: command.args })
-    await write(world.stdout, run.takeOutput())
+    await run.flush()
     process.exitCode = code ?? 0
   })
 }
-
-const write = (stream: NodeJS.WriteStream, text: string): Promise<void> =>
-  new Promise((done, fail) => {
-    if (text) stream.write(text, (error) => (error ? fail(error) : done()))
-    else done()
-  })
 
 /** A command that only holds others. */
 export const group = (parent: Command, name: string, summary: string): Command =>

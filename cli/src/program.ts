@@ -5,6 +5,8 @@ import { addAnalytics } from './commands/analytics.ts'
 import { addApi } from './commands/api.ts'
 import { addCommissions } from './commands/commissions.ts'
 import { addCoupons } from './commands/coupons.ts'
+import { addDev } from './commands/dev.ts'
+import { addDoctor } from './commands/doctor.ts'
 import { addEvents } from './commands/events.ts'
 import { addImport } from './commands/import.ts'
 import { addJourney } from './commands/journey.ts'
@@ -20,6 +22,7 @@ import type { World } from './world.ts'
 // In the order of help and reference.
 const COMMANDS = [
   addLogin,
+  addDoctor,
   addKeys,
   addAffiliates,
   addPrograms,
@@ -31,6 +34,7 @@ const COMMANDS = [
   addJourney,
   addWebhooks,
   addImport,
+  addDev,
   addApi,
   addMeta,
 ]

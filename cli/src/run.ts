@@ -76,10 +76,14 @@ export class Run {
     }
   }
 
-  takeOutput(): string {
+  /** Prints what is kept: at the end of a command, or when its data is complete and it goes on. */
+  flush(): Promise<void> {
     const output = this.#output
     this.#output = ''
-    return output
+    return new Promise((done, fail) => {
+      if (output) this.world.stdout.write(output, (error) => (error ? fail(error) : done()))
+      else done()
+    })
   }
 
   /** What a write would send. */
