@@ -23,7 +23,8 @@ const onPostgres = globSync(FILES, { exclude: ['**/node_modules/**'] }).filter(
   (file) => stores(resolve(file)) && !SQLITE_ONLY.test(readFileSync(file, 'utf8')),
 )
 
-const common = { pool: 'forks', testTimeout: 20_000, hookTimeout: 30_000 } as const
+// Files share a process: loading the server for each of them would take most of the time.
+const common = { pool: 'forks', isolate: false, testTimeout: 20_000, hookTimeout: 30_000 } as const
 const sqlite = { test: { ...common, name: 'sqlite', include: [FILES] } }
 const postgres = {
   test: {

@@ -1,6 +1,8 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { type Database, openDatabase } from '../../server/src/db/database.ts'
 import { openPostgresSql, openSqliteSql, type Sql } from './sql.ts'
@@ -45,23 +47,48 @@ export async function testDatabase(): Promise<TestDatabase> {
   }
 }
 
+/** Of a request: it reads, then it is about to write, then it does. */
+interface Call {
+  stage: 'reads' | 'waits' | 'writes'
+}
+
+const calls = new Set<Call>()
+const current = new AsyncLocalStorage<Call>()
+const BARRIER_MS = 250
+
+/** Runs one request, so that those under way at the same time can wait for each other. */
+export async function asCall<T>(work: () => T | Promise<T>): Promise<T> {
+  const call: Call = { stage: 'reads' }
+  calls.add(call)
+  try {
+    return await current.run(call, work)
+  } finally {
+    calls.delete(call)
+  }
+}
+
 /**
- * Calls of one turn of the event loop all read before any of them writes, as they do on SQLite: tests of races start from
- * there. Races without a barrier, between processes, are tested in test/cluster.
+ * Calls made together all read before any of them writes, as they do on SQLite, where reading takes no time, and
+ * write in the order they were made in: tests of races start from there. Races without a barrier, between processes, are tested in test/cluster.
  */
 function readBeforeWriting(db: Database): void {
-  let reading = 0
-  const executor = db.read.getExecutor() as unknown as { executeQuery: (query: unknown) => Promise<unknown> }
-  const { executeQuery } = executor
-  executor.executeQuery = (query) => {
-    reading++
-    return executeQuery.call(executor, query).finally(() => reading--)
-  }
   const { transact } = db
   db.transact = async (work, shopId) => {
-    for (let calm = 0; calm < 2; calm = reading === 0 ? calm + 1 : 0) await new Promise(setImmediate)
+    const call = shopId === undefined ? undefined : current.getStore()
+    if (call?.stage === 'reads') {
+      call.stage = 'waits'
+      const until = performance.now() + BARRIER_MS
+      while (!isTurnOf(call) && performance.now() < until) await sleep(1)
+      call.stage = 'writes'
+    }
     return transact(work, shopId)
   }
+}
+
+function isTurnOf(call: Call): boolean {
+  const all = [...calls]
+  const isFirst = all.find(({ stage }) => stage === 'waits') === call
+  return isFirst && all.every(({ stage }) => stage !== 'reads')
 }
 
 /** What is written behind an answer, such as the last use of a key, would lock out a connection that looks right away. */

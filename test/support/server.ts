@@ -8,7 +8,7 @@ import { createRateLimiter, type RateLimiter } from '../../server/src/http/rate-
 import { createApiKey } from '../../server/src/services/keys.ts'
 import * as shops from '../../server/src/services/shops.ts'
 import { checkedFetch } from './checked-fetch.ts'
-import { testDatabase } from './database.ts'
+import { asCall, testDatabase } from './database.ts'
 
 const START = Date.parse('2026-11-02T12:00:00.000Z')
 
@@ -65,7 +65,7 @@ export async function testServer(options: TestServerOptions = {}) {
   const exhausted = new Set<string>()
   const app = createApp(deps, { limiter: options.limited ? createRateLimiter() : roomyLimiter(exhausted) })
   const fetch = checkedFetch(async (request) => {
-    const response = await app.fetch(request)
+    const response = await asCall(() => app.fetch(request))
     await settled()
     return response
   })
