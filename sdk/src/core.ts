@@ -23,7 +23,8 @@ export interface Input<Id extends OperationId, Data> extends Parts {
 }
 
 const check = ({ apiKey, baseUrl, dangerouslyAllowBrowser }: ClientOptions) => {
-  if (!apiKey?.trim()) throw new TypeError('apiKey is missing.')
+  // Checked here, because the runtime's own complaint would quote it.
+  if (!/^[!-~]+$/.test(apiKey?.trim() ?? '')) throw new TypeError('apiKey is missing, or is no key.')
   if (!/^https?:\/\/[^/]/.test(baseUrl ?? '')) throw new TypeError('baseUrl must start with https:// or http://.')
   if ('window' in globalThis && 'document' in globalThis && !dangerouslyAllowBrowser)
     throw new TypeError('The API key can pay money: use it on a server, or set dangerouslyAllowBrowser in a test.')

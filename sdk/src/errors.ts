@@ -24,7 +24,7 @@ export class ReferralError extends Error {
   readonly idempotencyKey: string | undefined
 
   constructor(name: string, message: string, { cause, response, idempotencyKey }: ErrorFacts) {
-    super(message, { cause })
+    super(message, cause === undefined ? {} : { cause })
     this.name = name
     this.code = response?.headers.get('X-Error-Code') ?? undefined
     this.requestId = response?.headers.get('X-Request-Id') ?? undefined
