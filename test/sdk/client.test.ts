@@ -1,10 +1,4 @@
-import {
-  createReferralClient,
-  isKnownEvent,
-  type RequestInfo,
-  UnknownOutcomeError,
-  type WebhookEvent,
-} from '@referral/sdk'
+import { createReferralClient, isKnownEvent, type RequestInfo, type WebhookEvent } from '@referral/sdk'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { json, refusal, scripted } from './support/scripted.ts'
 
