@@ -739,6 +739,52 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/v1/orders/{externalOrderId}/explanation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Explain what an order earned, and why
+         * @description For every order that was reported, whether somebody was credited or nobody: every piece of evidence of every kind and why it won or lost, the restriction
+         *     that stood against the winner, and the arithmetic line by line, with refunds. `replay` decides the stored facts again; `identical` says that the
+         *     decision is the recorded one, byte for byte.
+         */
+        get: operations["explainOrder"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/backtests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try other settings on past orders
+         * @description Decides the stored orders of a period again, under another precedence, click touch, window or rate, and says who would have gained and lost what.
+         *     The newest 10,000 orders are looked at. Amounts are those of the decisions, before moderation and refunds. What a changed decision would have done to later orders,
+         *     by connecting another customer, is not followed. No order and no commission is touched.
+         *
+         *     Writes only the audit record `backtest.ran`.
+         */
+        post: operations["runBacktest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface webhooks {
     "affiliate.approved": {
@@ -1012,7 +1058,7 @@ export interface components {
          * @description The closed list of causes.
          * @enum {string}
          */
-        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_not_found" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_exceeds_order" | "refund_item_unknown" | "role_missing" | "scope_missing" | "session_expired" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "unknown_property" | "webhook_not_found" | "webhook_url_refused";
+        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_not_found" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "order_not_found" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_exceeds_order" | "refund_item_unknown" | "role_missing" | "scope_missing" | "session_expired" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "unknown_property" | "webhook_not_found" | "webhook_url_refused";
         /** @description An opaque id. */
         Id: string;
         IdempotencyKey: string;
@@ -1939,6 +1985,152 @@ export interface components {
         };
         ModerationReply: {
             data: components["schemas"]["ModerationResult"];
+        };
+        Explanation: {
+            orderId: string;
+            externalOrderId: string;
+            /** @enum {string} */
+            outcome: "CREDITED" | "RESTRICTED" | "NOBODY";
+            /** @description The whole in one sentence. */
+            summary: string;
+            receivedAt: components["schemas"]["Instant"];
+            precedence: components["schemas"]["AttributionPrecedence"];
+            /** @enum {string} */
+            clickTouch: "LAST" | "FIRST";
+            /** @description All four kinds, the one that wins first. */
+            evidence: components["schemas"]["ExplainedEvidence"][];
+            affiliate: components["schemas"]["ExplainedAffiliate"] | null;
+            program: components["schemas"]["ExplainedProgram"] | null;
+            restriction: {
+                code: components["schemas"]["RestrictionReasonCode"];
+                because: string;
+            } | null;
+            arithmetic: components["schemas"]["ArithmeticLine"][];
+            /** @description The order as it was reported, names and aliases settled. */
+            order: {
+                [key: string]: unknown;
+            };
+            decision: components["schemas"]["RecordedDecision"];
+            replay: {
+                identical: boolean;
+                /** @description Of the engine that decided again. */
+                engineVersion: string;
+                recordedEngineVersion: string;
+                /** @description SHA-256 of the decision that was made again, as JSON. */
+                decisionHash: string;
+            };
+            commission: components["schemas"]["Commission"] | null;
+            refunds: components["schemas"]["Refund"][];
+        };
+        /** @description The decision as it was recorded. */
+        RecordedDecision: components["schemas"]["DecisionTrace"] & {
+            attribution: components["schemas"]["Attribution"];
+            status: components["schemas"]["CommissionStatus"] | null;
+            restrictionReasonCode: components["schemas"]["RestrictionReasonCode"] | null;
+            eligible: boolean;
+            /** @description The order connected its customer to the affiliate. */
+            connectsCustomer: boolean;
+        };
+        ExplainedEvidence: {
+            kind: components["schemas"]["EvidenceKind"];
+            /** @description 1 wins over 2. */
+            rank: number;
+            because: string;
+            candidates: components["schemas"]["ExplainedCandidate"][];
+        };
+        ExplainedCandidate: components["schemas"]["EvidenceCandidate"] & {
+            /** @enum {string} */
+            outcome: "WON" | "OUTRANKED" | "LATER_IN_KIND" | "DID_NOT_COUNT";
+            because: string;
+        };
+        /** @description The affiliate when the order was decided. */
+        ExplainedAffiliate: {
+            id: string;
+            status: components["schemas"]["AffiliateStatus"];
+            archived: boolean;
+            programId: string | null;
+        };
+        /** @description The program when the order was decided. */
+        ExplainedProgram: {
+            id: string;
+            commissionType: components["schemas"]["CommissionType"];
+            /** @description Basis points for `PERCENT_OF_SALE`, cents for the flat types. */
+            rate: number;
+            cookieDurationDays: number;
+            autoApproveOrder: boolean;
+            lifetimeCommission: boolean;
+        };
+        ArithmeticLine: {
+            /** @enum {string} */
+            step: "subtotal" | "discount" | "outside" | "base" | "group" | "restricted" | "commission" | "tax" | "refund" | "now";
+            /** @description How the cents come about. */
+            text: string;
+            cents: components["schemas"]["Cents"];
+        };
+        ExplanationReply: {
+            data: components["schemas"]["Explanation"];
+        };
+        /** @description At least one of the settings is required. Without `programId`, window and rate are tried on all programs. */
+        BacktestRequest: {
+            /**
+             * Format: instant
+             * @description The first order, inclusive.
+             */
+            from?: string | null;
+            /**
+             * Format: instant
+             * @description The last order, inclusive.
+             */
+            to?: string | null;
+            attributionPrecedence?: components["schemas"]["PrecedenceInput"];
+            /** @enum {string} */
+            clickTouch?: "LAST" | "FIRST";
+            programId?: string | null;
+            cookieDurationDays?: number;
+            commissionType?: components["schemas"]["CommissionType"];
+            /** @description A percentage, or currency units for the flat types. */
+            commissionPercent?: number;
+        };
+        Backtest: {
+            /** @description How many orders were decided again. */
+            orders: number;
+            /** @description How many of them came out otherwise. */
+            changed: number;
+            /** @description Older orders were left out. */
+            truncated: boolean;
+            totals: {
+                currency: string;
+                currentCents: components["schemas"]["Cents"];
+                proposedCents: components["schemas"]["Cents"];
+                deltaCents: components["schemas"]["Cents"];
+            }[];
+            /** @description Those for whom something would change; who gains most first. */
+            affiliates: {
+                affiliateId: string;
+                name: string | null;
+                currency: string;
+                currentOrders: number;
+                proposedOrders: number;
+                currentCents: components["schemas"]["Cents"];
+                proposedCents: components["schemas"]["Cents"];
+                deltaCents: components["schemas"]["Cents"];
+            }[];
+            /** @description The newest changed orders, 50 at most. */
+            examples: {
+                orderId: string;
+                currency: string;
+                current: components["schemas"]["BacktestOutcome"];
+                proposed: components["schemas"]["BacktestOutcome"];
+            }[];
+        };
+        BacktestOutcome: {
+            affiliateId: string | null;
+            reasonCode: components["schemas"]["ReasonCode"];
+            restrictionReasonCode: components["schemas"]["RestrictionReasonCode"] | null;
+            amountCents: components["schemas"]["Cents"];
+        };
+        BacktestReply: {
+            data: components["schemas"]["Backtest"];
         };
     };
     responses: {
@@ -4769,6 +4961,103 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            429: components["responses"]["SignInThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    explainOrder: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Your order id (`1000`) or the stored one (`api:1000`); the stored one wins.
+                 * @example 1000
+                 */
+                externalOrderId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The explanation. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExplanationReply"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["UserReadForbidden"];
+            /** @description The order was never reported. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["SignInThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    runBacktest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BacktestRequest"];
+            };
+        };
+        responses: {
+            /** @description Who would have gained and lost what. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BacktestReply"];
+                };
+            };
+            /** @description The body is invalid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["UserForbidden"];
+            /** @description The program does not exist in your shop. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["SignInThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];

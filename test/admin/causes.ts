@@ -1,6 +1,6 @@
 import { type DocumentedOperation, ownerOperations } from '../support/document.ts'
 import type { Reply } from '../support/server.ts'
-import { convert, expectOk, withAffiliate } from '../support/shop.ts'
+import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
 import { callOwner, ID, type OwnerCall, type OwnerServer, owner, sessionFor, signIn } from './fixture.ts'
 
 /** Brings an error about on the example server. */
@@ -223,6 +223,19 @@ export const causes: Record<string, Cause> = {
     action: 'approve',
     filter: { from: '2026-10-02', to: '2026-10-01' },
   }),
+  'explainOrder order_not_found': unknown,
+  'runBacktest invalid_body': badBody({ from: '2026-10-01' }),
+  'runBacktest unknown_property': badBody({ precedence: 'default' }),
+  'runBacktest commission_percent_invalid': badBody({ commissionPercent: 101 }),
+  'runBacktest commission_percent_required': async (server) => {
+    const program = { name: 'Flat', commissionType: 'FLAT_PER_ORDER', commissionPercent: 5 }
+    const { id } = await expectOk(server.request('POST', '/api/v1/programs', { body: program }))
+    await newAffiliate(server, { campaignId: id, code: 'FLAT' })
+    await expectOk(convert(server, { externalOrderId: 'flat', amountCents: 100, couponCode: 'FLAT' }))
+    return owner(server, 'runBacktest', { body: { commissionType: 'PERCENT_OF_SALE' } })
+  },
+  'runBacktest period_invalid': badBody({ clickTouch: 'LAST', from: '2026-10-02', to: '2026-10-01' }),
+  'runBacktest program_not_found': badBody({ clickTouch: 'LAST', programId: 'prg_none' }),
   'cancelPayout payout_not_found': unknown,
   'cancelPayout payout_not_cancelable': calling({ id: ID.paidBatch }),
   'cancelPayout concurrent_change': raced({}, {}),

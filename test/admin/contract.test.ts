@@ -8,7 +8,8 @@ import { callOwner, type OwnerServer, ownerServer, sessionFor } from './fixture.
 
 const ops = ownerOperations.filter((op) => op.path.startsWith('/admin/'))
 /** These bring about a change of their own before the refusal. */
-const CHANGES = /concurrent|already|csrf|is_adjustment|still_restricted|exceeds|^deleteSession .*(audit|internal)/
+const CHANGES =
+  /concurrent|already|csrf|is_adjustment|still_restricted|exceeds|percent_required|^deleteSession .*(audit|internal)/
 
 /** Where nothing changes, all look at one server. */
 let calm: OwnerServer

@@ -47,3 +47,5 @@ export const reopenCommission: Route<'reopenCommission'> = ["POST","/admin/v1/co
 export const refundCommission: Route<'refundCommission'> = ["POST","/admin/v1/commissions/{id}/refund","repeatable"]
 export const moderateCommissions: Route<'moderateCommissions'> = ["POST","/admin/v1/commissions/moderate","repeatable"]
 export const cancelPayout: Route<'cancelPayout'> = ["POST","/admin/v1/payouts/{id}/cancel","repeatable"]
+export const explainOrder: Route<'explainOrder'> = ["GET","/admin/v1/orders/{externalOrderId}/explanation","safe"]
+export const runBacktest: Route<'runBacktest'> = ["POST","/admin/v1/backtests","safe"]

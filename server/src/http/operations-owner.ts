@@ -1,5 +1,7 @@
 import type { Context } from '../context.ts'
+import * as backtest from '../services/backtest.ts'
 import * as connections from '../services/connections.ts'
+import { explain } from '../services/explain.ts'
 import * as geoRules from '../services/geo-rules.ts'
 import * as keys from '../services/keys.ts'
 import { moderate } from '../services/moderation.ts'
@@ -60,4 +62,7 @@ export const ownerHandlers = {
   moderateCommissions: async (ctx, { body }) => ({ status: 200, body: { data: await moderateMany(ctx, body) } }),
   refundCommission: async (ctx, { path, body }) => ({ status: 200, body: await refunds.refund(ctx, path.id, body) }),
   cancelPayout: async (ctx, { path }) => ({ status: 200, body: { data: await payoutCancel.cancel(ctx, path.id) } }),
+
+  explainOrder: async (ctx, { path }) => ({ status: 200, body: { data: await explain(ctx, path.externalOrderId) } }),
+  runBacktest: async (ctx, { body }) => ({ status: 200, body: { data: await backtest.run(ctx, body) } }),
 } satisfies Partial<Handlers<Context>>
