@@ -14,7 +14,7 @@ test('the packed package works in an empty project, as ES module and as CommonJS
   console.log(stdout)
   expect(stdout + stderr).not.toContain('FAILED')
   expect(status, stderr).toBe(0)
-}, 120_000)
+}, 300_000)
 
 test.each(['generate.ts', 'api-page.ts'])('what %s writes is up to date', (script) => {
   const { status, stderr } = run(script, '--check')

@@ -101,4 +101,4 @@ test('every operation has its route, its method, its page, a working example, it
       .map((name) => `${id}: ${name}`),
   )
   expect(holes).toEqual([])
-}, 60_000)
+}, 180_000)
