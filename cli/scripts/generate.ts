@@ -48,7 +48,7 @@ const format = (name: string, source: string) =>
 const files = {
   'src/version.ts': format('version.ts', versionFile()),
   'src/webhooks/examples.ts': format('examples.ts', examples()),
-  'REFERENCE.md': reference(createProgram()),
+  'REFERENCE.md': reference(await createProgram()),
 }
 
 const stale = Object.entries(files).filter(

@@ -1,53 +1,24 @@
 #!/usr/bin/env node
-import type { CommanderError } from 'commander'
-import { CliError, exit } from './exit.ts'
-import { toFailure } from './failure.ts'
-import type { Globals } from './output/style.ts'
-import { createProgram } from './program.ts'
-import { refuseSecretsIn } from './secrets.ts'
-import { tellFailure } from './talk.ts'
-import type { World } from './world.ts'
+import { enableCompileCache } from 'node:module'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { version } from './version.ts'
 
-/** `--json` alone takes no value: the next word is an argument. */
-const readJsonFlag = (argv: readonly string[]): string[] => {
-  const end = argv.indexOf('--')
-  return argv.map((one, i) => (one === '--json' && (end < 0 || i < end) ? '--json=' : one))
+const argv = process.argv.slice(2)
+const { env } = process
+
+if (argv.length === 1 && argv[0] === '--version') console.log(version)
+else {
+  // Compiled code in the user's own cache, which nobody else can write: a second start takes half the time.
+  if (!env.NODE_COMPILE_CACHE)
+    enableCompileCache(join(env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache'), 'referral'))
+  const { stdin, stdout, stderr } = process
+  // A reader that has seen enough closes the pipe: `referral … | head`.
+  stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+  process.on('SIGINT', () => process.exit(130))
+  // Ends like an exit, so that whatever was started along is ended too.
+  process.once('SIGTERM', () => process.exit(143))
+  process.once('SIGHUP', () => process.exit(129))
+  const { runCli } = await import('./cli.ts')
+  process.exitCode = await runCli({ env, stdin, stdout, stderr, now: Date.now }, argv)
 }
-
-const isCommanderError = (error: unknown): error is CommanderError =>
-  error instanceof Error && 'exitCode' in error && String((error as CommanderError).code).startsWith('commander.')
-
-/** Runs one command; the answer is the exit code. */
-async function main(world: World, argv: readonly string[]): Promise<number> {
-  const program = createProgram(world)
-  try {
-    refuseSecretsIn(argv)
-    await program.parseAsync(readJsonFlag(argv), { from: 'user' })
-    return Number(process.exitCode ?? exit.done)
-  } catch (thrown) {
-    if (isCommanderError(thrown) && thrown.exitCode === 0) return exit.done
-    // Help that nobody asked for has been printed: a command name is missing.
-    if (isCommanderError(thrown) && thrown.code === 'commander.help') return exit.usage
-    const error = isCommanderError(thrown) ? toUsage(thrown) : thrown
-    const failure = toFailure(error)
-    tellFailure(world, failure, program.opts<Globals>())
-    if (program.opts<Globals>().verbose && failure.exit === exit.unexpected)
-      world.stderr.write(`${(error as Error).stack}\n`)
-    return failure.exit
-  }
-}
-
-const toUsage = ({ message }: CommanderError) =>
-  new CliError(exit.usage, message.replace(/^error: /, ''), { code: 'usage', hint: 'Add --help to see what there is.' })
-
-const world: World = {
-  env: process.env,
-  stdin: process.stdin,
-  stdout: process.stdout,
-  stderr: process.stderr,
-  now: Date.now,
-}
-// A reader that has seen enough closes the pipe: `referral … | head`.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
-process.on('SIGINT', () => process.exit(exit.interrupted))
-process.exitCode = await main(world, process.argv.slice(2))

@@ -1,46 +1,32 @@
 import { Command, Option } from 'commander'
 import { settle } from './command.ts'
-import { addAffiliates } from './commands/affiliates.ts'
-import { addAnalytics } from './commands/analytics.ts'
-import { addApi } from './commands/api.ts'
-import { addCommissions } from './commands/commissions.ts'
-import { addCoupons } from './commands/coupons.ts'
-import { addDev } from './commands/dev.ts'
-import { addDoctor } from './commands/doctor.ts'
-import { addEvents } from './commands/events.ts'
-import { addImport } from './commands/import.ts'
-import { addJourney } from './commands/journey.ts'
-import { addKeys } from './commands/keys.ts'
-import { addLogin } from './commands/login.ts'
-import { addMeta } from './commands/meta.ts'
-import { addPayouts } from './commands/payouts.ts'
-import { addPrograms } from './commands/programs.ts'
-import { addWebhooks } from './commands/webhooks.ts'
 import { version } from './version.ts'
 import type { World } from './world.ts'
 
-// In the order of help and reference.
-const COMMANDS = [
-  addLogin,
-  addDoctor,
-  addKeys,
-  addAffiliates,
-  addPrograms,
-  addCommissions,
-  addCoupons,
-  addPayouts,
-  addEvents,
-  addAnalytics,
-  addJourney,
-  addWebhooks,
-  addImport,
-  addDev,
-  addApi,
-  addMeta,
+type Add = (program: Command) => void
+
+// In the order of help and reference. A run reads only the file of its command: most of the start is reading.
+const GROUPS: readonly [names: readonly string[], load: () => Promise<Add>][] = [
+  [['login', 'logout', 'whoami', 'profiles'], async () => (await import('./commands/login.ts')).addLogin],
+  [['doctor'], async () => (await import('./commands/doctor.ts')).addDoctor],
+  [['keys'], async () => (await import('./commands/keys.ts')).addKeys],
+  [['affiliates'], async () => (await import('./commands/affiliates.ts')).addAffiliates],
+  [['programs'], async () => (await import('./commands/programs.ts')).addPrograms],
+  [['commissions'], async () => (await import('./commands/commissions.ts')).addCommissions],
+  [['coupons'], async () => (await import('./commands/coupons.ts')).addCoupons],
+  [['payouts'], async () => (await import('./commands/payouts.ts')).addPayouts],
+  [['events'], async () => (await import('./commands/events.ts')).addEvents],
+  [['analytics'], async () => (await import('./commands/analytics.ts')).addAnalytics],
+  [['journey'], async () => (await import('./commands/journey.ts')).addJourney],
+  [['webhooks'], async () => (await import('./commands/webhooks.ts')).addWebhooks],
+  [['import'], async () => (await import('./commands/import.ts')).addImport],
+  [['dev'], async () => (await import('./commands/dev.ts')).addDev],
+  [['api'], async () => (await import('./commands/api.ts')).addApi],
+  [['open', 'docs', 'completion', 'commands', 'version'], async () => (await import('./commands/meta.ts')).addMeta],
 ]
 
-/** The whole command tree. Without a world it can be read, for the reference and for completions. */
-export function createProgram(world?: World): Command {
+/** The command tree, without a world only to be read. With a command's name it holds that command and its neighbours. */
+export async function createProgram(world?: World, name?: string): Promise<Command> {
   const program = new Command('referral')
     .description('Affiliates, commissions, payouts and webhooks of a referral program.')
     .version(version, '--version', 'print the version')
@@ -51,7 +37,8 @@ export function createProgram(world?: World): Command {
     .exitOverride()
     .configureOutput({ outputError: () => {}, ...(world ? outputs(world) : {}) })
   for (const option of globalOptions()) program.addOption(option)
-  for (const add of COMMANDS) add(program)
+  const own = GROUPS.filter(([names]) => name !== undefined && names.includes(name))
+  for (const [, load] of own.length ? own : GROUPS) (await load())(program)
   if (world) settle(program, world)
   return program
 }

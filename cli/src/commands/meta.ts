@@ -28,7 +28,7 @@ export function addMeta(program: Command): void {
     ],
     work: async (run, { args: [shell = ''] }) => {
       const { completionFor } = await import('../completion/completion.ts')
-      run.text(completionFor(program, shell))
+      run.text(completionFor(await wholeTree(), shell))
     },
   }).addArgument(new Argument('<shell>', 'your shell').choices(['bash', 'zsh', 'fish', 'powershell']))
 
@@ -37,7 +37,7 @@ export function addMeta(program: Command): void {
     output: 'CommandInfo[]',
     work: async (run) => {
       const { describeTree } = await import('../tree.ts')
-      run.rows(describeTree(program), ['command', 'summary'])
+      run.rows(describeTree(await wholeTree()), ['command', 'summary'])
     },
   })
 
@@ -49,6 +49,8 @@ export function addMeta(program: Command): void {
     },
   })
 }
+
+const wholeTree = async () => (await import('../program.ts')).createProgram()
 
 async function show(run: Run, url: string, { print }: { print?: boolean }): Promise<undefined> {
   const opened = !print && run.style.isTerminal && (await (await import('../browser.ts')).openBrowser(url))

@@ -34,7 +34,11 @@ export async function dev(run: Run, options: DevOptions): Promise<undefined> {
       `${arrived.event} ${arrived.verified ? 'verified' : 'NOT VERIFIED'}${answer ? `, forwarded: ${answer.status ?? 'no answer'}` : ''}`,
     )
   })
-  const server = await startServer({ port: options.port, webhookTarget: receiver.address })
+  const server = await startServer({
+    port: options.port,
+    webhookTarget: receiver.address,
+    path: run.world.env.PATH ?? '',
+  })
   try {
     const settings = { ...server, source: 'demo', where: 'referral dev', profile: null } as const
     const client = await makeClient(server.apiKey, settings, run)

@@ -20,14 +20,18 @@ export interface DevServer {
 /** Memory where the system has a file system for it. */
 const FOLDER = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
-export async function startServer(options: { port: number | undefined; webhookTarget: string }): Promise<DevServer> {
+export async function startServer(options: {
+  port: number | undefined
+  webhookTarget: string
+  path: string
+}): Promise<DevServer> {
   const main = fileURLToPath(serverMain())
   const dataDir = mkdtempSync(join(FOLDER, 'referral-dev-'))
   const port = options.port ?? (await freePort())
   const child = spawn(process.execPath, [main, 'serve'], {
     // Nothing of the caller's environment: a DATABASE_URL there is somebody's real data.
     env: {
-      PATH: process.env.PATH ?? '',
+      PATH: options.path,
       PORT: String(port),
       LOG_LEVEL: 'error',
       REFERRAL_DATA_DIR: dataDir,

@@ -1,0 +1,165 @@
+import { createServer } from 'node:http'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  cli,
+  ended,
+  json,
+  noTerminal,
+  onTerminal,
+  openShop,
+  type Shop,
+  start,
+  withAffiliate,
+  wrongWith,
+} from './support.ts'
+
+let shop: Shop
+beforeAll(async () => {
+  shop = await openShop()
+  await withAffiliate(shop)
+}, 60_000)
+afterAll(() => shop.close())
+
+/** Runs with --json; on a failure nothing is on standard output and one object on standard error. */
+async function fails(args: string[], env = shop.env) {
+  const { code, stdout, stderr } = await cli([...args, '--json'], { env })
+  expect(stdout).toBe('')
+  const failure = JSON.parse(stderr.trim().split('\n').at(-1) ?? '')
+  expect(wrongWith('Failure', failure)).toEqual([])
+  return { code, failure }
+}
+
+test('0 when it is done', async () => {
+  expect((await cli(['affiliates', 'list'], { env: shop.env })).code).toBe(0)
+})
+
+test('0 when it was done before', async () => {
+  const [affiliate] = await json<{ id: string }[]>(['affiliates', 'list'], { env: shop.env })
+  expect((await cli(['affiliates', 'approve', affiliate?.id ?? ''], { env: shop.env })).code).toBe(0)
+})
+
+test('1 when a receiver refuses an event, which nobody expects', async () => {
+  const receiver = createServer((_, response) => response.writeHead(500).end()).listen(0)
+  const { port } = receiver.address() as { port: number }
+  const { code, failure } = await fails(['webhooks', 'trigger', 'test', '--to', `http://127.0.0.1:${port}`])
+  receiver.close()
+  expect(code).toBe(1)
+  expect(failure).toMatchObject({ status: 500, code: 'receiver_refused' })
+})
+
+test('2 when the command is not used rightly, here or in the eyes of the API', async () => {
+  expect((await fails(['affiliates', 'list', '--statsu', 'PENDING'])).code).toBe(2)
+  expect((await cli(['affiliates'], { env: shop.env })).code).toBe(2)
+  const { code, failure } = await fails(['affiliates', 'create', '--email', 'no-address', '--name', 'X'])
+  expect(code).toBe(2)
+  expect(failure).toMatchObject({ status: 400, code: 'invalid_body', requestId: expect.stringMatching(/./) })
+})
+
+test('3 when it is not found, or there is nothing to do', async () => {
+  const unknown = await fails(['affiliates', 'approve', 'aff_unknown'])
+  expect(unknown).toMatchObject({ code: 3, failure: { status: 404, code: 'affiliate_not_found' } })
+  const nothing = await fails(['payouts', 'create', '--month', '2020-01'])
+  expect(nothing).toMatchObject({ code: 3, failure: { status: 404, code: 'no_eligible_commissions' } })
+  expect((await fails(['webhooks', 'test'])).failure.code).toBe('no_receiver')
+})
+
+test('4 without a credential, with an unknown one, and with one that lacks the scope', async () => {
+  expect(await fails(['affiliates', 'list'], {})).toMatchObject({
+    code: 4,
+    failure: { code: 'not_logged_in', status: null },
+  })
+  const unknown = { ...shop.env, REFERRAL_API_KEY: 'rk_unknown' }
+  expect(await fails(['affiliates', 'list'], unknown)).toMatchObject({ code: 4, failure: { code: 'key_unknown' } })
+  const narrow = { ...shop.env, REFERRAL_API_KEY: await shop.newKey(['events:write']) }
+  expect(await fails(['affiliates', 'list'], narrow)).toMatchObject({ code: 4, failure: { code: 'scope_missing' } })
+})
+
+test('5 on a conflict', async () => {
+  const { code, failure } = await fails(['affiliates', 'create', '--email', 'NISA@example.com', '--name', 'Twin'])
+  expect(code).toBe(5)
+  expect(failure).toMatchObject({ status: 409, code: 'email_taken' })
+})
+
+/** A service in distress. */
+async function against(status: number, headers: Record<string, string>, args: string[]) {
+  const service = createServer((_, response) => {
+    response.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end('{"error":"Not now."}')
+  }).listen(0)
+  const { port } = service.address() as { port: number }
+  const result = await fails(args, { ...shop.env, REFERRAL_BASE_URL: `http://127.0.0.1:${port}` })
+  service.closeAllConnections()
+  service.close()
+  return result
+}
+
+test('6 when rate limited, at once and not after a minute', async () => {
+  const headers = {
+    'X-Error-Code': 'rate_limited',
+    'X-RateLimit-Reset': '42',
+    'Retry-After': '42',
+    'X-Request-Id': 'r1',
+  }
+  const started = Date.now()
+  const { code, failure } = await against(429, headers, ['affiliates', 'list'])
+  expect(code).toBe(6)
+  expect(failure).toMatchObject({
+    status: 429,
+    code: 'rate_limited',
+    requestId: 'r1',
+    hint: expect.stringContaining('--wait'),
+  })
+  expect(Date.now() - started).toBeLessThan(10_000)
+})
+
+test('7 when the service is unavailable, or is not there', async () => {
+  const headers = { 'X-Error-Code': 'storage_unavailable', 'Retry-After': '0' }
+  expect((await against(503, headers, ['affiliates', 'list'])).code).toBe(7)
+  const gone = await fails(['affiliates', 'list'], { ...shop.env, REFERRAL_BASE_URL: 'http://127.0.0.1:1' })
+  expect(gone).toMatchObject({ code: 7, failure: { code: 'connection_error', status: null } })
+})
+
+test('8 when a part failed: the report is there', async () => {
+  const receiver = createServer((_, response) => response.end()).listen(0)
+  const { port } = receiver.address() as { port: number }
+  const { code, stdout } = await cli(['webhooks', 'check', `http://127.0.0.1:${port}`, '--json'], {
+    env: { REFERRAL_WEBHOOK_SECRET: 'something' },
+  })
+  receiver.closeAllConnections()
+  receiver.close()
+  expect(code).toBe(8)
+  expect(JSON.parse(stdout).score).toBeLessThan(100)
+})
+
+test('9 when a confirmation is needed and nobody is there to give it', async () => {
+  expect(await fails(['keys', 'revoke', 'key_1'])).toMatchObject({
+    code: 9,
+    failure: { code: 'confirmation_required' },
+  })
+})
+
+test.skipIf(noTerminal)('9 when it is declined', async () => {
+  const { code, output } = await onTerminal(['keys', 'revoke', 'key_1'], {
+    env: shop.env,
+    answers: [[/\[y\/N\]/, 'n\n']],
+  })
+  expect(code).toBe(9)
+  expect(output).toContain('Nothing was changed')
+})
+
+test('130 when it is interrupted', async () => {
+  const service = createServer(() => {}).listen(0)
+  const { port } = service.address() as { port: number }
+  const child = start(['affiliates', 'list'], { env: { ...shop.env, REFERRAL_BASE_URL: `http://127.0.0.1:${port}` } })
+  const end = ended(child)
+  await new Promise((done) => service.once('request', done))
+  child.kill('SIGINT')
+  expect(await end).toMatchObject({ code: 130, stdout: '' })
+  service.closeAllConnections()
+  service.close()
+})
+
+test.skipIf(noTerminal)('130 when Ctrl-C answers a question', async () => {
+  const env = { ...shop.env, REFERRAL_CONFIG_DIR: '/nonexistent' }
+  const login = await onTerminal(['login', '--base-url', shop.server.url], { env, answers: [[/hidden/, '\u0003']] })
+  expect(login.code).toBe(130)
+})

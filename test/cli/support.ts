@@ -1,0 +1,197 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { problems } from '../support/document.ts'
+import { type RunningServer, run as runOperator, startServer, temporaryFolder } from '../support/process.ts'
+
+export const MAIN = fileURLToPath(new URL('../../cli/src/main.ts', import.meta.url))
+const SCHEMAS = JSON.parse(readFileSync(new URL('../../cli/schemas.json', import.meta.url), 'utf8'))
+
+export type Env = Record<string, string>
+
+export interface Ended {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+export interface RunOptions {
+  env?: Env
+  /** Given on standard input, which is then closed. */
+  input?: string | Buffer
+  cwd?: string
+}
+
+/** Nothing of the machine's own: no profile, no demo shop, no variables of whoever runs the tests. */
+export const bare = (env: Env = {}): Env => ({
+  PATH: process.env.PATH ?? '',
+  HOME: '/nonexistent',
+  REFERRAL_CONFIG_DIR: '/nonexistent',
+  REFERRAL_DATA_DIR: '/nonexistent',
+  NODE_NO_WARNINGS: '1',
+  // Hundreds of starts: compiled once.
+  NODE_COMPILE_CACHE: join(tmpdir(), 'referral-test-compile-cache'),
+  ...env,
+})
+
+/** Starts the command line as a process of its own, in a pipe. */
+export function start(args: readonly string[], { env, cwd }: RunOptions = {}): ChildProcess {
+  return spawn(process.execPath, [MAIN, ...args], { env: bare(env), cwd, stdio: ['pipe', 'pipe', 'pipe'] })
+}
+
+/** Runs a command to its end. */
+export async function cli(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
+  const child = start(args, options)
+  child.stdin?.on('error', () => {})
+  child.stdin?.end(options.input ?? '')
+  return ended(child)
+}
+
+export function ended(child: ChildProcess): Promise<Ended> {
+  let stdout = ''
+  let stderr = ''
+  child.stdout?.on('data', (chunk) => {
+    stdout += chunk
+  })
+  child.stderr?.on('data', (chunk) => {
+    stderr += chunk
+  })
+  return new Promise((done) => child.once('close', (code) => done({ code, stdout, stderr })))
+}
+
+const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
+
+/** Why commands cannot be run on a terminal here; undefined when they can. */
+export const noTerminal: string | undefined = (() => {
+  try {
+    const help = execFileSync('script', ['--help'], { encoding: 'utf8' })
+    return help.includes('--return') ? undefined : 'script is not the one of util-linux'
+  } catch {
+    return 'there is no script command'
+  }
+})()
+if (noTerminal) console.warn(`skipped: the command line on a terminal, because ${noTerminal}`)
+
+export interface TerminalOptions extends RunOptions {
+  /** What is typed when a text appears, one after the other. */
+  answers?: [when: RegExp, type: string][]
+  /** Told the process id of the terminal as soon as it runs. */
+  onStart?: (child: ChildProcess) => void
+}
+
+/** Runs a command on a pseudo-terminal; standard output and standard error come as one. */
+export async function onTerminal(
+  args: readonly string[],
+  options: TerminalOptions = {},
+): Promise<{ code: number | null; output: string }> {
+  const command = [process.execPath, MAIN, ...args].map(quoted).join(' ')
+  const env = bare({ TERM: 'xterm', ...options.env })
+  const child = spawn('script', ['-qefc', command, '/dev/null'], {
+    env,
+    cwd: options.cwd,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  options.onStart?.(child)
+  const waiting = [...(options.answers ?? [])]
+  let output = ''
+  let seen = 0
+  child.stdout.on('data', (chunk) => {
+    output += chunk
+    const [next] = waiting
+    if (!next?.[0].test(output.slice(seen))) return
+    waiting.shift()
+    seen = output.length
+    // A moment, so that the prompt listens.
+    setTimeout(() => child.stdin.write(next[1]), 50)
+  })
+  const code = await new Promise<number | null>((done) => child.once('close', done))
+  return { code, output }
+}
+
+const ajv = new Ajv2020({ strict: false })
+ajv.addSchema(SCHEMAS, 'cli')
+
+/** What is wrong with the JSON of a command whose output is declared as this name. */
+export function wrongWith(output: string, value: unknown): string[] {
+  const name = output.replace('[]', '')
+  if (output.endsWith('[]')) {
+    if (!Array.isArray(value)) return ['not a list']
+    return value.flatMap((item, i) => wrongWith(name, item).map((problem) => `${i}: ${problem}`))
+  }
+  if (!Object.hasOwn(SCHEMAS.$defs, name)) return problems(`/components/schemas/${name}`, value)
+  const validate = ajv.getSchema(`cli#/$defs/${name}`)
+  return validate?.(value) ? [] : (validate?.errors ?? []).map((error) => `${error.instancePath} ${error.message}`)
+}
+
+export interface Shop {
+  server: RunningServer
+  /** The credentials of a shop whose plan leaves room for many commands. */
+  env: Env
+  dataDir: string
+  operator: (args: string[]) => Promise<Record<string, string>>
+  newKey: (scopes: string[], shopId?: string) => Promise<string>
+  close: () => Promise<void>
+}
+
+/** A real server process, with a shop of its own on it. */
+export async function openShop(options: { plan?: string; env?: Env } = {}): Promise<Shop> {
+  const folder = temporaryFolder()
+  const env = { REFERRAL_DATA_DIR: folder.path, LOG_LEVEL: 'info', ...options.env }
+  const operator = async (args: string[]) => {
+    const { code, stdout, stderr } = await runOperator([...args, '--json'], env)
+    if (code !== 0) throw new Error(`${args.join(' ')}: ${stderr}`)
+    return JSON.parse(stdout)
+  }
+  const server = await startServer(env)
+  const plan = options.plan ?? 'ENTERPRISE'
+  const { shopId = '', ownerToken = '' } = await operator(['shop', 'create', '--name', 'Hats', '--plan', plan])
+  const newKey = async (scopes: string[], shop = shopId) => {
+    const scope = scopes.flatMap((one) => ['--scope', one])
+    return (await operator(['key', 'create', '--shop', shop, '--label', 'CLI', ...scope])).secret ?? ''
+  }
+  const apiKey = await newKey(['all'])
+  return {
+    server,
+    dataDir: folder.path,
+    operator,
+    newKey,
+    env: {
+      REFERRAL_BASE_URL: server.url,
+      REFERRAL_API_KEY: apiKey,
+      REFERRAL_OWNER_TOKEN: ownerToken,
+      REFERRAL_SHOP_ID: shopId,
+    },
+    close: async () => {
+      await server.stop('SIGKILL')
+      folder.remove()
+    },
+  }
+}
+
+/** Runs a command that must succeed and gives its JSON. */
+export async function json<T = never>(args: readonly string[], options: RunOptions = {}): Promise<T> {
+  const { code, stdout, stderr } = await cli([...args, '--json'], options)
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${stderr}`)
+  return JSON.parse(stdout)
+}
+
+/** A program that approves orders, and an approved affiliate with a code in it. */
+export async function withAffiliate(
+  { env }: Pick<Shop, 'env'>,
+  { code = 'NISA16', name = 'Nisa Karim', email = 'nisa@example.com' } = {},
+) {
+  const program = await json<{ id: string }>(
+    ['programs', 'create', '--name', 'Friends', '--commission', '16', '--auto-approve-orders', '--status', 'PUBLISH'],
+    { env },
+  )
+  const affiliate = await json<{ id: string }>(
+    ['affiliates', 'create', '--email', email, '--name', name, '--program', program.id],
+    { env },
+  )
+  await json(['coupons', 'assign', affiliate.id, '--code', code], { env })
+  await json(['affiliates', 'approve', affiliate.id], { env })
+  return { program, affiliate }
+}
