@@ -103,6 +103,15 @@ test('those that do not answer share a bound of their own and leave the others t
   expect(taken).toHaveLength(66)
 })
 
+test('those that did not answer once do not narrow the shares of the others', () => {
+  const lanes = new Lanes()
+  for (let i = 0; i < 5000; i++) {
+    add(lanes, some(`silent${i}`, 1))
+    for (const one of takeAll(lanes)) end(lanes, one, false)
+  }
+  expect(lanes.plan(['fine']).get('fine')).toBe(4)
+})
+
 test('no more is in flight, or taken in one go, than the bounds say', () => {
   const lanes = new Lanes()
   const names = Array.from({ length: 2000 }, (_, i) => `s${i}`)

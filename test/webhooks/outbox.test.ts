@@ -1,8 +1,8 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { hostname } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { joinClaimants, leaveClaimants } from '../../server/src/webhooks/claimant.ts'
 import { type Fixture, until, webhookFixture } from './fixture.ts'
 
 let at: Fixture
@@ -50,14 +50,17 @@ test('four senders share an outbox, and nothing is sent twice', async () => {
 })
 
 test('a process that has ended is replaced at once, one of another machine when it has been silent for a while', async () => {
-  claim(at.plant(at.receiver.at('/here')), `${hostname()}/999999999/x`)
+  const name = joinClaimants()
+  leaveClaimants(name)
+  claim(at.plant(at.receiver.at('/here')), name.replace(`/${process.pid}/`, '/999999999/'))
+  claim(at.plant(at.receiver.at('/self')), name)
   claim(at.plant(at.receiver.at('/elsewhere')), 'elsewhere/1/x')
   await at.test()
   await at.send()
-  await until(() => sent() === 1)
-  expect(at.receiver.received.map(({ url }) => url)).toEqual(['/here'])
-  at.clock.advance(16_000)
   await until(() => sent() === 2)
+  expect(at.receiver.received.map(({ url }) => url).sort()).toEqual(['/here', '/self'])
+  at.clock.advance(16_000)
+  await until(() => sent() === 3)
 })
 
 test('what another process has the right to send is sent soon after it has given that back', async () => {
@@ -118,6 +121,17 @@ test('drain gives up in time when a receiver hangs, and keeps what is left', asy
   await sender.drain(200)
   expect(performance.now() - startedAt).toBeLessThan(1000)
   expect([sent(), waiting()]).toEqual([3, 3])
+})
+
+test('what was taken but not sent yet is dropped when its subscription goes', async () => {
+  const id = at.plant(at.receiver.at('/slow/300'))
+  await testEvents(10)
+  await at.send()
+  await until(() => at.receiver.received.length === 2)
+  expect((await at.request('DELETE', `/api/v1/webhooks?id=${id}`)).status).toBe(200)
+  await new Promise((done) => setTimeout(done, 700))
+  expect(at.receiver.received.length).toBeLessThanOrEqual(2)
+  expect(at.deliveries()).toEqual([])
 })
 
 test('what waits for a subscription that is gone is forgotten', async () => {

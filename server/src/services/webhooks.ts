@@ -5,7 +5,7 @@ import type { components } from '../http/schema.d.ts'
 import type { Body } from '../http/spec.ts'
 import { deleteWaiting } from '../repositories/deliveries.ts'
 import * as subscriptions from '../repositories/subscriptions.ts'
-import { hasPublicAddresses, readTarget, type Target } from '../webhooks/public-url.ts'
+import { hasPublicAddresses, readTarget } from '../webhooks/public-url.ts'
 import { createResolve, type Resolve } from '../webhooks/resolve.ts'
 import { sealSecret } from '../webhooks/secrets.ts'
 import { mutate } from './mutate.ts'
@@ -60,7 +60,7 @@ export async function subscribe(ctx: WebhookContext, body: Body<'createWebhook'>
 export async function unsubscribe(ctx: Context, id: string): Promise<components['schemas']['ActionReply']> {
   const row = await subscriptions.findSubscription(ctx.db.read, ctx.shop.id, id)
   if (!row) throw notFound('webhook_not_found', 'No webhook subscription with this id exists in your shop.')
-  return mutate(ctx, async (trx) => {
+  const reply = await mutate(ctx, async (trx) => {
     if (!(await subscriptions.claimSubscriptions(trx, ctx.shop.id, ctx.shop.webhooksVersion))) throw concurrentChange()
     await subscriptions.deleteSubscription(trx, ctx.shop.id, id)
     await deleteWaiting(trx, id)
@@ -69,6 +69,9 @@ export async function unsubscribe(ctx: Context, id: string): Promise<components[
       audit: { action: 'webhook.deleted', subjectId: id },
     }
   })
+  // What the dispatcher has taken already and not yet sent, it now drops.
+  ctx.wakeDispatcher()
+  return reply
 }
 
 /**
@@ -98,7 +101,7 @@ async function checkUrl(
 ): Promise<{ url: string; isRefused: boolean }> {
   const url = text?.trim()
   if (!url) throw invalidBody('url is required.')
-  const target: Target | undefined = readTarget(url, ctx.config.webhookAllow)
+  const target = readTarget(url, ctx.config.webhookAllow)
   if (!target) throw urlRefused()
   return { url, isRefused: !(await hasPublicAddresses(target, ctx.resolve ?? resolveBySystem)) }
 }

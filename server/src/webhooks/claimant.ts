@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { Trx } from '../db/database.ts'
 import { type Claimant, listClaimants, releaseAllOf, renewDestinations } from '../repositories/subscriptions.ts'
@@ -8,10 +9,22 @@ export const RENEW_MS = 5000
 const SILENT_MS = 15_000
 
 const living = new Set<string>()
+const here = processSpace()
 
-/** The name of a dispatcher: machine, process, and a part of its own. */
+/** What process ids are unique in: on Linux this boot and this container, for containers may share a host's name. */
+function processSpace(): string {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+    return `${boot}.${readlinkSync('/proc/self/ns/pid').replace(/\D/g, '')}`
+  } catch {
+    // Not Linux.
+    return hostname()
+  }
+}
+
+/** The name of a dispatcher: where its process runs, the process, and a part of its own. */
 export function joinClaimants(): string {
-  const name = `${hostname()}/${process.pid}/${randomUUID()}`
+  const name = `${here}/${process.pid}/${randomUUID()}`
   living.add(name)
   return name
 }
@@ -31,10 +44,10 @@ export async function renew(trx: Trx, claimant: Claimant): Promise<void> {
   for (const name of await listClaimants(trx)) if (isGone(name)) await releaseAllOf(trx, name)
 }
 
-/** Of other machines only silence tells. */
+/** Of processes elsewhere only silence tells. */
 function isGone(name: string): boolean {
-  const [machine, pid] = name.split('/')
-  if (living.has(name) || machine !== hostname()) return false
+  const [space, pid] = name.split('/')
+  if (living.has(name) || space !== here) return false
   return Number(pid) === process.pid || !runs(Number(pid))
 }
 

@@ -115,14 +115,14 @@ class OutboxDispatcher implements Dispatcher {
     this.#turns = undefined
   }
 
-  /** Looks at every subscription that something waits for, page by page. */
+  /** Looks at every subscription that something waits for, page by page, once. */
   async #sweep(): Promise<void> {
-    let first: string | undefined
+    const known = new Set<string>()
     while (this.#state === 'running') {
       const seen = await this.#exchange()
       this.#send()
-      if (seen.length < PAGE || (first && seen.includes(first))) return
-      first ??= seen[0]
+      if (seen.length < PAGE || seen.some((id) => known.has(id))) return
+      for (const id of seen) known.add(id)
     }
   }
 

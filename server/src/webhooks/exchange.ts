@@ -60,7 +60,8 @@ export async function exchange(trx: Trx, bid: Bid): Promise<Catch> {
   const mine = await listDestinations(trx, { by })
   const seen = await look(trx, bid.after)
   const plan = bid.plan(seen)
-  const wanted = [...plan.keys()].filter((id) => !mine.some((one) => one.id === id))
+  // In the order of ids, so that two processes cannot wait for each other.
+  const wanted = [...plan.keys()].filter((id) => !mine.some((one) => one.id === id)).sort()
   const got = await Promise.all(wanted.map((id) => claimDestination(trx, { ...bid.claimant, id })))
   const destinations = new Map([...mine, ...got.flat()].map((one) => [one.id, one]))
   const lost = wanted.filter((id) => !destinations.has(id))

@@ -27,11 +27,14 @@ const MAX_REMEMBERED = 10_000
 
 // The events of one change arrive in their order; others need not wait for them.
 const isUnderWay = (lane: Lane, id: string) => lane.inFlight.has(id) || lane.waiting.some((one) => one.id === id)
-const heldBy = (lane: Pick<Lane, 'waiting' | 'inFlight'>) => lane.waiting.length + lane.inFlight.size
+const heldBy = (lane: Lane) => lane.waiting.length + lane.inFlight.size
 
 /** Decides what is sent next: in order per subscription, the subscriptions in turn, within the bounds. */
 export class Lanes {
+  /** Those with something under way. */
   readonly #lanes = new Map<string, Lane>()
+  /** The subscriptions that did not answer last time. */
+  readonly #mute = new Set<string>()
   readonly #answering: Pool = { ready: [], inFlight: 0, held: 0, maxInFlight: 192, maxHeld: 1024 }
   readonly #silent: Pool = { ready: [], inFlight: 0, held: 0, maxInFlight: 64, maxHeld: 64 }
 
@@ -44,8 +47,9 @@ export class Lanes {
     const planned = new Map<Pool, number>()
     const count = Math.max(subscriptionIds.length, this.#lanes.size)
     for (const id of subscriptionIds) {
-      const { width, pool, ...lane } = this.#lanes.get(id) ?? { width: FIRST_WIDTH, pool: this.#answering }
-      const held = 'destination' in lane ? heldBy(lane) : 0
+      const lane = this.#lanes.get(id)
+      const { pool, width } = lane ?? this.#start(id)
+      const held = lane ? heldBy(lane) : 0
       const most = Math.min(width ** 2, Math.max(1, Math.floor(pool.maxHeld / count)))
       const room = Math.min(most - held, pool.maxHeld - pool.held - (planned.get(pool) ?? 0))
       if (room <= 0 || held > most / 2) continue
@@ -73,6 +77,8 @@ export class Lanes {
     lane.pool.inFlight--
     lane.pool.held--
     lane.width = wasAnswered ? Math.min(MAX_WIDTH, lane.width * 2) : 1
+    if (wasAnswered) this.#mute.delete(lane.destination.id)
+    else if (this.#mute.size < MAX_REMEMBERED) this.#mute.add(lane.destination.id)
     const dropped = wasAnswered ? [] : this.#drop(lane)
     this.#move(lane, wasAnswered ? this.#answering : this.#silent)
     this.#offer(lane)
@@ -96,11 +102,15 @@ export class Lanes {
   #lane(destination: Destination): Lane {
     let lane = this.#lanes.get(destination.id)
     if (!lane) {
-      const pool = this.#answering
-      lane = { destination, waiting: [], inFlight: new Set(), width: FIRST_WIDTH, pool, isReady: false }
+      lane = { destination, waiting: [], inFlight: new Set(), isReady: false, ...this.#start(destination.id) }
       this.#lanes.set(destination.id, lane)
     }
     return lane
+  }
+
+  #start(subscriptionId: string): Pick<Lane, 'width' | 'pool'> {
+    const isMute = this.#mute.has(subscriptionId)
+    return isMute ? { width: 1, pool: this.#silent } : { width: FIRST_WIDTH, pool: this.#answering }
   }
 
   #offer(lane: Lane): void {
@@ -142,9 +152,7 @@ export class Lanes {
     lane.pool = pool
   }
 
-  /** An idle lane is only worth remembering while it does not answer. */
   #forget(lane: Lane): void {
-    const isWorthKnowing = lane.pool === this.#silent && this.#lanes.size <= MAX_REMEMBERED
-    if (heldBy(lane) === 0 && !isWorthKnowing) this.#lanes.delete(lane.destination.id)
+    if (heldBy(lane) === 0) this.#lanes.delete(lane.destination.id)
   }
 }

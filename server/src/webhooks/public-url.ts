@@ -41,6 +41,8 @@ export function isPublicHost(host: string): boolean {
   if (isIP(host)) return isPublicAddress(host)
   const labels = host.split('.')
   if (labels.length < 2 || host.length > 253 || !labels.every((label) => LABEL.test(label))) return false
+  // No top-level domain begins with a digit, but the odd spellings of IPv4 addresses do.
+  if (/^\d/.test(labels.at(-1)!)) return false
   return !INTERNAL.some((suffix) => `.${host}`.endsWith(`.${suffix}`))
 }
 
