@@ -37,7 +37,7 @@ export function readConfig(env: Environment = process.env): Config {
   const databaseUrl = env.DATABASE_URL || `file:${dataDir}/referral.db`
   return {
     host: env.HOST || '127.0.0.1',
-    port: integer(env, 'PORT', { usual: 8787, maximum: 65_535 }) ?? 8787,
+    port: integer(env, 'PORT', { usual: 8787, minimum: 1, maximum: 65_535 }) ?? 8787,
     dataDir,
     databaseUrl: checkDatabaseUrl(databaseUrl),
     redisUrl: env.REDIS_URL || undefined,

@@ -30,7 +30,7 @@ export async function makeDemo(deps: Deps, url: string): Promise<string> {
     { mode: 0o600 },
   )
   renameSync(`${file}.new`, file)
-  return banner(url, env.REFERRAL_API_KEY ?? '', env.REFERRAL_OWNER_TOKEN ?? '')
+  return banner(url, env.REFERRAL_API_KEY ?? '', file)
 }
 
 async function createDemo(deps: Deps, url: string): Promise<Record<string, string>> {
@@ -74,14 +74,14 @@ const readEnv = (text: string): Record<string, string> =>
       .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
   )
 
-function banner(url: string, key: string, ownerToken: string): string {
+function banner(url: string, key: string, file: string): string {
   return `
 Referral Program API with a demo shop
 
   address         ${url}
   docs            ${url}/api/v1/docs
   API key         ${key}
-  owner token     ${ownerToken}
+  all of it       ${file}
 
 Report an order of 100.00 with 10.00 off; the coupon belongs to Nisa, who earns 16 %:
 

@@ -89,17 +89,18 @@ describe('an order that is recorded already', () => {
     expect([already(a), already(b)]).toEqual([null, 'true'])
   })
 
-  test('is another order when the id differs in letters or spaces, or in another shop', async () => {
+  test('is another order when the id differs in letters or in another shop, and the same when only outer spaces differ', async () => {
     const { key } = await server.createShop()
     await withAffiliate(server, { key, code: 'NISA', email: 'there@example.com' })
     const ids = new Set<string>()
-    for (const externalOrderId of ['same', 'SAME', ' same']) {
+    for (const externalOrderId of ['same', 'SAME']) {
       const reply = await convert(server, { externalOrderId, amountCents: 100, couponCode: 'NISA' })
       expect(already(reply)).toBeNull()
       ids.add(reply.body.commission.id)
     }
+    expect(already(await convert(server, { externalOrderId: ' same ', amountCents: 100, couponCode: 'NISA' }))).toBe('true')
     const there = await convert(server, { externalOrderId: 'same', amountCents: 100, couponCode: 'NISA' }, { key })
-    expect([already(there), ids.add(there.body.commission.id).size]).toEqual([null, 4])
+    expect([already(there), ids.add(there.body.commission.id).size]).toEqual([null, 3])
   })
 
   test('in parallel under many keys: one commission, one event, one audit record', async () => {

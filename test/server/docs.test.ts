@@ -46,6 +46,10 @@ test('loads nothing from elsewhere and runs no script', () => {
   expect(page).not.toMatch(/<script|<link|src=|@import|url\(/)
 })
 
+test('answers 200 whatever the query', async () => {
+  expect((await server.request('GET', '/api/v1/docs?x=%00', { key: null })).status).toBe(200)
+})
+
 test('answers 200 with a bad credential, and while the API is off', async () => {
   expect((await server.request('GET', '/api/v1/docs', { key: 'rk_nobody' })).status).toBe(200)
   const off = await testServer({ config: { apiDisabled: true } })

@@ -42,6 +42,11 @@ test('the whole API answers 503 within 2 s of the operator’s word, but the doc
   expect((await server.request('GET', '/healthz')).status).toBe(200)
   await operator.set(true)
   await until(200)
+  const audits = server.sql
+    .prepare(`select "action" from "audits" where "shopId" = 'installation' order by "id"`)
+    .pluck()
+    .all()
+  expect(audits).toEqual(['api.switched_off', 'api.switched_on'])
 })
 
 test('one shop is switched off at once, and the others go on', async () => {

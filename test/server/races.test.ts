@@ -75,6 +75,16 @@ test('archive against archive, and archive against PATCH: one wins', async () =>
   oneWinner(replies, 'concurrent_change')
 })
 
+test('the code that an affiliate has, assigned while it is archived: 200 or 409, never a bug', async () => {
+  for (let i = 0; i < 8; i++) {
+    const affiliate = await newAffiliate(server)
+    const assign = () =>
+      server.request('POST', '/api/v1/coupons', { body: { affiliateId: affiliate.id, code: affiliate.discountCode } })
+    const [, reply] = await Promise.all([server.request('DELETE', `/api/v1/affiliates?id=${affiliate.id}`), assign()])
+    expect([200, 404, 409]).toContain(reply.status)
+  }
+})
+
 test('a program: one of several changes wins', async () => {
   const { id } = await expectOk(server.request('POST', '/api/v1/programs', { body: { name: 'Raced' } }))
   oneWinner(

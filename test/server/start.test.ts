@@ -119,7 +119,7 @@ test('a port that is taken stops the start with one sentence', async () => {
 })
 
 test.each([
-  [{ PORT: 'eighty' }, 'PORT must be an integer from 0 to 65535, not "eighty".'],
+  [{ PORT: 'eighty' }, 'PORT must be an integer from 1 to 65535, not "eighty".'],
   [{ REFERRAL_DEMO: 'yes' }, 'REFERRAL_DEMO must be 0 or 1, not "yes".'],
   [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent, not "loud".'],
   [

@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import SQLite from 'better-sqlite3'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Database, openDatabase, type Trx } from '../../server/src/db/database.ts'
@@ -20,22 +21,11 @@ afterEach(async () => {
 
 const pragma = async (on: Trx, name: string) =>
   Object.values((await sql<Record<string, unknown>>`pragma ${sql.raw(name)}`.execute(on)).rows[0] ?? {})[0]
+const SHOP = 'shp_1'
 const put = (trx: Trx, name: string, value = 'x') =>
   trx.insertInto('instanceSettings').values({ name, value }).execute()
 const names = async () =>
   (await db.read.selectFrom('instanceSettings').select('name').orderBy('name').execute()).map((row) => row.name)
-
-test('writes stay durable after the database is opened again', async () => {
-  await db.close()
-  db = await openDatabase(`file:${join(dir, 'a.db')}`)
-  await db.transact(async (trx) => {
-    // 2 is FULL: SQLite falls back to NORMAL when it opens a WAL database again.
-    expect(await pragma(trx, 'synchronous')).toBe(2)
-    expect(await pragma(trx, 'journal_mode')).toBe('wal')
-    expect(await pragma(trx, 'foreign_keys')).toBe(1)
-  })
-  expect(await pragma(db.read, 'synchronous')).toBe(2)
-})
 
 test('nothing is written outside a transaction', async () => {
   await expect(put(db.read, 'a')).rejects.toThrow('only possible inside transact')
@@ -57,7 +47,7 @@ test('work queued in one turn shares one transaction, and each is answered after
       ran.push(name)
       await put(trx, name)
       return name
-    })
+    }, SHOP)
   const first = work('a').then(async (name) => ({ name, seen: await names() }))
   expect(await Promise.all([first, work('b'), work('c')])).toEqual([{ name: 'a', seen: ['a', 'b', 'c'] }, 'b', 'c'])
   expect(ran).toEqual(['a', 'b', 'c'])
@@ -69,7 +59,7 @@ test('work that fails after it wrote leaves nothing, and the others of its group
       await put(trx, String(i).padStart(3, '0'))
       if (i % 25 === 7) throw new Error('late')
       return i
-    }),
+    }, SHOP),
   )
   const results = await Promise.allSettled(all)
   expect(results.filter((one) => one.status === 'rejected')).toHaveLength(4)
@@ -81,25 +71,74 @@ test('work that fails after it wrote leaves nothing, and the others of its group
 test('work that refuses before it wrote costs the others nothing', async () => {
   const refused = db.transact(async () => {
     throw new Error('no')
-  })
-  const kept = db.transact((trx) => put(trx, 'kept'))
+  }, SHOP)
+  const kept = db.transact((trx) => put(trx, 'kept'), SHOP)
   await expect(refused).rejects.toThrow('no')
   await kept
   expect(await names()).toEqual(['kept'])
 })
 
-test('two processes write to one file without losing anything', async () => {
-  const other = await openDatabase(`file:${join(dir, 'a.db')}`)
-  const writes = Array.from({ length: 200 }, (_, i) => (i % 2 ? db : other).transact((trx) => put(trx, `n${i}`)))
+test('a row that a unique index refuses is refused to its own work only, and says so', async () => {
+  const all = ['a', 'b', 'a', 'c', 'b'].map((name) => db.transact((trx) => put(trx, name), SHOP))
+  const results = await Promise.allSettled(all)
+  const refused = results.filter((one) => one.status === 'rejected')
+  expect(results.map((one) => one.status === 'fulfilled')).toEqual([true, true, false, true, false])
+  expect(refused.every((one) => isUniqueViolation(one.reason))).toBe(true)
+  expect(await names()).toEqual(['a', 'b', 'c'])
+})
+
+test('work learns which of its own statements failed, and may say it in its own words', async () => {
+  await db.transact((trx) => put(trx, 'a'))
+  const work = async (trx: Trx) => {
+    await put(trx, 'b')
+    await put(trx, 'a').catch((error) => {
+      throw new Error('in its own words', { cause: error })
+    })
+  }
+  await expect(db.transact(work, SHOP)).rejects.toThrow('in its own words')
+  expect(await names()).toEqual(['a'])
+})
+
+test('work of a group sees what the work before it wrote', async () => {
+  const seen = (trx: Trx) => trx.selectFrom('instanceSettings').select('name').execute()
+  const all = ['a', 'b', 'c'].map((name) =>
+    db.transact(async (trx) => {
+      await put(trx, name)
+      return (await seen(trx)).length
+    }, SHOP),
+  )
+  expect(await Promise.all(all)).toEqual([1, 2, 3])
+})
+
+test('two processes write to one database without losing anything', async () => {
+  const other = await openDatabase(at.url)
+  const writes = Array.from({ length: 200 }, (_, i) => (i % 2 ? db : other).transact((trx) => put(trx, `n${i}`), SHOP))
   await Promise.all(writes)
   expect(await names()).toHaveLength(200)
   await other.close()
 })
 
-test('migrating twice changes nothing, and readiness knows', async () => {
+test('what work on a shop has read does not change under it, though several processes work on the shop', async () => {
+  await db.transact((trx) => put(trx, 'count', '0'))
+  const other = await openDatabase(at.url)
+  const add = (on: Database) =>
+    on.transact(async (trx) => {
+      const count = trx.selectFrom('instanceSettings').select('value').where('name', '=', 'count')
+      const { value } = await count.executeTakeFirstOrThrow()
+      await trx
+        .updateTable('instanceSettings')
+        .set({ value: `${Number(value) + 1}` })
+        .where('name', '=', 'count')
+        .execute()
+    }, SHOP)
+  await Promise.all(Array.from({ length: 100 }, (_, i) => add(i % 2 ? db : other)))
+  expect(at.sql.prepare('select value from "instanceSettings"').pluck().get()).toBe('100')
+  await other.close()
+})
+
+test('migrating again, and by several at once, changes nothing', async () => {
   expect(await db.isMigrated()).toBe(true)
-  await db.migrate()
-  const fresh = await openDatabase(`file:${join(dir, 'b.db')}`)
-  expect(await fresh.isMigrated()).toBe(false)
-  await fresh.close()
+  const before = at.sql.tables()
+  await Promise.all([db.migrate(), db.migrate(), db.migrate()])
+  expect(at.sql.tables()).toEqual(before)
 })

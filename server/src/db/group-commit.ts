@@ -1,4 +1,5 @@
-import type SQLite from 'better-sqlite3'
+import { setTimeout as sleep } from 'node:timers/promises'
+import SQLite from 'better-sqlite3'
 import type { Kysely } from 'kysely'
 import type { SqliteExecutor } from './sqlite-executor.ts'
 import type { Tables } from './tables.ts'
@@ -11,6 +12,22 @@ interface Job {
 }
 
 const MAX_GROUP = 64
+const BUSY_MS = 5000
+
+/** Another process may hold the write lock. Waiting for it here leaves the event loop free, unlike SQLite's own wait. */
+async function beginOrWait(begin: SQLite.Statement): Promise<void> {
+  const deadline = performance.now() + BUSY_MS
+  for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, 25)) {
+    try {
+      begin.run()
+      return
+    } catch (error) {
+      const isBusy = error instanceof SQLite.SqliteError && error.code === 'SQLITE_BUSY'
+      if (!isBusy || performance.now() > deadline) throw error
+    }
+    await sleep(waitMs)
+  }
+}
 
 /** All work queued in one turn of the event loop shares one transaction and one fsync, and is answered after it. */
 export function groupCommit(database: SQLite.Database, trx: Kysely<Tables>, executor: SqliteExecutor) {
@@ -26,7 +43,7 @@ export function groupCommit(database: SQLite.Database, trx: Kysely<Tables>, exec
   async function attempt(jobs: Job[]): Promise<Job | undefined> {
     const answers: (() => void)[] = []
     try {
-      begin.run()
+      await beginOrWait(begin)
       for (const job of jobs) {
         const writesBefore = executor.writes
         try {

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import SQLite from 'better-sqlite3'
 import { Kysely, SqliteDialect } from 'kysely'
@@ -10,8 +10,11 @@ import type { Tables } from './tables.ts'
 
 /** One connection writes, another reads: a reader never sees an open transaction. */
 export function openSqlite(path: string): Database {
-  mkdirSync(dirname(path), { recursive: true })
-  const writer = connect(path)
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  // Made before SQLite makes it, for the owner alone; the files beside it inherit that.
+  closeSync(openSync(path, 'a', 0o600))
+  // The writer waits for other processes outside SQLite, which would hold up the whole process.
+  const writer = connect(path, 0)
   const reader = connect(path)
   reader.pragma('query_only = on')
   const { db: trx, executor } = kyselyOver<Tables>(writer)
@@ -30,8 +33,8 @@ export function openSqlite(path: string): Database {
 }
 
 /** Every connection sets its own durability: SQLite falls back to NORMAL when a WAL database is opened again. */
-function connect(path: string) {
-  const connection = new SQLite(path, { timeout: 5000 })
+function connect(path: string, timeout = 5000) {
+  const connection = new SQLite(path, { timeout })
   connection.pragma('journal_mode = WAL')
   connection.pragma('synchronous = FULL')
   connection.pragma('foreign_keys = on')

@@ -25,11 +25,7 @@ export function bearerToken(header: string | null): string {
   }
   const token = tokenOf(header)
   if (!token) {
-    throw new ApiError(
-      401,
-      'credentials_malformed',
-      'The Authorization header must be Bearer, one space and one API key.',
-    )
+    throw new ApiError(401, 'credentials_malformed', 'The Authorization header must be Bearer and one API key.')
   }
   return token
 }

@@ -1,4 +1,4 @@
-import { invalid, invalidBody } from '../errors.ts'
+import { ApiError, invalid, invalidBody } from '../errors.ts'
 
 /** Section 8 leaves the size open; 1 MiB holds any order. */
 export const MAX_BODY_BYTES = 1024 * 1024
@@ -7,10 +7,12 @@ const MAX_DEPTH = 32
 /**
  * The body as JSON, whatever its content type says: the bytes decide. No body reads as an empty object.
  *
- * @throws ApiError 400 `body_too_large`, `invalid_json`, or `invalid_body` for text that cannot be stored.
+ * @throws ApiError 400 `body_too_large`, `invalid_json`, or `invalid_body` for a body that broke off or cannot be stored.
  */
 export async function readJson(request: Request): Promise<unknown> {
-  const bytes = await readBytes(request)
+  const bytes = await readBytes(request).catch((error) => {
+    throw error instanceof ApiError ? error : invalidBody('The body broke off.')
+  })
   if (bytes.length === 0) return {}
   let value: unknown
   try {

@@ -1,5 +1,6 @@
 import { invalid } from '../errors.ts'
-import { deref, type Parameter } from './document.ts'
+import { isStorable } from './body.ts'
+import { deref, type Parameter, type Schema } from './document.ts'
 
 /**
  * Query text as what the document says it is: numbers become numbers, anything else stays for the validator to refuse.
@@ -12,12 +13,15 @@ export function readQuery(parameters: Parameter[], search: URLSearchParams): Rec
     const [first] = values
     if (first === undefined) continue
     if (values.length > 1) throw invalid('invalid_parameter', `${name} must be given once.`)
-    query[name] = coerce(deref(schema).type, first)
+    if (!isStorable(first)) throw invalid('invalid_parameter', `${name} must not hold the character U+0000.`)
+    query[name] = coerce(deref(schema), first)
   }
   return query
 }
 
-function coerce(type: string | string[] | undefined, text: string): unknown {
+function coerce({ type, format }: Schema, text: string): unknown {
+  // A plus sign that was not encoded arrives as a space.
+  if (format === 'instant') return text.replace(/ (?=\d\d:\d\d$)/, '+')
   const isNumber = type === 'integer' || type === 'number'
   return isNumber && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
 }

@@ -33,7 +33,7 @@ const coupons = (db: Trx, shopId: string) =>
     .where('affiliates.deletedAt', 'is', null)
 
 export const findCoupon = (db: Trx, shopId: string, affiliateId: string) =>
-  coupons(db, shopId).where('affiliates.id', '=', affiliateId).executeTakeFirstOrThrow()
+  coupons(db, shopId).where('affiliates.id', '=', affiliateId).executeTakeFirst()
 
 export function listCoupons(db: Trx, shopId: string, query: CouponFilter) {
   let list = coupons(db, shopId).orderBy('affiliates.createdAt', 'desc').orderBy('affiliates.id', 'desc')

@@ -1,4 +1,4 @@
-import { type Context, nowIso } from '../context.ts'
+import type { Context } from '../context.ts'
 import * as sums from '../engine/analytics.ts'
 import type { components } from '../http/schema.d.ts'
 import type { Query } from '../http/spec.ts'
@@ -7,6 +7,7 @@ import * as rows from '../repositories/analytics.ts'
 import { lastDays } from './instant.ts'
 
 const DAYS = 30
+const AHEAD_MS = 5 * 60_000
 /** At most this many commissions are read, the newest (section 8). */
 const MAX_COMMISSIONS = 10_000
 
@@ -38,10 +39,10 @@ export async function summarize(
   return { currency, currencies, truncated, totals, dailyBreakdown, topAffiliates: await named(ctx, topAffiliates) }
 }
 
-/** Days are counted up to today; a period that has not begun is one instant. */
+/** Up to now, and the few minutes that a caller's clock may be ahead; a period that has not begun is one instant. */
 function openEnd(ctx: Context, from: string): string {
-  const now = nowIso(ctx)
-  return now < from ? from : now
+  const end = new Date(ctx.now() + AHEAD_MS).toISOString()
+  return end < from ? from : end
 }
 
 /** Archived affiliates keep their names here: what they earned is history. */

@@ -1,6 +1,8 @@
-import type { Deps } from '../context.ts'
+import type { Context, Deps } from '../context.ts'
+import type { ShopRow } from '../db/tables.ts'
 import { findInstanceSetting, upsertInstanceSetting } from '../repositories/instance-settings.ts'
 import { bestEffort } from './best-effort.ts'
+import { mutate } from './mutate.ts'
 
 const SETTING = 'apiEnabled'
 const FRESH_MS = 1000
@@ -11,7 +13,16 @@ export interface ApiSwitch {
   set: (on: boolean) => Promise<void>
 }
 
-export function createApiSwitch({ db, log, config }: Pick<Deps, 'db' | 'log' | 'config'>): ApiSwitch {
+/** What concerns every shop is audited under a name that no shop has. */
+const forInstallation = (deps: Deps): Context => ({
+  ...deps,
+  shop: { id: 'installation' } as ShopRow,
+  actor: 'operator',
+  requestId: deps.newId('req'),
+})
+
+export function createApiSwitch(deps: Deps): ApiSwitch {
+  const { db, log, config } = deps
   let on = true
   let lookedAt = Number.NEGATIVE_INFINITY
   const look = async () => {
@@ -26,7 +37,10 @@ export function createApiSwitch({ db, log, config }: Pick<Deps, 'db' | 'log' | '
       return on
     },
     set: async (value) => {
-      await db.transact((trx) => upsertInstanceSetting(trx, SETTING, value ? 'on' : 'off'))
+      await mutate(forInstallation(deps), async (trx) => {
+        await upsertInstanceSetting(trx, SETTING, value ? 'on' : 'off')
+        return { result: undefined, audit: { action: value ? 'api.switched_on' : 'api.switched_off', subjectId: null } }
+      })
       await look()
     },
   }

@@ -11,5 +11,9 @@ import { mapPage, toCommission } from './wire.ts'
  */
 export async function list(ctx: Context, query: Query<'listCommissions'>) {
   const bounds = period(instantParam('from', query.from), instantParam('to', query.to))
-  return mapPage(await listCommissions(ctx.db.read, ctx.shop.id, { ...query, ...bounds }), toCommission)
+  const externalOrderId = query.externalOrderId?.trim()
+  return mapPage(
+    await listCommissions(ctx.db.read, ctx.shop.id, { ...query, ...bounds, externalOrderId }),
+    toCommission,
+  )
 }

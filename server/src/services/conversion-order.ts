@@ -19,13 +19,15 @@ const MAX_CLICK_ID = 255
  * @throws ApiError 400 `invalid_body` or `occurred_at_in_future`.
  */
 export function toOrder(ctx: Context, body: Conversion): Order {
-  if (!body.externalOrderId?.trim()) throw invalidBody('externalOrderId is required.')
+  // Trimmed: one order must not earn twice because a caller's id has a space at its end.
+  const externalOrderId = textOf(body.externalOrderId)
+  if (!externalOrderId) throw invalidBody('externalOrderId is required.')
   const lines = (body.lineItems ?? []).map(toLine)
   const amountCents = body.amountCents ?? null
   checkAmount(amountCents, lines)
   const { country = null, state = null, city = null, postalCode = null } = body.shipping ?? {}
   return {
-    externalOrderId: body.externalOrderId,
+    externalOrderId,
     orderAt: orderAt(ctx, body.occurredAt),
     currency: body.currency ?? 'USD',
     amountCents,
@@ -82,5 +84,5 @@ function noteClickId(attributes: components['schemas']['NoteAttribute'][] | null
   return reference === undefined ? null : [...reference].slice(0, MAX_CLICK_ID + 1).join('')
 }
 
-/** Blank text is no evidence. */
-export const textOf = (text: string | null | undefined): string | null => (text?.trim() ? text : null)
+/** Text without outer white space; blank text is no evidence. */
+export const textOf = (text: string | null | undefined): string | null => text?.trim() || null

@@ -10,7 +10,7 @@ import { freeCode } from './affiliate-new.ts'
 import { mutate } from './mutate.ts'
 import { mapPage } from './wire.ts'
 
-type CouponRow = Awaited<ReturnType<typeof findCoupon>>
+type CouponRow = NonNullable<Awaited<ReturnType<typeof findCoupon>>>
 
 /** Lists the codes of affiliates that are not archived (section 4.5). */
 export async function list(ctx: Context, query: Query<'listCoupons'>) {
@@ -31,7 +31,11 @@ export async function assign(ctx: Context, body: Body<'assignCoupon'>) {
   return mutate(ctx, async (trx) => {
     // Not before: a replayed call is answered as it was, whatever became of the affiliate.
     if (!before) throw affiliateNotFound()
-    const coupon = async () => toCoupon(await findCoupon(trx, ctx.shop.id, before.id))
+    const coupon = async () => {
+      const row = await findCoupon(trx, ctx.shop.id, before.id)
+      if (!row) throw concurrentChange()
+      return toCoupon(row)
+    }
     if (wanted === before.discountCode) {
       const result = await coupon()
       if (result.code !== wanted) throw concurrentChange()

@@ -24,7 +24,7 @@ export async function read(ctx: Context, query: Query<'getJourney'>): Promise<Sc
   }
   const customerEmailKey = customerEmail === undefined ? undefined : emailKey(customerEmail)
   const bounds = lastDays(ctx, query, DAYS)
-  const who = { sessionId, affiliateId, customerEmailKey }
+  const who = { sessionId: sessionId?.trim(), affiliateId, customerEmailKey }
   const { rows, total } = await listJourney(ctx.db.read, ctx.shop.id, { ...who, ...bounds, limit })
   return { journey: rows.map(toEntry), total }
 }

@@ -7,6 +7,7 @@ import { insertCommission } from '../repositories/commissions.ts'
 import { insertConnectionIfNew } from '../repositories/connections.ts'
 import { replaceJourneyOrder } from '../repositories/journey-clicks.ts'
 import { findOrder, upsertOrder } from '../repositories/orders.ts'
+import { findShop } from '../repositories/shops.ts'
 import { emailKey } from './affiliate-new.ts'
 import { gatherFacts } from './facts.ts'
 import type { Mutation } from './mutate.ts'
@@ -40,7 +41,9 @@ export async function recordOrder(ctx: Context, trx: Trx, incoming: IncomingOrde
       audit: null,
     }
   }
-  const facts = await gatherFacts(trx, ctx.shop, incoming.order)
+  // Read again: the settings may have changed while a slow body was on its way.
+  const shop = (await findShop(trx, ctx.shop.id)) ?? ctx.shop
+  const facts = await gatherFacts(trx, shop, incoming.order)
   const decision = decide(facts)
   const row = decision.status === null ? null : newCommission(ctx, incoming, decision)
   if (row) await insertCommission(trx, ctx.shop.id, row)

@@ -1,7 +1,7 @@
 import { type Context, type Deps, nowIso } from '../context.ts'
 import type { ShopRow, UserRow } from '../db/tables.ts'
 import { claimShop, findShop, insertShop, listShops } from '../repositories/shops.ts'
-import { insertUser } from '../repositories/users.ts'
+import { findUserByEmail, insertUser } from '../repositories/users.ts'
 import { mutate } from './mutate.ts'
 import { createSecret, hashSecret } from './secret.ts'
 
@@ -64,6 +64,9 @@ export async function createUser(
   wanted: { shop: string; email: string; role: UserRow['role'] },
 ): Promise<{ userId: string; ownerToken: string }> {
   const ctx = await operatorContext(deps, wanted.shop)
+  if (await findUserByEmail(deps.db.read, wanted.shop, wanted.email)) {
+    throw new Error(`The shop has a user with the e-mail address ${wanted.email} already.`)
+  }
   return mutate(ctx, async (trx) => {
     const { row, ownerToken } = newUser(deps, wanted)
     await insertUser(trx, row)

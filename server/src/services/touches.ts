@@ -57,7 +57,7 @@ async function affiliateOf(trx: Trx, shopId: string, { ref, affiliateCode, affil
     (textOf(ref) && (await affiliateByRef(trx, shopId, ref!))) ||
     (textOf(affiliateCode) && (await affiliateByCode(trx, shopId, affiliateCode!))) ||
     (await byId(textOf(affiliateId))) ||
-    (await byId(textOf(clickId) && (await findClick(trx, shopId, clickId!))?.affiliateId)) ||
+    (await byId(textOf(clickId) && (await findClick(trx, shopId, textOf(clickId)!))?.affiliateId)) ||
     undefined
   )
 }
