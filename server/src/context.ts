@@ -16,6 +16,8 @@ export interface Deps {
   /** A time-ordered opaque id, `<prefix>_…`. */
   newId: (prefix: IdPrefix) => string
   random: (bytes: number) => Uint8Array
+  /** Aborted when the server stops: what would go on for ever ends then. */
+  stopping: AbortSignal
   /** Called after a commit that left something to deliver. */
   wakeDispatcher: () => void
 }

@@ -18,6 +18,7 @@ export function createDeps(config: Config, db: Database): Deps {
     now,
     newId: (prefix) => `${prefix}_${ulid(now())}`,
     random: (bytes) => new Uint8Array(randomBytes(bytes)),
+    stopping: new AbortController().signal,
     wakeDispatcher: () => {},
   }
 }

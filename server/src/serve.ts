@@ -17,6 +17,8 @@ export async function serve(): Promise<void> {
   const deps = createDeps(config, db)
   const dispatcher = createDispatcher(deps)
   deps.wakeDispatcher = dispatcher.wake
+  const stopping = new AbortController()
+  deps.stopping = stopping.signal
   if (config.webhookAllow.length > 0)
     deps.log.warn({ targets: config.webhookAllow.length }, 'webhooks may reach private addresses')
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${config.port}`
@@ -34,6 +36,7 @@ export async function serve(): Promise<void> {
   console.log(`listening on ${url}`)
 
   async function stop() {
+    stopping.abort()
     const closed = new Promise((done) => server.close(done))
     if ('closeIdleConnections' in server) server.closeIdleConnections()
     stopHousekeeping()

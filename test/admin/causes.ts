@@ -236,6 +236,19 @@ export const causes: Record<string, Cause> = {
   },
   'runBacktest period_invalid': badBody({ clickTouch: 'LAST', from: '2026-10-02', to: '2026-10-01' }),
   'runBacktest program_not_found': badBody({ clickTouch: 'LAST', programId: 'prg_none' }),
+  'listAudit invalid_parameter': badQuery('limit=101'),
+  'listAudit period_invalid': badQuery('from=2026-10-02&to=2026-10-01'),
+  'listDeliveries invalid_parameter': badQuery('limit=101'),
+  'redeliver delivery_not_found': unknown,
+  'redeliver webhook_not_found': async (server) => {
+    await expectOk(server.request('DELETE', `/api/v1/webhooks?id=${ID.webhook}`))
+    return owner(server, 'redeliver')
+  },
+  'redeliver delivery_not_finished': async (server) => {
+    const { id } = await expectOk(owner(server, 'redeliver'))
+    return owner(server, 'redeliver', { id })
+  },
+  'streamDeliveries invalid_parameter': calling({ headers: { 'Last-Event-ID': 'x'.repeat(65) } }),
   'cancelPayout payout_not_found': unknown,
   'cancelPayout payout_not_cancelable': calling({ id: ID.paidBatch }),
   'cancelPayout concurrent_change': raced({}, {}),

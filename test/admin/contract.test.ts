@@ -9,7 +9,7 @@ import { callOwner, type OwnerServer, ownerServer, sessionFor } from './fixture.
 const ops = ownerOperations.filter((op) => op.path.startsWith('/admin/'))
 /** These bring about a change of their own before the refusal. */
 const CHANGES =
-  /concurrent|already|csrf|is_adjustment|still_restricted|exceeds|percent_required|^deleteSession .*(audit|internal)/
+  /concurrent|already|csrf|is_adjustment|still_restricted|exceeds|percent_required|webhook_not_found|not_finished|^deleteSession .*(audit|internal)/
 
 /** Where nothing changes, all look at one server. */
 let calm: OwnerServer
@@ -59,7 +59,8 @@ async function runExample(server: OwnerServer, op: DocumentedOperation, value: u
 }
 
 describe('every example of the document works as it stands, and leaves its user in the audit', () => {
-  for (const op of ops) {
+  // What streams never ends by itself; it has tests of its own.
+  for (const op of ops.filter(({ id }) => id !== 'streamDeliveries')) {
     const bodies = Object.entries(op.requestExamples)
     const examples = bodies.length ? bodies : [['', { value: undefined }] as const]
     for (const [index, [name, { value }]] of examples.entries()) {

@@ -16,6 +16,7 @@ export const ID = {
   paid: 'com_01KAH0000000000000000000C4',
   lines: 'com_01KAH0000000000000000000C5',
   paidBatch: 'bat_01KAH0000000000000000000B2',
+  delivery: 'dlv_01KAH0000000000000000000D1',
 }
 
 /** Where the id of the document's example would not do. */
@@ -53,7 +54,11 @@ export async function ownerServer(): Promise<OwnerServer> {
   server.pin('rul', ID.rule)
   const rule = { programId: ID.program, kind: 'product', value: '7999', commissionPercent: 25 }
   await expectOk(admin(server, 'POST', '/product-rules', rule))
+  server.pin('dlv', ID.delivery)
   await manualOrders(server)
+  server.sql
+    .prepare(`update deliveries set "status" = 'SENT', "code" = 'ok', "finishedAt" = "createdAt" where id = ?`)
+    .run(ID.delivery)
   await expectOk(admin(server, 'PUT', `/geo-rules/${ID.manual}`, { countries: ['US'] }))
   return { ...server, staff: await staffOf(server) }
 }

@@ -49,3 +49,7 @@ export const moderateCommissions: Route<'moderateCommissions'> = ["POST","/admin
 export const cancelPayout: Route<'cancelPayout'> = ["POST","/admin/v1/payouts/{id}/cancel","repeatable"]
 export const explainOrder: Route<'explainOrder'> = ["GET","/admin/v1/orders/{externalOrderId}/explanation","safe"]
 export const runBacktest: Route<'runBacktest'> = ["POST","/admin/v1/backtests","safe"]
+export const listAudit: Route<'listAudit'> = ["GET","/admin/v1/audit","safe"]
+export const listDeliveries: Route<'listDeliveries'> = ["GET","/admin/v1/deliveries","safe"]
+export const redeliver: Route<'redeliver'> = ["POST","/admin/v1/deliveries/{id}/redeliver","never"]
+export const streamDeliveries: Route<'streamDeliveries'> = ["GET","/admin/v1/deliveries/stream","safe"]

@@ -61,6 +61,15 @@ export interface StreamRow {
   expiresAt: string
 }
 
+/** An event that one of these streams is to be sent. */
+export interface StreamDeliveryRow {
+  id: string
+  streamId: string
+  /** Counted in the order of commits, which the ids of several processes need not keep. */
+  seq: number
+  eventId: string
+}
+
 export interface AuditRow {
   id: string
   shopId: string

@@ -1,5 +1,13 @@
 import type { components } from '../http/schema.d.ts'
-import type { AuditRow, RefundRow, SessionRow, SignInLinkRow, StoreNoticeRow, StreamRow } from './tables-owner.ts'
+import type {
+  AuditRow,
+  RefundRow,
+  SessionRow,
+  SignInLinkRow,
+  StoreNoticeRow,
+  StreamDeliveryRow,
+  StreamRow,
+} from './tables-owner.ts'
 
 /**
  * The rows as they are stored, alike on SQLite and Postgres: text ids, ISO 8601 text with milliseconds, integer cents,
@@ -228,6 +236,7 @@ export interface Tables {
   webhookEvents: WebhookEventRow
   deliveries: DeliveryRow
   streams: StreamRow
+  streamDeliveries: StreamDeliveryRow
   idempotencyKeys: IdempotencyKeyRow
   audits: AuditRow
   instanceSettings: InstanceSettingRow

@@ -90,6 +90,7 @@ function serve(server: Server, op: Operation) {
     if (ctx.idempotency?.replayed) c.header('Idempotent-Replayed', 'true')
     if (op.deprecation) announceSunset(c, op.deprecation.sunset)
     if (typeof body === 'string') return c.html(body)
+    if (body instanceof ReadableStream) return c.body(body, 200, STREAMED)
     return c.json(body, status as ContentfulStatusCode)
   }
 }
@@ -105,6 +106,13 @@ async function letIn(server: Server, op: Operation, c: HonoContext<Env>): Promis
   return { ...server.deps, requestId: visit.requestId, isHttps: browser.isHttps } as Context
 }
 
+/** Nobody on the way may keep or gather what is to be read at once. */
+const STREAMED = {
+  'Content-Type': 'text/event-stream; charset=utf-8',
+  'Cache-Control': 'no-store',
+  'X-Accel-Buffering': 'no',
+}
+
 type RawInput = Input<OperationId> & { json: unknown }
 
 async function readInput(op: Operation, c: HonoContext<Env>): Promise<RawInput> {
@@ -114,8 +122,9 @@ async function readInput(op: Operation, c: HonoContext<Env>): Promise<RawInput> 
   }
   const query = op.readQuery(readQuery(op.queryParameters, search))
   const path = op.readPath(c.req.param())
+  const headers = op.readHeaders(Object.fromEntries(op.headerParameters.map(({ name }) => [name, c.req.header(name)])))
   const json = op.readBody && (await readJson(c.req.raw))
-  return { query, path, body: op.readBody?.(json), json } as RawInput
+  return { query, path, headers, body: op.readBody?.(json), json } as RawInput
 }
 
 /** What an `Idempotency-Key` stands for: this operation with this query and this body, however they were written. */

@@ -1,6 +1,8 @@
 import type { Context } from '../context.ts'
+import * as audit from '../services/audit.ts'
 import * as backtest from '../services/backtest.ts'
 import * as connections from '../services/connections.ts'
+import * as deliveries from '../services/deliveries.ts'
 import { explain } from '../services/explain.ts'
 import * as geoRules from '../services/geo-rules.ts'
 import * as keys from '../services/keys.ts'
@@ -11,6 +13,7 @@ import * as productRules from '../services/product-rules.ts'
 import * as refunds from '../services/refunds.ts'
 import * as sessions from '../services/sessions.ts'
 import * as settings from '../services/settings.ts'
+import * as streams from '../services/streams.ts'
 import { sessionCookie } from './browser.ts'
 import type { Handlers } from './spec.ts'
 
@@ -65,4 +68,12 @@ export const ownerHandlers = {
 
   explainOrder: async (ctx, { path }) => ({ status: 200, body: { data: await explain(ctx, path.externalOrderId) } }),
   runBacktest: async (ctx, { body }) => ({ status: 200, body: { data: await backtest.run(ctx, body) } }),
+
+  listAudit: async (ctx, { query }) => ({ status: 200, body: await audit.list(ctx, query) }),
+  listDeliveries: async (ctx, { query }) => ({ status: 200, body: await deliveries.list(ctx, query) }),
+  redeliver: async (ctx, { path }) => ({ status: 200, body: { data: await deliveries.redeliver(ctx, path.id) } }),
+  streamDeliveries: async (ctx, { query, headers }) => ({
+    status: 200,
+    body: await streams.open(ctx, query.events, headers['Last-Event-ID']),
+  }),
 } satisfies Partial<Handlers<Context>>

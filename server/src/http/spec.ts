@@ -16,10 +16,14 @@ type Content<R> = R extends { content: { 'application/json': infer B } }
   ? B
   : R extends { content: { 'text/html': infer B } }
     ? B
-    : undefined
+    : R extends { content: { 'text/event-stream': unknown } }
+      ? ReadableStream
+      : undefined
 
 export type Query<Id extends OperationId> = Paged<Given<Parameters<Id>['query']>>
 export type Path<Id extends OperationId> = Given<Parameters<Id>['path']>
+/** What the document names but `Idempotency-Key`, which the app sees to. */
+export type Headers<Id extends OperationId> = Given<Parameters<Id>['header']>
 export type Body<Id extends OperationId> = operations[Id] extends { requestBody: infer R }
   ? Content<R>
   : operations[Id] extends { requestBody?: infer R }
@@ -29,6 +33,7 @@ export type Body<Id extends OperationId> = operations[Id] extends { requestBody:
 export interface Input<Id extends OperationId> {
   query: Query<Id>
   path: Path<Id>
+  headers: Headers<Id>
   body: Body<Id>
 }
 
@@ -66,6 +71,8 @@ export interface Operation {
   takesIdempotencyKey: boolean
   readQuery: Validator
   readPath: Validator
+  headerParameters: Parameter[]
+  readHeaders: Validator
   readKey: Validator
   readBody: Validator | undefined
   deprecation: { sunset: string } | undefined
@@ -85,7 +92,8 @@ function toOperation(path: string, method: string, object: OperationObject): Ope
   const security = object.security ?? document.security
   const body = object.requestBody?.content['application/json']?.schema
   const key = parameters.find((parameter) => parameter.name === 'Idempotency-Key')
-  const inPlace = (place: Parameter['in']) => parameters.filter((parameter) => parameter.in === place)
+  const inPlace = (place: Parameter['in']) =>
+    parameters.filter((parameter) => parameter.in === place && parameter !== key)
   return {
     id: object.operationId as OperationId,
     method: method.toUpperCase(),
@@ -98,6 +106,8 @@ function toOperation(path: string, method: string, object: OperationObject): Ope
     queryParameters: inPlace('query'),
     pathParameters: inPlace('path'),
     takesIdempotencyKey: key !== undefined,
+    headerParameters: inPlace('header'),
+    readHeaders: parametersValidator(inPlace('header')),
     readQuery: parametersValidator(inPlace('query')),
     readPath: parametersValidator(inPlace('path')),
     readKey: key

@@ -1,6 +1,8 @@
 import { type Context, nowIso } from '../context.ts'
 import type { Trx } from '../db/database.ts'
+import type { StreamDeliveryRow } from '../db/tables-owner.ts'
 import { insertDeliveries, type NewDelivery } from '../repositories/deliveries.ts'
+import { insertStreamDeliveries, listStreams } from '../repositories/streams.ts'
 import { listFilters } from '../repositories/subscriptions.ts'
 import { insertWebhookEvent } from '../repositories/webhook-events.ts'
 
@@ -11,18 +13,21 @@ export interface WebhookEvent {
 }
 
 /**
- * Writes one delivery for each subscription that takes the event now (section 6.2). The body is fixed here, so what is
- * signed later is what happened. Answers whether there is something to deliver.
+ * Writes one delivery for each subscription that takes the event now (section 6.2), and one for each owner who listens.
+ * The body is fixed here, so what is signed later is what happened. Answers whether there is something to deliver.
  */
 export async function enqueue(ctx: Context, trx: Trx, events: WebhookEvent[]): Promise<boolean> {
   if (events.length === 0) return false
   const filters = await listFilters(trx, ctx.shop.id)
-  const deliveries: NewDelivery[] = []
-  const latest = new Map<string, string>()
   const createdAt = nowIso(ctx)
+  const streams = await listStreams(trx, ctx.shop.id, createdAt)
+  const deliveries: NewDelivery[] = []
+  const streamed: Omit<StreamDeliveryRow, 'seq'>[] = []
+  const latest = new Map<string, string>()
   for (const { event, data } of events) {
     const takers = filters.filter((filter) => takes(filter.events, event))
-    if (takers.length === 0) continue
+    const listeners = streams.filter((stream) => takes(stream.events, event))
+    if (takers.length + listeners.length === 0) continue
     const eventId = ctx.newId('evt')
     const body = JSON.stringify({ event, timestamp: createdAt, shop_id: ctx.shop.id, data })
     await insertWebhookEvent(trx, ctx.shop.id, { id: eventId, event, body, createdAt })
@@ -32,8 +37,10 @@ export async function enqueue(ctx: Context, trx: Trx, events: WebhookEvent[]): P
       deliveries.push({ id, eventId, subscriptionId, webhookId: id, follows, createdAt })
       latest.set(subscriptionId, id)
     }
+    streamed.push(...listeners.map((stream) => ({ id: ctx.newId('dlv'), streamId: stream.id, eventId })))
   }
   await insertDeliveries(trx, ctx.shop.id, deliveries)
+  await insertStreamDeliveries(trx, streamed)
   return deliveries.length > 0
 }
 

@@ -73,6 +73,14 @@ export async function signIn(
   })
 }
 
+/** Whether the user of a call that lasts may still be here: not revoked, nor signed out. */
+export async function isStillAllowed(ctx: Context): Promise<boolean> {
+  const { user, session, shop } = ctx
+  if (session && !(await sessions.findSession(ctx.db.read, session.tokenHash))) return false
+  const row = user && (await findUser(ctx.db.read, shop.id, user.id))
+  return row?.revokedAt === null
+}
+
 /** Ends the session of the call, if it came with one. */
 export async function signOut(ctx: Context): Promise<components['schemas']['ActionReply']> {
   const result = { ok: true as const, message: 'You are signed out.' }

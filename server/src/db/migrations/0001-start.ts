@@ -208,6 +208,8 @@ async function webhooks(db: Kysely<unknown>) {
   await index(db, 'deliveries', 'shopId -id')
   await table(db, 'streams', ['id'], 'id shopId events secret createdAt expiresAt')
   await index(db, 'streams', 'shopId expiresAt')
+  await table(db, 'streamDeliveries', ['id'], 'id streamId seq:int eventId')
+  await index(db, 'streamDeliveries', 'streamId seq', { unique: true })
 }
 
 async function records(db: Kysely<unknown>) {

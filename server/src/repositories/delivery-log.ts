@@ -1,0 +1,32 @@
+import type { Trx } from '../db/database.ts'
+import type { DeliveryRow } from '../db/tables.ts'
+import { type PageQuery, pageOf } from './page.ts'
+
+interface DeliveryFilter extends PageQuery {
+  subscriptionId?: string
+  event?: string
+  status?: DeliveryRow['status']
+}
+
+/** A delivery with the name of its event. */
+export type LoggedDelivery = DeliveryRow & { event: string }
+
+const deliveries = (db: Trx, shopId: string) =>
+  db
+    .selectFrom('deliveries')
+    .innerJoin('webhookEvents', 'webhookEvents.id', 'deliveries.eventId')
+    .selectAll('deliveries')
+    .select('webhookEvents.event')
+    .where('deliveries.shopId', '=', shopId)
+
+/** Newest first. */
+export function listDeliveries(db: Trx, shopId: string, query: DeliveryFilter) {
+  let list = deliveries(db, shopId).orderBy('deliveries.id', 'desc')
+  if (query.subscriptionId) list = list.where('deliveries.subscriptionId', '=', query.subscriptionId)
+  if (query.event) list = list.where('webhookEvents.event', '=', query.event)
+  if (query.status) list = list.where('deliveries.status', '=', query.status)
+  return pageOf(list, query)
+}
+
+export const findDelivery = (db: Trx, shopId: string, id: string): Promise<LoggedDelivery | undefined> =>
+  deliveries(db, shopId).where('deliveries.id', '=', id).executeTakeFirst()
