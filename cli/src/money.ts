@@ -1,12 +1,14 @@
+// ISO 4217, where it is not two. `Intl` is no source: it tells how people write money today, HUF and IDR without
+// decimals, and an amount would come out a hundred times too large.
+const DIGITS: readonly [digits: number, codes: string][] = [
+  [0, 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'],
+  [3, 'BHD IQD JOD KWD LYD OMR TND'],
+  [4, 'CLF UYW'],
+]
+
 /** Digits after the point in this currency: 2 for USD, 0 for JPY, 3 for KWD. */
-export function digitsOf(currency: string): number {
-  try {
-    return new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2
-  } catch {
-    // Not a code that Intl takes: minor units of two digits are what everybody assumes.
-    return 2
-  }
-}
+export const digitsOf = (currency: string): number =>
+  DIGITS.find(([, codes]) => codes.split(' ').includes(currency))?.[0] ?? 2
 
 /** Minor units as a decimal number: 144000 gives `1440.00`. Integers all the way. */
 export function toDecimal(cents: number, currency: string): string {

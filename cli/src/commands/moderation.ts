@@ -19,6 +19,13 @@ const cents = (text: string): number => {
 
 /** What owners do to commissions. */
 export function addModeration(commissions: Command): void {
+  leaf(commissions, 'explain <order>', {
+    summary: 'why an order earned what it earned, or nothing',
+    output: 'Explanation',
+    owner: true,
+    examples: ['referral commissions explain 1001'],
+    work: async (run, { args: [order = ''] }) => (await import('../explain.ts')).explain(run, order),
+  })
   for (const [action, summary] of Object.entries(ACTIONS) as [keyof typeof ACTIONS, string][])
     leaf<ModerateOptions>(commissions, `${action} [id...]`, {
       summary,

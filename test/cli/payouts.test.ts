@@ -1,0 +1,203 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Format, formats, type Payee } from '../../cli/src/payouts/formats.ts'
+import { temporaryFolder } from '../support/process.ts'
+import { cli, json, noTerminal, onTerminal, openShop, type Shop, withAffiliate, wrongWith } from './support.ts'
+
+const folder = temporaryFolder()
+let shop: Shop
+beforeAll(async () => {
+  shop = await openShop()
+  await withAffiliate(shop)
+}, 60_000)
+afterAll(async () => {
+  await shop.close()
+  folder.remove()
+})
+
+interface Batch {
+  id: string
+  status: string
+  periodStart: string
+  periodEnd: string
+  totals: { netPayableCents: number; commissions: number }
+}
+
+const order = (id: string, at: string, coupon = 'NISA16') =>
+  json(['events', 'send', '--order', id, '--amount-cents', '10000', '--coupon', coupon, '--at', at], { env: shop.env })
+const batches = () => json<Batch[]>(['payouts', 'list'], { env: shop.env })
+
+/** A reader of CSV that is not ours. */
+const python = (() => {
+  try {
+    execFileSync('python3', ['--version'])
+    return true
+  } catch {
+    return false
+  }
+})()
+if (!python) console.warn('skipped: exported files read by python3, because there is none')
+const readWithPython = (file: string): string[][] =>
+  JSON.parse(
+    execFileSync(
+      'python3',
+      ['-c', 'import csv,json,sys; print(json.dumps(list(csv.reader(open(sys.argv[1], newline="")))))', file],
+      {
+        encoding: 'utf8',
+      },
+    ),
+  )
+
+test('the last moment of a month belongs to it, whichever way the month is named', async () => {
+  await order('july-1', '2026-07-01T00:00:00.000Z')
+  await order('july-31', '2026-07-31T23:59:59.999Z')
+  await order('august-1', '2026-08-01T00:00:00.000Z')
+  for (const period of [
+    ['--month', '2026-07'],
+    ['--from', '2026-07-01', '--to', '2026-07-31'],
+  ]) {
+    const preview = await json<Batch>(['payouts', 'preview', ...period], { env: shop.env })
+    expect(wrongWith('PayoutBatch', preview)).toEqual([])
+    expect(preview).toMatchObject({
+      periodStart: '2026-07-01T00:00:00.000Z',
+      periodEnd: '2026-07-31T23:59:59.999Z',
+      totals: { commissions: 2, netPayableCents: 3200 },
+    })
+  }
+  expect(await batches()).toEqual([])
+})
+
+test('preview, create, export, pay: the same total all the way, and nothing without it', async () => {
+  await order('june-1', '2026-06-10')
+  await order('june-2', '2026-06-30T23:59:59.000Z')
+  const dry = await json<Batch>(['payouts', 'create', '--month', '2026-06', '--dry-run'], { env: shop.env })
+  expect(dry.totals.netPayableCents).toBe(3200)
+  expect(await batches()).toEqual([])
+  const { id, totals } = await json<Batch>(['payouts', 'create', '--month', '2026-06'], { env: shop.env })
+  expect(totals.netPayableCents).toBe(3200)
+
+  const pay = (...args: string[]) => cli(['payouts', 'pay', id, ...args, '--json'], { env: shop.env })
+  for (const [args, code] of [
+    [[], 9],
+    [['--yes'], 9],
+    [['--expect-total', '3200'], 9],
+    [['--yes', '--expect-total', '3199'], 5],
+    [['--yes', '--expect-total', '32.00'], 2],
+  ] as const) {
+    const refused = await pay(...args)
+    expect({ args, code: refused.code, stdout: refused.stdout }).toEqual({ args, code, stdout: '' })
+  }
+  expect(JSON.parse((await pay('--dry-run')).stdout)).toMatchObject({ changed: false, dryRun: true, status: 'OPEN' })
+  expect((await batches())[0]?.status).toBe('OPEN')
+
+  const paid = await pay('--yes', '--expect-total', '3200')
+  expect(paid.code).toBe(0)
+  expect(JSON.parse(paid.stdout)).toMatchObject({ id, changed: true, status: 'PAID', netPayableCents: 3200 })
+  const again = await pay('--yes', '--expect-total', '3200')
+  expect(again.code).toBe(0)
+  expect(JSON.parse(again.stdout)).toMatchObject({ changed: false, status: 'PAID' })
+  expect((await pay('--yes', '--expect-total', '1')).code).toBe(5)
+})
+
+test.skipIf(noTerminal)(
+  'on a terminal the total is shown and must be typed',
+  async () => {
+    await order('may-1', '2026-05-10')
+    const { id } = await json<Batch>(['payouts', 'create', '--month', '2026-05'], { env: shop.env })
+    const type = (text: string) =>
+      onTerminal(['payouts', 'pay', id], { env: shop.env, answers: [[/Type the total/, `${text}\n`]] })
+    const wrong = await type('yes')
+    expect(wrong.code).toBe(9)
+    for (const shown of [id, '2026-05-01T00:00:00.000Z', '2026-05-31T23:59:59.999Z', '1 of 1', '16.00 USD'])
+      expect(wrong.output).toContain(shown)
+    expect((await batches()).find((batch) => batch.id === id)?.status).toBe('OPEN')
+    expect((await type('16.00')).code).toBe(0)
+    expect((await batches()).find((batch) => batch.id === id)?.status).toBe('PAID')
+  },
+  30_000,
+)
+
+test.skipIf(!python)(
+  'exported files add up for another reader, calculate nothing and pass sha256sum',
+  async () => {
+    await withAffiliate(shop, {
+      code: 'EVIL1',
+      name: '=HYPERLINK("http://evil.example","x")',
+      email: 'evil@example.com',
+    })
+    await order('april-1', '2026-04-10')
+    await order('april-2', '2026-04-11', 'EVIL1')
+    const { id } = await json<Batch>(['payouts', 'create', '--month', '2026-04'], { env: shop.env })
+    const sums: Record<string, (rows: string[][]) => number> = {
+      csv: (rows) => rows.slice(1).reduce((sum, row) => sum + Number(row[8]), 0),
+      paypal: (rows) => rows.reduce((sum, row) => sum + Math.round(Number(row[1]) * 100), 0),
+      wise: (rows) => rows.slice(1).reduce((sum, row) => sum + Math.round(Number(row[5]) * 100), 0),
+    }
+    for (const [format, sum] of Object.entries(sums)) {
+      const [exported] = await json<{ file: string; sha256: string; totalCents: number; rows: number }[]>(
+        ['payouts', 'export', id, '--format', format, '--dir', folder.path],
+        { env: shop.env },
+      )
+      expect(exported).toMatchObject({ totalCents: 3200, rows: 2, currency: 'USD' })
+      const rows = readWithPython(exported?.file ?? '')
+      expect(sum(rows), format).toBe(3200)
+      for (const cell of rows.flat()) expect(cell).not.toMatch(/^[=+\-@]/)
+      expect(
+        createHash('sha256')
+          .update(readFileSync(exported?.file ?? ''))
+          .digest('hex'),
+      ).toBe(exported?.sha256)
+      expect(statSync(exported?.file ?? '').mode & 0o777).toBe(0o600)
+    }
+    expect(readFileSync(join(folder.path, 'SHA256SUMS'), 'utf8').trim().split('\n')).toHaveLength(3)
+    expect(execFileSync('sha256sum', ['-c', 'SHA256SUMS'], { cwd: folder.path, encoding: 'utf8' })).not.toContain(
+      'FAILED',
+    )
+    expect(
+      (await cli(['payouts', 'export', id, '--format', 'csv', '--dir', folder.path], { env: shop.env })).code,
+    ).toBe(0)
+  },
+  30_000,
+)
+
+test('a dry run of an export writes nothing', async () => {
+  const [batch] = await batches()
+  const before = readdirSync(folder.path)
+  const files = await json<{ written: boolean }[]>(
+    ['payouts', 'export', batch?.id ?? '', '--dir', folder.path, '--dry-run'],
+    { env: shop.env },
+  )
+  expect(files.every(({ written }) => !written)).toBe(true)
+  expect(readdirSync(folder.path)).toEqual(before)
+})
+
+const payee = (change: Partial<Payee> = {}): Payee => ({
+  batchId: 'bat_1',
+  periodEnd: '2026-10-31T23:59:59.999Z',
+  affiliateId: 'aff_1',
+  name: 'Nisa',
+  email: 'nisa@example.com',
+  commissions: 1,
+  commissionCents: 1440,
+  taxWithheldCents: 0,
+  netPayableCents: 1440,
+  ...change,
+})
+
+test('who cannot stand in a file of a payment service is left out, not changed', () => {
+  const refusal = (format: Format, change: Partial<Payee>, currency = 'USD') => format.refusal(payee(change), currency)
+  for (const format of [formats.paypal, formats.wise]) {
+    expect(refusal(format, {})).toBeUndefined()
+    expect(refusal(format, { netPayableCents: 0 })).toBe('nothing to pay')
+    expect(refusal(format, { netPayableCents: -1 })).toBe('nothing to pay')
+    expect(refusal(format, { email: '=cmd@example.com' })).toMatch('e-mail')
+    expect(refusal(format, { email: '+tag@example.com' })).toMatch('e-mail')
+  }
+  expect(refusal(formats.paypal, { netPayableCents: 1050 }, 'HUF')).toMatch('decimals')
+  expect(formats.paypal.cells(payee({ netPayableCents: 1100 }), 'HUF')[1]).toBe(11)
+  expect(formats.paypal.rows).toBe(5000)
+  expect(formats.wise.rows).toBe(1000)
+})
