@@ -4,7 +4,8 @@ import { defineConfig } from 'vitest/config'
 import { whyNoPostgres } from './test/support/postgres-cluster.ts'
 
 const FILES = 'test/**/*.test.ts'
-const SQLITE_ONLY = /^\/\/ SQLite only: /m
+/** A comment of its own in a test file, with the reason behind it. */
+const ONLY = /^\/\/ (SQLite|PostgreSQL) only: /m
 
 /** Whether a file reaches the test database, through whatever it imports. Everything else runs once. */
 function stores(file: string, seen = new Set<string>()): boolean {
@@ -19,21 +20,25 @@ function stores(file: string, seen = new Set<string>()): boolean {
 
 const missing = process.env.TEST_POSTGRES_URL ? undefined : await whyNoPostgres()
 if (missing) console.warn(`skipped: the tests on PostgreSQL, because ${missing}`)
-const onPostgres = globSync(FILES, { exclude: ['**/node_modules/**'] }).filter(
-  (file) => stores(resolve(file)) && !SQLITE_ONLY.test(readFileSync(file, 'utf8')),
-)
 
-// Files share a process: loading the server for each of them would take most of the time.
-const common = { pool: 'forks', isolate: false, testTimeout: 20_000, hookTimeout: 30_000 } as const
-const sqlite = { test: { ...common, name: 'sqlite', include: [FILES] } }
+const files = globSync(FILES, { exclude: ['**/node_modules/**'] })
+const storing = files.filter((file) => stores(resolve(file)))
+const filesOn = (engine: string) =>
+  storing.filter((file) => (ONLY.exec(readFileSync(file, 'utf8'))?.[1] ?? engine) === engine)
+
+const common = { pool: 'forks', testTimeout: 20_000, hookTimeout: 30_000 } as const
+// Their files share a process: loading the server for each of them took most of the time.
+const shared = { ...common, isolate: false }
+const pure = { test: { ...common, name: 'pure', include: [FILES], exclude: ['**/node_modules/**', ...storing] } }
+const sqlite = { test: { ...shared, name: 'sqlite', include: filesOn('SQLite') } }
 const postgres = {
   test: {
-    ...common,
+    ...shared,
     name: 'postgres',
-    include: onPostgres,
+    include: filesOn('PostgreSQL'),
     globalSetup: ['test/support/postgres.ts'],
     env: { TEST_ENGINE: 'postgres' },
   },
 }
 
-export default defineConfig({ test: { projects: missing ? [sqlite] : [sqlite, postgres] } })
+export default defineConfig({ test: { projects: [pure, sqlite, ...(missing ? [] : [postgres])] } })

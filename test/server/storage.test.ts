@@ -1,26 +1,17 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import SQLite from 'better-sqlite3'
-import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Database, openDatabase, type Trx } from '../../server/src/db/database.ts'
+import { isUniqueViolation } from '../../server/src/db/storage-error.ts'
+import { type TestDatabase, testDatabase } from '../support/database.ts'
 
-let dir: string
+let at: TestDatabase
 let db: Database
 
 beforeEach(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'referral-storage-'))
-  db = await openDatabase(`file:${join(dir, 'a.db')}`)
-  await db.migrate()
+  at = await testDatabase()
+  db = at.db
 })
-afterEach(async () => {
-  await db.close()
-  rmSync(dir, { recursive: true, force: true })
-})
+afterEach(() => at.remove())
 
-const pragma = async (on: Trx, name: string) =>
-  Object.values((await sql<Record<string, unknown>>`pragma ${sql.raw(name)}`.execute(on)).rows[0] ?? {})[0]
 const SHOP = 'shp_1'
 const put = (trx: Trx, name: string, value = 'x') =>
   trx.insertInto('instanceSettings').values({ name, value }).execute()

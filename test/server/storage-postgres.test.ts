@@ -1,0 +1,146 @@
+// PostgreSQL only: what connections to a server promise.
+import { sql } from 'kysely'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type Database, openDatabase, type Trx } from '../../server/src/db/database.ts'
+import { StorageError } from '../../server/src/db/storage-error.ts'
+import { administer, databaseUrl, type TestDatabase, testDatabase } from '../support/database.ts'
+
+const SHOP = 'shp_1'
+let at: TestDatabase
+let db: Database
+beforeEach(async () => {
+  at = await testDatabase()
+  db = at.db
+})
+afterEach(() => at.remove())
+
+const put = (trx: Trx, name: string, value = 'x') =>
+  trx.insertInto('instanceSettings').values({ name, value }).execute()
+const names = async () =>
+  (await db.read.selectFrom('instanceSettings').select('name').orderBy('name').execute()).map((row) => row.name)
+const show = async (on: Trx, name: string) =>
+  (await sql<{ value: string }>`select current_setting(${name}) as value`.execute(on)).rows[0]?.value
+
+/** Ends every other connection to the database, as a restart or a fail-over does. */
+const endConnections = () =>
+  at.sql.exec(
+    'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+  )
+
+test('what is acknowledged is on disk, whatever the default of the database is', async () => {
+  at.sql.exec(`alter database "${new URL(at.url).pathname.slice(1)}" set synchronous_commit = off`)
+  const fresh = await openDatabase(at.url)
+  expect(await fresh.transact((trx) => show(trx, 'synchronous_commit'))).toBe('on')
+  await fresh.close()
+})
+
+test('statements, locks and idle transactions have an end; the address may say another', async () => {
+  const settings = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'application_name']
+  const shown = (on: Database) => on.transact((trx) => Promise.all(settings.map((name) => show(trx, name))))
+  expect(await shown(db)).toEqual(['10s', '5s', '10s', 'referral-server'])
+  expect(await show(db.read, 'statement_timeout')).toBe('30s')
+  const other = await openDatabase(`${at.url}?lock_timeout=150&application_name=mine&pool=2`)
+  expect(await shown(other)).toEqual(['10s', '150ms', '10s', 'mine'])
+  const held = db.transact(async (trx) => {
+    await put(trx, 'first')
+    await expect(other.transact((second) => put(second, 'second'), SHOP)).rejects.toMatchObject({ code: '55P03' })
+  }, SHOP)
+  await held
+  expect(await names()).toEqual(['first'])
+  await other.close()
+})
+
+test('text is compared by its bytes, as on SQLite', async () => {
+  for (const name of ['b', 'B', 'a', 'A', '_', 'ä', '0']) await db.transact((trx) => put(trx, name))
+  expect(await names()).toEqual(['0', 'A', 'B', '_', 'a', 'b', 'ä'])
+})
+
+test('counts and sums are numbers', async () => {
+  const { count, sum } = await db.read
+    .selectFrom('commissions')
+    .select((of) => [of.fn.countAll<number>().as('count'), of.fn.sum<number | null>('commissionAmountCents').as('sum')])
+    .executeTakeFirstOrThrow()
+  expect([count, sum]).toEqual([0, null])
+  const { rows } = await sql<{
+    n: number
+  }>`select sum(n) as n from (values (9007199254740991::bigint)) as t(n)`.execute(db.read)
+  expect(rows).toEqual([{ n: Number.MAX_SAFE_INTEGER }])
+})
+
+test('work whose connection ends before the commit runs again on another one', async () => {
+  let runs = 0
+  const result = await db.transact(async (trx) => {
+    runs++
+    await put(trx, 'once')
+    if (runs === 1) endConnections()
+    return (await trx.selectFrom('instanceSettings').selectAll().execute()).length
+  }, SHOP)
+  expect([result, runs]).toEqual([1, 2])
+  expect(await names()).toEqual(['once'])
+})
+
+test('a connection that ends during the commit: the database is asked whether it was kept', async () => {
+  // The commit itself waits for this trigger, so the connection can be ended in the middle of it.
+  at.sql.exec(`create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(0.5); return null; end $$;
+    create constraint trigger slow after insert on "instanceSettings" deferrable initially deferred
+    for each row execute function slow()`)
+  const pending = db.transact((trx) => put(trx, 'kept?'), SHOP)
+  await new Promise((done) => setTimeout(done, 200))
+  endConnections()
+  await pending
+  expect(await names()).toEqual(['kept?'])
+})
+
+test('reads over connections that have ended run again', async () => {
+  await Promise.all(Array.from({ length: 5 }, names))
+  endConnections()
+  expect(await Promise.all(Array.from({ length: 5 }, names))).toEqual(Array(5).fill([]))
+})
+
+test('two works that lock each other out both succeed', async () => {
+  await db.transact((trx) => put(trx, 'a'))
+  await db.transact((trx) => put(trx, 'b'))
+  const change = (trx: Trx, name: string) =>
+    trx.updateTable('instanceSettings').set({ value: 'y' }).where('name', '=', name).execute()
+  const both = Promise.withResolvers<void>()
+  let arrived = 0
+  const work = (first: string, second: string) =>
+    db.transact(async (trx) => {
+      await change(trx, first)
+      if (++arrived === 2) both.resolve()
+      await both.promise
+      await change(trx, second)
+    })
+  await Promise.all([work('a', 'b'), work('b', 'a')])
+  expect(arrived).toBeGreaterThan(2)
+})
+
+test('a statement that was planned before a column was added is planned again', async () => {
+  const all = () => db.read.selectFrom('instanceSettings').selectAll().execute()
+  for (let i = 0; i < 6; i++) await Promise.all(Array.from({ length: 8 }, all))
+  await db.transact((trx) => trx.selectFrom('instanceSettings').selectAll().execute())
+  at.sql.exec('alter table "instanceSettings" add column extra text')
+  expect(await Promise.all(Array.from({ length: 20 }, all))).toEqual(Array(20).fill([]))
+  expect(await db.transact((trx) => trx.selectFrom('instanceSettings').selectAll().execute())).toEqual([])
+})
+
+test('a database that cannot be reached is a storage error at once, and nothing else', async () => {
+  const nowhere = await openDatabase('postgres://nobody@127.0.0.1:1/none')
+  const error = await nowhere.transact(async () => {}).catch((thrown) => thrown)
+  expect(error).toBeInstanceOf(StorageError)
+  expect(error).toMatchObject({ code: 'ECONNREFUSED', isLost: true })
+  await expect(nowhere.read.selectFrom('shops').selectAll().execute()).rejects.toBeInstanceOf(StorageError)
+  await nowhere.close()
+})
+
+test('an empty database is not ready, and migrating it by several at once makes it so', async () => {
+  const home = process.env.TEST_POSTGRES_URL ?? ''
+  const name = `${new URL(at.url).pathname.slice(1)}_empty`
+  await administer(home, `create database ${name}`)
+  const instances = await Promise.all([1, 2, 3].map(() => openDatabase(databaseUrl(home, name))))
+  expect(await instances[0]?.isMigrated()).toBe(false)
+  await Promise.all(instances.map((one) => one.migrate()))
+  expect(await Promise.all(instances.map((one) => one.isMigrated()))).toEqual([true, true, true])
+  await Promise.all(instances.map((one) => one.close()))
+  await administer(home, `drop database ${name} with (force)`)
+})

@@ -1,0 +1,58 @@
+// SQLite only: what a connection to a file promises.
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import SQLite from 'better-sqlite3'
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { openDatabase, type Trx } from '../../server/src/db/database.ts'
+import { testDatabase } from '../support/database.ts'
+
+const pragma = async (on: Trx, name: string) =>
+  Object.values((await sql<Record<string, unknown>>`pragma ${sql.raw(name)}`.execute(on)).rows[0] ?? {})[0]
+
+test('writes stay durable after the database is opened again', async () => {
+  const at = await testDatabase()
+  const db = await openDatabase(at.url)
+  await db.transact(async (trx) => {
+    // 2 is FULL: SQLite falls back to NORMAL when it opens a WAL database again.
+    expect(await pragma(trx, 'synchronous')).toBe(2)
+    expect(await pragma(trx, 'journal_mode')).toBe('wal')
+    expect(await pragma(trx, 'foreign_keys')).toBe(1)
+  })
+  expect(await pragma(db.read, 'synchronous')).toBe(2)
+  await db.close()
+  await at.remove()
+})
+
+test('a file without the schema is not ready', async () => {
+  const at = await testDatabase()
+  const fresh = await openDatabase(`file:${join(at.dir, 'fresh.db')}`)
+  expect(await fresh.isMigrated()).toBe(false)
+  await fresh.close()
+  await at.remove()
+})
+
+test('nobody but the owner reads the files', async () => {
+  const at = await testDatabase()
+  await at.db.transact((trx) => trx.insertInto('instanceSettings').values({ name: 'a', value: 'x' }).execute())
+  for (const ending of ['', '-wal', '-shm']) {
+    expect(statSync(at.url.slice('file:'.length) + ending).mode & 0o777, ending).toBe(0o600)
+  }
+  await at.remove()
+})
+
+test('work waits for another process that writes, and the event loop does not', async () => {
+  const at = await testDatabase()
+  const other = new SQLite(at.url.slice('file:'.length))
+  other.exec('begin immediate')
+  let turns = 0
+  const counting = setInterval(() => turns++, 5)
+  const kept = at.db.transact((trx) => trx.insertInto('instanceSettings').values({ name: 'a', value: 'x' }).execute())
+  await new Promise((done) => setTimeout(done, 200))
+  other.exec('commit')
+  other.close()
+  await kept
+  clearInterval(counting)
+  expect(turns).toBeGreaterThan(10)
+  await at.remove()
+})
