@@ -1,4 +1,3 @@
-import { createSecretKey } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Context, nowIso } from '../context.ts'
 import type { StreamRow } from '../db/tables-owner.ts'
@@ -65,7 +64,6 @@ type Frames = AsyncGenerator<string | null, void>
 
 async function* frames(ctx: Context, stream: StreamRow, after: number): Frames {
   const secret = openSecret(ctx.vault, stream.id, stream.secret) ?? ''
-  const key = createSecretKey(secret, 'utf8')
   yield frame('open', { subscriptionId: stream.id, secret })
   let last = after
   for (;;) {
@@ -75,7 +73,7 @@ async function* frames(ctx: Context, stream: StreamRow, after: number): Frames {
         'Content-Type': 'application/json',
         'User-Agent': 'referral-webhooks/1',
         'X-Service-Event': event,
-        ...signatureHeaders(key, body, { id, at: ctx.now() }),
+        ...(await signatureHeaders(secret, body, { id, at: ctx.now() })),
       }
       yield `id: ${id}\n${frame('delivery', { headers, body })}`
       last = seq

@@ -1,4 +1,3 @@
-import { createSecretKey, type KeyObject } from 'node:crypto'
 import type { Config } from '../config.ts'
 import type { Destination } from '../repositories/subscriptions.ts'
 import type { Vault } from '../vault.ts'
@@ -21,7 +20,7 @@ export type Deliver = (destination: Destination, delivery: Delivery) => Promise<
 
 interface Way {
   target: Target
-  secret: KeyObject | undefined
+  secret: string | undefined
 }
 
 export function createDeliver(means: Means): Deliver {
@@ -37,7 +36,7 @@ export function createDeliver(means: Means): Deliver {
       'Content-Type': 'application/json',
       'User-Agent': 'referral-webhooks/1',
       'X-Service-Event': event,
-      ...signatureHeaders(way.secret, body, { id: webhookId, at: means.now() }),
+      ...(await signatureHeaders(way.secret, body, { id: webhookId, at: means.now() })),
     }
     return means.transport.post(way.target, headers, body)
   }
@@ -49,5 +48,5 @@ function wayTo({ id, url, secret }: Destination, { config, vault }: Means): Way 
   if (!target) return 'refused_url'
   if (secret === null) return { target, secret: undefined }
   const opened = openSecret(vault, id, secret)
-  return opened === null ? 'secret_unreadable' : { target, secret: createSecretKey(opened, 'utf8') }
+  return opened === null ? 'secret_unreadable' : { target, secret: opened }
 }
