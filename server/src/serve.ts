@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { serve as listen, type ServerType } from '@hono/node-server'
 import { readConfig } from './config.ts'
 import { openDatabase } from './db/database.ts'
@@ -8,6 +9,8 @@ import { startHousekeeping } from './services/housekeeping.ts'
 import { createDispatcher } from './webhooks/dispatcher.ts'
 
 const DRAIN_MS = 10_000
+/** How long requests under way may take after the signal. */
+const FINISH_MS = 5_000
 
 /** Configuration, database, migrations, app; then serves until it is told to stop. */
 export async function serve(): Promise<void> {
@@ -40,7 +43,9 @@ export async function serve(): Promise<void> {
     const closed = new Promise((done) => server.close(done))
     if ('closeIdleConnections' in server) server.closeIdleConnections()
     stopHousekeeping()
-    await closed
+    // A client that stalls must not keep what waits in the outbox from being sent.
+    await Promise.race([closed, sleep(FINISH_MS)])
+    if ('closeAllConnections' in server) server.closeAllConnections()
     await dispatcher.drain(DRAIN_MS)
     await db.close()
     process.exit(0)

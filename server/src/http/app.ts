@@ -8,7 +8,7 @@ import { createApiSwitch } from '../services/api-switch.ts'
 import { admit, type Visit, windowToShow } from './admit.ts'
 import { admitOwner, admitSignIn } from './admit-owner.ts'
 import { createLastUsed } from './authenticate.ts'
-import { canonicalJson, isStorable, readJson } from './body.ts'
+import { canonicalJson, readJson } from './body.ts'
 import { browserOf } from './browser.ts'
 import { clientAddress } from './client-address.ts'
 import { readQuery } from './coerce.ts'
@@ -117,9 +117,6 @@ type RawInput = Input<OperationId> & { json: unknown }
 
 async function readInput(op: Operation, c: HonoContext<Env>): Promise<RawInput> {
   const search = new URL(c.req.url).searchParams
-  for (const [name, value] of search) {
-    if (!isStorable(value)) throw new ApiError(400, 'invalid_parameter', `${name} must not hold the character U+0000.`)
-  }
   const query = op.readQuery(readQuery(op.queryParameters, search))
   const path = op.readPath(c.req.param())
   const headers = op.readHeaders(Object.fromEntries(op.headerParameters.map(({ name }) => [name, c.req.header(name)])))
@@ -146,11 +143,19 @@ function renderError(server: Server, thrown: Error, c: HonoContext<Env>): Respon
   if (error instanceof ApiError) {
     c.header('X-Error-Code', error.code)
     if (error.retryAfter !== undefined) c.header('Retry-After', String(error.retryAfter))
+    if (error.status === 503 && error.cause) logCause(server, error, c)
     return c.json({ error: error.message }, error.status)
   }
   server.deps.log.error({ requestId: c.get('visit').requestId, name: error.name, stack: error.stack }, 'bug')
   c.header('X-Error-Code', 'internal_error')
   return c.json({ error: 'Internal error' }, 500)
+}
+
+/** The driver's code says whether a disk is full or a statement is wrong; its message may hold data and stays out. */
+function logCause(server: Server, error: ApiError, c: HonoContext<Env>): void {
+  const cause = error.cause as { code?: string; name?: string }
+  const { requestId } = c.get('visit')
+  server.deps.log.error({ requestId, code: error.code, cause: cause.code ?? cause.name }, 'unavailable')
 }
 
 function methodsByPath(): Map<string, string[]> {
