@@ -57,7 +57,7 @@ function missing(order: Record<string, unknown>, currency: string): string | und
   if (order.amountCents === undefined) return 'no amount'
   if (!/^[A-Z]{3}$/.test(currency)) return `${currency} is no currency`
   const at = order.occurredAt
-  if (typeof at === 'string' && !ISO.test(at)) return `${at} is no time like 2026-10-31T14:00:00Z`
+  if (typeof at === 'string' && !ISO.test(at)) return `${at} is no time with an offset, like 2026-10-31T14:00:00Z`
   return undefined
 }
 

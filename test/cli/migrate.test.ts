@@ -1,0 +1,118 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parseCsv } from '../../cli/src/csv/read.ts'
+import { fitsCode, fitsSlug, planMigration } from '../../cli/src/migrate/plan.ts'
+import { providers } from '../../cli/src/migrate/providers.ts'
+import { slugFrom } from '../../server/src/engine/slug.ts'
+import { temporaryFolder } from '../support/process.ts'
+import { cli, json, openShop, type Shop, withAffiliate } from './support.ts'
+
+const folder = temporaryFolder()
+let shop: Shop
+beforeAll(async () => {
+  shop = await openShop()
+}, 60_000)
+afterAll(async () => {
+  await shop.close()
+  folder.remove()
+})
+
+const exports: Record<string, string> = {
+  rewardful: 'First name,Last name,Email,Token,Coupon,State\nAdam,Jones,adam@example.com,adam,ADAM15,active\n',
+  tapfiliate:
+    'Firstname,Lastname,Email,Referral code,Coupons,Approved\nAdam,Jones,adam@example.com,adam,"ADAM15, OTHER",true\n',
+  refersion:
+    'ID,First Name,Last Name,Email,Link,Coupon,Status\n77,Adam,Jones,adam@example.com,https://shop.example/?rfsn=adam,ADAM15,ACTIVE\n',
+  firstpromoter: 'email,first_name,last_name,ref_id,promo_code,state\nadam@example.com,Adam,Jones,adam,ADAM15,active\n',
+}
+
+test('each export is read into the same person', () => {
+  for (const [name, text] of Object.entries(exports)) {
+    const provider = providers[name]
+    if (!provider) throw new Error(name)
+    // Refersion numbers its affiliates; the code of its links is another one.
+    const asked = name === 'refersion' ? ['ref='] : undefined
+    const { newcomers, failed } = planMigration(parseCsv(text, name), provider, asked)
+    expect(failed).toEqual([])
+    expect(newcomers).toHaveLength(1)
+    expect(newcomers[0], name).toMatchObject({
+      email: 'adam@example.com',
+      name: 'Adam Jones',
+      status: 'APPROVED',
+      ref: 'adam',
+      coupon: 'ADAM15',
+    })
+  }
+})
+
+test('a ref is promised to be kept only when the engine makes the very slug of it', () => {
+  for (const ref of ['adam', 'Adam-9', 'x', '8153713', 'a-b-c', 'A'.repeat(60)]) {
+    expect(fitsSlug(ref), ref).toBe(true)
+    expect(slugFrom(ref)).toBe(ref.toLowerCase())
+  }
+  for (const ref of ['jane_doe', '8153713.0e3f1c', 'a--b', '-a', 'é', 'a b', 'A'.repeat(61), ''])
+    expect(fitsSlug(ref), ref).toBe(false)
+  expect(['NISA16', 'nisa_1'].every(fitsCode)).toBe(true)
+  expect(['NISA10', 'TOO', 'LONGERTHAN9', 'A B', ''].some(fitsCode)).toBe(false)
+})
+
+test('old links earn, whoever was there before is left alone, and what cannot be kept is named', async () => {
+  const { env } = shop
+  const { affiliate } = await withAffiliate(shop)
+  const path = join(folder.path, 'old.csv')
+  writeFileSync(
+    path,
+    `${exports.rewardful}Eve,,eve@example.com,eve_n,,active\nZed,,zed@example.com,zed.1.2.3.4.5,TOOLONGCODE,active\nNisa,,NISA@example.com,nisa-k,NEWCDE,disabled\n,,no-mail,,,active\n`,
+  )
+  const dry = await cli(['import', 'rewardful', path, '--dry-run', '--json'], { env })
+  expect(JSON.parse(dry.stdout).map(({ ref }: { ref: string }) => ref)).toEqual(['kept', 'as code', 'lost', 'kept'])
+  expect(await json(['affiliates', 'list'], { env })).toHaveLength(1)
+
+  const { code, stdout } = await cli(['import', 'rewardful', path, '--json'], { env })
+  expect(code).toBe(8)
+  expect(JSON.parse(stdout)).toMatchObject([
+    { email: 'adam@example.com', action: 'created', slug: 'adam', ref: 'kept', code: 'ADAM15' },
+    { email: 'eve@example.com', action: 'created', ref: 'as code', code: 'eve_n' },
+    { email: 'zed@example.com', action: 'created', ref: 'lost' },
+    { email: 'NISA@example.com', action: 'existed', id: affiliate.id, code: 'NISA16' },
+  ])
+  const people = await json<{ email: string; name: string; status: string }[]>(['affiliates', 'list'], { env })
+  expect(people.find(({ email }) => email === 'adam@example.com')).toMatchObject({
+    name: 'Adam Jones',
+    status: 'APPROVED',
+  })
+  expect(people.find(({ email }) => email === 'nisa@example.com')).toMatchObject({
+    name: 'Nisa Karim',
+    status: 'APPROVED',
+  })
+
+  const earns = (evidence: string[]) =>
+    json<{ attribution: { affiliateId: string; reasonCode: string } }>(
+      ['events', 'send', '--order', evidence.join(), '--amount-cents', '1000', ...evidence, '--dry-run'],
+      { env },
+    )
+  expect((await earns(['--ref', 'ADAM'])).attribution.reasonCode).toBe('REF_MATCH')
+  expect((await earns(['--affiliate-code', 'eve_n'])).attribution.reasonCode).toBe('AFFILIATE_CODE_MATCH')
+  expect((await earns(['--coupon', 'ADAM15'])).attribution.reasonCode).toBe('COUPON_MATCH')
+
+  const again = await cli(['import', 'rewardful', path, '--json'], { env })
+  expect(JSON.parse(again.stdout).map(({ action }: { action: string }) => action)).toEqual([
+    'existed',
+    'existed',
+    'existed',
+    'existed',
+  ])
+}, 60_000)
+
+test('a run that died between the old code and the real name is completed', async () => {
+  const { env } = shop
+  await json(['affiliates', 'create', '--email', 'half@example.com', '--name', 'halfway'], { env })
+  const path = join(folder.path, 'half.csv')
+  writeFileSync(path, 'email,name,token,state\nhalf@example.com,Half Way,halfway,active\n')
+  expect(await json(['import', 'rewardful', path], { env })).toMatchObject([
+    { action: 'completed', slug: 'halfway', ref: 'kept' },
+  ])
+  const [half] = await json<object[]>(['affiliates', 'list', '--search', 'half@'], { env })
+  expect(half).toMatchObject({ name: 'Half Way', status: 'APPROVED' })
+})
