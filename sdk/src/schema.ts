@@ -3431,10 +3431,10 @@ export interface operations {
                 programId?: components["parameters"]["ProgramFilter"];
                 /** @description The currency to sum, as three capital letters. */
                 currency?: components["schemas"]["Currency"];
-                /** @description The page, counted from 1. */
-                page?: components["parameters"]["Page"];
-                /** @description How many rows a page has. */
-                limit?: components["parameters"]["Limit"];
+                /** @description Accepted and ignored. */
+                page?: string;
+                /** @description Accepted and ignored. */
+                limit?: string;
             };
             header?: never;
             path?: never;

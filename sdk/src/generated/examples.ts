@@ -5,7 +5,7 @@ import type { OperationId } from '../types.ts'
 export type Example = readonly [name: string, status: number, body: unknown]
 
 const credentials_missing: Example = ["credentials_missing",401,{"error":"Send your API key in the header Authorization: Bearer <API_KEY>."}]
-const credentials_malformed: Example = ["credentials_malformed",401,{"error":"The Authorization header must be Bearer, one space and one API key."}]
+const credentials_malformed: Example = ["credentials_malformed",401,{"error":"The Authorization header must be Bearer and one API key."}]
 const key_unknown: Example = ["key_unknown",403,{"error":"This API key is not known."}]
 const key_revoked: Example = ["key_revoked",403,{"error":"This API key was revoked."}]
 const key_expired: Example = ["key_expired",403,{"error":"This API key has expired."}]
