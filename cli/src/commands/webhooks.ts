@@ -1,9 +1,10 @@
 import type { WebhookSubscription } from '@referral/sdk'
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { group, leaf, repeated } from '../command.ts'
 import type { Column } from '../output/render.ts'
 import type { SecretOptions } from '../secrets.ts'
 import type { CheckOptions } from '../webhooks/check.ts'
+import type { ListenOptions } from '../webhooks/listen.ts'
 import type { SignOptions, VerifyOptions } from '../webhooks/local.ts'
 import type { CreateOptions } from '../webhooks/subscriptions.ts'
 
@@ -66,7 +67,32 @@ export function addWebhooks(program: Command): void {
     writes: true,
     work: async (run) => (await import('../webhooks/subscriptions.ts')).sendTest(run),
   })
+  addListen(webhooks)
   addReceiverTools(webhooks)
+}
+
+const wholeNumber = (text: string): number => {
+  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1.')
+  return Number(text)
+}
+
+function addListen(webhooks: Command): void {
+  leaf<ListenOptions>(webhooks, 'listen', {
+    summary: 'receive events on this machine, without a tunnel',
+    details:
+      'Opens a temporary subscription with a secret of its own, which is printed, and hands every event on with its very bytes and headers. Connects again by itself, also after a restart of the service, and takes what came in between. `--json` prints one object a line. Runs until Ctrl-C.',
+    output: 'Listened',
+    owner: true,
+    examples: [
+      'referral webhooks listen --forward-to http://localhost:3000/hooks',
+      'referral webhooks listen --events commission.created --json',
+    ],
+    work: async (run, { options }) => (await import('../webhooks/listen.ts')).listen(run, options),
+  })
+    .option('--forward-to <url>', 'the receiver on this machine')
+    .addOption(repeated('--events <names>', 'which events, comma-separated; all when left out'))
+    .option('--after <id>', 'go on after this delivery; at most an hour back')
+    .addOption(new Option('--count <n>', 'end after so many deliveries').argParser(wholeNumber))
 }
 
 function addReceiverTools(webhooks: Command): void {

@@ -1,0 +1,123 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { receive } from '@referral/webhook-verifier'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readMessages } from '../../cli/src/webhooks/sse.ts'
+import { freePort, type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
+import { cli, ended, json, start, wrongWith } from './support.ts'
+
+const folder = temporaryFolder()
+let server: RunningServer
+let port: string
+let env: Record<string, string>
+let receiver: Server
+let got: { headers: Record<string, string>; body: Buffer }[] = []
+
+beforeAll(async () => {
+  port = String(await freePort())
+  server = await startServer({ REFERRAL_DATA_DIR: folder.path, PORT: port })
+  // The demo shop: no profile and no variable.
+  env = { REFERRAL_DATA_DIR: folder.path }
+  receiver = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    got.push({ headers: request.headers as Record<string, string>, body: Buffer.concat(chunks) })
+    response.end()
+  }).listen(0, '127.0.0.1')
+  await once(receiver, 'listening')
+}, 60_000)
+afterAll(async () => {
+  receiver.closeAllConnections()
+  receiver.close()
+  await server.stop('SIGKILL')
+  folder.remove()
+})
+
+const order = (id: string) =>
+  json(['events', 'send', '--order', id, '--amount-cents', '1000', '--coupon', 'NISA16'], { env })
+const until = async (is: () => boolean) => {
+  for (let i = 0; i < 400 && !is(); i++) await new Promise((done) => setTimeout(done, 50))
+}
+
+test('a restart of the server loses no delivery, and every one is the very bytes, signed', async () => {
+  got = []
+  const { port: to } = receiver.address() as { port: number }
+  const child = start(
+    ['webhooks', 'listen', '--forward-to', `http://127.0.0.1:${to}/hooks`, '--count', '4', '--json'],
+    { env },
+  )
+  let opened = false
+  child.stdout?.on('data', () => {
+    opened = true
+  })
+  const end = ended(child)
+  await until(() => opened)
+  await order('l-1')
+  await until(() => got.length === 1)
+  await server.stop('SIGKILL')
+  server = await startServer({ REFERRAL_DATA_DIR: folder.path, PORT: port })
+  // Before the listener is back, and after.
+  await order('l-2')
+  await order('l-3')
+  await until(() => got.length === 3)
+  await order('l-4')
+  const { code, stdout, stderr } = await end
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('nothing was missed') })
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  for (const line of lines) expect(wrongWith('Listened', line)).toEqual([])
+  const [open, ...deliveries] = lines
+  expect(deliveries.map(({ event, status }) => [event, status])).toEqual(Array(4).fill(['commission.created', 200]))
+  for (const [i, { headers, body }] of got.entries()) {
+    const { event } = await receive({ headers, body }, { secret: open.secret, requireTimestamp: true })
+    expect((event.data as { externalOrderId: string }).externalOrderId).toBe(`l-${i + 1}`)
+    expect(body.toString('utf8')).toBe(deliveries[i].body)
+    expect(headers['user-agent']).toBe(deliveries[i].headers['User-Agent'])
+  }
+  expect(got).toHaveLength(4)
+}, 60_000)
+
+test('it goes on after a delivery of an earlier run, and stops with 130 and the way to go on', async () => {
+  const first = start(['webhooks', 'listen', '--json'], { env })
+  let output = ''
+  first.stdout?.on('data', (chunk) => {
+    output += chunk
+  })
+  const end = ended(first)
+  await until(() => output.includes('"open"'))
+  await order('r-1')
+  await until(() => output.includes('"delivery"'))
+  first.kill('SIGINT')
+  const { code, stderr } = await end
+  expect(code).toBe(130)
+  const id = /--after (\S+)/.exec(stderr)?.[1] ?? ''
+  await order('r-2')
+  const { stdout } = await cli(['webhooks', 'listen', '--after', id, '--count', '1', '--json'], { env })
+  expect(JSON.parse(JSON.parse(stdout.trim().split('\n')[1] ?? '').body).data.externalOrderId).toBe('r-2')
+}, 30_000)
+
+test('a wrong token ends it at once', async () => {
+  const { code, stdout } = await cli(['webhooks', 'listen', '--json'], {
+    env: { REFERRAL_BASE_URL: server.url, REFERRAL_OWNER_TOKEN: 'ro_wrong' },
+  })
+  expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
+})
+
+test('messages are read whatever pieces they come in', async () => {
+  const text =
+    ': hello\r\n\r\nid: 1\nevent: delivery\ndata: {"a":\ndata: "é"}\n\nevent: empty\n\ndata\n\ndata:x\n\ndata: cut off'
+  const bytes = new TextEncoder().encode(text)
+  for (const size of [1, 2, 7, bytes.length]) {
+    const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) =>
+      bytes.slice(i * size, (i + 1) * size),
+    )
+    const messages = await Array.fromAsync(readMessages(ReadableStream.from(pieces), () => {}))
+    expect(messages).toEqual([
+      { id: '1', event: 'delivery', data: '{"a":\n"é"}' },
+      { id: undefined, event: 'message', data: '' },
+      { id: undefined, event: 'message', data: 'x' },
+    ])
+  }
+})
