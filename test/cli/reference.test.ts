@@ -1,0 +1,106 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { completionFor } from '../../cli/src/completion/completion.ts'
+import { createProgram } from '../../cli/src/program.ts'
+import { reference } from '../../cli/src/reference.ts'
+import { describeTree } from '../../cli/src/tree.ts'
+import { document } from '../support/document.ts'
+import { temporaryFolder } from '../support/process.ts'
+import { MAIN } from './support.ts'
+
+const home = (path: string) => fileURLToPath(new URL(`../../cli/${path}`, import.meta.url))
+const program = await createProgram()
+const tree = describeTree(program)
+
+test('what is generated is current', () => {
+  const check = spawnSync(process.execPath, [home('scripts/generate.ts'), '--check'], { encoding: 'utf8' })
+  expect({ code: check.status, stderr: check.stderr }).toEqual({ code: 0, stderr: '' })
+  expect(readFileSync(home('REFERENCE.md'), 'utf8')).toBe(reference(program))
+})
+
+test('every command and option is in the reference', () => {
+  const text = readFileSync(home('REFERENCE.md'), 'utf8')
+  for (const { usage, options } of tree) {
+    expect(text).toContain(`### referral ${usage}\n`)
+    for (const { flags } of options) expect(text).toContain(flags)
+  }
+})
+
+test('every command says what it prints, and that shape exists', () => {
+  const own = Object.keys(JSON.parse(readFileSync(home('schemas.json'), 'utf8')).$defs)
+  const known = [...own, ...Object.keys(document.components.schemas), 'Text']
+  for (const { command, output } of tree)
+    expect([command, known.includes(output?.replace('[]', '') ?? '')]).toEqual([command, true])
+})
+
+test('a command alone is the same as in the whole tree', async () => {
+  for (const [name] of Map.groupBy(tree, ({ command }) => command.split(' ')[0] ?? '')) {
+    const alone = describeTree(await createProgram(undefined, name))
+    expect(alone.length).toBeLessThan(tree.length)
+    expect(alone.filter(({ command }) => command.split(' ')[0] === name)).toEqual(
+      tree.filter(({ command }) => command.split(' ')[0] === name),
+    )
+  }
+})
+
+test('every example of a command is one that its options allow', () => {
+  const flagsOf = (words: string) =>
+    tree
+      .find(({ command }) => command === words)
+      ?.options.flatMap(({ flags }) => flags.match(/--?[a-z][\w-]*/g) ?? []) ?? []
+  const globals = program.options.flatMap(({ flags }) => flags.match(/--?[a-z][\w-]*/g) ?? [])
+  for (const { command, examples } of tree)
+    for (const example of examples) {
+      const own = example.split(/[|<>]/)[0] ?? ''
+      for (const flag of own.match(/(?<=\s)--?[a-z][\w-]*/g) ?? [])
+        expect([...flagsOf(command), ...globals], example).toContain(flag)
+    }
+})
+
+test('completions know every command in every shell', () => {
+  for (const shell of ['bash', 'zsh', 'fish', 'powershell']) {
+    const script = completionFor(program, shell)
+    for (const { command, options } of tree) {
+      expect(script, shell).toContain(command)
+      for (const { flags } of options) expect(script).toContain(flags.match(/--([a-z-]+)/)?.[1] ?? '')
+    }
+  }
+})
+
+test('bash completes commands, options and values', () => {
+  const folder = temporaryFolder()
+  const file = join(folder.path, 'completion.bash')
+  writeFileSync(file, completionFor(program, 'bash'))
+  const complete = (...words: string[]) => {
+    const list = words.map((word) => `'${word}'`).join(' ')
+    const script = `source ${file}; COMP_WORDS=(referral ${list}); COMP_CWORD=${words.length}; _referral; echo "\${COMPREPLY[*]}"`
+    return execFileSync('bash', ['-c', script], { encoding: 'utf8' }).trim()
+  }
+  expect(complete('pay')).toBe('payouts')
+  expect(complete('payouts', '')).toBe('list preview create pay export cancel')
+  expect(complete('--json', 'payouts', 'pay', '--e')).toBe('--expect-total')
+  expect(complete('affiliates', 'list', '--status', 'A')).toBe('ACTIVE APPROVED')
+  expect(complete('payouts', 'export', 'bat_1', '--format', 'w')).toBe('wise')
+  expect(complete('completion', '')).toBe('bash zsh fish powershell')
+  folder.remove()
+})
+
+test('the start of --version is within one and a half starts of node and 150 ms', () => {
+  const time = (args: string[]) => {
+    const started = performance.now()
+    spawnSync(process.execPath, args, { env: { PATH: process.env.PATH ?? '' } })
+    return performance.now() - started
+  }
+  const [ours, floor]: [number[], number[]] = [[], []]
+  // Interleaved, in both orders, so that a busy machine is busy for both.
+  for (let round = 0; round < 9; round++)
+    for (const kind of round % 2 ? ['ours', 'floor'] : ['floor', 'ours'])
+      if (kind === 'ours') ours.push(time([MAIN, '--version']))
+      else floor.push(time(['-e', '0']))
+  const median = (all: number[]) => all.toSorted((a, b) => a - b)[4] ?? 0
+  console.log(`--version ${median(ours).toFixed(0)} ms, node -e 0 ${median(floor).toFixed(0)} ms (medians of 9)`)
+  expect(median(ours)).toBeLessThan(1.5 * median(floor) + 150)
+}, 60_000)
