@@ -33,7 +33,10 @@ const install = (tarball: string) => {
   cpSync(join(root, 'scripts/smoke'), project, { recursive: true })
   for (const kind of ['mts', 'cts']) cpSync(join(project, 'types.ts'), join(project, `types.${kind}`))
   writeFileSync(join(project, 'package.json'), '{ "private": true }')
-  execFileSync('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball], { cwd: project, stdio: 'pipe' })
+  execFileSync('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball], {
+    cwd: project,
+    stdio: 'pipe',
+  })
 }
 
 const lint = async () => {

@@ -9,6 +9,13 @@ const routes = operations.map(({ id, method, path, retry, isText }) => {
   return `export const ${id}: Route<'${id}'> = ${JSON.stringify(parts)}`
 })
 
+// What HTTP calls idempotent.
+const usual: Record<string, string> = { GET: 'safe', PUT: 'repeatable', DELETE: 'repeatable' }
+const unusual = operations
+  .filter(({ method, retry, isText }) => isText || retry !== (usual[method] ?? 'never'))
+  .map(({ id }) => `  ${id},\n`)
+  .join('')
+
 const literal = (body: unknown) => JSON.stringify(body)
 
 const shared = new Map<string, string>()
@@ -25,6 +32,15 @@ const listed = mocked.map(({ id, examples }) => {
 
 generated({
   'src/generated/operations.ts': `${from('openapi.yaml')}import type { Route } from '../route.ts'\n\n${routes.join('\n')}\n`,
+  'src/generated/unusual.ts': `${from('openapi.yaml')}import type { Retry } from '../retry.ts'
+import {\n${unusual}} from './operations.ts'
+
+/** What may be sent again, where nothing else is said: never what is not listed. */
+export const usual: Record<string, Retry> = ${JSON.stringify(usual)}
+
+/** The operations that are not as usual. */
+export const unusual = [\n${unusual}]
+`,
   'src/generated/event-names.ts': `${from('openapi.yaml')}
 /** Every webhook event that is described. */
 export const eventNames = ${JSON.stringify(Object.keys(spec.webhooks))} as const

@@ -1,5 +1,7 @@
+import createClient from 'openapi-fetch'
+import type { Answer } from './attempt.ts'
 import type { Core } from './core.ts'
-import * as operations from './generated/operations.ts'
+import { unusual, usual } from './generated/unusual.ts'
 import type { CallOptions } from './options.ts'
 import type { Route } from './route.ts'
 import type { components, paths } from './schema.ts'
@@ -59,29 +61,47 @@ export interface Raw {
 
 type Given = CallOptions & { params?: { query?: object; header?: object; path?: object }; body?: unknown }
 
-const run = async (core: Core, job: Job): Promise<unknown> => {
-  const outcome = await core.send(job)
-  const reconcile = () => run(core, { ...job, uncertain: true })
-  const error = settle(job, outcome, { reconcile, isJudged: false })
-  if (error instanceof ApiError) return { error: { error: error.message }, response: error.response }
-  if (error) throw error
-  const { answer } = outcome
-  return { data: answer?.json ?? answer?.text, response: answer?.response }
+/** What openapi-fetch has behind its types. */
+type Untyped = {
+  request(method: string, path: string, init: object): Promise<{ data?: unknown; error?: unknown }>
 }
 
 const requestWith =
-  (core: Core, method: string) =>
-  (path: string, { params = {}, body, ...options }: Given = {}): Promise<unknown> => {
-    const known = Object.values<Route>(operations).find((route) => route[0] === method && route[1] === path)
-    const [, , retry, text] = known ?? [method, path, 'never' as const]
-    const fill = (_: string, name: string) => encodeURIComponent((params.path as Record<string, string>)[name]!)
-    const headers = { ...options.headers, ...params.header }
-    const parts = { query: params.query, body, options: { ...options, headers } }
-    return run(core, core.job([method, path.replace(/{(\w+)}/g, fill), retry, text], parts))
+  (core: Core, client: Untyped, method: string) =>
+  (path: string, { params, body, headers, ...options }: Given = {}): Promise<unknown> => {
+    const isIt: (route: Route) => boolean = ([verb, at]) => verb === method && at === path
+    const route: Route = unusual.find(isIt) ?? [method, path, usual[method] ?? 'never']
+
+    const toJob = async (request: Request): Promise<Job> => ({
+      ...core.job(route, { options: { ...options, headers: Object.fromEntries(request.headers) } }),
+      url: request.url,
+      body: (await request.text()) || undefined,
+    })
+
+    const run = async (earlier?: Job): Promise<unknown> => {
+      let response: Response | undefined
+      // openapi-fetch reads a copy of what was read already; the caller gets the answer itself.
+      const fetch = async (request: Request) => {
+        const job = earlier ?? (await toJob(request))
+        const outcome = await core.send(job)
+        const reconcile = () => run({ ...job, uncertain: true })
+        const error = settle(job, outcome, { reconcile, isJudged: false })
+        if (error && !(error instanceof ApiError)) throw error
+        const { answer } = outcome as { answer: Answer }
+        response = answer.response
+        const read = error ? JSON.stringify({ error: error.message }) : answer.text
+        return new Response(read || null, { status: response.status })
+      }
+      const init = { params, body, headers, fetch, parseAs: route[3] ?? 'json' }
+      return { ...(await client.request(method, path, init)), response }
+    }
+    return run()
   }
 
-/** The raw methods of a client. */
-export const createRaw = (core: Core): Raw =>
-  Object.fromEntries(
-    ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method) => [method, requestWith(core, method)]),
+/** The raw methods of a client. The only place that knows openapi-fetch. */
+export const createRaw = (core: Core): Raw => {
+  const client = createClient<paths>({ baseUrl: core.job(['', '', 'never'], {}).url }) as unknown as Untyped
+  return Object.fromEntries(
+    ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method) => [method, requestWith(core, client, method)]),
   ) as unknown as Raw
+}
