@@ -5,6 +5,7 @@ import { openDatabase } from './db/database.ts'
 import { makeDemo } from './demo.ts'
 import { createDeps } from './deps.ts'
 import { createApp } from './http/app.ts'
+import { openLimits } from './limits.ts'
 import { startHousekeeping } from './services/housekeeping.ts'
 import { createDispatcher } from './webhooks/dispatcher.ts'
 
@@ -26,7 +27,8 @@ export async function serve(): Promise<void> {
     deps.log.warn({ targets: config.webhookAllow.length }, 'webhooks may reach private addresses')
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${config.port}`
   const demo = config.demo ? await makeDemo(deps, url) : undefined
-  const server = await bind(createApp(deps).fetch, config.host, config.port)
+  const limits = await openLimits(deps)
+  const server = await bind(createApp(deps, { limiter: limits.limiter }).fetch, config.host, config.port)
   await dispatcher.start()
   const stopHousekeeping = startHousekeeping(deps)
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -47,7 +49,7 @@ export async function serve(): Promise<void> {
     await Promise.race([closed, sleep(FINISH_MS)])
     if ('closeAllConnections' in server) server.closeAllConnections()
     await dispatcher.drain(DRAIN_MS)
-    await db.close()
+    await Promise.all([limits.close(), db.close()])
     process.exit(0)
   }
 }

@@ -2,9 +2,10 @@ import { createReferralClient } from '@referral/sdk'
 import { pino } from 'pino'
 import type { Config } from '../../server/src/config.ts'
 import type { Deps, IdPrefix } from '../../server/src/context.ts'
+import { openLimitStore } from '../../server/src/db/limit-store.ts'
 import { createDeps } from '../../server/src/deps.ts'
 import { createApp } from '../../server/src/http/app.ts'
-import { createRateLimiter, type RateLimiter } from '../../server/src/http/rate-limit.ts'
+import { createRateLimiter, LIMITER_OPTIONS, type RateLimiter } from '../../server/src/http/rate-limit.ts'
 import { createApiKey } from '../../server/src/services/keys.ts'
 import * as shops from '../../server/src/services/shops.ts'
 import { checkedFetch } from './checked-fetch.ts'
@@ -63,7 +64,11 @@ export async function testServer(options: TestServerOptions = {}) {
     newId: (prefix) => pinned.get(prefix)?.shift() ?? base.newId(prefix),
   }
   const exhausted = new Set<string>()
-  const app = createApp(deps, { limiter: options.limited ? createRateLimiter() : roomyLimiter(exhausted) })
+  const limits = await openLimitStore({ redisUrl: undefined, databaseUrl: url }, LIMITER_OPTIONS)
+  const limiter = options.limited
+    ? createRateLimiter({ store: limits.store, patienceMs: 5000 })
+    : roomyLimiter(exhausted)
+  const app = createApp(deps, { limiter })
   const fetch = checkedFetch(async (request) => {
     const response = await asCall(() => app.fetch(request))
     await settled()
@@ -114,7 +119,10 @@ export async function testServer(options: TestServerOptions = {}) {
     sql,
     /** The next ids of a kind. */
     pin: (prefix: IdPrefix, ...ids: string[]) => pinned.set(prefix, ids),
-    close: remove,
+    close: async () => {
+      await limits.close()
+      await remove()
+    },
   }
 }
 

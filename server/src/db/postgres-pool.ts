@@ -8,11 +8,14 @@ interface PoolOptions {
   lockMs?: number
   /** Statements may be sent before the earlier ones are answered. */
   pipeline?: true
+  /** Connections stay open while nobody needs them. */
+  isKept?: true
   /** Run on every new connection. */
   setUp?: string
 }
 
 const CONNECT_MS = 5000
+const IDLE_MS = 60_000
 const IDLE_IN_TRANSACTION_MS = 10_000
 const INT8 = 20
 const NUMERIC = 1700
@@ -24,7 +27,7 @@ const types = {
 }
 
 /** A pool of connections to `postgres://…`. TLS and time-outs follow the address (`sslmode`, `sslrootcert`, `lock_timeout` …). */
-export function openPool(url: string, { max, statementMs, lockMs, pipeline, setUp }: PoolOptions): pg.Pool {
+export function openPool(url: string, { max, statementMs, lockMs, ...given }: PoolOptions): pg.Pool {
   const options: pg.PoolConfig & { pipeline?: boolean } = {
     connectionString: url,
     application_name: 'referral-server',
@@ -39,11 +42,12 @@ export function openPool(url: string, { max, statementMs, lockMs, pipeline, setU
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     // The last resort when the network swallows answers: the server's own time-outs come first.
     query_timeout: statementMs && statementMs + 5000,
-    pipeline: pipeline ?? false,
+    pipeline: given.pipeline ?? false,
+    idleTimeoutMillis: given.isKept ? 0 : IDLE_MS,
     onConnect: async (client) => {
       // A connection that breaks while nobody waits for an answer; the next statement on it says so.
       client.on('error', () => {})
-      if (setUp) await client.query(setUp)
+      if (given.setUp) await client.query(given.setUp)
     },
   }
   // An idle connection that broke has left the pool by then.

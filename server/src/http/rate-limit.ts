@@ -1,5 +1,6 @@
-import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import { type RateLimiterAbstract, RateLimiterMemory } from 'rate-limiter-flexible'
 import type { ShopRow } from '../db/tables.ts'
+import { type Count, createCounter } from './limit-counter.ts'
 
 /** Requests per window of each plan with API access (section 5 rule 7). */
 export const PLAN_LIMITS: Partial<Record<ShopRow['plan'], number>> = { PROFESSIONAL: 100, ENTERPRISE: 1000 }
@@ -23,30 +24,80 @@ export interface RateLimiter {
 }
 
 // The store only counts; what is too much is decided here, so a changed plan counts in the same window.
-export const LIMITER_OPTIONS = { points: Number.MAX_SAFE_INTEGER, duration: WINDOW_SECONDS, keyPrefix: 'limit' }
+export const LIMITER_OPTIONS = {
+  points: Number.MAX_SAFE_INTEGER,
+  duration: WINDOW_SECONDS,
+  keyPrefix: 'referral:limit',
+}
 
-/** Fixed windows in a shared store. A store that fails lets the request through (section 8). */
-export function createRateLimiter(
-  store: RateLimiterAbstract = new RateLimiterMemory(LIMITER_OPTIONS),
-  onFailure = () => {},
-): RateLimiter {
-  const read = async (limit: number, look: () => Promise<RateLimiterRes | null>): Promise<Window> => {
-    try {
-      return toWindow(limit, await look())
-    } catch (error) {
-      if (error instanceof RateLimiterRes) return toWindow(limit, error)
+export interface LimiterOptions {
+  store?: RateLimiterAbstract
+  /** Called for each request that was let through uncounted. */
+  onFailure?: () => void
+  /** How a subject is named in the store. */
+  nameOf?: (subject: string) => string
+  /** How long a request waits for the store. */
+  patienceMs?: number
+}
+
+/** Below the 50 ms that a request may be held up for. */
+const PATIENCE_MS = 40
+/** A store that failed so often in a row is left alone for a while, and then again after each further failure. */
+const TRIES = 3
+const REST_MS = 1000
+
+/** Fixed windows in a store, which may be shared. A store that fails or is slow lets the request through (section 8). */
+export function createRateLimiter(options: LimiterOptions = {}): RateLimiter {
+  const {
+    store = new RateLimiterMemory(LIMITER_OPTIONS),
+    onFailure = () => {},
+    nameOf = (subject) => subject,
+    patienceMs = PATIENCE_MS,
+  } = options
+  let failures = 0
+  let restsUntil = 0
+  const read = async (limit: number, look: () => Promise<Count>): Promise<Window> => {
+    const passed = () => {
       onFailure()
-      return toWindow(limit, null)
+      return toWindow(limit, NOTHING)
+    }
+    if (performance.now() < restsUntil) return passed()
+    try {
+      const state = await look()
+      failures = 0
+      return toWindow(limit, state)
+    } catch {
+      // Whatever it was, the request passes and the metric tells.
+      failures++
+      if (failures >= TRIES) restsUntil = performance.now() + REST_MS
+      return passed()
     }
   }
+  const patiently = store instanceof RateLimiterMemory ? <T>(pending: Promise<T>) => pending : within(patienceMs)
+  const count = createCounter(store)
+  const look = async (subject: string): Promise<Count> => {
+    const state = await store.get(subject)
+    return state ? { used: state.consumedPoints, msLeft: state.msBeforeNext } : NOTHING
+  }
   return {
-    consume: (subject, limit) => read(limit, () => store.consume(subject)),
-    peek: (subject, limit) => read(limit, () => store.get(subject)),
+    consume: (subject, limit) => read(limit, () => patiently(count(nameOf(subject)))),
+    peek: (subject, limit) => read(limit, () => patiently(look(nameOf(subject)))),
   }
 }
 
-function toWindow(limit: number, state: RateLimiterRes | null): Window {
-  const used = state?.consumedPoints ?? 0
-  const waitMs = state && state.msBeforeNext > 0 ? state.msBeforeNext : WINDOW_SECONDS * 1000
-  return { limit, remaining: Math.max(0, limit - used), reset: Math.ceil(waitMs / 1000), exceeded: used > limit }
+const NOTHING: Count = { used: 0, msLeft: WINDOW_SECONDS * 1000 }
+
+const within =
+  (ms: number) =>
+  <T>(pending: Promise<T>): Promise<T> =>
+    new Promise((resolve, reject) => {
+      const giveUp = () => reject(new Error('The store did not answer in time'))
+      // After a pause of the process itself, the answer may lie there unread; it is read before the immediate runs.
+      const timer = setTimeout(() => setImmediate(giveUp), ms)
+      pending.then(resolve, reject).finally(() => clearTimeout(timer))
+    })
+
+function toWindow(limit: number, { used, msLeft }: Count): Window {
+  const reset = Math.ceil((msLeft > 0 ? msLeft : WINDOW_SECONDS * 1000) / 1000)
+  return { limit, remaining: Math.max(0, limit - used), reset, exceeded: used > limit }
 }

@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { MessageChannel } from 'node:worker_threads'
+import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import { expect, test } from 'vitest'
+import { createRateLimiter, LIMITER_OPTIONS } from '../../server/src/http/rate-limit.ts'
+
+const storeThat = (consume: (key: string) => Promise<RateLimiterRes>) => ({ consume }) as unknown as RateLimiterAbstract
+
+test('a request is let through when the store fails', async () => {
+  let failures = 0
+  const store = storeThat(() => Promise.reject(new Error('store is gone')))
+  const limiter = createRateLimiter({ store, onFailure: () => failures++ })
+  expect(await limiter.consume('key:a', 100)).toEqual({ limit: 100, remaining: 100, reset: 60, exceeded: false })
+  expect(failures).toBe(1)
+})
+
+test('a request is let through within 50 ms when the store does not answer, and soon at once', async () => {
+  let asked = 0
+  const store = storeThat(() => {
+    asked++
+    return new Promise(() => {})
+  })
+  let failures = 0
+  const limiter = createRateLimiter({ store, onFailure: () => failures++ })
+  for (let i = 0; i < 10; i++) {
+    const startedAt = performance.now()
+    expect((await limiter.consume(`key:${i}`, 100)).exceeded).toBe(false)
+    expect(performance.now() - startedAt).toBeLessThan(i < 3 ? 50 : 5)
+  }
+  expect([asked, failures]).toEqual([3, 10])
+})
+
+test('a store that is back counts again', async () => {
+  const memory = new RateLimiterMemory(LIMITER_OPTIONS)
+  let isGone = true
+  const store = storeThat((key) => (isGone ? Promise.reject(new Error('gone')) : memory.consume(key)))
+  const limiter = createRateLimiter({ store })
+  for (let i = 0; i < 5; i++) await limiter.consume('key:a', 100)
+  isGone = false
+  expect((await limiter.consume('key:a', 100)).remaining).toBe(100)
+  await sleep(1050)
+  expect((await limiter.consume('key:a', 100)).remaining).toBe(99)
+})
+
+test('a pause of the process is not held against the store', async () => {
+  const { port1, port2 } = new MessageChannel()
+  const counted = new RateLimiterRes(0, 60_000, 7, false)
+  const store = storeThat(() => new Promise((done) => port1.once('message', () => done(counted))))
+  const pending = createRateLimiter({ store }).consume('key:a', 100)
+  port2.postMessage('counted')
+  const until = performance.now() + 80
+  while (performance.now() < until);
+  expect((await pending).remaining).toBe(93)
+  port1.close()
+})
+
+test('requests of one subject that come while the store is asked are counted together, each with its own number', async () => {
+  const memory = new RateLimiterMemory(LIMITER_OPTIONS)
+  const asked: number[] = []
+  const store = {
+    consume: (key: string, points: number) => asked.push(points) && sleep(5).then(() => memory.consume(key, points)),
+  }
+  const limiter = createRateLimiter({ store: store as unknown as RateLimiterAbstract })
+  const windows = await Promise.all(Array.from({ length: 50 }, () => limiter.consume('key:a', 40)))
+  expect(asked).toEqual([1, 49])
+  expect(windows.map(({ remaining }) => remaining)).toEqual(Array.from({ length: 50 }, (_, i) => Math.max(0, 39 - i)))
+  expect(windows.filter(({ exceeded }) => exceeded)).toHaveLength(10)
+})
