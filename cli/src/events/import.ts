@@ -26,6 +26,7 @@ export async function importOrders(run: Run, file: string, options: ImportOption
     counts.knownBefore = orders.length - open.length
     // A pipe is not asked: the mapping is strict, and what is ambiguous was refused.
     if (open.length && isInteractive(run.world)) await confirm(run.world, `Report ${open.length} orders?`, options.yes)
+    if (open.length) journal.open()
     if (open.length) await new Sending(run, counts, journal).sendAll(open, options.parallel)
   }
   return report(run, csv, { file, counts })

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import type { ConversionInput } from '@referral/sdk'
+import { usage } from '../exit.ts'
 import type { Settings } from '../settings.ts'
 
 const hash = (text: string) => createHash('sha256').update(text).digest('hex')
@@ -27,6 +28,19 @@ export class Journal {
 
   has(order: ConversionInput): boolean {
     return this.#known.has(orderHash(order))
+  }
+
+  /** Finds out before the first order whether it can be written. */
+  open(): void {
+    try {
+      appendFileSync(this.file, '', { mode: 0o600 })
+    } catch (cause) {
+      const why = (cause as NodeJS.ErrnoException).code
+      throw usage(
+        `${this.file} cannot be written: ${why}.`,
+        'It remembers what was sent: copy the orders to a folder of yours.',
+      )
+    }
   }
 
   /** Written before the next order is sent: a killed run knows what it did. */

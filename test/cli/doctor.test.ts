@@ -1,0 +1,138 @@
+import { once } from 'node:events'
+import { globSync, readdirSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import SQLite from 'better-sqlite3'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { cli, ended, json, openShop, type Shop, start, withAffiliate, wrongWith } from './support.ts'
+
+let shop: Shop
+beforeAll(async () => {
+  shop = await openShop()
+  await withAffiliate(shop)
+}, 60_000)
+afterAll(() => shop.close())
+
+interface Report {
+  healthy: boolean
+  checks: { check: string; result: string; detail: string }[]
+}
+
+async function examine(env = shop.env) {
+  const { code, stdout } = await cli(['doctor', '--json'], { env })
+  const report: Report = JSON.parse(stdout)
+  expect(wrongWith('DoctorReport', report)).toEqual([])
+  return { code, find: (name: string) => report.checks.filter(({ check }) => check === name), healthy: report.healthy }
+}
+
+test('all is well, and nothing was changed by looking', async () => {
+  const before = await json(['affiliates', 'list'], { env: shop.env })
+  const { code, healthy, find } = await examine()
+  expect({ code, healthy }).toEqual({ code: 0, healthy: true })
+  expect(find('scopes')).toEqual([{ check: 'scopes', result: 'ok', detail: 'all 13' }])
+  for (const name of ['service', 'clock', 'key', 'plan', 'rate limit', 'payouts'])
+    expect(find(name)[0]?.result, name).toBe('ok')
+  expect(await json(['affiliates', 'list'], { env: shop.env })).toEqual(before)
+  expect(await json(['programs', 'list'], { env: shop.env })).toHaveLength(1)
+})
+
+test('a 403 has three causes: the key, the plan, the scope', async () => {
+  const unknown = await examine({ ...shop.env, REFERRAL_API_KEY: 'rk_unknown' })
+  expect([unknown.code, unknown.find('key')[0]?.result, unknown.find('plan')]).toEqual([4, 'failed', []])
+
+  const free = await shop.operator(['shop', 'create', '--name', 'Free', '--plan', 'FREE'])
+  const plan = await examine({ ...shop.env, REFERRAL_API_KEY: await shop.newKey(['all'], free.shopId) })
+  expect([plan.code, plan.find('key')[0]?.result, plan.find('plan')[0]?.result]).toEqual([4, 'ok', 'failed'])
+
+  const narrow = await examine({
+    ...shop.env,
+    REFERRAL_API_KEY: await shop.newKey(['affiliates:read', 'events:write']),
+  })
+  expect([narrow.code, narrow.find('key')[0]?.result, narrow.find('plan')[0]?.result]).toEqual([0, 'ok', 'ok'])
+  const [scopes] = narrow.find('scopes')
+  expect(scopes).toMatchObject({ result: 'warning', detail: expect.stringContaining('2 of 13') })
+  expect(scopes?.detail).toContain('payouts:write')
+  expect(scopes?.detail).not.toContain('events:write')
+}, 30_000)
+
+test('nothing answers, or somebody else does', async () => {
+  expect((await examine({ ...shop.env, REFERRAL_BASE_URL: 'http://127.0.0.1:1' })).code).toBe(7)
+  const other = createServer((_, response) => response.writeHead(404).end('<h1>Not here</h1>')).listen(0)
+  await once(other, 'listening')
+  const { port } = other.address() as { port: number }
+  const stranger = await examine({ ...shop.env, REFERRAL_BASE_URL: `http://127.0.0.1:${port}` })
+  other.closeAllConnections()
+  other.close()
+  expect([stranger.code, stranger.find('service')[0]?.detail]).toEqual([7, expect.stringContaining('404')])
+})
+
+test('a batch that does not add up is found', async () => {
+  const order = [
+    'events',
+    'send',
+    '--order',
+    'd-1',
+    '--amount-cents',
+    '10000',
+    '--coupon',
+    'NISA16',
+    '--at',
+    '2026-10-05',
+  ]
+  await json(order, { env: shop.env })
+  const { id } = await json<{ id: string }>(['payouts', 'create', '--month', '2026-10'], { env: shop.env })
+  const sql = new SQLite(join(shop.dataDir, 'referral.db'))
+  sql
+    .prepare('update commissions set "commissionAmountCents" = "commissionAmountCents" + 1 where "payoutBatchId" = ?')
+    .run(id)
+  sql.close()
+  const { code, find } = await examine()
+  expect([code, find('payouts')[0]]).toEqual([
+    8,
+    { check: 'payouts', result: 'failed', detail: expect.stringContaining(id) },
+  ])
+})
+
+test('dev: one command, one signed webhook, and nothing left behind', async () => {
+  const left = () => [
+    ...globSync('referral-dev-*', { cwd: tmpdir() }),
+    ...readdirSync('/dev/shm').filter((name) => name.startsWith('referral-dev-')),
+  ]
+  const before = left()
+  const { code, stdout } = await cli(['dev', '--once', '--json'])
+  expect(code).toBe(0)
+  const made = JSON.parse(stdout)
+  expect(wrongWith('DevServer', made)).toEqual([])
+  expect(made.webhook).toMatchObject({ event: 'commission.created', verified: true })
+  expect(JSON.parse(made.webhook.body).data).toMatchObject({
+    externalOrderId: 'demo-1001',
+    commissionAmountCents: 1440,
+  })
+  expect(left()).toEqual(before)
+  await expect(fetch(`${made.baseUrl}/healthz`)).rejects.toThrow()
+}, 40_000)
+
+test('dev serves until Ctrl-C and hands webhooks on', async () => {
+  const got: string[] = []
+  const receiver = createServer((request, response) => {
+    got.push(String(request.headers['x-service-event']))
+    response.end()
+  }).listen(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  const { port } = receiver.address() as { port: number }
+  const child = start(['dev', '--forward-to', `http://127.0.0.1:${port}/`, '--json'])
+  const end = ended(child)
+  const made = JSON.parse(
+    await new Promise<string>((done) => child.stdout?.once('data', (chunk) => done(String(chunk)))),
+  )
+  const env = { REFERRAL_BASE_URL: made.baseUrl, REFERRAL_API_KEY: made.apiKey, REFERRAL_OWNER_TOKEN: made.ownerToken }
+  expect(await json(['commissions', 'list'], { env })).toHaveLength(1)
+  expect(await json(['whoami'], { env })).toMatchObject({ valid: true, user: 'owner@demo.example (OWNER)' })
+  child.kill('SIGINT')
+  expect((await end).code).toBe(0)
+  expect(got).toEqual(['commission.created'])
+  await expect(fetch(`${made.baseUrl}/healthz`)).rejects.toThrow()
+  receiver.closeAllConnections()
+  receiver.close()
+}, 40_000)
