@@ -875,6 +875,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/integrations/shopify/{shopId}/orders-paid": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A store order was paid
+         * @description The order goes the way of a reported conversion, through the same engine, with `trackingMethod` `STORE_ORDER` and the stored id `shopify:<id>`. Goods are what
+         *     the line items cost less the discount on them, without shipping and tax; where prices include tax it is taken out. Discount codes are evidence `COUPON`, the note
+         *     attribute `referral_click_id` and the `ref` of the landing page `DIRECT_LINK`, the customer and the products the other two kinds. A repeated notification changes nothing.
+         *
+         *     Refunds and cancellations that arrived before their order take effect now. Bodies may have 4 MiB; unknown properties are tolerated.
+         *     Sends `commission.created` and writes its audit record in the same transaction.
+         */
+        post: operations["recordStoreOrder"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/integrations/shopify/{shopId}/orders-cancelled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A store order was cancelled
+         * @description An unpaid commission becomes `CANCELED`, a paid one `REVERSED` with a negative row, as by hand. A cancellation of an order that nobody is credited for is kept, and
+         *     counts when somebody is. A repeated notification changes nothing. Writes the audit record of the move in the same transaction.
+         */
+        post: operations["cancelStoreOrder"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/integrations/shopify/{shopId}/refunds-create": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A store order was refunded
+         * @description Goods that were returned are taken off the commission, as by `POST /admin/v1/commissions/{id}/refund`, at what they were sold for; amounts without line items as they
+         *     are, and refunds of shipping not at all. What is more than there is left, is cut off. A refund of an order that nobody is credited for is kept, and counts when somebody is.
+         *     A repeated notification changes nothing. Writes the audit record `commission.refunded` in the same transaction.
+         */
+        post: operations["refundStoreOrder"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface webhooks {
     "affiliate.approved": {
@@ -1148,7 +1216,7 @@ export interface components {
          * @description The closed list of causes.
          * @enum {string}
          */
-        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_not_found" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "order_not_found" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_exceeds_order" | "refund_item_unknown" | "role_missing" | "scope_missing" | "session_expired" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "unknown_property" | "webhook_not_found" | "webhook_url_refused";
+        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_not_found" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "order_not_found" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_exceeds_order" | "refund_item_unknown" | "role_missing" | "scope_missing" | "session_expired" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_signature_invalid" | "store_signature_missing" | "unknown_property" | "webhook_not_found" | "webhook_url_refused";
         /** @description An opaque id. */
         Id: string;
         IdempotencyKey: string;
@@ -2272,6 +2340,78 @@ export interface components {
             data: components["schemas"]["Delivery"][];
             pagination: components["schemas"]["Pagination"];
         };
+        /** @description An id of the store, as a number or as text. */
+        StoreId: number | string | null;
+        /** @description An amount in currency units. */
+        StoreMoney: string | number | null;
+        /** @description What is read of a store's order; everything else is tolerated. */
+        StoreOrder: {
+            id: number | string;
+            name?: string | null;
+            currency?: string | null;
+            email?: string | null;
+            contact_email?: string | null;
+            /** @description The address the visitor came in by; its `ref` is evidence `DIRECT_LINK`. */
+            landing_site?: string | null;
+            processed_at?: string | null;
+            created_at?: string | null;
+            total_line_items_price?: components["schemas"]["StoreMoney"];
+            subtotal_price?: components["schemas"]["StoreMoney"];
+            total_discounts?: components["schemas"]["StoreMoney"];
+            total_tax?: components["schemas"]["StoreMoney"];
+            taxes_included?: boolean | null;
+            total_shipping_price_set?: {
+                shop_money?: {
+                    amount?: components["schemas"]["StoreMoney"];
+                } | null;
+            } | null;
+            discount_codes?: {
+                code?: string | null;
+            }[] | null;
+            note_attributes?: components["schemas"]["StoreNote"][] | null;
+            customer?: {
+                id?: components["schemas"]["StoreId"];
+                email?: string | null;
+            } | null;
+            shipping_address?: {
+                country_code?: string | null;
+                province_code?: string | null;
+                city?: string | null;
+                zip?: string | null;
+            } | null;
+            line_items?: components["schemas"]["StoreLine"][] | null;
+        };
+        StoreNote: {
+            name?: string | null;
+            value?: string | number | boolean | null;
+        };
+        StoreLine: {
+            product_id?: components["schemas"]["StoreId"];
+            variant_id?: components["schemas"]["StoreId"];
+            quantity?: number | null;
+            price?: components["schemas"]["StoreMoney"];
+            tax_lines?: {
+                price?: components["schemas"]["StoreMoney"];
+            }[] | null;
+        };
+        /** @description What is read of a store's refund; everything else is tolerated. */
+        StoreRefund: {
+            id: number | string;
+            order_id: number | string;
+            note?: string | null;
+            refund_line_items?: {
+                quantity?: number | null;
+                subtotal?: components["schemas"]["StoreMoney"];
+                line_item?: {
+                    product_id?: components["schemas"]["StoreId"];
+                    variant_id?: components["schemas"]["StoreId"];
+                } | null;
+            }[] | null;
+            order_adjustments?: {
+                kind?: string | null;
+                amount?: components["schemas"]["StoreMoney"];
+            }[] | null;
+        };
     };
     responses: {
         /** @description The `Authorization` header is missing or malformed. */
@@ -2457,6 +2597,17 @@ export interface components {
                 "X-Request-Id": components["headers"]["RequestId"];
                 "X-Error-Code": components["headers"]["ErrorCode"];
                 "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The signature is missing or does not fit the shop. */
+        StoreUnauthorized: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
                 [name: string]: unknown;
             };
             content: {
@@ -4027,7 +4178,7 @@ export interface operations {
                  * @description The API key.
                  * @example key_01KAH0000000000000000000K1
                  */
-                id: components["schemas"]["Id"];
+                id: string;
             };
             cookie?: never;
         };
@@ -4082,7 +4233,7 @@ export interface operations {
                  * @description The API key.
                  * @example key_01KAH0000000000000000000K1
                  */
-                id: components["schemas"]["Id"];
+                id: string;
             };
             cookie?: never;
         };
@@ -4330,7 +4481,7 @@ export interface operations {
                  * @description The connection.
                  * @example con_01KAH0000000000000000000N1
                  */
-                id: components["schemas"]["Id"];
+                id: string;
             };
             cookie?: never;
         };
@@ -4483,7 +4634,7 @@ export interface operations {
                  * @description The product rule.
                  * @example rul_01KAH0000000000000000000R1
                  */
-                id: components["schemas"]["Id"];
+                id: string;
             };
             cookie?: never;
         };
@@ -4570,7 +4721,7 @@ export interface operations {
                  * @description The program.
                  * @example prg_01KAH0000000000000000000P1
                  */
-                programId: components["schemas"]["Id"];
+                programId: string;
             };
             cookie?: never;
         };
@@ -4629,7 +4780,7 @@ export interface operations {
                  * @description The program.
                  * @example prg_01KAH0000000000000000000P1
                  */
-                programId: components["schemas"]["Id"];
+                programId: string;
             };
             cookie?: never;
         };
@@ -4673,7 +4824,7 @@ export interface operations {
                  * @description The commission.
                  * @example com_01KAH0000000000000000000C1
                  */
-                id: components["schemas"]["Id"];
+                id: string;
             };
             cookie?: never;
         };
@@ -4728,7 +4879,7 @@ export interface operations {
                  * @description The commission.
                  * @example com_01KAH0000000000000000000C1
                  */
-                id: components["schemas"]["Id"];
+                id: string;
             };
             cookie?: never;
         };
@@ -4783,7 +4934,7 @@ export interface operations {
                  * @description The commission.
                  * @example com_01KAH0000000000000000000C1
                  */
-                id: components["schemas"]["Id"];
+                id: string;
             };
             cookie?: never;
         };
@@ -4838,7 +4989,7 @@ export interface operations {
                  * @description The commission.
                  * @example com_01KAH0000000000000000000C1
                  */
-                id: components["schemas"]["Id"];
+                id: string;
             };
             cookie?: never;
         };
@@ -4893,7 +5044,7 @@ export interface operations {
                  * @description The commission.
                  * @example com_01KAH0000000000000000000C1
                  */
-                id: components["schemas"]["Id"];
+                id: string;
             };
             cookie?: never;
         };
@@ -4948,7 +5099,7 @@ export interface operations {
                  * @description The commission.
                  * @example com_01KAH0000000000000000000C1
                  */
-                id: components["schemas"]["Id"];
+                id: string;
             };
             cookie?: never;
         };
@@ -5060,7 +5211,7 @@ export interface operations {
                  * @description The payout batch.
                  * @example bat_01KAH0000000000000000000B1
                  */
-                id: components["schemas"]["Id"];
+                id: string;
             };
             cookie?: never;
         };
@@ -5312,7 +5463,7 @@ export interface operations {
                  * @description The delivery.
                  * @example dlv_01KAH0000000000000000000D1
                  */
-                id: components["schemas"]["Id"];
+                id: string;
             };
             cookie?: never;
         };
@@ -5406,6 +5557,145 @@ export interface operations {
             403: components["responses"]["UserReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["SignInThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    recordStoreOrder: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Your shop, from `GET /admin/v1/settings`.
+                 * @example shp_01KAH0000000000000000000S1
+                 */
+                shopId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StoreOrder"];
+            };
+        };
+        responses: {
+            /** @description The order is recorded. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Order-Already-Recorded": components["headers"]["OrderAlreadyRecorded"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActionReply"];
+                };
+            };
+            /** @description The body is invalid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["StoreUnauthorized"];
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    cancelStoreOrder: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Your shop, from `GET /admin/v1/settings`.
+                 * @example shp_01KAH0000000000000000000S1
+                 */
+                shopId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StoreOrder"];
+            };
+        };
+        responses: {
+            /** @description The cancellation is taken in. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActionReply"];
+                };
+            };
+            /** @description The body is invalid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["StoreUnauthorized"];
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    refundStoreOrder: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Your shop, from `GET /admin/v1/settings`.
+                 * @example shp_01KAH0000000000000000000S1
+                 */
+                shopId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StoreRefund"];
+            };
+        };
+        responses: {
+            /** @description The refund is taken in. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActionReply"];
+                };
+            };
+            /** @description The body is invalid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["StoreUnauthorized"];
+            405: components["responses"]["MethodNotAllowedUnmetered"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };

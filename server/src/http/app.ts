@@ -7,8 +7,9 @@ import { recordAccess } from '../services/access.ts'
 import { createApiSwitch } from '../services/api-switch.ts'
 import { admit, type Visit, windowToShow } from './admit.ts'
 import { admitOwner, admitSignIn } from './admit-owner.ts'
+import { admitStore } from './admit-store.ts'
 import { createLastUsed } from './authenticate.ts'
-import { canonicalJson, readJson } from './body.ts'
+import { canonicalJson, isStorable, MAX_NOTIFICATION_BYTES, parseJson, readBytes, readJson } from './body.ts'
 import { browserOf } from './browser.ts'
 import { clientAddress } from './client-address.ts'
 import { readQuery } from './coerce.ts'
@@ -81,8 +82,9 @@ function visiting(server: Server) {
 function serve(server: Server, op: Operation) {
   const handler = handlers[op.id] as unknown as AnyHandler
   return async function serve(c: HonoContext<Env>): Promise<Response> {
-    const ctx = await letIn(server, op, c)
-    const input = await readInput(op, c)
+    const bytes = op.credential === 'storeSignature' ? await readBytes(c.req.raw, MAX_NOTIFICATION_BYTES) : undefined
+    const ctx = bytes ? await admitStore(server, bytes, c) : await letIn(server, op, c)
+    const input = await readInput(op, c, bytes)
     if (op.takesIdempotencyKey) remember(ctx, op, c, input)
     const { status, body, headers = {} } = await handler(ctx, input)
     if (op.audit) await recordAccess(ctx, op.audit, Object.values<string>(input.path ?? {})[0] ?? null)
@@ -115,14 +117,19 @@ const STREAMED = {
 
 type RawInput = Input<OperationId> & { json: unknown }
 
-async function readInput(op: Operation, c: HonoContext<Env>): Promise<RawInput> {
+/** `bytes`: the body, where it was needed before. */
+async function readInput(op: Operation, c: HonoContext<Env>, bytes?: Uint8Array): Promise<RawInput> {
   const search = new URL(c.req.url).searchParams
   const query = op.readQuery(readQuery(op.queryParameters, search))
-  const path = op.readPath(c.req.param())
+  const path = op.readPath(pathOf(c))
   const headers = op.readHeaders(Object.fromEntries(op.headerParameters.map(({ name }) => [name, c.req.header(name)])))
-  const json = op.readBody && (await readJson(c.req.raw))
+  const json = bytes ? parseJson(bytes, { exact: true }) : op.readBody && (await readJson(c.req.raw))
   return { query, path, headers, body: op.readBody?.(json), json } as RawInput
 }
+
+/** What nothing can be named by is made to match nothing. */
+const pathOf = (c: HonoContext<Env>): Record<string, string> =>
+  Object.fromEntries(Object.entries<string>(c.req.param()).map(([name, text]) => [name, isStorable(text) ? text : '?']))
 
 /** What an `Idempotency-Key` stands for: this operation with this query and this body, however they were written. */
 function remember(ctx: Context, op: Operation, c: HonoContext<Env>, { query, json }: RawInput): void {

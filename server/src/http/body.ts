@@ -1,7 +1,10 @@
 import { ApiError, invalid, invalidBody } from '../errors.ts'
 
 /** Section 8 leaves the size open; 1 MiB holds any order. */
-export const MAX_BODY_BYTES = 1024 * 1024
+const MIB = 1024 * 1024
+export const MAX_BODY_BYTES = MIB
+/** A store sends everything it knows of an order, line by line. */
+export const MAX_NOTIFICATION_BYTES = 4 * MIB
 const MAX_DEPTH = 32
 
 /**
@@ -10,13 +13,19 @@ const MAX_DEPTH = 32
  * @throws ApiError 400 `body_too_large`, `invalid_json`, or `invalid_body` for a body that broke off or cannot be stored.
  */
 export async function readJson(request: Request): Promise<unknown> {
-  const bytes = await readBytes(request).catch((error) => {
-    throw error instanceof ApiError ? error : invalidBody('The body broke off.')
-  })
+  return parseJson(await readBytes(request))
+}
+
+/**
+ * As {@link readJson}, of bytes at hand. `exact` keeps integers that a number cannot hold, as their digits.
+ *
+ * @throws ApiError 400 `invalid_json` or `invalid_body`.
+ */
+export function parseJson(bytes: Uint8Array, { exact = false } = {}): unknown {
   if (bytes.length === 0) return {}
   let value: unknown
   try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes), exact ? keepDigits : undefined)
   } catch {
     throw invalid('invalid_json', 'The body is not valid JSON.')
   }
@@ -24,22 +33,34 @@ export async function readJson(request: Request): Promise<unknown> {
   return value
 }
 
-/** The raw bytes, read no further than the limit. */
-export async function readBytes(request: Request): Promise<Uint8Array> {
-  if (Number(request.headers.get('content-length')) > MAX_BODY_BYTES) throw tooLarge()
+function keepDigits(_: string, value: unknown, { source }: { source?: string } = {}): unknown {
+  const isLost =
+    typeof value === 'number' && source !== undefined && /^-?\d+$/.test(source) && !Number.isSafeInteger(value)
+  return isLost ? source : value
+}
+
+/** The raw bytes, read no further than the limit. @throws ApiError 400 `body_too_large` or `invalid_body`. */
+export function readBytes(request: Request, limit = MAX_BODY_BYTES): Promise<Uint8Array> {
+  return readUpTo(request, limit).catch((error) => {
+    throw error instanceof ApiError ? error : invalidBody('The body broke off.')
+  })
+}
+
+async function readUpTo(request: Request, limit: number): Promise<Uint8Array> {
+  if (Number(request.headers.get('content-length')) > limit) throw tooLarge(limit)
   if (request.headers.has('content-length')) return new Uint8Array(await request.arrayBuffer())
   if (!request.body) return new Uint8Array()
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of request.body) {
     size += chunk.length
-    if (size > MAX_BODY_BYTES) throw tooLarge()
+    if (size > limit) throw tooLarge(limit)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
 }
 
-const tooLarge = () => invalid('body_too_large', 'The body is larger than 1 MiB.')
+const tooLarge = (limit: number) => invalid('body_too_large', `The body is larger than ${limit / MIB} MiB.`)
 
 /** Text that a database cannot keep as it was sent is refused rather than changed. */
 export function isStorable(text: string): boolean {

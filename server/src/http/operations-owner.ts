@@ -13,6 +13,7 @@ import * as productRules from '../services/product-rules.ts'
 import * as refunds from '../services/refunds.ts'
 import * as sessions from '../services/sessions.ts'
 import * as settings from '../services/settings.ts'
+import * as storeOrders from '../services/store-orders.ts'
 import * as streams from '../services/streams.ts'
 import { sessionCookie } from './browser.ts'
 import type { Handlers } from './spec.ts'
@@ -76,4 +77,12 @@ export const ownerHandlers = {
     status: 200,
     body: await streams.open(ctx, query.events, headers['Last-Event-ID']),
   }),
+
+  recordStoreOrder: async (ctx, { body }) => {
+    const { reply, alreadyRecorded } = await storeOrders.paid(ctx, body)
+    const headers: Record<string, string> = alreadyRecorded ? { 'X-Order-Already-Recorded': 'true' } : {}
+    return { status: 200, body: reply, headers }
+  },
+  cancelStoreOrder: async (ctx, { body }) => ({ status: 200, body: await storeOrders.canceled(ctx, body) }),
+  refundStoreOrder: async (ctx, { body }) => ({ status: 200, body: await storeOrders.refunded(ctx, body) }),
 } satisfies Partial<Handlers<Context>>

@@ -59,8 +59,8 @@ export interface Operation {
   method: string
   /** As Hono writes it, `/things/:id`. */
   path: string
-  /** Who may call it: an API key with the scope, a user in one of the roles, or anyone. */
-  credential: 'apiKey' | 'ownerToken' | 'none'
+  /** Who may call it: an API key with the scope, a user in one of the roles, a store, or anyone. */
+  credential: 'apiKey' | 'ownerToken' | 'storeSignature' | 'none'
   scope: string | undefined
   roles: UserRow['role'][]
   /** The audit record that a read leaves. */
@@ -121,6 +121,7 @@ function toOperation(path: string, method: string, object: OperationObject): Ope
 function credentialOf(security: Record<string, string[]>[]): Operation['credential'] {
   const [first] = security
   if (!first) return 'none'
+  if ('storeSignature' in first) return 'storeSignature'
   return 'ownerToken' in first ? 'ownerToken' : 'apiKey'
 }
 

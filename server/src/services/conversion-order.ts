@@ -76,7 +76,8 @@ function orderAt(ctx: Context, occurredAt: string | null | undefined): string {
 }
 
 /** The click reference that a storefront carries through its order notes, where an id of digits may be a number. */
-function noteClickId(attributes: components['schemas']['NoteAttribute'][] | null | undefined): string | null {
+/** The click reference that an order's notes carry. */
+export function noteClickId(attributes: components['schemas']['NoteAttribute'][] | null | undefined): string | null {
   const values = (attributes ?? []).filter(({ name }) => name === CLICK_ATTRIBUTE).map(({ value }) => value)
   const texts = values.map((value) => (typeof value === 'number' ? String(value) : value))
   const reference = texts.find((text): text is string => typeof text === 'string' && textOf(text) !== null)

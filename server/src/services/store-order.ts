@@ -1,0 +1,123 @@
+import { type Context, nowIso } from '../context.ts'
+import type { Order, OrderLine } from '../engine/facts.ts'
+import { invalidBody } from '../errors.ts'
+import type { components } from '../http/schema.d.ts'
+import { noteClickId } from './conversion-order.ts'
+import { minorUnits } from './store-money.ts'
+
+type Schemas = components['schemas']
+type StoreOrder = Schemas['StoreOrder']
+
+/** An order that a store sent. Of its codes the first that belongs to somebody is evidence. */
+export interface StoreIncoming {
+  order: Order
+  orderName: string | null
+  codes: string[]
+}
+
+const MAX_LINES = 1000
+const MAX_QUANTITY = 1_000_000
+const MAX_EVIDENCE = 255
+const MAX_CENTS = 1_000_000_000_000
+
+/** The id of an order or refund of a store, as digits. @throws ApiError 400 `invalid_body`. */
+export function storeId(name: string, id: string | number | null): string {
+  const text = String(id ?? '').trim()
+  if (!text || text.length > MAX_EVIDENCE) throw invalidBody(`${name} must be an integer or text.`)
+  return text
+}
+
+/**
+ * A store's order as the engine reads it. The store's word counts: its goods, its discount, its currency.
+ *
+ * @throws ApiError 400 `invalid_body` when there is no telling what the goods cost.
+ */
+export function toStoreOrder(ctx: Context, body: StoreOrder): StoreIncoming {
+  const currency = /^[A-Z]{3}$/.test(body.currency ?? '') ? (body.currency ?? '') : ctx.shop.currency
+  const lines = (body.line_items ?? []).filter(({ quantity }) => quantity !== 0).map((line) => toLine(line, currency))
+  if (lines.length > MAX_LINES || lines.reduce((sum, line) => sum + line.quantity, 0) > MAX_QUANTITY) {
+    throw invalidBody(`line_items must not hold more than ${MAX_LINES} lines or ${MAX_QUANTITY} pieces.`)
+  }
+  const cents = (amount: Schemas['StoreMoney'] | undefined) => Math.max(0, minorUnits(amount, currency) ?? 0)
+  return {
+    order: {
+      externalOrderId: storeId('id', body.id),
+      orderAt: orderAt(ctx, body.processed_at ?? body.created_at),
+      currency,
+      ...goodsOf(body, lines, currency),
+      shippingCents: cents(body.total_shipping_price_set?.shop_money?.amount),
+      taxCents: cents(body.total_tax),
+      couponCode: null,
+      affiliateCode: null,
+      ref: landingRef(body.landing_site),
+      clickId: noteClickId(body.note_attributes),
+      sessionId: null,
+      customerId: evidence(body.customer?.id),
+      customerEmail: evidence(body.email) ?? evidence(body.contact_email) ?? evidence(body.customer?.email),
+      lines,
+      shipping: toPlace(body.shipping_address),
+    },
+    orderName: evidence(body.name),
+    codes: (body.discount_codes ?? []).flatMap(({ code }) => evidence(code) ?? []),
+  }
+}
+
+function toLine(line: Schemas['StoreLine'], currency: string): OrderLine {
+  return {
+    productId: evidence(line.product_id),
+    variantId: evidence(line.variant_id),
+    quantity: Math.max(1, line.quantity ?? 1),
+    priceCents: minorUnits(line.price, currency),
+  }
+}
+
+/**
+ * Goods before discount and the discount on them. The subtotal says what is left of the goods, so that a discount on
+ * shipping takes nothing from them; where prices include tax, it is taken out of the goods.
+ */
+function goodsOf(body: StoreOrder, lines: OrderLine[], currency: string): Pick<Order, 'amountCents' | 'discountCents'> {
+  const priced = lines.reduce((sum, line) => sum + line.quantity * (line.priceCents ?? 0), 0)
+  const gross = minorUnits(body.total_line_items_price, currency) ?? priced
+  const subtotal = minorUnits(body.subtotal_price, currency)
+  const discount = subtotal === null ? (minorUnits(body.total_discounts, currency) ?? 0) : gross - subtotal
+  const amountCents = gross - (body.taxes_included ? lineTaxes(body, currency) : 0)
+  if (amountCents < 0 || gross > MAX_CENTS) throw invalidBody('total_line_items_price must be what the goods cost.')
+  return { amountCents, discountCents: Math.max(0, discount) }
+}
+
+const lineTaxes = (body: StoreOrder, currency: string): number =>
+  (body.line_items ?? [])
+    .flatMap((line) => line.tax_lines ?? [])
+    .reduce((sum, tax) => sum + Math.max(0, minorUnits(tax.price, currency) ?? 0), 0)
+
+/** Codes as programs are limited by them: `US`, `CA`. */
+function toPlace(address: StoreOrder['shipping_address']): Order['shipping'] {
+  if (!address) return null
+  const { country_code, province_code, city, zip } = address
+  return {
+    country: evidence(country_code),
+    state: evidence(province_code),
+    city: evidence(city),
+    postalCode: evidence(zip),
+  }
+}
+
+/** A store's clock is believed unless it is ahead of ours. */
+function orderAt(ctx: Context, text: string | null | undefined): string {
+  const at = Date.parse(text ?? '')
+  return Number.isNaN(at) || at > ctx.now() || at < 0 ? nowIso(ctx) : new Date(at).toISOString()
+}
+
+/** The affiliate's link as the visitor came in by it: `/hats?ref=nisa-karim`. */
+function landingRef(site: string | null | undefined): string | null {
+  const base = 'https://store.invalid'
+  if (!site || !URL.canParse(site, base)) return null
+  const ref = evidence(new URL(site, base).searchParams.get('ref'))
+  return ref?.includes('\0') ? null : ref
+}
+
+/** Text that can be looked up; what is blank or longer than any name of ours is none. */
+function evidence(value: string | number | null | undefined): string | null {
+  const text = String(value ?? '').trim()
+  return text && text.length <= MAX_EVIDENCE ? text : null
+}

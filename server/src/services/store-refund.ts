@@ -1,0 +1,43 @@
+import type { RefundLine } from '../engine/refund-goods.ts'
+import type { components } from '../http/schema.d.ts'
+import type { WantedRefund } from './refunds.ts'
+import { minorUnits } from './store-money.ts'
+import { storeId } from './store-order.ts'
+
+type StoreRefund = components['schemas']['StoreRefund']
+
+const MAX_REASON = 1000
+
+/**
+ * A store's refund as the engine reads it. Returned pieces are taken at what they were sold for; money beside them, at its
+ * amount: the store writes it as a discrepancy below zero. Shipping is not goods.
+ */
+export function toStoreRefund(body: StoreRefund, currency: string): WantedRefund {
+  const items = (body.refund_line_items ?? []).filter(({ quantity }) => (quantity ?? 0) > 0)
+  const lineItems = items.map(toLine)
+  const beside = (body.order_adjustments ?? [])
+    .filter(({ kind }) => kind === 'refund_discrepancy')
+    .reduce((sum, { amount }) => sum - (minorUnits(amount, currency) ?? 0), 0)
+  const worth = items.reduce((sum, { subtotal }) => sum + (minorUnits(subtotal, currency) ?? 0), 0)
+  const isPlain = beside === 0 && lineItems.length > 0 && lineItems.every(isNamed)
+  return {
+    refundId: storeId('id', body.id),
+    amountCents: isPlain ? null : Math.max(0, worth + beside),
+    lineItems: lineItems.filter(isNamed),
+    reason: body.note?.trim().slice(0, MAX_REASON) || null,
+    isFact: true,
+  }
+}
+
+type StoreRefundLine = NonNullable<StoreRefund['refund_line_items']>[number]
+
+const toLine = ({ quantity, line_item: item }: StoreRefundLine): RefundLine => ({
+  variantId: idOf(item?.variant_id),
+  productId: idOf(item?.product_id),
+  quantity: quantity ?? 0,
+})
+
+const idOf = (id: string | number | null | undefined): string | null => String(id ?? '').trim() || null
+
+/** Goods that were typed in at the till have no id, so only their money tells. */
+const isNamed = ({ variantId, productId }: RefundLine) => Boolean(variantId || productId)
