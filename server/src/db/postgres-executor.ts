@@ -16,12 +16,16 @@ import { toStorageError } from './postgres-pool.ts'
 
 export type Send = <R>(query: CompiledQuery) => Promise<QueryResult<R>>
 
+// One for all: queries that are compiled once are remembered by it.
+const adapter = new PostgresAdapter()
+const compiler = new PostgresQueryCompiler()
+
 /** Gives every compiled query to `send`. */
 class PostgresExecutor extends DefaultQueryExecutor {
   readonly #send: Send
 
   constructor(send: Send) {
-    super(new PostgresQueryCompiler(), new PostgresAdapter(), {
+    super(compiler, adapter, {
       provideConnection: () => Promise.reject(new Error('Writing is only possible inside transact')),
     })
     this.#send = send
