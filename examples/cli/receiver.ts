@@ -1,0 +1,15 @@
+// A receiver on this machine for `referral webhooks listen --forward-to http://127.0.0.1:3000`.
+// Give it the secret that listen prints: REFERRAL_WEBHOOK_SECRET=… node receiver.ts
+import { createServer } from 'node:http'
+import { webhook } from '@referral/webhook-verifier/node'
+
+const port = Number(process.env.PORT ?? 3000)
+const secret = process.env.REFERRAL_WEBHOOK_SECRET
+if (!secret) throw new Error('Set REFERRAL_WEBHOOK_SECRET to the secret that `referral webhooks listen` prints.')
+
+const server = createServer(
+  webhook({ secret }, (event) => {
+    console.log(`${event.event} ${event.timestamp}`)
+  }),
+)
+server.listen(port, '127.0.0.1', () => console.log(`listening on http://127.0.0.1:${port}`))

@@ -1,0 +1,80 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { copyFileSync, existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freePort, temporaryFolder } from '../support/process.ts'
+import { bare, ended, json, MAIN, openShop, type Shop, start, withAffiliate } from './support.ts'
+
+const example = (name: string) => fileURLToPath(new URL(`../../examples/cli/${name}`, import.meta.url))
+const folder = temporaryFolder()
+let shop: Shop
+beforeAll(async () => {
+  shop = await openShop()
+  await withAffiliate(shop)
+}, 60_000)
+afterAll(async () => {
+  await shop.close()
+  folder.remove()
+})
+
+const sh = (name: string, ...args: string[]) =>
+  ended(
+    spawn('sh', [example(name), ...args], {
+      env: bare({ ...shop.env, REFERRAL: `${process.execPath} ${MAIN}` }),
+      cwd: folder.path,
+    }),
+  )
+
+const batches = () =>
+  json<{ status: string; totals: { netPayableCents: number } }[]>(['payouts', 'list'], { env: shop.env })
+
+test('a file of orders is imported, twice without harm', async () => {
+  const file = join(folder.path, 'orders.csv')
+  copyFileSync(example('orders.csv'), file)
+  const first = await sh('import-orders.sh', file)
+  expect({ code: first.code, stdout: first.stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^sent\t3$/m) })
+  const second = await sh('import-orders.sh', file)
+  expect({ code: second.code, stdout: second.stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^sent\t0$/m) })
+}, 30_000)
+
+test('cron pays a month once, to the cent, and never more than it may', async () => {
+  const tooMuch = await sh('pay-last-month.sh', '21439', 'out', '2026-10')
+  expect({ code: tooMuch.code, stderr: tooMuch.stderr }).toEqual({
+    code: 9,
+    stderr: expect.stringContaining('21440 cents'),
+  })
+  expect((await batches()).map(({ status }) => status)).toEqual(['OPEN'])
+  const paid = await sh('pay-last-month.sh', '500000', 'out', '2026-10')
+  expect(paid.code).toBe(0)
+  expect(await batches()).toMatchObject([{ status: 'PAID', totals: { netPayableCents: 21_440 } }])
+  const sums = readFileSync(join(folder.path, 'out', 'SHA256SUMS'), 'utf8')
+  expect(sums).toMatch(/^[0-9a-f]{64} {2}payouts-paypal-USD-bat_\w+\.csv\n$/)
+  const again = await sh('pay-last-month.sh', '500000', 'out', '2026-10')
+  expect({ code: again.code, stdout: again.stdout }).toEqual({ code: 0, stdout: '' })
+  expect(await batches()).toHaveLength(1)
+  expect(existsSync(join(folder.path, 'out', 'batch-under-way'))).toBe(false)
+}, 40_000)
+
+test('a receiver on this machine gets the events that listen hands on', async () => {
+  const port = String(await freePort())
+  const listener = start(['webhooks', 'listen', '--forward-to', `http://127.0.0.1:${port}`, '--count', '1', '--json'], {
+    env: shop.env,
+  })
+  const listened = ended(listener)
+  const { secret } = JSON.parse(
+    await new Promise<string>((done) => listener.stdout?.once('data', (chunk) => done(String(chunk)))),
+  )
+  const receiver: ChildProcess = spawn(process.execPath, [example('receiver.ts')], {
+    env: bare({ PORT: port, REFERRAL_WEBHOOK_SECRET: secret }),
+  })
+  let said = ''
+  receiver.stdout?.on('data', (chunk) => {
+    said += chunk
+  })
+  for (let i = 0; i < 200 && !said.includes('listening'); i++) await new Promise((done) => setTimeout(done, 50))
+  await json(['events', 'send', '--order', 'A-2001', '--amount-cents', '1000', '--coupon', 'NISA16'], { env: shop.env })
+  expect((await listened).code).toBe(0)
+  expect(said).toMatch(/^commission\.created 20/m)
+  receiver.kill()
+}, 30_000)
