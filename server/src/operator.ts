@@ -4,8 +4,10 @@ import type { Deps } from './context.ts'
 import { openDatabase } from './db/database.ts'
 import { createDeps } from './deps.ts'
 import { createApiSwitch } from './services/api-switch.ts'
+import { checkChains } from './services/audit.ts'
 import { createApiKey } from './services/keys.ts'
 import * as shops from './services/shops.ts'
+import * as users from './services/users.ts'
 
 type Print = (value: object, text: string) => void
 
@@ -31,6 +33,14 @@ export function addOperatorCommands(program: Command): void {
   add(program, 'migrate', 'bring the database schema up to date', async (_deps, print) =>
     print({ migrated: true }, 'The schema is up to date.'),
   )
+
+  add(program, 'check', 'follow the audit of every shop and say where it was tampered with', async (deps, print) => {
+    const audit = await checkChains(deps)
+    const ok = audit.breaks.length === 0
+    const found = audit.breaks.map(({ shopId, seq, reason }) => `Shop ${shopId}: audit row ${seq} is ${reason}.`)
+    print({ ok, audit }, ok ? `All ${audit.rows} audit rows of ${audit.shops} shops hold.` : found.join('\n'))
+    if (!ok) process.exitCode = 1
+  })
 
   const shop = program.command('shop').description('create, list and change shops')
   add<{ name: string; plan: shops.Plan; currency: string; ownerEmail: string }>(
@@ -81,6 +91,19 @@ export function addOperatorCommands(program: Command): void {
     .requiredOption('--shop <shopId>')
     .requiredOption('--email <email>')
     .addOption(new Option('--role <role>').choices(['OWNER', 'STAFF']).default('OWNER'))
+  add<users.NamedUser>(owner, 'link', 'make a link that signs a user in once', async (deps, print, options) => {
+    const { userId, token } = await users.linkFor(deps, options)
+    const path = `/admin/sign-in?token=${token}`
+    print({ userId, path }, `Open within 15 minutes, once: ${path}`)
+  })
+    .requiredOption('--shop <shopId>')
+    .requiredOption('--email <email>')
+  add<users.NamedUser>(owner, 'revoke', "take a user's access away", async (deps, print, options) => {
+    const { userId } = await users.revoke(deps, options)
+    print({ userId }, `User ${userId} has no access any more.`)
+  })
+    .requiredOption('--shop <shopId>')
+    .requiredOption('--email <email>')
 
   const key = program.command('key').description('make API keys')
   add<{ shop: string; label: string; scope: string[] }>(
