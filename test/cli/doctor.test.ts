@@ -41,7 +41,7 @@ test('a 403 has three causes: the key, the plan, the scope', async () => {
   const unknown = await examine({ ...shop.env, REFERRAL_API_KEY: 'rk_unknown' })
   expect([unknown.code, unknown.find('key')[0]?.result, unknown.find('plan')]).toEqual([4, 'failed', []])
 
-  const free = await shop.operator(['shop', 'create', '--name', 'Free', '--plan', 'FREE'])
+  const free = await shop.newShop('FREE')
   const plan = await examine({ ...shop.env, REFERRAL_API_KEY: await shop.newKey(['all'], free.shopId) })
   expect([plan.code, plan.find('key')[0]?.result, plan.find('plan')[0]?.result]).toEqual([4, 'ok', 'failed'])
 

@@ -4,11 +4,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import { readConfig } from '../../server/src/config.ts'
+import { openDatabase } from '../../server/src/db/database.ts'
+import { createDeps } from '../../server/src/deps.ts'
+import { createApiKey } from '../../server/src/services/keys.ts'
+import * as shops from '../../server/src/services/shops.ts'
 import { problems } from '../support/document.ts'
-import { type RunningServer, run as runOperator, startServer, temporaryFolder } from '../support/process.ts'
+import { type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
 
 export const MAIN = fileURLToPath(new URL('../../cli/src/main.ts', import.meta.url))
 const SCHEMAS = JSON.parse(readFileSync(new URL('../../cli/schemas.json', import.meta.url), 'utf8'))
+
+const COMPILE_CACHE = join(tmpdir(), 'referral-test-compile-cache')
 
 export type Env = Record<string, string>
 
@@ -33,7 +40,7 @@ export const bare = (env: Env = {}): Env => ({
   REFERRAL_DATA_DIR: '/nonexistent',
   NODE_NO_WARNINGS: '1',
   // Hundreds of starts: compiled once.
-  NODE_COMPILE_CACHE: join(tmpdir(), 'referral-test-compile-cache'),
+  NODE_COMPILE_CACHE: COMPILE_CACHE,
   ...env,
 })
 
@@ -131,32 +138,31 @@ export interface Shop {
   /** The credentials of a shop whose plan leaves room for many commands. */
   env: Env
   dataDir: string
-  operator: (args: string[]) => Promise<Record<string, string>>
+  newShop: (plan: shops.Plan) => Promise<{ shopId: string; ownerToken: string }>
   newKey: (scopes: string[], shopId?: string) => Promise<string>
   close: () => Promise<void>
 }
 
 /** A real server process, with a shop of its own on it. */
-export async function openShop(options: { plan?: string; env?: Env } = {}): Promise<Shop> {
+export async function openShop(): Promise<Shop> {
   const folder = temporaryFolder()
-  const env = { REFERRAL_DATA_DIR: folder.path, LOG_LEVEL: 'info', ...options.env }
-  const operator = async (args: string[]) => {
-    const { code, stdout, stderr } = await runOperator([...args, '--json'], env)
-    if (code !== 0) throw new Error(`${args.join(' ')}: ${stderr}`)
-    return JSON.parse(stdout)
-  }
-  const server = await startServer(env)
-  const plan = options.plan ?? 'ENTERPRISE'
-  const { shopId = '', ownerToken = '' } = await operator(['shop', 'create', '--name', 'Hats', '--plan', plan])
-  const newKey = async (scopes: string[], shop = shopId) => {
-    const scope = scopes.flatMap((one) => ['--scope', one])
-    return (await operator(['key', 'create', '--shop', shop, '--label', 'CLI', ...scope])).secret ?? ''
-  }
+  const settings = { REFERRAL_DATA_DIR: folder.path, LOG_LEVEL: 'info' }
+  const server = await startServer({ ...settings, NODE_COMPILE_CACHE: COMPILE_CACHE })
+  // What the operator's commands do, without a process for each.
+  const config = readConfig(settings)
+  const db = await openDatabase(config.databaseUrl)
+  const deps = createDeps({ ...config, logLevel: 'silent' }, db)
+  const newShop = (plan: shops.Plan) =>
+    shops.create(deps, { name: 'Hats', plan, currency: 'USD', ownerEmail: 'owner@localhost' })
+  // A plan that leaves room for many commands.
+  const { shopId, ownerToken } = await newShop('ENTERPRISE')
+  const newKey = async (scopes: string[], shop = shopId) =>
+    (await createApiKey(await shops.operatorContext(deps, shop), { label: 'CLI', scopes })).secret
   const apiKey = await newKey(['all'])
   return {
     server,
     dataDir: folder.path,
-    operator,
+    newShop,
     newKey,
     env: {
       REFERRAL_BASE_URL: server.url,
@@ -165,6 +171,7 @@ export async function openShop(options: { plan?: string; env?: Env } = {}): Prom
       REFERRAL_SHOP_ID: shopId,
     },
     close: async () => {
+      await db.close()
       await server.stop('SIGKILL')
       folder.remove()
     },
