@@ -1,13 +1,20 @@
 #!/usr/bin/env node
+import { enableCompileCache } from 'node:module'
 import { Command } from 'commander'
-import { addOperatorCommands } from './operator.ts'
-import { serve } from './serve.ts'
+
+// Before anything else is loaded, so that the next start finds it compiled.
+enableCompileCache()
+const { addOperatorCommands } = await import('./operator.ts')
 
 const program = new Command('referral-server')
   .description('The referral program API: serve it and operate it.')
   .showHelpAfterError()
 
-program.command('serve', { isDefault: true }).description('serve the API (what `start` runs)').action(serve)
+program
+  .command('serve', { isDefault: true })
+  .description('serve the API (what `start` runs)')
+  // An operator's command need not load what answers requests.
+  .action(async () => (await import('./serve.ts')).serve())
 addOperatorCommands(program)
 
 try {

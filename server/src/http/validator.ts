@@ -50,8 +50,10 @@ export function validator(schema: Schema, refusal: Refusal): Validator {
 }
 
 function validatorOfOne(schema: Schema, refusal: Refusal): Validator {
-  const zod = compile(schema)
+  // Built when it is first needed: a start should not wait for what most calls never touch.
+  let zod: z.ZodType | undefined
   return (value) => {
+    zod ??= compile(schema)
     const result = zod.safeParse(value)
     if (result.success) return result.data
     const { code, sentence } = complain(schema, value, result.error.issues)
