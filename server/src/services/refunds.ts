@@ -72,6 +72,7 @@ export async function recordRefund(
   }
   const { status, batch } = await standingOf(ctx, trx, before)
   if (SETTLED.includes(status) && !wanted.isFact) throw settled(status)
+  if (status === 'REFUNDED' && !wanted.isFact) throw exceeds(0)
   const { goodsCents, was, is } = await compute(ctx, trx, before, wanted)
   const amounts = SETTLED.includes(status) ? NOTHING : difference(was, is)
   const isUnpaid = UNPAID.includes(status)
@@ -107,7 +108,7 @@ async function compute(ctx: Context, trx: Trx, { id, orderId }: CommissionRow, w
   const check = checkRefund(snapshot, earlier, wanted)
   if (!check.ok && !wanted.isFact) {
     if (check.reason === 'UNKNOWN_ITEM') throw invalid('refund_item_unknown', 'The order has no such line item.')
-    throw conflict('refund_exceeds_order', `Only ${check.leftCents} cents of goods are left to refund.`)
+    throw exceeds(check.leftCents)
   }
   const was = refundTarget(snapshot, earlier)
   const is = refundTarget(snapshot, [...earlier, wanted])
@@ -145,6 +146,9 @@ export const toWire = ({ shopId, commissionId, lineItems, ...row }: RefundRow): 
   ...row,
   lineItems: JSON.parse(lineItems),
 })
+
+const exceeds = (leftCents: number) =>
+  conflict('refund_exceeds_order', `Only ${leftCents} cents of goods are left to refund.`)
 
 const settled = (status: CommissionRow['orderStatus']) =>
   conflict('commission_move_not_allowed', `This commission is ${status} and cannot be refunded.`)

@@ -1,0 +1,229 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type TestServer, testServer } from '../support/server.ts'
+import { convert, expectOk } from '../support/shop.ts'
+import { codeOf, IN_OCTOBER, NOVEMBER, OCTOBER, Till } from './money.ts'
+
+let server: TestServer
+let till: Till
+beforeAll(async () => {
+  server = await testServer()
+})
+afterAll(() => server.close())
+beforeEach(async () => {
+  till = new Till(server, await server.createShop())
+  await till.affiliate()
+})
+
+const STATUSES = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID', 'REJECTED', 'CANCELED', 'REVERSED', 'REFUNDED']
+/** What each action makes of each status; what is not here is refused. */
+const MOVES: Record<string, Record<string, string>> = {
+  approve: { PENDING: 'APPROVED' },
+  reject: { PENDING: 'REJECTED', APPROVED: 'REJECTED', ACCEPTED: 'REJECTED' },
+  cancel: { PENDING: 'CANCELED', APPROVED: 'CANCELED', ACCEPTED: 'CANCELED', PAYABLE: 'CANCELED' },
+  reverse: { PAID: 'REVERSED' },
+  reopen: { REJECTED: 'PENDING' },
+  refund: { PENDING: 'REFUNDED', APPROVED: 'REFUNDED', ACCEPTED: 'REFUNDED', PAYABLE: 'REFUNDED', PAID: 'PAID' },
+}
+
+const setStatus = (id: string, status: string) =>
+  server.sql.prepare('update commissions set "orderStatus" = ? where id = ?').run(status, id)
+
+describe.each(Object.entries(MOVES))('%s', (action, moves) => {
+  test.each(STATUSES)('from %s', async (from) => {
+    const id = await till.order()
+    if (from === 'PAYABLE') await expectOk(till.batch())
+    else setStatus(id, from)
+    const reply = await (action === 'refund' ? till.refund(id, 'all') : till.act(action, id))
+    const to = moves[from]
+    if (to) {
+      expect([reply.status, reply.body.data.orderStatus, till.row(id).orderStatus]).toEqual([200, to, to])
+      expect(till.row(id).payoutBatchId).toBeNull()
+    } else {
+      expect(reply.status).toBe(409)
+      expect(['commission_move_not_allowed', 'refund_exceeds_order']).toContain(reply.headers.get('X-Error-Code'))
+      expect(till.row(id).orderStatus).toBe(from)
+    }
+    till.checkBatches()
+  })
+})
+
+test('rows of a batch under way count as paid: a refund takes money back, and nothing else moves them', async () => {
+  const id = await till.order()
+  const { id: batchId } = await expectOk(till.batch())
+  server.sql.prepare(`update "payoutBatches" set "status" = 'PROCESSING' where id = ?`).run(batchId)
+  for (const action of ['approve', 'reject', 'cancel', 'reverse', 'reopen'])
+    expect((await till.act(action, id)).status).toBe(409)
+  const { refund } = (await till.refund(id, 'r', 3000)).body
+  expect([refund.commissionCents, till.row(id).commissionAmountCents]).toEqual([-480, 1440])
+  till.checkBatches()
+})
+
+test('with autoApproveOrder off, from the conversion to a paid batch with documented calls alone', async () => {
+  const { key } = till.shop
+  const program = await expectOk(server.request('POST', '/api/v1/programs', { key, body: { name: 'By hand' } }))
+  const affiliate = await expectOk(
+    server.request('POST', '/api/v1/affiliates', {
+      key,
+      body: { email: 'ada@example.com', name: 'Ada', campaignId: program.id },
+    }),
+  )
+  await expectOk(
+    server.request('PATCH', `/api/v1/affiliates?id=${affiliate.id}`, { key, body: { status: 'APPROVED' } }),
+  )
+  const order = { externalOrderId: '1', amountCents: 9000, couponCode: affiliate.discountCode, occurredAt: IN_OCTOBER }
+  const { commission } = await expectOk(convert(server, order, { key }))
+  expect(commission.status).toBe('PENDING')
+  expect(codeOf(await till.batch())).toEqual([404, 'no_eligible_commissions'])
+  expect((await expectOk(till.act('approve', commission.id))).orderStatus).toBe('APPROVED')
+  const batch = await expectOk(till.batch())
+  expect(batch.totals).toMatchObject({ commissions: 1, netPayableCents: 1440 })
+  await expectOk(till.pay(batch.id))
+  const { body } = await server.request('GET', '/api/v1/commissions?externalOrderId=1', { key })
+  expect(body.data[0]).toMatchObject({ orderStatus: 'PAID', payoutBatchId: batch.id })
+})
+
+describe('reopen', () => {
+  const pendingAffiliate = async () => {
+    const affiliate = await till.affiliate('LATER')
+    const set = (status: string) =>
+      expectOk(
+        server.request('PATCH', `/api/v1/affiliates?id=${affiliate.id}`, { key: till.shop.key, body: { status } }),
+      )
+    await set('PENDING')
+    return { affiliate, set }
+  }
+
+  test('decides with today’s statuses and yesterday’s rate, and the replay still fits', async () => {
+    const { affiliate, set } = await pendingAffiliate()
+    const id = await till.order({ couponCode: 'LATER', externalOrderId: 'late' })
+    expect(till.row(id)).toMatchObject({ orderStatus: 'REJECTED', restrictionReasonCode: 'AFFILIATE_NOT_APPROVED' })
+    expect(codeOf(await till.act('reopen', id))).toEqual([409, 'commission_still_restricted'])
+    await set('APPROVED')
+    await expectOk(
+      server.request('PATCH', `/api/v1/programs?id=${affiliate.campaignId}`, {
+        key: till.shop.key,
+        body: { commissionPercent: 50 },
+      }),
+    )
+    const row = await expectOk(till.act('reopen', id))
+    expect(row).toMatchObject({ orderStatus: 'PENDING', commissionAmountCents: 1440, restrictionReasonCode: null })
+    const explained = await expectOk(till.admin('GET', '/orders/late/explanation'))
+    expect([explained.outcome, explained.replay.identical]).toEqual(['CREDITED', true])
+    expect((await till.refund(id, 'r', 3000)).body.data.commissionAmountCents).toBe(960)
+  })
+
+  test('keeps what was refunded before', async () => {
+    const id = await till.order()
+    await expectOk(till.refund(id, 'r', 3000))
+    await expectOk(till.act('reject', id))
+    expect(await expectOk(till.act('reopen', id))).toMatchObject({ orderStatus: 'PENDING', commissionAmountCents: 960 })
+  })
+})
+
+describe('many at once', () => {
+  test('200 by filter: only what can be moved, and only what matches', async () => {
+    const other = await till.affiliate('SECND', { autoApproveOrder: false })
+    await till.affiliate('THIRD', { autoApproveOrder: false })
+    await till.order()
+    const mine = [await till.order({ couponCode: 'SECND' }), await till.order({ couponCode: 'SECND' })]
+    const late = await till.order({ couponCode: 'SECND', occurredAt: '2026-11-01T00:00:00.000Z' })
+    const third = await till.order({ couponCode: 'THIRD' })
+    const filter = { affiliateId: other.id, to: '2026-10-31T23:59:59.999Z' }
+    const preview = await expectOk(
+      till.admin('POST', '/commissions/moderate', { action: 'approve', filter, dryRun: true }),
+    )
+    expect(preview).toMatchObject({ changed: 0, remaining: 2, dryRun: true })
+    expect(till.row(mine[0]!).orderStatus).toBe('PENDING')
+    const done = await expectOk(till.admin('POST', '/commissions/moderate', { action: 'approve', filter }))
+    expect(done).toEqual({ action: 'approve', dryRun: false, changed: 2, skipped: [], remaining: 0 })
+    expect([...mine, late, third].map((id) => till.row(id).orderStatus)).toEqual([
+      'APPROVED',
+      'APPROVED',
+      'PENDING',
+      'PENDING',
+    ])
+    const audits = server.sql.prepare(
+      `select count(*) from audits where "shopId" = ? and "action" = 'commission.approved'`,
+    )
+    expect(Number(audits.pluck().get(till.shop.shopId))).toBe(2)
+  })
+
+  test('200 by id: what cannot be moved is named and left alone', async () => {
+    const [a, b] = [await till.order(), await till.order()]
+    setStatus(b, 'PAID')
+    const ids = [a, b, 'com_none']
+    const done = await expectOk(till.admin('POST', '/commissions/moderate', { action: 'reject', ids }))
+    expect(done.changed).toBe(1)
+    expect(done.skipped).toEqual([
+      { id: b, code: 'commission_move_not_allowed' },
+      { id: 'com_none', code: 'commission_not_found' },
+    ])
+  })
+
+  test('200 canceling half an open batch brings its totals in line', async () => {
+    const ids = [await till.order(), await till.order(), await till.order()]
+    const { id } = await expectOk(till.batch())
+    await expectOk(till.admin('POST', '/commissions/moderate', { action: 'cancel', ids: ids.slice(0, 2) }))
+    expect((await till.batchOf(id)).totals).toMatchObject({ commissions: 1, netPayableCents: 1440 })
+    await expectOk(till.admin('POST', '/commissions/moderate', { action: 'cancel', filter: {} }))
+    expect(await till.batchOf(id)).toMatchObject({ status: 'FAILED', totals: { commissions: 0, netPayableCents: 0 } })
+  })
+
+  test('200 reversing by filter takes back each', async () => {
+    await till.order()
+    await till.order()
+    const { id } = await expectOk(till.batch())
+    await expectOk(till.pay(id))
+    expect(
+      await expectOk(till.admin('POST', '/commissions/moderate', { action: 'reverse', filter: {} })),
+    ).toMatchObject({ changed: 2 })
+    expect(till.rows(`"trackingMethod" = 'ADJUSTMENT'`).map((row) => row.commissionAmountCents)).toEqual([-1440, -1440])
+  })
+})
+
+describe('a canceled batch', () => {
+  test('lets its commissions go, and another batch gathers them', async () => {
+    const id = await till.order()
+    const first = await expectOk(till.batch())
+    const canceled = await expectOk(till.cancelBatch(first.id))
+    expect(canceled).toMatchObject({
+      status: 'FAILED',
+      failureReason: 'The batch was canceled.',
+      totals: { commissions: 0 },
+    })
+    expect(till.row(id)).toMatchObject({ orderStatus: 'APPROVED', payoutBatchId: null })
+    expect(codeOf(await till.pay(first.id))).toEqual([409, 'payout_not_payable'])
+    const second = await expectOk(till.batch())
+    expect(second.totals.netPayableCents).toBe(1440)
+    await expectOk(till.pay(second.id))
+    expect(codeOf(await till.cancelBatch(second.id))).toEqual([409, 'payout_not_cancelable'])
+    till.checkBatches()
+  })
+
+  test('takes back the debt that it carried on', async () => {
+    const paid = await till.order({ occurredAt: '2026-09-10T00:00:00.000Z' })
+    const september = { periodStart: '2026-09-01', periodEnd: '2026-09-30T23:59:59.999Z' }
+    await expectOk(till.pay((await expectOk(till.batch(september))).id))
+    await expectOk(till.act('reverse', paid))
+    // The reversal happened in November; a small order of November cannot make up for it.
+    await till.order({ amountCents: 1000, occurredAt: '2026-11-02T11:00:00.000Z' })
+    const batch = await expectOk(till.batch(NOVEMBER))
+    expect(batch.totals).toMatchObject({ commissions: 3, netPayableCents: 0 })
+    await expectOk(till.cancelBatch(batch.id))
+    const waiting = till.rows(`"orderStatus" = 'APPROVED'`)
+    expect(waiting.map((row) => row.commissionAmountCents).sort()).toEqual([-1440, 160])
+    const again = await expectOk(till.batch(NOVEMBER))
+    expect(again.totals).toMatchObject({ commissions: 3, netPayableCents: 0 })
+    till.checkBatches()
+  })
+})
+
+test('an adjustment stays as it is', async () => {
+  const id = await till.order()
+  await expectOk(till.pay((await expectOk(till.batch(OCTOBER))).id))
+  await expectOk(till.act('reverse', id))
+  const [adjustment] = till.rows(`"trackingMethod" = 'ADJUSTMENT'`)
+  for (const action of ['approve', 'reject', 'cancel', 'reverse', 'reopen'])
+    expect(codeOf(await till.act(action, adjustment!.id))).toEqual([409, 'commission_is_adjustment'])
+  expect(codeOf(await till.refund(adjustment!.id, 'r'))).toEqual([409, 'commission_is_adjustment'])
+})

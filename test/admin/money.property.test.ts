@@ -1,0 +1,212 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Reply, type TestServer, testServer } from '../support/server.ts'
+import { Till } from './money.ts'
+
+const RUNS = Number(process.env.MONEY_RUNS ?? 200)
+const BPS = 1650
+const TAX_BPS = 1000
+const MONTHS = [8, 9, 10, 11]
+
+/** Half up, in whole cents: an arithmetic of its own, which the engine's must meet. */
+const share = (cents: number, bps: number) => Number((BigInt(cents) * BigInt(bps) + 5000n) / 10_000n)
+const month = (index: number) => {
+  const name = String(MONTHS[index % MONTHS.length]).padStart(2, '0')
+  const last = new Date(Date.UTC(2026, MONTHS[index % MONTHS.length]!, 0)).getUTCDate()
+  return {
+    periodStart: `2026-${name}-01`,
+    periodEnd: `2026-${name}-${last}T23:59:59.999Z`,
+    at: `2026-${name}-02T00:00:00.000Z`,
+  }
+}
+
+/** What the test knows of one order without asking. */
+interface Known {
+  id: string
+  goods: number
+  refunded: number
+  status: string
+}
+
+type Step =
+  | { do: 'order'; cents: number; affiliate: number; month: number }
+  | { do: 'refund'; order: number; part: number; all: boolean }
+  | { do: 'move'; order: number; action: string }
+  | { do: 'bulk'; action: string }
+  | { do: 'batch'; month: number }
+  | { do: 'pay' | 'cancel'; batch: number }
+
+const index = fc.nat({ max: 30 })
+const action = fc.constantFrom('approve', 'approve', 'reject', 'cancel', 'reverse', 'reopen')
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('order' as const),
+      cents: fc.integer({ min: 0, max: 99_999 }),
+      affiliate: fc.nat({ max: 1 }),
+      month: index,
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('refund' as const),
+      order: index,
+      part: fc.integer({ min: 1, max: 99_999 }),
+      all: fc.boolean(),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('move' as const), order: index, action }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('bulk' as const), action }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('batch' as const), month: index }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('pay' as const), batch: index }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('cancel' as const), batch: index }) },
+)
+
+const FROM: Record<string, string[]> = {
+  approve: ['PENDING'],
+  reject: ['PENDING', 'APPROVED'],
+  cancel: ['PENDING', 'APPROVED', 'PAYABLE'],
+  reverse: ['PAID'],
+  reopen: ['REJECTED'],
+}
+const TO: Record<string, string> = {
+  approve: 'APPROVED',
+  reject: 'REJECTED',
+  cancel: 'CANCELED',
+  reverse: 'REVERSED',
+  reopen: 'PENDING',
+}
+const REFUNDABLE = ['PENDING', 'APPROVED', 'PAYABLE', 'PAID']
+
+class Run {
+  readonly till: Till
+  readonly orders: Known[] = []
+  readonly batches: string[] = []
+
+  constructor(till: Till) {
+    this.till = till
+  }
+
+  async take(one: Step): Promise<void> {
+    switch (one.do) {
+      case 'order':
+        return this.#order(one)
+      case 'refund':
+        return this.#refund(one)
+      case 'move':
+        return this.#move(one)
+      case 'bulk':
+        return this.#bulk(one)
+      case 'batch':
+        return this.#batch(one)
+      default:
+        return this.#settle(one)
+    }
+  }
+
+  async #order({ cents, affiliate, month: index }: Step & { do: 'order' }) {
+    const couponCode = ['AAA', 'BBB'][affiliate]
+    const id = await this.till.order({ amountCents: cents, couponCode, occurredAt: month(index).at })
+    // The first affiliate's program approves by itself; nothing is earned on nothing.
+    this.orders.push({
+      id,
+      goods: cents,
+      refunded: 0,
+      status: cents === 0 ? 'REJECTED' : affiliate ? 'PENDING' : 'APPROVED',
+    })
+  }
+
+  #pick(index: number): Known | undefined {
+    const known = this.orders[index % (this.orders.length || 1)]
+    // Batches move rows on their own; where a row is then, the database knows.
+    if (known) known.status = this.till.row(known.id).orderStatus
+    return known
+  }
+
+  async #refund({ order, part, all }: Step & { do: 'refund' }) {
+    const known = this.#pick(order)
+    if (!known) return
+    const left = known.goods - known.refunded
+    const wanted = all ? left : Math.min(part, left + 1)
+    const reply = await this.till.refund(known.id, `r-${known.refunded}-${wanted}-${all}`, all ? undefined : wanted)
+    const isFine = REFUNDABLE.includes(known.status) && wanted <= left && left > 0
+    expect([reply.status, known, wanted]).toEqual([isFine ? 200 : 409, known, wanted])
+    if (!isFine) return
+    known.refunded += wanted
+    if (known.status !== 'PAID' && known.refunded === known.goods) known.status = 'REFUNDED'
+  }
+
+  async #move({ order, action }: Step & { do: 'move' }) {
+    const known = this.#pick(order)
+    if (!known) return
+    const reply = await this.till.act(action, known.id)
+    const isFine = FROM[action]!.includes(known.status) && !(action === 'reopen' && known.goods === 0)
+    expect([reply.status, action, known]).toEqual([isFine ? 200 : 409, action, known])
+    if (isFine) known.status = TO[action]!
+  }
+
+  async #bulk({ action }: Step & { do: 'bulk' }) {
+    for (const [index] of this.orders.entries()) this.#pick(index)
+    const movable = this.orders.filter(
+      ({ status, goods }) => FROM[action]!.includes(status) && !(action === 'reopen' && goods === 0),
+    )
+    const { body } = await this.till.admin('POST', '/commissions/moderate', { action, filter: {} })
+    expect([body.data.changed, body.data.remaining]).toEqual([movable.length, 0])
+    for (const known of movable) known.status = TO[action]!
+  }
+
+  async #batch({ month: index }: Step & { do: 'batch' }) {
+    const { periodStart, periodEnd } = month(index)
+    const reply: Reply = await this.till.batch({ periodStart, periodEnd })
+    expect([200, 404, 409]).toContain(reply.status)
+    if (reply.status === 200) this.batches.push(reply.body.data.id)
+  }
+
+  async #settle({ do: what, batch }: Step & { do: 'pay' | 'cancel' }) {
+    const id = this.batches[batch % (this.batches.length || 1)]
+    if (!id) return
+    const { status } = await this.till.batchOf(id)
+    const reply = await (what === 'pay' ? this.till.pay(id) : this.till.cancelBatch(id))
+    const isFine = status === 'OPEN' || (what === 'cancel' && status === 'FAILED')
+    expect([reply.status, what, status]).toEqual([isFine ? 200 : 409, what, status])
+  }
+
+  /** To the cent: every commission comes to what is left of its goods, and all rows to all commissions. */
+  check(): void {
+    let money = 0
+    for (const [index, known] of this.orders.entries()) {
+      this.#pick(index)
+      const row = this.till.row(known.id)
+      const taken = this.till.rows(`"orderId" like 'adj:${known.id}:%'`)
+      const cents = [row, ...taken].reduce((sum, one) => sum + Number(one.commissionAmountCents), 0)
+      const tax = [row, ...taken].reduce((sum, one) => sum + Number(one.taxWithheldCents), 0)
+      const amount = known.status === 'REVERSED' || known.goods === 0 ? 0 : share(known.goods - known.refunded, BPS)
+      expect({ cents, tax, known }).toEqual({ cents: amount, tax: share(amount, TAX_BPS), known })
+      if (!['PENDING', 'REJECTED', 'CANCELED'].includes(known.status)) money += amount
+    }
+    const counted = this.till.rows(`"orderStatus" in ('APPROVED', 'PAYABLE', 'PAID', 'REVERSED', 'REFUNDED')`)
+    expect(counted.reduce((sum, row) => sum + Number(row.commissionAmountCents), 0)).toBe(money)
+    this.till.checkBatches()
+  }
+}
+
+let server: TestServer
+beforeAll(async () => {
+  server = await testServer()
+})
+afterAll(() => server.close())
+
+test('whatever is done in whatever order, the sums are exact to the cent', async () => {
+  const property = fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 24 }), async (steps) => {
+    const till = new Till(server, await server.createShop())
+    await till.admin('PATCH', '/settings', { taxWithholdingBps: TAX_BPS })
+    await till.affiliate('AAA', { commissionPercent: 16.5 })
+    await till.affiliate('BBB', { commissionPercent: 16.5, autoApproveOrder: false })
+    const run = new Run(till)
+    for (const one of steps) await run.take(one)
+    run.check()
+  })
+  await fc.assert(property, { numRuns: RUNS })
+}, 3_600_000)

@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type Reply, type TestServer, testServer } from '../support/server.ts'
+import { expectOk } from '../support/shop.ts'
+import { IN_OCTOBER, Till } from './money.ts'
+
+/** Calls of one turn all read before any of them writes: the barrier is the event loop. */
+const N = 12
+
+let server: TestServer
+let till: Till
+beforeAll(async () => {
+  server = await testServer()
+})
+afterAll(() => server.close())
+beforeEach(async () => {
+  till = new Till(server, await server.createShop())
+  await till.affiliate()
+})
+
+const parallel = (call: (i: number) => Promise<Reply>) => Promise.all(Array.from({ length: N }, (_, i) => call(i)))
+const winners = (replies: Reply[]) => replies.filter(({ status }) => status < 300)
+const losers = (replies: Reply[]) =>
+  replies.filter(({ status }) => status >= 300).map((reply) => reply.headers.get('X-Error-Code'))
+const total = () =>
+  till.rows(`"orderStatus" <> 'CANCELED'`).reduce((sum, row) => sum + Number(row.commissionAmountCents), 0)
+
+test('approve against reject: one wins', async () => {
+  await till.affiliate('HAND', { autoApproveOrder: false })
+  const id = await till.order({ couponCode: 'HAND' })
+  const replies = await parallel((i) => till.act(i % 2 ? 'approve' : 'reject', id))
+  expect(winners(replies)).toHaveLength(1)
+  expect(losers(replies)).toEqual(Array(N - 1).fill('concurrent_change'))
+  expect(till.row(id).orderStatus).toBe(winners(replies)[0]?.body.data.orderStatus)
+})
+
+test('approve against a bulk approval: each commission is approved once', async () => {
+  await till.affiliate('HAND', { autoApproveOrder: false })
+  const ids = []
+  for (let i = 0; i < 4; i++) ids.push(await till.order({ couponCode: 'HAND' }))
+  const replies = await parallel((i) =>
+    i % 2
+      ? till.act('approve', ids[i % 4]!)
+      : till.admin('POST', '/commissions/moderate', { action: 'approve', filter: {} }),
+  )
+  const singly = winners(replies).filter(({ body }) => body.data.orderStatus).length
+  const together = winners(replies).reduce((sum, { body }) => sum + (body.data.changed ?? 0), 0)
+  expect(singly + together).toBe(4)
+  const audits = server.sql.prepare(
+    `select count(*) from audits where "shopId" = ? and "action" = 'commission.approved'`,
+  )
+  expect(Number(audits.pluck().get(till.shop.shopId))).toBe(4)
+})
+
+test.each([
+  ['the batch asks first', 0],
+  ['refunds ask first', 3],
+])('refund against the creation of a batch, %s: the totals are exact', async (_, turn) => {
+  const ids = [await till.order(), await till.order(), await till.order()]
+  const replies = await parallel((i) => (i % 4 === turn ? till.batch() : till.refund(ids[i % 3]!, `r-${i}`, 1000)))
+  const batches = winners(replies).filter(({ body }) => body.data?.totals)
+  const refunds = winners(replies).filter(({ body }) => body.refund)
+  expect([batches.length, refunds.length]).toEqual([1, turn === 0 ? 0 : 3])
+  const taken = refunds.reduce((sum, { body }) => sum + body.refund.commissionCents, 0)
+  expect([total(), batches[0]?.body.data.totals.commissionCents]).toEqual([3 * 1440 + taken, 3 * 1440 + taken])
+  await parallel((i) => till.refund(ids[i % 3]!, `s-${i}`, 1000))
+  expect((await till.batchOf(batches[0]?.body.data.id)).totals.commissionCents).toBe(total())
+  till.checkBatches()
+})
+
+test('refund against pay: either the batch was worth less, or money is taken back', async () => {
+  for (let round = 0; round < 4; round++) {
+    const id = await till.order({ occurredAt: IN_OCTOBER })
+    const { id: batchId } = await expectOk(till.batch())
+    const [first, second] =
+      round % 2 ? [till.pay(batchId), till.refund(id, 'r', 3000)] : [till.refund(id, 'r', 3000), till.pay(batchId)]
+    const replies = await Promise.all([first, second])
+    expect(winners(replies)).toHaveLength(1)
+    expect(losers(replies)).toEqual(['concurrent_change'])
+    if (till.row(id).orderStatus === 'PAID') await expectOk(till.refund(id, 'r', 3000))
+    else await expectOk(till.pay(batchId))
+    const worth = till
+      .rows(`id = '${id}' or "orderId" like 'adj:${id}:%'`)
+      .map((row) => Number(row.commissionAmountCents))
+    expect(worth.reduce((sum, cents) => sum + cents, 0)).toBe(960)
+    till.checkBatches()
+    for (const row of till.rows(`"orderStatus" = 'APPROVED'`))
+      server.sql.prepare('delete from commissions where id = ?').run(row.id)
+  }
+})
+
+test('refunds of one commission: what is left is never refunded twice', async () => {
+  const id = await till.order()
+  const replies = await parallel((i) => till.refund(id, `r-${i}`, 4000))
+  expect(winners(replies)).toHaveLength(1)
+  expect(till.row(id).commissionAmountCents).toBe(800)
+  await parallel((i) => till.refund(id, `s-${i}`, 4000))
+  expect(till.row(id).commissionAmountCents).toBe(160)
+  await parallel((i) => till.refund(id, `t-${i}`, 4000))
+  expect(till.row(id).commissionAmountCents).toBe(160)
+})
+
+test('reverse against refund of a paid commission: together never more than was paid', async () => {
+  const id = await till.order()
+  await expectOk(till.pay((await expectOk(till.batch())).id))
+  const replies = await parallel((i) => (i % 2 ? till.act('reverse', id) : till.refund(id, `r-${i}`, 1000)))
+  expect(winners(replies)).toHaveLength(1)
+  await parallel((i) => (i % 2 ? till.act('reverse', id) : till.refund(id, `s-${i}`, 1000)))
+  await till.act('reverse', id)
+  expect(total()).toBe(0)
+})
+
+test('cancel against pay of a batch: one wins, and nothing is both paid and free', async () => {
+  await till.order()
+  const { id } = await expectOk(till.batch())
+  const replies = await parallel((i) => (i % 2 ? till.pay(id) : till.cancelBatch(id)))
+  expect(winners(replies)).toHaveLength(1)
+  const statuses = till.rows().map((row) => row.orderStatus)
+  expect(['PAID', 'APPROVED']).toContain(statuses[0])
+  till.checkBatches()
+})
+
+test('settings: one of several changes wins', async () => {
+  const replies = await parallel((i) => till.admin('PATCH', '/settings', { minimumPayoutCents: i + 1 }))
+  expect(winners(replies)).toHaveLength(1)
+  expect(losers(replies)).toEqual(Array(N - 1).fill('concurrent_change'))
+})
+
+test('a connection: the first affiliate gets it', async () => {
+  const other = await till.affiliate('SECND')
+  const replies = await parallel(() =>
+    till.admin('POST', '/connections', { kind: 'product', value: '1', affiliateId: other.id }),
+  )
+  expect(winners(replies)).toHaveLength(1)
+  expect(losers(replies)).toEqual(Array(N - 1).fill('connection_exists'))
+})

@@ -1,0 +1,188 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type TestServer, testServer } from '../support/server.ts'
+import { expectOk } from '../support/shop.ts'
+import { codeOf, NOVEMBER, Till } from './money.ts'
+
+let server: TestServer
+let till: Till
+beforeAll(async () => {
+  server = await testServer()
+})
+afterAll(() => server.close())
+beforeEach(async () => {
+  till = new Till(server, await server.createShop())
+  await till.affiliate()
+})
+
+const adjustments = () => till.rows(`"trackingMethod" = 'ADJUSTMENT'`)
+const paidOrder = async (given: object = {}) => {
+  const id = await till.order(given)
+  await expectOk(till.pay((await expectOk(till.batch())).id))
+  return id
+}
+
+describe('before payment', () => {
+  test('200 9000 at 16 %: 3000 take 480, three times 3000 take all', async () => {
+    const id = await till.order()
+    const first = await till.refund(id, 'a', 3000)
+    expect(first.body.data).toMatchObject({ commissionAmountCents: 960, orderStatus: 'APPROVED' })
+    expect(first.body.refund).toMatchObject({
+      goodsCents: 3000,
+      commissionCents: -480,
+      taxCents: 0,
+      adjustmentId: null,
+    })
+    await expectOk(till.refund(id, 'b', 3000))
+    expect((await till.refund(id, 'c', 3000)).body.data).toMatchObject({
+      commissionAmountCents: 0,
+      orderStatus: 'REFUNDED',
+    })
+    expect(adjustments()).toEqual([])
+  })
+
+  test('200 the same refund id again changes nothing, whatever else it says', async () => {
+    const id = await till.order()
+    const first = await till.refund(id, 'a', 3000)
+    const again = await till.refund(id, 'a', 9000)
+    expect([again.status, again.body]).toEqual([200, first.body])
+    const many = await Promise.all(Array.from({ length: 8 }, () => till.refund(id, 'b', 1000)))
+    expect(many.map(({ status }) => status)).toEqual(Array(8).fill(200))
+    expect(till.row(id).commissionAmountCents).toBe(800)
+  })
+
+  test('409 more than is left, and nothing is written', async () => {
+    const id = await till.order()
+    await expectOk(till.refund(id, 'a', 8000))
+    const reply = await till.refund(id, 'b', 1001)
+    expect([...codeOf(reply), reply.body.error]).toEqual([
+      409,
+      'refund_exceeds_order',
+      'Only 1000 cents of goods are left to refund.',
+    ])
+    expect(till.row(id).commissionAmountCents).toBe(160)
+  })
+
+  test('200 by line items, at what they were sold for', async () => {
+    const id = await till.order({
+      amountCents: undefined,
+      discountCents: 1000,
+      lineItems: [
+        { variantId: '1', quantity: 2, priceCents: 2500 },
+        { productId: '7', quantity: 1, priceCents: 5000 },
+      ],
+    })
+    const items = (lineItems: object[], externalRefundId: string) =>
+      till.admin('POST', `/commissions/${id}/refund`, { externalRefundId, lineItems })
+    expect((await items([{ variantId: '1', quantity: 1 }], 'a')).body.refund.goodsCents).toBe(2250)
+    expect((await items([{ productId: '7', quantity: 1 }], 'b')).body.refund.goodsCents).toBe(4500)
+    expect(codeOf(await items([{ variantId: '1', quantity: 2 }], 'c'))).toEqual([409, 'refund_exceeds_order'])
+    expect(codeOf(await items([{ variantId: '8', quantity: 1 }], 'c'))).toEqual([400, 'refund_item_unknown'])
+    expect((await items([{ variantId: '1', quantity: 1 }], 'c')).body.data.orderStatus).toBe('REFUNDED')
+  })
+
+  test('200 in an open batch: the totals follow, and an emptied batch is failed', async () => {
+    const [a, b] = [await till.order(), await till.order()]
+    const { id } = await expectOk(till.batch())
+    await expectOk(till.refund(a, 'r', 3000))
+    expect((await till.batchOf(id)).totals).toMatchObject({ commissions: 2, netPayableCents: 2400 })
+    await expectOk(till.refund(a, 's'))
+    expect((await till.batchOf(id)).totals).toMatchObject({ commissions: 1, netPayableCents: 1440 })
+    expect(till.row(a)).toMatchObject({ orderStatus: 'REFUNDED', payoutBatchId: null })
+    await expectOk(till.refund(b, 't'))
+    expect((await till.batchOf(id)).status).toBe('FAILED')
+    till.checkBatches()
+  })
+})
+
+describe('after payment', () => {
+  test('200 the row stays PAID, a negative row is netted in the next batch', async () => {
+    const id = await paidOrder()
+    const { data, refund } = (await till.refund(id, 'a', 3000)).body
+    expect(data).toMatchObject({ orderStatus: 'PAID', commissionAmountCents: 1440 })
+    const [row] = adjustments()
+    expect(row).toMatchObject({
+      id: refund.adjustmentId,
+      orderId: `adj:${id}:a`,
+      orderStatus: 'APPROVED',
+      commissionAmountCents: -480,
+      happenedAt: new Date(server.clock.ms).toISOString(),
+    })
+    await till.order({ occurredAt: '2026-11-02T00:00:00.000Z' })
+    const batch = await expectOk(till.batch(NOVEMBER))
+    expect(batch.totals).toMatchObject({ commissions: 2, netPayableCents: 960 })
+  })
+
+  test('200 tax follows: what is taken back is net of what was withheld', async () => {
+    await expectOk(till.admin('PATCH', '/settings', { taxWithholdingBps: 1000 }))
+    const id = await paidOrder()
+    await expectOk(till.admin('PATCH', '/settings', { taxWithholdingBps: 5000 }))
+    await expectOk(till.refund(id, 'a', 3000))
+    expect(adjustments()[0]).toMatchObject({ commissionAmountCents: -480, taxWithheldCents: -48 })
+  })
+
+  test('200 a debt that no order makes up for reaches the next month', async () => {
+    const id = await paidOrder()
+    await expectOk(till.refund(id, 'a'))
+    await till.order({ amountCents: 1000, occurredAt: '2026-11-02T00:00:00.000Z' })
+    const november = await expectOk(till.batch(NOVEMBER))
+    expect(november.totals.netPayableCents).toBe(0)
+    await expectOk(till.pay(november.id))
+    const open = adjustments().filter((row) => row.orderStatus === 'APPROVED')
+    expect(open).toMatchObject([{ commissionAmountCents: -1280, happenedAt: '2026-12-01T00:00:00.000Z' }])
+    server.clock.advance(40 * 86_400_000)
+    await till.order({ amountCents: 10_000, occurredAt: '2026-12-05T00:00:00.000Z' })
+    const december = await expectOk(till.batch({ periodStart: '2026-12-01', periodEnd: '2026-12-31T23:59:59.999Z' }))
+    expect(december.totals.netPayableCents).toBe(320)
+    till.checkBatches()
+  })
+
+  test('200 refunded in part and then reversed: together they take back what was paid, no more', async () => {
+    const id = await paidOrder()
+    await expectOk(till.refund(id, 'a', 3000))
+    await expectOk(till.act('reverse', id))
+    expect(adjustments().map((row) => row.commissionAmountCents)).toEqual([-480, -960])
+    expect(codeOf(await till.refund(id, 'b', 100))).toEqual([409, 'commission_move_not_allowed'])
+  })
+
+  test('200 a refund that changes no commission writes no row of money', async () => {
+    await till.affiliate('FLAT', { commissionType: 'FLAT_PER_ORDER', commissionPercent: 5 })
+    const id = await paidOrder({ couponCode: 'FLAT' })
+    const { refund } = (await till.refund(id, 'a', 3000)).body
+    expect([refund.commissionCents, refund.adjustmentId, adjustments()]).toEqual([0, null, []])
+    expect((await till.refund(id, 'b')).body.refund.commissionCents).toBe(-500)
+  })
+})
+
+test('splitting a refund changes nothing: neither the commission, nor its tax, nor what is taken back', async () => {
+  await expectOk(till.admin('PATCH', '/settings', { taxWithholdingBps: 777 }))
+  const cuts = fc.record({
+    amountCents: fc.integer({ min: 1, max: 20_000 }),
+    parts: fc.array(fc.integer({ min: 0, max: 5000 }), { minLength: 1, maxLength: 3 }),
+    isPaid: fc.boolean(),
+  })
+  const property = fc.asyncProperty(cuts, async ({ amountCents, parts, isPaid }) => {
+    let left = amountCents
+    const fitting = parts.map((part) => {
+      const cents = Math.min(part, left)
+      left -= cents
+      return cents
+    })
+    const whole = fitting.reduce((sum, part) => sum + part, 0)
+    const make = () => (isPaid ? paidOrder({ amountCents }) : till.order({ amountCents }))
+    const worth = (id: string) => {
+      const rows = till.rows(`id = '${id}' or "orderId" like 'adj:${id}:%'`)
+      return rows
+        .map((row) => [Number(row.commissionAmountCents), Number(row.taxWithheldCents)])
+        .reduce(([cents = 0, tax = 0], [moreCents = 0, moreTax = 0]) => [cents + moreCents, tax + moreTax], [0, 0])
+    }
+    // An amount of nothing goes into no batch, so it is never paid.
+    if (isPaid && amountCents < 4) return
+    const [one, many] = [await make(), await make()]
+    if (whole > 0) await expectOk(till.refund(one, 'whole', whole))
+    for (const [index, part] of fitting.filter(Boolean).entries())
+      await expectOk(till.refund(many, `part-${index}`, part))
+    expect(worth(many)).toEqual(worth(one))
+  })
+  await fc.assert(property, { numRuns: 30 })
+})
