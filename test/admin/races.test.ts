@@ -35,7 +35,7 @@ test('approve against reject: one wins', async () => {
 
 test('approve against a bulk approval: each commission is approved once', async () => {
   await till.affiliate('HAND', { autoApproveOrder: false })
-  const ids = []
+  const ids: string[] = []
   for (let i = 0; i < 4; i++) ids.push(await till.order({ couponCode: 'HAND' }))
   const replies = await parallel((i) =>
     i % 2

@@ -19,6 +19,8 @@ import { toStoreRefund } from './store-refund.ts'
 type Reply = components['schemas']['ActionReply']
 
 const PREFIX = 'shopify:'
+/** There is nothing left that a cancellation could stop. */
+const OVER: CommissionRow['orderStatus'][] = ['CANCELED', 'REVERSED', 'REFUNDED']
 
 /**
  * Records an order that a store says was paid, once, through the one money path (section 1); then what the store had
@@ -53,7 +55,7 @@ export async function canceled(ctx: Context, body: Body<'cancelStoreOrder'>): Pr
     const row = await findCommissionByOrder(trx, ctx.shop.id, orderId)
     const moved = row && (await cancelRow(ctx, trx, row))
     // What cannot be canceled now, because nobody or a rejected affiliate stands behind it, must not be paid later.
-    if (!moved) await keep(ctx, trx, notice)
+    if (!moved && !(row && OVER.includes(row.orderStatus))) await keep(ctx, trx, notice)
     return { result: toReply('Order canceled.', row), audit: moved ?? null }
   })
 }
