@@ -56,6 +56,12 @@ export function readConfig(env: Environment = process.env): Config {
   }
 }
 
+/** Where the encryption key is kept, in words for the operator. */
+export const encryptionKeyPlace = (dataDir: string, env: Environment = process.env): string =>
+  env.REFERRAL_ENCRYPTION_KEY ? 'REFERRAL_ENCRYPTION_KEY' : keyFile(dataDir)
+
+const keyFile = (dataDir: string) => resolve(dataDir, 'encryption.key')
+
 function integer(
   env: Environment,
   name: string,
@@ -100,7 +106,7 @@ function encryptionKeys(text: string | undefined, dataDir: string, isShared: boo
       'REFERRAL_ENCRYPTION_KEY must be set with PostgreSQL, the same for every instance (openssl rand -base64 32 makes one).',
     )
   }
-  const file = resolve(dataDir, 'encryption.key')
+  const file = keyFile(dataDir)
   if (!existsSync(file)) {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
     const key = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')

@@ -5,6 +5,7 @@ import { Command } from 'commander'
 // Before anything else is loaded, so that the next start finds it compiled.
 enableCompileCache()
 const { addOperatorCommands } = await import('./operator.ts')
+const { addDataCommands } = await import('./operator-data.ts')
 
 const program = new Command('referral-server')
   .description('The referral program API: serve it and operate it.')
@@ -16,6 +17,7 @@ program
   // An operator's command need not load what answers requests.
   .action(async () => (await import('./serve.ts')).serve())
 addOperatorCommands(program)
+addDataCommands(program)
 
 try {
   await program.parseAsync()

@@ -4,7 +4,6 @@ import type { Deps } from './context.ts'
 import { openDatabase } from './db/database.ts'
 import { createDeps } from './deps.ts'
 import { createApiSwitch } from './services/api-switch.ts'
-import { checkChains } from './services/audit.ts'
 import { createApiKey } from './services/keys.ts'
 import * as shops from './services/shops.ts'
 import * as users from './services/users.ts'
@@ -33,14 +32,6 @@ export function addOperatorCommands(program: Command): void {
   add(program, 'migrate', 'bring the database schema up to date', async (_deps, print) =>
     print({ migrated: true }, 'The schema is up to date.'),
   )
-
-  add(program, 'check', 'follow the audit of every shop and say where it was tampered with', async (deps, print) => {
-    const audit = await checkChains(deps)
-    const ok = audit.breaks.length === 0
-    const found = audit.breaks.map(({ shopId, seq, reason }) => `Shop ${shopId}: audit row ${seq} is ${reason}.`)
-    print({ ok, audit }, ok ? `All ${audit.rows} audit rows of ${audit.shops} shops hold.` : found.join('\n'))
-    if (!ok) process.exitCode = 1
-  })
 
   const shop = program.command('shop').description('create, list and change shops')
   add<{ name: string; plan: shops.Plan; currency: string; ownerEmail: string }>(

@@ -115,6 +115,9 @@ async function copyTemplate(): Promise<{ url: string; drop: () => Promise<void> 
   return { url: databaseUrl(home, name), drop: () => administer(home, `drop database ${name} with (force)`) }
 }
 
+/** The file of a SQLite database. */
+export const databaseFile = (url: string): string => url.replace(/^file:/, '')
+
 export function databaseUrl(home: string, name: string): string {
   const url = new URL(home)
   url.pathname = `/${name}`

@@ -18,6 +18,8 @@ export interface Database {
   transact: <T>(work: (trx: Trx) => Promise<T>, shopId?: string) => Promise<T>
   migrate: () => Promise<void>
   isMigrated: () => Promise<boolean>
+  /** What the engine itself finds wrong with its files, a line each. */
+  findDamage: () => Promise<string[]>
   close: () => Promise<void>
 }
 

@@ -17,4 +17,11 @@ export async function isMigrated(db: Kysely<never>): Promise<boolean> {
   return known.every((migration) => migration.executedAt !== undefined)
 }
 
+/** The migrations that ran and this version does not know: a newer one made them. */
+export async function findUnknownMigrations(db: Kysely<never>): Promise<string[]> {
+  const ran = db as unknown as Kysely<{ kysely_migration: { name: string } }>
+  const rows = await ran.selectFrom('kysely_migration').select('name').orderBy('name').execute()
+  return rows.map(({ name }) => name).filter((name) => !(name in migrations))
+}
+
 const migrator = (db: Kysely<never>) => new Migrator({ db, provider: { getMigrations: async () => migrations } })

@@ -8,6 +8,8 @@ interface PoolOptions {
   lockMs?: number
   /** Statements may be sent before the earlier ones are answered. */
   pipeline?: true
+  /** How long a transaction may stand still; 0 for ever. */
+  idleInTransactionMs?: number
   /** Connections stay open while nobody needs them. */
   isKept?: true
   /** Run on every new connection. */
@@ -39,7 +41,7 @@ export function openPool(url: string, { max, statementMs, lockMs, ...given }: Po
     statement_timeout: statementMs,
     lock_timeout: lockMs,
     // A process that was frozen while it held a shop's lock must not hold it for ever.
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    idle_in_transaction_session_timeout: given.idleInTransactionMs ?? IDLE_IN_TRANSACTION_MS,
     // The last resort when the network swallows answers: the server's own time-outs come first.
     query_timeout: statementMs && statementMs + 5000,
     pipeline: given.pipeline ?? false,

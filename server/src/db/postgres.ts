@@ -37,6 +37,8 @@ export function openPostgres(url: string): Database {
     transact: (work, shopId) => commits.transact(work, shopId),
     migrate: () => withStockHandle(url, migrate),
     isMigrated: () => withStockHandle(url, isMigrated),
+    // The server watches its own files (data checksums, VACUUM); nothing can be asked of it in a moment.
+    findDamage: async () => [],
     close: async () => {
       await commits.idle()
       await Promise.all([reading.end(), writing.end()])
@@ -53,9 +55,12 @@ function retryRead<T>(error: StorageError, again: () => Promise<T>): Promise<T> 
   throw error
 }
 
-async function withStockHandle<T>(url: string, work: (db: Kysely<never>) => Promise<T>): Promise<T> {
-  // Migrations of large tables take their time, and Kysely's migrator holds an advisory lock meanwhile.
-  const db = new Kysely<never>({ dialect: new PostgresDialect({ pool: openPool(url, { max: 1, statementMs: 0 }) }) })
+/** A plain handle on a connection of its own, for what does not share transactions. */
+export async function withStockHandle<T>(url: string, work: (db: Kysely<never>) => Promise<T>): Promise<T> {
+  // Migrations and copies of large tables take their time. Kysely's migrator holds an advisory lock meanwhile.
+  const db = new Kysely<never>({
+    dialect: new PostgresDialect({ pool: openPool(url, { max: 1, statementMs: 0, idleInTransactionMs: 0 }) }),
+  })
   try {
     return await work(db)
   } finally {

@@ -24,6 +24,7 @@ export function openSqlite(path: string): Database {
     transact: commits.transact,
     migrate: () => withStockHandle(path, migrate),
     isMigrated: () => withStockHandle(path, isMigrated),
+    findDamage: async () => findDamage(reader),
     close: async () => {
       await commits.idle()
       reader.close()
@@ -41,7 +42,13 @@ function connect(path: string, timeout = 5000) {
   return connection
 }
 
-async function withStockHandle<T>(path: string, work: (db: Kysely<never>) => Promise<T>): Promise<T> {
+function findDamage(connection: SQLite.Database): string[] {
+  const said = connection.pragma('integrity_check(20)', { simple: false }) as { integrity_check: string }[]
+  return said.map((row) => row.integrity_check).filter((line) => line !== 'ok')
+}
+
+/** A plain handle on a connection of its own, for what does not share transactions. */
+export async function withStockHandle<T>(path: string, work: (db: Kysely<never>) => Promise<T>): Promise<T> {
   const db = new Kysely<never>({ dialect: new SqliteDialect({ database: connect(path) }) })
   try {
     return await work(db)

@@ -7,7 +7,7 @@ import { findOrder } from '../repositories/orders.ts'
 import { type Conversion, toOrder } from './conversion-order.ts'
 import { gatherFacts } from './facts.ts'
 import { mutate } from './mutate.ts'
-import { recordOrder } from './orders.ts'
+import { type IncomingOrder, recordOrder } from './orders.ts'
 
 type Schemas = components['schemas']
 
@@ -28,18 +28,19 @@ export async function record(
       'Send an Idempotency-Key header with a conversion, so that a retry cannot count the order twice.',
     )
   }
-  const order = toOrder(ctx, body)
-  const incoming = {
-    order,
-    orderId: PREFIX + order.externalOrderId,
-    orderName: body.orderName ?? null,
-    trackingMethod: 'API' as const,
-  }
+  const incoming = toIncoming(ctx, body)
   return mutate(ctx, async (trx) => {
     const { result, ...written } = await recordOrder(ctx, trx, incoming)
     const reply = toReply(result.decision, result.commissionId)
     return { ...written, result: { reply, alreadyRecorded: result.alreadyRecorded }, keepReply: 'forever' }
   })
+}
+
+/** A reported conversion on its way to the engine. @throws ApiError 400 as `record`. */
+export function toIncoming(ctx: Context, body: Conversion): IncomingOrder {
+  const order = toOrder(ctx, body)
+  const orderName = body.orderName ?? null
+  return { order, orderId: PREFIX + order.externalOrderId, orderName, trackingMethod: 'API' }
 }
 
 /**

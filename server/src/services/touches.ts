@@ -32,21 +32,31 @@ export async function record(ctx: Context, body: Touch): Promise<Schemas['TouchR
     throw invalid('occurred_at_in_future', 'occurredAt must not be more than 5 minutes ahead of now.')
   }
   return mutate(ctx, async (trx) => {
-    const id = ctx.newId('jrn')
-    const affiliate = await affiliateOf(trx, ctx.shop.id, body)
-    await insertJourneyEntry(trx, ctx.shop.id, {
-      ...touchColumns(body),
-      id,
-      occurredAt,
-      affiliateId: affiliate?.id ?? null,
-      programId: affiliate?.campaignId ?? null,
-      clickId: textOf(body.clickId) ?? (body.type === 'click' ? id : null),
-      createdAt: nowIso(ctx),
-    })
+    const id = await keepTouch(ctx, trx, { body, occurredAt })
     const message = body.type === 'click' ? 'Click recorded.' : 'Page view recorded.'
     // A touch is its own record: visits are counted, not audited.
     return { result: { ok: true, message, id }, audit: null }
   })
+}
+
+/** Writes a touch that has been checked. Answers its id. */
+export async function keepTouch(
+  ctx: Context,
+  trx: Trx,
+  { body, occurredAt }: { body: Touch; occurredAt: string },
+): Promise<string> {
+  const id = ctx.newId('jrn')
+  const affiliate = await affiliateOf(trx, ctx.shop.id, body)
+  await insertJourneyEntry(trx, ctx.shop.id, {
+    ...touchColumns(body),
+    id,
+    occurredAt,
+    affiliateId: affiliate?.id ?? null,
+    programId: affiliate?.campaignId ?? null,
+    clickId: textOf(body.clickId) ?? (body.type === 'click' ? id : null),
+    createdAt: nowIso(ctx),
+  })
+  return id
 }
 
 /** The first reference that names somebody of this shop. */

@@ -1,0 +1,100 @@
+import { createHash, type Hash } from 'node:crypto'
+import { type Kysely, sql } from 'kysely'
+import { withHandle } from './handle.ts'
+import { PRIMARY_KEYS } from './primary-keys.ts'
+import type { Tables } from './tables.ts'
+
+type Row = Record<string, unknown>
+type Name = keyof Tables
+
+/** A sentence for the operator. */
+export class CopyError extends Error {}
+
+export interface CopiedTable {
+  table: string
+  rows: number
+  /** SHA-256 of all rows in the order of their keys; the same on both sides. */
+  checksum: string
+}
+
+const PAGE = 500
+const NAMES = Object.keys(PRIMARY_KEYS) as Name[]
+
+/**
+ * Copies every row of one database into another, empty one, in one transaction there, from one moment here. Afterwards
+ * both are read again and compared.
+ *
+ * @throws CopyError when the target holds rows, or the two differ.
+ */
+export function copyDatabase(from: string, to: string): Promise<CopiedTable[]> {
+  return withHandle(from, (source) =>
+    withHandle(to, (target) =>
+      inOneMoment(source, async (snapshot) => {
+        await refuseRows(target)
+        await target.transaction().execute(async (trx) => {
+          for (const name of NAMES) await eachPage(snapshot, name, (rows) => insert(trx, name, rows))
+        })
+        return compare(snapshot, target)
+      }),
+    ),
+  )
+}
+
+/** Read only, as everything was when it began. */
+const inOneMoment = <T>(db: Kysely<Tables>, work: (db: Kysely<Tables>) => Promise<T>): Promise<T> =>
+  db.transaction().setIsolationLevel('repeatable read').execute(work)
+
+async function refuseRows(target: Kysely<Tables>): Promise<void> {
+  for (const name of NAMES) {
+    const row = await target.selectFrom(name).select(sql`1`.as('one')).limit(1).executeTakeFirst()
+    if (row) throw new CopyError(`The database to copy into already holds rows (${name}); name an empty one.`)
+  }
+}
+
+/** All rows in the order of their keys. */
+async function eachPage(db: Kysely<Tables>, name: Name, take: (rows: Row[]) => unknown): Promise<void> {
+  const keys = PRIMARY_KEYS[name].map((key) => sql.ref(key))
+  let after: unknown[] | undefined
+  for (;;) {
+    const where = after ? sql`where (${sql.join(keys)}) > (${sql.join(after)})` : sql``
+    const { rows } = await sql<Row>`
+      select * from ${sql.table(name)} ${where} order by ${sql.join(keys)} limit ${sql.lit(PAGE)}`.execute(db)
+    const last = rows.at(-1)
+    if (!last) return
+    await take(rows)
+    after = PRIMARY_KEYS[name].map((key) => last[key])
+  }
+}
+
+async function insert(trx: Kysely<Tables>, name: Name, rows: Row[]): Promise<void> {
+  const columns = Object.keys(rows[0] ?? {})
+  // PostgreSQL takes 65,535 values in one statement, SQLite 32,766.
+  const most = Math.floor(30_000 / columns.length)
+  for (let start = 0; start < rows.length; start += most) {
+    const part = rows.slice(start, start + most).map((row) => sql`(${sql.join(columns.map((column) => row[column]))})`)
+    const names = sql.join(columns.map((column) => sql.ref(column)))
+    await sql`insert into ${sql.table(name)} (${names}) values ${sql.join(part)}`.execute(trx)
+  }
+}
+
+async function compare(source: Kysely<Tables>, target: Kysely<Tables>): Promise<CopiedTable[]> {
+  const copied: CopiedTable[] = []
+  for (const table of NAMES) {
+    const [here, there] = [await summarize(source, table), await summarize(target, table)]
+    if (here.rows !== there.rows || here.checksum !== there.checksum) {
+      throw new CopyError(`${table} differs after copying (${here.rows} rows here, ${there.rows} there); start again.`)
+    }
+    copied.push({ table, ...here })
+  }
+  return copied
+}
+
+async function summarize(db: Kysely<Tables>, name: Name): Promise<Omit<CopiedTable, 'table'>> {
+  const hash: Hash = createHash('sha256')
+  let rows = 0
+  await eachPage(db, name, (page) => {
+    rows += page.length
+    for (const row of page) hash.update(`${JSON.stringify(Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1)))}\n`)
+  })
+  return { rows, checksum: hash.digest('hex') }
+}

@@ -1,0 +1,31 @@
+import type { Tables } from './tables.ts'
+
+type Keys = { [Table in keyof Tables]: (keyof Tables[Table])[] }
+
+/** Every table of the schema and what its rows are told apart by. A table that is missing here does not compile. */
+export const PRIMARY_KEYS: Keys = {
+  shops: ['id'],
+  users: ['id'],
+  sessions: ['tokenHash'],
+  signInLinks: ['tokenHash'],
+  apiKeys: ['id'],
+  programs: ['id'],
+  affiliates: ['id'],
+  commissions: ['id'],
+  orders: ['shopId', 'orderId'],
+  refunds: ['id'],
+  storeNotices: ['shopId', 'orderId', 'kind', 'noticeId'],
+  journey: ['id'],
+  connections: ['id'],
+  productRules: ['id'],
+  geoRules: ['programId'],
+  payoutBatches: ['id'],
+  subscriptions: ['id'],
+  webhookEvents: ['id'],
+  deliveries: ['id'],
+  streams: ['id'],
+  streamDeliveries: ['id'],
+  idempotencyKeys: ['shopId', 'key'],
+  audits: ['id'],
+  instanceSettings: ['name'],
+}

@@ -1,0 +1,122 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { encryptionKeyPlace, readConfig } from './config.ts'
+import type { Deps } from './context.ts'
+import { openDatabase } from './db/database.ts'
+import { createDeps } from './deps.ts'
+import type { SeedWish } from './services/seed.ts'
+
+interface Json {
+  json?: boolean
+}
+
+const JSON_OPTION = ['--json', 'print one JSON object'] as const
+
+/** The operator's commands for whole databases: keeping, checking, filling and moving them. Each loads only what it needs. */
+export function addDataCommands(program: Command): void {
+  program
+    .command('backup <file>')
+    .description('write a consistent copy of a SQLite database, also while the server runs')
+    .option(...JSON_OPTION)
+    .action(async (file: string, { json }: Json) => {
+      const config = readConfig()
+      const { backup } = await import('./db/backup.ts')
+      const bytes = await backup(config.databaseUrl, file)
+      const keptElsewhere = encryptionKeyPlace(config.dataDir)
+      print(json, { file, bytes, encryptionKey: keptElsewhere }, [
+        `${file}: ${bytes} bytes, checked.`,
+        `It does not hold the encryption key, without which webhook secrets stay shut. Keep ${keptElsewhere} too.`,
+      ])
+    })
+
+  program
+    .command('restore <file>')
+    .description('put a backup in the place of a SQLite database; the server must not run')
+    .option(...JSON_OPTION)
+    .action(async (file: string, { json }: Json) => {
+      const { restore } = await import('./db/backup.ts')
+      const replaced = await restore(file, readConfig().databaseUrl)
+      print(json, { file, replaced: replaced ?? null }, [
+        `Restored from ${file}.`,
+        ...(replaced ? [`What was there before is kept as ${replaced}.`] : []),
+      ])
+    })
+
+  program
+    .command('check')
+    .description('look whether everything stored fits together; ends with 1 when it does not')
+    .option(...JSON_OPTION)
+    .action(async ({ json }: Json) => {
+      const { check } = await import('./services/check.ts')
+      const report = await withDeps(check)
+      const counts = `${report.audit.shops} shops, ${report.audit.rows} audit rows`
+      print(json, report, report.ok ? [`All is well: ${counts}.`] : [...report.problems, `Not well: ${counts}.`])
+      if (!report.ok) process.exitCode = 1
+    })
+
+  program
+    .command('copy')
+    .description('copy a whole database into an empty one, of whichever engine, and compare the two')
+    .requiredOption('--from <url>', 'file:<path> or postgres://…; stop its server first')
+    .requiredOption('--to <url>', 'file:<path> or postgres://…')
+    .option(...JSON_OPTION)
+    .action(async ({ from, to, json }: Json & { from: string; to: string }) => {
+      const { copyDatabase } = await import('./db/copy.ts')
+      for (const url of [from, to]) await withDatabase(url, (db) => db.migrate())
+      const tables = await copyDatabase(from, to)
+      const rows = tables.reduce((sum, table) => sum + table.rows, 0)
+      print(json, { rows, tables }, [
+        ...tables.filter((table) => table.rows > 0).map(({ table, rows }) => `${table}\t${rows}`),
+        `${rows} rows, the same on both sides. Run the new server with the same REFERRAL_ENCRYPTION_KEY.`,
+      ])
+    })
+
+  addSeed(program)
+}
+
+function addSeed(program: Command): void {
+  program
+    .command('seed')
+    .description('fill a shop with data for load and growth tests; again gives nothing twice')
+    .requiredOption('--shop <shopId>')
+    .option('--affiliates <n>', 'how many', count, 100)
+    .option('--commissions <n>', 'how many', count, 10_000)
+    .option('--clicks <n>', 'how many', count, 10_000)
+    .option('--days <n>', 'over how many days up to today', count, 90)
+    .option(...JSON_OPTION)
+    .action(async ({ json, ...wish }: Json & SeedWish) => {
+      const { seed } = await import('./services/seed.ts')
+      const startedAt = performance.now()
+      await withDeps((deps) => seed(deps, wish, (line) => process.stderr.write(`${line}\n`)))
+      const seconds = Math.round((performance.now() - startedAt) / 100) / 10
+      print(json, { ...wish, seconds }, [`Shop ${wish.shop} is filled (${seconds} s).`])
+    })
+}
+
+function print(json: boolean | undefined, value: object, lines: string[]): void {
+  console.log(json ? JSON.stringify(value) : lines.join('\n'))
+}
+
+function count(text: string): number {
+  if (!/^\d{1,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number up to 99999999.')
+  return Number(text)
+}
+
+const withDeps = <T>(work: (deps: Deps) => Promise<T>): Promise<T> => {
+  const config = { ...readConfig(), logLevel: 'warn' }
+  return withDatabase(config.databaseUrl, async (db) => {
+    await db.migrate()
+    return work(createDeps(config, db))
+  })
+}
+
+async function withDatabase<T>(
+  url: string,
+  work: (db: Awaited<ReturnType<typeof openDatabase>>) => Promise<T>,
+): Promise<T> {
+  const db = await openDatabase(url)
+  try {
+    return await work(db)
+  } finally {
+    await db.close()
+  }
+}

@@ -1,0 +1,75 @@
+import { sql } from 'kysely'
+import type { Trx } from '../db/database.ts'
+
+/** A batch whose stored totals are not the sums of its rows. */
+export interface WrongTotal {
+  id: string
+  shopId: string
+  stored: number
+  summed: number
+}
+
+/** Batches that hold rows, compared with them: how many, their money and what is withheld of it. */
+export async function listWrongTotals(db: Trx): Promise<WrongTotal[]> {
+  const { rows } = await sql<WrongTotal>`
+    select b.id, b."shopId", b."netPayableCents" as stored,
+      coalesce(cast(r.cents - r.withheld as bigint), 0) as summed
+    from "payoutBatches" b left join (
+      select "payoutBatchId", count(*) as count, sum("commissionAmountCents") as cents, sum("taxWithheldCents") as withheld
+      from commissions where "payoutBatchId" is not null group by "payoutBatchId"
+    ) r on r."payoutBatchId" = b.id
+    where b.status <> 'FAILED' and (
+      b.commissions <> coalesce(r.count, 0) or b."commissionCents" <> coalesce(r.cents, 0)
+      or b."taxWithheldCents" <> coalesce(r.withheld, 0)
+      or b."netPayableCents" <> b."commissionCents" - b."taxWithheldCents")
+    order by b.id limit 100`.execute(db)
+  return rows
+}
+
+/** What must name something that is there, in the same shop: table, column, and the table it names. */
+const REFERENCES: [table: string, column: string, target: string][] = [
+  ['users', 'shopId', 'shops'],
+  ['apiKeys', 'shopId', 'shops'],
+  ['shops', 'defaultProgramId', 'programs'],
+  ['affiliates', 'campaignId', 'programs'],
+  ['commissions', 'affiliateId', 'affiliates'],
+  ['commissions', 'programId', 'programs'],
+  ['commissions', 'payoutBatchId', 'payoutBatches'],
+  ['orders', 'commissionId', 'commissions'],
+  ['refunds', 'commissionId', 'commissions'],
+  ['refunds', 'adjustmentId', 'commissions'],
+  ['connections', 'affiliateId', 'affiliates'],
+  ['productRules', 'programId', 'programs'],
+  ['geoRules', 'programId', 'programs'],
+  ['deliveries', 'eventId', 'webhookEvents'],
+  ['subscriptions', 'shopId', 'shops'],
+]
+
+export interface Orphans {
+  table: string
+  column: string
+  rows: number
+}
+
+/** Rows that name what is not there, or is another shop's. */
+export async function countOrphans(db: Trx): Promise<Orphans[]> {
+  const found: Orphans[] = []
+  for (const [table, column, target] of REFERENCES) {
+    const owner = table === 'shops' ? sql.ref('r.id') : sql.ref('r.shopId')
+    const same = target === 'shops' ? sql`true` : sql`t."shopId" = ${owner}`
+    const { rows } = await sql<{ rows: number }>`
+      select count(*) as rows from ${sql.table(table)} r where ${sql.ref(`r.${column}`)} is not null and not exists (
+        select 1 from ${sql.table(target)} t where t.id = ${sql.ref(`r.${column}`)} and ${same})`.execute(db)
+    const count = rows[0]?.rows ?? 0
+    if (count > 0) found.push({ table, column, rows: count })
+  }
+  return found
+}
+
+/** Orders that name a commission of another order. */
+export async function countCrossedOrders(db: Trx): Promise<number> {
+  const { rows } = await sql<{ rows: number }>`
+    select count(*) as rows from orders o join commissions c on c.id = o."commissionId"
+    where c."orderId" <> o."orderId" or c."shopId" <> o."shopId"`.execute(db)
+  return rows[0]?.rows ?? 0
+}

@@ -1,0 +1,36 @@
+import type { Deps } from '../context.ts'
+import { countCrossedOrders, countOrphans, listWrongTotals } from '../repositories/consistency.ts'
+import { type ChainCheck, checkChains } from './audit.ts'
+
+export interface CheckReport {
+  ok: boolean
+  /** A sentence each; empty when all is well. */
+  problems: string[]
+  audit: ChainCheck
+}
+
+/** Looks whether everything stored fits together: files, totals of batches, references, the chains of the audit. */
+export async function check({ db }: Pick<Deps, 'db'>): Promise<CheckReport> {
+  const problems = (await db.findDamage()).map((line) => `The database is damaged: ${line}`)
+  for (const { id, stored, summed } of await listWrongTotals(db.read)) {
+    problems.push(
+      `Payout batch ${id} says ${stored} cents net, its commissions add up to ${summed}, or its counts differ.`,
+    )
+  }
+  for (const { table, column, rows } of await countOrphans(db.read)) {
+    problems.push(`${rows} rows of ${table} name a ${column} that does not exist in their shop.`)
+  }
+  const crossed = await countCrossedOrders(db.read)
+  if (crossed > 0) problems.push(`${crossed} orders name the commission of another order.`)
+  const audit = await checkChains({ db })
+  for (const { shopId, seq, reason } of audit.breaks) {
+    problems.push(`The audit of shop ${shopId} is broken at row ${seq}: ${WHY[reason]}.`)
+  }
+  return { ok: problems.length === 0, problems, audit }
+}
+
+const WHY = {
+  MISSING: 'the row is missing',
+  CHANGED: 'the row was changed after it was written',
+  UNLINKED: 'the row does not follow the one before it',
+}

@@ -1,0 +1,142 @@
+// SQLite only: PostgreSQL brings its own backups.
+import { copyFileSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import SQLite from 'better-sqlite3'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { BackupError, backup, restore } from '../../server/src/db/backup.ts'
+import { openDatabase } from '../../server/src/db/database.ts'
+import { check } from '../../server/src/services/check.ts'
+import { databaseFile } from '../support/database.ts'
+import { type TestServer, testServer } from '../support/server.ts'
+import { convert, withAffiliate } from '../support/shop.ts'
+
+let server: TestServer
+let folder: string
+beforeEach(async () => {
+  server = await testServer()
+  folder = server.deps.config.dataDir
+  await withAffiliate(server)
+})
+afterEach(() => server.close())
+
+let orders = 0
+const order = async () => {
+  const id = `o-${++orders}`
+  const { status } = await convert(server, { externalOrderId: id, amountCents: 1000, couponCode: 'NISA16' })
+  if (status !== 201) throw new Error(`the order was answered with ${status}`)
+  return id
+}
+const idsIn = (file: string) => {
+  const copy = new SQLite(file, { readonly: true })
+  const ids = copy.prepare('select "externalOrderId" from commissions').pluck().all() as string[]
+  copy.close()
+  return new Set(ids)
+}
+
+test('backups under load hold every order that was acknowledged before they began, and fit together', async () => {
+  const acknowledged: string[] = []
+  let isOver = false
+  const load = Promise.all(
+    Array.from({ length: 8 }, async () => {
+      while (!isOver) acknowledged.push(await order())
+    }),
+  )
+  for (let i = 0; i < 6; i++) {
+    await new Promise((done) => setTimeout(done, 30))
+    const before = [...acknowledged]
+    const file = join(folder, `backup-${i}.db`)
+    expect(await backup(server.url, file)).toBe(statSync(file).size)
+    const held = idsIn(file)
+    expect(before.filter((id) => !held.has(id))).toEqual([])
+    const db = await openDatabase(`file:${file}`)
+    expect(await check({ db })).toMatchObject({ ok: true, problems: [] })
+    await db.close()
+  }
+  isOver = true
+  await load
+  expect(acknowledged.length).toBeGreaterThan(20)
+})
+
+test('only its owner reads a backup, it is one file, and it never replaces another', async () => {
+  const file = join(folder, 'backup.db')
+  await backup(server.url, file)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(readdirSync(folder).filter((name) => name.startsWith('backup'))).toEqual(['backup.db'])
+  await expect(backup(server.url, file)).rejects.toThrow(/exists already/)
+})
+
+test('a restored backup is what was there when it was made, and what was there since is kept aside', async () => {
+  const first = await order()
+  const file = join(folder, 'backup.db')
+  await backup(server.url, file)
+  const later = await order()
+  const target = join(folder, 'restored.db')
+  copyFileSync(databaseFile(server.url), target)
+  // What a database that was not closed leaves behind, and would be taken for the end of the restored one.
+  copyFileSync(`${databaseFile(server.url)}-wal`, `${target}-wal`)
+  const replaced = await restore(file, `file:${target}`)
+  expect(existsSync(`${target}-wal`)).toBe(false)
+  expect([idsIn(target).has(first), idsIn(target).has(later)]).toEqual([true, false])
+  expect(idsIn(replaced ?? '').has(later)).toBe(true)
+  const db = await openDatabase(`file:${target}`)
+  expect(await check({ db })).toMatchObject({ ok: true })
+  await db.close()
+})
+
+test('a backup restores where nothing is yet', async () => {
+  const file = join(folder, 'backup.db')
+  await backup(server.url, file)
+  const target = join(folder, 'new', 'referral.db')
+  expect(await restore(file, `file:${target}`)).toBeUndefined()
+  expect(idsIn(target)).toEqual(idsIn(file))
+})
+
+test('a database that was damaged is kept as it is, with its log', async () => {
+  const file = join(folder, 'backup.db')
+  await backup(server.url, file)
+  const target = join(folder, 'damaged.db')
+  writeFileSync(target, 'this is no database, and longer than a header of one hundred bytes'.repeat(3))
+  writeFileSync(`${target}-wal`, 'log')
+  const replaced = await restore(file, `file:${target}`)
+  expect([existsSync(replaced ?? ''), existsSync(`${replaced}-wal`), existsSync(`${target}-wal`)]).toEqual([
+    true,
+    true,
+    false,
+  ])
+  expect(idsIn(target)).toEqual(idsIn(file))
+})
+
+test('restoring is refused while the database is in use, and from what is no sound backup of this version', async () => {
+  const file = join(folder, 'backup.db')
+  await backup(server.url, file)
+  const refused = async (from: string, to = join(folder, 'target.db')) => {
+    const error = await restore(from, `file:${to}`).catch((thrown) => thrown)
+    expect(error).toBeInstanceOf(BackupError)
+    expect(readdirSync(folder).filter((name) => /restoring|target/.test(name))).toEqual([])
+    return error.message
+  }
+  expect(await refused(file, databaseFile(server.url))).toContain('is in use; stop the server first')
+  expect((await server.request('GET', '/api/v1/programs')).status).toBe(200)
+  expect(await refused(join(folder, 'none.db'))).toContain('There is no file')
+
+  const cut = join(folder, 'cut.db')
+  copyFileSync(file, cut)
+  const bytes = statSync(cut).size
+  const half = new SQLite(cut)
+  half.exec('create table other (id)')
+  half.close()
+  writeFileSync(cut, Buffer.alloc(8192, 7), { flag: 'r+' })
+  expect(bytes).toBeGreaterThan(8192)
+  expect(await refused(cut)).toContain('is not a sound database of this server')
+  rmSync(cut)
+
+  const newer = new SQLite(file)
+  newer.prepare(`insert into kysely_migration values ('9999-later', '2030-01-01')`).run()
+  newer.close()
+  expect(await refused(file)).toContain('is of a newer version (9999-later); upgrade first')
+})
+
+test('PostgreSQL is told its own commands', async () => {
+  await expect(backup('postgres://localhost/x', 'file')).rejects.toThrow(/pg_dump/)
+  await expect(restore(databaseFile(server.url), 'postgres://localhost/x')).rejects.toThrow(/pg_restore/)
+})

@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { check } from '../../server/src/services/check.ts'
+import { exampleServer, ID } from '../contract/fixture.ts'
+import type { TestServer } from '../support/server.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await exampleServer()
+})
+afterAll(() => server.close())
+
+test('a server that was only used is well', async () => {
+  expect(await check(server.deps)).toEqual({
+    ok: true,
+    problems: [],
+    audit: { shops: 1, rows: expect.any(Number), breaks: [] },
+  })
+})
+
+const broken: [what: string, breakIt: string, mendIt: string, problem: RegExp][] = [
+  [
+    'a total that is not the sum of its rows',
+    `update "payoutBatches" set "commissionCents" = "commissionCents" + 1, "netPayableCents" = "netPayableCents" + 1`,
+    `update "payoutBatches" set "commissionCents" = "commissionCents" - 1, "netPayableCents" = "netPayableCents" - 1`,
+    /^Payout batch bat_01KAH0000000000000000000B1 says 1441 cents net, its commissions add up to 1440/,
+  ],
+  [
+    'a commission that left its batch',
+    `update commissions set "payoutBatchId" = null where id = '${ID.commission}'`,
+    `update commissions set "payoutBatchId" = '${ID.batch}' where id = '${ID.commission}'`,
+    /says 1440 cents net, its commissions add up to 0/,
+  ],
+  [
+    'an affiliate that is gone',
+    `update commissions set "affiliateId" = 'aff_none' where id = '${ID.commission}'`,
+    `update commissions set "affiliateId" = '${ID.affiliate}' where id = '${ID.commission}'`,
+    /^1 rows of commissions name a affiliateId that does not exist/,
+  ],
+  [
+    "another shop's program",
+    `update programs set "shopId" = 'shp_other'`,
+    `update programs set "shopId" = (select id from shops)`,
+    /rows of affiliates name a campaignId/,
+  ],
+  [
+    'the commission of another order',
+    `update orders set "commissionId" = '${ID.commission}' where "orderId" = 'api:1000-2'`,
+    `update orders set "commissionId" = (select id from commissions where "orderId" = 'api:1000-2') where "orderId" = 'api:1000-2'`,
+    /^1 orders name the commission of another order/,
+  ],
+  [
+    'an audit row that was changed',
+    `update audits set actor = actor || 'x' where seq = 2`,
+    `update audits set actor = replace(actor, 'x', '') where seq = 2`,
+    /is broken at row 2: the row was changed after it was written/,
+  ],
+]
+
+test.each(broken)('%s is found, and is all that is found', async (_what, breakIt, mendIt, problem) => {
+  server.sql.exec(breakIt)
+  const { ok, problems } = await check(server.deps)
+  server.sql.exec(mendIt)
+  expect(ok).toBe(false)
+  expect(
+    problems.some((line) => problem.test(line)),
+    problems.join('\n'),
+  ).toBe(true)
+  expect(await check(server.deps)).toMatchObject({ ok: true, problems: [] })
+})

@@ -1,0 +1,92 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { CopyError, copyDatabase } from '../../server/src/db/copy.ts'
+import { openDatabase } from '../../server/src/db/database.ts'
+import { createDeps } from '../../server/src/deps.ts'
+import { check } from '../../server/src/services/check.ts'
+import { seed } from '../../server/src/services/seed.ts'
+import * as shops from '../../server/src/services/shops.ts'
+import { testDatabase } from '../support/database.ts'
+import { type TestServer, testServer } from '../support/server.ts'
+
+const WISH = { affiliates: 30, clicks: 700, commissions: 1200, days: 20 }
+
+async function seeded(): Promise<TestServer> {
+  const server = await testServer()
+  server.pin('shp', 'shp_seeded')
+  const { shopId } = await server.createShop()
+  await seed(server.deps, { ...WISH, shop: shopId })
+  return server
+}
+
+const rows = (server: TestServer, table: string) =>
+  server.sql.prepare(`select * from "${table}" where "shopId" = 'shp_seeded' order by 1`).all()
+
+describe('seed', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await seeded()
+  })
+  afterAll(() => server.close())
+
+  test('makes what was wished for, spread over the days, through the engine', async () => {
+    const commissions = rows(server, 'commissions') as { happenedAt: string; attributionMethod: string }[]
+    expect(commissions).toHaveLength(WISH.commissions)
+    expect(rows(server, 'affiliates')).toHaveLength(WISH.affiliates)
+    const clicks = rows(server, 'journey').filter((row) => (row as { type: string }).type === 'click')
+    expect(clicks).toHaveLength(WISH.clicks)
+    expect(new Set(commissions.map(({ happenedAt }) => happenedAt.slice(0, 10))).size).toBe(WISH.days)
+    expect(new Set(commissions.map(({ attributionMethod }) => attributionMethod)).size).toBeGreaterThan(1)
+    expect(server.sql.prepare('select count(*) from deliveries').pluck().get()).toBe(0)
+    expect(await check(server.deps)).toMatchObject({ ok: true })
+  })
+
+  test('gives the same again elsewhere, and nothing twice here', async () => {
+    const other = await seeded()
+    for (const table of ['affiliates', 'commissions', 'journey', 'orders'])
+      expect(rows(other, table)).toEqual(rows(server, table))
+    const before = rows(other, 'audits').length
+    await seed(other.deps, { ...WISH, shop: 'shp_seeded' })
+    expect(rows(other, 'commissions')).toEqual(rows(server, 'commissions'))
+    expect(rows(other, 'audits')).toHaveLength(before)
+    await other.close()
+  })
+})
+
+test('a database is copied from SQLite into this engine, row by row the same, and works on', async () => {
+  const target = await testServer()
+  const empty = await testDatabase()
+  const file = `file:${join(target.deps.config.dataDir, 'source.db')}`
+  const source = await openDatabase(file)
+  await source.migrate()
+  const deps = createDeps({ ...target.deps.config, logLevel: 'silent' }, source)
+  const { shopId } = await shops.create(deps, {
+    name: 'Ümläut 💚',
+    plan: 'ENTERPRISE',
+    currency: 'EUR',
+    ownerEmail: 'o@x.de',
+  })
+  await seed({ ...deps, now: target.deps.now }, { ...WISH, shop: shopId })
+
+  const tables = await copyDatabase(file, empty.url)
+  const counts = Object.fromEntries(tables.map(({ table, rows }) => [table, rows]))
+  expect(counts).toMatchObject({ shops: 1, affiliates: 30, commissions: 1200, orders: 1200, journey: 1900 })
+  expect(await check({ db: empty.db })).toMatchObject({ ok: true, audit: { breaks: [] } })
+  expect(await empty.db.read.selectFrom('shops').select(['name', 'currency']).execute()).toEqual([
+    { name: 'Ümläut 💚', currency: 'EUR' },
+  ])
+  await shops.set({ ...deps, db: empty.db }, shopId, { api: 'off' })
+  expect(await check({ db: empty.db })).toMatchObject({ ok: true })
+
+  // And back, which gives the very same rows.
+  const back = `file:${join(target.deps.config.dataDir, 'back.db')}`
+  const fresh = await openDatabase(back)
+  await fresh.migrate()
+  await copyDatabase(empty.url, back)
+  await fresh.close()
+  await expect(copyDatabase(file, empty.url)).rejects.toThrow(CopyError)
+  await expect(copyDatabase(file, empty.url)).rejects.toThrow(/already holds rows/)
+  await source.close()
+  await empty.remove()
+  await target.close()
+})
