@@ -7,7 +7,7 @@ import type { Settings } from '../settings.ts'
 const hash = (text: string) => createHash('sha256').update(text).digest('hex')
 
 /** What stands for an order with its content: the same row on another day is the same, a corrected one is new. */
-export const orderHash = (order: ConversionInput): string => hash(JSON.stringify(order)).slice(0, 32)
+export const orderHash = (order: ConversionInput): string => hash(JSON.stringify(order))
 
 /**
  * Which orders of a file a service has taken, in a file beside it, so that a second run sends only the rest. It belongs
@@ -23,7 +23,7 @@ export class Journal {
     this.file = `${csvFile}.${hash(`${baseUrl}\n${apiKey.slice(0, 10)}`).slice(0, 8)}.sent`
     const text = existsSync(this.file) ? readFileSync(this.file, 'utf8') : ''
     // A last line that was cut off in the middle is no order.
-    this.#known = new Set(text.split('\n').filter((line) => line.length === 32))
+    this.#known = new Set(text.split('\n').filter((line) => line.length === 64))
   }
 
   has(order: ConversionInput): boolean {

@@ -2,7 +2,7 @@ import type { ReferralClient, ReferralError } from '@referral/sdk'
 import { makeClient } from '../client.ts'
 import { CliError, exit } from '../exit.ts'
 import type { Run } from '../run.ts'
-import type { Journal } from './journal.ts'
+import { type Journal, orderHash } from './journal.ts'
 import { Pace } from './pace.ts'
 import type { FailedRow, OpenOrder } from './plan.ts'
 import { Progress } from './progress.ts'
@@ -62,7 +62,9 @@ export class Sending {
     { client, pace, signal }: { client: ReferralClient; pace: Pace; signal: AbortSignal },
   ): Promise<void> {
     const counts = this.#counts
-    const result = await client.events.conversion(order, { maxRetries: 5, signal }).safe()
+    // The key of the content: whatever became of the journal, the service replays what it has taken.
+    const idempotencyKey = `import-${orderHash(order)}`
+    const result = await client.events.conversion(order, { idempotencyKey, maxRetries: 5, signal }).safe()
     pace.landed(result.error ? result.error.rateLimit : result.rateLimit)
     if (result.error) {
       counts.failed.push({ row, problem: problemOf(result.error) })
