@@ -248,6 +248,11 @@ export const causes: Record<string, Cause> = {
     const { id } = await expectOk(owner(server, 'redeliver'))
     return owner(server, 'redeliver', { id })
   },
+  'updateWebhook invalid_body': badBody({ events: 'all' }),
+  'updateWebhook unknown_property': badBody({ hookUrl: 'https://hooks.example.com' }),
+  'updateWebhook webhook_url_refused': badBody({ url: 'https://127.0.0.1/x' }),
+  'updateWebhook webhook_not_found': unknown,
+  'updateWebhook concurrent_change': raced({ body: { secret: 'a' } }, { body: { secret: 'b' } }),
   'streamDeliveries invalid_parameter': calling({ headers: { 'Last-Event-ID': 'x'.repeat(65) } }),
   'cancelPayout payout_not_found': unknown,
   'cancelPayout payout_not_cancelable': calling({ id: ID.paidBatch }),

@@ -5,7 +5,14 @@ import { type Lane, Lanes } from '../../server/src/webhooks/lanes.ts'
 type Taken = { lane: Lane; delivery: Delivery }
 
 let made = 0
-const to = (id: string) => ({ id, shopId: 's', url: 'https://x.example', secret: null })
+const to = (id: string) => ({
+  id,
+  shopId: 's',
+  url: 'https://x.example',
+  secret: null,
+  previousSecret: null,
+  previousSecretUntil: null,
+})
 const some = (subscriptionId: string, count: number) =>
   Array.from({ length: count }, (): Delivery => {
     const id = `dlv_${String(made++).padStart(6, '0')}`

@@ -56,3 +56,4 @@ export const streamDeliveries: Route<'streamDeliveries'> = ["GET","/admin/v1/del
 export const recordStoreOrder: Route<'recordStoreOrder'> = ["POST","/integrations/shopify/{shopId}/orders-paid","repeatable"]
 export const cancelStoreOrder: Route<'cancelStoreOrder'> = ["POST","/integrations/shopify/{shopId}/orders-cancelled","repeatable"]
 export const refundStoreOrder: Route<'refundStoreOrder'> = ["POST","/integrations/shopify/{shopId}/refunds-create","repeatable"]
+export const updateWebhook: Route<'updateWebhook'> = ["PATCH","/admin/v1/webhooks/{id}","repeatable"]

@@ -24,6 +24,7 @@ import {
   recordStoreOrder,
   cancelStoreOrder,
   refundStoreOrder,
+  updateWebhook,
 } from './operations.ts'
 
 /** What may be sent again, where nothing else is said: never what is not listed. */
@@ -54,4 +55,5 @@ export const unusual = [
   recordStoreOrder,
   cancelStoreOrder,
   refundStoreOrder,
+  updateWebhook,
 ]

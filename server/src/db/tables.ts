@@ -166,6 +166,9 @@ export interface SubscriptionRow {
   source: string
   /** Sealed; see webhooks/secrets.ts. */
   secret: string | null
+  /** The secret before it, sealed, which deliveries are signed with too until then. */
+  previousSecret: string | null
+  previousSecretUntil: string | null
   /** The process that sends to it now, and when that last said so; nobody else does meanwhile. */
   claimedBy: string | null
   claimedAt: string | null

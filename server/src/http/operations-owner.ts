@@ -15,6 +15,7 @@ import * as sessions from '../services/sessions.ts'
 import * as settings from '../services/settings.ts'
 import * as storeOrders from '../services/store-orders.ts'
 import * as streams from '../services/streams.ts'
+import * as webhookUpdate from '../services/webhook-update.ts'
 import { sessionCookie } from './browser.ts'
 import type { Handlers } from './spec.ts'
 
@@ -76,6 +77,11 @@ export const ownerHandlers = {
   streamDeliveries: async (ctx, { query, headers }) => ({
     status: 200,
     body: await streams.open(ctx, query.events, headers['Last-Event-ID']),
+  }),
+
+  updateWebhook: async (ctx, { path, body }) => ({
+    status: 200,
+    body: { data: await webhookUpdate.update(ctx, path.id, body) },
   }),
 
   recordStoreOrder: async (ctx, { body }) => {

@@ -943,6 +943,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/v1/webhooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change a webhook subscription
+         * @description Changes the sent fields. After a change of the secret `X-Service-Signature` is made with the new one at once, and for 24 hours `webhook-signature` carries
+         *     one of each, so that a receiver can change over in its own time. `secret: null` ends signing at once.
+         *
+         *     Writes the audit record `webhook.updated`, without address or secret, in the same transaction. Changing nothing writes nothing.
+         */
+        patch: operations["updateWebhook"];
+        trace?: never;
+    };
 }
 export interface webhooks {
     "affiliate.approved": {
@@ -2411,6 +2434,13 @@ export interface components {
                 kind?: string | null;
                 amount?: components["schemas"]["StoreMoney"];
             }[] | null;
+        };
+        WebhookUpdate: {
+            /** @description A public HTTPS address. */
+            url?: string;
+            /** @description Event names to receive; empty means all. */
+            events?: string[];
+            secret?: string | null;
         };
     };
     responses: {
@@ -5696,6 +5726,76 @@ export interface operations {
             };
             401: components["responses"]["StoreUnauthorized"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    updateWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The webhook subscription.
+                 * @example whs_01KAH0000000000000000000W1
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookUpdate"];
+            };
+        };
+        responses: {
+            /** @description The subscription as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookReply"];
+                };
+            };
+            /** @description The body is invalid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerForbidden"];
+            /** @description The subscription does not exist in your shop. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description Somebody else changed a subscription. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["SignInThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };

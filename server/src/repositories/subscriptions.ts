@@ -4,7 +4,10 @@ import type { SubscriptionRow } from '../db/tables.ts'
 import { prepared } from './prepared.ts'
 
 /** Where the deliveries of a subscription go. */
-export type Destination = Pick<SubscriptionRow, 'id' | 'shopId' | 'url' | 'secret'>
+export type Destination = Pick<
+  SubscriptionRow,
+  'id' | 'shopId' | 'url' | 'secret' | 'previousSecret' | 'previousSecretUntil'
+>
 
 const free = { claimedBy: null, claimedAt: null }
 
@@ -52,7 +55,7 @@ export async function claimSubscriptions(trx: Trx, shopId: string, version: numb
 export async function insertSubscription(
   trx: Trx,
   shopId: string,
-  row: Omit<SubscriptionRow, 'shopId' | 'claimedBy' | 'claimedAt'>,
+  row: Pick<SubscriptionRow, 'id' | 'url' | 'events' | 'source' | 'secret' | 'createdAt' | 'updatedAt'>,
 ): Promise<void> {
   await trx
     .insertInto('subscriptions')
@@ -60,11 +63,20 @@ export async function insertSubscription(
     .execute()
 }
 
+export async function updateSubscription(
+  trx: Trx,
+  shopId: string,
+  id: string,
+  changes: Partial<SubscriptionRow>,
+): Promise<void> {
+  await trx.updateTable('subscriptions').set(changes).where('shopId', '=', shopId).where('id', '=', id).execute()
+}
+
 export async function deleteSubscription(trx: Trx, shopId: string, id: string): Promise<void> {
   await trx.deleteFrom('subscriptions').where('shopId', '=', shopId).where('id', '=', id).execute()
 }
 
-const destination = ['id', 'shopId', 'url', 'secret'] as const
+const destination = ['id', 'shopId', 'url', 'secret', 'previousSecret', 'previousSecretUntil'] as const
 
 /** Takes the right to send to a subscription, unless another process has it. Answers where it goes; empty when not got. */
 export const claimDestination = prepared<Claimant & { id: string }>()((trx, { id, by, at, silentSince }) =>

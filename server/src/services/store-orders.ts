@@ -14,7 +14,7 @@ import { recomputeBatch } from './payout-batch.ts'
 import { recordRefund, type WantedRefund } from './refunds.ts'
 import { standingOf } from './standing.ts'
 import { storeId, toStoreOrder } from './store-order.ts'
-import { toStoreRefund } from './store-refund.ts'
+import { essenceOf, toStoreRefund } from './store-refund.ts'
 
 type Reply = components['schemas']['ActionReply']
 
@@ -69,7 +69,8 @@ export async function refunded(ctx: Context, body: Body<'refundStoreOrder'>): Pr
       const { audit } = await recordRefund(ctx, trx, row, toStoreRefund(body, row.currency))
       return { result: toReply('Refund recorded.', row), audit }
     }
-    await keep(ctx, trx, { orderId, kind: 'refund', noticeId: storeId('id', body.id), body: JSON.stringify(body) })
+    const notice = { noticeId: storeId('id', body.id), body: JSON.stringify(essenceOf(body)) }
+    await keep(ctx, trx, { orderId, kind: 'refund', ...notice })
     return { result: toReply('Refund kept until somebody is credited for its order.', row), audit: null }
   })
 }

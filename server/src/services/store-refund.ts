@@ -29,6 +29,25 @@ export function toStoreRefund(body: StoreRefund, currency: string): WantedRefund
   }
 }
 
+/** What has to be kept of a refund to read it again, and nothing of who was refunded. */
+export const essenceOf = ({
+  id,
+  order_id,
+  note,
+  refund_line_items: items,
+  order_adjustments: adjustments,
+}: StoreRefund): StoreRefund => ({
+  id,
+  order_id,
+  note,
+  refund_line_items: items?.map(({ quantity, subtotal, line_item: item }) => ({
+    quantity,
+    subtotal,
+    line_item: { product_id: item?.product_id, variant_id: item?.variant_id },
+  })),
+  order_adjustments: adjustments?.map(({ kind, amount }) => ({ kind, amount })),
+})
+
 type StoreRefundLine = NonNullable<StoreRefund['refund_line_items']>[number]
 
 const toLine = ({ quantity, line_item: item }: StoreRefundLine): RefundLine => ({

@@ -41,7 +41,8 @@ export async function open(
 
 async function findKept(ctx: Context, deliveryId: string) {
   const stream = await streams.findStreamOf(ctx.db.read, ctx.shop.id, deliveryId)
-  return stream && stream.expiresAt > nowIso(ctx) ? stream : undefined
+  const isKept = stream && stream.expiresAt > nowIso(ctx) && openSecret(ctx.vault, stream.id, stream.secret) !== null
+  return isKept ? stream : undefined
 }
 
 function newStream(ctx: Context, events: string | undefined): StreamRow {

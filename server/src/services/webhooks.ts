@@ -59,7 +59,7 @@ export async function subscribe(ctx: WebhookContext, body: Body<'createWebhook'>
  */
 export async function unsubscribe(ctx: Context, id: string): Promise<components['schemas']['ActionReply']> {
   const row = await subscriptions.findSubscription(ctx.db.read, ctx.shop.id, id)
-  if (!row) throw notFound('webhook_not_found', 'No webhook subscription with this id exists in your shop.')
+  if (!row) throw webhookNotFound()
   const reply = await mutate(ctx, async (trx) => {
     if (!(await subscriptions.claimSubscriptions(trx, ctx.shop.id, ctx.shop.webhooksVersion))) throw concurrentChange()
     await subscriptions.deleteSubscription(trx, ctx.shop.id, id)
@@ -95,7 +95,7 @@ export async function sendTest(ctx: WebhookContext, url: string | null | undefin
  * Refuses at once what is refused for good; what only its addresses speak against is left to the change itself, which
  * gives the stored answer first when the call is a repeated one.
  */
-async function checkUrl(
+export async function checkUrl(
   ctx: WebhookContext,
   text: string | null | undefined,
 ): Promise<{ url: string; isRefused: boolean }> {
@@ -106,11 +106,15 @@ async function checkUrl(
   return { url, isRefused: !(await hasPublicAddresses(target, ctx.resolve ?? resolveBySystem)) }
 }
 
-const urlRefused = () => invalid('webhook_url_refused', 'url must be a public https address.')
+export const urlRefused = () => invalid('webhook_url_refused', 'url must be a public https address.')
 
-type Shown = Omit<SubscriptionRow, 'shopId' | 'claimedBy' | 'claimedAt'>
+export const webhookNotFound = () =>
+  notFound('webhook_not_found', 'No webhook subscription with this id exists in your shop.')
 
-const toSubscription = ({ secret, ...row }: Shown): Subscription => ({
+type Shown = Pick<SubscriptionRow, 'id' | 'url' | 'events' | 'source' | 'secret' | 'createdAt' | 'updatedAt'>
+
+/** A subscription as openapi.yaml shows it. */
+export const toSubscription = ({ secret, ...row }: Shown): Subscription => ({
   id: row.id,
   url: row.url,
   events: JSON.parse(row.events),

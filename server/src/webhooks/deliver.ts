@@ -21,6 +21,8 @@ export type Deliver = (destination: Destination, delivery: Delivery) => Promise<
 interface Way {
   target: Target
   secret: string | undefined
+  /** The one before, and until when it still signs (milliseconds since 1970). */
+  previous?: { secret: string; until: number }
 }
 
 export function createDeliver(means: Means): Deliver {
@@ -32,21 +34,32 @@ export function createDeliver(means: Means): Deliver {
       ways.set(destination, way)
     }
     if (typeof way === 'string') return { code: way, httpStatus: null }
+    const at = means.now()
     const headers = {
       'Content-Type': 'application/json',
       'User-Agent': 'referral-webhooks/1',
       'X-Service-Event': event,
-      ...(await signatureHeaders(way.secret, body, { id: webhookId, at: means.now() })),
+      ...(await signatureHeaders(secretsOf(way, at), body, { id: webhookId, at })),
     }
     return means.transport.post(way.target, headers, body)
   }
 }
 
+const secretsOf = ({ secret, previous }: Way, at: number): string | string[] | undefined =>
+  secret !== undefined && previous && at < previous.until ? [secret, previous.secret] : secret
+
 /** Checks the URL and opens the secret; the code says what is wrong with them. */
-function wayTo({ id, url, secret }: Destination, { config, vault }: Means): Way | DeliveryCode {
+function wayTo(destination: Destination, { config, vault }: Means): Way | DeliveryCode {
+  const { id, url, secret, previousSecret, previousSecretUntil } = destination
   const target = readTarget(url, config.webhookAllow)
   if (!target) return 'refused_url'
   if (secret === null) return { target, secret: undefined }
   const opened = openSecret(vault, id, secret)
-  return opened === null ? 'secret_unreadable' : { target, secret: opened }
+  if (opened === null) return 'secret_unreadable'
+  const previous = previousSecret && previousSecretUntil ? openSecret(vault, id, previousSecret) : null
+  return {
+    target,
+    secret: opened,
+    ...(previous && { previous: { secret: previous, until: Date.parse(previousSecretUntil ?? '') } }),
+  }
 }

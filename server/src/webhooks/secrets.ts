@@ -11,10 +11,11 @@ export const openSecret = (vault: Vault, subscriptionId: string, sealed: string)
 
 /**
  * The headers that prove a delivery (section 6.3 and Standard Webhooks), made by the package that receivers check them
- * with. Without a secret there is nothing to prove, and the signature is empty. `at` is in milliseconds.
+ * with. Without a secret there is nothing to prove, and the signature is empty. Of several the first is the one that
+ * counts, the others sign the Standard Webhooks header too. `at` is in milliseconds.
  */
 export async function signatureHeaders(
-  secret: string | undefined,
+  secret: string | string[] | undefined,
   body: string,
   { id, at }: { id: string; at: number },
 ): Promise<Record<string, string>> {

@@ -191,7 +191,7 @@ async function webhooks(db: Kysely<unknown>) {
     db,
     'subscriptions',
     ['id'],
-    'id shopId url events source secret? claimedBy? claimedAt? createdAt updatedAt',
+    'id shopId url events source secret? previousSecret? previousSecretUntil? claimedBy? claimedAt? createdAt updatedAt',
   )
   await index(db, 'subscriptions', 'shopId -createdAt -id')
   await index(db, 'subscriptions', 'claimedBy', { where: '"claimedBy" is not null' })
