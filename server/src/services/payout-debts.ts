@@ -1,10 +1,11 @@
-import { type Context, nowIso } from '../context.ts'
+import type { Context } from '../context.ts'
 import type { Trx } from '../db/database.ts'
 import type { CommissionRow } from '../db/tables.ts'
 import { type PayoutTotals, payoutTotals } from '../engine/payout.ts'
 import { type CarriedDebt, carryDebts, type DebtRow } from '../engine/payout-debt.ts'
 import { insertCommission } from '../repositories/commissions.ts'
 import type { Subtotal } from '../repositories/payout-commissions.ts'
+import { adjustmentRow } from './adjustments.ts'
 
 /** What a batch comes to once nobody's line is below zero. Cents. */
 export interface Settled {
@@ -32,45 +33,18 @@ function onlyProgramOf(rows: readonly Subtotal[]): string | null {
 export async function writeDebts(ctx: Context, trx: Trx, batchId: string, debts: Settled['debts']): Promise<void> {
   for (const { balancing, open, programId } of debts) {
     const inBatch = { orderStatus: 'PAYABLE', payoutBatchId: batchId, programId } as const
-    await insertCommission(trx, ctx.shop.id, adjustment(ctx, balancing, inBatch))
+    await insertCommission(trx, ctx.shop.id, carried(ctx, balancing, inBatch))
     const waiting = { orderStatus: 'APPROVED', payoutBatchId: null, programId } as const
-    await insertCommission(trx, ctx.shop.id, adjustment(ctx, open, waiting))
+    await insertCommission(trx, ctx.shop.id, carried(ctx, open, waiting))
   }
 }
 
-function adjustment(
+/** A debt belongs to no single order, so it is named after itself. */
+function carried(
   ctx: Context,
-  { affiliateId, currency, commissionAmountCents, taxWithheldCents, happenedAt }: DebtRow,
+  debt: DebtRow,
   place: Pick<CommissionRow, 'orderStatus' | 'payoutBatchId' | 'programId'>,
 ): Omit<CommissionRow, 'shopId'> {
   const id = ctx.newId('com')
-  const createdAt = nowIso(ctx)
-  return {
-    id,
-    affiliateId,
-    ...place,
-    externalOrderId: null,
-    // A debt belongs to no single order, so it is named after itself.
-    orderId: `adj:${id}:carry`,
-    orderName: null,
-    currency,
-    commissionType: null,
-    commissionBaseCents: 0,
-    commissionRateBps: 0,
-    commissionAmountCents,
-    taxWithheldCents,
-    orderSubtotalCents: 0,
-    orderDiscountCents: 0,
-    orderShippingCents: 0,
-    orderTaxCents: 0,
-    trackingMethod: 'ADJUSTMENT',
-    attributionMethod: null,
-    attributionReasonCode: null,
-    restrictionReasonCode: null,
-    happenedAt,
-    paidAt: null,
-    createdAt,
-    updatedAt: createdAt,
-    version: 1,
-  }
+  return adjustmentRow(ctx, { ...debt, ...place, id, orderId: `adj:${id}:carry` })
 }
