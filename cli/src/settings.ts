@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Environment } from './environment.ts'
-import { CliError, exit } from './exit.ts'
+import { CliError, exit, usage } from './exit.ts'
 import { checkProfileName, profilesFile, readProfiles } from './profiles.ts'
 
 /** A credential and the one service it is for. They come from one place: a key is never sent to another place's address. */
@@ -53,10 +53,17 @@ const fromEnvironment = (env: Environment): Settings => ({
   source: 'environment',
   where: 'the environment',
   profile: null,
-  baseUrl: env.REFERRAL_BASE_URL || DEFAULT_URL,
+  baseUrl: checkUrl(env.REFERRAL_BASE_URL || DEFAULT_URL),
   apiKey: env.REFERRAL_API_KEY || undefined,
   ownerToken: env.REFERRAL_OWNER_TOKEN || undefined,
 })
+
+/** The same address in every form it may be written; a key goes nowhere else than to http or https. */
+function checkUrl(text: string): string {
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
+    throw usage(`REFERRAL_BASE_URL is no address like https://referrals.example.com.`)
+  return text.replace(/(\/api\/v1)?\/*$/, '')
+}
 
 /** What the first start of the server wrote down; in an installed package there is no such file. */
 function fromDemo(env: Environment): Settings | undefined {

@@ -153,12 +153,20 @@ test('amounts become minor units, or a reason', () => {
   expect([
     cents('100.00'),
     cents('$1,250.5'),
-    cents('1.250,50 €', ','),
+    cents('1.250,50 €', ',', 'EUR'),
     cents('1 250'),
     cents('100', '.', 'JPY'),
     cents('1.234', '.', 'KWD'),
   ]).toEqual([10_000, 125_050, 125_050, 125_000, 100, 1234])
   for (const text of ['abc', '-5.00', '1.2.3', '1,23.00', '10.505', '1e3', '٣'])
     expect(cents(text)).toHaveProperty('problem')
+  for (const [text, currency] of [
+    ['€5.00', 'USD'],
+    ['£5.00', 'EUR'],
+    ['$5.00', 'EUR'],
+    ['¥5', 'USD'],
+  ] as const)
+    expect(cents(text, '.', currency)).toEqual({ problem: `${text} is not in ${currency}` })
+  expect(cents('$5.00', '.', 'CAD')).toBe(500)
   expect(toCents('12.5', { unit: 'cents', decimal: '.' }, 'USD')).toHaveProperty('problem')
 })

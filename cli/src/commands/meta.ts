@@ -2,21 +2,24 @@ import type { Command } from 'commander'
 import { Argument } from 'commander'
 import { leaf } from '../command.ts'
 import type { Run } from '../run.ts'
-import { requireSettings } from '../settings.ts'
 import { version } from '../version.ts'
+
+const PAGES = { docs: '/api/v1/docs', spec: '/openapi.yaml' }
 
 /** What is about the CLI itself. */
 export function addMeta(program: Command): void {
-  const address = (run: Run, path: string) => requireSettings(run.world.env, run.globals.profile).baseUrl + path
   leaf<{ print?: boolean }>(program, 'open', {
-    summary: "open the service's Developer page",
+    summary: 'open a page of the service',
     output: 'Address',
-    work: async (run, { options }) => show(run, address(run, '/developer'), options),
-  }).option('--print', 'print the address instead')
+    examples: ['referral open spec'],
+    work: (run, { options, args: [page = 'docs'] }) => show(run, PAGES[page as keyof typeof PAGES], options),
+  })
+    .addArgument(new Argument('[page]', 'the quick start, or the contract').choices(Object.keys(PAGES)).default('docs'))
+    .option('--print', 'print the address instead')
   leaf<{ print?: boolean }>(program, 'docs', {
     summary: 'open the quick start of the API',
     output: 'Address',
-    work: async (run, { options }) => show(run, address(run, '/api/v1/docs'), options),
+    work: (run, { options }) => show(run, PAGES.docs, options),
   }).option('--print', 'print the address instead')
 
   leaf(program, 'completion', {
@@ -52,7 +55,8 @@ export function addMeta(program: Command): void {
 
 const wholeTree = async () => (await import('../program.ts')).createProgram()
 
-async function show(run: Run, url: string, { print }: { print?: boolean }): Promise<undefined> {
+async function show(run: Run, path: string, { print }: { print?: boolean }): Promise<undefined> {
+  const url = run.settings.baseUrl + path
   const opened = !print && run.style.isTerminal && (await (await import('../browser.ts')).openBrowser(url))
   if (opened) run.talk.note(`opened ${url}`)
   if (!opened || run.style.format === 'json') run.record({ url })

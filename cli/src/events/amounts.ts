@@ -44,9 +44,21 @@ export function readMoneyColumn(
       )
 }
 
+// A dollar sign is that of many currencies; the others say which money it is.
+const SIGNS: Record<string, readonly string[]> = { '€': ['EUR'], '£': ['GBP'], '¥': ['JPY', 'CNY'] }
+
+/** A sign that speaks against the currency of the row. */
+function contradicts(text: string, currency: string): boolean {
+  const sign = /[$€£¥]/.exec(text)?.[0]
+  if (!sign) return false
+  const own = SIGNS[sign]
+  return own ? !own.includes(currency) : Object.values(SIGNS).flat().includes(currency)
+}
+
 /** Minor units of one cell, or what is wrong with it. */
 export function toCents(text: string, { unit, decimal }: MoneyColumn, currency: string): number | { problem: string } {
   const plain = bare(text)
+  if (contradicts(text, currency)) return { problem: `${text} is not in ${currency}` }
   if (unit === 'cents')
     return /^\d{1,10}$/.test(plain) ? Number(plain) : { problem: `${text} is no whole number of cents` }
   const group = decimal === '.' ? ',' : '.'
