@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { serve as listen, type ServerType } from '@hono/node-server'
 import { readConfig } from './config.ts'
+import type { Deps } from './context.ts'
 import { openDatabase } from './db/database.ts'
 import { makeDemo } from './demo.ts'
 import { createDeps } from './deps.ts'
 import { createApp } from './http/app.ts'
 import { openLimits } from './limits.ts'
+import { createMetrics } from './metrics.ts'
+import { checkEncryptionKey } from './services/encryption-check.ts'
 import { startHousekeeping } from './services/housekeeping.ts'
 import { createDispatcher } from './webhooks/dispatcher.ts'
 
@@ -16,10 +19,13 @@ const FINISH_MS = 5_000
 /** Configuration, database, migrations, app; then serves until it is told to stop. */
 export async function serve(): Promise<void> {
   const config = readConfig()
-  const db = await openDatabase(config.databaseUrl)
+  const metrics = createMetrics()
+  const db = await openDatabase(config.databaseUrl, metrics.group)
   await db.migrate()
   const deps = createDeps(config, db)
-  const dispatcher = createDispatcher(deps)
+  await checkEncryptionKey(deps)
+  metrics.watch(deps)
+  const dispatcher = createDispatcher({ ...deps, onEnd: metrics.delivery })
   deps.wakeDispatcher = dispatcher.wake
   const stopping = new AbortController()
   deps.stopping = stopping.signal
@@ -27,31 +33,38 @@ export async function serve(): Promise<void> {
     deps.log.warn({ targets: config.webhookAllow.length }, 'webhooks may reach private addresses')
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${config.port}`
   const demo = config.demo ? await makeDemo(deps, url) : undefined
-  const limits = await openLimits(deps)
-  const server = await bind(createApp(deps, { limiter: limits.limiter }).fetch, config.host, config.port)
+  const limits = await openLimits(deps, metrics.limitStoreFailure)
+  const app = createApp(deps, { limiter: limits.limiter, metrics })
+  const server = await bind(app.fetch, config.host, config.port)
   await dispatcher.start()
   const stopHousekeeping = startHousekeeping(deps)
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.once(signal, () => {
-      deps.log.info({ signal }, 'stopping')
-      void stop()
-    })
-  }
-  if (demo) console.log(demo)
-  console.log(`listening on ${url}`)
-
-  async function stop() {
+  onSignal(deps, async () => {
     stopping.abort()
-    const closed = new Promise((done) => server.close(done))
-    if ('closeIdleConnections' in server) server.closeIdleConnections()
     stopHousekeeping()
-    // A client that stalls must not keep what waits in the outbox from being sent.
-    await Promise.race([closed, sleep(FINISH_MS)])
-    if ('closeAllConnections' in server) server.closeAllConnections()
+    await finish(server)
     await dispatcher.drain(DRAIN_MS)
     await Promise.all([limits.close(), db.close()])
-    process.exit(0)
+  })
+  if (demo) console.log(demo)
+  console.log(`listening on ${url}`)
+}
+
+function onSignal({ log }: Deps, stop: () => Promise<void>): void {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(signal, () => {
+      log.info({ signal }, 'stopping')
+      void stop().then(() => process.exit(0))
+    })
   }
+}
+
+/** Takes no more requests, and lets those under way end. */
+async function finish(server: ServerType): Promise<void> {
+  const closed = new Promise((done) => server.close(done))
+  if ('closeIdleConnections' in server) server.closeIdleConnections()
+  // A client that stalls must not keep what waits in the outbox from being sent.
+  await Promise.race([closed, sleep(FINISH_MS)])
+  if ('closeAllConnections' in server) server.closeAllConnections()
 }
 
 function bind(fetch: Parameters<typeof listen>[0]['fetch'], hostname: string, port: number): Promise<ServerType> {

@@ -23,9 +23,12 @@ export interface Database {
   close: () => Promise<void>
 }
 
+/** How many changes shared a transaction, told after each. */
+export type OnGroup = (size: number) => void
+
 /** Opens `file:<path>` (SQLite) or `postgres://…`. */
-export async function openDatabase(url: string): Promise<Database> {
-  if (url.startsWith('file:')) return openSqlite(url.slice('file:'.length))
-  if (isPostgresUrl(url)) return openPostgres(url)
+export async function openDatabase(url: string, onGroup: OnGroup = () => {}): Promise<Database> {
+  if (url.startsWith('file:')) return openSqlite(url.slice('file:'.length), onGroup)
+  if (isPostgresUrl(url)) return openPostgres(url, onGroup)
   throw new Error(`DATABASE_URL must start with file: or postgres:, not with ${url.split(':')[0]}:`)
 }

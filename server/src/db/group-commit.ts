@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import SQLite from 'better-sqlite3'
 import type { Kysely } from 'kysely'
+import type { OnGroup } from './database.ts'
 import type { SqliteExecutor } from './sqlite-executor.ts'
 import type { Tables } from './tables.ts'
 
@@ -29,8 +30,15 @@ async function beginOrWait(begin: SQLite.Statement): Promise<void> {
   }
 }
 
+interface GroupCommitOptions {
+  database: SQLite.Database
+  trx: Kysely<Tables>
+  executor: SqliteExecutor
+  onGroup: OnGroup
+}
+
 /** All work queued in one turn of the event loop shares one transaction and one fsync, and is answered after it. */
-export function groupCommit(database: SQLite.Database, trx: Kysely<Tables>, executor: SqliteExecutor) {
+export function groupCommit({ database, trx, executor, onGroup }: GroupCommitOptions) {
   // IMMEDIATE takes the write lock at once; a deferred transaction would fail half-way when another process writes.
   const begin = database.prepare('begin immediate')
   const commit = database.prepare('commit')
@@ -69,6 +77,7 @@ export function groupCommit(database: SQLite.Database, trx: Kysely<Tables>, exec
 
   async function flush() {
     let jobs = queue.splice(0, MAX_GROUP)
+    onGroup(jobs.length)
     const alone: Job[] = []
     for (let culprit = await attempt(jobs); culprit; culprit = await attempt(jobs)) {
       const failed = culprit

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
+import type { OnGroup } from './database.ts'
 import { answer, type Job, runGroup, type Work } from './postgres-group.ts'
 import { toStorageError } from './postgres-pool.ts'
 import { PostgresSession } from './postgres-session.ts'
@@ -15,11 +16,13 @@ const ASKING_MS = 2000
  */
 export class PostgresCommits {
   readonly #pool: pg.Pool
+  readonly #onGroup: OnGroup
   readonly #lanes = new Map<string, Job[]>()
   readonly #running = new Set<Promise<void>>()
 
-  constructor(pool: pg.Pool) {
+  constructor(pool: pg.Pool, onGroup: OnGroup) {
     this.#pool = pool
+    this.#onGroup = onGroup
   }
 
   /** @throws StorageError, and what work throws. */
@@ -54,6 +57,7 @@ export class PostgresCommits {
 
   /** Answers every job. A connection that broke before the commit has changed nothing, so the jobs get another one, once. */
   async #run(jobs: Job[], shopId: string | undefined): Promise<void> {
+    this.#onGroup(jobs.length)
     for (const isLast of [false, true]) {
       const error = await this.#tryGroup(
         jobs.filter((job) => !job.isAnswered),

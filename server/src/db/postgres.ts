@@ -1,5 +1,5 @@
 import { type CompiledQuery, Kysely, PostgresDialect } from 'kysely'
-import type { Database } from './database.ts'
+import type { Database, OnGroup } from './database.ts'
 import { isMigrated, migrate } from './migrate.ts'
 import { PostgresCommits } from './postgres-commit.ts'
 import { kyselyOver, run } from './postgres-executor.ts'
@@ -13,7 +13,7 @@ const LOCK_MS = 5000
 const CONNECTIONS = 16
 
 /** Reading and writing have connections of their own, so that slow reports never hold up orders. */
-export function openPostgres(url: string): Database {
+export function openPostgres(url: string, onGroup: OnGroup): Database {
   const size = poolSize(url, CONNECTIONS)
   const writers = Math.ceil(size / 2)
   const reading = openPool(url, {
@@ -29,7 +29,7 @@ export function openPostgres(url: string): Database {
     // What was acknowledged is on disk, also where the database's default is otherwise.
     setUp: `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`,
   })
-  const commits = new PostgresCommits(writing)
+  const commits = new PostgresCommits(writing, onGroup)
   return {
     read: kyselyOver<Tables>(<R>(query: CompiledQuery) =>
       run<R>(reading, query).catch((error: StorageError) => retryRead(error, () => run<R>(reading, query))),

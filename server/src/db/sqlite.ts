@@ -2,14 +2,14 @@ import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import SQLite from 'better-sqlite3'
 import { Kysely, SqliteDialect } from 'kysely'
-import type { Database } from './database.ts'
+import type { Database, OnGroup } from './database.ts'
 import { groupCommit } from './group-commit.ts'
 import { isMigrated, migrate } from './migrate.ts'
 import { kyselyOver } from './sqlite-executor.ts'
 import type { Tables } from './tables.ts'
 
 /** One connection writes, another reads: a reader never sees an open transaction. */
-export function openSqlite(path: string): Database {
+export function openSqlite(path: string, onGroup: OnGroup): Database {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   // Made before SQLite makes it, for the owner alone; the files beside it inherit that.
   closeSync(openSync(path, 'a', 0o600))
@@ -18,7 +18,7 @@ export function openSqlite(path: string): Database {
   const reader = connect(path)
   reader.pragma('query_only = on')
   const { db: trx, executor } = kyselyOver<Tables>(writer)
-  const commits = groupCommit(writer, trx, executor)
+  const commits = groupCommit({ database: writer, trx, executor, onGroup })
   return {
     read: kyselyOver<Tables>(reader).db,
     transact: commits.transact,

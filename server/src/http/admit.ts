@@ -10,6 +10,8 @@ export interface Visit {
   /** The client's address, which calls without a valid key are counted by. */
   address: string
   requestId: string
+  /** The operation that it is for, once it is known. */
+  operation?: string
   /** The window that the response headers tell. */
   window?: Window
 }

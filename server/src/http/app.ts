@@ -3,6 +3,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { Context, Deps } from '../context.ts'
 import { isStorageError } from '../db/storage-error.ts'
 import { ApiError, storageUnavailable } from '../errors.ts'
+import type { Metrics } from '../metrics.ts'
 import { recordAccess } from '../services/access.ts'
 import { createApiSwitch } from '../services/api-switch.ts'
 import { admit, type Visit, windowToShow } from './admit.ts'
@@ -14,6 +15,7 @@ import { browserOf } from './browser.ts'
 import { clientAddress } from './client-address.ts'
 import { readQuery } from './coerce.ts'
 import { mountHealth } from './health.ts'
+import { mountMetrics } from './metrics.ts'
 import { handlers } from './operations.ts'
 import { createRateLimiter, type RateLimiter } from './rate-limit.ts'
 import { requestIdOf } from './request-id.ts'
@@ -26,19 +28,26 @@ type AnyHandler = (
   input: Input<OperationId>,
 ) => Promise<{ status: number; body: unknown; headers?: Record<string, string> }>
 
+export interface AppOptions {
+  limiter?: RateLimiter
+  metrics?: Metrics
+}
+
 const operations = loadOperations()
 
 /** The whole HTTP surface: everything about an operation but its use case comes from openapi.yaml. */
-export function createApp(deps: Deps, options: { limiter?: RateLimiter } = {}): Hono<Env> {
+export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
   const server: Server = {
     deps,
     limiter: options.limiter ?? createRateLimiter(),
     apiSwitch: createApiSwitch(deps),
     noteUse: createLastUsed(deps),
+    metrics: options.metrics,
   }
   const app = new Hono<Env>()
   app.use(visiting(server))
   mountHealth(app, deps)
+  if (options.metrics) mountMetrics(app, options.metrics, deps.config.metricsToken)
   for (const op of operations) app.on(op.method, op.path, serve(server, op))
   for (const [path, methods] of methodsByPath()) {
     app.all(path, (c) => {
@@ -71,9 +80,10 @@ function visiting(server: Server) {
       c.header('X-RateLimit-Remaining', String(remaining))
       c.header('X-RateLimit-Reset', String(reset))
     }
-    const ms = Math.round(performance.now() - startedAt)
+    const ms = performance.now() - startedAt
+    server.metrics?.request(visit.operation ?? 'other', c.res.status, ms / 1000)
     server.deps.log.info(
-      { requestId: visit.requestId, method: c.req.method, path: c.req.path, status: c.res.status, ms },
+      { requestId: visit.requestId, method: c.req.method, path: c.req.path, status: c.res.status, ms: Math.round(ms) },
       'request',
     )
   }
@@ -82,6 +92,7 @@ function visiting(server: Server) {
 function serve(server: Server, op: Operation) {
   const handler = handlers[op.id] as unknown as AnyHandler
   return async function serve(c: HonoContext<Env>): Promise<Response> {
+    c.get('visit').operation = op.id
     const bytes = op.credential === 'storeSignature' ? await readBytes(c.req.raw, MAX_NOTIFICATION_BYTES) : undefined
     const ctx = bytes ? await admitStore(server, bytes, c) : await letIn(server, op, c)
     const input = await readInput(op, c, bytes)

@@ -1,5 +1,6 @@
 import type { Deps } from '../context.ts'
 import type { ApiKeyRow } from '../db/tables.ts'
+import type { Metrics } from '../metrics.ts'
 import type { ApiSwitch } from '../services/api-switch.ts'
 import type { RateLimiter } from './rate-limit.ts'
 
@@ -8,5 +9,6 @@ export interface Server {
   deps: Deps
   limiter: RateLimiter
   apiSwitch: ApiSwitch
+  metrics: Metrics | undefined
   noteUse: (key: ApiKeyRow) => void
 }

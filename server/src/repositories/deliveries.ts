@@ -43,6 +43,13 @@ export const listWaitedFor = prepared<{ after: string; limit: number }>()((db, {
     select id from waiting where id is not null limit ${limit}`.compile(db),
 )
 
+/** What waits to be sent, and since when. */
+export async function findOutboxDepth(db: Trx): Promise<{ pending: number; oldest: string | null }> {
+  const { rows } = await sql<{ pending: number; oldest: string | null }>`
+    select count(*) as pending, min("createdAt") as oldest from deliveries where "status" = 'PENDING'`.execute(db)
+  return rows[0] ?? { pending: 0, oldest: null }
+}
+
 /** What waits for a subscription, the oldest first. */
 export const listWaiting = prepared<{ subscriptionId: string; limit: number }>()((db, { subscriptionId, limit }) =>
   db

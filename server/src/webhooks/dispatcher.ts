@@ -19,6 +19,8 @@ export interface DispatcherOptions
   transport?: Transport
   /** How often claims are renewed and the outbox is looked at without being woken, in milliseconds. */
   renewMs?: number
+  /** Told of each delivery that ended, by its code. */
+  onEnd?: (code: string) => void
 }
 
 /** Sends what the outbox holds (section 6.2). */
@@ -175,6 +177,7 @@ class OutboxDispatcher implements Dispatcher {
 
   #note({ destination }: Lane, { id, event }: Delivery, ended: Outcome & { durationMs: number }): void {
     const status = ended.code === 'ok' ? 'SENT' : 'FAILED'
+    this.#options.onEnd?.(ended.code)
     this.#finished.push({ id, status, ...ended, finishedAt: nowIso(this.#options) })
     const facts = { delivery: id, shop: destination.shopId, subscription: destination.id, event, ...ended }
     if (status === 'SENT') this.#options.log.debug(facts, 'webhook delivered')

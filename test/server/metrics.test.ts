@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type RunningServer, run, startServer, temporaryFolder } from '../support/process.ts'
+
+const folder = temporaryFolder()
+const env = { REFERRAL_DATA_DIR: folder.path, REFERRAL_DEMO: '0', METRICS_TOKEN: 'a-token-of-the-operator' }
+let server: RunningServer
+let key: string
+beforeAll(async () => {
+  server = await startServer(env)
+  const shop = JSON.parse((await run(['shop', 'create', '--name', 'S', '--json'], env)).stdout)
+  const made = await run(['key', 'create', '--shop', shop.shopId, '--label', 'K', '--scope', 'all', '--json'], env)
+  key = JSON.parse(made.stdout).secret
+})
+afterAll(async () => {
+  await server.stop('SIGKILL')
+  folder.remove()
+})
+
+const read = (headers: Record<string, string> = {}) => fetch(`${server.url}/metrics`, { headers })
+async function value(name: string): Promise<number> {
+  const lines = (await (await read()).text()).split('\n')
+  const line = lines.find((one) => one.startsWith(`${name} `))
+  return line ? Number(line.slice(name.length + 1)) : 0
+}
+const call = (method: string, path: string, body?: object) =>
+  fetch(`${server.url}${path}`, {
+    method,
+    headers: { Authorization: `Bearer ${key}` },
+    body: body && JSON.stringify(body),
+  })
+
+test('requests are counted by operation and status, with their times', async () => {
+  for (let i = 0; i < 3; i++) await call('GET', '/api/v1/affiliates')
+  await call('GET', '/api/v1/affiliates?limit=1000')
+  await call('GET', '/api/v1/none')
+  expect(await value('referral_http_requests_total{operation="listAffiliates",status="200"}')).toBe(3)
+  expect(await value('referral_http_requests_total{operation="listAffiliates",status="400"}')).toBe(1)
+  expect(await value('referral_http_requests_total{operation="other",status="404"}')).toBe(1)
+  expect(await value('referral_http_request_seconds_count{operation="listAffiliates"}')).toBe(4)
+})
+
+test('changes, the outbox and the database are told', async () => {
+  const before = await value('referral_commit_group_size_count')
+  await call('POST', '/api/v1/programs', { name: 'P' })
+  expect(await value('referral_commit_group_size_count')).toBeGreaterThan(before)
+  expect([await value('referral_outbox_pending'), await value('referral_database_up')]).toEqual([0, 1])
+  expect(await value('process_resident_memory_bytes')).toBeGreaterThan(1e6)
+})
+
+test('refusals for too many requests are counted', async () => {
+  for (let i = 0; i < 105; i++) await call('GET', '/api/v1/programs')
+  expect(await value('referral_limit_hits_total')).toBeGreaterThan(0)
+  expect(await value('referral_limit_store_failures_total')).toBe(0)
+})
+
+test('they are for this machine, or for the token; what a proxy passes on is from elsewhere', async () => {
+  const elsewhere = { 'X-Forwarded-For': '127.0.0.1' }
+  expect((await read()).status).toBe(200)
+  expect((await read(elsewhere)).status).toBe(403)
+  expect((await read({ ...elsewhere, Authorization: 'Bearer wrong' })).status).toBe(403)
+  expect((await read({ ...elsewhere, Authorization: `Bearer ${env.METRICS_TOKEN}` })).status).toBe(200)
+})
+
+test('no key, token or address is in them', async () => {
+  const text = await (await read()).text()
+  expect(text).not.toContain(key.slice(0, 10))
+  expect(text).not.toContain('a-token')
+  expect(text).not.toContain('127.0.0.1')
+})
+
+test('a server with another encryption key does not start on this database', async () => {
+  const other = { ...env, REFERRAL_ENCRYPTION_KEY: Buffer.alloc(32, 9).toString('base64') }
+  const { code, stderr } = await run(['serve'], other)
+  expect([code, stderr.trim().split('\n').length]).toEqual([1, 1])
+  expect(stderr).toContain('REFERRAL_ENCRYPTION_KEY is not the key that this database is used with')
+})
