@@ -33,6 +33,23 @@ const optionName = (flags: string) =>
 
 export function addAffiliates(program: Command): void {
   const affiliates = group(program, 'affiliates', 'the people who refer customers')
+  addList(affiliates)
+  addCreate(affiliates)
+  addUpdate(affiliates)
+  addDecision(affiliates, 'approve', 'APPROVED')
+  addDecision(affiliates, 'reject', 'REJECTED')
+  leaf(affiliates, 'archive <id>', {
+    summary: 'hide an affiliate; its data and commissions are kept',
+    output: 'ActionReply',
+    writes: true,
+    work: async (run, { args: [id = ''] }) => {
+      if (run.dryRun) return run.wouldSend('DELETE', `/api/v1/affiliates?id=${encodeURIComponent(id)}`)
+      run.record(await (await run.client()).affiliates.archive(id))
+    },
+  })
+}
+
+function addList(affiliates: Command): void {
   pageOptions(
     leaf<ListOptions & { status?: AffiliateStatus; program?: string; search?: string }>(affiliates, 'list', {
       summary: 'list affiliates, newest first',
@@ -51,7 +68,9 @@ export function addAffiliates(program: Command): void {
     .addOption(choice('--status <status>', 'only these', STATUSES))
     .option('--program <id>', 'only of this program')
     .option('--search <text>', 'in names and e-mail addresses')
+}
 
+function addCreate(affiliates: Command): void {
   leaf<{ email: string; name?: string; firstName?: string; lastName?: string; program?: string }>(
     affiliates,
     'create',
@@ -73,7 +92,9 @@ export function addAffiliates(program: Command): void {
     .option('--first-name <name>', 'first name')
     .option('--last-name <name>', 'last name')
     .option('--program <id>', 'the program to join; the default one when left out')
+}
 
+function addUpdate(affiliates: Command): void {
   const update = leaf<Record<string, string>>(affiliates, 'update <id>', {
     summary: 'change an affiliate; an empty value clears a field',
     output: 'Affiliate',
@@ -89,19 +110,6 @@ export function addAffiliates(program: Command): void {
   })
   for (const [flags, , what] of DETAILS) update.option(flags, what)
   update.addOption(choice('--status <status>', 'new status', STATUSES))
-
-  addDecision(affiliates, 'approve', 'APPROVED')
-  addDecision(affiliates, 'reject', 'REJECTED')
-
-  leaf(affiliates, 'archive <id>', {
-    summary: 'hide an affiliate; its data and commissions are kept',
-    output: 'ActionReply',
-    writes: true,
-    work: async (run, { args: [id = ''] }) => {
-      if (run.dryRun) return run.wouldSend('DELETE', `/api/v1/affiliates?id=${encodeURIComponent(id)}`)
-      run.record(await (await run.client()).affiliates.archive(id))
-    },
-  })
 }
 
 function addDecision(parent: Command, verb: string, status: 'APPROVED' | 'REJECTED'): void {

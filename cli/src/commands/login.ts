@@ -30,7 +30,10 @@ export function addLogin(program: Command): void {
     examples: ['referral whoami', 'referral whoami --offline --json'],
     work: (run, { options }) => whoami(run, options),
   }).option('--offline', 'do not ask the service')
+  addProfiles(program)
+}
 
+function addProfiles(program: Command): void {
   const profiles = group(program, 'profiles', 'services you are logged in to')
   leaf(profiles, 'list', {
     summary: 'list profiles',

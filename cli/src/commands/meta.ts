@@ -21,7 +21,10 @@ export function addMeta(program: Command): void {
     output: 'Address',
     work: (run, { options }) => show(run, PAGES.docs, options),
   }).option('--print', 'print the address instead')
+  addSelf(program)
+}
 
+function addSelf(program: Command): void {
   leaf(program, 'completion', {
     summary: 'a completion script for your shell',
     output: 'Text',

@@ -49,6 +49,10 @@ export function addModeration(commissions: Command): void {
       .option('--from <time>', 'from this day or instant')
       .option('--to <time>', 'to this day or instant, inclusive')
       .option('-y, --yes', 'do not ask')
+  addRefund(commissions)
+}
+
+function addRefund(commissions: Command): void {
   leaf<RefundOptions>(commissions, 'refund <id>', {
     summary: 'take back what a returned order earned; the same refund id twice counts once',
     details:

@@ -46,7 +46,13 @@ export function addPayouts(program: Command): void {
       },
     }),
   ).addOption(choice('--status <status>', 'only these', ['OPEN', 'PROCESSING', 'PAID', 'FAILED']))
+  addCreate(payouts)
+  addPay(payouts)
+  addExport(payouts)
+  addCancel(payouts)
+}
 
+function addCreate(payouts: Command): void {
   periodOptions(
     leaf<CreateOptions>(payouts, 'preview', {
       summary: 'the batch that create would make; nothing is written',
@@ -69,9 +75,6 @@ export function addPayouts(program: Command): void {
       work: (run, { options }) => (run.dryRun ? preview(run, options) : create(run, options)),
     }),
   )
-  addPay(payouts)
-  addExport(payouts)
-  addCancel(payouts)
 }
 
 const wholeCents = (text: string): number => {

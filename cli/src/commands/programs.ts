@@ -52,7 +52,10 @@ export function addPrograms(program: Command): void {
       },
     }),
   ).addOption(choice('--status <status>', 'only these', STATUSES))
+  addChanges(programs)
+}
 
+function addChanges(programs: Command): void {
   const create = leaf<Given>(programs, 'create', {
     summary: 'create a program; the first of a shop becomes its default',
     output: 'Program',

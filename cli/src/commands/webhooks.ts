@@ -27,6 +27,13 @@ const secretOptions = (command: Command): Command =>
 
 export function addWebhooks(program: Command): void {
   const webhooks = group(program, 'webhooks', 'subscriptions, and tools for receivers')
+  addSubscriptions(webhooks)
+  addListen(webhooks)
+  addSigning(webhooks)
+  addReceiverTools(webhooks)
+}
+
+function addSubscriptions(webhooks: Command): void {
   leaf(webhooks, 'list', {
     summary: 'list subscriptions',
     output: 'WebhookSubscription[]',
@@ -67,8 +74,6 @@ export function addWebhooks(program: Command): void {
     writes: true,
     work: async (run) => (await import('../webhooks/subscriptions.ts')).sendTest(run),
   })
-  addListen(webhooks)
-  addReceiverTools(webhooks)
 }
 
 const wholeNumber = (text: string): number => {
@@ -108,6 +113,19 @@ function addReceiverTools(webhooks: Command): void {
     }),
   ).requiredOption('--to <url>', 'the receiver; this machine is fine')
   secretOptions(
+    leaf<CheckOptions>(webhooks, 'check <url>', {
+      summary: 'probe a receiver with good and bad deliveries, and score it',
+      details: `${SECRET_NOTE} It must be the one the receiver has. All events are \`test\` or unknown, so a receiver does no work for them. Ends with 8 below 100 %.`,
+      output: 'ReceiverReport',
+      examples: ['referral webhooks check http://localhost:3000/hooks --junit report.xml'],
+      work: async (run, { options, args: [url = ''] }) =>
+        (await import('../webhooks/check.ts')).check(run, url, options),
+    }),
+  ).option('--junit <file>', 'write the report as JUnit XML')
+}
+
+function addSigning(webhooks: Command): void {
+  secretOptions(
     leaf<SignOptions>(webhooks, 'sign [file]', {
       summary: 'the signature headers of a body; standard input without a file',
       details: SECRET_NOTE,
@@ -131,14 +149,4 @@ function addReceiverTools(webhooks: Command): void {
     .option('--signature <hex>', 'X-Service-Signature')
     .addOption(repeated('--header <name: value>', 'a header of the delivery; repeat for all'))
     .option('--tolerance <seconds>', 'how far the signed time may be off; Infinity for any')
-  secretOptions(
-    leaf<CheckOptions>(webhooks, 'check <url>', {
-      summary: 'probe a receiver with good and bad deliveries, and score it',
-      details: `${SECRET_NOTE} It must be the one the receiver has. All events are \`test\` or unknown, so a receiver does no work for them. Ends with 8 below 100 %.`,
-      output: 'ReceiverReport',
-      examples: ['referral webhooks check http://localhost:3000/hooks --junit report.xml'],
-      work: async (run, { options, args: [url = ''] }) =>
-        (await import('../webhooks/check.ts')).check(run, url, options),
-    }),
-  ).option('--junit <file>', 'write the report as JUnit XML')
 }

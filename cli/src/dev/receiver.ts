@@ -9,12 +9,18 @@ export interface Arrived {
   body: string
 }
 
+/** What came over the wire. */
+export interface Raw {
+  headers: IncomingHttpHeaders
+  body: Buffer<ArrayBuffer>
+}
+
 const SHOWN = ['x-service-event', 'x-service-signature', 'webhook-id', 'webhook-timestamp', 'webhook-signature']
 
 /** Takes in webhooks on this machine, checks them as a receiver should, and answers 200. */
 export async function startReceiver(
   secret: string,
-  onArrival: (arrived: Arrived, raw: { headers: IncomingHttpHeaders; body: Buffer<ArrayBuffer> }) => void,
+  onArrival: (arrived: Arrived, raw: Raw) => void,
 ): Promise<{ address: string; server: Server }> {
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
