@@ -1,0 +1,173 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { RunningServer } from '../support/process.ts'
+import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
+import {
+  type Answer,
+  call,
+  type Instances,
+  metric,
+  missing,
+  type Shop,
+  startInstances,
+  until,
+  withAffiliate,
+} from './fixture.ts'
+
+const WORKERS = 12
+let at: Instances
+let receiver: Receiver
+let shop: Shop
+
+interface Load {
+  /** Orders that were answered 201, with the answer. */
+  acknowledged: Map<string, Answer>
+  /** How often each other status was answered, or none. */
+  refused: Map<string, number>
+  stop: () => Promise<void>
+}
+
+let orders = 0
+
+/** Callers behind a balancer: whoever gets no answer, or 503, asks the next instance with the same key until it has one. */
+function startLoad(servers: () => RunningServer[]): Load {
+  const load = { acknowledged: new Map<string, Answer>(), refused: new Map<string, number>() }
+  let isOver = false
+  const send = async (worker: number, id: string) => {
+    const order = { externalOrderId: id, amountCents: 1000, couponCode: 'NISA16' }
+    const key = shop.keys[worker % shop.keys.length]!
+    for (let n = worker; ; n++) {
+      const server = servers()[n % servers().length]!
+      const answer = await call(server, key, ['POST', '/api/v1/events', order, `key-${id}`]).catch(() => undefined)
+      if (answer?.status === 201) return load.acknowledged.set(id, answer)
+      const why = answer ? `${answer.status} ${answer.headers.get('Retry-After')}` : 'no answer'
+      load.refused.set(why, (load.refused.get(why) ?? 0) + 1)
+      await sleep(50)
+    }
+  }
+  const workers = Array.from({ length: WORKERS }, async (_, worker) => {
+    while (!isOver) {
+      await send(worker, `order-${orders++}`)
+      await sleep(5)
+    }
+  })
+  const stop = async () => {
+    isOver = true
+    await Promise.all(workers)
+  }
+  return { ...load, stop }
+}
+
+/** Every order that was acknowledged is there once, and asking again gives the same answer to the byte. */
+async function expectNothingLost({ acknowledged }: Load) {
+  const rows = await at.query<{ id: string; externalOrderId: string }>(
+    'select id, "externalOrderId" from commissions where "shopId" = $1',
+    [shop.shopId],
+  )
+  const stored = new Map(rows.map((row) => [row.externalOrderId, row.id]))
+  expect(rows).toHaveLength(stored.size)
+  const lost = [...acknowledged].filter(([id, answer]) => stored.get(id) !== answer.body.commission.id)
+  expect(lost).toEqual([])
+  for (const [id, first] of [...acknowledged].slice(-20)) {
+    const order = { externalOrderId: id, amountCents: 1000, couponCode: 'NISA16' }
+    const again = await call(living()[0]!, shop.keys[0]!, ['POST', '/api/v1/events', order, `key-${id}`])
+    expect([again.text, again.headers.get('Idempotent-Replayed')]).toEqual([first.text, 'true'])
+  }
+  expect(await at.problems()).toEqual([])
+}
+
+const dead = new Set<RunningServer>()
+const living = () => at.servers.filter((server) => !dead.has(server))
+const pending = async () =>
+  Number((await at.query<{ n: string }>(`select count(*) as n from deliveries where status = 'PENDING'`))[0]?.n)
+
+describe.skipIf(missing)('several processes, and what they stand on, break under load', () => {
+  beforeAll(async () => {
+    receiver = await startReceiver()
+    at = await startInstances(3, { REFERRAL_WEBHOOK_ALLOW: receiver.host })
+    shop = await at.createShop({ keys: 12 })
+    await withAffiliate(at.servers[0]!, shop.keys[0]!)
+    for (const path of ['/slow/30?1', '/slow/30?2', '/slow/30?3']) {
+      const body = { url: receiver.at(path), secret: 'shh' }
+      await call(at.servers[0]!, shop.keys[0]!, ['POST', '/api/v1/webhooks', body])
+    }
+  })
+  afterAll(async () => {
+    await at.stop()
+    receiver.stop()
+  })
+
+  test('one is killed: nothing acknowledged is lost, and the others send its events within 30 s', async () => {
+    const load = startLoad(living)
+    await until(() => load.acknowledged.size > 150, 15_000, 'load')
+    const victim = at.servers[1]!
+    dead.add(victim)
+    await victim.stop('SIGKILL')
+    const killedAt = performance.now()
+    await sleep(1500)
+    await load.stop()
+    await until(async () => (await pending()) === 0, 30_000 - (performance.now() - killedAt), 'all events sent')
+    await expectNothingLost(load)
+
+    const ids = await at.query<{ webhookId: string }>('select "webhookId" from deliveries')
+    const received = receiver.received.map(({ headers }) => headers['webhook-id'])
+    expect(ids.filter(({ webhookId }) => !received.includes(webhookId))).toEqual([])
+    // What it had under way when it was killed is sent again; it sent to one subscription at most 16 at a time.
+    expect(received.length - new Set(received).size).toBeLessThanOrEqual(3 * 16)
+  })
+
+  test('PostgreSQL restarts: 503 with Retry-After meanwhile, then all goes on by itself', async () => {
+    for (const how of ['fast', 'immediate'] as const) {
+      const load = startLoad(living)
+      await until(() => load.acknowledged.size > 60, 15_000, 'load')
+      await at.postgres.stop(how)
+      await sleep(700)
+      const during = await call(living()[0]!, shop.keys[0]!, ['GET', '/api/v1/programs'])
+      expect([during.status, Number(during.headers.get('Retry-After')) > 0]).toEqual([503, true])
+      expect((await fetch(`${living()[0]!.url}/readyz`)).status).toBe(503)
+      expect((await fetch(`${living()[0]!.url}/healthz`)).status).toBe(200)
+      await at.postgres.start()
+      const before = load.acknowledged.size
+      await until(() => load.acknowledged.size > before + 60, 20_000, 'going on')
+      await load.stop()
+      expect([...load.refused.keys()].filter((why) => !/^503 \d+$/.test(why))).toEqual([])
+      await expectNothingLost(load)
+      expect((await fetch(`${living()[0]!.url}/readyz`)).status).toBe(200)
+    }
+  })
+
+  test('Redis stops, or hangs: requests pass in good time, and it is told', async () => {
+    const { keys } = await at.createShop({ plan: 'PROFESSIONAL' })
+    const server = living()[0]!
+    const ask = async (times: number) => {
+      const took: number[] = []
+      for (let i = 0; i < times; i++) {
+        const startedAt = performance.now()
+        expect((await call(server, keys[0]!, ['GET', '/api/v1/programs'])).status).toBe(200)
+        took.push(performance.now() - startedAt)
+      }
+      return took.sort((a, b) => a - b)[Math.floor(times / 2)]!
+    }
+    const usual = await ask(20)
+    const failures = () => metric(server, 'referral_limit_store_failures_total')
+    for (const [stop, goOn] of [
+      [at.redis.freeze, at.redis.thaw],
+      [at.redis.stop, at.redis.start],
+    ]) {
+      const before = await failures()
+      await stop!()
+      // More than the limit: what cannot be counted is not refused. Half of them wait no longer than usual.
+      expect(await ask(120)).toBeLessThan(usual + 50)
+      expect(await failures()).toBeGreaterThan(before)
+      await goOn!()
+      await until(
+        async () =>
+          (await call(server, (await at.createShop()).keys[0]!, ['GET', '/api/v1/programs'])).headers.get(
+            'X-RateLimit-Remaining',
+          ) === '999',
+        5000,
+        'counting again',
+      )
+    }
+  })
+})

@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { readConfig } from '../../server/src/config.ts'
+import { openDatabase } from '../../server/src/db/database.ts'
+import { createDeps } from '../../server/src/deps.ts'
+import { check } from '../../server/src/services/check.ts'
+import { createApiKey } from '../../server/src/services/keys.ts'
+import * as shops from '../../server/src/services/shops.ts'
+import { createCluster, type PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts'
+import { type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
+import { createRedis, type TestRedis, whyNoRedis } from '../support/redis.ts'
+
+/** Why these tests cannot run here; said aloud. */
+export const missing = (await whyNoPostgres()) ?? whyNoRedis()
+if (missing) console.warn(`skipped: the tests of several instances, because ${missing}`)
+
+export interface Shop {
+  shopId: string
+  ownerToken: string
+  /** Keys with every scope, each with a limit of its own. */
+  keys: string[]
+}
+
+export interface Answer {
+  status: number
+  headers: Headers
+  text: string
+  // biome-ignore lint/suspicious/noExplicitAny: replies of every shape
+  body: any
+}
+
+export interface Instances {
+  postgres: PostgresCluster
+  redis: TestRedis
+  servers: RunningServer[]
+  env: Record<string, string>
+  /** Starts one more, or one again. */
+  start: () => Promise<RunningServer>
+  createShop: (options?: { plan?: shops.Plan; keys?: number }) => Promise<Shop>
+  query: <Row>(text: string, values?: unknown[]) => Promise<Row[]>
+  /** What does not fit together in the database. */
+  problems: () => Promise<string[]>
+  stop: () => Promise<void>
+}
+
+/** Several server processes on one PostgreSQL and one Redis, all on loopback. */
+export async function startInstances(count: number, more: Record<string, string> = {}): Promise<Instances> {
+  const folder = temporaryFolder()
+  const [postgres, redis] = await Promise.all([createCluster(['fsync=off', 'full_page_writes=off']), createRedis()])
+  const env: Record<string, string> = {
+    REFERRAL_DATA_DIR: folder.path,
+    DATABASE_URL: postgres.url,
+    REDIS_URL: redis.url,
+    REFERRAL_ENCRYPTION_KEY: Buffer.alloc(32, 5).toString('base64'),
+    LOG_LEVEL: 'warn',
+    ...more,
+  }
+  const config = readConfig(env)
+  const servers: RunningServer[] = []
+  const start = async () => {
+    const server = await startServer(env)
+    servers.push(server)
+    return server
+  }
+  await Promise.all(Array.from({ length: count }, start))
+  const db = await openDatabase(postgres.url)
+  const deps = createDeps({ ...config, logLevel: 'silent' }, db)
+  return {
+    postgres,
+    redis,
+    servers,
+    env,
+    start,
+    createShop: async ({ plan = 'ENTERPRISE', keys = 1 } = {}) => {
+      const shop = await shops.create(deps, { name: 'S', plan, currency: 'USD', ownerEmail: 'owner@example.com' })
+      const ctx = await shops.operatorContext(deps, shop.shopId)
+      const made = Array.from({ length: keys }, () => createApiKey(ctx, { label: 'K', scopes: ['all'] }))
+      return { ...shop, keys: (await Promise.all(made)).map(({ secret }) => secret) }
+    },
+    query: (text, values) => queryOnce(postgres.url, text, values),
+    problems: async () => (await check({ db })).problems,
+    stop: async () => {
+      await Promise.all(servers.map((server) => server.stop('SIGKILL')))
+      await db.close()
+      await Promise.all([postgres.remove(), redis.stop()])
+      folder.remove()
+    },
+  }
+}
+
+async function queryOnce<Row>(url: string, text: string, values: unknown[] = []): Promise<Row[]> {
+  const client = new pg.Client(url)
+  await client.connect()
+  try {
+    const { rows } = await client.query(text, values)
+    return rows as Row[]
+  } finally {
+    await client.end()
+  }
+}
+
+/** One request to one instance. @throws when there is no answer. */
+export async function call(
+  server: RunningServer,
+  key: string,
+  [method, path, body, idempotencyKey]: [method: string, path: string, body?: object, idempotencyKey?: string],
+): Promise<Answer> {
+  const headers: Record<string, string> = { Authorization: `Bearer ${key}` }
+  if (idempotencyKey) headers['Idempotency-Key'] = idempotencyKey
+  const response = await fetch(`${server.url}${path}`, { method, headers, body: body && JSON.stringify(body) })
+  const text = await response.text()
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: text.startsWith('{') ? JSON.parse(text) : {},
+  }
+}
+
+/** An approved affiliate with a code, in a program that approves orders. */
+export async function withAffiliate(server: RunningServer, key: string, code = 'NISA16') {
+  const program = await call(server, key, ['POST', '/api/v1/programs', { name: 'P', autoApproveOrder: true }])
+  const email = `${code}@example.com`
+  const made = await call(server, key, [
+    'POST',
+    '/api/v1/affiliates',
+    { email, name: code, campaignId: program.body.data.id },
+  ])
+  const { id } = made.body.data
+  await call(server, key, ['POST', '/api/v1/coupons', { affiliateId: id, code }])
+  const approved = await call(server, key, ['PATCH', `/api/v1/affiliates?id=${id}`, { status: 'APPROVED' }])
+  if (approved.status !== 200) throw new Error(`the affiliate was not made: ${approved.text}`)
+  return { id, programId: program.body.data.id as string }
+}
+
+/** One metric of one instance; 0 when it has not been counted yet. */
+export async function metric(server: RunningServer, name: string): Promise<number> {
+  const text = await (await fetch(`${server.url}/metrics`)).text()
+  const line = text.split('\n').find((one) => one.startsWith(`${name} `))
+  return line ? Number(line.slice(name.length + 1)) : 0
+}
+
+/** Waits until something holds. */
+export async function until(holds: () => boolean | Promise<boolean>, ms: number, what: string): Promise<void> {
+  const deadline = performance.now() + ms
+  while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error(`${what}: not within ${ms} ms`)
+    await sleep(50)
+  }
+}
