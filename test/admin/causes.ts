@@ -1,7 +1,17 @@
 import { type DocumentedOperation, ownerOperations } from '../support/document.ts'
 import type { Reply } from '../support/server.ts'
 import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
-import { callOwner, ID, type OwnerCall, type OwnerServer, owner, sessionFor, signIn } from './fixture.ts'
+import {
+  admin,
+  callOwner,
+  FRESH,
+  freshCommission,
+  ID,
+  type OwnerCall,
+  type OwnerServer,
+  owner,
+  sessionFor,
+} from './fixture.ts'
 
 /** Brings an error about on the example server. */
 export type Cause = (server: OwnerServer, op: DocumentedOperation) => Promise<Reply>
@@ -33,10 +43,8 @@ export const sharedCauses: Record<string, Cause> = {
   session_expired: calling({ key: null, headers: { Cookie: 'referral_session=rs_gone' } }),
   owner_token_unknown: (server, op) => callOwner(server, op, { key: server.shop.key }),
   role_missing: (server, op) => callOwner(server, op, { key: server.staff }),
-  csrf_token_invalid: async (server, op) => {
-    const { cookie } = await signIn(server)
-    return callOwner(server, op, { key: null, headers: { Cookie: cookie } })
-  },
+  csrf_token_invalid: (server, op) =>
+    callOwner(server, op, { key: null, headers: { Cookie: server.session.Cookie ?? '' } }),
   sign_in_throttled: async (server, op) => {
     server.exhausted.add('sign-in:unknown')
     const reply = await callOwner(server, op, { key: 'ro_nobody' })
@@ -45,7 +53,7 @@ export const sharedCauses: Record<string, Cause> = {
   },
   method_not_allowed: (server, op) => callOwner(server, op, { method: foreignMethod(op) }),
   internal_error: async (server, op) => {
-    const session = await sessionFor(server, op)
+    const session = sessionFor(server, op)
     const { now } = server.deps
     server.deps.now = () => {
       throw new TypeError('a bug')
@@ -59,7 +67,7 @@ export const sharedCauses: Record<string, Cause> = {
       callOwner(server, op),
     ),
   audit_unavailable: async (server, op) => {
-    const session = await sessionFor(server, op)
+    const session = sessionFor(server, op)
     return broken(
       server,
       [`create trigger broken before insert on audits begin select raise(abort, 'disk'); end`, 'drop trigger broken'],
@@ -78,13 +86,25 @@ const unknown: Cause = calling({ id: 'no_such_thing' })
 const raced =
   (first: OwnerCall, second: OwnerCall): Cause =>
   async (server, op) => {
-    const replies = await Promise.all([callOwner(server, op, first), callOwner(server, op, second)])
+    const id = await FRESH[op.id]?.(server)
+    const call = (given: OwnerCall) => callOwner(server, op, { ...given, ...(id && { id }) })
+    const replies = await Promise.all([call(first), call(second)])
     return replies.find((reply) => reply.status === 409) ?? replies[0]
   }
 
-const twice: Cause = async (server, op) => {
-  await expectOk(callOwner(server, op))
-  return callOwner(server, op)
+/** Of a key that was revoked before. */
+const revoked: Cause = async (server, op) => {
+  const id = await FRESH[op.id]?.(server)
+  await expectOk(owner(server, 'revokeKey', { id }))
+  return callOwner(server, op, { id })
+}
+
+/** The row that takes back what a reversed commission was paid. */
+async function anAdjustment(server: OwnerServer): Promise<string> {
+  const id = await FRESH.reverseCommission?.(server)
+  await expectOk(owner(server, 'reverseCommission', { id }))
+  const { body } = await server.request('GET', `/api/v1/commissions?externalOrderId=adj:${id}:reversal`)
+  return body.data[0].id
 }
 
 /** A row inserted behind the second look's back, as another process would on a database without turns. */
@@ -109,11 +129,7 @@ const moves = Object.fromEntries(
       [`${id} commission_move_not_allowed`, calling({ id: wrong })],
       [
         `${id} commission_is_adjustment`,
-        async (server: OwnerServer) => {
-          await expectOk(owner(server, 'reverseCommission'))
-          const { body } = await server.request('GET', `/api/v1/commissions?externalOrderId=adj:${ID.paid}:reversal`)
-          return owner(server, id, { id: body.data[0].id })
-        },
+        async (server: OwnerServer) => owner(server, id, { id: await anAdjustment(server) }),
       ],
       [
         `${id} concurrent_change`,
@@ -138,13 +154,10 @@ export const causes: Record<string, Cause> = {
   'createKey invalid_body': badBody({ label: 'X', scopes: [] }),
   'createKey unknown_property': badBody({ label: 'X', scopes: ['events:write'], scope: 'x' }),
   'revokeKey key_not_found': unknown,
-  'revokeKey key_already_revoked': twice,
+  'revokeKey key_already_revoked': revoked,
   'revokeKey concurrent_change': raced({}, {}),
   'rotateKey key_not_found': unknown,
-  'rotateKey key_already_revoked': async (server) => {
-    await expectOk(owner(server, 'revokeKey'))
-    return owner(server, 'rotateKey')
-  },
+  'rotateKey key_already_revoked': revoked,
   'rotateKey concurrent_change': raced({}, {}),
   'updateSettings invalid_body': badBody({ taxWithholdingBps: 10_001 }),
   'updateSettings unknown_property': badBody({ plan: 'ENTERPRISE' }),
@@ -214,8 +227,9 @@ export const causes: Record<string, Cause> = {
     lineItems: [{ variantId: '1', quantity: 1 }],
   }),
   'refundCommission refund_exceeds_order': async (server) => {
-    await expectOk(owner(server, 'refundCommission', { body: { externalRefundId: 'most', amountCents: 4000 } }))
-    return owner(server, 'refundCommission', { body: { externalRefundId: 'more', amountCents: 6001 } })
+    const { id } = await freshCommission(server)
+    await expectOk(owner(server, 'refundCommission', { id, body: { externalRefundId: 'most', amountCents: 4000 } }))
+    return owner(server, 'refundCommission', { id, body: { externalRefundId: 'more', amountCents: 6001 } })
   },
   'moderateCommissions invalid_body': badBody({ action: 'approve' }),
   'moderateCommissions unknown_property': badBody({ action: 'approve', status: 'PENDING' }),
@@ -241,8 +255,16 @@ export const causes: Record<string, Cause> = {
   'listDeliveries invalid_parameter': badQuery('limit=101'),
   'redeliver delivery_not_found': unknown,
   'redeliver webhook_not_found': async (server) => {
-    await expectOk(server.request('DELETE', `/api/v1/webhooks?id=${ID.webhook}`))
-    return owner(server, 'redeliver')
+    const { id: subscriptionId } = await expectOk(
+      server.request('POST', '/api/v1/webhooks', { body: { url: 'https://gone.example.com' } }),
+    )
+    await freshCommission(server)
+    const { data } = (await admin(server, 'GET', `/deliveries?subscriptionId=${subscriptionId}`)).body
+    server.sql
+      .prepare(`update deliveries set "status" = 'SENT', "finishedAt" = "createdAt" where id = ?`)
+      .run(data[0].id)
+    await expectOk(server.request('DELETE', `/api/v1/webhooks?id=${subscriptionId}`))
+    return owner(server, 'redeliver', { id: data[0].id })
   },
   'redeliver delivery_not_finished': async (server) => {
     const { id } = await expectOk(owner(server, 'redeliver'))

@@ -19,17 +19,7 @@ export const ID = {
   delivery: 'dlv_01KAH0000000000000000000D1',
 }
 
-/** Where the id of the document's example would not do. */
-const PATH: Record<string, string> = {
-  approveCommission: ID.pending,
-  rejectCommission: ID.pending,
-  reverseCommission: ID.paid,
-  reopenCommission: ID.rejected,
-  refundCommission: ID.lines,
-  deleteGeoRule: ID.manual,
-}
-
-export type OwnerServer = TestServer & { staff: string }
+export type OwnerServer = TestServer & { staff: string; session: Record<string, string> }
 
 /** Calls the owner's side with the owner's token. */
 export const admin = (
@@ -60,7 +50,9 @@ export async function ownerServer(): Promise<OwnerServer> {
     .prepare(`update deliveries set "status" = 'SENT', "code" = 'ok', "finishedAt" = "createdAt" where id = ?`)
     .run(ID.delivery)
   await expectOk(admin(server, 'PUT', `/geo-rules/${ID.manual}`, { countries: ['US'] }))
-  return { ...server, staff: await staffOf(server) }
+  await freshProgram(server)
+  const { headers } = await signIn(server)
+  return { ...server, staff: await staffOf(server), session: headers }
 }
 
 /** Orders of a program that does not approve by itself: one waiting, one rejected, one paid, one with lines. */
@@ -81,6 +73,86 @@ async function manualOrders(server: TestServer): Promise<void> {
   await expectOk(server.request('PATCH', `/api/v1/payouts?id=${ID.paidBatch}&action=pay`))
   const lineItems = [{ productId: '7001', variantId: '9001', quantity: 2, priceCents: 5000 }]
   await expectOk(convert(server, { externalOrderId: 'm-4', couponCode: 'HANDS', lineItems }))
+}
+
+/** Orders of its own for whatever uses an order up. */
+async function freshProgram(server: TestServer): Promise<void> {
+  const { id } = await expectOk(server.request('POST', '/api/v1/programs', { body: { name: 'Fresh' } }))
+  await newAffiliate(server, { campaignId: id, code: 'FRESH' })
+}
+
+let made = 0
+
+/** A commission that waits, of an order with lines, in a month of its own. */
+export async function freshCommission(server: TestServer, priceCents = 5000): Promise<{ id: string; month: string }> {
+  const month = new Date(Date.UTC(2000, made++)).toISOString().slice(0, 7)
+  const lineItems = [{ productId: '7001', variantId: '9001', quantity: 2, priceCents }]
+  const order = { externalOrderId: `fresh-${made}`, couponCode: 'FRESH', lineItems, occurredAt: `${month}-10` }
+  const { commission } = await expectOk(convert(server, order))
+  return { id: commission.id, month }
+}
+
+/** An open batch with one commission. */
+export async function freshBatch(server: TestServer): Promise<{ id: string; commissionId: string }> {
+  // Above the minimum payout that an example sets.
+  const { id: commissionId, month } = await freshCommission(server, 50_000)
+  await expectOk(admin(server, 'POST', `/commissions/${commissionId}/approve`))
+  const period = { periodStart: `${month}-01`, periodEnd: `${month}-28` }
+  const { id } = await expectOk(server.request('POST', '/api/v1/payouts', { body: period }))
+  return { id, commissionId }
+}
+
+const created = (path: string, body: () => object) => async (server: TestServer) =>
+  (await expectOk(admin(server, 'POST', path, body()))).id as string
+const freshKey = created('/keys', () => ({ label: 'Fresh', scopes: ['events:write'] }))
+const pendingId = async (server: TestServer) => (await freshCommission(server)).id
+
+/** Something that an operation may use up, where it needs such a thing. */
+export const FRESH: Record<string, (server: TestServer) => Promise<string>> = {
+  revokeKey: freshKey,
+  rotateKey: freshKey,
+  deleteConnection: created('/connections', () => ({
+    kind: 'product',
+    value: String(1_000_000 + made++),
+    affiliateId: ID.affiliate,
+  })),
+  deleteProductRule: created('/product-rules', () => ({
+    programId: ID.program,
+    kind: 'product',
+    value: String(1_000_000 + made++),
+    commissionPercent: 5,
+  })),
+  deleteGeoRule: async (server) => {
+    await expectOk(admin(server, 'PUT', `/geo-rules/${ID.manual}`, { countries: ['US'] }))
+    return ID.manual
+  },
+  // Orders of other programs go anywhere.
+  setGeoRule: async () => ID.manual,
+  approveCommission: pendingId,
+  rejectCommission: pendingId,
+  cancelCommission: async (server) => (await freshBatch(server)).commissionId,
+  reverseCommission: async (server) => {
+    const { id, commissionId } = await freshBatch(server)
+    await expectOk(server.request('PATCH', `/api/v1/payouts?id=${id}&action=pay`))
+    return commissionId
+  },
+  reopenCommission: async (server) => {
+    const { id } = await freshCommission(server)
+    await expectOk(admin(server, 'POST', `/commissions/${id}/reject`))
+    return id
+  },
+  refundCommission: pendingId,
+  cancelPayout: async (server) => (await freshBatch(server)).id,
+}
+
+/** Where the id of the document's example would not do for a call that changes nothing. */
+const PATH: Record<string, string> = {
+  approveCommission: ID.pending,
+  rejectCommission: ID.pending,
+  reverseCommission: ID.paid,
+  reopenCommission: ID.rejected,
+  refundCommission: ID.lines,
+  deleteGeoRule: ID.manual,
 }
 
 export interface OwnerCall extends RequestOptions {
@@ -113,5 +185,5 @@ export async function signIn(server: TestServer, token = server.shop.ownerToken)
 }
 
 /** What a call of an operation needs beside the owner's token: only who came with a session can end one. */
-export const sessionFor = async (server: TestServer, op: { id: string }): Promise<OwnerCall> =>
-  op.id === 'deleteSession' ? { key: null, headers: (await signIn(server)).headers } : {}
+export const sessionFor = (server: OwnerServer, op: { id: string }): OwnerCall =>
+  op.id === 'deleteSession' ? { key: null, headers: server.session } : {}

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Reply, type TestServer, testServer } from '../support/server.ts'
 import { Till } from './money.ts'
 
-const RUNS = Number(process.env.MONEY_RUNS ?? 200)
+const RUNS = Number(process.env.MONEY_RUNS ?? (process.env.TEST_ENGINE === 'postgres' ? 30 : 200))
 const BPS = 1650
 const TAX_BPS = 1000
 const MONTHS = [8, 9, 10, 11]
