@@ -128,7 +128,8 @@ describe.skipIf(missing)('three processes on one PostgreSQL and one Redis', () =
           ])
         : call(server(n), keys[n % 2]!, ['POST', '/api/v1/payouts', batch]),
     )
-    expect(calls.every(({ status }) => [200, 201, 409].includes(status))).toBe(true)
+    // 404: a batch that was asked for before there was anything to gather.
+    expect(calls.map(({ status }) => status).filter((status) => ![200, 201, 404, 409].includes(status))).toEqual([])
     await call(server(1), keys[0]!, ['POST', '/api/v1/payouts', batch])
     expect(await count(`commissions where "shopId" = '${shopId}' and "payoutBatchId" is null`)).toBe(0)
     const batches = await at.query<{ id: string }>(`select id from "payoutBatches" where "shopId" = $1`, [shopId])
