@@ -26,6 +26,15 @@ describe('the chain', () => {
     expect(await checkChains(server.deps)).toMatchObject({ breaks: [] })
   })
 
+  test('a shop that has lost its whole audit is found, and the newest hashes are told', async () => {
+    const { shopId } = await server.createShop()
+    const { heads } = await checkChains(server.deps)
+    expect(heads.find((head) => head.shopId === server.shop.shopId)?.hash).toBe(chain().at(-1)?.hash)
+    server.sql.prepare('delete from audits where "shopId" = ?').run(shopId)
+    expect((await checkChains(server.deps)).breaks).toEqual([{ shopId, seq: 1, reason: 'MISSING' }])
+    server.sql.prepare('delete from shops where id = ?').run(shopId)
+  })
+
   test('each shop has its own', async () => {
     const other = await server.createShop()
     const { seq, previousHash } = server.sql

@@ -22,6 +22,8 @@ const listed = async (id: string) =>
   (await expectOk(admin(server, 'GET', '/keys'))).find((key: { id: string }) => key.id === id)
 
 test('201 a key that works at once, with its secret shown this once', async () => {
+  const reply = await admin(server, 'POST', '/keys', { label: 'Kept', scopes: ['programs:read'] })
+  expect(reply.headers.get('Cache-Control')).toBe('no-store')
   const { secret, ...key } = await create({ scopes: ['programs:read', 'events:write', 'programs:read'] })
   expect(isWellFormed('rk', secret)).toBe(true)
   expect(key).toMatchObject({

@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createSignInLink } from '../../server/src/services/sessions.ts'
-import { operatorContext } from '../../server/src/services/shops.ts'
 import * as users from '../../server/src/services/users.ts'
 import { type Reply, type TestServer, testServer } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
@@ -95,10 +93,8 @@ describe('a session', () => {
 })
 
 describe('a one-time link', () => {
-  const link = async () => {
-    const { user } = await expectOk(admin(server, 'GET', '/session'))
-    return createSignInLink(await operatorContext(server.deps, server.shop.shopId), user.id)
-  }
+  const link = async () =>
+    (await users.linkFor(server.deps, { shop: server.shop.shopId, email: 'owner@shop.example' })).token
 
   test('201 once: of several who open it one gets in', async () => {
     const token = await link()

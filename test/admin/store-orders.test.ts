@@ -183,6 +183,13 @@ describe('orders-paid', () => {
     expect(await commission(id)).toMatchObject({ commissionBaseCents: 9000, commissionAmountCents: 1440 })
   })
 
+  test('400 when there is no telling what the goods cost', async () => {
+    for (const body of [{ id: nextId() }, { id: nextId(), line_items: [{ quantity: 1, price: 'free' }] }]) {
+      const reply = await notify('orders-paid', JSON.stringify(body))
+      expect([reply.status, reply.body.error]).toEqual([400, 'total_line_items_price must be what the goods cost.'])
+    }
+  })
+
   test('a big order of 400 lines is taken', async () => {
     const id = nextId()
     const lines = Array.from({ length: 400 }, (_, i) => ({

@@ -74,6 +74,8 @@ function visiting(server: Server) {
     c.set('visit', visit)
     await next()
     c.header('X-Request-Id', visit.requestId)
+    // Keys, tokens and who did what: nothing for a browser to keep.
+    if (c.req.path.startsWith('/admin/')) c.header('Cache-Control', 'no-store')
     if (c.req.path.startsWith('/api/v1/')) {
       const { limit, remaining, reset } = await windowToShow(server, visit)
       c.header('X-RateLimit-Limit', String(limit))
@@ -133,10 +135,13 @@ async function readInput(op: Operation, c: HonoContext<Env>, bytes?: Uint8Array)
   const search = new URL(c.req.url).searchParams
   const query = op.readQuery(readQuery(op.queryParameters, search))
   const path = op.readPath(pathOf(c))
-  const headers = op.readHeaders(Object.fromEntries(op.headerParameters.map(({ name }) => [name, c.req.header(name)])))
+  const headers = op.headerParameters.length > 0 ? op.readHeaders(headersOf(op, c)) : {}
   const json = bytes ? parseJson(bytes, { exact: true }) : op.readBody && (await readJson(c.req.raw))
   return { query, path, headers, body: op.readBody?.(json), json } as RawInput
 }
+
+const headersOf = ({ headerParameters }: Operation, c: HonoContext<Env>): Record<string, string | undefined> =>
+  Object.fromEntries(headerParameters.map(({ name }) => [name, c.req.header(name)]))
 
 /** What nothing can be named by is made to match nothing. */
 const pathOf = (c: HonoContext<Env>): Record<string, string> =>

@@ -36,6 +36,10 @@ export function listAudits(db: Trx, shopId: string, query: AuditFilter) {
   return pageOf(list, query)
 }
 
+/** Whose chains there are: shops, and the installation itself. */
+export const listAudited = async (db: Trx): Promise<string[]> =>
+  (await db.selectFrom('audits').select('shopId').distinct().orderBy('shopId').execute()).map(({ shopId }) => shopId)
+
 /** The rows after one of the chain, in its order. */
 export const listChain = (db: Trx, shopId: string, afterSeq: number, limit: number): Promise<AuditRow[]> =>
   audits(db, shopId).where('seq', '>', afterSeq).orderBy('seq').limit(limit).execute()

@@ -16,12 +16,10 @@ export function listOrders(db: Trx, shopId: string, filter: HistoryFilter, limit
   if (from) list = list.where('orderAt', '>=', from)
   if (to) list = list.where('orderAt', '<=', to)
   if (after) {
-    list = list.where((eb) =>
-      eb.or([
-        eb('orderAt', '<', after.orderAt),
-        eb.and([eb('orderAt', '=', after.orderAt), eb('orderId', '<', after.orderId)]),
-      ]),
-    )
+    // The first condition alone finds the place in the index; the second drops the few that were there before.
+    list = list
+      .where('orderAt', '<=', after.orderAt)
+      .where((eb) => eb.or([eb('orderAt', '<', after.orderAt), eb('orderId', '<', after.orderId)]))
   }
   return list.orderBy('orderAt', 'desc').orderBy('orderId', 'desc').limit(limit).execute()
 }

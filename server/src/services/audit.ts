@@ -2,7 +2,7 @@ import type { Context, Deps } from '../context.ts'
 import type { AuditRow } from '../db/tables-owner.ts'
 import type { components } from '../http/schema.d.ts'
 import type { Query } from '../http/spec.ts'
-import { listAudits, listChain } from '../repositories/audits.ts'
+import { listAudited, listAudits, listChain } from '../repositories/audits.ts'
 import { listShops } from '../repositories/shops.ts'
 import { type ChainBreak, followChain } from './audit-chain.ts'
 import { instantParam, period } from './instant.ts'
@@ -20,33 +20,44 @@ export async function list(ctx: Context, query: Query<'listAudit'>) {
   return mapPage(await listAudits(ctx.db.read, ctx.shop.id, { ...query, ...bounds }), toRecord)
 }
 
-/** What following the chains of all shops came to. */
+/** The newest row of a chain. Kept elsewhere, it tells later whether the end was cut off. */
+export type ChainHead = Pick<AuditRow, 'shopId' | 'seq' | 'hash'>
+
+/** What following the chains of all shops, and of the installation, came to. */
 export interface ChainCheck {
   shops: number
   rows: number
   breaks: ChainBreak[]
+  heads: ChainHead[]
 }
 
 /** Follows the chain of every shop from its first row on; the first break of each is told. */
 export async function checkChains({ db }: Pick<Deps, 'db'>): Promise<ChainCheck> {
-  const shops = await listShops(db.read)
-  const check: ChainCheck = { shops: shops.length, rows: 0, breaks: [] }
-  for (const { id } of shops) {
-    const { rows, broken } = await followShop(db, id)
-    check.rows += rows
+  const shops = (await listShops(db.read)).map(({ id }) => id)
+  const all = [...new Set([...shops, ...(await listAudited(db.read))])]
+  const check: ChainCheck = { shops: all.length, rows: 0, breaks: [], heads: [] }
+  for (const shopId of all) {
+    const { head, broken } = await followShop(db, shopId)
+    check.rows += head.seq
+    check.heads.push(head)
+    // That a shop was created is in its audit, so one without any has lost it.
     if (broken) check.breaks.push(broken)
+    else if (head.seq === 0) check.breaks.push({ shopId, seq: 1, reason: 'MISSING' })
   }
   return check
 }
 
-async function followShop(db: Deps['db'], shopId: string): Promise<{ rows: number; broken: ChainBreak | undefined }> {
-  let last: Pick<AuditRow, 'seq' | 'hash'> = { seq: 0, hash: '' }
-  for (let rows = 0; ; ) {
-    const lot = await listChain(db.read, shopId, last.seq, LOT)
-    const broken = followChain(lot, last)
-    rows += lot.length
-    last = lot.at(-1) ?? last
-    if (broken || lot.length < LOT) return { rows, broken }
+async function followShop(
+  db: Deps['db'],
+  shopId: string,
+): Promise<{ head: ChainHead; broken: ChainBreak | undefined }> {
+  let head: ChainHead = { shopId, seq: 0, hash: '' }
+  for (;;) {
+    const lot = await listChain(db.read, shopId, head.seq, LOT)
+    const broken = followChain(lot, head)
+    const last = lot.at(-1)
+    if (last) head = { shopId, seq: last.seq, hash: last.hash }
+    if (broken || lot.length < LOT) return { head, broken }
   }
 }
 

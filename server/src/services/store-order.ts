@@ -77,11 +77,13 @@ function toLine(line: Schemas['StoreLine'], currency: string): OrderLine {
  */
 function goodsOf(body: StoreOrder, lines: OrderLine[], currency: string): Pick<Order, 'amountCents' | 'discountCents'> {
   const priced = lines.reduce((sum, line) => sum + line.quantity * (line.priceCents ?? 0), 0)
-  const gross = minorUnits(body.total_line_items_price, currency) ?? priced
+  const isPriced = lines.length > 0 && lines.every(({ priceCents }) => priceCents !== null)
+  const gross = minorUnits(body.total_line_items_price, currency) ?? (isPriced ? priced : null)
   const subtotal = minorUnits(body.subtotal_price, currency)
+  if (gross === null || gross < 0 || gross > MAX_CENTS)
+    throw invalidBody('total_line_items_price must be what the goods cost.')
   const discount = subtotal === null ? (minorUnits(body.total_discounts, currency) ?? 0) : gross - subtotal
-  const amountCents = gross - (body.taxes_included ? lineTaxes(body, currency) : 0)
-  if (amountCents < 0 || gross > MAX_CENTS) throw invalidBody('total_line_items_price must be what the goods cost.')
+  const amountCents = Math.max(0, gross - (body.taxes_included ? lineTaxes(body, currency) : 0))
   return { amountCents, discountCents: Math.max(0, discount) }
 }
 

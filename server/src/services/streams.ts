@@ -104,7 +104,7 @@ function toStream(ctx: Context, source: Frames): ReadableStream {
         if (!(await isStillAllowed(ctx))) break
         return controller.enqueue(encoder.encode(': still here\n\n'))
       }
-      controller.close()
+      if (!left.signal.aborted) controller.close()
     },
     cancel: () => left.abort(),
   })
