@@ -10,11 +10,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 test('a server that was only used is well', async () => {
-  expect(await check(server.deps)).toEqual({
-    ok: true,
-    problems: [],
-    audit: { shops: 1, rows: expect.any(Number), breaks: [] },
-  })
+  expect(await check(server.deps)).toMatchObject({ ok: true, problems: [], audit: { breaks: [] } })
 })
 
 const broken: [what: string, breakIt: string, mendIt: string, problem: RegExp][] = [
