@@ -30,28 +30,25 @@ afterAll(async () => {
 })
 
 async function seed() {
-  const { env } = shop
+  const { client } = shop
   const { program, affiliate } = await withAffiliate(shop)
-  const send = (order: string, at: string) =>
-    json<{ commission: { id: string } }>(
-      ['events', 'send', '--order', order, '--amount-cents', '10000', '--coupon', 'NISA16', '--at', at],
-      { env },
-    )
-  const paid = await send('1001', '2026-10-05')
-  const batch = await json<{ id: string }>(['payouts', 'create', '--month', '2026-10'], { env })
-  await json(['programs', 'update', program.id, '--no-auto-approve-orders'], { env })
-  const pending = await send('1002', '2026-09-05')
-  await json(['events', 'send', '--type', 'click', '--ref', 'nisa-karim', '--session', 's-1'], { env })
-  const webhook = await json<{ id: string }>(['webhooks', 'create', '--url', 'https://shop.example/hooks'], { env })
-  const key = await json<{ id: string }>(['keys', 'create', '--label', 'Spare', '--scope', 'events:write'], { env })
+  const paid = await shop.order('1001', '2026-10-05')
+  const batch = await client.payouts.create({ periodStart: '2026-10-01', periodEnd: '2026-10-31' })
+  await client.programs.update(program.id, { autoApproveOrder: false })
+  const pending = await shop.order('1002', '2026-09-05')
+  await client.events.click({ ref: 'nisa-karim', sessionId: 's-1' })
+  const webhook = await client.webhooks.create({ url: 'https://shop.example/hooks' })
+  const key = await json<{ id: string }>(['keys', 'create', '--label', 'Spare', '--scope', 'events:write'], {
+    env: shop.env,
+  })
   writeFileSync(join(folder.path, 'orders.csv'), 'order id,amount,coupon\n2001,10.00,NISA16\n')
   writeFileSync(join(folder.path, 'old.csv'), 'email,name,token\nadam@example.com,Adam,adam\n')
   writeFileSync(join(folder.path, 'body.json'), '{}')
   return {
     program: program.id,
     affiliate: affiliate.id,
-    commission: paid.commission.id,
-    pending: pending.commission.id,
+    commission: paid,
+    pending,
     batch: batch.id,
     webhook: webhook.id,
     key: key.id,
@@ -132,7 +129,7 @@ test('every command prints JSON of its declared shape in a pipe, and nothing els
   const work = async () => {
     for (const command of queue) {
       const args = [...command.command.split(' '), ...(given[command.command]?.() ?? [])]
-      const { code, stdout, stderr } = await cli([...args, '--json'], { env, input: `${env.REFERRAL_API_KEY}\n` })
+      const { code, stdout, stderr } = await cli([...args, '--json'], { env, input: `${shop.env.REFERRAL_API_KEY}\n` })
       // The receiver of the seeded subscription does not exist, and doctor says so.
       const right = command.command === 'doctor' ? 8 : 0
       expect.soft({ args, code, stderr: code === right ? '' : stderr }).toEqual({ args, code: right, stderr: '' })

@@ -26,29 +26,32 @@ async function examine(env = shop.env) {
   return { code, find: (name: string) => report.checks.filter(({ check }) => check === name), healthy: report.healthy }
 }
 
+type Examined = Awaited<ReturnType<typeof examine>>
+
 test('all is well, and nothing was changed by looking', async () => {
-  const before = await json(['affiliates', 'list'], { env: shop.env })
+  const before = (await shop.client.affiliates.list()).data
   const { code, healthy, find } = await examine()
   expect({ code, healthy }).toEqual({ code: 0, healthy: true })
   expect(find('scopes')).toEqual([{ check: 'scopes', result: 'ok', detail: 'all 13' }])
   for (const name of ['service', 'clock', 'key', 'plan', 'rate limit', 'payouts'])
     expect(find(name)[0]?.result, name).toBe('ok')
-  expect(await json(['affiliates', 'list'], { env: shop.env })).toEqual(before)
-  expect(await json(['programs', 'list'], { env: shop.env })).toHaveLength(1)
+  expect((await shop.client.affiliates.list()).data).toEqual(before)
+  expect((await shop.client.programs.list()).data).toHaveLength(1)
 })
 
 test('a 403 has three causes: the key, the plan, the scope', async () => {
-  const unknown = await examine({ ...shop.env, REFERRAL_API_KEY: 'rk_unknown' })
+  const free = await shop.newShop('FREE')
+  const keys = [
+    'rk_unknown',
+    await shop.newKey(['all'], free.shopId),
+    await shop.newKey(['affiliates:read', 'events:write']),
+  ]
+  const examined = await Promise.all(keys.map((key) => examine({ ...shop.env, REFERRAL_API_KEY: key })))
+  const [unknown, plan, narrow] = examined as [Examined, Examined, Examined]
   expect([unknown.code, unknown.find('key')[0]?.result, unknown.find('plan')]).toEqual([4, 'failed', []])
 
-  const free = await shop.newShop('FREE')
-  const plan = await examine({ ...shop.env, REFERRAL_API_KEY: await shop.newKey(['all'], free.shopId) })
   expect([plan.code, plan.find('key')[0]?.result, plan.find('plan')[0]?.result]).toEqual([4, 'ok', 'failed'])
 
-  const narrow = await examine({
-    ...shop.env,
-    REFERRAL_API_KEY: await shop.newKey(['affiliates:read', 'events:write']),
-  })
   expect([narrow.code, narrow.find('key')[0]?.result, narrow.find('plan')[0]?.result]).toEqual([0, 'ok', 'ok'])
   const [scopes] = narrow.find('scopes')
   expect(scopes).toMatchObject({ result: 'warning', detail: expect.stringContaining('2 of 13') })
@@ -68,20 +71,8 @@ test('nothing answers, or somebody else does', async () => {
 })
 
 test('a batch that does not add up is found', async () => {
-  const order = [
-    'events',
-    'send',
-    '--order',
-    'd-1',
-    '--amount-cents',
-    '10000',
-    '--coupon',
-    'NISA16',
-    '--at',
-    '2026-10-05',
-  ]
-  await json(order, { env: shop.env })
-  const { id } = await json<{ id: string }>(['payouts', 'create', '--month', '2026-10'], { env: shop.env })
+  await shop.order('d-1', '2026-10-05')
+  const { id } = await shop.client.payouts.create({ periodStart: '2026-10-01', periodEnd: '2026-10-31' })
   const sql = new SQLite(join(shop.dataDir, 'referral.db'))
   sql
     .prepare('update commissions set "commissionAmountCents" = "commissionAmountCents" + 1 where "payoutBatchId" = ?')

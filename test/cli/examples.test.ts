@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort, temporaryFolder } from '../support/process.ts'
-import { bare, ended, json, MAIN, openShop, type Shop, start, withAffiliate } from './support.ts'
+import { bare, ended, MAIN, openShop, type Shop, start, withAffiliate } from './support.ts'
 
 const example = (name: string) => fileURLToPath(new URL(`../../examples/cli/${name}`, import.meta.url))
 const folder = temporaryFolder()
@@ -26,8 +26,7 @@ const sh = (name: string, ...args: string[]) =>
     }),
   )
 
-const batches = () =>
-  json<{ status: string; totals: { netPayableCents: number } }[]>(['payouts', 'list'], { env: shop.env })
+const batches = async () => (await shop.client.payouts.list()).data
 
 test('a file of orders is imported, twice without harm', async () => {
   const file = join(folder.path, 'orders.csv')
@@ -73,7 +72,7 @@ test('a receiver on this machine gets the events that listen hands on', async ()
     said += chunk
   })
   for (let i = 0; i < 200 && !said.includes('listening'); i++) await new Promise((done) => setTimeout(done, 50))
-  await json(['events', 'send', '--order', 'A-2001', '--amount-cents', '1000', '--coupon', 'NISA16'], { env: shop.env })
+  await shop.order('A-2001')
   expect((await listened).code).toBe(0)
   expect(said).toMatch(/^commission\.created 20/m)
   receiver.kill()

@@ -1,17 +1,6 @@
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import {
-  cli,
-  ended,
-  json,
-  noTerminal,
-  onTerminal,
-  openShop,
-  type Shop,
-  start,
-  withAffiliate,
-  wrongWith,
-} from './support.ts'
+import { cli, ended, noTerminal, onTerminal, openShop, type Shop, start, withAffiliate, wrongWith } from './support.ts'
 
 let shop: Shop
 beforeAll(async () => {
@@ -29,16 +18,16 @@ async function fails(args: string[], env = shop.env) {
   return { code, failure }
 }
 
-test('0 when it is done', async () => {
+test.concurrent('0 when it is done', async () => {
   expect((await cli(['affiliates', 'list'], { env: shop.env })).code).toBe(0)
 })
 
-test('0 when it was done before', async () => {
-  const [affiliate] = await json<{ id: string }[]>(['affiliates', 'list'], { env: shop.env })
+test.concurrent('0 when it was done before', async () => {
+  const [affiliate] = (await shop.client.affiliates.list()).data
   expect((await cli(['affiliates', 'approve', affiliate?.id ?? ''], { env: shop.env })).code).toBe(0)
 })
 
-test('1 when a receiver refuses an event, which nobody expects', async () => {
+test.concurrent('1 when a receiver refuses an event, which nobody expects', async () => {
   const receiver = createServer((_, response) => response.writeHead(500).end()).listen(0)
   const { port } = receiver.address() as { port: number }
   const { code, failure } = await fails(['webhooks', 'trigger', 'test', '--to', `http://127.0.0.1:${port}`])
@@ -47,7 +36,7 @@ test('1 when a receiver refuses an event, which nobody expects', async () => {
   expect(failure).toMatchObject({ status: 500, code: 'receiver_refused' })
 })
 
-test('2 when the command is not used rightly, here or in the eyes of the API', async () => {
+test.concurrent('2 when the command is not used rightly, here or in the eyes of the API', async () => {
   expect((await fails(['affiliates', 'list', '--statsu', 'PENDING'])).code).toBe(2)
   expect((await cli(['affiliates'], { env: shop.env })).code).toBe(2)
   const { code, failure } = await fails(['affiliates', 'create', '--email', 'no-address', '--name', 'X'])
@@ -55,15 +44,18 @@ test('2 when the command is not used rightly, here or in the eyes of the API', a
   expect(failure).toMatchObject({ status: 400, code: 'invalid_body', requestId: expect.stringMatching(/./) })
 })
 
-test('3 when it is not found, or there is nothing to do', async () => {
-  const unknown = await fails(['affiliates', 'approve', 'aff_unknown'])
+test.concurrent('3 when it is not found, or there is nothing to do', async () => {
+  const [unknown, nothing, unheard] = await Promise.all([
+    fails(['affiliates', 'approve', 'aff_unknown']),
+    fails(['payouts', 'create', '--month', '2020-01']),
+    fails(['webhooks', 'test']),
+  ])
   expect(unknown).toMatchObject({ code: 3, failure: { status: 404, code: 'affiliate_not_found' } })
-  const nothing = await fails(['payouts', 'create', '--month', '2020-01'])
   expect(nothing).toMatchObject({ code: 3, failure: { status: 404, code: 'no_eligible_commissions' } })
-  expect((await fails(['webhooks', 'test'])).failure.code).toBe('no_receiver')
+  expect(unheard.failure.code).toBe('no_receiver')
 })
 
-test('4 without a credential, with an unknown one, and with one that lacks the scope', async () => {
+test.concurrent('4 without a credential, with an unknown one, and with one that lacks the scope', async () => {
   expect(await fails(['affiliates', 'list'], {})).toMatchObject({
     code: 4,
     failure: { code: 'not_logged_in', status: null },
@@ -74,7 +66,7 @@ test('4 without a credential, with an unknown one, and with one that lacks the s
   expect(await fails(['affiliates', 'list'], narrow)).toMatchObject({ code: 4, failure: { code: 'scope_missing' } })
 })
 
-test('5 on a conflict', async () => {
+test.concurrent('5 on a conflict', async () => {
   const { code, failure } = await fails(['affiliates', 'create', '--email', 'NISA@example.com', '--name', 'Twin'])
   expect(code).toBe(5)
   expect(failure).toMatchObject({ status: 409, code: 'email_taken' })
@@ -92,7 +84,7 @@ async function against(status: number, headers: Record<string, string>, args: st
   return result
 }
 
-test('6 when rate limited, at once and not after a minute', async () => {
+test.concurrent('6 when rate limited, at once and not after a minute', async () => {
   const headers = {
     'X-Error-Code': 'rate_limited',
     'X-RateLimit-Reset': '42',
@@ -111,14 +103,14 @@ test('6 when rate limited, at once and not after a minute', async () => {
   expect(Date.now() - started).toBeLessThan(10_000)
 })
 
-test('7 when the service is unavailable, or is not there', async () => {
+test.concurrent('7 when the service is unavailable, or is not there', async () => {
   const headers = { 'X-Error-Code': 'storage_unavailable', 'Retry-After': '0' }
   expect((await against(503, headers, ['affiliates', 'list'])).code).toBe(7)
   const gone = await fails(['affiliates', 'list'], { ...shop.env, REFERRAL_BASE_URL: 'http://127.0.0.1:1' })
   expect(gone).toMatchObject({ code: 7, failure: { code: 'connection_error', status: null } })
 })
 
-test('8 when a part failed: the report is there', async () => {
+test.concurrent('8 when a part failed: the report is there', async () => {
   const receiver = createServer((_, response) => response.end()).listen(0)
   const { port } = receiver.address() as { port: number }
   const { code, stdout } = await cli(['webhooks', 'check', `http://127.0.0.1:${port}`, '--json'], {
@@ -130,7 +122,7 @@ test('8 when a part failed: the report is there', async () => {
   expect(JSON.parse(stdout).score).toBeLessThan(100)
 })
 
-test('9 when a confirmation is needed and nobody is there to give it', async () => {
+test.concurrent('9 when a confirmation is needed and nobody is there to give it', async () => {
   expect(await fails(['keys', 'revoke', 'key_1'])).toMatchObject({
     code: 9,
     failure: { code: 'confirmation_required' },
@@ -146,7 +138,7 @@ test.skipIf(noTerminal)('9 when it is declined', async () => {
   expect(output).toContain('Nothing was changed')
 })
 
-test('130 when it is interrupted', async () => {
+test.concurrent('130 when it is interrupted', async () => {
   const service = createServer(() => {}).listen(0)
   const { port } = service.address() as { port: number }
   const child = start(['affiliates', 'list'], { env: { ...shop.env, REFERRAL_BASE_URL: `http://127.0.0.1:${port}` } })

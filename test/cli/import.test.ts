@@ -23,10 +23,9 @@ beforeEach(async () => {
   await withAffiliate(server)
   folder = temporaryFolder()
   before = undefined
-  http = createServer(getRequestListener(async (request) => (await before?.(request)) ?? server.fetch(request))).listen(
-    0,
-    '127.0.0.1',
-  )
+  http = createServer(
+    getRequestListener(async (request) => (await before?.(request)) ?? server.app.fetch(request)),
+  ).listen(0, '127.0.0.1')
   await once(http, 'listening')
   const { port } = http.address() as { port: number }
   env = { REFERRAL_BASE_URL: `http://127.0.0.1:${port}`, REFERRAL_API_KEY: server.shop.key }
@@ -160,7 +159,7 @@ test('the pace follows the headers: nothing is refused, however small the window
         { status: 429, headers: { ...headers, 'X-Error-Code': 'rate_limited' } },
       )
     }
-    const answer = await server.fetch(request)
+    const answer = await server.app.fetch(request)
     for (const [name, value] of Object.entries(headers)) answer.headers.set(name, value)
     return answer
   }

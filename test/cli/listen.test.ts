@@ -110,10 +110,14 @@ test('messages are read whatever pieces they come in', async () => {
     ': hello\r\n\r\nid: 1\nevent: delivery\ndata: {"a":\ndata: "é"}\n\nevent: empty\n\ndata\n\ndata:x\n\ndata: cut off'
   const bytes = new TextEncoder().encode(text)
   for (const size of [1, 2, 7, bytes.length]) {
-    const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) =>
-      bytes.slice(i * size, (i + 1) * size),
-    )
-    const messages = await Array.fromAsync(readMessages(ReadableStream.from(pieces), () => {}))
+    const stream = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        for (let at = 0; at < bytes.length; at += size) controller.enqueue(bytes.slice(at, at + size))
+        controller.close()
+      },
+    })
+    const messages = []
+    for await (const message of readMessages(stream, () => {})) messages.push(message)
     expect(messages).toEqual([
       { id: '1', event: 'delivery', data: '{"a":\n"é"}' },
       { id: undefined, event: 'message', data: '' },

@@ -67,7 +67,7 @@ test('old links earn, whoever was there before is left alone, and what cannot be
   )
   const dry = await cli(['import', 'rewardful', path, '--dry-run', '--json'], { env })
   expect(JSON.parse(dry.stdout).map(({ ref }: { ref: string }) => ref)).toEqual(['kept', 'as code', 'lost', 'kept'])
-  expect(await json(['affiliates', 'list'], { env })).toHaveLength(1)
+  expect((await shop.client.affiliates.list()).data).toHaveLength(1)
 
   const { code, stdout } = await cli(['import', 'rewardful', path, '--json'], { env })
   expect(code).toBe(8)
@@ -77,7 +77,7 @@ test('old links earn, whoever was there before is left alone, and what cannot be
     { email: 'zed@example.com', action: 'created', ref: 'lost' },
     { email: 'NISA@example.com', action: 'existed', id: affiliate.id, code: 'NISA16' },
   ])
-  const people = await json<{ email: string; name: string; status: string }[]>(['affiliates', 'list'], { env })
+  const people = (await shop.client.affiliates.list()).data
   expect(people.find(({ email }) => email === 'adam@example.com')).toMatchObject({
     name: 'Adam Jones',
     status: 'APPROVED',
@@ -87,14 +87,11 @@ test('old links earn, whoever was there before is left alone, and what cannot be
     status: 'APPROVED',
   })
 
-  const earns = (evidence: string[]) =>
-    json<{ attribution: { affiliateId: string; reasonCode: string } }>(
-      ['events', 'send', '--order', evidence.join(), '--amount-cents', '1000', ...evidence, '--dry-run'],
-      { env },
-    )
-  expect((await earns(['--ref', 'ADAM'])).attribution.reasonCode).toBe('REF_MATCH')
-  expect((await earns(['--affiliate-code', 'eve_n'])).attribution.reasonCode).toBe('AFFILIATE_CODE_MATCH')
-  expect((await earns(['--coupon', 'ADAM15'])).attribution.reasonCode).toBe('COUPON_MATCH')
+  const reasonOf = async (evidence: object) =>
+    (await shop.client.events.dryRun({ externalOrderId: 'x', amountCents: 1000, ...evidence })).attribution.reasonCode
+  expect(await reasonOf({ ref: 'ADAM' })).toBe('REF_MATCH')
+  expect(await reasonOf({ affiliateCode: 'eve_n' })).toBe('AFFILIATE_CODE_MATCH')
+  expect(await reasonOf({ couponCode: 'ADAM15' })).toBe('COUPON_MATCH')
 
   const again = await cli(['import', 'rewardful', path, '--json'], { env })
   expect(JSON.parse(again.stdout).map(({ action }: { action: string }) => action)).toEqual([
@@ -107,12 +104,12 @@ test('old links earn, whoever was there before is left alone, and what cannot be
 
 test('a run that died between the old code and the real name is completed', async () => {
   const { env } = shop
-  await json(['affiliates', 'create', '--email', 'half@example.com', '--name', 'halfway'], { env })
+  await shop.client.affiliates.create({ email: 'half@example.com', name: 'halfway' })
   const path = join(folder.path, 'half.csv')
   writeFileSync(path, 'email,name,token,state\nhalf@example.com,Half Way,halfway,active\n')
   expect(await json(['import', 'rewardful', path], { env })).toMatchObject([
     { action: 'completed', slug: 'halfway', ref: 'kept' },
   ])
-  const [half] = await json<object[]>(['affiliates', 'list', '--search', 'half@'], { env })
+  const [half] = (await shop.client.affiliates.list({ q: 'half@' })).data
   expect(half).toMatchObject({ name: 'Half Way', status: 'APPROVED' })
 })

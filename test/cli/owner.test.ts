@@ -10,20 +10,12 @@ let program: string
 beforeAll(async () => {
   shop = await openShop()
   program = (await withAffiliate(shop)).program.id
-  await json(['programs', 'update', program, '--no-auto-approve-orders'], { env: shop.env })
+  await shop.client.programs.update(program, { autoApproveOrder: false })
 }, 60_000)
 afterAll(() => shop.close())
 
-const order = async (id: string) => {
-  const args = ['events', 'send', '--order', id, '--amount-cents', '10000', '--coupon', 'NISA16', '--at', '2026-10-05']
-  return (await json<{ commission: { id: string } }>(args, { env: shop.env })).commission.id
-}
-const statusOf = async (id: string) =>
-  (
-    await json<{ id: string; orderStatus: string; commissionAmountCents: number }[]>(['commissions', 'list', '--all'], {
-      env: shop.env,
-    })
-  ).find((one) => one.id === id)
+const order = (id: string) => shop.order(id, '2026-10-05')
+const statusOf = async (id: string) => (await shop.client.commissions.list().toArray()).find((one) => one.id === id)
 
 test('keys: made, used, rotated, revoked, and revoked again without harm', async () => {
   const { env } = shop
@@ -103,8 +95,8 @@ test('all that match: counted, confirmed, moved; none is 3, and what is stuck is
 test('a batch that is canceled lets its commissions go', async () => {
   const { env } = shop
   const id = await order('c-1')
-  await json(['commissions', 'approve', id], { env })
-  const batch = await json<{ id: string }>(['payouts', 'create', '--month', '2026-10'], { env })
+  expect(await json(['commissions', 'approve', id], { env })).toMatchObject({ changed: true })
+  const batch = await shop.client.payouts.create({ periodStart: '2026-10-01', periodEnd: '2026-10-31' })
   expect((await statusOf(id))?.orderStatus).toBe('PAYABLE')
   expect((await cli(['payouts', 'cancel', batch.id], { env })).code).toBe(9)
   expect(await json(['payouts', 'cancel', batch.id, '--yes'], { env })).toMatchObject({ status: 'FAILED' })

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Format, formats, type Payee } from '../../cli/src/payouts/formats.ts'
+import { monthPeriod } from '../../cli/src/period.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { cli, json, noTerminal, onTerminal, openShop, type Shop, withAffiliate, wrongWith } from './support.ts'
 
@@ -26,9 +27,12 @@ interface Batch {
   totals: { netPayableCents: number; commissions: number }
 }
 
-const order = (id: string, at: string, coupon = 'NISA16') =>
-  json(['events', 'send', '--order', id, '--amount-cents', '10000', '--coupon', coupon, '--at', at], { env: shop.env })
-const batches = () => json<Batch[]>(['payouts', 'list'], { env: shop.env })
+const order = (id: string, at: string, coupon?: string) => shop.order(id, at, coupon)
+const batches = async () => (await shop.client.payouts.list()).data
+const newBatch = (month: string) => {
+  const { from: periodStart, to: periodEnd } = monthPeriod(month, 0)
+  return shop.client.payouts.create({ periodStart, periodEnd })
+}
 
 /** A reader of CSV that is not ours. */
 const python = (() => {
@@ -106,7 +110,7 @@ test.skipIf(noTerminal)(
   'on a terminal the total is shown and must be typed',
   async () => {
     await order('may-1', '2026-05-10')
-    const { id } = await json<Batch>(['payouts', 'create', '--month', '2026-05'], { env: shop.env })
+    const { id } = await newBatch('2026-05')
     const type = (text: string) =>
       onTerminal(['payouts', 'pay', id], { env: shop.env, answers: [[/Type the total/, `${text}\n`]] })
     const wrong = await type('yes')
@@ -130,7 +134,7 @@ test.skipIf(!python)(
     })
     await order('april-1', '2026-04-10')
     await order('april-2', '2026-04-11', 'EVIL1')
-    const { id } = await json<Batch>(['payouts', 'create', '--month', '2026-04'], { env: shop.env })
+    const { id } = await newBatch('2026-04')
     const sums: Record<string, (rows: string[][]) => number> = {
       csv: (rows) => rows.slice(1).reduce((sum, row) => sum + Number(row[8]), 0),
       paypal: (rows) => rows.reduce((sum, row) => sum + Math.round(Number(row[1]) * 100), 0),

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { createReferralClient, type ReferralClient } from '@referral/sdk'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { readConfig } from '../../server/src/config.ts'
 import { openDatabase } from '../../server/src/db/database.ts'
@@ -137,6 +138,10 @@ export interface Shop {
   server: RunningServer
   /** The credentials of a shop whose plan leaves room for many commands. */
   env: Env
+  /** The same shop without the command line, for what a test starts from and looks at. */
+  client: ReferralClient
+  /** Reports an order of 100.00 and gives its commission's id. */
+  order: (id: string, at?: string, coupon?: string) => Promise<string>
   dataDir: string
   newShop: (plan: shops.Plan) => Promise<{ shopId: string; ownerToken: string }>
   newKey: (scopes: string[], shopId?: string) => Promise<string>
@@ -159,8 +164,19 @@ export async function openShop(): Promise<Shop> {
   const newKey = async (scopes: string[], shop = shopId) =>
     (await createApiKey(await shops.operatorContext(deps, shop), { label: 'CLI', scopes })).secret
   const apiKey = await newKey(['all'])
+  const client = createReferralClient({ apiKey, baseUrl: server.url })
   return {
     server,
+    client,
+    order: async (externalOrderId, occurredAt, couponCode = 'NISA16') => {
+      const { commission } = await client.events.conversion({
+        externalOrderId,
+        amountCents: 10_000,
+        couponCode,
+        ...(occurredAt ? { occurredAt } : {}),
+      })
+      return commission.id ?? ''
+    },
     dataDir: folder.path,
     newShop,
     newKey,
@@ -187,18 +203,17 @@ export async function json<T = never>(args: readonly string[], options: RunOptio
 
 /** A program that approves orders, and an approved affiliate with a code in it. */
 export async function withAffiliate(
-  { env }: Pick<Shop, 'env'>,
+  { client }: Pick<Shop, 'client'>,
   { code = 'NISA16', name = 'Nisa Karim', email = 'nisa@example.com' } = {},
 ) {
-  const program = await json<{ id: string }>(
-    ['programs', 'create', '--name', 'Friends', '--commission', '16', '--auto-approve-orders', '--status', 'PUBLISH'],
-    { env },
-  )
-  const affiliate = await json<{ id: string }>(
-    ['affiliates', 'create', '--email', email, '--name', name, '--program', program.id],
-    { env },
-  )
-  await json(['coupons', 'assign', affiliate.id, '--code', code], { env })
-  await json(['affiliates', 'approve', affiliate.id], { env })
+  const program = await client.programs.create({
+    name: 'Friends',
+    commissionPercent: 16,
+    autoApproveOrder: true,
+    status: 'PUBLISH',
+  })
+  const { id } = await client.affiliates.create({ email, name, campaignId: program.id })
+  await client.coupons.assign({ affiliateId: id, code })
+  const affiliate = await client.affiliates.update(id, { status: 'APPROVED' })
   return { program, affiliate }
 }

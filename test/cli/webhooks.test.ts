@@ -219,14 +219,12 @@ test('create makes a secret, shows it once, and warns of names that nothing send
 })
 
 test('test sends nothing where nobody would hear it', async () => {
-  const subscriptions = () => json<{ id: string }[]>(['webhooks', 'list'], { env: shop.env })
-  for (const { id } of await subscriptions()) await json(['webhooks', 'delete', id], { env: shop.env })
-  await json(['webhooks', 'create', '--url', 'https://shop.example/hooks', '--events', 'commission.created'], {
-    env: shop.env,
-  })
+  const { data } = await shop.client.webhooks.list()
+  for (const { id } of data) await shop.client.webhooks.delete(id)
+  await shop.client.webhooks.create({ url: 'https://shop.example/hooks', events: ['commission.created'] })
   const { code, stdout, stderr } = await cli(['webhooks', 'test'], { env: shop.env })
   expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
   expect(stderr).toContain('No subscription would receive')
-  await json(['webhooks', 'create', '--url', 'https://shop.example/test', '--events', 'test'], { env: shop.env })
+  await shop.client.webhooks.create({ url: 'https://shop.example/test', events: ['test'] })
   expect(await json(['webhooks', 'test'], { env: shop.env })).toMatchObject({ receivers: 1 })
 })
