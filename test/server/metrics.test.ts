@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type RunningServer, run, startServer, temporaryFolder } from '../support/process.ts'
 
@@ -66,6 +67,15 @@ test('no key, token or address is in them', async () => {
   expect(text).not.toContain(key.slice(0, 10))
   expect(text).not.toContain('a-token')
   expect(text).not.toContain('127.0.0.1')
+})
+
+test('the example dashboard asks for what there is', async () => {
+  const text = readFileSync(new URL('../../deploy/grafana-dashboard.json', import.meta.url), 'utf8')
+  const asked = new Set(text.match(/\b(referral|nodejs|process)_[a-z0-9_]+(?=\{)/g))
+  const told = await (await read()).text()
+  const kinds = /_(bucket|sum|count)$/
+  expect([...asked].filter((name) => !new RegExp(`^# TYPE ${name.replace(kinds, '')} `, 'm').test(told))).toEqual([])
+  expect(asked.size).toBeGreaterThan(10)
 })
 
 test('a server with another encryption key does not start on this database', async () => {

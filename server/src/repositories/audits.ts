@@ -1,6 +1,7 @@
 import type { Trx } from '../db/database.ts'
 import type { AuditRow } from '../db/tables-owner.ts'
 import { type PageQuery, pageOf } from './page.ts'
+import { prepared } from './prepared.ts'
 
 export interface AuditFilter extends PageQuery {
   action?: string
@@ -12,18 +13,28 @@ export interface AuditFilter extends PageQuery {
 
 const audits = (db: Trx, shopId: string) => db.selectFrom('audits').selectAll().where('shopId', '=', shopId)
 
-/** The end of the shop's chain, which the next row is linked to. */
-export const findLastAudit = (db: Trx, shopId: string): Promise<Pick<AuditRow, 'seq' | 'hash'> | undefined> =>
+const lastOf = prepared<{ shopId: string }>()((db, { shopId }) =>
   db
     .selectFrom('audits')
     .select(['seq', 'hash'])
     .where('shopId', '=', shopId)
     .orderBy('seq', 'desc')
     .limit(1)
-    .executeTakeFirst()
+    .compile(),
+)
+
+/** The end of the shop's chain, which the next row is linked to. */
+export const findLastAudit = async (db: Trx, shopId: string): Promise<Pick<AuditRow, 'seq' | 'hash'> | undefined> =>
+  (await lastOf(db, { shopId }))[0]
+
+const insertOne = prepared<AuditRow>()((trx, row) => {
+  const { id, shopId, seq, actor, action, subjectId, data, requestId, createdAt, previousHash, hash } = row
+  const values = { id, shopId, seq, actor, action, subjectId, data, requestId, createdAt, previousHash, hash }
+  return trx.insertInto('audits').values(values).compile()
+})
 
 export async function insertAudit(trx: Trx, row: AuditRow): Promise<void> {
-  await trx.insertInto('audits').values(row).execute()
+  await insertOne(trx, row)
 }
 
 /** Newest first. */

@@ -142,6 +142,7 @@ function toWanted(body: Body<'refundCommission'>): WantedRefund {
   return { refundId, amountCents: body.amountCents ?? null, lineItems, reason: body.reason ?? null }
 }
 
+/** A refund as openapi.yaml shows it. */
 export const toWire = ({ shopId, commissionId, lineItems, ...row }: RefundRow): components['schemas']['Refund'] => ({
   ...row,
   lineItems: JSON.parse(lineItems),

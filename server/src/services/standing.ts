@@ -5,9 +5,11 @@ import { conflict, notFound } from '../errors.ts'
 import { findOrder } from '../repositories/orders.ts'
 import { findBatch } from '../repositories/payout-batches.ts'
 
+/** 404 for a commission of nobody or of another shop. */
 export const commissionNotFound = () =>
   notFound('commission_not_found', 'No commission with this id exists in your shop.')
 
+/** 409 for a row that only belongs to another. */
 export const isAdjustment = () =>
   conflict('commission_is_adjustment', 'This row is an adjustment of another commission and stays as it is.')
 
