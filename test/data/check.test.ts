@@ -13,7 +13,12 @@ test('a server that was only used is well', async () => {
   expect(await check(server.deps)).toEqual({
     ok: true,
     problems: [],
-    audit: { shops: 1, rows: expect.any(Number), breaks: [] },
+    audit: {
+      shops: 1,
+      rows: expect.any(Number),
+      breaks: [],
+      heads: [expect.objectContaining({ shopId: server.shop.shopId })],
+    },
   })
 })
 
