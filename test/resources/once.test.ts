@@ -98,7 +98,9 @@ describe('an order that is recorded already', () => {
       expect(already(reply)).toBeNull()
       ids.add(reply.body.commission.id)
     }
-    expect(already(await convert(server, { externalOrderId: ' same ', amountCents: 100, couponCode: 'NISA' }))).toBe('true')
+    expect(already(await convert(server, { externalOrderId: ' same ', amountCents: 100, couponCode: 'NISA' }))).toBe(
+      'true',
+    )
     const there = await convert(server, { externalOrderId: 'same', amountCents: 100, couponCode: 'NISA' }, { key })
     expect([already(there), ids.add(there.body.commission.id).size]).toEqual([null, 3])
   })
