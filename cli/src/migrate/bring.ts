@@ -1,5 +1,5 @@
 import type { Affiliate, AffiliateCreate, AffiliateUpdate, ReferralClient } from '@referral/sdk'
-import { fitsCode, fitsSlug, type Newcomer } from './plan.ts'
+import { fitsCode, type Newcomer, type RefState, slugOf } from './plan.ts'
 
 /** What became of one affiliate. */
 export interface Brought {
@@ -7,8 +7,7 @@ export interface Brought {
   id: string
   action: 'created' | 'completed' | 'existed'
   slug: string
-  /** Whether old links work: as `ref`, as `affiliateCode`, or no longer. */
-  ref: 'kept' | 'as code' | 'lost' | 'none'
+  ref: RefState
   code: string
   notes: string
 }
@@ -27,7 +26,10 @@ export async function bring(
 ): Promise<Brought> {
   const there = known.get(newcomer.email.toLowerCase())
   const isHalf =
-    there !== undefined && there.name === newcomer.ref && fitsSlug(there.name) && there.name !== newcomer.name
+    there !== undefined &&
+    there.name === newcomer.ref &&
+    slugOf(there.name) !== undefined &&
+    there.name !== newcomer.name
   const notes = [...newcomer.notes]
   let affiliate = there ?? (await client.affiliates.create(toCreate(newcomer, program)))
   let code = affiliate.discountCode
@@ -50,7 +52,7 @@ export async function bring(
 function toCreate({ email, name, firstName, lastName, ref }: Newcomer, program: string | undefined): AffiliateCreate {
   return {
     email,
-    name: ref !== undefined && fitsSlug(ref) ? ref : name,
+    name: ref !== undefined && slugOf(ref) !== undefined ? ref : name,
     ...(firstName ? { firstName } : {}),
     ...(lastName ? { lastName } : {}),
     ...(program ? { campaignId: program } : {}),
@@ -71,7 +73,7 @@ async function bringCode(
   { newcomer: { coupon, ref }, notes }: { newcomer: Newcomer; notes: string[] },
 ): Promise<string> {
   const usual = affiliate.discountCode
-  const wanted = coupon ?? (ref !== undefined && !fitsSlug(ref) ? ref : undefined)
+  const wanted = coupon ?? (ref !== undefined && slugOf(ref) === undefined ? ref : undefined)
   if (wanted === undefined || wanted.toLowerCase() === usual.toLowerCase()) return usual
   if (!fitsCode(wanted)) {
     if (coupon) notes.push(`${coupon} cannot be a code: at most 9 characters, without 0, o and O`)
@@ -83,15 +85,19 @@ async function bringCode(
   return data?.code ?? usual
 }
 
-function refState({ ref }: Newcomer, slug: string, { code, notes }: { code: string; notes: string[] }): Brought['ref'] {
+function refState({ ref }: Newcomer, slug: string, { code, notes }: { code: string; notes: string[] }): RefState {
   if (ref === undefined) return 'none'
   if (slug === ref.toLowerCase()) return 'kept'
+  if (slug === slugOf(ref)) {
+    notes.push(`send ${slug} as ref, not ${ref}`)
+    return 'as slug'
+  }
   if (code.toLowerCase() === ref.toLowerCase()) {
     notes.push(`send ${ref} as affiliateCode, not as ref`)
     return 'as code'
   }
-  notes.push(
-    fitsSlug(ref) ? `its slug is ${slug}, not ${ref}` : `${ref} cannot be a slug: letters, digits and single dashes`,
-  )
+  notes.push(slugOf(ref) ? `its slug is ${slug}, not ${slugOf(ref)}` : `${ref} cannot be a slug: ${SLUG_RULE}`)
   return 'lost'
 }
+
+const SLUG_RULE = 'letters and digits with single dashes, dots or underscores between them'

@@ -11,7 +11,7 @@ import { plainText } from '../output/text.ts'
 import type { Run } from '../run.ts'
 import { isInteractive } from '../world.ts'
 import { type Brought, bring, type Known } from './bring.ts'
-import { fitsCode, fitsSlug, type Newcomer, planMigration } from './plan.ts'
+import { fitsCode, foretellRef, type Newcomer, planMigration } from './plan.ts'
 import { providers } from './providers.ts'
 
 export interface MigrateOptions {
@@ -57,7 +57,7 @@ function foretell(run: Run, newcomers: readonly Newcomer[], failed: readonly Fai
     email,
     name,
     status,
-    ref: ref === undefined ? 'none' : fitsSlug(ref) ? 'kept' : !coupon && fitsCode(ref) ? 'as code' : 'lost',
+    ref: foretellRef({ ref, coupon }),
     code: coupon && fitsCode(coupon) ? coupon : null,
     notes: notes.join('; '),
   }))

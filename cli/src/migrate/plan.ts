@@ -22,10 +22,11 @@ export interface Newcomer {
 }
 
 /**
- * A slug is made from the name by taking letters, digits and single dashes, at most 60. A ref that consists of nothing else
- * comes out as itself; letter case does not matter when a link is looked up.
+ * The slug of an affiliate who is created under an old ref: letters, digits and dashes stay, a dot or an underscore between
+ * them becomes a dash. Undefined for any other ref, whose slug could not be told from the ref alone.
  */
-export const fitsSlug = (ref: string): boolean => ref.length <= 60 && /^[a-z0-9]+(?:-[a-z0-9]+)*$/i.test(ref)
+export const slugOf = (ref: string): string | undefined =>
+  ref.length <= 60 && /^[a-z0-9]+(?:[-._][a-z0-9]+)*$/i.test(ref) ? ref.toLowerCase().replace(/[._]/g, '-') : undefined
 
 /** Discount codes have at most 9 characters and none of 0, o and O. */
 export const fitsCode = (code: string): boolean => [...code].length <= 9 && /^[^\s0oO\p{Cc}]+$/u.test(code)
@@ -73,4 +74,15 @@ function readNewcomer(row: CsvRow, mapping: Record<string, string>, provider: Pr
 function refOf(link: string | undefined, parameter: string): string | undefined {
   const first = link?.split(/[\s,;|]+/).find((one) => URL.canParse(one))
   return first ? (new URL(first).searchParams.get(parameter) ?? undefined) : undefined
+}
+
+/** Whether old links work: as they are, with another `ref`, as `affiliateCode`, or no longer. */
+export type RefState = 'kept' | 'as slug' | 'as code' | 'lost' | 'none'
+
+/** What becomes of an old ref, as long as nobody else in the shop has its slug or code. */
+export function foretellRef({ ref, coupon }: Pick<Newcomer, 'ref' | 'coupon'>): RefState {
+  if (ref === undefined) return 'none'
+  const slug = slugOf(ref)
+  if (slug !== undefined) return slug === ref.toLowerCase() ? 'kept' : 'as slug'
+  return !coupon && fitsCode(ref) ? 'as code' : 'lost'
 }
