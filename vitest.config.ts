@@ -1,4 +1,5 @@
 import { globSync, readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { whyNoPostgres } from './test/support/postgres-cluster.ts'
@@ -41,4 +42,10 @@ const postgres = {
   },
 }
 
-export default defineConfig({ test: { projects: [pure, sqlite, ...(missing ? [] : [postgres])] } })
+export default defineConfig({
+  test: {
+    projects: [pure, sqlite, ...(missing ? [] : [postgres])],
+    // The default leaves a core idle; much of a test is waiting for other processes.
+    maxWorkers: Math.max(2, availableParallelism()),
+  },
+})
