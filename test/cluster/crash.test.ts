@@ -1,18 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Answer, call, metric, until, withAffiliate } from '../support/calls.ts'
 import type { RunningServer } from '../support/process.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
-import {
-  type Answer,
-  call,
-  type Instances,
-  metric,
-  missing,
-  type Shop,
-  startInstances,
-  until,
-  withAffiliate,
-} from './fixture.ts'
+import { type Instances, missing, type Shop, startInstances } from './fixture.ts'
 
 const WORKERS = 12
 let at: Instances

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Answer, call, metric, until, withAffiliate } from '../support/calls.ts'
 import { run } from '../support/process.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
-import { type Answer, call, type Instances, metric, missing, startInstances, until, withAffiliate } from './fixture.ts'
+import { type Instances, missing, startInstances } from './fixture.ts'
 
 const MANY = 60
 let at: Instances

@@ -1,0 +1,76 @@
+import { readConfig } from '../../server/src/config.ts'
+import { type Database, openDatabase } from '../../server/src/db/database.ts'
+import { createDeps } from '../../server/src/deps.ts'
+import { check } from '../../server/src/services/check.ts'
+import { createApiKey } from '../../server/src/services/keys.ts'
+import * as shops from '../../server/src/services/shops.ts'
+import { administer, databaseUrl } from '../support/database.ts'
+import { type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
+import type { Given } from './promise.ts'
+
+/** A database that no connection is open to unless a server runs or `look` looks. */
+export interface World {
+  url: string
+  folder: string
+  env: Record<string, string>
+  start: (more?: Record<string, string>) => Promise<RunningServer>
+  look: <T>(work: (db: Database) => Promise<T>) => Promise<T>
+  /** A shop with so many keys, each with a rate limit of its own. */
+  createShop: (keys: number) => Promise<{ shopId: string; ownerToken: string; keys: string[] }>
+  /** What does not fit together in the database. */
+  problems: () => Promise<string[]>
+  remove: () => Promise<void>
+}
+
+let made = 0
+
+/** An empty, migrated database of its own, for server processes. */
+export async function createWorld(
+  { engine }: Pick<Given, 'engine'>,
+  more: Record<string, string> = {},
+): Promise<World> {
+  const folder = temporaryFolder()
+  const home = process.env.TEST_POSTGRES_URL ?? ''
+  const name = `referral_long_${process.pid}_${++made}`
+  const url = engine === 'postgres' ? databaseUrl(home, name) : `file:${folder.path}/referral.db`
+  if (engine === 'postgres') await administer(home, `create database ${name}`)
+  const env: Record<string, string> = {
+    REFERRAL_DATA_DIR: folder.path,
+    DATABASE_URL: url,
+    REFERRAL_DEMO: '0',
+    REFERRAL_ENCRYPTION_KEY: Buffer.alloc(32, 5).toString('base64'),
+    LOG_LEVEL: 'error',
+    ...more,
+  }
+  const look = async <T>(work: (db: Database) => Promise<T>): Promise<T> => {
+    const db = await openDatabase(url)
+    try {
+      return await work(db)
+    } finally {
+      await db.close()
+    }
+  }
+  await look((db) => db.migrate())
+  return {
+    url,
+    folder: folder.path,
+    env,
+    start: (extra) => startServer({ ...env, ...extra }),
+    look,
+    createShop: (keys) => look((db) => createShop(db, env, keys)),
+    problems: () => look(async (db) => (await check({ db })).problems),
+    remove: async () => {
+      if (engine === 'postgres') await administer(home, `drop database ${name} with (force)`)
+      folder.remove()
+    },
+  }
+}
+
+async function createShop(db: Database, env: Record<string, string>, keys: number) {
+  const deps = createDeps({ ...readConfig(env), logLevel: 'silent' }, db)
+  const shop = await shops.create(deps, { name: 'S', plan: 'ENTERPRISE', currency: 'USD', ownerEmail: 'o@example.com' })
+  const ctx = await shops.operatorContext(deps, shop.shopId)
+  const secrets: string[] = []
+  for (let i = 0; i < keys; i++) secrets.push((await createApiKey(ctx, { label: 'K', scopes: ['all'] })).secret)
+  return { ...shop, keys: secrets }
+}
