@@ -16,6 +16,11 @@ export interface Database {
    * runs in; what it has read does not change under it.
    */
   transact: <T>(work: (trx: Trx) => Promise<T>, shopId?: string) => Promise<T>
+  /**
+   * Runs the `runAside` of a module in a thread with a read connection of its own, for what reads so much that others
+   * would have to wait. What it is given and what it answers is plain data.
+   */
+  aside: <T>(module: URL, input: unknown, ms?: number) => Promise<T>
   migrate: () => Promise<void>
   isMigrated: () => Promise<boolean>
   /** What the engine itself finds wrong with its files, a line each. */

@@ -1,8 +1,10 @@
 import { type CompiledQuery, Kysely, PostgresDialect } from 'kysely'
+import type pg from 'pg'
+import { AsideThread } from './aside.ts'
 import type { Database, OnGroup } from './database.ts'
 import { isMigrated, migrate } from './migrate.ts'
 import { PostgresCommits } from './postgres-commit.ts'
-import { kyselyOver, run } from './postgres-executor.ts'
+import { kyselyOver, run, type Send } from './postgres-executor.ts'
 import { openPool, poolSize } from './postgres-pool.ts'
 import type { StorageError } from './storage-error.ts'
 import type { Tables } from './tables.ts'
@@ -16,11 +18,8 @@ const CONNECTIONS = 16
 export function openPostgres(url: string, onGroup: OnGroup): Database {
   const size = poolSize(url, CONNECTIONS)
   const writers = Math.ceil(size / 2)
-  const reading = openPool(url, {
-    max: Math.max(1, size - writers),
-    statementMs: READ_MS,
-    setUp: 'set default_transaction_read_only = on',
-  })
+  const reading = openToRead(url, Math.max(1, size - writers))
+  const thread = new AsideThread(url)
   const writing = openPool(url, {
     max: writers,
     statementMs: WRITE_MS,
@@ -31,20 +30,30 @@ export function openPostgres(url: string, onGroup: OnGroup): Database {
   })
   const commits = new PostgresCommits(writing, onGroup)
   return {
-    read: kyselyOver<Tables>(<R>(query: CompiledQuery) =>
-      run<R>(reading, query).catch((error: StorageError) => retryRead(error, () => run<R>(reading, query))),
-    ),
+    read: kyselyOver<Tables>(readOver(reading)),
     transact: (work, shopId) => commits.transact(work, shopId),
+    aside: (module, input, ms) => thread.run(module, input, ms),
     migrate: () => withStockHandle(url, migrate),
     isMigrated: () => withStockHandle(url, isMigrated),
     // The server watches its own files (data checksums, VACUUM); nothing can be asked of it in a moment.
     findDamage: async () => [],
     close: async () => {
       await commits.idle()
+      await thread.close()
       await Promise.all([reading.end(), writing.end()])
     },
   }
 }
+
+const openToRead = (url: string, max: number) =>
+  openPool(url, { max, statementMs: READ_MS, setUp: 'set default_transaction_read_only = on' })
+
+const readOver =
+  (pool: pg.Pool): Send =>
+  <R>(query: CompiledQuery) =>
+    run<R>(pool, query).catch((error: StorageError) => retryRead(error, () => run<R>(pool, query)))
+
+export const openPostgresReader = (url: string): Kysely<Tables> => kyselyOver<Tables>(readOver(openToRead(url, 1)))
 
 const READ_ONLY = '25006'
 

@@ -2,6 +2,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import SQLite from 'better-sqlite3'
 import { Kysely, SqliteDialect } from 'kysely'
+import { AsideThread } from './aside.ts'
 import type { Database, OnGroup } from './database.ts'
 import { groupCommit } from './group-commit.ts'
 import { isMigrated, migrate } from './migrate.ts'
@@ -15,18 +16,20 @@ export function openSqlite(path: string, onGroup: OnGroup): Database {
   closeSync(openSync(path, 'a', 0o600))
   // The writer waits for other processes outside SQLite, which would hold up the whole process.
   const writer = connect(path, 0)
-  const reader = connect(path)
-  reader.pragma('query_only = on')
+  const reader = connectToRead(path)
   const { db: trx, executor } = kyselyOver<Tables>(writer)
+  const thread = new AsideThread(`file:${path}`)
   const commits = groupCommit({ database: writer, trx, executor, onGroup })
   return {
     read: kyselyOver<Tables>(reader).db,
     transact: commits.transact,
+    aside: (module, input, ms) => thread.run(module, input, ms),
     migrate: () => withStockHandle(path, migrate),
     isMigrated: () => withStockHandle(path, isMigrated),
     findDamage: async () => findDamage(reader),
     close: async () => {
       await commits.idle()
+      await thread.close()
       reader.close()
       writer.close()
     },
@@ -41,6 +44,14 @@ function connect(path: string, timeout = 5000) {
   connection.pragma('foreign_keys = on')
   return connection
 }
+
+function connectToRead(path: string): SQLite.Database {
+  const connection = connect(path)
+  connection.pragma('query_only = on')
+  return connection
+}
+
+export const openSqliteReader = (path: string): Kysely<Tables> => kyselyOver<Tables>(connectToRead(path)).db
 
 function findDamage(connection: SQLite.Database): string[] {
   const said = connection.pragma('integrity_check(20)', { simple: false }) as { integrity_check: string }[]
