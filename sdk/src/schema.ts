@@ -859,7 +859,7 @@ export interface paths {
         /**
          * Listen to events
          * @description Server-sent events, for `referral webhooks listen`: a temporary subscription with a secret of its own, whose deliveries are sent over this connection
-         *     and posted nowhere. The first message is `open`, with `{ subscriptionId, secret }`; then each event is a message `delivery`, whose `id` is the delivery's id and whose
+         *     and posted nowhere. The first message is `open`, with `{ subscriptionId, secret }` and the subscription's id as its `id`; then each event is a message `delivery`, whose `id` is the delivery's id and whose
          *     data is `{ headers, body }`: the exact headers and the exact bytes that a subscription would get. After a gap send `Last-Event-ID`, as browsers do by
          *     themselves: what happened meanwhile follows, as long as the gap is no longer than an hour; after that a new stream begins. The server ends
          *     a connection after an hour.
@@ -5546,7 +5546,7 @@ export interface operations {
                 events?: string;
             };
             header?: {
-                /** @description The last delivery that was received. */
+                /** @description The `id` of the last message that was received. */
                 "Last-Event-ID"?: components["schemas"]["Id"];
             };
             path?: never;
@@ -5562,7 +5562,8 @@ export interface operations {
                 };
                 content: {
                     /**
-                     * @example event: open
+                     * @example id: whs_01KAH0000000000000000000W2
+                     *     event: open
                      *     data: {"subscriptionId":"whs_01KAH0000000000000000000W2","secret":"…"}
                      *
                      *     id: dlv_01KAH0000000000000000000D1

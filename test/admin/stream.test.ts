@@ -86,6 +86,19 @@ test('200 after a gap, with what happened meanwhile, once and in order', async (
   await second.leave()
 })
 
+test('200 a gap before the first delivery loses nothing either', async () => {
+  const first = await listen()
+  const opened = await first.next()
+  expect(opened.id).toBe(opened.data.subscriptionId)
+  await first.leave()
+  await order()
+  const second = await listen('', opened.id)
+  const again = await second.next()
+  expect([again.id, again.data]).toEqual([undefined, opened.data])
+  expect(JSON.parse((await second.next()).data.body).data.externalOrderId).toBe(`s-${orders}`)
+  await second.leave()
+})
+
 test('200 only the events that were asked for', async () => {
   const client = await listen('?events=affiliate.rejected,affiliate.status_changed')
   await client.next()

@@ -35,6 +35,10 @@ afterAll(async () => {
 
 const order = (id: string) =>
   json(['events', 'send', '--order', id, '--amount-cents', '1000', '--coupon', 'NISA16'], { env })
+const restart = async () => {
+  await server.stop('SIGKILL')
+  server = await startServer({ REFERRAL_DATA_DIR: folder.path, PORT: port })
+}
 const until = async (is: () => boolean) => {
   for (let i = 0; i < 400 && !is(); i++) await new Promise((done) => setTimeout(done, 50))
 }
@@ -52,10 +56,11 @@ test('a restart of the server loses no delivery, and every one is the very bytes
   })
   const end = ended(child)
   await until(() => opened)
+  // Before anything was delivered, and after.
+  await restart()
   await order('l-1')
   await until(() => got.length === 1)
-  await server.stop('SIGKILL')
-  server = await startServer({ REFERRAL_DATA_DIR: folder.path, PORT: port })
+  await restart()
   // Before the listener is back, and after.
   await order('l-2')
   await order('l-3')

@@ -39,7 +39,8 @@ class Listener {
     this.#events = events.join(',')
     this.#last = after
     this.#left = count ?? Number.POSITIVE_INFINITY
-    if (after !== undefined && !/^[!-~]{1,64}$/.test(after)) throw usage('--after is the id of a delivery, like dlv_….')
+    if (after !== undefined && !/^[!-~]{1,64}$/.test(after))
+      throw usage('--after is the id of a delivery, like dlv_…, or of the subscription, like whs_….')
     this.#stop = run.catchInterrupt()
   }
 
@@ -104,7 +105,10 @@ class Listener {
   }
 
   async #take({ event, id, data }: Message): Promise<void> {
-    if (event === 'open') await this.#opened(JSON.parse(data))
+    if (event === 'open') {
+      await this.#opened(JSON.parse(data))
+      this.#last = id ?? this.#last
+    }
     if (event !== 'delivery' || id === undefined) return
     await this.#deliver(id, JSON.parse(data))
     // Only now: a delivery that was under way when all ended comes again.

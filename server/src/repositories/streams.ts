@@ -57,20 +57,21 @@ export async function findLastSeq(db: Trx, streamId: string): Promise<number> {
   return row?.seq ?? 0
 }
 
-/** The stream that a delivery went to, and the delivery's number. */
-export const findStreamOf = (
+/** The stream with this id at its beginning, or the one that a delivery with this id went to at the delivery's number. */
+export async function findStreamAt(
   db: Trx,
   shopId: string,
-  deliveryId: string,
-): Promise<(StreamRow & { seq: number }) | undefined> =>
-  db
-    .selectFrom('streams')
+  id: string,
+): Promise<(StreamRow & { seq: number }) | undefined> {
+  const streams = db.selectFrom('streams').selectAll('streams').where('streams.shopId', '=', shopId)
+  const stream = await streams.where('streams.id', '=', id).executeTakeFirst()
+  if (stream) return { ...stream, seq: 0 }
+  return streams
     .innerJoin('streamDeliveries', 'streamDeliveries.streamId', 'streams.id')
-    .selectAll('streams')
     .select('streamDeliveries.seq')
-    .where('streams.shopId', '=', shopId)
-    .where('streamDeliveries.id', '=', deliveryId)
+    .where('streamDeliveries.id', '=', id)
     .executeTakeFirst()
+}
 
 /** What a stream has to be sent after its delivery with that number, in order. */
 export const listStreamed = (db: Trx, streamId: string, after: number, limit: number): Promise<StreamedEvent[]> =>

@@ -14,8 +14,8 @@ const BEAT_EVERY_MS = 15_000
 const LOT = 100
 
 /**
- * Sends the shop's events to the caller as they happen (server-sent events), after `lastEventId` when that is a delivery
- * of a stream that is still kept. A new stream begins with what happens from now on.
+ * Sends the shop's events to the caller as they happen (server-sent events), after `lastEventId` when that is a stream
+ * that is still kept, or a delivery of one. A new stream begins with what happens from now on.
  *
  * @throws ApiError 503 when the stream cannot be written down or audited.
  */
@@ -36,11 +36,11 @@ export async function open(
       audit: { action: 'stream.opened', subjectId: stream.id, data: { resumed: Boolean(known) } },
     }
   })
-  return toStream(ctx, frames(ctx, stream, known?.seq ?? 0))
+  return toStream(ctx, frames(ctx, stream, known))
 }
 
-async function findKept(ctx: Context, deliveryId: string) {
-  const stream = await streams.findStreamOf(ctx.db.read, ctx.shop.id, deliveryId)
+async function findKept(ctx: Context, lastEventId: string) {
+  const stream = await streams.findStreamAt(ctx.db.read, ctx.shop.id, lastEventId)
   const isKept = stream && stream.expiresAt > nowIso(ctx) && openSecret(ctx.vault, stream.id, stream.secret) !== null
   return isKept ? stream : undefined
 }
@@ -63,10 +63,11 @@ function newStream(ctx: Context, events: string | undefined): StreamRow {
 /** What is sent next; null when there is nothing for now, undefined at the end. */
 type Frames = AsyncGenerator<string | null, void>
 
-async function* frames(ctx: Context, stream: StreamRow, after: number): Frames {
+async function* frames(ctx: Context, stream: StreamRow, known: { seq: number } | undefined): Frames {
   const secret = openSecret(ctx.vault, stream.id, stream.secret) ?? ''
-  yield frame('open', { subscriptionId: stream.id, secret })
-  let last = after
+  // With its id, so that a gap before the first delivery loses nothing; one that goes on keeps the place it has.
+  yield (known ? '' : `id: ${stream.id}\n`) + frame('open', { subscriptionId: stream.id, secret })
+  let last = known?.seq ?? 0
   for (;;) {
     const rows = await streams.listStreamed(ctx.db.read, stream.id, last, LOT)
     for (const { id, seq, event, body } of rows) {
