@@ -1,4 +1,4 @@
-import type { PayoutBatch, ReferralClient } from '@referral/sdk'
+import type { components, PayoutBatch, ReferralClient } from '@referral/sdk'
 import { showMoney } from '../money.ts'
 import type { Settings } from '../settings.ts'
 
@@ -54,28 +54,28 @@ export function explainRefusal(error: { code?: string | undefined; message: stri
 }
 
 // Each is refused for its missing scope before its empty body is looked at, so that nothing can be written.
-const SCOPES: [scope: string, method: 'GET' | 'POST', path: string][] = [
-  ['affiliates:read', 'GET', '/api/v1/affiliates?limit=1'],
-  ['affiliates:write', 'POST', '/api/v1/affiliates'],
-  ['programs:read', 'GET', '/api/v1/programs?limit=1'],
-  ['programs:write', 'POST', '/api/v1/programs'],
-  ['commissions:read', 'GET', '/api/v1/commissions?limit=1'],
-  ['coupons:read', 'GET', '/api/v1/coupons?limit=1'],
-  ['coupons:write', 'POST', '/api/v1/coupons'],
-  ['payouts:read', 'GET', '/api/v1/payouts?limit=1'],
-  ['payouts:write', 'POST', '/api/v1/payouts'],
-  ['analytics:read', 'GET', '/api/v1/journey'],
-  ['events:write', 'POST', '/api/v1/events'],
-  ['webhooks:read', 'GET', '/api/v1/webhooks'],
-  ['webhooks:write', 'POST', '/api/v1/webhooks'],
-]
+const SCOPES: Record<components['schemas']['Scope'], [method: 'GET' | 'POST', path: string]> = {
+  'affiliates:read': ['GET', '/api/v1/affiliates?limit=1'],
+  'affiliates:write': ['POST', '/api/v1/affiliates'],
+  'programs:read': ['GET', '/api/v1/programs?limit=1'],
+  'programs:write': ['POST', '/api/v1/programs'],
+  'commissions:read': ['GET', '/api/v1/commissions?limit=1'],
+  'coupons:read': ['GET', '/api/v1/coupons?limit=1'],
+  'coupons:write': ['POST', '/api/v1/coupons'],
+  'payouts:read': ['GET', '/api/v1/payouts?limit=1'],
+  'payouts:write': ['POST', '/api/v1/payouts'],
+  'analytics:read': ['GET', '/api/v1/journey'],
+  'events:write': ['POST', '/api/v1/events'],
+  'webhooks:read': ['GET', '/api/v1/webhooks'],
+  'webhooks:write': ['POST', '/api/v1/webhooks'],
+}
 
 type AnyMethod = (path: string, init: object) => Promise<{ error?: unknown; response: Response }>
 
 /** Asks for each scope with a call that cannot do anything. */
 export async function checkScopes(client: ReferralClient): Promise<Check> {
   const missing: string[] = []
-  for (const [scope, method, target] of SCOPES) {
+  for (const [scope, [method, target]] of Object.entries(SCOPES)) {
     const url = new URL(target, 'http://service')
     const call = client[method] as unknown as AnyMethod
     const { response } = await call(url.pathname, {
@@ -84,9 +84,10 @@ export async function checkScopes(client: ReferralClient): Promise<Check> {
     })
     if (response.headers.get('X-Error-Code') === 'scope_missing') missing.push(scope)
   }
-  const have = SCOPES.length - missing.length
+  const all = Object.keys(SCOPES).length
+  const have = all - missing.length
   return missing.length
-    ? { check: 'scopes', result: 'warning', detail: `${have} of ${SCOPES.length}; missing ${missing.join(', ')}` }
+    ? { check: 'scopes', result: 'warning', detail: `${have} of ${all}; missing ${missing.join(', ')}` }
     : ok('scopes', `all ${have}`)
 }
 

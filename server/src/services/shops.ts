@@ -6,7 +6,8 @@ import { mutate } from './mutate.ts'
 import { createSecret, hashSecret } from './secret.ts'
 
 export type Plan = ShopRow['plan']
-export const PLANS: Plan[] = ['FREE', 'STARTER', 'GROWTH', 'PROFESSIONAL', 'ENTERPRISE']
+const EVERY: Record<Plan, true> = { FREE: true, STARTER: true, GROWTH: true, PROFESSIONAL: true, ENTERPRISE: true }
+export const PLANS = Object.keys(EVERY) as Plan[]
 
 export const list = (deps: Deps): Promise<ShopRow[]> => listShops(deps.db.read)
 
