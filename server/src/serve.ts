@@ -1,11 +1,12 @@
+import type { Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { serve as listen, type ServerType } from '@hono/node-server'
-import { readConfig } from './config.ts'
+import { type Config, readConfig } from './config.ts'
 import type { Deps } from './context.ts'
 import { openDatabase } from './db/database.ts'
 import { makeDemo } from './demo.ts'
 import { createDeps } from './deps.ts'
 import { createApp } from './http/app.ts'
+import { createListener } from './http/listen.ts'
 import { openLimits } from './limits.ts'
 import { createMetrics } from './metrics.ts'
 import { checkEncryptionKey } from './services/encryption-check.ts'
@@ -35,7 +36,7 @@ export async function serve(): Promise<void> {
   const demo = config.demo ? await makeDemo(deps, url) : undefined
   const limits = await openLimits(deps, metrics.limitStoreFailure)
   const app = createApp(deps, { limiter: limits.limiter, metrics })
-  const server = await bind(app.fetch, config.host, config.port)
+  const server = await bind(createListener(app.fetch, deps), config)
   await dispatcher.start()
   const stopHousekeeping = startHousekeeping(deps)
   onSignal(deps, async () => {
@@ -59,20 +60,20 @@ function onSignal({ log }: Deps, stop: () => Promise<void>): void {
 }
 
 /** Takes no more requests, and lets those under way end. */
-async function finish(server: ServerType): Promise<void> {
+async function finish(server: Server): Promise<void> {
   const closed = new Promise((done) => server.close(done))
-  if ('closeIdleConnections' in server) server.closeIdleConnections()
+  server.closeIdleConnections()
   // A client that stalls must not keep what waits in the outbox from being sent.
   await Promise.race([closed, sleep(FINISH_MS)])
-  if ('closeAllConnections' in server) server.closeAllConnections()
+  server.closeAllConnections()
 }
 
-function bind(fetch: Parameters<typeof listen>[0]['fetch'], hostname: string, port: number): Promise<ServerType> {
+function bind(server: Server, { host, port }: Pick<Config, 'host' | 'port'>): Promise<Server> {
   return new Promise((resolve, reject) => {
-    const server = listen({ fetch, hostname, port }, () => resolve(server))
+    server.listen(port, host, () => resolve(server))
     server.once('error', (error: NodeJS.ErrnoException) => {
       const reason = error.code === 'EADDRINUSE' ? `port ${port} is taken; set PORT to another one` : error.message
-      reject(new Error(`Cannot listen on ${hostname}:${port}: ${reason}.`))
+      reject(new Error(`Cannot listen on ${host}:${port}: ${reason}.`))
     })
   })
 }

@@ -1,0 +1,120 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createListener } from '../../server/src/http/listen.ts'
+import { snapshot } from '../contract/fixture.ts'
+import { type TestServer, testServer } from '../support/server.ts'
+
+let server: TestServer
+let listener: Server
+beforeAll(async () => {
+  server = await testServer()
+  listener = createListener(server.app.fetch, server.deps).listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+})
+afterAll(async () => {
+  listener.closeAllConnections()
+  await new Promise((done) => listener.close(done))
+  await server.close()
+})
+
+interface Answer {
+  status: number
+  headers: Record<string, string>
+  body: string
+}
+
+/** Sends bytes as they are, and reads until the server hangs up. */
+async function send(bytes: string | Buffer): Promise<Answer[]> {
+  const socket = connect((listener.address() as AddressInfo).port, '127.0.0.1')
+  socket.setTimeout(1000, () => socket.destroy())
+  let text = ''
+  socket.setEncoding('latin1').on('data', (chunk) => {
+    text += chunk
+  })
+  socket.on('error', () => {})
+  socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
+  await once(socket, 'close')
+  return answersIn(text)
+}
+
+function answersIn(text: string): Answer[] {
+  const end = text.indexOf('\r\n\r\n')
+  if (end < 0) return []
+  const [first = '', ...lines] = text.slice(0, end).split('\r\n')
+  const headers = Object.fromEntries(lines.map((line) => [line.split(': ')[0]!.toLowerCase(), line.split(': ')[1]!]))
+  const length = Number(headers['content-length'])
+  const body = text.slice(end + 4, end + 4 + length)
+  return [{ status: Number(first.split(' ')[1]), headers, body }, ...answersIn(text.slice(end + 4 + length))]
+}
+
+const CLOSE = 'Connection: close\r\n\r\n'
+const get = (lines = '', path = '/api/v1/programs') =>
+  `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${server.shop.key}\r\n${lines}${CLOSE}`
+const post = (lines: string, body: string) =>
+  `POST /api/v1/programs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${server.shop.key}\r\n${lines}\r\n${body}`
+
+test.each([
+  ['a Host with a space', `GET /api/v1/programs HTTP/1.1\r\nHost: a b\r\n${CLOSE}`],
+  ['a Host that is a path', `GET /api/v1/programs HTTP/1.1\r\nHost: x/y?z\r\n${CLOSE}`],
+  ['a Host with a user', `GET /api/v1/programs HTTP/1.1\r\nHost: a@b\r\n${CLOSE}`],
+  ['an unclosed IPv6 Host', `GET /api/v1/programs HTTP/1.1\r\nHost: [::1\r\n${CLOSE}`],
+  ['a port that is none', `GET /api/v1/programs HTTP/1.1\r\nHost: x:99999\r\n${CLOSE}`],
+  ['no Host', `GET /api/v1/programs HTTP/1.1\r\n${CLOSE}`],
+  ['no path', `GET  HTTP/1.1\r\nHost: x\r\n${CLOSE}`],
+  ['a path without its slash', `GET api/v1 HTTP/1.1\r\nHost: x\r\n${CLOSE}`],
+  ['a backslash in the path', `GET /api\\v1 HTTP/1.1\r\nHost: x\r\n${CLOSE}`],
+  ['another scheme', `GET ftp://x/api HTTP/1.1\r\nHost: x\r\n${CLOSE}`],
+  ['a method that is none', `G@T / HTTP/1.1\r\nHost: x\r\n${CLOSE}`],
+  ['no version', 'GET /\r\n\r\n'],
+  ['a version that is none', `GET / HTTP/9.9\r\nHost: x\r\n${CLOSE}`],
+  ['bytes that are no HTTP', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'],
+  ['a header without a name', `GET / HTTP/1.1\r\nHost: x\r\n: y\r\n${CLOSE}`],
+  ['a header with a line feed', `GET / HTTP/1.1\r\nHost: x\r\nA: b\n\rc\r\n${CLOSE}`],
+  ['a header with U+0000', `GET / HTTP/1.1\r\nHost: x\r\nA: b\0c\r\n${CLOSE}`],
+  ['headers of 40 kB', `GET / HTTP/1.1\r\nHost: x\r\nA: ${'y'.repeat(40_000)}\r\n${CLOSE}`],
+  ['two lengths', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
+  [
+    'a length and chunks',
+    'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+  ],
+  ['a negative length', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n'],
+  ['chunks of another kind', 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, identity\r\n\r\n0\r\n\r\n'],
+])('400 in JSON, with a request id, for %s', async (_name, bytes) => {
+  const before = snapshot(server)
+  const [answer, ...more] = await send(bytes)
+  expect(answer).toMatchObject({ status: 400, headers: { 'x-error-code': 'request_malformed' } })
+  expect(answer?.headers['content-type']).toContain('application/json')
+  expect(answer?.headers['x-request-id']).toMatch(/^req_/)
+  expect(JSON.parse(answer?.body ?? '')).toEqual({ error: 'This is not a valid HTTP request.' })
+  expect(more.map(({ status }) => status)).toEqual([])
+  expect(snapshot(server)).toBe(before)
+})
+
+test('what is odd but right is answered as usual', async () => {
+  const statuses = async (bytes: string) => (await send(bytes)).map(({ status }) => status)
+  expect(await statuses(get())).toEqual([200])
+  expect(await statuses(get('', 'http://x/api/v1/programs'))).toEqual([200])
+  expect(await statuses(get('Expect: something\r\n'))).toEqual([200])
+  expect(await statuses(get('X-Request-Id: a\r\nX-Request-Id: b\r\n'))).toEqual([200])
+  expect(await statuses(get().replace('GET', 'TRACE'))).toEqual([405])
+  expect(await statuses(get().replace('HTTP/1.1\r\nHost: x', 'HTTP/1.0'))).toEqual([200])
+  const chunked = `${CLOSE.trim()}\r\nTransfer-Encoding: chunked\r\n`
+  expect(await statuses(post(chunked, '10;a=b\r\n{"name":"Chunks"\r\n1\r\n}\r\n0\r\nTrailer: x\r\n\r\n'))).toEqual([
+    201,
+  ])
+})
+
+test('two keys are none, and two requests in a row get two answers', async () => {
+  const twice = await send(get(`Authorization: Bearer ${server.shop.key}x\r\n`))
+  expect(twice.map(({ status }) => status)).toEqual([401])
+  const inARow = await send(get().replace(CLOSE, '\r\n') + get('', '/api/v1/none'))
+  expect(inARow.map(({ status }) => status)).toEqual([200, 404])
+})
+
+test('a chunk that breaks off is refused, and so is one that is none', async () => {
+  const [answer] = await send(post('Transfer-Encoding: chunked\r\n', 'zz\r\n{}\r\n0\r\n\r\n'))
+  expect([answer?.status, answer?.headers['x-request-id']?.slice(0, 4)]).toEqual([400, 'req_'])
+  expect(server.logs.join('')).not.toContain('"bug"')
+})
