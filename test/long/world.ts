@@ -13,7 +13,8 @@ export interface World {
   url: string
   folder: string
   env: Record<string, string>
-  start: (more?: Record<string, string>) => Promise<RunningServer>
+  /** `under`: a command that runs it and becomes it. */
+  start: (more?: Record<string, string>, under?: string[]) => Promise<RunningServer>
   look: <T>(work: (db: Database) => Promise<T>) => Promise<T>
   /** A shop with so many keys, each with a rate limit of its own. */
   createShop: (keys: number) => Promise<{ shopId: string; ownerToken: string; keys: string[] }>
@@ -55,7 +56,7 @@ export async function createWorld(
     url,
     folder: folder.path,
     env,
-    start: (extra) => startServer({ ...env, ...extra }),
+    start: (extra, under) => startServer({ ...env, ...extra }, under),
     look,
     createShop: (keys) => look((db) => createShop(db, env, keys)),
     problems: () => look(async (db) => (await check({ db })).problems),

@@ -27,9 +27,10 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-function start(args: string[], env: Record<string, string>): ChildProcess {
+function start(args: string[], env: Record<string, string>, under: string[] = []): ChildProcess {
   const plain = { PATH: process.env.PATH ?? '', NODE_NO_WARNINGS: '1' }
-  return spawn(process.execPath, [MAIN, ...args], { env: { ...plain, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const [command = '', ...rest] = [...under, process.execPath, MAIN, ...args]
+  return spawn(command, rest, { env: { ...plain, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
 /** Runs an operator command to its end. */
@@ -57,10 +58,10 @@ export interface RunningServer {
   stop: (signal?: NodeJS.Signals) => Promise<number | null>
 }
 
-/** Starts a real server process and waits for its `listening on` line. */
-export async function startServer(env: Record<string, string>): Promise<RunningServer> {
+/** Starts a real server process and waits for its `listening on` line. `under`: a command that runs it and becomes it. */
+export async function startServer(env: Record<string, string>, under: string[] = []): Promise<RunningServer> {
   const port = env.PORT ?? String(await freePort())
-  const child = start(['serve'], { PORT: port, ...env })
+  const child = start(['serve'], { PORT: port, ...env }, under)
   let stdout = ''
   let stderr = ''
   const ended = new Promise<number | null>((done) => child.once('close', done))

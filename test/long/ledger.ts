@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import type { Database } from '../../server/src/db/database.ts'
+import { decide } from '../../server/src/engine/decide.ts'
+import type { Acknowledged, Sent } from './load.ts'
+
+/** 16 %, half up, in whole cents: an arithmetic of its own, which the engine's must meet. */
+const share = (cents: number) => Number((BigInt(cents) * 1600n + 5000n) / 10_000n)
+
+/** Every order that was acknowledged is there once, for its money, with one audit, one reply and one event. */
+export async function checkLedger(
+  db: Database,
+  { sent, acknowledged }: { sent: Sent[]; acknowledged: Acknowledged[] },
+) {
+  const commissions = await db.read
+    .selectFrom('commissions')
+    .select(['id', 'externalOrderId', 'commissionAmountCents'])
+    .execute()
+  const byOrder = Map.groupBy(commissions, ({ externalOrderId }) => externalOrderId)
+  const doubled = [...byOrder].filter(([, rows]) => rows.length > 1).map(([id]) => id)
+  const lost = acknowledged.filter(({ id, commissionId }) => byOrder.get(id ?? '')?.[0]?.id !== commissionId)
+  assert.deepEqual({ lost: lost.map(({ id }) => id), doubled }, { lost: [], doubled: [] })
+  const wrong = sent.filter(({ id, amountCents }) => {
+    const [row] = byOrder.get(id) ?? []
+    return row && row.commissionAmountCents !== share(amountCents)
+  })
+  assert.deepEqual(wrong, [], 'each commission is 16 % of its order')
+  const counts = await countAll(db)
+  const { length } = commissions
+  assert.deepEqual(counts, { orders: length, audits: length, replies: length, events: length })
+  assert.equal(
+    await sumAgain(db),
+    commissions.reduce((sum, row) => sum + row.commissionAmountCents, 0),
+  )
+}
+
+async function countAll({ read }: Database) {
+  const of = async (query: { execute: () => Promise<{ n: number }[]> }) => Number((await query.execute())[0]?.n)
+  const count = ({ fn }: { fn: typeof read.fn }) => fn.countAll<number>().as('n')
+  return {
+    orders: await of(read.selectFrom('orders').select(count)),
+    audits: await of(read.selectFrom('audits').where('action', '=', 'commission.created').select(count)),
+    replies: await of(read.selectFrom('idempotencyKeys').select(count)),
+    events: await of(read.selectFrom('webhookEvents').where('event', '=', 'commission.created').select(count)),
+  }
+}
+
+/** What the stored facts earn when the engine decides them again. */
+async function sumAgain({ read }: Database): Promise<number> {
+  const orders = await read.selectFrom('orders').select('facts').execute()
+  return orders.reduce((sum, { facts }) => sum + decide(JSON.parse(facts)).amountCents, 0)
+}

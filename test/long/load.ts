@@ -1,0 +1,79 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Answer, call } from '../support/calls.ts'
+import type { RunningServer } from '../support/process.ts'
+
+const WORKERS = 24
+
+/** An order as it was reported. */
+export interface Sent {
+  id: string
+  amountCents: number
+}
+
+export interface Acknowledged extends Sent {
+  /** The 201, to the byte. */
+  text: string
+  commissionId: string
+}
+
+const MAX_CENTS = 50_000
+
+/** Callers who report orders without a pause, under the code NISA16. Whoever gets no answer asks again with the same key. */
+export class Load {
+  readonly sent: Sent[] = []
+  readonly acknowledged: Acknowledged[] = []
+  /** How often each other status was answered. */
+  readonly refused = new Map<number, number>()
+  unanswered = 0
+  readonly #keys: string[]
+  #server: RunningServer | undefined
+  #isOver = false
+  #workers: Promise<void>[] = []
+
+  constructor(keys: string[]) {
+    this.#keys = keys
+  }
+
+  /** From now on to this server; undefined while there is none. */
+  aim(server: RunningServer | undefined): void {
+    this.#server = server
+  }
+
+  start(): void {
+    this.#workers = Array.from({ length: WORKERS }, (_, worker) => this.#work(worker))
+  }
+
+  /** Every order that was begun is acknowledged. */
+  async stop(): Promise<void> {
+    this.#isOver = true
+    await Promise.all(this.#workers)
+  }
+
+  /** Reports an order again. */
+  repeat({ id, amountCents }: Sent, server: RunningServer, n = this.sent.length): Promise<Answer> {
+    const order = { externalOrderId: id, amountCents, couponCode: 'NISA16' }
+    return call(server, this.#keys[n % this.#keys.length]!, ['POST', '/api/v1/events', order, `key-${id}`])
+  }
+
+  async #work(worker: number): Promise<void> {
+    while (!this.#isOver) {
+      const order = { id: `o-${this.sent.length}`, amountCents: Math.floor(Math.random() * MAX_CENTS) + 1 }
+      this.sent.push(order)
+      await this.#untilAcknowledged(order, worker)
+    }
+  }
+
+  async #untilAcknowledged(order: Sent, worker: number): Promise<void> {
+    for (let n = worker; ; n += WORKERS) {
+      const server = this.#server
+      const answer = server && (await this.repeat(order, server, n).catch(() => undefined))
+      if (answer?.status === 201) {
+        this.acknowledged.push({ ...order, text: answer.text, commissionId: answer.body.commission.id })
+        return
+      }
+      if (answer) this.refused.set(answer.status, (this.refused.get(answer.status) ?? 0) + 1)
+      else if (server) this.unanswered++
+      await sleep(5)
+    }
+  }
+}

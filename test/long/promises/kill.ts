@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { call, until, withAffiliate } from '../../support/calls.ts'
+import { freePort, type RunningServer } from '../../support/process.ts'
+import { startReceiver } from '../../webhooks/receiver.ts'
+import { checkLedger } from '../ledger.ts'
+import { Load } from '../load.ts'
+import { figure, type LongTest, sized } from '../promise.ts'
+import { createWorld, type World } from '../world.ts'
+
+/** So many of the latest acknowledged orders are reported again after each kill: those that were in danger. */
+const LATEST = 16
+/** A server is killed after it acknowledged so many orders, at most, or after so long. */
+const MOST_ORDERS = 96
+const MOST_MS = 3000
+
+/** Until the load has brought a random number of answers more, and a moment longer. */
+async function someLoad({ acknowledged }: Load): Promise<void> {
+  const enough = acknowledged.length + Math.random() * MOST_ORDERS
+  const deadline = performance.now() + MOST_MS
+  while (acknowledged.length < enough && performance.now() < deadline) await sleep(5)
+  await sleep(Math.random() * 20)
+}
+
+async function expectReplays(load: Load, server: RunningServer): Promise<void> {
+  const latest = load.acknowledged.slice(-LATEST)
+  const again = await Promise.all(latest.map((order, n) => load.repeat(order, server, n)))
+  const said = again.map(({ text, headers }) => [text, headers.get('Idempotent-Replayed')])
+  assert.deepEqual(
+    said,
+    latest.map(({ text }) => [text, 'true']),
+    'what was acknowledged is answered again to the byte',
+  )
+}
+
+const waiting = ({ look }: World) =>
+  look(async ({ read }) => {
+    const pending = read.selectFrom('deliveries').where('status', '=', 'PENDING')
+    return Number((await pending.select(({ fn }) => fn.countAll<number>().as('n')).executeTakeFirst())?.n)
+  })
+
+/** The server is killed at random moments under load and started again; then the books are compared with what was said. */
+export const promise: LongTest = {
+  says: 'An acknowledged conversion is never lost or doubled (kill -9)',
+  engines: ['sqlite', 'postgres'],
+  minutes: 8,
+  run: async (given) => {
+    const receiver = await startReceiver()
+    const world = await createWorld(given, { REFERRAL_WEBHOOK_ALLOW: receiver.host, PORT: String(await freePort()) })
+    const { keys } = await world.createShop(64)
+    const load = new Load(keys)
+    let server = await world.start()
+    await withAffiliate(server, keys[0]!)
+    await call(server, keys[0]!, ['POST', '/api/v1/webhooks', { url: receiver.at('/ok'), secret: 'shh' }])
+    load.start()
+    const kills = sized(200, given)
+    for (let kill = 0; kill < kills; kill++) {
+      load.aim(server)
+      await someLoad(load)
+      await server.stop('SIGKILL')
+      load.aim(undefined)
+      server = await world.start()
+      await expectReplays(load, server)
+    }
+    load.aim(server)
+    await load.stop()
+    await until(async () => (await waiting(world)) === 0, 60_000, 'all events sent')
+    await server.stop()
+    await world.look((db) => checkLedger(db, load))
+    const deliveries = await world.look(({ read }) => read.selectFrom('deliveries').select('webhookId').execute())
+    const received = receiver.received.map(({ headers }) => headers['webhook-id'])
+    const arrived = new Set(received)
+    assert.deepEqual(
+      deliveries.filter(({ webhookId }) => !arrived.has(webhookId)),
+      [],
+      'every event arrives',
+    )
+    assert.equal(deliveries.length, load.acknowledged.length)
+    assert.deepEqual(await world.problems(), [])
+    assert.deepEqual([...load.refused.keys()], [], 'no other answer was given')
+    receiver.stop()
+    await world.remove()
+    const repeated = received.length - arrived.size
+    return `${kills} kills, ${figure(load.acknowledged.length)} acknowledged, 0 lost, 0 doubled, ${figure(load.unanswered)} cut off and repeated; ${figure(arrived.size)} events arrived, ${figure(repeated)} of them twice`
+  },
+}
