@@ -816,7 +816,7 @@ export interface paths {
         };
         /**
          * List webhook deliveries
-         * @description Newest first. A delivery says how it ended with a fixed code, and nothing of the address, the secret or the answer.
+         * @description Newest first; a delivery is kept for 30 days after it ended. It says how it ended with a fixed code, and nothing of the address, the secret or the answer.
          */
         get: operations["listDeliveries"];
         put?: never;

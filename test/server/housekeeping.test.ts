@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { nowIso } from '../../server/src/context.ts'
+import { updateFinished } from '../../server/src/repositories/deliveries.ts'
+import { check } from '../../server/src/services/check.ts'
 import { keepHouse } from '../../server/src/services/housekeeping.ts'
 import { type TestServer, testServer } from '../support/server.ts'
-import { withAffiliate } from '../support/shop.ts'
+import { convert, expectOk, withAffiliate } from '../support/shop.ts'
 
 const DAY = 86_400_000
 
@@ -23,4 +26,68 @@ test('replies are dropped after 30 days, clicks only when no program would still
   server.clock.advance(2)
   await keepHouse(server.deps)
   expect([count('idempotencyKeys'), count('journey')]).toEqual([0, 0])
+})
+
+test('deliveries are dropped 30 days after they ended, their events when nothing names them; what waits stays', async () => {
+  const at = await testServer()
+  // Ids tell the real time they were made at, which goes on.
+  at.clock.advance(Date.now() + 60_000 - at.clock.ms)
+  await at.request('POST', '/api/v1/webhooks', { body: { url: 'https://example.com/hook', secret: 'shh' } })
+  await withAffiliate(at)
+  at.sql.exec('delete from deliveries')
+  at.sql.exec('delete from "webhookEvents"')
+  const names = ['ended', 'again', 'waits']
+  for (const name of names) await convert(at, { externalOrderId: name, amountCents: 100, couponCode: 'NISA16' })
+  const owner = { key: at.shop.ownerToken }
+  const [waits, again, ended] = (await at.request('GET', '/admin/v1/deliveries', owner)).body.data
+  const end = (id: string) =>
+    at.db.transact((trx) => {
+      const how = { status: 'FAILED', code: 'timeout', httpStatus: null, durationMs: 1 } as const
+      return updateFinished(trx, [{ id, ...how, finishedAt: nowIso(at.deps) }])
+    })
+  const left = () => [
+    at.sql.prepare('select id from deliveries order by id').pluck().all(),
+    at.sql.prepare('select id from "webhookEvents" order by id').pluck().all(),
+  ]
+  const keep = async () => {
+    await keepHouse(at.deps)
+    expect(await check(at.deps)).toMatchObject({ ok: true, problems: [] })
+    return left()
+  }
+  await end(ended.id)
+  await end(again.id)
+  const all = left()
+  at.clock.advance(30 * DAY)
+  expect(await keep()).toEqual(all)
+  const { id } = await expectOk(at.request('POST', `/admin/v1/deliveries/${again.id}/redeliver`, owner))
+  at.clock.advance(1)
+  expect(await keep()).toEqual([[waits.id, id], all[1]])
+  at.clock.advance(DAY)
+  expect(await keep()).toEqual([
+    [waits.id, id],
+    [again.eventId, waits.eventId],
+  ])
+  await end(id)
+  at.clock.advance(30 * DAY + 1)
+  await keep()
+  expect(await keep()).toEqual([[waits.id], [waits.eventId]])
+  await at.close()
+})
+
+test('what was kept for a listener that is gone is dropped with it', async () => {
+  const at = await testServer()
+  const stream = await at.app.request('http://test/admin/v1/deliveries/stream', {
+    headers: { Authorization: `Bearer ${at.shop.ownerToken}` },
+  })
+  await withAffiliate(at)
+  await convert(at, { externalOrderId: '1', amountCents: 100, couponCode: 'NISA16' })
+  await stream.body?.cancel()
+  const rows = () =>
+    ['streams', 'streamDeliveries'].map((table) => at.sql.prepare(`select count(*) from "${table}"`).pluck().get())
+  await keepHouse(at.deps)
+  expect(rows()).toEqual([1, 3])
+  at.clock.advance(2 * 3_600_000)
+  await keepHouse(at.deps)
+  expect(rows()).toEqual([0, 0])
+  await at.close()
 })

@@ -1,4 +1,5 @@
 import { type Deps, nowIso } from '../context.ts'
+import { deleteEndedDeliveries, deleteExpiredStreams, deleteUnnamedEvents } from '../repositories/delivery-retention.ts'
 import { deleteExpiredKeys } from '../repositories/idempotency-keys.ts'
 import { deleteJourneyBefore } from '../repositories/journey-clicks.ts'
 import { longestCookieDays } from '../repositories/programs.ts'
@@ -6,6 +7,8 @@ import { bestEffort } from './best-effort.ts'
 
 const DAY_MS = 86_400_000
 const EVERY_MS = 3_600_000
+/** How long the log tells of a delivery that has ended, and how long it can be made again. */
+export const DELIVERY_DAYS = 30
 
 /** Removes what has had its time, now and every hour. Answers how to stop. */
 export function startHousekeeping(deps: Deps): () => void {
@@ -16,13 +19,24 @@ export function startHousekeeping(deps: Deps): () => void {
 }
 
 /**
- * Drops expired `Idempotency-Key` replies, and journey entries beyond the configured retention; never a click that may
- * still count for an order. In small transactions, so that nobody waits long.
+ * Drops expired `Idempotency-Key` replies, deliveries that ended long ago, and journey entries beyond the configured
+ * retention; never a delivery that waits, nor a click that may still count for an order. In small transactions, so that
+ * nobody waits long.
  */
 export async function keepHouse(deps: Deps): Promise<void> {
-  const { db, config } = deps
+  const { db } = deps
   const now = nowIso(deps)
   while (await db.transact((trx) => deleteExpiredKeys(trx, now)));
+  while (await db.transact((trx) => deleteExpiredStreams(trx, now)));
+  const before = deps.now() - DELIVERY_DAYS * DAY_MS
+  // First, and a day later than deliveries: a redelivery that is being written keeps its event.
+  while (await db.transact((trx) => deleteUnnamedEvents(trx, before - DAY_MS, before)));
+  while (await db.transact((trx) => deleteEndedDeliveries(trx, before)));
+  await dropOldJourney(deps)
+}
+
+async function dropOldJourney(deps: Deps): Promise<void> {
+  const { db, config } = deps
   if (config.journeyRetentionDays === undefined) return
   const days = Math.max(config.journeyRetentionDays, await longestCookieDays(db.read))
   const before = new Date(deps.now() - days * DAY_MS).toISOString()

@@ -206,6 +206,8 @@ async function webhooks(db: Kysely<unknown>) {
   )
   await index(db, 'deliveries', 'subscriptionId id', { where: `"status" = 'PENDING'` })
   await index(db, 'deliveries', 'shopId -id')
+  // Redeliveries: an event is kept as long as one of them names it.
+  await index(db, 'deliveries', 'eventId', { where: '"webhookId" <> "id"' })
   await table(db, 'streams', ['id'], 'id shopId events secret createdAt expiresAt')
   await index(db, 'streams', 'shopId expiresAt')
   await table(db, 'streamDeliveries', ['id'], 'id streamId seq:int eventId')
