@@ -34,10 +34,11 @@ test('a file without the schema is not ready', async () => {
 
 test('nobody but the owner reads the files', async () => {
   const at = await testDatabase()
-  await at.db.transact((trx) => trx.insertInto('instanceSettings').values({ name: 'a', value: 'x' }).execute())
-  for (const ending of ['', '-wal', '-shm']) {
-    expect(statSync(at.url.slice('file:'.length) + ending).mode & 0o777, ending).toBe(0o600)
-  }
+  const file = join(at.dir, 'own.db')
+  const db = await openDatabase(`file:${file}`)
+  await db.migrate()
+  for (const ending of ['', '-wal', '-shm']) expect(statSync(file + ending).mode & 0o777, ending).toBe(0o600)
+  await db.close()
   await at.remove()
 })
 

@@ -24,27 +24,39 @@ export interface TestDatabase {
 
 /** A database of its own with today's schema. */
 export async function testDatabase(): Promise<TestDatabase> {
-  const dir = mkdtempSync(join(tmpdir(), 'referral-test-'))
-  const made =
-    engine === 'postgres' ? await copyTemplate() : { url: `file:${join(dir, 'referral.db')}`, drop: undefined }
+  const made = await emptyDatabase(process.env.TEST_POSTGRES_TEMPLATE)
   const db = await openDatabase(made.url)
-  if (made.drop) readBeforeWriting(db)
+  if (engine === 'postgres') readBeforeWriting(db)
   else await db.migrate()
   const settled = watchWriting(db)
-  const sql = made.drop ? openPostgresSql(made.url) : openSqliteSql(join(dir, 'referral.db'))
   return {
-    url: made.url,
-    dir,
+    ...made,
     db,
-    sql,
     settled,
     remove: async () => {
-      sql.close()
+      made.sql.close()
       await db.close()
-      await made.drop?.()
-      rmSync(dir, { recursive: true, force: true })
+      await made.remove()
     },
   }
+}
+
+/** A database of its own with nothing in it; on PostgreSQL a copy of another one. */
+export async function emptyDatabase(
+  template = 'template0',
+): Promise<Pick<TestDatabase, 'url' | 'dir' | 'sql' | 'remove'>> {
+  const dir = mkdtempSync(join(tmpdir(), 'referral-test-'))
+  const removeDir = () => rmSync(dir, { recursive: true, force: true })
+  if (engine === 'sqlite') {
+    const file = join(dir, 'referral.db')
+    return { url: `file:${file}`, dir, sql: openSqliteSql(file), remove: async () => removeDir() }
+  }
+  const { url, drop } = await copyOf(template)
+  const remove = async () => {
+    await drop()
+    removeDir()
+  }
+  return { url, dir, sql: openPostgresSql(url), remove }
 }
 
 /** Of a request: it reads, then it is about to write, then it does. */
@@ -108,8 +120,8 @@ function watchWriting(db: Database): () => Promise<unknown> {
 let made = 0
 
 /** Copying a migrated database takes a third of the time of migrating one. */
-async function copyTemplate(): Promise<{ url: string; drop: () => Promise<void> }> {
-  const { TEST_POSTGRES_URL: home = '', TEST_POSTGRES_TEMPLATE: template = '' } = process.env
+async function copyOf(template: string): Promise<{ url: string; drop: () => Promise<void> }> {
+  const { TEST_POSTGRES_URL: home = '' } = process.env
   const name = `referral_test_${process.pid}_${++made}`
   await administer(home, `create database ${name} template ${template} strategy file_copy`)
   return { url: databaseUrl(home, name), drop: () => administer(home, `drop database ${name} with (force)`) }

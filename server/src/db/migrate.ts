@@ -3,17 +3,17 @@ import { type Migration, Migrator } from 'kysely/migration'
 import * as start from './migrations/0001-start.ts'
 
 /** In order of their names; a released one is never changed. */
-const migrations: Record<string, Migration> = { '0001-start': start }
+export const migrations: Record<string, Migration> = { '0001-start': start }
 
 /** Brings the schema up to date. Takes a plain Kysely handle, for migrations do not share transactions. */
-export async function migrate(db: Kysely<never>): Promise<void> {
-  const { error } = await migrator(db).migrateToLatest()
+export async function migrate(db: Kysely<never>, list = migrations): Promise<void> {
+  const { error } = await migrator(db, list).migrateToLatest()
   if (error) throw error
 }
 
 /** Whether every migration this version knows has run. */
 export async function isMigrated(db: Kysely<never>): Promise<boolean> {
-  const known = await migrator(db).getMigrations()
+  const known = await migrator(db, migrations).getMigrations()
   return known.every((migration) => migration.executedAt !== undefined)
 }
 
@@ -24,4 +24,5 @@ export async function findUnknownMigrations(db: Kysely<never>): Promise<string[]
   return rows.map(({ name }) => name).filter((name) => !(name in migrations))
 }
 
-const migrator = (db: Kysely<never>) => new Migrator({ db, provider: { getMigrations: async () => migrations } })
+const migrator = (db: Kysely<never>, list: typeof migrations) =>
+  new Migrator({ db, provider: { getMigrations: async () => list } })

@@ -1,0 +1,84 @@
+import { createHmac } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import SQLite from 'better-sqlite3'
+import { type Dialect, Kysely, PostgresDialect, SqliteDialect } from 'kysely'
+import pg from 'pg'
+import { migrate } from '../../../server/src/db/migrate.ts'
+import { PRIMARY_KEYS } from '../../../server/src/db/primary-keys.ts'
+import { checkEncryptionKey } from '../../../server/src/services/encryption-check.ts'
+import { linkFor } from '../../../server/src/services/users.ts'
+import { admin, ID, ownerServer } from '../../admin/fixture.ts'
+import { orderPayload } from '../../admin/store-payloads.ts'
+import { createCluster } from '../../support/postgres-cluster.ts'
+import type { TestServer } from '../../support/server.ts'
+import { convert, expectOk } from '../../support/shop.ts'
+import type { Released } from './released.ts'
+
+/** Keeps today's schema and rows of every table: `node test/data/released/make.ts <version>`, once for each release. */
+const [, , version] = process.argv
+if (!version) throw new Error('Name the version.')
+
+async function statementsOf(dialect: Dialect): Promise<string[]> {
+  const statements: string[] = []
+  const db = new Kysely<never>({
+    dialect,
+    log: (event) => {
+      if (event.level === 'query' && /^(create|alter)/.test(event.query.sql)) statements.push(event.query.sql)
+    },
+  })
+  await migrate(db)
+  await db.destroy()
+  return statements
+}
+
+async function postgresStatements(): Promise<string[]> {
+  const cluster = await createCluster(['fsync=off'])
+  const statements = await statementsOf(new PostgresDialect({ pool: new pg.Pool({ connectionString: cluster.url }) }))
+  await cluster.remove()
+  return statements
+}
+
+/** What the examples of the document leave empty. */
+async function fillTheRest(server: TestServer): Promise<Released['answered']> {
+  const { deps, shop } = server
+  await expectOk(
+    admin(server, 'POST', `/commissions/${ID.lines}/refund`, { externalRefundId: 'r-1', amountCents: 500 }),
+  )
+  await checkEncryptionKey(deps)
+  await linkFor(deps, { shop: shop.shopId, email: 'owner@shop.example' })
+  const headers = { Authorization: `Bearer ${shop.ownerToken}` }
+  const stream = await server.app.request('http://test/admin/v1/deliveries/stream', { headers })
+  const answered = {
+    idempotencyKey: 'before-the-upgrade',
+    body: { externalOrderId: 'old', amountCents: 9999, couponCode: 'NISA16' },
+  }
+  const { status, body } = await convert(server, answered.body, answered)
+  await stream.body?.cancel()
+  await cancelStoreOrder(server)
+  return { ...answered, status, reply: body }
+}
+
+/** A store cancels an order that we do not know yet. */
+async function cancelStoreOrder(server: TestServer): Promise<void> {
+  const secret = 'of the store'
+  await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: secret }))
+  const raw = orderPayload({ id: 5_600_000_000_001 })
+  const headers = { 'X-Shopify-Hmac-Sha256': createHmac('sha256', secret).update(raw).digest('base64') }
+  const path = `/integrations/shopify/${server.shop.shopId}/orders-cancelled`
+  await expectOk(server.request('POST', path, { key: null, raw, headers }))
+}
+
+async function filled(): Promise<Pick<Released, 'apiKey' | 'ownerToken' | 'encryptionKey' | 'answered' | 'rows'>> {
+  const server = await ownerServer()
+  const answered = await fillTheRest(server)
+  const rowsOf = (table: string) => server.sql.prepare(`select * from "${table}"`).all() as Record<string, unknown>[]
+  const tables = ['kysely_migration', 'kysely_migration_lock', ...Object.keys(PRIMARY_KEYS)]
+  const rows = Object.fromEntries(tables.map((table) => [table, rowsOf(table)]))
+  await server.close()
+  const encryptionKey = Buffer.from(server.deps.config.encryptionKeys[0]!).toString('base64')
+  return { apiKey: server.shop.key, ownerToken: server.shop.ownerToken, encryptionKey, answered, rows }
+}
+
+const sqlite = await statementsOf(new SqliteDialect({ database: new SQLite(':memory:') }))
+const kept: Released = { version, ...(await filled()), sqlite, postgres: await postgresStatements() }
+writeFileSync(new URL(`${version}.json`, import.meta.url), `${JSON.stringify(kept, null, 2)}\n`)

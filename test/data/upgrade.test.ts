@@ -1,0 +1,159 @@
+import { type Kysely, sql as raw } from 'kysely'
+import { afterEach, describe, expect, test } from 'vitest'
+import { type Config, readConfig } from '../../server/src/config.ts'
+import { openDatabase } from '../../server/src/db/database.ts'
+import { withHandle } from '../../server/src/db/handle.ts'
+import { migrate, migrations } from '../../server/src/db/migrate.ts'
+import { createDeps } from '../../server/src/deps.ts'
+import { createApp } from '../../server/src/http/app.ts'
+import { check } from '../../server/src/services/check.ts'
+import { checkEncryptionKey } from '../../server/src/services/encryption-check.ts'
+import { emptyDatabase, engine, testDatabase } from '../support/database.ts'
+import type { Sql } from '../support/sql.ts'
+import { type Released, released } from './released/released.ts'
+
+/** When the rows that were kept were made. */
+const THEN = Date.parse('2026-11-02T12:30:00.000Z')
+
+const ends: (() => Promise<void> | void)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+})
+
+async function empty() {
+  const at = await emptyDatabase()
+  ends.push(at.remove, () => at.sql.close())
+  return at
+}
+
+/** A database as a released version left it. */
+async function left({ sqlite, postgres, rows }: Released) {
+  const at = await empty()
+  const fill = at.sql.transaction(() => {
+    for (const statement of engine === 'postgres' ? postgres : sqlite) at.sql.exec(statement)
+    for (const [table, list] of Object.entries(rows)) {
+      for (const row of list) {
+        const names = Object.keys(row).map((name) => `"${name}"`)
+        const text = `insert into "${table}" (${names}) values (${names.map(() => '?')})`
+        at.sql.prepare(text).run(...Object.values(row))
+      }
+    }
+  })
+  fill()
+  return at
+}
+
+/** What the tables and indexes are, however they came to be. */
+function schemaOf(sql: Sql): unknown {
+  if (engine === 'postgres') {
+    const columns = `select table_name, column_name, data_type, is_nullable, column_default, collation_name
+      from information_schema.columns where table_schema = 'public' order by 1, 2`
+    const indexes = `select indexdef from pg_indexes where schemaname = 'public' order by 1`
+    const kinds = `select relname, relpersistence from pg_class
+      where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1`
+    return [columns, indexes, kinds].map((text) => sql.prepare(text).all())
+  }
+  const columns = `select name, type, "notnull", dflt_value, pk from pragma_table_info(?) order by 1`
+  const indexes = `select sql from sqlite_schema where type = 'index' and sql is not null order by name`
+  return [sql.tables().map((table) => [table, sql.prepare(columns).all(table)]), sql.prepare(indexes).all()]
+}
+
+const upgrade = (url: string, list = migrations) =>
+  withHandle(url, (db) => migrate(db as unknown as Kysely<never>, list))
+
+const rowsIn = (sql: Sql, table: string) => sql.prepare(`select * from "${table}"`).all() as Record<string, unknown>[]
+
+/** Every row, by table, in no order. */
+const contents = (sql: Sql, tables: string[]) =>
+  Object.fromEntries(
+    tables.map((table) => [
+      table,
+      rowsIn(sql, table)
+        .map((row) => JSON.stringify(row))
+        .sort(),
+    ]),
+  )
+
+describe.each(released.map((one) => [one.version, one] as const))('a database of %s', (_version, old) => {
+  const tables = Object.keys(old.rows).filter((table) => !table.startsWith('kysely'))
+
+  test('the example that was kept has rows of every table', () => {
+    expect(tables.filter((table) => old.rows[table]?.length === 0)).toEqual([])
+  })
+
+  test('is upgraded by several at once to what a new one is', async () => {
+    const at = await left(old)
+    const db = await openDatabase(at.url)
+    await Promise.all([db.migrate(), upgrade(at.url), upgrade(at.url)])
+    expect(await db.isMigrated()).toBe(true)
+    expect(await check({ db })).toMatchObject({ ok: true, problems: [] })
+    await db.close()
+    const fresh = await testDatabase()
+    ends.push(fresh.remove)
+    expect(
+      schemaOf(at.sql),
+      'A migration was changed. Before its release: node test/data/released/make.ts <version>. After: write a new one.',
+    ).toEqual(schemaOf(fresh.sql))
+    for (const table of tables) expect(rowsIn(at.sql, table), table).toHaveLength(old.rows[table]!.length)
+  })
+
+  test('runs the migrations that it lacks, over its rows', async () => {
+    const at = await left(old)
+    const before = contents(at.sql, tables)
+    const later = { ...migrations, '9999-later': { up: addNickname } }
+    await upgrade(at.url, later)
+    const fresh = await empty()
+    await upgrade(fresh.url, later)
+    expect(schemaOf(at.sql)).toEqual(schemaOf(fresh.sql))
+    const affiliates = rowsIn(at.sql, 'affiliates')
+    expect(affiliates.map(({ nickname }) => nickname)).toEqual(affiliates.map(({ name }) => `${name}!`))
+    at.sql.exec('drop index nicknames')
+    at.sql.exec('alter table affiliates drop column nickname')
+    if (Object.keys(migrations).length === old.rows.kysely_migration?.length)
+      expect(contents(at.sql, tables)).toEqual(before)
+  })
+
+  test('works on: keys, tokens, repeated requests, new orders', async () => {
+    const at = await left(old)
+    const db = await openDatabase(at.url)
+    ends.push(db.close)
+    await db.migrate()
+    const config: Config = readConfig({ REFERRAL_ENCRYPTION_KEY: old.encryptionKey, LOG_LEVEL: 'silent' })
+    const deps = { ...createDeps(config, db), now: () => THEN }
+    await checkEncryptionKey(deps)
+    const app = createApp(deps)
+    const order = (body: object, idempotencyKey: string) => {
+      const headers = { Authorization: `Bearer ${old.apiKey}`, 'Idempotency-Key': idempotencyKey }
+      return app.request('/api/v1/events', { method: 'POST', headers, body: JSON.stringify(body) })
+    }
+    const again = await order(old.answered.body, old.answered.idempotencyKey)
+    expect([again.status, again.headers.get('Idempotent-Replayed')]).toEqual([old.answered.status, 'true'])
+    expect(await again.json()).toEqual(old.answered.reply)
+    const next = await order({ externalOrderId: 'new', amountCents: 1000, couponCode: 'NISA16' }, 'after-the-upgrade')
+    expect([next.status, (await next.json()).commission.amountCents]).toEqual([201, 160])
+    const headers = { Authorization: `Bearer ${old.ownerToken}` }
+    const explained = await app.request('/admin/v1/orders/old/explanation', { headers })
+    expect([explained.status, (await explained.json()).data.commission.commissionAmountCents]).toEqual([200, 1600])
+    expect(await check(deps)).toMatchObject({ ok: true, problems: [] })
+  })
+})
+
+test('this version is among those that are kept', () => {
+  expect(released.map(({ version }) => version)).toContain('0.1.0')
+})
+
+/** What a later version may need: a column, filled from what is there, and an index. */
+async function addNickname(db: Kysely<unknown>): Promise<void> {
+  await raw`alter table affiliates add column nickname text not null default ''`.execute(db)
+  await raw`update affiliates set nickname = name || '!'`.execute(db)
+  await raw`create index nicknames on affiliates ("shopId", nickname)`.execute(db)
+}
+
+test('an earlier version refuses a later schema rather than writing what it does not understand', async () => {
+  const at = await testDatabase()
+  ends.push(at.remove)
+  at.sql.exec(`insert into kysely_migration values ('9999-later', '2030-01-01')`)
+  const db = await openDatabase(at.url)
+  ends.push(db.close)
+  await expect(db.migrate()).rejects.toThrow(/corrupted migrations/)
+})
