@@ -1,3 +1,4 @@
+import { encodeTime } from 'ulid'
 import { type Deps, nowIso } from '../context.ts'
 import { deleteEndedDeliveries, deleteExpiredStreams, deleteUnnamedEvents } from '../repositories/delivery-retention.ts'
 import { deleteExpiredKeys } from '../repositories/idempotency-keys.ts'
@@ -7,6 +8,7 @@ import { bestEffort } from './best-effort.ts'
 
 const DAY_MS = 86_400_000
 const EVERY_MS = 3_600_000
+const ID_TIME_LENGTH = 10
 /** How long the log tells of a delivery that has ended, and how long it can be made again. */
 export const DELIVERY_DAYS = 30
 
@@ -28,11 +30,21 @@ export async function keepHouse(deps: Deps): Promise<void> {
   const now = nowIso(deps)
   while (await db.transact((trx) => deleteExpiredKeys(trx, now)));
   while (await db.transact((trx) => deleteExpiredStreams(trx, now)));
-  const before = deps.now() - DELIVERY_DAYS * DAY_MS
-  // First, and a day later than deliveries: a redelivery that is being written keeps its event.
-  while (await db.transact((trx) => deleteUnnamedEvents(trx, before - DAY_MS, before)));
-  while (await db.transact((trx) => deleteEndedDeliveries(trx, before)));
+  await dropOldDeliveries(deps)
   await dropOldJourney(deps)
+}
+
+/** Ids begin with the time they were made at, so that their key is an index by age too. */
+const idAt = (prefix: 'dlv' | 'evt', ms: number) => `${prefix}_${encodeTime(ms, ID_TIME_LENGTH)}`
+
+async function dropOldDeliveries({ db, now }: Deps): Promise<void> {
+  const before = now() - DELIVERY_DAYS * DAY_MS
+  const delivery = idAt('dlv', before)
+  const event = idAt('evt', before - DAY_MS)
+  // First, and a day later than deliveries: a redelivery that is being written keeps its event.
+  while (await db.transact((trx) => deleteUnnamedEvents(trx, event, delivery)));
+  const endedBefore = new Date(before).toISOString()
+  while (await db.transact((trx) => deleteEndedDeliveries(trx, delivery, endedBefore)));
 }
 
 async function dropOldJourney(deps: Deps): Promise<void> {
