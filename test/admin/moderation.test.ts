@@ -134,7 +134,9 @@ describe('many at once', () => {
     )
     expect(preview).toMatchObject({ changed: 0, remaining: 2, dryRun: true })
     expect(till.row(mine[0]!).orderStatus).toBe('PENDING')
-    const done = await expectOk(till.admin('POST', '/commissions/moderate', { action: 'approve', filter }))
+    const done = await expectOk(
+      till.admin('POST', '/commissions/moderate', { action: 'approve', filter, dryRun: null }),
+    )
     expect(done).toEqual({ action: 'approve', dryRun: false, changed: 2, skipped: [], remaining: 0 })
     expect([...mine, late, third].map((id) => till.row(id).orderStatus)).toEqual([
       'APPROVED',

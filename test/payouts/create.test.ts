@@ -127,6 +127,13 @@ describe('dryRun', () => {
     expect(await refusal(client.payouts.preview(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
   })
 
+  test('null is no dry run, as null of any other optional field is none of it', async () => {
+    addCommission(server, { affiliateId: nisa })
+    const body = { ...OCTOBER, dryRun: null, currency: null, affiliateIds: null, programId: null }
+    const made = await server.request('POST', '/api/v1/payouts', { body })
+    expect([made.status, made.body.data?.id?.slice(0, 4)]).toEqual([200, 'bat_'])
+  })
+
   test('keeps no reply under a key: the real call may follow', async () => {
     addCommission(server, { affiliateId: nisa })
     const headers = { 'Idempotency-Key': 'dry' }

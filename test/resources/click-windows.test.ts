@@ -96,6 +96,26 @@ describe('the clicks of a session', () => {
     await click('nobody', -1 * DAY)
     expect(await decide({ sessionId })).toEqual([nisa.id, 'CLICK_MATCH'])
   })
+
+  test('however many there are, the first and the last that count are found', async () => {
+    const set = server.sql.prepare('update shops set "clickTouch" = ? where id = ?')
+    await click(mara.id, -31 * DAY)
+    await click(nisa.id, -30 * DAY)
+    await click(mara.id, -29 * DAY)
+    const noise = Array.from({ length: 101 }, (_, n) => click('nobody', -1 * DAY + n))
+    await Promise.all(noise)
+    expect(await decide({ sessionId })).toEqual([mara.id, 'CLICK_MATCH'])
+    set.run('FIRST', server.shop.shopId)
+    const found = await decide({ sessionId })
+    await setDays(0)
+    const without = await decide({ sessionId })
+    await setDays(30)
+    set.run('LAST', server.shop.shopId)
+    expect([found, without]).toEqual([
+      [nisa.id, 'CLICK_MATCH'],
+      [null, 'NO_MATCH'],
+    ])
+  })
 })
 
 describe('the cookie of a program', () => {

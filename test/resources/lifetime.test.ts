@@ -59,7 +59,7 @@ test('a connected customer with another e-mail address is still the first affili
 
 test('nobody is connected by a program without lifetime commission, a restricted or an unattributed order, or a guest', async () => {
   const before = countOf(server, 'connections')
-  await order({ ...customer, couponCode: 'NCE' })
+  await order({ customerId: 'once', customerEmail: 'once@example.com', couponCode: 'NCE' })
   await order({ ...customer })
   await order({ couponCode: 'LIFE' })
   await order({ couponCode: 'LIFE', customerId: ' ', customerEmail: '' })
@@ -68,6 +68,21 @@ test('nobody is connected by a program without lifetime commission, a restricted
   await order({ ...customer, couponCode: 'LIFE' })
   await client.affiliates.update(life.id, { status: 'APPROVED' })
   expect(countOf(server, 'connections')).toBe(before)
+})
+
+test('only the first attributed order connects: a customer of another program stays without', async () => {
+  const { customerId, customerEmail } = customer
+  await order({ ...customer, couponCode: 'NCE' })
+  await order({ customerId, couponCode: 'LIFE' })
+  await order({ customerEmail: customerEmail.toUpperCase(), couponCode: 'LIFE' })
+  expect(await order(customer)).toEqual([null, 'NO_MATCH'])
+})
+
+test('an unattributed or a restricted order is not the first: the next one connects', async () => {
+  await order(customer)
+  await order({ ...customer, couponCode: 'LIFE', amountCents: 0 })
+  await order({ ...customer, couponCode: 'THER' })
+  expect(await order(customer)).toEqual([other.id, 'CONNECTED_CUSTOMER_ID_MATCH'])
 })
 
 test('a dry run connects nobody', async () => {

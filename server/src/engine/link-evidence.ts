@@ -5,7 +5,7 @@ import { affiliateOf, programOf, textOf } from './people.ts'
 const DAY_MS = 86_400_000
 /** Clocks of a storefront and a server differ: a click may look this much later than its order. */
 const CLOCK_TOLERANCE_MS = 300_000
-const DEFAULT_COOKIE_DAYS = 30
+export const DEFAULT_COOKIE_DAYS = 30
 
 /** Evidence DIRECT_LINK in its order: `clickId`, `ref`, then the session's clicks, the preferred one first. */
 export function linkEvidence(facts: Facts): Candidate[] {

@@ -1520,7 +1520,7 @@ export interface components {
             /** @description Only commissions of this program. */
             programId?: string | null;
             /** @default false */
-            dryRun: boolean;
+            dryRun: boolean | null;
         };
         PayoutBatchReply: {
             data: components["schemas"]["PayoutBatch"];
@@ -2151,7 +2151,7 @@ export interface components {
                 to?: string | null;
             } | null;
             /** @default false */
-            dryRun: boolean;
+            dryRun: boolean | null;
         };
         ModerationResult: {
             action: components["schemas"]["ModerationAction"];

@@ -7,8 +7,6 @@ export interface StoredClick {
   occurredAt: string
 }
 
-/** A session with more clicks than this is no shopper. */
-const MAX_SESSION_CLICKS = 100
 const CLOCK_TOLERANCE_MS = 300_000
 
 const clicks = (db: Trx, shopId: string) =>
@@ -18,7 +16,7 @@ const clicks = (db: Trx, shopId: string) =>
     .where('shopId', '=', shopId)
     .where('type', '=', 'click')
 
-const latestFor = (orderAt: string) => new Date(Date.parse(orderAt) + CLOCK_TOLERANCE_MS).toISOString()
+export const latestFor = (orderAt: string) => new Date(Date.parse(orderAt) + CLOCK_TOLERANCE_MS).toISOString()
 
 /**
  * The newest click with this click id, the caller's own or ours. For an order, the newest that is not after it: the
@@ -42,25 +40,31 @@ export async function findClick(
   return row && toStoredClick(row)
 }
 
-/** The newest clicks of a session up to an order, else the first one after it, to be refused by name. */
+/** The newest clicks of a session up to an order, at most so many, else the first one after it, to be refused by name. */
 export async function findSessionClicks(
   db: Trx,
   shopId: string,
-  sessionId: string,
-  orderAt: string,
+  { sessionId, orderAt }: Visit,
+  limit: number,
 ): Promise<StoredClick[]> {
   const ofSession = clicks(db, shopId).where('sessionId', '=', sessionId)
   const before = await ofSession
     .where('occurredAt', '<=', latestFor(orderAt))
     .orderBy('occurredAt', 'desc')
     .orderBy('id', 'desc')
-    .limit(MAX_SESSION_CLICKS)
+    .limit(limit)
     .execute()
   if (before.length > 0) return before.map(toStoredClick)
   return (await ofSession.orderBy('occurredAt').orderBy('id').limit(1).execute()).map(toStoredClick)
 }
 
-const toStoredClick = (row: Pick<JourneyRow, 'id' | 'clickId' | 'affiliateId' | 'occurredAt'>): StoredClick => ({
+/** The session whose clicks an order may be credited for. */
+export interface Visit {
+  sessionId: string
+  orderAt: string
+}
+
+export const toStoredClick = (row: Pick<JourneyRow, 'id' | 'clickId' | 'affiliateId' | 'occurredAt'>): StoredClick => ({
   clickId: row.clickId ?? row.id,
   affiliateId: row.affiliateId,
   occurredAt: row.occurredAt,

@@ -4,10 +4,11 @@ import { codeKey } from '../engine/discount-code.ts'
 import type { AffiliateFact, Click, Facts, Matches, Order, ProgramFact } from '../engine/facts.ts'
 import { findAffiliateByCode, findAffiliateBySlug, findAffiliatesById } from '../repositories/affiliates.ts'
 import { findConnection, findProductConnections } from '../repositories/connections.ts'
-import { findClick, findSessionClicks } from '../repositories/journey-clicks.ts'
+import { findClick } from '../repositories/journey-clicks.ts'
 import { findGeoRules, findProductRules } from '../repositories/program-rules.ts'
 import { findPrograms } from '../repositories/programs.ts'
 import { emailKey } from './affiliate-new.ts'
+import { sessionClicks } from './session-clicks.ts'
 
 /** Everything the engine needs to decide one order. Reads only; missing things are facts too. */
 export async function gatherFacts(trx: Trx, shop: ShopRow, order: Order): Promise<Facts> {
@@ -36,7 +37,9 @@ async function gatherMatches(trx: Trx, shopId: string, order: Order): Promise<Ma
     affiliateCode: order.affiliateCode ? idOf(await affiliateByCode(trx, shopId, order.affiliateCode)) : null,
     click: click ? toClick(click, order.clickId ?? click.clickId) : null,
     sessionClicks: order.sessionId
-      ? (await findSessionClicks(trx, shopId, order.sessionId, order.orderAt)).map((row) => toClick(row, row.clickId))
+      ? (await sessionClicks(trx, shopId, { sessionId: order.sessionId, orderAt: order.orderAt })).map((row) =>
+          toClick(row, row.clickId),
+        )
       : [],
     ref: order.ref ? idOf(await affiliateByRef(trx, shopId, order.ref)) : null,
     customerId: order.customerId ? await findConnection(trx, shopId, 'customerId', order.customerId) : null,

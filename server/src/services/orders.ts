@@ -6,6 +6,7 @@ import type { Decision, Facts, Order } from '../engine/facts.ts'
 import { insertCommission } from '../repositories/commissions.ts'
 import { insertConnectionIfNew } from '../repositories/connections.ts'
 import { replaceJourneyOrder } from '../repositories/journey-clicks.ts'
+import { hasOtherOrder } from '../repositories/journey-orders.ts'
 import { findOrder, upsertOrder } from '../repositories/orders.ts'
 import { findShop } from '../repositories/shops.ts'
 import { emailKey } from './affiliate-new.ts'
@@ -59,7 +60,7 @@ export async function recordOrder(ctx: Context, trx: Trx, incoming: IncomingOrde
       },
     }
   if (decision.connectsCustomer && isUnconnected(facts))
-    await connectCustomer(ctx, trx, incoming.order, row.affiliateId)
+    await connectCustomer(ctx, trx, { ...incoming, affiliateId: row.affiliateId })
   const data = { ...toCommission({ ...row, shopId: ctx.shop.id }), attribution: decision.attribution }
   return {
     result,
@@ -165,15 +166,23 @@ const NO_TOUCH = {
 /** A customer who is connected by one name is not given to another affiliate by a second name. */
 const isUnconnected = ({ matches }: Facts) => matches.customerId === null && matches.customerEmail === null
 
-/** Lifetime commission: the customer's first attributed order decides whose customer it is. */
+interface Connecting {
+  order: Order
+  orderId: string
+  affiliateId: string
+}
+
+/** Lifetime commission: the customer's first attributed order decides whose customer it is, and no later one. */
 export async function connectCustomer(
   ctx: Context,
   trx: Trx,
-  { customerId, customerEmail }: Order,
-  affiliateId: string,
+  { order, orderId, affiliateId }: Connecting,
 ): Promise<void> {
+  const { customerId } = order
+  const customerEmailKey = order.customerEmail && emailKey(order.customerEmail)
+  if (await hasOtherOrder(trx, ctx.shop.id, { customerId, customerEmailKey, orderId })) return
   const connect = (kind: 'customerId' | 'customerEmail', value: string) =>
     insertConnectionIfNew(trx, ctx.shop.id, { id: ctx.newId('con'), kind, value, affiliateId, createdAt: nowIso(ctx) })
   if (customerId) await connect('customerId', customerId)
-  if (customerEmail) await connect('customerEmail', emailKey(customerEmail))
+  if (customerEmailKey) await connect('customerEmail', customerEmailKey)
 }

@@ -38,7 +38,7 @@ export async function reopened(ctx: Context, trx: Trx, row: CommissionRow): Prom
   if (isGone) throw conflict('commission_move_not_allowed', 'This order was canceled or refunded in full.')
   const kept = { facts: JSON.stringify(facts), decision: JSON.stringify(decision), updatedAt: nowIso(ctx) }
   await upsertOrder(trx, ctx.shop.id, { ...order, ...kept })
-  if (decision.connectsCustomer) await connectIfNew(ctx, trx, facts.order, row.affiliateId)
+  if (decision.connectsCustomer) await connectIfNew(ctx, trx, facts.order, row)
   return { ...decided(decision), commissionAmountCents: left.amountCents, taxWithheldCents: left.taxWithheldCents }
 }
 
@@ -54,12 +54,13 @@ const decided = (decision: Decision): Partial<CommissionRow> => ({
 })
 
 /** A customer whom another order has connected meanwhile stays there. */
-async function connectIfNew(ctx: Context, trx: Trx, order: Order, affiliateId: string): Promise<void> {
+async function connectIfNew(ctx: Context, trx: Trx, order: Order, row: CommissionRow): Promise<void> {
+  const { affiliateId, orderId } = row
   const { customerId, customerEmail } = order
   const isKnown =
     (customerId && (await findConnection(trx, ctx.shop.id, 'customerId', customerId))) ||
     (customerEmail && (await findConnection(trx, ctx.shop.id, 'customerEmail', emailKey(customerEmail))))
-  if (!isKnown) await connectCustomer(ctx, trx, order, affiliateId)
+  if (!isKnown) await connectCustomer(ctx, trx, { order, orderId, affiliateId })
 }
 
 async function withTodaysStatuses(ctx: Context, trx: Trx, facts: Facts): Promise<Facts> {

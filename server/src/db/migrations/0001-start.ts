@@ -159,6 +159,7 @@ async function orders(db: Kysely<unknown>) {
   await index(db, 'journey', 'shopId sessionId -occurredAt -id')
   await index(db, 'journey', 'shopId affiliateId -occurredAt -id')
   await index(db, 'journey', 'shopId customerEmailKey -occurredAt -id')
+  await index(db, 'journey', 'shopId customerId', { where: '"customerId" is not null' })
   await index(db, 'journey', 'shopId clickId')
   await index(db, 'journey', 'shopId type occurredAt affiliateId')
   await index(db, 'journey', 'shopId orderId', { unique: true, where: '"orderId" is not null' })
