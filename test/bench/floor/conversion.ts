@@ -1,0 +1,190 @@
+import { text } from 'node:stream/consumers'
+import type { ProductRule } from '../../../server/src/engine/facts.ts'
+import { admit, answer, type Caller, hashOf, KEY_SQL, listen, open } from './contract.ts'
+import {
+  auditOf,
+  type Conversion,
+  decide,
+  factsOf,
+  fingerprintOf,
+  type Gathered,
+  type Link,
+  newId,
+  orderOf,
+  replyOf,
+} from './order.ts'
+
+/**
+ * The floor of a conversion: the same reads, the same seven rows, synchronous=FULL, statements prepared by hand. All
+ * orders of a turn of the event loop share a transaction; with `SINGLE` each has its own.
+ */
+const database = open()
+const sql = <Row = unknown>(text: string) => database.prepare<unknown[], Row>(text)
+const insert = (table: string, columns: string) => {
+  const names = columns.split(' ')
+  return sql(`insert into "${table}" (${names.map((name) => `"${name}"`)}) values (${names.map(() => '?')})`)
+}
+const findKey = sql<Caller>(`${KEY_SQL} +?`)
+const findReply = sql<{ fingerprint: string; result: string }>(
+  'select fingerprint, result from "idempotencyKeys" where "shopId" = +? and key = +?',
+)
+const findOrder = sql<{ commissionId: string }>(
+  'select "commissionId" from orders where "shopId" = +? and "orderId" = +?',
+)
+const findAffiliate = sql<NonNullable<Gathered['affiliate']>>(
+  'select id, email, status, "deletedAt", "campaignId" from affiliates where "shopId" = +? and "codeKey" = +?',
+)
+const findConnection = sql<{ affiliateId: string }>(
+  `select "affiliateId" from connections where "shopId" = +? and kind = 'customerEmail' and value = +?`,
+)
+const findProgram = sql<NonNullable<Gathered['program']>>(
+  'select id, "commissionType", "defaultCommissionBps" rate, "cookieDurationDays", "autoApproveOrder", "lifetimeCommission" from programs where id = +?',
+)
+const findRules = sql<{ value: string }>('select * from "productRules" where "programId" = +?')
+const findGeo = sql('select * from "geoRules" where "programId" = +?')
+const findLast = sql<Link>('select seq, hash from audits where "shopId" = +? order by seq desc limit 1')
+const findTakers = sql<{ id: string; events: string }>('select id, events from subscriptions where "shopId" = +?')
+const insertCommission = insert(
+  'commissions',
+  'id shopId affiliateId programId externalOrderId orderId orderName currency commissionType commissionBaseCents commissionRateBps commissionAmountCents taxWithheldCents orderSubtotalCents orderDiscountCents orderShippingCents orderTaxCents trackingMethod attributionMethod attributionReasonCode orderStatus happenedAt createdAt updatedAt version',
+)
+const insertOrder = insert('orders', 'shopId orderId commissionId orderAt facts decision createdAt updatedAt')
+const insertJourney = insert(
+  'journey',
+  'id shopId type occurredAt affiliateId programId customerEmail customerEmailKey externalOrderId orderId commissionId createdAt',
+)
+const insertAudit = insert('audits', 'shopId seq id actor action subjectId data requestId createdAt previousHash hash')
+const insertEvent = insert('webhookEvents', 'id shopId event body createdAt')
+const insertDelivery = insert('deliveries', 'id shopId eventId subscriptionId webhookId status createdAt')
+const insertReply = insert('idempotencyKeys', 'shopId key fingerprint result createdAt')
+
+interface Answer {
+  status: number
+  body: unknown
+}
+
+function record(caller: Caller, key: string, body: Conversion): Answer {
+  const { shopId } = caller
+  const fingerprint = fingerprintOf(body)
+  const stored = findReply.get(shopId, key)
+  if (stored)
+    return stored.fingerprint === fingerprint
+      ? { status: 201, body: JSON.parse(stored.result) }
+      : { status: 409, body: { error: 'reused' } }
+  const orderId = `api:${body.externalOrderId}`
+  if (findOrder.get(shopId, orderId)) return { status: 409, body: { error: 'recorded' } }
+  const at = new Date().toISOString()
+  const order = orderOf(body, at)
+  const affiliate = findAffiliate.get(shopId, body.couponCode.toLowerCase())
+  const program = affiliate && findProgram.get(affiliate.campaignId)
+  const rules = (program ? findRules.all(program.id) : []) as unknown as ProductRule[]
+  if (program) findGeo.get(program.id)
+  const connection = findConnection.get(shopId, body.customerEmail.toLowerCase())?.affiliateId ?? null
+  const facts = factsOf(caller, order, { affiliate, connection, program, rules })
+  const decision = decide(facts)
+  const id = newId('com')
+  const {
+    attribution: by,
+    commissionType,
+    baseCents,
+    rateBps,
+    amountCents,
+    taxWithheldCents,
+    subtotalCents,
+    status,
+  } = decision
+  insertCommission.run(
+    id,
+    shopId,
+    by.affiliateId,
+    program?.id,
+    order.externalOrderId,
+    orderId,
+    body.orderName,
+    order.currency,
+    commissionType,
+    baseCents,
+    rateBps,
+    amountCents,
+    taxWithheldCents,
+    subtotalCents,
+    0,
+    0,
+    0,
+    'API',
+    by.method,
+    by.reasonCode,
+    status,
+    at,
+    at,
+    at,
+    1,
+  )
+  insertOrder.run(shopId, orderId, id, at, JSON.stringify(facts), JSON.stringify(decision), at, at)
+  insertJourney.run(
+    newId('jrn'),
+    shopId,
+    'conversion',
+    at,
+    by.affiliateId,
+    program?.id,
+    order.customerEmail,
+    order.customerEmail?.toLowerCase(),
+    order.externalOrderId,
+    orderId,
+    id,
+    at,
+  )
+  const last = findLast.get(shopId) ?? { seq: 0, hash: '' }
+  const values = [
+    newId('aud'),
+    `key:${caller.keyId}`,
+    'commission.created',
+    id,
+    JSON.stringify({ orderId, amountCents, status }),
+    newId('req'),
+    at,
+  ]
+  const { seq, hash } = auditOf(last, values)
+  insertAudit.run(shopId, seq, ...values, last.hash, hash)
+  enqueue(shopId, at, { id, affiliateId: by.affiliateId, orderId, amountCents, status })
+  const reply = replyOf(decision, id)
+  insertReply.run(shopId, key, fingerprint, JSON.stringify(reply), at)
+  return { status: 201, body: reply }
+}
+
+function enqueue(shopId: string, at: string, data: unknown): void {
+  const event = 'commission.created'
+  const takers = findTakers.all(shopId).filter(({ events }) => events === '[]' || JSON.parse(events).includes(event))
+  if (takers.length === 0) return
+  const eventId = newId('evt')
+  insertEvent.run(eventId, shopId, event, JSON.stringify({ event, timestamp: at, shop_id: shopId, data }), at)
+  for (const taker of takers) {
+    const id = newId('dlv')
+    insertDelivery.run(id, shopId, eventId, taker.id, id, 'PENDING', at)
+  }
+}
+
+const begin = sql('begin immediate')
+const commit = sql('commit')
+let group: { work: () => Answer; done: (answer: Answer) => void }[] = []
+
+/** One transaction, one fsync; whatever fails takes the group with it, as bare as that. */
+function flush(): void {
+  const jobs = group
+  group = []
+  begin.run()
+  const answers = jobs.map(({ work }) => work())
+  commit.run()
+  for (const [n, { done }] of jobs.entries()) done(answers[n] as Answer)
+}
+
+listen(async (request, response) => {
+  const caller = findKey.get(hashOf(request))
+  if (!admit(response, caller, 'events:write')) return
+  const key = request.headers['idempotency-key'] as string
+  const body: Conversion = JSON.parse(await text(request))
+  group.push({ work: () => record(caller, key, body), done: ({ status, body }) => answer(response, status, body) })
+  if (process.env.SINGLE) flush()
+  else if (group.length === 1) setImmediate(flush)
+})

@@ -1,0 +1,83 @@
+import { deepStrictEqual } from 'node:assert'
+import { compare, median, ratios } from '../harness/compare.ts'
+import { type DataSet, sqliteData } from '../harness/data.ts'
+import type { Template } from '../harness/load.ts'
+import type { Options } from '../harness/options.ts'
+import { perSecond, print } from '../harness/report.ts'
+import { launchOther, launchOurs, type Subject } from '../harness/subject.ts'
+
+export const LIST: Template = {
+  method: 'GET',
+  path: '/api/v1/commissions?limit=20',
+  headers: { Authorization: 'Bearer <key>' },
+}
+
+/** P1: a list of 20 with its total, against the floor that does the same. */
+export async function p1({ rounds, seconds }: Options): Promise<void> {
+  const data = await sqliteData(10_000)
+  const ours = await launchOurs({ DATABASE_URL: data.url })
+  const floor = await launchOther('floor', 'floor/list.ts', { DATABASE_URL: data.url })
+  await sameAnswer([ours, floor], data)
+  const jobOf = () => ({ template: LIST, keys: data.keys, connections: 32, seconds })
+  const measured = await compare([ours, floor], { jobOf, rounds, warmUpSeconds: 2 })
+  print({
+    goal: 'P1',
+    what: 'list of 20 with total, 10,000 rows',
+    wanted: { least: 0.7 },
+    ratio: ratios(measured, [ours, floor], (sample) => sample.perSecond),
+    ours: perSecond(median(measured, ours, (sample) => sample.perSecond)),
+    floor: perSecond(median(measured, floor, (sample) => sample.perSecond)),
+    cpu: {
+      ours: median(measured, ours, (sample) => sample.cpuMicros),
+      floor: median(measured, floor, (sample) => sample.cpuMicros),
+      most: 1.3,
+    },
+  })
+  await Promise.all([ours.stop(), floor.stop()])
+}
+
+/** P2: the same list of many more rows. */
+export async function p2({ rounds, seconds, rows }: Options): Promise<void> {
+  for (const size of [100_000, rows]) {
+    const small = await sqliteData(10_000)
+    const large = await sqliteData(size)
+    const usual = await launchOurs({ DATABASE_URL: small.url })
+    const grown = await launchOurs({ DATABASE_URL: large.url })
+    const jobOf = (subject: Subject) => ({
+      template: LIST,
+      keys: (subject === usual ? small : large).keys,
+      connections: 32,
+      seconds,
+    })
+    const measured = await compare([grown, usual], { jobOf, rounds, warmUpSeconds: 2 })
+    print({
+      goal: 'P2',
+      what: `the same, ${size.toLocaleString('en')} rows ÷ 10,000 rows`,
+      wanted: { least: 0.9 },
+      ratio: ratios(measured, [grown, usual], (sample) => sample.perSecond),
+      ours: perSecond(median(measured, grown, (sample) => sample.perSecond)),
+      floor: perSecond(median(measured, usual, (sample) => sample.perSecond)),
+      cpu: {
+        ours: median(measured, grown, (sample) => sample.cpuMicros),
+        floor: median(measured, usual, (sample) => sample.cpuMicros),
+      },
+    })
+    await Promise.all([grown.stop(), usual.stop()])
+  }
+}
+
+/** Whoever answers something else does other work, and would not be a floor. */
+export async function sameAnswer(subjects: Subject[], { keys }: DataSet, path = LIST.path): Promise<void> {
+  const answers = await Promise.all(
+    subjects.map(async ({ url }) => {
+      const response = await fetch(url + path, { headers: { Authorization: `Bearer ${keys[0]}` } })
+      const names = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'x-request-id', 'content-type']
+      return {
+        status: response.status,
+        has: names.map((name) => response.headers.has(name)),
+        body: await response.text(),
+      }
+    }),
+  )
+  for (const other of answers) deepStrictEqual(other, answers[0])
+}

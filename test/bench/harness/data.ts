@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto'
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { readConfig } from '../../../server/src/config.ts'
+import type { Deps } from '../../../server/src/context.ts'
+import { openDatabase } from '../../../server/src/db/database.ts'
+import { createDeps } from '../../../server/src/deps.ts'
+import { listAffiliates } from '../../../server/src/repositories/affiliates.ts'
+import { insertSubscription, updateSubscription } from '../../../server/src/repositories/subscriptions.ts'
+import { createApiKey } from '../../../server/src/services/keys.ts'
+import { seed } from '../../../server/src/services/seed.ts'
+import * as shops from '../../../server/src/services/shops.ts'
+
+/** Git-ignored; delete it to have the data made again. */
+export const CACHE = fileURLToPath(new URL('../.data/', import.meta.url))
+
+/** A shop that was filled by the server's own `seed`, in a database that belongs to nobody else. */
+export interface DataSet {
+  /** A `DATABASE_URL`. */
+  url: string
+  shopId: string
+  /** Enough keys that no limit of the plan is reached: the limits stay on. */
+  keys: string[]
+  /** Of affiliates. */
+  codes: string[]
+}
+
+const KEYS = 500
+const SCHEMA = fileURLToPath(new URL('../../../server/src/db/migrations/', import.meta.url))
+
+/** A data set of so many commissions on SQLite, from the cache when it was made before for this schema. */
+export async function sqliteData(commissions: number): Promise<DataSet> {
+  const schema = createHash('sha256')
+  for (const file of globSync('*.ts', { cwd: SCHEMA }).sort()) schema.update(readFileSync(join(SCHEMA, file)))
+  const base = join(CACHE, `${commissions}-${schema.digest('hex').slice(0, 8)}`)
+  if (existsSync(`${base}.json`)) return JSON.parse(readFileSync(`${base}.json`, 'utf8'))
+  mkdirSync(CACHE, { recursive: true })
+  for (const end of ['', '-wal', '-shm']) rmSync(`${base}.db${end}`, { force: true })
+  const data = await fill(`file:${base}.db`, commissions)
+  writeFileSync(`${base}.json`, JSON.stringify(data))
+  return data
+}
+
+/** Makes a shop with keys, affiliates and commissions in an empty database. */
+export async function fill(url: string, commissions: number): Promise<DataSet> {
+  const started = performance.now()
+  const db = await openDatabase(url)
+  await db.migrate()
+  const config = readConfig({
+    DATABASE_URL: url,
+    REFERRAL_DATA_DIR: CACHE,
+    REFERRAL_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
+  })
+  const deps = createDeps({ ...config, logLevel: 'silent' }, db)
+  const wanted = { name: 'Bench', plan: 'ENTERPRISE', currency: 'USD', ownerEmail: 'bench@example.com' } as const
+  const { shopId } = await shops.create(deps, wanted)
+  await seed(deps, { shop: shopId, affiliates: 200, clicks: 0, commissions, days: 90 })
+  const keys = await makeKeys(deps, shopId)
+  await subscribe(deps, shopId)
+  const page = { page: 1, limit: 200 }
+  const codes = (await listAffiliates(db.read, shopId, page)).data.map((row) => row.discountCode)
+  await db.close()
+  console.log(`made ${commissions} commissions in ${((performance.now() - started) / 1000).toFixed(1)} s`)
+  return { url, shopId, keys, codes }
+}
+
+async function makeKeys(deps: Deps, shopId: string): Promise<string[]> {
+  const ctx = await shops.operatorContext(deps, shopId)
+  const made = Array.from({ length: KEYS }, (_, n) => createApiKey(ctx, { label: `Bench ${n}`, scopes: ['all'] }))
+  return (await Promise.all(made)).map(({ secret }) => secret)
+}
+
+/** A subscriber whose outbox fills while somebody else has the right to send: what is measured is the order alone. */
+async function subscribe(deps: Deps, shopId: string): Promise<void> {
+  const at = new Date(deps.now()).toISOString()
+  const row = { id: deps.newId('whs'), url: 'https://example.com/hook', events: '[]', source: 'API', secret: null }
+  await deps.db.transact(async (trx) => {
+    await insertSubscription(trx, shopId, { ...row, createdAt: at, updatedAt: at })
+    await updateSubscription(trx, shopId, row.id, { claimedBy: 'bench', claimedAt: '2999-01-01T00:00:00.000Z' })
+  })
+}

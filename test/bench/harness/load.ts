@@ -1,0 +1,41 @@
+import { spawnSync } from 'node:child_process'
+import { runAutocannon } from './autocannon.ts'
+import { runWrk } from './wrk.ts'
+
+/** A request that is sent again and again: `<key>` stands for the next key, `<n>` for a number of its own. */
+export interface Template {
+  method: 'GET' | 'POST'
+  path: string
+  headers: Record<string, string>
+  body?: string
+}
+
+export interface Job {
+  url: string
+  template: Template
+  keys: string[]
+  connections: number
+  seconds: number
+  /** Numbers are counted from here; ten digits, so that every request is equally long. */
+  from: number
+  /** Every answer is written here, `<status> <body>` a line. */
+  record?: string
+}
+
+/** What a client saw. */
+export interface Load {
+  requests: number
+  perSecond: number
+  p50Micros: number
+  p99Micros: number
+  /** Anything but a success. */
+  wrong: number
+}
+
+const hasWrk = !process.env.BENCH_AUTOCANNON && spawnSync('wrk', ['-v']).error === undefined
+
+/** Which program sends the load. */
+export const generator = hasWrk ? 'wrk' : 'autocannon'
+
+/** Sends a load from a process of its own. */
+export const load = (job: Job): Promise<Load> => (hasWrk ? runWrk(job) : runAutocannon(job))

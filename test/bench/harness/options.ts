@@ -1,0 +1,28 @@
+import { parseArgs } from 'node:util'
+
+export interface Options {
+  /** The goals to look at, in small letters; empty: all but the long ones. */
+  names: string[]
+  rounds: number
+  /** How long each server is loaded in a round. */
+  seconds: number
+  /** How many commissions the large database has. */
+  rows: number
+}
+
+export function readOptions(): Options {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      rounds: { type: 'string', default: '5' },
+      seconds: { type: 'string', default: '2' },
+      rows: { type: 'string', default: '1000000' },
+    },
+  })
+  return {
+    names: positionals.map((name) => name.toLowerCase()),
+    rounds: Number(values.rounds),
+    seconds: Number(values.seconds),
+    rows: Number(values.rows),
+  }
+}

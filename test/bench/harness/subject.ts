@@ -1,0 +1,76 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { freePort } from '../../support/process.ts'
+
+const PROBE = new URL('./probe.ts', import.meta.url).href
+
+export interface Usage {
+  cpuMicros: number
+  rssBytes: number
+}
+
+/** A server in a process of its own that is measured. */
+export interface Subject {
+  name: string
+  url: string
+  usage: () => Promise<Usage>
+  stop: () => Promise<void>
+}
+
+interface LaunchOptions {
+  args?: string[]
+  env?: Record<string, string>
+  /** Options of Node itself. */
+  node?: string[]
+}
+
+const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+
+/** The server as it is shipped, with everything on but the demo shop. */
+export const launchOurs = (env: Record<string, string>, options: LaunchOptions = {}): Promise<Subject> =>
+  launch('ours', fileOf('../../../server/src/main.ts'), {
+    ...options,
+    args: ['serve'],
+    env: { REFERRAL_DEMO: '0', REFERRAL_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'), ...env },
+  })
+
+/** One of the servers beside it, `floor/list.ts`. */
+export const launchOther = (name: string, file: string, env: Record<string, string>): Promise<Subject> =>
+  launch(name, fileOf(`../${file}`), { env })
+
+async function launch(name: string, file: string, { args = [], env = {}, node = [] }: LaunchOptions): Promise<Subject> {
+  const port = String(await freePort())
+  const plain = { PATH: process.env.PATH ?? '', NODE_ENV: 'production', NODE_NO_WARNINGS: '1', PORT: port }
+  const child = spawn(process.execPath, [...node, '--import', PROBE, file, ...args], {
+    env: { ...plain, ...env },
+    // The log is written as ever; nobody keeps it.
+    stdio: ['ignore', 'pipe', process.env.BENCH_LOG ? 'inherit' : 'ignore', 'ipc'],
+  })
+  await listening(child, name)
+  return {
+    name,
+    url: `http://127.0.0.1:${port}`,
+    usage: async () => {
+      child.send('usage')
+      const [usage] = await once(child, 'message')
+      return usage as Usage
+    },
+    stop: async () => {
+      const ended = once(child, 'exit')
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+function listening(child: ChildProcess, name: string): Promise<void> {
+  return new Promise((up, fail) => {
+    let output = ''
+    child.stdout?.on('data', (chunk) => {
+      output += chunk
+      if (/^listening on /m.test(output)) up()
+    })
+    child.once('exit', (code) => fail(new Error(`${name} ended with ${code} before it listened: ${output}`)))
+  })
+}
