@@ -54,6 +54,19 @@ test('HTTP reaches rows through use cases, but for the key of a call', () => {
   expect(wrong).toEqual([])
 })
 
+test('pages stand beside HTTP: they reach rows through use cases, and only the app knows them', () => {
+  expect(between('admin', 'http').length).toBeGreaterThan(0)
+  expect([...between('admin', 'repositories'), ...between('admin', 'db'), ...between('admin', 'engine')]).toEqual([])
+  const known = imports.filter((one) => area(one.to) === 'admin' && area(one.from) !== 'admin')
+  expect(known.map((one) => one.from)).toEqual(['http/app.ts'])
+})
+
+test('pages escape whatever they show', () => {
+  const pages = globSync('admin/**/*.ts', { cwd: root })
+  expect(pages.length).toBeGreaterThan(10)
+  expect(pages.filter((file) => /\braw\b.*from 'hono\/html'/.test(readFileSync(join(root, file), 'utf8')))).toEqual([])
+})
+
 test('only db/ names a driver', () => {
   const drivers = ['better-sqlite3', 'pg']
   expect(imports.filter((one) => drivers.includes(one.to) && area(one.from) !== 'db')).toEqual([])

@@ -30,7 +30,7 @@ export async function makeDemo(deps: Deps, url: string): Promise<string> {
     { mode: 0o600 },
   )
   renameSync(`${file}.new`, file)
-  return banner(url, env.REFERRAL_API_KEY ?? '', file)
+  return banner(url, env, file)
 }
 
 async function createDemo(deps: Deps, url: string): Promise<Record<string, string>> {
@@ -74,12 +74,15 @@ const readEnv = (text: string): Record<string, string> =>
       .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
   )
 
-function banner(url: string, key: string, file: string): string {
+function banner(url: string, env: Record<string, string>, file: string): string {
+  const { REFERRAL_API_KEY: key = '', REFERRAL_OWNER_TOKEN: owner = '' } = env
   return `
 Referral Program API with a demo shop
 
   address         ${url}
   docs            ${url}/api/v1/docs
+  Developer page  ${url}/admin
+  owner token     ${owner}
   API key         ${key}
   all of it       ${file}
 

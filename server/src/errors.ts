@@ -1,7 +1,7 @@
 import type { components } from './http/schema.d.ts'
 
 export type ErrorCode = components['schemas']['ErrorCode']
-export type ErrorStatus = 400 | 401 | 403 | 404 | 405 | 409 | 429 | 503
+export type ErrorStatus = 400 | 401 | 403 | 404 | 405 | 409 | 429 | 500 | 503
 
 /** A refusal the caller can act on. The app renders it as `{ error }` with `X-Error-Code` (section 7). */
 export class ApiError extends Error {
@@ -59,3 +59,6 @@ export const auditUnavailable = (cause?: unknown) =>
 
 export const apiDisabled = () =>
   new ApiError(503, 'api_disabled', 'The API is switched off at the moment; try again later.', { retryAfter: 60 })
+
+/** A bug of ours; only the log says more. */
+export const internalError = () => new ApiError(500, 'internal_error', 'Internal error')

@@ -4,17 +4,21 @@ import { leaf } from '../command.ts'
 import type { Run } from '../run.ts'
 import { version } from '../version.ts'
 
-const PAGES = { docs: '/api/v1/docs', spec: '/openapi.yaml' }
+const PAGES = { admin: '/admin', docs: '/api/v1/docs', spec: '/openapi.yaml' }
 
 /** What is about the CLI itself. */
 export function addMeta(program: Command): void {
   leaf<{ print?: boolean }>(program, 'open', {
     summary: 'open a page of the service',
     output: 'Address',
-    examples: ['referral open spec'],
+    examples: ['referral open admin', 'referral open spec'],
     work: (run, { options, args: [page = 'docs'] }) => show(run, PAGES[page as keyof typeof PAGES], options),
   })
-    .addArgument(new Argument('[page]', 'the quick start, or the contract').choices(Object.keys(PAGES)).default('docs'))
+    .addArgument(
+      new Argument('[page]', 'the Developer page, the quick start, or the contract')
+        .choices(Object.keys(PAGES))
+        .default('docs'),
+    )
     .option('--print', 'print the address instead')
   leaf<{ print?: boolean }>(program, 'docs', {
     summary: 'open the quick start of the API',

@@ -26,7 +26,7 @@ export async function admitOwner(server: Server, op: Operation, visit: Visit, br
 
 /** The context of a call that a user of a shop makes. */
 export const ownerContext = (
-  { deps }: Server,
+  { deps }: Pick<Server, 'deps'>,
   { user, shop, session }: Owner,
   visit: { requestId: string; isHttps: boolean },
 ): Context => ({ ...deps, ...visit, shop, user, ...(session && { session }), actor: `user:${user.id}` })
@@ -73,7 +73,7 @@ async function bySession(server: Server, browser: Browser): Promise<Owner> {
 }
 
 /** A cookie is sent by any page that makes the browser send it; the token only by pages of ours. */
-const isOwnForm = ({ deps }: Server, { session }: Owner, { csrfToken, isCrossSite }: Browser): boolean =>
+export const isOwnForm = ({ deps }: Server, { session }: Owner, { csrfToken, isCrossSite }: Browser): boolean =>
   session !== undefined && !isCrossSite && isCsrfToken(deps, session, csrfToken)
 
 async function throttle(server: Server, address: string): Promise<void> {

@@ -16,6 +16,9 @@ export interface Visit {
   window?: Window
 }
 
+/** What every handler finds beside its request. */
+export type Env = { Variables: { visit: Visit } }
+
 /**
  * Lets a call in or refuses it, in the order: kill switch, credential, plan, the shop's switch, rate limit, scope.
  *

@@ -1,12 +1,13 @@
 import { Hono, type Context as HonoContext } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import { mountAdmin } from '../admin/mount.ts'
 import type { Context, Deps } from '../context.ts'
-import { isStorageError } from '../db/storage-error.ts'
-import { ApiError, storageUnavailable } from '../errors.ts'
+import { ApiError } from '../errors.ts'
 import type { Metrics } from '../metrics.ts'
 import { recordAccess } from '../services/access.ts'
 import { createApiSwitch } from '../services/api-switch.ts'
-import { admit, type Visit, windowToShow } from './admit.ts'
+import { admit, type Env, type Visit, windowToShow } from './admit.ts'
+
 import { admitOwner, admitSignIn } from './admit-owner.ts'
 import { admitStore } from './admit-store.ts'
 import { createLastUsed } from './authenticate.ts'
@@ -18,11 +19,11 @@ import { mountHealth } from './health.ts'
 import { mountMetrics } from './metrics.ts'
 import { handlers } from './operations.ts'
 import { createRateLimiter, type RateLimiter } from './rate-limit.ts'
+import { refusalOf } from './refusal.ts'
 import { requestIdOf } from './request-id.ts'
 import type { Server } from './server.ts'
-import { type Input, loadOperations, type Operation, type OperationId } from './spec.ts'
+import { type Input, type Operation, type OperationId, operations } from './spec.ts'
 
-type Env = { Variables: { visit: Visit } }
 type AnyHandler = (
   ctx: Context,
   input: Input<OperationId>,
@@ -32,8 +33,6 @@ export interface AppOptions {
   limiter?: RateLimiter
   metrics?: Metrics
 }
-
-const operations = loadOperations()
 
 /** The whole HTTP surface: everything about an operation but its use case comes from openapi.yaml. */
 export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
@@ -55,6 +54,7 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
       throw new ApiError(405, 'method_not_allowed', `${c.req.method} is not allowed here.`)
     })
   }
+  mountAdmin(app, server)
   app.all('*', () => {
     throw new ApiError(404, 'path_unknown', 'There is nothing at this path.')
   })
@@ -75,7 +75,7 @@ function visiting(server: Server) {
     await next()
     c.header('X-Request-Id', visit.requestId)
     // Keys, tokens and who did what: nothing for a browser to keep.
-    if (c.req.path.startsWith('/admin/')) c.header('Cache-Control', 'no-store')
+    if (/^\/admin(\/|$)/.test(c.req.path) && !c.res.headers.has('Cache-Control')) c.header('Cache-Control', 'no-store')
     if (c.req.path.startsWith('/api/v1/')) {
       const { limit, remaining, reset } = await windowToShow(server, visit)
       c.header('X-RateLimit-Limit', String(limit))
@@ -162,23 +162,10 @@ function announceSunset(c: HonoContext<Env>, sunset: string): void {
 }
 
 function renderError(server: Server, thrown: Error, c: HonoContext<Env>): Response {
-  const error = isStorageError(thrown) ? storageUnavailable(thrown) : thrown
-  if (error instanceof ApiError) {
-    c.header('X-Error-Code', error.code)
-    if (error.retryAfter !== undefined) c.header('Retry-After', String(error.retryAfter))
-    if (error.status === 503 && error.cause) logCause(server, error, c)
-    return c.json({ error: error.message }, error.status)
-  }
-  server.deps.log.error({ requestId: c.get('visit').requestId, name: error.name, stack: error.stack }, 'bug')
-  c.header('X-Error-Code', 'internal_error')
-  return c.json({ error: 'Internal error' }, 500)
-}
-
-/** The driver's code says whether a disk is full or a statement is wrong; its message may hold data and stays out. */
-function logCause(server: Server, error: ApiError, c: HonoContext<Env>): void {
-  const cause = error.cause as { code?: string; name?: string }
-  const { requestId } = c.get('visit')
-  server.deps.log.error({ requestId, code: error.code, cause: cause.code ?? cause.name }, 'unavailable')
+  const { status, code, message, retryAfter } = refusalOf(server, thrown, c.get('visit').requestId)
+  c.header('X-Error-Code', code)
+  if (retryAfter !== undefined) c.header('Retry-After', String(retryAfter))
+  return c.json({ error: message }, status)
 }
 
 function methodsByPath(): Map<string, string[]> {

@@ -1,13 +1,13 @@
 import type { UserRow } from '../db/tables.ts'
 import { deref, document, type OperationObject, type Parameter } from './document.ts'
-import type { operations } from './schema.d.ts'
+import type { operations as Documented } from './schema.d.ts'
 import { type Validator, validator } from './validator.ts'
 
 /** The operations of openapi.yaml as types: a missing handler, an unknown one or a wrong reply does not compile. */
-export type OperationId = keyof operations
+export type OperationId = keyof Documented
 
 type Given<T> = Exclude<T, undefined>
-type Parameters<Id extends OperationId> = operations[Id]['parameters']
+type Parameters<Id extends OperationId> = Documented[Id]['parameters']
 /** `page` and `limit` always have a value: the document gives their defaults. */
 type Paged<Q> = Q &
   (Q extends { page?: number } ? { page: number } : unknown) &
@@ -24,9 +24,9 @@ export type Query<Id extends OperationId> = Paged<Given<Parameters<Id>['query']>
 export type Path<Id extends OperationId> = Given<Parameters<Id>['path']>
 /** What the document names but `Idempotency-Key`, which the app sees to. */
 export type Headers<Id extends OperationId> = Given<Parameters<Id>['header']>
-export type Body<Id extends OperationId> = operations[Id] extends { requestBody: infer R }
+export type Body<Id extends OperationId> = Documented[Id] extends { requestBody: infer R }
   ? Content<R>
-  : operations[Id] extends { requestBody?: infer R }
+  : Documented[Id] extends { requestBody?: infer R }
     ? Content<Given<R>> | undefined
     : undefined
 
@@ -39,9 +39,9 @@ export interface Input<Id extends OperationId> {
 
 /** One of the operation's 2xx statuses with its body. */
 export type Reply<Id extends OperationId> = {
-  [S in keyof operations[Id]['responses'] & number as `${S}` extends `2${string}` ? S : never]: {
+  [S in keyof Documented[Id]['responses'] & number as `${S}` extends `2${string}` ? S : never]: {
     status: S
-    body: Content<operations[Id]['responses'][S]>
+    body: Content<Documented[Id]['responses'][S]>
     headers?: Record<string, string>
   }
 } extends infer Replies
@@ -80,8 +80,7 @@ export interface Operation {
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete']
 
-/** Every operation of the document, in its order. */
-export function loadOperations(): Operation[] {
+function loadOperations(): Operation[] {
   return Object.entries(document.paths).flatMap(([path, item]) =>
     METHODS.flatMap((method) => (item[method] ? [toOperation(path, method, item[method])] : [])),
   )
@@ -134,3 +133,6 @@ const parametersValidator = (parameters: Parameter[]) =>
     },
     { code: 'invalid_parameter' },
   )
+
+/** Every operation of the document, in its order. */
+export const operations: Operation[] = loadOperations()

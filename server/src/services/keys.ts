@@ -69,6 +69,9 @@ export async function create(ctx: Context, wanted: WantedKey): Promise<ApiKey & 
   })
 }
 
+/** One key that still works. @throws ApiError 404 `key_not_found`, 409 `key_already_revoked`. */
+export const find = async (ctx: Context, id: string): Promise<ApiKey> => toApiKey(await findLiving(ctx, id))
+
 /**
  * Gives a key another secret. The old one opens nothing from the commit on (section 5 rule 5).
  *

@@ -1,7 +1,7 @@
 const digitsByCurrency = new Map<string, number>()
 
 /** How many decimals a currency has: 2 for USD, 0 for JPY, 3 for KWD; 2 for one that nobody knows. */
-function digitsOf(currency: string): number {
+export function digitsOf(currency: string): number {
   let digits = digitsByCurrency.get(currency)
   if (digits === undefined) {
     digits = /^[A-Z]{3}$/.test(currency)

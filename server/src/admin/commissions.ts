@@ -1,0 +1,128 @@
+import { html } from 'hono/html'
+import { invalidBody, notFound } from '../errors.ts'
+import type { components } from '../http/schema.d.ts'
+import { namesOf } from '../services/affiliate-names.ts'
+import * as commissions from '../services/commissions.ts'
+import { moderate } from '../services/moderation.ts'
+import { moderateMany } from '../services/moderation-bulk.ts'
+import { bodyOf, EVERYONE, like } from './contract.ts'
+import { form } from './controls.ts'
+import { pageOf, pager } from './paging.ts'
+import type { Html, Route, View, Visitor } from './route.ts'
+import { address, badge, type Column, empty, money, table, time } from './show.ts'
+
+type Commission = components['schemas']['Commission']
+type Status = Commission['orderStatus']
+
+const PATH = '/admin/commissions'
+const TABS = ['PENDING', 'APPROVED', 'PAYABLE', 'PAID', 'REJECTED', 'ALL']
+const MOVES = { approve: 'approved', reject: 'rejected', reopen: 'reopened' } as const
+type Move = keyof typeof MOVES
+
+export const commissionRoutes: Route[] = [
+  { path: '/commissions', roles: EVERYONE, audit: 'commissions.listed', show: list },
+  { path: '/commissions/moderate', ...like('moderateCommissions'), act: moveSome, again: list },
+  { path: '/commissions/:id/:move', ...like('approveCommission'), act: moveOne, again: list },
+]
+
+const COLUMNS: Column[] = [
+  'Order',
+  'Affiliate',
+  'Happened',
+  { label: 'Goods', number: true },
+  { label: 'Commission', number: true },
+  'Status',
+  { label: 'Actions', hidden: true },
+]
+
+async function list(visitor: Visitor): Promise<View> {
+  const { ctx, isOwner, query } = visitor
+  const status = chosen(visitor)
+  const filter = status === 'ALL' ? {} : { status: status as Status }
+  const { data, pagination } = await commissions.list(ctx, { ...pageOf(query), ...filter })
+  const names = await namesOf(
+    ctx,
+    data.map((one) => one.affiliateId),
+  )
+  const many = isOwner && status === 'PENDING'
+  const rows = data.map((one) => row(one, names.get(one.affiliateId) ?? '', { isOwner, many }))
+  const columns = many ? [{ label: 'Choose', hidden: true } as const, ...COLUMNS] : COLUMNS
+  const content = rows.length ? table('Commissions', columns, rows) : nothing(status)
+  const body = isOwner
+    ? form(visitor, `${PATH}/moderate`, html`${hidden(visitor, status)}${many && rows.length ? bulk() : ''}${content}`)
+    : content
+  return {
+    title: 'Commissions',
+    body: html`${tabs(status)}${body}${pager(PATH, query, pagination)}`,
+  }
+}
+
+/** The list one is looking at; a form brings it along, to come back to it. */
+function chosen({ query, form }: Visitor): string {
+  const status = form.get('status') ?? query.get('status') ?? 'PENDING'
+  return TABS.includes(status) ? status : 'PENDING'
+}
+
+const hidden = ({ query }: Visitor, status: string): Html =>
+  html`<input type="hidden" name="status" value="${status}"><input type="hidden" name="page" value="${query.get('page') ?? ''}">`
+
+const tabs = (status: string): Html =>
+  html`<nav class="tabs" aria-label="By status"><ul>${TABS.map(
+    (one) =>
+      html`<li><a href="${address(PATH, { status: one })}"${one === status ? html` aria-current="true"` : ''}>${one === 'PENDING' ? 'Awaiting approval' : one[0] + one.slice(1).toLowerCase()}</a></li>`,
+  )}</ul></nav>`
+
+const bulk =
+  (): Html => html`<p class="row"><label class="box all"><input type="checkbox" data-all="ids" hidden> <span>All on this page</span></label>
+<button name="move" value="approve" class="main">Approve chosen</button> <button name="move" value="reject">Reject chosen</button></p>`
+
+const nothing = (status: string): Html =>
+  status === 'PENDING'
+    ? empty('Nothing awaits approval', 'Orders of programs that do not approve by themselves appear here.')
+    : empty(
+        'Nothing here',
+        html`Report an order to see its commission. The <a href="/api/v1/docs">quick start</a> shows how.`,
+      )
+
+function row(one: Commission, name: string, { isOwner, many }: { isOwner: boolean; many: boolean }): Html {
+  const order = one.externalOrderId ?? one.orderId
+  const isMovable = isOwner && one.trackingMethod !== 'ADJUSTMENT'
+  return html`<tr>${many ? html`<td><input type="checkbox" name="ids" value="${one.id}" aria-label="Choose order ${order}"></td>` : ''}
+<th scope="row">${one.trackingMethod === 'ADJUSTMENT' ? html`Adjustment` : html`<a href="${address('/admin/orders', { id: one.orderId })}">${order}</a>`}</th>
+<td class="name">${name || one.affiliateId}</td><td>${time(one.happenedAt)}</td>
+<td class="number">${money(one.orderSubtotalCents - one.orderDiscountCents, one.currency)}</td><td class="number">${money(one.commissionAmountCents, one.currency)}</td>
+<td>${badge(one.orderStatus)}${one.restrictionReasonCode ? html` <small>${one.restrictionReasonCode}</small>` : ''}</td>
+<td class="actions">${isMovable ? movesOf(one).map((move) => button(one, move, order)) : ''}</td></tr>`
+}
+
+const movesOf = ({ orderStatus }: Commission): Move[] => {
+  if (orderStatus === 'PENDING') return ['approve', 'reject']
+  return orderStatus === 'REJECTED' ? ['reopen'] : []
+}
+
+const button = ({ id }: Commission, move: Move, order: string): Html =>
+  html`<button class="small" formaction="${PATH}/${id}/${move}">${move[0]?.toUpperCase()}${move.slice(1)}<span class="unseen"> order ${order}</span></button> `
+
+const back = (visitor: Visitor) =>
+  address(PATH, { status: chosen(visitor), page: visitor.form.get('page') ?? undefined })
+
+async function moveOne(visitor: Visitor) {
+  const { id = '', move = '' } = visitor.params
+  if (!Object.hasOwn(MOVES, move)) throw notFound('path_unknown', 'There is no page at this address.')
+  const row = await moderate(visitor.ctx, move as Move, id)
+  const text = `Order ${row.externalOrderId ?? row.orderId} is ${MOVES[move as Move]}: ${money(row.commissionAmountCents, row.currency)}.`
+  return { to: back(visitor), flash: { text } }
+}
+
+async function moveSome(visitor: Visitor) {
+  const { ctx, form } = visitor
+  const ids = form.getAll('ids')
+  const move = form.get('move') === 'reject' ? 'reject' : 'approve'
+  if (ids.length === 0) throw invalidBody('Choose at least one commission.')
+  const { changed, skipped } = await moderateMany(ctx, bodyOf('moderateCommissions', { action: move, ids }))
+  const left = skipped.length ? ` ${skipped.length} could not be, because they were changed meanwhile.` : ''
+  return {
+    to: back(visitor),
+    flash: { text: `${changed} ${changed === 1 ? 'commission is' : 'commissions are'} ${MOVES[move]}.${left}` },
+  }
+}

@@ -1,0 +1,82 @@
+import { html } from 'hono/html'
+import type { components } from '../http/schema.d.ts'
+import * as deliveries from '../services/deliveries.ts'
+import * as webhooks from '../services/webhooks.ts'
+import { availableEvents } from '../services/webhooks-events.ts'
+import { like } from './contract.ts'
+import { form, select } from './controls.ts'
+import { endpoint } from './endpoint.ts'
+import { field } from './form.ts'
+import { pageOf, pager } from './paging.ts'
+import type { Html, Route, View, Visitor } from './route.ts'
+import { badge, type Column, empty, table, time } from './show.ts'
+
+type Delivery = components['schemas']['Delivery']
+type Subscription = components['schemas']['WebhookSubscription']
+
+const PATH = '/admin/deliveries'
+const STATUSES = ['PENDING', 'SENT', 'FAILED'] as const
+const COLUMNS: Column[] = [
+  'Event',
+  'Endpoint',
+  'Created',
+  'Status',
+  'Answer',
+  { label: 'Took', number: true },
+  { label: 'Actions', hidden: true },
+]
+
+export const deliveryRoutes: Route[] = [
+  { path: '/deliveries', ...like('listDeliveries'), show: list },
+  { path: '/deliveries/:id/redeliver', ...like('redeliver'), act: redeliver, again: list },
+]
+
+async function list(visitor: Visitor): Promise<View> {
+  const { ctx, query } = visitor
+  const { data: subscriptions } = await webhooks.list(ctx)
+  const status = STATUSES.find((one) => one === query.get('status'))
+  const filter = { subscriptionId: field(query, 'subscriptionId'), event: field(query, 'event'), status }
+  const { data, pagination } = await deliveries.list(ctx, { ...pageOf(query), ...filter })
+  const byId = new Map(subscriptions.map((one) => [one.id, one]))
+  const rows = data.map((one) => row(visitor, one, byId.get(one.subscriptionId)))
+  return {
+    title: 'Deliveries',
+    body: html`<p class="lead">Every attempt to bring an event to a webhook. Nothing is tried again by itself; redeliver sends the same bytes under the same <code>webhook-id</code>.</p>
+${filters(visitor, subscriptions)}
+${rows.length ? table('Deliveries', COLUMNS, rows) : empty('No deliveries here', html`Events go to your <a href="/admin/webhooks">webhooks</a> as soon as something happens; a test event can be sent there at any time.`)}
+${pager(PATH, query, pagination)}`,
+  }
+}
+
+const filters = ({ query, isOwner }: Visitor, subscriptions: Subscription[]): Html => {
+  const any = ['', 'All'] as const
+  const events = ['test', ...availableEvents].map((one) => [one, one] as const)
+  const endpoints = subscriptions.map((one) => [one.id, endpoint(one.url, isOwner)] as const)
+  return html`<form class="filters" method="get" action="${PATH}">
+${select('status', 'Status', [any, ...STATUSES.map((one) => [one, one[0] + one.slice(1).toLowerCase()] as const)], query.get('status') ?? '')}
+${select('event', 'Event', [any, ...events], query.get('event') ?? '')}
+${select('subscriptionId', 'Endpoint', [any, ...endpoints], query.get('subscriptionId') ?? '')}
+<button>Filter</button></form>`
+}
+
+function row(visitor: Visitor, one: Delivery, subscription: Subscription | undefined): Html {
+  const canBeSent = one.finishedAt !== null && subscription !== undefined
+  const again = html`<input type="hidden" name="back" value="${String(visitor.query)}"><button class="small">Redeliver<span class="unseen"> ${one.event} of ${one.createdAt}</span></button>`
+  return html`<tr><th scope="row"><code>${one.event}</code></th>
+<td>${subscription ? endpoint(subscription.url, visitor.isOwner) : html`<em>removed</em>`}</td>
+<td>${time(one.createdAt)}</td><td>${badge(one.status)}</td><td>${answer(one)}</td>
+<td class="number">${one.durationMs === null ? '–' : `${one.durationMs} ms`}</td>
+<td class="actions">${canBeSent ? form(visitor, `${PATH}/${one.id}/redeliver`, again) : ''}</td></tr>`
+}
+
+const answer = ({ code, httpStatus }: Delivery): Html | string =>
+  code === null ? 'not yet' : html`${httpStatus ?? ''} <code>${code}</code>`
+
+async function redeliver({ ctx, params, form }: Visitor) {
+  const { event } = await deliveries.redeliver(ctx, params.id ?? '')
+  const back = new URLSearchParams(form.get('back') ?? '')
+  return {
+    to: back.size ? `${PATH}?${back}` : PATH,
+    flash: { text: `The event ${event} is sent once more. Open the page again to see what came of it.` },
+  }
+}

@@ -1,0 +1,98 @@
+import { html } from 'hono/html'
+import type { components } from '../http/schema.d.ts'
+import type { Html } from './route.ts'
+import { badge, type Column, money, table, time } from './show.ts'
+
+type Schemas = components['schemas']
+type Explanation = Schemas['Explanation']
+/** The names of affiliates by id. */
+type Names = Map<string, string>
+
+const KINDS: Record<Schemas['EvidenceKind'], string> = {
+  COUPON: 'Coupon',
+  DIRECT_LINK: 'Link',
+  CONNECTED_CUSTOMER: 'Connected customer',
+  CONNECTED_PRODUCT: 'Connected product',
+}
+
+/** Why an order earned what it did: the decision, who else was looked at, and the sum line by line. */
+export const explanation = (
+  found: Explanation,
+  names: Names,
+): Html => html`<section class="card" aria-labelledby="decision"><h2 id="decision">The decision</h2>
+<p class="lead">${badge(found.outcome)} ${found.summary}</p>
+${found.restriction ? html`<p><code>${found.restriction.code}</code> ${found.restriction.because}</p>` : ''}
+${facts(found, names)}</section>
+<h2>Who was looked at</h2>
+<p class="hint">In your shop’s order of precedence. The first kind with evidence that counts wins; of clicks the ${found.clickTouch.toLowerCase()} one does.</p>
+<ol class="evidence">${found.evidence.map((one) => kind(one, names))}</ol>
+<h2>The arithmetic</h2>
+${arithmetic(found)}
+<p class="hint">${replay(found)}</p>`
+
+const facts = (found: Explanation, names: Names): Html => {
+  const { affiliate, program, commission } = found
+  return html`<dl class="facts">
+<div><dt>Received</dt><dd>${time(found.receivedAt)}</dd></div>
+<div><dt>Stored as</dt><dd><code>${found.orderId}</code></dd></div>
+<div><dt>Affiliate</dt><dd>${affiliate ? html`${names.get(affiliate.id) ?? affiliate.id} ${badge(affiliate.archived ? 'ARCHIVED' : affiliate.status)}` : 'nobody'}</dd></div>
+<div><dt>Program then</dt><dd>${program ? rate(program, currencyOf(found)) : 'none'}</dd></div>
+<div><dt>Commission now</dt><dd>${commission ? html`${money(commission.commissionAmountCents, commission.currency)} ${badge(commission.orderStatus)}` : 'none'}</dd></div>
+</dl>`
+}
+
+const currencyOf = ({ order }: Explanation): string => String(order.currency)
+
+function rate({ commissionType, rate }: NonNullable<Explanation['program']>, currency: string): string {
+  if (commissionType === 'PERCENT_OF_SALE') return `${rate / 100} % of the goods`
+  return `${money(rate, currency)} ${commissionType === 'FLAT_PER_ITEM' ? 'an item' : 'an order'}`
+}
+
+const kind = ({ kind, because, candidates }: Schemas['ExplainedEvidence'], names: Names): Html => html`<li class="card">
+<h3>${KINDS[kind]}</h3><p>${because}</p>
+${
+  candidates.length
+    ? table(
+        `Candidates: ${KINDS[kind]}`,
+        CANDIDATE,
+        candidates.map((one) => candidate(one, names)),
+      )
+    : ''
+}</li>`
+
+const CANDIDATE: Column[] = ['Evidence', 'Names', 'Reason', 'Outcome', 'Because']
+
+const candidate = (
+  one: Schemas['ExplainedCandidate'],
+  names: Names,
+): Html => html`<tr><th scope="row" class="name"><small>${one.source}</small> <code class="break">${one.value}</code></th>
+<td class="name">${one.affiliateId === null ? 'nobody' : (names.get(one.affiliateId) ?? one.affiliateId)}</td><td><code>${one.reasonCode}</code></td>
+<td>${badge(one.outcome)}</td><td class="wide">${one.because}</td></tr>`
+
+const STEPS: Record<Schemas['ArithmeticLine']['step'], string> = {
+  subtotal: 'Goods',
+  discount: 'Discount',
+  outside: 'Left out',
+  base: 'Base',
+  group: 'Rate',
+  restricted: 'Restricted',
+  commission: 'Commission',
+  tax: 'Tax',
+  refund: 'Refund',
+  now: 'Now',
+}
+
+const arithmetic = (found: Explanation): Html => {
+  const currency = currencyOf(found)
+  const columns: Column[] = ['Step', 'How', { label: 'Amount', number: true }]
+  const rows = found.arithmetic.map(
+    ({ step, text, cents }) =>
+      html`<tr class="${step}"><th scope="row">${STEPS[step]}</th><td class="wide">${text}</td><td class="number">${money(cents, currency)}</td></tr>`,
+  )
+  return table('The arithmetic', columns, rows)
+}
+
+const replay = ({ replay }: Explanation): Html =>
+  replay.identical
+    ? html`Decided again just now from the stored facts: identical, by engine ${replay.engineVersion}.`
+    : html`Decided again just now by engine ${replay.engineVersion}, it comes out differently from what engine ${replay.recordedEngineVersion} decided.`

@@ -1,0 +1,72 @@
+import { html } from 'hono/html'
+import type { components } from '../http/schema.d.ts'
+import { namesOf } from '../services/affiliate-names.ts'
+import * as journey from '../services/journey.ts'
+import { EVERYONE } from './contract.ts'
+import { input } from './controls.ts'
+import { field } from './form.ts'
+import type { Html, Route, View, Visitor } from './route.ts'
+import { address, empty, time } from './show.ts'
+
+type Entry = components['schemas']['JourneyEntry']
+
+const PATH = '/admin/journey'
+const MOST = 200
+
+export const journeyRoutes: Route[] = [{ path: '/journey', roles: EVERYONE, audit: 'journey.shown', show }]
+
+async function show(visitor: Visitor): Promise<View> {
+  const { query } = visitor
+  const who = {
+    customerEmail: field(query, 'customerEmail'),
+    sessionId: field(query, 'sessionId'),
+    affiliateId: field(query, 'affiliateId'),
+  }
+  const isAsked = Object.values(who).some(Boolean)
+  return {
+    title: 'Journeys',
+    showsNothing: !isAsked,
+    body: html`<p class="lead">What a customer, a visitor’s session or an affiliate’s visitors did in the last 90 days. Several fields narrow it down.</p>
+<form class="filters" method="get" action="${PATH}">
+${input({ name: 'customerEmail', label: 'Customer’s e-mail', value: who.customerEmail, maxlength: 320 })}
+${input({ name: 'sessionId', label: 'Session', value: who.sessionId, maxlength: 255 })}
+${input({ name: 'affiliateId', label: 'Affiliate id', value: who.affiliateId, maxlength: 64 })}
+<button class="main">Show</button></form>
+${isAsked ? await timeline(visitor, who) : ''}`,
+  }
+}
+
+async function timeline({ ctx }: Visitor, who: Partial<Parameters<typeof journey.read>[1]>): Promise<Html> {
+  const { journey: entries, total } = await journey.read(ctx, { ...who, limit: MOST })
+  if (entries.length === 0)
+    return empty(
+      'Nothing is known about them',
+      'Clicks, page views and orders appear here as soon as they are reported.',
+    )
+  const names = await namesOf(
+    ctx,
+    entries.flatMap(({ affiliateId }) => affiliateId ?? []),
+  )
+  return html`<p class="hint">${total > entries.length ? `The latest ${entries.length} of ${total} steps` : `${total} ${total === 1 ? 'step' : 'steps'}`}, oldest first.</p>
+<ol class="timeline">${entries.map((entry) => step(entry, names))}</ol>`
+}
+
+const WORDS = { click: 'Click', page_view: 'Page view', conversion: 'Order' }
+
+const step = (entry: Entry, names: Map<string, string>): Html => html`<li class="${entry.type}">
+<p><strong>${WORDS[entry.type]}${entry.externalOrderId ? html` <a href="${address('/admin/orders', { id: entry.externalOrderId })}">${entry.externalOrderId}</a>` : ''}</strong> ${time(entry.occurredAt)}</p>
+<dl>${detailsOf(entry, names).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl></li>`
+
+const detailsOf = (entry: Entry, names: Map<string, string>): [string, string][] => {
+  const all: [string, string | null][] = [
+    ['Affiliate', entry.affiliateId && (names.get(entry.affiliateId) ?? entry.affiliateId)],
+    ['Reference', entry.ref],
+    ['Customer', entry.customerEmail ?? entry.customerId],
+    ['Page', entry.url ?? entry.landingPage],
+    ['Came from', entry.referrerUrl],
+    ['Campaign', [entry.utmSource, entry.utmMedium, entry.utmCampaign].filter(Boolean).join(' · ') || null],
+    ['Session', entry.sessionId],
+    ['Where', [entry.country, entry.device].filter(Boolean).join(' · ') || null],
+  ]
+  return all.filter((pair): pair is [string, string] => Boolean(pair[1]))
+}

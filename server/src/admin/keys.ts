@@ -1,0 +1,103 @@
+import { html } from 'hono/html'
+import { invalidBody } from '../errors.ts'
+import type { components } from '../http/schema.d.ts'
+import * as keys from '../services/keys.ts'
+import { bodyOf, like } from './contract.ts'
+import { checkboxes, confirmation, form, input } from './controls.ts'
+import { field } from './form.ts'
+import type { Html, Route, View, Visitor } from './route.ts'
+import { badge, type Column, day, empty, table, time } from './show.ts'
+
+type ApiKey = components['schemas']['ApiKey']
+
+const PATH = '/admin/keys'
+const COLUMNS: Column[] = [
+  'Label',
+  'Key',
+  'May',
+  'Created',
+  'Last used',
+  'Expires',
+  'Status',
+  { label: 'Actions', hidden: true },
+]
+
+export const keyRoutes: Route[] = [
+  { path: '/keys', ...like('listKeys'), show: list },
+  { path: '/keys', ...like('createKey'), act: create, again: list },
+  { path: '/keys/:id/rotate', ...like('listKeys'), show: (visitor) => ask(visitor, 'rotate') },
+  { path: '/keys/:id/rotate', ...like('rotateKey'), act: rotate, again: list },
+  { path: '/keys/:id/revoke', ...like('listKeys'), show: (visitor) => ask(visitor, 'revoke') },
+  { path: '/keys/:id/revoke', ...like('revokeKey'), act: revoke, again: list },
+]
+
+async function list(visitor: Visitor): Promise<View> {
+  const { data } = await keys.list(visitor.ctx)
+  const now = new Date(visitor.ctx.now()).toISOString()
+  const rows = data.map((key) => row(key, now))
+  return {
+    title: 'API keys',
+    body: html`<p class="lead">A key lets a program use the API in the name of your shop. Give each program its own, with no more than it needs.</p>
+${rows.length ? table('API keys', COLUMNS, rows) : empty('No keys yet', 'Create one below; its secret is shown once.')}
+${creation(visitor)}`,
+  }
+}
+
+function row(key: ApiKey, now: string): Html {
+  const status = key.status === 'active' && key.expiresAt !== null && key.expiresAt <= now ? 'expired' : key.status
+  const scopes = key.scopes.length === keys.SCOPES.length ? 'everything' : key.scopes.join(', ')
+  return html`<tr><th scope="row" class="name">${key.label}</th><td><code>${key.prefix}…</code></td><td class="wide">${scopes}</td>
+<td>${day(key.createdAt)}</td><td>${time(key.lastUsedAt, 'never')}</td><td>${key.expiresAt ? day(key.expiresAt) : 'never'}</td><td>${badge(status)}</td>
+<td class="actions">${
+    key.status === 'active'
+      ? html`<a class="button small" href="${PATH}/${key.id}/rotate">Rotate<span class="unseen"> ${key.label}</span></a>
+<a class="button small" href="${PATH}/${key.id}/revoke">Revoke<span class="unseen"> ${key.label}</span></a>`
+      : ''
+  }</td></tr>`
+}
+
+const creation = (
+  visitor: Visitor,
+): Html => html`<section class="card" aria-labelledby="create"><h2 id="create">Create a key</h2>
+${form(
+  visitor,
+  PATH,
+  html`<div class="fields">${input({ name: 'label', label: 'Label', value: visitor.form.get('label') ?? '', required: true, maxlength: 100, hint: 'What the key is for, such as “Checkout”.' })}
+${input({ name: 'expiresAt', label: 'Expires (optional)', type: 'date', value: visitor.form.get('expiresAt') ?? '', hint: 'The key is refused from midnight UTC of this day on.' })}</div>
+${checkboxes('scopes', 'What it may do', keys.SCOPES, visitor.form.getAll('scopes'))}
+<button class="main">Create key</button>`,
+)}</section>`
+
+async function create({ ctx, form }: Visitor) {
+  const sent = {
+    label: form.get('label')?.trim() ?? '',
+    scopes: form.getAll('scopes'),
+    expiresAt: field(form, 'expiresAt'),
+  }
+  if (sent.scopes.length === 0) throw invalidBody('Choose at least one thing that the key may do.')
+  const { label, secret } = await keys.create(ctx, bodyOf('createKey', sent))
+  const text = `The key “${label}” is ready. Copy its secret now: it is shown this once.`
+  return { to: PATH, flash: { text, secret: { name: 'Secret of the key', value: secret } } }
+}
+
+async function rotate({ ctx, params }: Visitor) {
+  const { label, secret } = await keys.rotate(ctx, params.id ?? '')
+  const text = `The key “${label}” has a new secret, and the old one is refused from now on. Copy it now: it is shown this once.`
+  return { to: PATH, flash: { text, secret: { name: 'New secret of the key', value: secret } } }
+}
+
+async function revoke({ ctx, params }: Visitor) {
+  await keys.revoke(ctx, params.id ?? '')
+  return { to: PATH, flash: { text: 'The key is revoked. Whatever used it is refused from now on.' } }
+}
+
+async function ask(visitor: Visitor, verb: 'rotate' | 'revoke'): Promise<View> {
+  const key = await keys.find(visitor.ctx, visitor.params.id ?? '')
+  const text =
+    verb === 'rotate'
+      ? html`<p>“${key.label}” (<code>${key.prefix}…</code>) gets a new secret. The old one is refused at once, so whatever uses it stops until it has the new one.</p>`
+      : html`<p>“${key.label}” (<code>${key.prefix}…</code>) is refused at once and for good. Whatever uses it stops.</p>`
+  const button = verb === 'rotate' ? 'Rotate key' : 'Revoke key'
+  const body = confirmation(visitor, { text, action: `${PATH}/${key.id}/${verb}`, button, back: PATH })
+  return { title: verb === 'rotate' ? 'Rotate this key?' : 'Revoke this key?', body }
+}

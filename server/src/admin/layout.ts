@@ -1,0 +1,85 @@
+import { html } from 'hono/html'
+import { ICON, SCRIPT, STYLE } from './assets.ts'
+import { form } from './controls.ts'
+import type { Flash, Html, View, Visitor } from './route.ts'
+
+interface Notes {
+  /** Of the route, to mark where one is. */
+  path: string
+  flash?: Flash | undefined
+  /** Why the form was refused. */
+  problem?: string | undefined
+}
+
+const MENU = [
+  { path: '', label: 'Overview' },
+  { path: '/commissions', label: 'Commissions' },
+  { path: '/payouts', label: 'Payouts', owner: true },
+  { path: '/orders', label: 'Why?' },
+  { path: '/journey', label: 'Journeys' },
+  { path: '/keys', label: 'API keys', owner: true },
+  { path: '/webhooks', label: 'Webhooks' },
+  { path: '/deliveries', label: 'Deliveries' },
+]
+
+/** A page of the shop, with its menu, its message and its heading. */
+export const layout = (visitor: Visitor, view: View, { path, flash, problem }: Notes): Html =>
+  document(
+    `${view.title} · ${visitor.ctx.shop.name}`,
+    html`<div class="frame">
+<header class="side"><div class="stick">
+<p class="shop"><img src="${ICON.path}" alt="" width="28" height="28"><span>${visitor.ctx.shop.name}</span></p>
+<nav aria-label="Pages">
+<ul>${MENU.filter((item) => visitor.isOwner || !item.owner).map((item) => menuItem(item, path))}</ul>
+</nav>
+<div class="who">
+<p><span class="mail">${visitor.ctx.user?.email ?? ''}</span> <span class="badge">${visitor.isOwner ? 'Owner' : 'Staff'}</span></p>
+${form(visitor, '/admin/sign-out', html`<button class="quiet">Sign out</button>`)}
+</div>
+</div></header>
+<main id="main" tabindex="-1">
+<h1>${view.title}</h1>
+${problem ? html`<p class="notice bad" role="alert">${problem}</p>` : ''}
+${flash ? message(flash) : ''}
+${view.body}
+</main>
+</div>`,
+  )
+
+/** A page for who is not signed in. */
+export const bare = (title: string, body: Html): Html =>
+  document(
+    `${title} · Developer page`,
+    html`<main id="main" class="alone" tabindex="-1">
+<p class="shop"><img src="${ICON.path}" alt="" width="28" height="28"><span>Referral Program</span></p>
+<h1>${title}</h1>
+${body}
+</main>`,
+  )
+
+const menuItem = ({ path, label }: (typeof MENU)[number], current: string): Html => {
+  const isHere = path === '' ? current === '' : current === path || current.startsWith(`${path}/`)
+  return html`<li><a href="/admin${path}"${isHere ? html` aria-current="page"` : ''}>${label}</a></li>`
+}
+
+const message = ({ text, secret }: Flash): Html => html`<div class="notice good" role="status">
+<p>${text}</p>
+${secret ? html`<p class="secret"><code id="secret" aria-label="${secret.name}">${secret.value}</code> <button type="button" class="small" data-copy="secret" hidden>Copy</button></p>` : ''}
+</div>`
+
+const document = (title: string, body: Html): Html => html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<link rel="icon" href="${ICON.path}" type="image/svg+xml">
+<link rel="stylesheet" href="${STYLE.path}">
+<script src="${SCRIPT.path}" defer></script>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+${body}
+</body>
+</html>`

@@ -1,0 +1,56 @@
+import { Hono } from 'hono'
+import { ApiError } from '../errors.ts'
+import type { Env } from '../http/admit.ts'
+import { refusalOf } from '../http/refusal.ts'
+import type { Server } from '../http/server.ts'
+import { mountAssets } from './assets.ts'
+import { commissionRoutes } from './commissions.ts'
+import { deliveryRoutes } from './deliveries.ts'
+import { journeyRoutes } from './journey.ts'
+import { keyRoutes } from './keys.ts'
+import { orderRoutes } from './orders.ts'
+import { overviewRoutes } from './overview.ts'
+import { payoutRoutes } from './payouts.ts'
+import { problemPage, sendPage } from './problem.ts'
+import { servePage } from './serve.ts'
+import { mountSignIn } from './sign-in.ts'
+import { signOutRoutes } from './sign-out.ts'
+import { webhookRoutes } from './webhooks.ts'
+
+const routes = [
+  overviewRoutes,
+  commissionRoutes,
+  payoutRoutes,
+  orderRoutes,
+  journeyRoutes,
+  keyRoutes,
+  webhookRoutes,
+  deliveryRoutes,
+  signOutRoutes,
+].flat()
+
+/** The Developer page: every page below `/admin` but what openapi.yaml describes, which is there already. */
+export function mountAdmin(app: Hono<Env>, server: Server): void {
+  const pages = new Hono<Env>()
+  mountAssets(pages)
+  mountSignIn(pages, server)
+  for (const route of routes)
+    pages.on('show' in route ? 'GET' : 'POST', `/admin${route.path}`, servePage(server, route))
+  for (const [path, methods] of methodsByPath(pages)) {
+    pages.all(path, (c) => {
+      c.header('Allow', methods.join(', '))
+      throw new ApiError(405, 'method_not_allowed', `${c.req.method} is not allowed here.`)
+    })
+  }
+  pages.all('/admin/*', (c, next) => {
+    if (c.req.path.startsWith('/admin/v1/')) return next()
+    throw new ApiError(404, 'path_unknown', 'There is no page at this address.')
+  })
+  pages.onError((error, c) => sendPage(c, problemPage(refusalOf(server, error, c.get('visit').requestId))))
+  app.route('/', pages)
+}
+
+function methodsByPath(pages: Hono<Env>): Map<string, string[]> {
+  const paths = Map.groupBy(pages.routes, ({ path }) => path)
+  return new Map([...paths].map(([path, own]) => [path, own.map(({ method }) => method)]))
+}

@@ -1,0 +1,101 @@
+import { html } from 'hono/html'
+import type { components } from '../http/schema.d.ts'
+import * as analytics from '../services/analytics.ts'
+import * as commissions from '../services/commissions.ts'
+import { chart } from './chart.ts'
+import { EVERYONE } from './contract.ts'
+import type { Html, Route, View, Visitor } from './route.ts'
+import { type Column, day, empty, money, table } from './show.ts'
+
+type Analytics = components['schemas']['Analytics']
+
+const PERIODS = [7, 30, 90]
+const DAY_MS = 86_400_000
+
+export const overviewRoutes: Route[] = [{ path: '', roles: EVERYONE, audit: 'analytics.shown', show }]
+
+async function show(visitor: Visitor): Promise<View> {
+  const { ctx, query } = visitor
+  const days = PERIODS.find((one) => String(one) === query.get('days')) ?? 30
+  // Whole days, today among them.
+  const from = new Date((Math.floor(ctx.now() / DAY_MS) - days + 1) * DAY_MS).toISOString()
+  const sums = await analytics.summarize(ctx, { from, to: new Date(ctx.now()).toISOString() })
+  const { pagination } = await commissions.list(ctx, { status: 'PENDING', page: 1, limit: 1 })
+  return {
+    title: 'Overview',
+    body: html`${periods(days)}
+${pagination.total ? waiting(pagination.total) : ''}
+${sums.totals.clicks + sums.totals.orders === 0 ? nothing() : ''}
+${charts(sums)}
+${numbers(sums)}
+${best(sums)}`,
+  }
+}
+
+const periods = (days: number): Html =>
+  html`<nav class="tabs" aria-label="Period"><ul>${PERIODS.map(
+    (one) =>
+      html`<li><a href="/admin?days=${one}"${one === days ? html` aria-current="true"` : ''}>${one} days</a></li>`,
+  )}</ul></nav>`
+
+const waiting = (count: number): Html =>
+  html`<p class="notice wait"><a href="/admin/commissions">${count} ${count === 1 ? 'commission awaits' : 'commissions await'} approval</a></p>`
+
+const nothing = (): Html =>
+  empty('Nothing happened yet', html`Report a click or an order; the <a href="/api/v1/docs">quick start</a> shows how.`)
+
+function charts({ currency, totals, dailyBreakdown }: Analytics): Html {
+  const dates = dailyBreakdown.map(({ date }) => date)
+  const count = (value: number) => String(value)
+  const cents = (value: number) => money(value, currency)
+  return html`<div class="charts">
+${chart({ name: 'Clicks', total: count(totals.clicks), dates, values: dailyBreakdown.map((one) => one.clicks), show: count })}
+${chart({ name: 'Orders', total: count(totals.orders), dates, values: dailyBreakdown.map((one) => one.orders), show: count })}
+${chart({ name: 'Commission', total: cents(totals.commissionCents), dates, values: dailyBreakdown.map((one) => one.commissionCents), show: cents })}
+</div>`
+}
+
+const numeric = (label: string): Column => ({ label, number: true })
+
+const numbers = ({
+  currency,
+  currencies,
+  truncated,
+  dailyBreakdown,
+}: Analytics): Html => html`<details class="numbers"><summary>The same in numbers</summary>
+${table(
+  'Clicks, orders and commission per day',
+  ['Day (UTC)', numeric('Clicks'), numeric('Orders'), numeric('Revenue'), numeric('Commission')],
+  dailyBreakdown.toReversed().map(
+    (
+      one,
+    ) => html`<tr><th scope="row">${day(one.date)}</th><td class="number">${one.clicks}</td><td class="number">${one.orders}</td>
+<td class="number">${money(one.revenueCents, currency)}</td><td class="number">${money(one.commissionCents, currency)}</td></tr>`,
+  ),
+)}</details>
+${currencies.some((one) => one !== currency) ? html`<p class="hint">Sums are in ${currency}. There are commissions in ${currencies.filter((one) => one !== currency).join(', ')} too.</p>` : ''}
+${truncated ? html`<p class="hint">Only the newest 10,000 commissions are counted.</p>` : ''}`
+
+const best = ({ currency, topAffiliates }: Analytics): Html => html`<h2>Top affiliates</h2>
+${
+  topAffiliates.length
+    ? table(
+        'Top affiliates',
+        [
+          'Affiliate',
+          numeric('Orders'),
+          numeric('Clicks'),
+          numeric('Orders per click'),
+          numeric('Revenue'),
+          numeric('Commission'),
+        ],
+        topAffiliates.map(
+          (
+            one,
+          ) => html`<tr><th scope="row" class="name"><a href="/admin/journey?affiliateId=${encodeURIComponent(one.affiliateId)}">${one.name || one.affiliateId}</a></th>
+<td class="number">${one.orders}</td><td class="number">${one.clicks}</td><td class="number">${(one.conversionRate * 100).toFixed(1)} %</td>
+<td class="number">${money(one.revenueCents, currency)}</td><td class="number">${money(one.commissionCents, currency)}</td></tr>`,
+        ),
+      )
+    : empty('No affiliate has earned in this period', 'Whoever brings the first order stands here.')
+}`

@@ -1,0 +1,89 @@
+import { html } from 'hono/html'
+import { ApiError } from '../errors.ts'
+import type { components } from '../http/schema.d.ts'
+import * as payouts from '../services/payouts.ts'
+import { bodyOf, OWNERS } from './contract.ts'
+import { form, input } from './controls.ts'
+import { field } from './form.ts'
+import { batchFacts } from './payout-facts.ts'
+import type { Html, Route, View, Visitor } from './route.ts'
+import { money } from './show.ts'
+
+type Batch = components['schemas']['PayoutBatch']
+
+const PATH = '/admin/payouts'
+
+export const payoutNewRoutes: Route[] = [
+  { path: '/payouts/new', roles: OWNERS, audit: 'payout.previewed', show },
+  { path: '/payouts', roles: OWNERS, act: create, again: show },
+]
+
+interface Wanted {
+  from: string
+  until: string
+  currency: string | undefined
+}
+
+/** Choose a period, see what would be in the batch, then make it. */
+async function show(visitor: Visitor): Promise<View> {
+  const given = visitor.form.size ? visitor.form : visitor.query
+  const wanted = { ...lastMonth(visitor.ctx.now()), ...typed(given) }
+  const isAsked = given.has('from') && !visitor.form.size
+  return {
+    title: 'New payout batch',
+    showsNothing: !isAsked,
+    body: html`<p class="lead">A batch gathers the approved commissions that happened in a period and are in no batch yet.</p>
+<form class="filters" method="get" action="${PATH}/new">
+${input({ name: 'from', label: 'First day (UTC)', type: 'date', value: wanted.from, required: true })}
+${input({ name: 'until', label: 'Last day (UTC)', type: 'date', value: wanted.until, required: true })}
+${input({ name: 'currency', label: 'Currency', value: wanted.currency, placeholder: visitor.ctx.shop.currency, maxlength: 3 })}
+<button class="${isAsked ? '' : 'main'}">Preview</button></form>
+${isAsked ? await preview(visitor, wanted) : ''}`,
+  }
+}
+
+const typed = (given: URLSearchParams): Partial<Wanted> => {
+  const [from, until, currency] = [field(given, 'from'), field(given, 'until'), field(given, 'currency')]
+  return { ...(from && { from }), ...(until && { until }), ...(currency && { currency: currency.toUpperCase() }) }
+}
+
+function lastMonth(now: number): Wanted {
+  const today = new Date(now)
+  const at = (months: number, date: number) =>
+    new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + months, date)).toISOString().slice(0, 10)
+  return { from: at(-1, 1), until: at(0, 0), currency: undefined }
+}
+
+async function preview(visitor: Visitor, wanted: Wanted): Promise<Html> {
+  try {
+    const batch = await payouts.create(visitor.ctx, { ...bodyFrom(wanted), dryRun: true })
+    return offer(visitor, wanted, batch)
+  } catch (error) {
+    // Nothing to gather is an answer to the question, no failure of the page.
+    if (!(error instanceof ApiError) || error.status === 503) throw error
+    return html`<p class="notice wait" role="status">${error.message}</p>`
+  }
+}
+
+const bodyFrom = ({ from, until, currency }: Wanted) =>
+  bodyOf('createPayout', { periodStart: from, periodEnd: `${until}T23:59:59.999Z`, ...(currency && { currency }) })
+
+const offer = (
+  visitor: Visitor,
+  { from, until, currency }: Wanted,
+  batch: Batch,
+): Html => html`<section class="card" aria-labelledby="preview"><h2 id="preview">The batch would be</h2>
+${batchFacts(batch)}
+${form(
+  visitor,
+  PATH,
+  html`<input type="hidden" name="from" value="${from}"><input type="hidden" name="until" value="${until}"><input type="hidden" name="currency" value="${currency ?? ''}">
+<button class="main">Create batch of ${money(batch.totals.netPayableCents, batch.currency)}</button> <span class="hint">Nothing is paid by this.</span>`,
+  'row',
+)}</section>`
+
+async function create({ ctx, form }: Visitor) {
+  const batch = await payouts.create(ctx, bodyFrom({ ...lastMonth(ctx.now()), ...typed(form) }))
+  const text = `The batch is made. Its ${batch.totals.commissions} commissions are payable now.`
+  return { to: `${PATH}/${batch.id}`, flash: { text } }
+}

@@ -1,0 +1,117 @@
+import { html } from 'hono/html'
+import { invalidBody } from '../errors.ts'
+import type { components } from '../http/schema.d.ts'
+import * as commissions from '../services/commissions.ts'
+import { payoutNotFound } from '../services/payout-batch.ts'
+import { cancel } from '../services/payout-cancel.ts'
+import * as payouts from '../services/payouts.ts'
+import { like, OWNERS } from './contract.ts'
+import { confirmation, form, input } from './controls.ts'
+import { pageOf, pager } from './paging.ts'
+import { batchFacts } from './payout-facts.ts'
+import type { Html, Route, View, Visitor } from './route.ts'
+import { address, badge, type Column, money, table, time, typedCents } from './show.ts'
+
+type Schemas = components['schemas']
+
+const PATH = '/admin/payouts'
+const numeric = (label: string): Column => ({ label, number: true })
+
+export const payoutRoute: Route[] = [
+  { path: '/payouts/:id', roles: OWNERS, show },
+  { path: '/payouts/:id/pay', roles: OWNERS, act: pay, again: show },
+  { path: '/payouts/:id/cancel', roles: OWNERS, show: askToCancel },
+  { path: '/payouts/:id/cancel', ...like('cancelPayout'), act: giveUp, again: show },
+]
+
+async function find({ ctx, params }: Visitor): Promise<Schemas['PayoutBatch'] & { id: string }> {
+  const { data } = await payouts.list(ctx, { id: params.id, include: 'lines', page: 1, limit: 1 })
+  const [batch] = data
+  if (!batch?.id) throw payoutNotFound()
+  return { ...batch, id: batch.id }
+}
+
+async function show(visitor: Visitor): Promise<View> {
+  const batch = await find(visitor)
+  const own = await commissions.list(visitor.ctx, { ...pageOf(visitor.query), payoutBatchId: batch.id })
+  return {
+    title: `Payout batch of ${batch.periodStart.slice(0, 10)}`,
+    body: html`${batchFacts(batch)}
+${batch.status === 'OPEN' ? payment(visitor, batch) : ''}
+${batch.status === 'OPEN' || (batch.status === 'FAILED' && own.data.length) ? html`<p><a class="button" href="${PATH}/${batch.id}/cancel">Cancel this batch</a></p>` : ''}
+<h2>Who gets what</h2>
+${
+  batch.lines?.length
+    ? table(
+        'Who gets what',
+        LINES,
+        batch.lines.map((line) => lineRow(line, batch.currency)),
+      )
+    : html`<p>Nobody gets anything from this batch.</p>`
+}
+<h2>Its commissions</h2>
+${own.data.length ? table('Commissions of this batch', ROWS, own.data.map(commissionRow)) : html`<p>There are none in it.</p>`}
+${pager(`${PATH}/${batch.id}`, visitor.query, own.pagination)}`,
+  }
+}
+
+const LINES: Column[] = [
+  'Affiliate',
+  'E-mail',
+  numeric('Commissions'),
+  numeric('Earned'),
+  numeric('Withheld'),
+  numeric('To pay'),
+]
+const ROWS: Column[] = ['Order', 'Happened', 'Status', numeric('Commission'), numeric('Withheld')]
+
+const lineRow = (
+  line: Schemas['PayoutLine'],
+  currency: string,
+): Html => html`<tr><th scope="row" class="name">${line.name || line.affiliateId}</th><td>${line.email}</td>
+<td class="number">${line.commissions}</td><td class="number">${money(line.commissionCents, currency)}</td>
+<td class="number">${money(line.taxWithheldCents, currency)}</td><td class="number">${money(line.netPayableCents, currency)}</td></tr>`
+
+const commissionRow = (one: Schemas['Commission']): Html => html`<tr><th scope="row">${
+  one.trackingMethod === 'ADJUSTMENT'
+    ? 'Adjustment'
+    : html`<a href="${address('/admin/orders', { id: one.orderId })}">${one.externalOrderId ?? one.orderId}</a>`
+}</th><td>${time(one.happenedAt)}</td><td>${badge(one.orderStatus)}</td>
+<td class="number">${money(one.commissionAmountCents, one.currency)}</td><td class="number">${money(one.taxWithheldCents, one.currency)}</td></tr>`
+
+/** The total is typed, so that nobody pays another batch than the one they mean, or one that has changed since. */
+const payment = (
+  visitor: Visitor,
+  { id, totals, currency }: Schemas['PayoutBatch'],
+): Html => html`<section class="card" aria-labelledby="pay"><h2 id="pay">Mark as paid</h2>
+${form(
+  visitor,
+  `${PATH}/${id}/pay`,
+  html`${input({ name: 'total', label: `Type the total to pay, ${money(totals.netPayableCents, currency)}`, value: visitor.form.get('total') ?? '', required: true, maxlength: 30, hint: 'Send the money first: this only notes that it was sent, and cannot be taken back.' })}
+<button class="main">Mark as paid</button>`,
+)}</section>`
+
+async function pay(visitor: Visitor) {
+  const { id, currency } = await find(visitor)
+  const expectedTotalCents = typedCents(visitor.form.get('total') ?? '', currency)
+  if (expectedTotalCents === undefined) throw invalidBody('Type the total as it stands there, such as 1,440.00.')
+  await payouts.pay(visitor.ctx, { id, expectedTotalCents, action: 'pay' })
+  return { to: `${PATH}/${id}`, flash: { text: 'The batch and its commissions are paid.' } }
+}
+
+async function askToCancel(visitor: Visitor): Promise<View> {
+  const { id, totals, currency } = await find(visitor)
+  const text = html`<p>Its ${totals.commissions} commissions, ${money(totals.netPayableCents, currency)} to pay, are approved again and may be gathered by another batch.</p>`
+  const body = confirmation(visitor, {
+    text,
+    action: `${PATH}/${id}/cancel`,
+    button: 'Cancel batch',
+    back: `${PATH}/${id}`,
+  })
+  return { title: 'Cancel this batch?', body }
+}
+
+async function giveUp({ ctx, params }: Visitor) {
+  const { id } = await cancel(ctx, params.id ?? '')
+  return { to: `${PATH}/${id}`, flash: { text: 'The batch is canceled; its commissions are approved again.' } }
+}

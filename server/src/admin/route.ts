@@ -1,0 +1,66 @@
+import type { html } from 'hono/html'
+import type { Context } from '../context.ts'
+import type { UserRow } from '../db/tables.ts'
+
+export type Html = ReturnType<typeof html>
+
+/** One signed-in user who asks for a page or sent one of its forms. */
+export interface Visitor {
+  ctx: Context
+  /** What their role lets them change. */
+  isOwner: boolean
+  /** Every form of this session carries it. */
+  csrf: string
+  /** The ids of the path. */
+  params: Record<string, string>
+  query: URLSearchParams
+  /** What was sent; empty where nothing was, so that a refused form can be shown filled in. */
+  form: URLSearchParams
+}
+
+export interface View {
+  title: string
+  body: Html | Html[]
+  /** Whom or what the look was at, for its audit record. */
+  subjectId?: string
+  /** Nothing was asked for yet, so there is no look to record. */
+  showsNothing?: boolean
+}
+
+/** Told once, on the next page. A secret is told nowhere else. */
+export interface Flash {
+  text: string
+  secret?: { name: string; value: string }
+}
+
+/** Where a form leads once it is done. */
+export interface Done {
+  to: string
+  flash?: Flash
+  /** A header `Set-Cookie` beside that of the message. */
+  cookie?: string
+}
+
+interface Common {
+  /** Below `/admin`. */
+  path: string
+  roles: readonly UserRow['role'][]
+}
+
+export type Show = (visitor: Visitor) => Promise<View>
+
+/** A page that is looked at. */
+export interface Page extends Common {
+  /** The audit record of the look, where the use case writes none of its own. */
+  audit?: string | undefined
+  show: Show
+}
+
+/** A form that is sent. */
+export interface Action extends Common {
+  act: (visitor: Visitor) => Promise<Done>
+  /** The page of the form, shown again with the reason when it is refused. */
+  again?: Show
+}
+
+export type Route = Page | Action

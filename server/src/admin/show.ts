@@ -1,0 +1,77 @@
+import { html } from 'hono/html'
+import { digitsOf } from '../services/store-money.ts'
+import type { Html } from './route.ts'
+
+/** Minor units for people: `1,440.00 USD`. */
+export function money(cents: number, currency: string): string {
+  const digits = digitsOf(currency)
+  const text = String(Math.abs(cents)).padStart(digits + 1, '0')
+  const units = text.slice(0, text.length - digits).replace(/\B(?=(\d{3})+$)/g, ',')
+  return `${cents < 0 ? '−' : ''}${units}${digits ? `.${text.slice(-digits)}` : ''} ${currency}`
+}
+
+/** What somebody typed as an amount, in minor units; undefined when it is none. */
+export function typedCents(text: string, currency: string): number | undefined {
+  const digits = digitsOf(currency)
+  const bare = text.replace(new RegExp(`${currency}|[\\s,]`, 'gi'), '').replace('−', '-')
+  const match = (digits ? new RegExp(`^(-?\\d{1,13})(?:\\.(\\d{${digits}}))?$`) : /^(-?\d{1,13})$/).exec(bare)
+  return match ? Number(match[1] + (match[2] ?? '0'.repeat(digits))) : undefined
+}
+
+/** An instant in UTC, to the minute. */
+export const time = (at: string | null, none = '–'): Html =>
+  at === null
+    ? html`${none}`
+    : html`<time datetime="${at}" title="${at}">${at.slice(0, 16).replace('T', ' ')} <span class="zone">UTC</span></time>`
+
+export const day = (at: string): Html => html`<time datetime="${at}" title="${at}">${at.slice(0, 10)}</time>`
+
+const TONES: Record<string, 'good' | 'wait' | 'bad'> = {
+  APPROVED: 'good',
+  ACCEPTED: 'good',
+  PAID: 'good',
+  SENT: 'good',
+  active: 'good',
+  CREDITED: 'good',
+  WON: 'good',
+  PENDING: 'wait',
+  PAYABLE: 'wait',
+  OPEN: 'wait',
+  PROCESSING: 'wait',
+  FAILED: 'bad',
+  REJECTED: 'bad',
+  CANCELED: 'bad',
+  REVERSED: 'bad',
+  REFUNDED: 'bad',
+  RESTRICTED: 'bad',
+  revoked: 'bad',
+  expired: 'bad',
+}
+
+/** A status in a word, coloured. */
+export const badge = (status: string): Html => {
+  const text = status.toLowerCase().replaceAll('_', ' ')
+  return html`<span class="badge ${TONES[status] ?? 'plain'}">${text[0]?.toUpperCase()}${text.slice(1)}</span>`
+}
+
+export type Column = string | { label: string; number: true } | { label: string; hidden: true }
+
+/** A table in a box of its own that scrolls where it is too wide, also by keyboard. */
+export const table = (name: string, columns: readonly Column[], rows: Html[]): Html =>
+  html`<div class="scroll" role="region" aria-label="${name}" tabindex="0"><table>
+<thead><tr>${columns.map((column) => {
+    if (typeof column === 'string') return html`<th scope="col">${column}</th>`
+    if ('number' in column) return html`<th scope="col" class="number">${column.label}</th>`
+    return html`<th scope="col"><span class="unseen">${column.label}</span></th>`
+  })}</tr></thead>
+<tbody>${rows}</tbody></table></div>`
+
+/** What stands where there is nothing yet: why, and what to do. */
+export const empty = (title: string, next: Html | string): Html =>
+  html`<div class="empty"><p><strong>${title}</strong></p><p>${next}</p></div>`
+
+export const address = (path: string, query: Record<string, string | undefined>): string => {
+  const given = Object.entries(query).filter((pair): pair is [string, string] => Boolean(pair[1]))
+  const text = new URLSearchParams(given).toString()
+  return text ? `${path}?${text}` : path
+}

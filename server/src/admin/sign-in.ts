@@ -1,0 +1,71 @@
+import type { Hono, Context as HonoContext } from 'hono'
+import { html } from 'hono/html'
+import type { Env } from '../http/admit.ts'
+import { admitSignIn } from '../http/admit-owner.ts'
+import { browserOf, sessionCookie } from '../http/browser.ts'
+import { refusalOf } from '../http/refusal.ts'
+import type { Server } from '../http/server.ts'
+import { signIn } from '../services/sessions.ts'
+import { input } from './controls.ts'
+import { readForm } from './form.ts'
+import { bare } from './layout.ts'
+import { sendPage } from './problem.ts'
+import type { Html } from './route.ts'
+
+const PATH = '/admin/sign-in'
+
+/** The one page that is for everybody. */
+export function mountSignIn(app: Hono<Env>, server: Server): void {
+  app.get(PATH, (c) => {
+    const query = new URL(c.req.url).searchParams
+    const note = query.has('signed-out') ? html`<p class="notice good" role="status">You are signed out.</p>` : html``
+    return sendPage(c, { status: 200, page: page(query.get('token'), wayOn(query), note) })
+  })
+  app.post(PATH, async (c) => {
+    const form = await readForm(c.req.raw)
+    return enter(server, c, form).catch((thrown) => {
+      const error = refusalOf(server, thrown, c.get('visit').requestId)
+      const note = html`<p class="notice bad" role="alert">${error.message}</p>`
+      // A link that failed will not work later, so the page asks for a token.
+      return sendPage(c, { ...error, status: error.status, page: page(null, wayOn(form), note) })
+    })
+  })
+}
+
+async function enter(server: Server, c: HonoContext<Env>, form: URLSearchParams): Promise<Response> {
+  const { address, requestId } = c.get('visit')
+  const browser = browserOf(c, server.deps.config.trustProxy)
+  await admitSignIn(server, address, browser)
+  const { secret } = await signIn({ ...server.deps, requestId }, form.get('token')?.trim() ?? '')
+  c.header('Set-Cookie', sessionCookie(secret, browser.isHttps))
+  return c.redirect(wayOn(form), 303)
+}
+
+/** Where to go from here: a page of ours, or the first one. */
+function wayOn(given: URLSearchParams): string {
+  const next = given.get('next') ?? ''
+  const base = 'http://ours.invalid'
+  if (!URL.canParse(next, base)) return '/admin'
+  const { origin, pathname, search } = new URL(next, base)
+  return origin === base && /^\/admin\/(?!v1\/|sign-)/.test(pathname) ? pathname + search : '/admin'
+}
+
+function page(token: string | null, next: string, note: Html): Html {
+  const way = html`<input type="hidden" name="next" value="${next}">`
+  // Scanners of mail follow links; only the button uses one up.
+  if (token) {
+    return bare(
+      'Sign in',
+      html`${note}<p class="lead">This link signs you in once. Nobody else can use it after you.</p>
+<form method="post" action="${PATH}">${way}<input type="hidden" name="token" value="${token}"><button class="main">Sign in</button></form>`,
+    )
+  }
+  return bare(
+    'Sign in',
+    html`${note}<form method="post" action="${PATH}">${way}
+${input({ name: 'token', label: 'Owner token', type: 'password', required: true, autocomplete: 'current-password', hint: 'It starts with ro_ and was shown when your user was made. The demo keeps its own in .referral/demo.env.' })}
+<button class="main">Sign in</button></form>
+<p class="hint">No token at hand? Whoever runs the server makes a link that signs you in once: <code>referral-server owner link --shop … --email …</code></p>
+<p class="hint">Signed in already and came by a link from elsewhere? <a href="${next}">Go on</a>.</p>`,
+  )
+}

@@ -1,0 +1,148 @@
+import { html } from 'hono/html'
+import type { components } from '../http/schema.d.ts'
+import { update } from '../services/webhook-update.ts'
+import * as webhooks from '../services/webhooks.ts'
+import { bodyOf, EVERYONE, like, OWNERS } from './contract.ts'
+import { checkboxes, confirmation, form, input } from './controls.ts'
+import { endpoint } from './endpoint.ts'
+import type { Flash, Html, Route, View, Visitor } from './route.ts'
+import { address, type Column, empty, table, time } from './show.ts'
+
+type Subscription = components['schemas']['WebhookSubscription']
+
+const PATH = '/admin/webhooks'
+const COLUMNS: Column[] = ['Endpoint', 'Events', 'Signed', 'Created', { label: 'Actions', hidden: true }]
+
+export const webhookRoutes: Route[] = [
+  { path: '/webhooks', roles: EVERYONE, audit: 'webhooks.listed', show: list },
+  { path: '/webhooks', roles: OWNERS, act: create, again: list },
+  { path: '/webhooks/test', roles: OWNERS, act: sendTest, again: list },
+  { path: '/webhooks/:id', roles: OWNERS, audit: 'webhook.shown', show: edit },
+  { path: '/webhooks/:id', ...like('updateWebhook'), act: change, again: edit },
+  { path: '/webhooks/:id/delete', roles: OWNERS, show: ask },
+  { path: '/webhooks/:id/delete', roles: OWNERS, act: remove, again: list },
+]
+
+async function list(visitor: Visitor): Promise<View> {
+  const { data } = await webhooks.list(visitor.ctx)
+  const rows = data.map((one) => row(visitor, one))
+  return {
+    title: 'Webhooks',
+    body: html`<p class="lead">We tell your systems what happens, by a POST to each of these addresses.</p>
+${rows.length ? table('Webhooks', COLUMNS, rows) : empty('No webhooks yet', visitor.isOwner ? 'Add the address of your receiver below.' : 'An owner can add one.')}
+${visitor.isOwner && data[0] ? testing(visitor) : ''}
+${visitor.isOwner ? creation(visitor) : ''}`,
+  }
+}
+
+function row({ isOwner }: Visitor, one: Subscription): Html {
+  const where = endpoint(one.url, isOwner)
+  return html`<tr><th scope="row" class="break">${where}</th>
+<td class="wide">${one.events.length ? one.events.map((event) => html`<code>${event}</code> `) : 'all'}</td>
+<td>${one.hasSecret ? 'Yes' : 'No'}</td><td>${time(one.createdAt)}</td>
+<td class="actions"><a class="button small" href="${address('/admin/deliveries', { subscriptionId: one.id })}">Deliveries<span class="unseen"> to ${where}</span></a>
+${isOwner ? html`<a class="button small" href="${PATH}/${one.id}">Change<span class="unseen"> ${where}</span></a> <a class="button small" href="${PATH}/${one.id}/delete">Delete<span class="unseen"> ${where}</span></a>` : ''}</td></tr>`
+}
+
+const testing = (visitor: Visitor): Html =>
+  form(
+    visitor,
+    `${PATH}/test`,
+    html`<button>Send test event</button> <span class="hint">It goes to every webhook that takes all events or <code>test</code>.</span>`,
+    'row',
+  )
+
+const fields = (visitor: Visitor, known: { url: string; events: string[] }): Html => {
+  const { form } = visitor
+  const url = form.get('url') ?? known.url
+  const events = form.size ? form.getAll('events') : known.events
+  const offered = [...new Set([...OFFERED, ...events])]
+  return html`${input({ name: 'url', label: 'Address', type: 'url', value: url, required: true, maxlength: 2048, placeholder: 'https://shop.example/webhooks', hint: 'A public https address.' })}
+${checkboxes('events', 'Events (none chosen means all)', offered, events)}`
+}
+
+const OFFERED = ['affiliate.approved', 'affiliate.rejected', 'affiliate.status_changed', 'commission.created', 'test']
+
+const creation = (
+  visitor: Visitor,
+): Html => html`<section class="card" aria-labelledby="add"><h2 id="add">Add a webhook</h2>
+${form(
+  visitor,
+  PATH,
+  html`${fields(visitor, { url: '', events: [] })}
+<label class="box"><input type="checkbox" name="sign" value="1"${visitor.form.size && !visitor.form.has('sign') ? '' : html` checked`}> Sign each delivery with a new secret, shown once</label>
+<button class="main">Add webhook</button>`,
+)}</section>`
+
+const newSecret = ({ ctx }: Visitor) => `whsec_${Buffer.from(ctx.random(24)).toString('base64url')}`
+
+const told = (text: string, secret: string | undefined): Flash =>
+  secret
+    ? {
+        text: `${text} Copy its signing secret now: it is shown this once.`,
+        secret: { name: 'Signing secret', value: secret },
+      }
+    : { text }
+
+async function create(visitor: Visitor) {
+  const { ctx, form } = visitor
+  const secret = form.has('sign') ? newSecret(visitor) : undefined
+  const sent = {
+    url: form.get('url'),
+    events: form.getAll('events'),
+    source: 'developer-page',
+    ...(secret && { secret }),
+  }
+  await webhooks.subscribe(ctx, bodyOf('createWebhook', sent))
+  return { to: PATH, flash: told('The webhook is added.', secret) }
+}
+
+async function find({ ctx, params }: Visitor): Promise<Subscription> {
+  const found = (await webhooks.list(ctx)).data.find(({ id }) => id === params.id)
+  if (!found) throw webhooks.webhookNotFound()
+  return found
+}
+
+async function edit(visitor: Visitor): Promise<View> {
+  const one = await find(visitor)
+  const action = `${PATH}/${one.id}`
+  const secret = one.hasSecret
+    ? 'Replace the signing secret; the old one also signs for 24 hours'
+    : 'Sign each delivery with a new secret, shown once'
+  return {
+    title: 'Change a webhook',
+    body: html`<section class="card">${form(
+      visitor,
+      action,
+      html`${fields(visitor, one)}
+<label class="box"><input type="checkbox" name="sign" value="1"> ${secret}</label>
+<p class="row"><button class="main">Save</button> <a class="button" href="${PATH}">Back</a></p>`,
+    )}</section>`,
+  }
+}
+
+async function change(visitor: Visitor) {
+  const { ctx, form, params } = visitor
+  const secret = form.has('sign') ? newSecret(visitor) : undefined
+  const sent = { url: form.get('url') ?? '', events: form.getAll('events'), ...(secret && { secret }) }
+  await update(ctx, params.id ?? '', bodyOf('updateWebhook', sent))
+  return { to: PATH, flash: told('The webhook is changed.', secret) }
+}
+
+async function ask(visitor: Visitor): Promise<View> {
+  const { id, url } = await find(visitor)
+  const text = html`<p>Nothing more is sent to <strong class="break">${url}</strong>, and what waits for it is forgotten.</p>`
+  const body = confirmation(visitor, { text, action: `${PATH}/${id}/delete`, button: 'Delete webhook', back: PATH })
+  return { title: 'Delete this webhook?', body }
+}
+
+async function remove({ ctx, params }: Visitor) {
+  await webhooks.unsubscribe(ctx, params.id ?? '')
+  return { to: PATH, flash: { text: 'The webhook is deleted.' } }
+}
+
+async function sendTest({ ctx }: Visitor) {
+  const [first] = (await webhooks.list(ctx)).data
+  const { message } = await webhooks.sendTest(ctx, first?.url)
+  return { to: '/admin/deliveries?event=test', flash: { text: message } }
+}
