@@ -29,8 +29,8 @@ let made = 0
 export async function createWorld(
   { engine }: Pick<Given, 'engine'>,
   more: Record<string, string> = {},
+  folder = temporaryFolder(),
 ): Promise<World> {
-  const folder = temporaryFolder()
   const home = process.env.TEST_POSTGRES_URL ?? ''
   const name = `referral_long_${process.pid}_${++made}`
   const url = engine === 'postgres' ? databaseUrl(home, name) : `file:${folder.path}/referral.db`

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { snapshot } from '../../contract/fixture.ts'
+import { endBackends, FAULTS, holdLock } from '../../support/broken-storage.ts'
+import { failStatement, refuseInserts } from '../../support/faults.ts'
+import type { Reply, TestServer } from '../../support/server.ts'
+import { expectOk } from '../../support/shop.ts'
+import { mutations, type ReadyMutation } from '../mutations.ts'
+import { type Given, type LongTest, sized } from '../promise.ts'
+
+/** The answer while storage is broken: 503, when to try again, nothing changed and nobody woken to send. */
+async function expectUnavailable({ id, server, call }: ReadyMutation, fault: string): Promise<void> {
+  const before = snapshot(server)
+  let woken = 0
+  server.deps.wakeDispatcher = () => void woken++
+  const { status, headers } = await call()
+  const said = { status, retryAfter: headers.get('Retry-After'), changed: snapshot(server) !== before, woken }
+  assert.deepEqual(said, { status: 503, retryAfter: '1', changed: false, woken: 0 }, `${id}, ${fault}`)
+}
+
+let probes = 0
+/** Another change succeeds at once: nobody has to restart anything. */
+const expectMended = (server: TestServer) =>
+  expectOk(server.request('POST', '/api/v1/programs', { body: { name: `After ${++probes}` } }))
+
+/** Breaks every statement of its transaction, one after the other. Answers how many. */
+async function failEach(ready: ReadyMutation): Promise<number> {
+  for (let n = 1; ; n++) {
+    const before = snapshot(ready.server)
+    const mend = await failStatement(ready.server, n)
+    const reply = await ready.call()
+    mend()
+    if (reply.status < 300) return n - 1
+    assert.deepEqual([reply.status, snapshot(ready.server) === before], [503, true], `${ready.id}, statement ${n}`)
+  }
+}
+
+const FINE = (reply: Reply) => reply.status < 300
+
+/** A connection that ends once costs nothing: the change is made over another one, and once. */
+async function expectRetried({ id, server, call }: ReadyMutation): Promise<void> {
+  const audits = () => Number(server.sql.prepare('select count(*) from audits').pluck().get())
+  const before = audits()
+  const mend = endBackends(server, 2, 1)
+  const reply = await call()
+  mend()
+  assert.ok(FINE(reply), `${id}: ${reply.status} after a connection ended once`)
+  assert.ok(audits() > before, `${id}: no audit after a connection ended once`)
+}
+
+async function breakQuickly(ready: ReadyMutation): Promise<void> {
+  const faults = { ...FAULTS, 'audit refused': (server: TestServer) => refuseInserts(server, 'audits') }
+  for (const [fault, breakIt] of Object.entries(faults)) {
+    const mend = breakIt(ready.server)
+    await expectUnavailable(ready, fault)
+    mend()
+    await expectMended(ready.server)
+  }
+}
+
+/** All wait for their lock at the same time, on servers of their own. */
+async function lockAll(all: ReadyMutation[]): Promise<void> {
+  await Promise.all(
+    all.map(async (ready) => {
+      const mend = holdLock(ready.server)
+      await expectUnavailable(ready, 'locked')
+      mend()
+      await expectMended(ready.server)
+    }),
+  )
+}
+
+async function run(given: Given): Promise<string> {
+  const chosen = mutations.slice(0, sized(mutations.length, given))
+  const all = await Promise.all(chosen.map((prepare) => prepare()))
+  let statements = 0
+  for (const ready of all) await breakQuickly(ready)
+  await lockAll(all)
+  for (const [n, ready] of all.entries()) {
+    if (given.engine === 'postgres' && n % 2) await expectRetried(ready)
+    else statements += await failEach(ready)
+    await ready.server.close()
+  }
+  const faults = [...Object.keys(FAULTS), 'audit refused', 'locked', `each of ${statements} statements`]
+  return `${all.length} operations × {${faults.join(', ')}}: 503 with Retry-After, nothing changed, the next change succeeds`
+}
+
+/** Every operation that changes something, under every fault of storage. */
+export const promise: LongTest = {
+  says: 'Audit or persistence unavailable',
+  engines: ['sqlite', 'postgres'],
+  minutes: 4,
+  run,
+}

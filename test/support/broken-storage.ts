@@ -1,0 +1,89 @@
+import SQLite from 'better-sqlite3'
+import { databaseFile, engine } from './database.ts'
+import type { TestServer } from './server.ts'
+
+/** How to mend what was broken. */
+type Mend = () => void
+
+const writers = new Map<string, SQLite.Database>()
+const { pragma } = SQLite.prototype
+// The server keeps its connections to itself. The first that it makes durable in a file is the one that writes.
+SQLite.prototype.pragma = function (this: SQLite.Database, source, options) {
+  if (source === 'synchronous = FULL' && !writers.get(this.name)?.open) writers.set(this.name, this)
+  return pragma.call(this, source, options)
+}
+
+function writerOf({ url }: TestServer): SQLite.Database {
+  const writer = writers.get(databaseFile(url))
+  if (!writer) throw new Error(`nobody writes to ${url}`)
+  return writer
+}
+
+/** There is no page left for a change of any size: SQLite itself says that the disk is full, when the audit is written. */
+function fillDisk(server: TestServer): Mend {
+  server.sql.exec('create table filler (content)')
+  server.sql.exec(
+    'create trigger full before insert on audits begin insert into filler values (zeroblob(4000000)); end',
+  )
+  const writer = writerOf(server)
+  writer.pragma(`max_page_count = ${writer.pragma('page_count', { simple: true })}`)
+  return () => {
+    writer.pragma('max_page_count = 4294967294')
+    server.sql.exec('drop trigger full')
+    server.sql.exec('drop table filler')
+  }
+}
+
+/** The database may be read only, as on a file system that was mounted again after a fault. */
+function forbidWrites(server: TestServer): Mend {
+  writerOf(server).pragma('query_only = on')
+  return () => void writerOf(server).pragma('query_only = off')
+}
+
+/** Somebody else holds the lock that every change needs, for longer than the server waits. */
+export function holdLock({ sql, shop }: TestServer): Mend {
+  sql.exec(engine === 'sqlite' ? 'begin immediate' : 'begin')
+  if (engine === 'postgres') sql.prepare('select pg_advisory_xact_lock(hashtextextended(?, 0))').get(shop.shopId)
+  return () => sql.exec('rollback')
+}
+
+type Execute = (query: unknown) => Promise<unknown>
+const END_OTHERS =
+  'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()'
+
+/** PostgreSQL ends the connection of a change before its n-th statement, of the first `times` attempts. */
+export function endBackends({ db, sql }: TestServer, n: number, times = Number.POSITIVE_INFINITY): Mend {
+  const { transact } = db
+  let ended = 0
+  db.transact = (work, shopId) =>
+    transact(async (trx) => {
+      if (shopId === undefined || ended >= times) return work(trx)
+      const executor = trx.getExecutor() as unknown as { executeQuery: Execute }
+      const execute = executor.executeQuery
+      let count = 0
+      executor.executeQuery = (query) => {
+        if (++count === n) {
+          ended++
+          sql.exec(END_OTHERS)
+        }
+        return execute.call(executor, query)
+      }
+      try {
+        return await work(trx)
+      } finally {
+        executor.executeQuery = execute
+      }
+    }, shopId)
+  return () => {
+    db.transact = transact
+  }
+}
+
+/** The ways in which storage breaks at once; `holdLock` takes its time. */
+export const FAULTS: Record<string, (server: TestServer) => Mend> =
+  engine === 'sqlite'
+    ? { 'disk full': fillDisk, 'read-only file': forbidWrites }
+    : {
+        'backend ended before the first statement': (server) => endBackends(server, 1),
+        'backend ended before the second statement': (server) => endBackends(server, 2),
+      }
