@@ -40,17 +40,14 @@ export function readConfig(env: Environment = process.env): Config {
     port: integer(env, 'PORT', { usual: 8787, minimum: 1, maximum: 65_535 }) ?? 8787,
     dataDir,
     databaseUrl: checkDatabaseUrl(databaseUrl),
-    redisUrl: env.REDIS_URL || undefined,
+    redisUrl: env.REDIS_URL ? checkRedisUrl(env.REDIS_URL) : undefined,
     demo: flag(env, 'REFERRAL_DEMO', !isPostgresUrl(databaseUrl)),
     encryptionKeys: encryptionKeys(env.REFERRAL_ENCRYPTION_KEY, dataDir, isPostgresUrl(databaseUrl)),
     apiDisabled: flag(env, 'REFERRAL_API_DISABLED', false),
     minimumPayoutCents: integer(env, 'REFERRAL_MINIMUM_PAYOUT_CENTS', { usual: 0, maximum: 2_147_483_647 }) ?? 0,
     journeyRetentionDays: integer(env, 'REFERRAL_JOURNEY_RETENTION_DAYS', { minimum: 1, maximum: 36_500 }),
     metricsToken: env.METRICS_TOKEN || undefined,
-    webhookAllow: (env.REFERRAL_WEBHOOK_ALLOW ?? '')
-      .split(',')
-      .map((entry) => entry.trim())
-      .filter(Boolean),
+    webhookAllow: hostsAndPorts(env, 'REFERRAL_WEBHOOK_ALLOW'),
     trustProxy: integer(env, 'REFERRAL_TRUST_PROXY', { usual: 0, maximum: 20 }) ?? 0,
     logLevel: oneOf(env, 'LOG_LEVEL', LOG_LEVELS, 'info'),
   }
@@ -93,6 +90,21 @@ function oneOf(env: Environment, name: string, values: string[], usual: string):
 function checkDatabaseUrl(url: string): string {
   if (/^file:./.test(url) || isPostgresUrl(url)) return url
   throw new ConfigError(`DATABASE_URL must start with file: or postgres://, not with ${url.split(':')[0]}:.`)
+}
+
+function checkRedisUrl(url: string): string {
+  if (/^rediss?:\/\/./.test(url) && URL.canParse(url)) return url
+  // It may hold a password, so it is not repeated.
+  throw new ConfigError('REDIS_URL must be redis://host:port, or rediss:// for TLS.')
+}
+
+function hostsAndPorts(env: Environment, name: string): string[] {
+  const entries = (env[name] ?? '').split(',').map((entry) => entry.trim().toLowerCase())
+  return entries.filter(Boolean).map((entry) => {
+    const [, port] = /^(?:\[[\da-f:.]+\]|[^\s:/@[\]]+):(\d{1,5})$/.exec(entry) ?? []
+    if (Number(port) >= 1 && Number(port) <= 65_535) return entry
+    throw new ConfigError(`${name} must list host:port, comma-separated, not "${entry}".`)
+  })
 }
 
 /**

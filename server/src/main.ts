@@ -23,5 +23,6 @@ try {
   await program.parseAsync()
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
-  process.exitCode = 1
+  // A server that did not start may have connections open, which would keep it for a minute.
+  process.exit(1)
 }

@@ -35,6 +35,7 @@ export function createMetrics(): Metrics {
     new Histogram({ name: `referral_${name}`, help, buckets, labelNames, registers })
   const seconds = histogram('http_request_seconds', 'Time to the answer', SECONDS, ['operation'])
   const groups = histogram('commit_group_size', 'Changes that shared one transaction', SIZES)
+  let look = async () => {}
   return {
     request: (operation, status, took) => {
       requests.inc({ operation, status })
@@ -44,30 +45,32 @@ export function createMetrics(): Metrics {
     limitStoreFailure: () => storeFailures.inc(),
     delivery: (code) => deliveries.inc({ code }),
     group: (size) => groups.observe(size),
-    watch: (deps) => watchOutbox(deps, registers),
-    text: async () => ({ type: register.contentType, text: await register.metrics() }),
+    watch: (deps) => {
+      look = watchOutbox(deps, registers)
+    },
+    text: async () => {
+      // Before anything is written: a gauge that looked by itself would leave those before it at their last values.
+      await look()
+      return { type: register.contentType, text: await register.metrics() }
+    },
   }
 }
 
 /** The outbox is shared: every process that uses the database tells the same. */
-function watchOutbox({ db, now }: Pick<Deps, 'db' | 'now'>, registers: Registry[]): void {
+function watchOutbox({ db, now }: Pick<Deps, 'db' | 'now'>, registers: Registry[]): () => Promise<void> {
   const gauge = (name: string, help: string) => new Gauge({ name: `referral_${name}`, help, registers })
+  const depth = gauge('outbox_pending', 'Deliveries that wait')
   const age = gauge('outbox_oldest_seconds', 'Age of the oldest delivery that waits')
   const isUp = gauge('database_up', 'Whether the database answered')
-  new Gauge({
-    name: 'referral_outbox_pending',
-    help: 'Deliveries that wait',
-    registers,
-    async collect() {
-      try {
-        const { pending, oldest } = await findOutboxDepth(db.read)
-        this.set(pending)
-        age.set(oldest === null ? 0 : Math.max(0, (now() - Date.parse(oldest)) / 1000))
-        isUp.set(1)
-      } catch {
-        // The rest is told all the same, and this of it.
-        isUp.set(0)
-      }
-    },
-  })
+  return async () => {
+    try {
+      const { pending, oldest } = await findOutboxDepth(db.read)
+      depth.set(pending)
+      age.set(oldest === null ? 0 : Math.max(0, (now() - Date.parse(oldest)) / 1000))
+      isUp.set(1)
+    } catch {
+      // The rest is told all the same, and this of it.
+      isUp.set(0)
+    }
+  }
 }

@@ -60,7 +60,8 @@ export function addDataCommands(program: Command): void {
     .requiredOption('--to <url>', 'file:<path> or postgres://…')
     .option(...JSON_OPTION)
     .action(async ({ from, to, json }: Json & { from: string; to: string }) => {
-      const { copyDatabase } = await import('./db/copy.ts')
+      const { copyDatabase, expectSource } = await import('./db/copy.ts')
+      expectSource(from)
       for (const url of [from, to]) await withDatabase(url, (db) => db.migrate())
       const tables = await copyDatabase(from, to)
       const rows = tables.reduce((sum, table) => sum + table.rows, 0)

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CopyError, copyDatabase } from '../../server/src/db/copy.ts'
@@ -7,6 +8,7 @@ import { check } from '../../server/src/services/check.ts'
 import { seed } from '../../server/src/services/seed.ts'
 import * as shops from '../../server/src/services/shops.ts'
 import { testDatabase } from '../support/database.ts'
+import { run } from '../support/process.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 
 const WISH = { affiliates: 30, clicks: 700, commissions: 1200, days: 20 }
@@ -87,6 +89,9 @@ test('a database is copied from SQLite into this engine, row by row the same, an
   await expect(copyDatabase(file, empty.url)).rejects.toThrow(CopyError)
   await expect(copyDatabase(file, empty.url)).rejects.toThrow(/already holds rows/)
   await source.close()
+  const none = join(target.deps.config.dataDir, 'none', 'referral.db')
+  const { code, stderr } = await run(['copy', '--from', `file:${none}`, '--to', back], {})
+  expect([code, stderr, existsSync(none)]).toEqual([1, `There is no database at ${none}.\n`, false])
   await empty.remove()
   await target.close()
 })

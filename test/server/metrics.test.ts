@@ -30,6 +30,10 @@ const call = (method: string, path: string, body?: object) =>
     body: body && JSON.stringify(body),
   })
 
+test('the very first look tells of the database', async () => {
+  expect(await value('referral_database_up')).toBe(1)
+})
+
 test('requests are counted by operation and status, with their times', async () => {
   for (let i = 0; i < 3; i++) await call('GET', '/api/v1/affiliates')
   await call('GET', '/api/v1/affiliates?limit=1000')

@@ -122,6 +122,22 @@ test.each([
   [{ PORT: 'eighty' }, 'PORT must be an integer from 1 to 65535, not "eighty".'],
   [{ REFERRAL_DEMO: 'yes' }, 'REFERRAL_DEMO must be 0 or 1, not "yes".'],
   [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent, not "loud".'],
+  [{ REDIS_URL: 'http://:secret@localhost' }, 'REDIS_URL must be redis://host:port, or rediss:// for TLS.'],
+  [
+    { REFERRAL_WEBHOOK_ALLOW: '127.0.0.1:9000, http://localhost' },
+    'REFERRAL_WEBHOOK_ALLOW must list host:port, comma-separated, not "http://localhost".',
+  ],
+  [
+    { REFERRAL_WEBHOOK_ALLOW: 'localhost:70000' },
+    'REFERRAL_WEBHOOK_ALLOW must list host:port, comma-separated, not "localhost:70000".',
+  ],
+  [
+    {
+      DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+      REFERRAL_ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
+    },
+    'PostgreSQL cannot be used: connect ECONNREFUSED 127.0.0.1:1.',
+  ],
   [
     { REFERRAL_ENCRYPTION_KEY: 'short' },
     'REFERRAL_ENCRYPTION_KEY must hold 32 bytes in base64 (openssl rand -base64 32 makes them).',

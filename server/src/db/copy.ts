@@ -1,8 +1,10 @@
 import { createHash, type Hash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { type Kysely, sql } from 'kysely'
 import { withHandle } from './handle.ts'
 import { PRIMARY_KEYS } from './primary-keys.ts'
 import type { Tables } from './tables.ts'
+import { isPostgresUrl } from './url.ts'
 
 type Row = Record<string, unknown>
 type Name = keyof Tables
@@ -38,6 +40,12 @@ export function copyDatabase(from: string, to: string): Promise<CopiedTable[]> {
       }),
     ),
   )
+}
+
+/** Opening a file that is not there would make it. @throws CopyError */
+export function expectSource(url: string): void {
+  const path = url.replace(/^file:/, '')
+  if (!isPostgresUrl(url) && !existsSync(path)) throw new CopyError(`There is no database at ${path}.`)
 }
 
 /** Read only, as everything was when it began. */

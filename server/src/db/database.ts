@@ -35,5 +35,5 @@ export type OnGroup = (size: number) => void
 export async function openDatabase(url: string, onGroup: OnGroup = () => {}): Promise<Database> {
   if (url.startsWith('file:')) return openSqlite(url.slice('file:'.length), onGroup)
   if (isPostgresUrl(url)) return openPostgres(url, onGroup)
-  throw new Error(`DATABASE_URL must start with file: or postgres:, not with ${url.split(':')[0]}:`)
+  throw new Error(`A database is file:<path> or postgres://…, not ${url.split(':')[0]}:…`)
 }

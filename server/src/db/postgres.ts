@@ -33,7 +33,10 @@ export function openPostgres(url: string, onGroup: OnGroup): Database {
     read: kyselyOver<Tables>(readOver(reading)),
     transact: (work, shopId) => commits.transact(work, shopId),
     aside: (module, input, ms) => thread.run(module, input, ms),
-    migrate: () => withStockHandle(url, migrate),
+    migrate: async () => {
+      await reach(writing)
+      await withStockHandle(url, migrate)
+    },
     isMigrated: () => withStockHandle(url, isMigrated),
     // The server watches its own files (data checksums, VACUUM); nothing can be asked of it in a moment.
     findDamage: async () => [],
@@ -54,6 +57,16 @@ const readOver =
     run<R>(pool, query).catch((error: StorageError) => retryRead(error, () => run<R>(pool, query)))
 
 export const openPostgresReader = (url: string): Kysely<Tables> => kyselyOver<Tables>(readOver(openToRead(url, 1)))
+
+/** @throws Error with a sentence for the operator: this is the first thing done with a database. */
+async function reach(pool: pg.Pool): Promise<void> {
+  try {
+    await pool.query('select 1')
+  } catch (cause) {
+    const { message, code } = cause as Error & { code?: string }
+    throw new Error(`PostgreSQL cannot be used: ${message || code}.`, { cause })
+  }
+}
 
 const READ_ONLY = '25006'
 

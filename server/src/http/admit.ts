@@ -7,7 +7,7 @@ import type { Operation } from './spec.ts'
 
 export interface Visit {
   authorization: string | null
-  /** The client's address, which calls without a valid key are counted by. */
+  /** The client's address or network, which calls without a valid key are counted by. */
   address: string
   requestId: string
   /** The operation that it is for, once it is known. */

@@ -13,7 +13,7 @@ import { admitStore } from './admit-store.ts'
 import { createLastUsed } from './authenticate.ts'
 import { canonicalJson, isStorable, MAX_NOTIFICATION_BYTES, parseJson, readBytes, readJson } from './body.ts'
 import { browserOf } from './browser.ts'
-import { clientAddress } from './client-address.ts'
+import { clientAddress, clientNetwork } from './client-address.ts'
 import { readQuery } from './coerce.ts'
 import { mountHealth } from './health.ts'
 import { mountMetrics } from './metrics.ts'
@@ -68,7 +68,7 @@ function visiting(server: Server) {
     const startedAt = performance.now()
     const visit: Visit = {
       authorization: c.req.header('Authorization') ?? null,
-      address: clientAddress(c, server.deps.config.trustProxy),
+      address: clientNetwork(clientAddress(c, server.deps.config.trustProxy)),
       requestId: requestIdOf(c.req.header('X-Request-Id'), server.deps),
     }
     c.set('visit', visit)

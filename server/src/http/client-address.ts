@@ -1,4 +1,5 @@
 import type { Context } from 'hono'
+import ipaddr from 'ipaddr.js'
 
 /** The socket's address or, behind `proxies` trusted ones, the address that the outermost of them saw. */
 export function clientAddress(c: Context, proxies: number): string {
@@ -10,4 +11,19 @@ export function clientAddress(c: Context, proxies: number): string {
     .map((hop) => hop.trim())
     .filter(Boolean)
   return hops.at(-proxies) ?? socket
+}
+
+const IPV6_NETWORK_BYTES = 8
+
+/**
+ * Whom requests without a key are counted by: an IPv4 address, or the /64 network of an IPv6 address, for whoever has
+ * one of its addresses has them all. A port that a proxy adds does not count.
+ */
+export function clientNetwork(address: string): string {
+  const host = /^\[(.+)\](?::\d+)?$/.exec(address)?.[1] ?? /^([\d.]+):\d+$/.exec(address)?.[1] ?? address
+  if (!ipaddr.isValid(host)) return address
+  const ip = ipaddr.process(host)
+  if (ip.kind() === 'ipv4') return ip.toString()
+  const network = ip.toByteArray().map((byte, i) => (i < IPV6_NETWORK_BYTES ? byte : 0))
+  return `${ipaddr.fromByteArray(network)}/64`
 }

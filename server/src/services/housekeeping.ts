@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000
 const EVERY_MS = 3_600_000
 const ID_TIME_LENGTH = 10
 /** How long the log tells of a delivery that has ended, and how long it can be made again. */
-export const DELIVERY_DAYS = 30
+const DELIVERY_DAYS = 30
 
 /** Removes what has had its time, now and every hour. Answers how to stop. */
 export function startHousekeeping(deps: Deps): () => void {
