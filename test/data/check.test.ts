@@ -45,6 +45,12 @@ const broken: [what: string, breakIt: string, mendIt: string, problem: RegExp][]
     /^1 orders name the commission of another order/,
   ],
   [
+    'a count that is not how many rows there are',
+    `update "rowCounts" set rows = rows + 1 where list = 'affiliates'`,
+    `update "rowCounts" set rows = rows - 1 where list = 'affiliates'`,
+    /rows of affiliates, but \d+ are counted/,
+  ],
+  [
     'an audit row that was changed',
     `update audits set actor = actor || 'x' where seq = 2`,
     `update audits set actor = replace(actor, 'x', '') where seq = 2`,

@@ -7,7 +7,7 @@ import type { Tables } from './tables.ts'
 import { isPostgresUrl } from './url.ts'
 
 type Row = Record<string, unknown>
-type Name = keyof Tables
+type Name = keyof typeof PRIMARY_KEYS
 
 /** A sentence for the operator. */
 export class CopyError extends Error {}

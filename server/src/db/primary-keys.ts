@@ -1,6 +1,8 @@
 import type { Tables } from './tables.ts'
 
-type Keys = { [Table in keyof Tables]: (keyof Tables[Table])[] }
+/** Row counts follow from the other tables: whoever copies those has them too. */
+type Copied = Exclude<keyof Tables, 'rowCounts'>
+type Keys = { [Table in Copied]: (keyof Tables[Table])[] }
 
 /** Every table of the schema and what its rows are told apart by. A table that is missing here does not compile. */
 export const PRIMARY_KEYS: Keys = {

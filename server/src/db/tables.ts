@@ -1,4 +1,5 @@
 import type { components } from '../http/schema.d.ts'
+import type { RowCountRow } from './tables-counts.ts'
 import type {
   AuditRow,
   RefundRow,
@@ -243,4 +244,5 @@ export interface Tables {
   idempotencyKeys: IdempotencyKeyRow
   audits: AuditRow
   instanceSettings: InstanceSettingRow
+  rowCounts: RowCountRow
 }

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Trx } from '../db/database.ts'
 import type { AffiliateRow } from '../db/tables.ts'
 import { containing, type PageQuery, pageOf } from './page.ts'
+import { countRows } from './row-counts.ts'
 
 interface AffiliateFilter extends PageQuery {
   status?: AffiliateRow['status']
@@ -31,12 +32,14 @@ export const findAffiliateByCode = (db: Trx, shopId: string, codeKey: string): P
 export const findAffiliateBySlug = (db: Trx, shopId: string, slug: string): Promise<AffiliateRow | undefined> =>
   db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where('slug', '=', slug).executeTakeFirst()
 
-export function listAffiliates(db: Trx, shopId: string, query: AffiliateFilter) {
+export async function listAffiliates(db: Trx, shopId: string, query: AffiliateFilter) {
   let list = present(db, shopId).orderBy('createdAt', 'desc').orderBy('id', 'desc')
   if (query.status) list = list.where('status', '=', query.status)
   if (query.campaignId) list = list.where('campaignId', '=', query.campaignId)
   if (query.q) list = list.where(sql<boolean>`"searchText" like ${containing(searchable([query.q]))} escape '\\'`)
-  return pageOf(list, query)
+  const { status, campaignId: programId } = query
+  const total = query.q ? undefined : await countRows(db, shopId, { list: 'affiliates', programId, status })
+  return pageOf(list, query, total)
 }
 
 /**

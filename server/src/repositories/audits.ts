@@ -38,13 +38,15 @@ export async function insertAudit(trx: Trx, row: AuditRow): Promise<void> {
 }
 
 /** Newest first. */
-export function listAudits(db: Trx, shopId: string, query: AuditFilter) {
+export async function listAudits(db: Trx, shopId: string, query: AuditFilter) {
   let list = audits(db, shopId).orderBy('seq', 'desc')
   if (query.action) list = list.where('action', '=', query.action)
   if (query.actor) list = list.where('actor', '=', query.actor)
   if (query.from) list = list.where('createdAt', '>=', query.from)
   if (query.to) list = list.where('createdAt', '<=', query.to)
-  return pageOf(list, query)
+  const isAll = !query.action && !query.actor && !query.from && !query.to
+  // Counted from 1 without gaps.
+  return pageOf(list, query, isAll ? ((await findLastAudit(db, shopId))?.seq ?? 0) : undefined)
 }
 
 /** Whose chains there are: shops, and the installation itself. */

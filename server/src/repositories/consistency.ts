@@ -73,3 +73,35 @@ export async function countCrossedOrders(db: Trx): Promise<number> {
     where c."orderId" <> o."orderId" or c."shopId" <> o."shopId"`.execute(db)
   return rows[0]?.rows ?? 0
 }
+
+/** A count that is not how many rows there are. */
+export interface WrongCount {
+  list: string
+  shopId: string
+  scope: string
+  counted: number
+  rows: number
+}
+
+/** What is counted, read from the rows themselves. */
+const ROWS = sql`
+  select 'commissions' as list, "shopId", '' as scope, coalesce("programId", '') as "programId", "orderStatus" as status
+  from commissions
+  union all select 'commissions', "shopId", "affiliateId", coalesce("programId", ''), "orderStatus" from commissions
+  union all select 'commissions', "shopId", 'day:' || substr("happenedAt", 1, 10), coalesce("programId", ''), "orderStatus"
+  from commissions
+  union all select 'affiliates', "shopId", '', coalesce("campaignId", ''), status from affiliates where "deletedAt" is null
+  union all select 'payoutBatches', "shopId", '', '', status from "payoutBatches"`
+
+/** Counts of lists that differ from their rows, by shop and scope. */
+export async function listWrongCounts(db: Trx): Promise<WrongCount[]> {
+  const key = sql`list, "shopId", scope, "programId", status`
+  const { rows } = await sql<WrongCount>`
+    select list, "shopId", scope, cast(sum(counted) as bigint) as counted, cast(sum(rows) as bigint) as rows from (
+      select ${key}, sum(counted) as counted, sum(rows) as rows from (
+        select ${key}, rows as counted, 0 as rows from "rowCounts"
+        union all select ${key}, 0, count(*) from (${ROWS}) r group by ${key}
+      ) b group by ${key} having sum(counted) <> sum(rows)
+    ) w group by list, "shopId", scope order by list, "shopId", scope limit 100`.execute(db)
+  return rows
+}

@@ -3,6 +3,7 @@ import type { Trx } from '../db/database.ts'
 import type { AffiliateRow } from '../db/tables.ts'
 import { codeKey } from '../engine/discount-code.ts'
 import { containing, type PageQuery, pageOf } from './page.ts'
+import { countRows } from './row-counts.ts'
 
 interface CouponFilter extends PageQuery {
   affiliateId?: string
@@ -35,11 +36,13 @@ const coupons = (db: Trx, shopId: string) =>
 export const findCoupon = (db: Trx, shopId: string, affiliateId: string) =>
   coupons(db, shopId).where('affiliates.id', '=', affiliateId).executeTakeFirst()
 
-export function listCoupons(db: Trx, shopId: string, query: CouponFilter) {
+export async function listCoupons(db: Trx, shopId: string, query: CouponFilter) {
   let list = coupons(db, shopId).orderBy('affiliates.createdAt', 'desc').orderBy('affiliates.id', 'desc')
   if (query.affiliateId) list = list.where('affiliates.id', '=', query.affiliateId)
   if (query.status) list = list.where('affiliates.status', '=', query.status)
   if (query.code)
     list = list.where(sql<boolean>`"affiliates"."codeKey" like ${containing(codeKey(query.code))} escape '\\'`)
-  return pageOf(list, query)
+  const isAll = !query.affiliateId && !query.code
+  const total = isAll ? await countRows(db, shopId, { list: 'affiliates', status: query.status }) : undefined
+  return pageOf(list, query, total)
 }

@@ -20,12 +20,21 @@ const deliveries = (db: Trx, shopId: string) =>
     .where('deliveries.shopId', '=', shopId)
 
 /** Newest first. */
-export function listDeliveries(db: Trx, shopId: string, query: DeliveryFilter) {
+export async function listDeliveries(db: Trx, shopId: string, query: DeliveryFilter) {
   let list = deliveries(db, shopId).orderBy('deliveries.id', 'desc')
   if (query.subscriptionId) list = list.where('deliveries.subscriptionId', '=', query.subscriptionId)
   if (query.event) list = list.where('webhookEvents.event', '=', query.event)
   if (query.status) list = list.where('deliveries.status', '=', query.status)
-  return pageOf(list, query)
+  // Counting them one by one needs their events only where those are asked for.
+  return pageOf(list, query, query.event ? undefined : await countDeliveries(db, shopId, query))
+}
+
+async function countDeliveries(db: Trx, shopId: string, query: DeliveryFilter): Promise<number> {
+  let list = db.selectFrom('deliveries').where('shopId', '=', shopId)
+  if (query.subscriptionId) list = list.where('subscriptionId', '=', query.subscriptionId)
+  if (query.status) list = list.where('status', '=', query.status)
+  const { total } = await list.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  return total
 }
 
 export const findDelivery = (db: Trx, shopId: string, id: string): Promise<LoggedDelivery | undefined> =>

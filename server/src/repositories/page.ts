@@ -12,24 +12,34 @@ export interface Page<Row> {
   pagination: { page: number; limit: number; total: number; totalPages: number }
 }
 
-/** One page of a query that is already filtered and ordered, with the count of all its rows. */
+/** Rows, and how many there are on all pages, as a page. */
+export const toPage = <Row>(data: Row[], { page, limit }: PageQuery, total: number): Page<Row> => ({
+  data,
+  pagination: { page, limit, total, totalPages: Math.ceil(total / limit) },
+})
+
+/** One page of a query that is already filtered and ordered, with the count of all its rows unless that is known. */
 export async function pageOf<Table extends keyof Tables, Row>(
   query: SelectQueryBuilder<Tables, Table, Row>,
-  { page, limit }: PageQuery,
+  page: PageQuery,
+  known?: number,
 ): Promise<Page<Selectable<Row>>> {
+  const total = known ?? (await countOf(query))
+  const { limit } = page
+  const offset = (page.page - 1) * limit
+  const data = total <= offset ? [] : await query.limit(limit).offset(offset).execute()
+  return toPage(data as Selectable<Row>[], page, total)
+}
+
+async function countOf<Table extends keyof Tables, Row>(
+  query: SelectQueryBuilder<Tables, Table, Row>,
+): Promise<number> {
   const { total } = await query
     .clearSelect()
     .clearOrderBy()
     .select((builder) => builder.fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow()
-  const data =
-    total === 0
-      ? []
-      : await query
-          .limit(limit)
-          .offset((page - 1) * limit)
-          .execute()
-  return { data: data as Selectable<Row>[], pagination: { page, limit, total, totalPages: Math.ceil(total / limit) } }
+  return total
 }
 
 /** A LIKE pattern that finds the text anywhere; `%` and `_` are ordinary characters of it. For use with `escape '\'`. */

@@ -1,6 +1,7 @@
 import type { Trx } from '../db/database.ts'
 import type { PayoutBatchRow } from '../db/tables.ts'
 import { type PageQuery, pageOf } from './page.ts'
+import { countRows } from './row-counts.ts'
 
 interface BatchFilter extends PageQuery {
   id?: string
@@ -12,11 +13,12 @@ const batches = (db: Trx, shopId: string) => db.selectFrom('payoutBatches').sele
 export const findBatch = (db: Trx, shopId: string, id: string): Promise<PayoutBatchRow | undefined> =>
   batches(db, shopId).where('id', '=', id).executeTakeFirst()
 
-export function listBatches(db: Trx, shopId: string, query: BatchFilter) {
+export async function listBatches(db: Trx, shopId: string, query: BatchFilter) {
   let list = batches(db, shopId).orderBy('createdAt', 'desc').orderBy('id', 'desc')
   if (query.id) list = list.where('id', '=', query.id)
   if (query.status) list = list.where('status', '=', query.status)
-  return pageOf(list, query)
+  const total = query.id ? undefined : await countRows(db, shopId, { list: 'payoutBatches', status: query.status })
+  return pageOf(list, query, total)
 }
 
 export async function insertBatch(trx: Trx, shopId: string, row: Omit<PayoutBatchRow, 'shopId'>): Promise<void> {

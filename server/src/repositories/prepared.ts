@@ -20,14 +20,41 @@ const holes = new Proxy({}, { get: (_, name) => new Hole(String(name)) })
  */
 export const prepared =
   <Values extends object>() =>
+  <Row>(build: (db: Trx, values: Values) => CompiledQuery<Row>) =>
+    runner<Values, Row>(build, holes as Values)
+
+/**
+ * The same for a query that depends on which values there are: compiled once for each set of them. While it is built,
+ * those that are there are not undefined, and nothing else is known of them.
+ */
+export const shaped =
+  <Values extends object>() =>
   <Row>(build: (db: Trx, values: Values) => CompiledQuery<Row>) => {
-    const compiled = new WeakMap<object, CompiledQuery<Row>>()
-    return async (db: Trx, values: Values): Promise<Row[]> => {
-      const executor = db.getExecutor()
-      const query = compiled.get(executor.adapter) ?? build(db, holes as Values)
-      compiled.set(executor.adapter, query)
-      const parameters = query.parameters.map((one) => (one instanceof Hole ? values[one.name as keyof Values] : one))
-      const { rows } = await executor.executeQuery<Row>({ ...query, parameters })
-      return rows
+    const byShape = new Map<string, (db: Trx, values: Values) => Promise<Row[]>>()
+    return (db: Trx, values: Values): Promise<Row[]> => {
+      const names = Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : name))
+      const shape = names.sort().join()
+      let run = byShape.get(shape)
+      if (!run) {
+        const given = Object.fromEntries(names.map((name) => [name, new Hole(name)]))
+        run = runner<Values, Row>(build, given as Values)
+        byShape.set(shape, run)
+      }
+      return run(db, values)
     }
   }
+
+function runner<Values extends object, Row>(build: (db: Trx, values: Values) => CompiledQuery<Row>, given: Values) {
+  const compiled = new WeakMap<object, CompiledQuery<Row>>()
+  return async (db: Trx, values: Values): Promise<Row[]> => {
+    const executor = db.getExecutor()
+    let query = compiled.get(executor.adapter)
+    if (!query) {
+      query = build(db, given)
+      compiled.set(executor.adapter, query)
+    }
+    const parameters = query.parameters.map((one) => (one instanceof Hole ? values[one.name as keyof Values] : one))
+    const { rows } = await executor.executeQuery<Row>({ ...query, parameters })
+    return rows
+  }
+}

@@ -13,11 +13,12 @@ const programs = (db: Trx, shopId: string) =>
     .select([
       (eb) =>
         eb
-          .selectFrom('affiliates')
-          .select((one) => one.fn.countAll<number>().as('count'))
-          .whereRef('affiliates.campaignId', '=', 'programs.id')
-          .whereRef('affiliates.shopId', '=', 'programs.shopId')
-          .where('affiliates.deletedAt', 'is', null)
+          .selectFrom('rowCounts')
+          .select(sql<number>`cast(coalesce(sum(rows), 0) as bigint)`.as('count'))
+          .whereRef('rowCounts.shopId', '=', 'programs.shopId')
+          .where('rowCounts.list', '=', 'affiliates')
+          .where('rowCounts.scope', '=', '')
+          .whereRef('rowCounts.programId', '=', 'programs.id')
           .as('affiliateCount'),
       (eb) =>
         eb
@@ -37,7 +38,7 @@ export const findPrograms = (db: Trx, shopId: string, ids: string[]): Promise<Pr
     : db.selectFrom('programs').selectAll().where('shopId', '=', shopId).where('id', 'in', ids).execute()
 
 export const viewProgram = (db: Trx, shopId: string, id: string) =>
-  programs(db, shopId).where('programs.id', '=', id).executeTakeFirstOrThrow() as Promise<ProgramView>
+  programs(db, shopId).$castTo<ProgramView>().where('programs.id', '=', id).executeTakeFirstOrThrow()
 
 export function listPrograms(db: Trx, shopId: string, query: PageQuery & { status?: ProgramRow['status'] }) {
   let list = programs(db, shopId)

@@ -1,5 +1,5 @@
 import type { Deps } from '../context.ts'
-import { countCrossedOrders, countOrphans, listWrongTotals } from '../repositories/consistency.ts'
+import { countCrossedOrders, countOrphans, listWrongCounts, listWrongTotals } from '../repositories/consistency.ts'
 import { type ChainCheck, checkChains } from './audit.ts'
 
 export interface CheckReport {
@@ -22,6 +22,10 @@ export async function check({ db }: Pick<Deps, 'db'>): Promise<CheckReport> {
   }
   const crossed = await countCrossedOrders(db.read)
   if (crossed > 0) problems.push(`${crossed} orders name the commission of another order.`)
+  for (const { list, shopId, scope, counted, rows } of await listWrongCounts(db.read)) {
+    const of = scope ? ` (${scope})` : ''
+    problems.push(`Shop ${shopId} has ${rows} rows of ${list}${of}, but ${counted} are counted, or not as they are.`)
+  }
   const audit = await checkChains({ db })
   for (const { shopId, seq, reason } of audit.breaks) {
     problems.push(`The audit of shop ${shopId} is broken at row ${seq}: ${WHY[reason]}.`)

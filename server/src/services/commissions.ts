@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts'
 import type { Query } from '../http/spec.ts'
-import { listCommissions } from '../repositories/commissions.ts'
+import { listCommissions } from '../repositories/commission-list.ts'
 import { instantParam, period } from './instant.ts'
 import { mapPage, toCommission } from './wire.ts'
 

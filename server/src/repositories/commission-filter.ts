@@ -1,0 +1,35 @@
+import type { Trx } from '../db/database.ts'
+import type { CommissionRow } from '../db/tables.ts'
+
+export interface CommissionFilter {
+  status?: CommissionRow['orderStatus']
+  affiliateId?: string
+  programId?: string
+  payoutBatchId?: string
+  /** The stored order id, such as `api:1001`, or the caller's own; one of them. */
+  orderId?: string
+  externalOrderId?: string
+  /** Instants, both inclusive, of `happenedAt`. */
+  from?: string
+  to?: string
+}
+
+/** A filter of one shop that may end before an instant. */
+export interface Matching extends CommissionFilter {
+  shopId: string
+  before?: string
+}
+
+export function matching(db: Trx, values: Matching) {
+  const { status, affiliateId, programId, payoutBatchId, orderId, externalOrderId, from, to, before } = values
+  let list = db.selectFrom('commissions').where('shopId', '=', values.shopId)
+  if (status) list = list.where('orderStatus', '=', status)
+  if (affiliateId) list = list.where('affiliateId', '=', affiliateId)
+  if (programId) list = list.where('programId', '=', programId)
+  if (payoutBatchId) list = list.where('payoutBatchId', '=', payoutBatchId)
+  if (orderId) list = list.where('orderId', '=', orderId)
+  if (externalOrderId) list = list.where('externalOrderId', '=', externalOrderId)
+  if (from) list = list.where('happenedAt', '>=', from)
+  if (to) list = list.where('happenedAt', '<=', to)
+  return before ? list.where('happenedAt', '<', before) : list
+}

@@ -1,0 +1,51 @@
+import type { Trx } from '../db/database.ts'
+import type { CommissionRow } from '../db/tables.ts'
+import { type CommissionFilter, type Matching, matching } from './commission-filter.ts'
+import { countCommissions, placeOfPage } from './commission-totals.ts'
+import { findCommissionByOrder } from './commissions.ts'
+import { type Page, type PageQuery, toPage } from './page.ts'
+import { shaped } from './prepared.ts'
+
+/** A filter with where its page begins. */
+interface Wanted extends Matching {
+  limit: number
+  offset: number
+}
+
+const select = shaped<Wanted>()((db, values) =>
+  matching(db, values)
+    .selectAll()
+    .orderBy('happenedAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(values.limit)
+    .offset(values.offset)
+    .compile(),
+)
+
+/** Commissions by `happenedAt`, newest first. `externalOrderId` may be the stored id too. */
+export async function listCommissions(
+  db: Trx,
+  shopId: string,
+  { page, limit, ...given }: CommissionFilter & PageQuery,
+): Promise<Page<CommissionRow>> {
+  const filter = await readFilter(db, shopId, given)
+  const total = await countCommissions(db, shopId, filter)
+  const offset = (page - 1) * limit
+  if (total <= offset) return toPage([], { page, limit }, total)
+  const place = await placeOfPage(db, shopId, filter, offset)
+  return toPage(await select(db, { ...filter, shopId, limit, ...place }), { page, limit }, total)
+}
+
+/** The stored id wins: only when no order has it is the text read as the caller's own id. An empty text is no filter. */
+async function readFilter(db: Trx, shopId: string, given: CommissionFilter): Promise<CommissionFilter> {
+  const { status, from, to, externalOrderId } = given
+  const filter: CommissionFilter = { status, from, to }
+  if (given.affiliateId) filter.affiliateId = given.affiliateId
+  if (given.programId) filter.programId = given.programId
+  if (given.payoutBatchId) filter.payoutBatchId = given.payoutBatchId
+  if (externalOrderId) {
+    const isStored = await findCommissionByOrder(db, shopId, externalOrderId)
+    filter[isStored ? 'orderId' : 'externalOrderId'] = externalOrderId
+  }
+  return filter
+}

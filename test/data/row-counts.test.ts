@@ -1,0 +1,132 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { listWrongCounts } from '../../server/src/repositories/consistency.ts'
+import { check } from '../../server/src/services/check.ts'
+import { seed } from '../../server/src/services/seed.ts'
+import { type TestServer, testServer } from '../support/server.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await testServer()
+  await seed(server.deps, { shop: server.shop.shopId, affiliates: 8, clicks: 0, commissions: 120, days: 12 })
+})
+afterAll(() => server.close())
+
+const count = ({ sql }: TestServer, where: string): number =>
+  Number(sql.prepare(`select count(*) from commissions where ${where}`).pluck().get())
+
+const STATUSES = ['PENDING', 'APPROVED', 'PAID']
+const some = fc.constantFrom('1 = 1', `id < 'com_01'`, `"happenedAt" > '2026-10-28'`, `"orderStatus" = 'PAID'`)
+const change = fc.oneof(
+  fc.record({
+    what: fc.constant(`update commissions set "orderStatus" =`),
+    to: fc.constantFrom(...STATUSES, 'REFUNDED').map((status) => `'${status}'`),
+    where: some,
+  }),
+  fc.record({
+    what: fc.constant('update commissions set "affiliateId" ='),
+    to: fc.constant('(select max(id) from affiliates)'),
+    where: some,
+  }),
+  fc.record({
+    what: fc.constant('update commissions set "programId" ='),
+    to: fc.constantFrom('null', `'prg_other'`),
+    where: some,
+  }),
+  fc.record({
+    what: fc.constant('update affiliates set "deletedAt" ='),
+    to: fc.constantFrom('null', `'2026-11-01'`),
+    where: fc.constantFrom(`slug < 'm'`, '1 = 1'),
+  }),
+  fc.record({
+    what: fc.constant('update affiliates set status ='),
+    to: fc.constantFrom(`'REJECTED'`, `'APPROVED'`),
+    where: fc.constantFrom(`slug > 'm'`, '1 = 1'),
+  }),
+  fc.record({
+    what: fc.constant('delete from commissions where "externalOrderId" ='),
+    to: fc.integer({ min: 1, max: 120 }).map((n) => `'seed-${n}'`),
+    where: fc.constant('1 = 1'),
+  }),
+)
+
+test('whatever is written, many rows at once or none, the counts are how many rows there are', async () => {
+  expect(await listWrongCounts(server.db.read)).toEqual([])
+  await fc.assert(
+    fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 4 }), async (changes) => {
+      for (const { what, to, where } of changes) {
+        server.sql.exec(what.startsWith('delete') ? `${what} ${to}` : `${what} ${to} where ${where}`)
+      }
+      expect(await listWrongCounts(server.db.read)).toEqual([])
+    }),
+    { numRuns: 40 },
+  )
+})
+
+test('a list tells exactly how many match, whatever the filter', async () => {
+  const other = await testServer()
+  await seed(other.deps, { shop: other.shop.shopId, affiliates: 4, clicks: 0, commissions: 90, days: 6 })
+  const [affiliate] = other.sql.prepare('select "affiliateId" from commissions limit 1').pluck().all() as string[]
+  const program = other.sql.prepare('select id from programs').pluck().get() as string
+  other.sql.exec(`update commissions set "orderStatus" = 'PAID' where "externalOrderId" < 'seed-4'`)
+  const parts: [parameter: string, where: string][][] = [
+    [['', '1 = 1'], ...STATUSES.map((status): [string, string] => [`status=${status}`, `"orderStatus" = '${status}'`])],
+    [
+      ['', '1 = 1'],
+      [`affiliateId=${affiliate}`, `"affiliateId" = '${affiliate}'`],
+    ],
+    [
+      ['', '1 = 1'],
+      [`programId=${program}`, `"programId" = '${program}'`],
+      ['programId=none', '1 = 0'],
+    ],
+    [
+      ['', '1 = 1'],
+      ['from=2026-10-29T07:00:00Z', `"happenedAt" >= '2026-10-29T07:00:00.000Z'`],
+      ['to=2026-10-31', `"happenedAt" <= '2026-10-31T00:00:00.000Z'`],
+      ['from=2026-10-28&to=2026-10-30T05:00:00Z', `"happenedAt" between '2026-10-28' and '2026-10-30T05:00:00.000Z'`],
+      [
+        'from=2026-10-28T10:00:00Z&to=2026-10-28T20:00:00Z',
+        `"happenedAt" between '2026-10-28T10' and '2026-10-28T20:00:00.000Z'`,
+      ],
+    ],
+  ]
+  const all = parts.reduce<[string[], string[]][]>(
+    (made, options) =>
+      made.flatMap(([query, where]) =>
+        options.map(([p, w]): [string[], string[]] => [p ? [...query, p] : query, [...where, w]]),
+      ),
+    [[[], []]],
+  )
+  for (const [query, where] of all) {
+    const { body } = await other.request('GET', `/api/v1/commissions?${[...query, 'limit=1'].join('&')}`)
+    expect([query, body.pagination.total]).toEqual([query, count(other, where.join(' and '))])
+  }
+  await other.close()
+})
+
+test('totals of the other lists, and of a program, leave out what is archived', async () => {
+  const other = await testServer()
+  await seed(other.deps, { shop: other.shop.shopId, affiliates: 5, clicks: 0, commissions: 0, days: 1 })
+  const { body: before } = await other.request('GET', '/api/v1/affiliates')
+  await other.request('DELETE', `/api/v1/affiliates?id=${before.data[0].id}`)
+  await other.request('PATCH', `/api/v1/affiliates?id=${before.data[1].id}`, { body: { status: 'REJECTED' } })
+  const total = async (path: string) => (await other.request('GET', path)).body.pagination.total
+  expect(await total('/api/v1/affiliates')).toBe(4)
+  expect(await total('/api/v1/affiliates?status=REJECTED')).toBe(1)
+  expect(await total('/api/v1/coupons?status=APPROVED')).toBe(3)
+  expect((await other.request('GET', '/api/v1/programs')).body.data[0].affiliateCount).toBe(4)
+  expect(await check(other.deps)).toMatchObject({ ok: true })
+  await other.close()
+})
+
+test('a page far down begins where it should', async () => {
+  const other = await testServer()
+  await seed(other.deps, { shop: other.shop.shopId, affiliates: 2, clicks: 0, commissions: 650, days: 9 })
+  const ids = other.sql.prepare('select id from commissions order by "happenedAt" desc, id desc').pluck().all()
+  for (const page of [1, 4, 5, 6, 7, 8]) {
+    const { body } = await other.request('GET', `/api/v1/commissions?limit=100&page=${page}`)
+    expect(body.data.map(({ id }: { id: string }) => id)).toEqual(ids.slice((page - 1) * 100, page * 100))
+  }
+  await other.close()
+})
