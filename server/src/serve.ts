@@ -1,4 +1,4 @@
-import type { Server } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Config, readConfig } from './config.ts'
 import type { Deps } from './context.ts'
@@ -16,6 +16,8 @@ import { createDispatcher } from './webhooks/dispatcher.ts'
 const DRAIN_MS = 10_000
 /** How long requests under way may take after the signal. */
 const FINISH_MS = 5_000
+/** How soon a connection is closed whose last request was under way at the signal. */
+const IDLE_LOOK_MS = 20
 
 /** Configuration, database, migrations, app; then serves until it is told to stop. */
 export async function serve(): Promise<void> {
@@ -59,12 +61,16 @@ function onSignal({ log }: Deps, stop: () => Promise<void>): void {
   }
 }
 
-/** Takes no more requests, and lets those under way end. */
+/** Takes no more connections, and lets requests under way end. */
 async function finish(server: Server): Promise<void> {
   const closed = new Promise((done) => server.close(done))
+  // A caller that keeps its connection busy would be served until it is cut off in the middle of a request.
+  server.prependListener('request', (_, response: ServerResponse) => response.setHeader('Connection', 'close'))
   server.closeIdleConnections()
+  const closing = setInterval(() => server.closeIdleConnections(), IDLE_LOOK_MS)
   // A client that stalls must not keep what waits in the outbox from being sent.
   await Promise.race([closed, sleep(FINISH_MS)])
+  clearInterval(closing)
   server.closeAllConnections()
 }
 

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { call, until, withAffiliate } from '../../support/calls.ts'
+import { freePort } from '../../support/process.ts'
+import { startReceiver } from '../../webhooks/receiver.ts'
+import { checkLedger } from '../ledger.ts'
+import { Load } from '../load.ts'
+import { figure, type LongTest, sized } from '../promise.ts'
+import { createWorld, type World } from '../world.ts'
+
+const storedOrders = ({ look }: World) =>
+  look(async ({ read }) => {
+    const rows = await read.selectFrom('commissions').select('externalOrderId').execute()
+    return new Set(rows.map(({ externalOrderId }) => externalOrderId ?? ''))
+  })
+
+/**
+ * SIGTERM under load, again and again. A request that the server worked on was answered: what it stored, it told. A
+ * connection that nobody accepted any more is not counted.
+ */
+export const promise: LongTest = {
+  says: 'SIGTERM resets no accepted request and loses no event',
+  engines: ['sqlite', 'postgres'],
+  minutes: 5,
+  run: async (given) => {
+    const receiver = await startReceiver()
+    const world = await createWorld(given, { REFERRAL_WEBHOOK_ALLOW: receiver.host, PORT: String(await freePort()) })
+    const { keys } = await world.createShop(64)
+    const load = new Load(keys)
+    let server = await world.start()
+    await withAffiliate(server, keys[0]!)
+    await call(server, keys[0]!, ['POST', '/api/v1/webhooks', { url: receiver.at('/ok'), secret: 'shh' }])
+    load.start()
+    const stops = sized(50, given)
+    let longest = 0
+    for (let stop = 0; stop < stops; stop++) {
+      load.aim(server)
+      const enough = load.acknowledged.length + Math.random() * 60
+      await until(() => load.acknowledged.length > enough, 20_000, 'load')
+      await sleep(Math.random() * 30)
+      const at = performance.now()
+      const stopping = server.stop('SIGTERM')
+      assert.equal(await stopping, 0, `it ended with 0: ${server.log()}`)
+      longest = Math.max(longest, performance.now() - at)
+      load.aim(undefined)
+      // Answers that were sent may still be on their way to the callers.
+      await sleep(50)
+      const told = new Set(load.acknowledged.map(({ id }) => id))
+      const untold = [...(await storedOrders(world))].filter((id) => !told.has(id))
+      assert.deepEqual(untold, [], 'what was stored was answered')
+      server = await world.start()
+    }
+    load.aim(server)
+    await load.stop()
+    await server.stop()
+    await world.look((db) => checkLedger(db, load))
+    const received = receiver.received.map(({ headers }) => headers['webhook-id'])
+    assert.deepEqual([...load.refused.keys()], [], 'nobody was refused')
+    assert.equal(new Set(received).size, load.acknowledged.length, 'every event arrives')
+    assert.equal(received.length, load.acknowledged.length, 'and once')
+    receiver.stop()
+    await world.remove()
+    return `${stops} stops, ${figure(load.acknowledged.length)} orders: each one stored was answered, each event sent once, the longest stop ${Math.round(longest)} ms`
+  },
+}
