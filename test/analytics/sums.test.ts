@@ -87,6 +87,17 @@ describe('days', () => {
     expect(dates('2025-01-01T00:00:00.000Z', '2027-01-02T00:00:00.000Z', more)).toEqual(['2025-03-04', '2026-01-02'])
   })
 
+  test('days that are too many to fill stand in their order', () => {
+    const clicksByDay = ['2026-05-01', '2024-01-01', '2026-01-01'].map((date) => ({ date, clicks: 1 }))
+    const commissions = [row({ happenedAt: '2026-01-02T00:00:00.000Z' })]
+    expect(dates('2020-01-01T00:00:00.000Z', '2027-01-02T00:00:00.000Z', { commissions, clicksByDay })).toEqual([
+      '2024-01-01',
+      '2026-01-01',
+      '2026-01-02',
+      '2026-05-01',
+    ])
+  })
+
   test('orders and clicks stand on their day', () => {
     const { dailyBreakdown } = summarize(
       facts({
@@ -142,12 +153,17 @@ describe('the affiliates that earned most', () => {
       'A01',
       'A08',
     ])
-    const equal = ['C', 'B', 'A'].map((affiliateId) => row({ affiliateId }))
-    expect(summarize(facts({ commissions: equal })).topAffiliates.map((one) => one.affiliateId)).toEqual([
-      'A',
-      'B',
-      'C',
-    ])
+    for (const order of ['CBA', 'ABC', 'BCA', 'EADBC']) {
+      const equal = [...order].map((affiliateId) => row({ affiliateId }))
+      const ids = summarize(facts({ commissions: equal })).topAffiliates.map((one) => one.affiliateId)
+      expect(ids).toEqual([...order].sort())
+    }
+  })
+
+  test('who was only clicked on is active, whoever nobody is counts for nobody', () => {
+    const clicksByAffiliate = ['A', 'B', 'C', null].map((affiliateId) => ({ affiliateId, clicks: 1 }))
+    expect(summarize(facts({ clicksByAffiliate })).totals.activeAffiliates).toBe(3)
+    expect(summarize(facts({ clicksByAffiliate, commissions: [row()] })).totals.activeAffiliates).toBe(3)
   })
 
   test('each with its clicks; clicks alone earn nothing', () => {

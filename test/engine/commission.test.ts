@@ -224,7 +224,7 @@ describe('CONNECTED_PRODUCT', () => {
         matches: { products: { 'product:2': 'A' } },
       }),
     )
-    expect(decision).toMatchObject({ baseCents: 3000, groups: [{ lines: [1] }] })
+    expect(decision).toMatchObject({ baseCents: 3000, amountCents: 480, groups: [{ baseCents: 3000, lines: [1] }] })
   })
 
   test('another affiliate with more evidence of a higher kind is paid on the whole order', () => {

@@ -46,6 +46,14 @@ describe('amounts', () => {
   })
 })
 
+test('every decision names the version of the engine, also one that is for nobody', () => {
+  expect(ENGINE_VERSION).toMatch(/^\d+$/)
+  expect([decide(facts()), decide(couponFacts())].map((one) => one.engineVersion)).toEqual([
+    ENGINE_VERSION,
+    ENGINE_VERSION,
+  ])
+})
+
 describe('evidence', () => {
   const coupon = { couponCode: 'AAA', clickId: 'jrn_1' }
   const matches = { couponCode: 'A', click: click('B') }

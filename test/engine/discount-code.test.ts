@@ -47,6 +47,10 @@ describe('comparing codes', () => {
     expect(codeKey(a)).toBe(codeKey(b))
   })
 
+  test('what is stored to compare by is in lower case', () => {
+    expect([' Summer25 ', 'STRAẞE', 'ÉTÉ'].map(codeKey)).toEqual(['summer25', 'strasse', 'été'])
+  })
+
   test.each([
     ['SUMMER', 'SUMMERS'],
     ['ETE', 'ÉTÉ'],

@@ -94,6 +94,17 @@ describe('clicks of a session', () => {
     expect(decide(session('FIRST', old)).attribution.affiliateId).toBe('A')
   })
 
+  test('a session without clicks is shown as one that matches nobody', () => {
+    const { attribution, candidates } = decide(session('LAST', []))
+    expect(candidates).toMatchObject([{ source: 'sessionId', value: 's', reasonCode: 'NO_MATCH', won: false }])
+    expect(attribution.reasonCode).toBe('NO_MATCH')
+  })
+
+  test('a click that does not count is shown with the session as its source', () => {
+    const { candidates } = decide(session('LAST', [click('A', at(-31 * DAY), 'jrn_1')]))
+    expect(candidates).toMatchObject([{ source: 'sessionId', value: 'jrn_1', reasonCode: 'CLICK_EXPIRED' }])
+  })
+
   test('every click is shown, the preferred one first', () => {
     const shown = decide(session('LAST', two)).candidates.map(({ source, value, won }) => `${source} ${value} ${won}`)
     expect(shown).toEqual(['sessionId jrn_2 true', 'sessionId jrn_1 false'])

@@ -43,6 +43,11 @@ describe('sums', () => {
     ])
   })
 
+  test('lines stand by affiliate id, whatever order they come in', () => {
+    const ids = (order: string) => payoutLines([...order].map((id) => row(id, 1))).map(({ affiliateId }) => affiliateId)
+    for (const order of ['BCA', 'CAB', 'ABC', 'DBACE']) expect(ids(order)).toEqual([...order].sort())
+  })
+
   test('rows that were summed up before count for as many as they were', () => {
     const subtotals = [
       { ...row('B', 960, 96), commissions: 2 },

@@ -31,6 +31,24 @@ describe('connected products', () => {
     expect(sold(lines, { 'product:1': 'A', 'product:2': 'B' }).attribution.affiliateId).toBe('A')
   })
 
+  test('all are shown: the winner first, then the others by total, last what nobody is connected to', () => {
+    const lines = ['9', '1', '8', '2', '7'].map((productId, i) => line({ productId, priceCents: 100 + i }))
+    const shown = (order: typeof lines) =>
+      sold(order, { 'product:1': 'A', 'product:2': 'B' }).candidates.map(({ value, affiliateId }) => [
+        value,
+        affiliateId,
+      ])
+    const last = (values: string[]) => values.map((value) => [value, null])
+    expect(shown(lines)).toEqual([['2', 'B'], ['1', 'A'], ...last(['9', '8', '7'])])
+    expect(shown(lines.toReversed())).toEqual([['2', 'B'], ['1', 'A'], ...last(['7', '8', '9'])])
+  })
+
+  test('two products of the winner stand together, as they came', () => {
+    const lines = ['1', '2', '3'].map((productId) => line({ productId, priceCents: 100 }))
+    const decision = sold(lines, { 'product:1': 'A', 'product:2': 'B', 'product:3': 'A' })
+    expect(decision.candidates.map(({ value }) => value)).toEqual(['1', '3', '2'])
+  })
+
   test('line totals are compared before the discount', () => {
     const lines = [line({ productId: '1', priceCents: 101 }), line({ productId: '2', priceCents: 100 })]
     const order = { amountCents: null, discountCents: 101, lines }

@@ -102,6 +102,7 @@ describe('discountValue', () => {
     ['FIXED', 0, 0],
     ['FIXED', 150, 15_000],
     ['FIXED', 9.99, 999],
+    ['FIXED', 21_474_836.47, 2_147_483_647],
   ] as const)('%s %d', (type, value, hundredths) => {
     expect(discountFromInput(type, value)).toEqual({ ok: true, hundredths })
     expect(discountValueOf(hundredths)).toBe(value)

@@ -11,6 +11,8 @@ test.each([
   ['Jürgen Groß', 'jurgen-gross'],
   ['Søren Kjær', 'soren-kjaer'],
   ['İpek Işık', 'ipek-isik'],
+  ['Đorđe Ðuro Ħal', 'dorde-duro-hal'],
+  ['Þór Œuvre Ŧim', 'thor-oeuvre-tim'],
   ['ﬁne & dandy!', 'fine-dandy'],
   ['Ⅷ Studio', 'viii-studio'],
   ['a--b__c', 'a-b-c'],

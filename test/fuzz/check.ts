@@ -1,0 +1,46 @@
+import fc from 'fast-check'
+import { admin } from '../admin/fixture.ts'
+import type { DocumentedOperation } from '../support/document.ts'
+import { expectOk } from '../support/shop.ts'
+import { type Call, callsOf } from './call.ts'
+import type { FuzzWorld } from './world.ts'
+
+export interface Tally {
+  calls: number
+  byStatus: Record<number, number>
+}
+
+/**
+ * Sends so many calls of an operation. No answer may be a 5xx or against the document (the world's fetch checks that),
+ * and no refusal may have changed a row. @throws with the call that broke it.
+ */
+export async function fuzz(world: FuzzWorld, op: DocumentedOperation, numRuns: number, seed: number): Promise<Tally> {
+  const tally: Tally = { calls: 0, byStatus: {} }
+  const property = fc.asyncProperty(callsOf(op, world), async (call) => {
+    const before = world.state()
+    const status = await statusOf(world, op, call)
+    tally.calls++
+    tally.byStatus[status] = (tally.byStatus[status] ?? 0) + 1
+    if (status >= 500) throw new Error(`answered ${status}: ${newest(world)}`)
+    if (status >= 400 && world.state() !== before) throw new Error(`answered ${status} and changed something`)
+    if (status < 300) await undo(world, op)
+  })
+  // A smaller call would be tried on a state that the larger one has changed.
+  await fc.assert(property, { numRuns, seed, endOnFailure: true })
+  return tally
+}
+
+async function statusOf({ send }: FuzzWorld, op: DocumentedOperation, call: Call): Promise<number> {
+  const response = await send(op, call)
+  await response.arrayBuffer()
+  return response.status
+}
+
+const newest = ({ server }: FuzzWorld) => server.logs.findLast((line) => line.includes('"bug"')) ?? server.logs.at(-1)
+
+/** A shop that was switched off, or that stores sign for with another secret, would refuse whatever comes next. */
+async function undo({ server, storeSecret }: FuzzWorld, op: DocumentedOperation): Promise<void> {
+  if (op.id !== 'updateSettings') return
+  server.sql.prepare('update shops set "apiEnabled" = 1').run()
+  await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: storeSecret }))
+}

@@ -1,0 +1,29 @@
+// SQLite only: looking at every table after each call takes PostgreSQL too long here; test/long does both.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { fuzz } from './check.ts'
+import { type FuzzWorld, fuzzed, fuzzWorld } from './world.ts'
+
+/** More of them, and others every time, in test/long. */
+const RUNS = 25
+const SEED = 20261121
+
+let world: FuzzWorld
+beforeAll(async () => {
+  world = await fuzzWorld()
+})
+afterAll(() => world.server.close())
+
+const seen: Record<number, number> = {}
+
+test.each(fuzzed.map((op) => [op.id, op] as const))(
+  '%s: no bug, no reply against the document, no refusal that changes anything',
+  async (_id, op) => {
+    const { byStatus } = await fuzz(world, op, RUNS, SEED)
+    for (const [status, count] of Object.entries(byStatus)) seen[Number(status)] = (seen[Number(status)] ?? 0) + count
+  },
+)
+
+test('the calls were right and wrong in every way', () => {
+  for (const status of [200, 201, 202, 400, 401, 403, 404, 409])
+    expect(seen[status], `status ${status}`).toBeGreaterThan(0)
+})

@@ -1,0 +1,110 @@
+import { createHmac } from 'node:crypto'
+import { admin, ID, type OwnerServer, ownerServer } from '../admin/fixture.ts'
+import { engine } from '../support/database.ts'
+import { type DocumentedOperation, operations, ownerOperations } from '../support/document.ts'
+import type { TestShop } from '../support/server.ts'
+import { expectOk } from '../support/shop.ts'
+import type { Call } from './call.ts'
+import type { Known } from './from-schema.ts'
+
+const SECRET = 'hush'
+
+/** What streams never ends by itself; it has tests of its own. */
+export const fuzzed = [...operations, ...ownerOperations].filter(({ id }) => id !== 'streamDeliveries')
+
+export interface FuzzWorld extends Known {
+  server: OwnerServer
+  stranger: TestShop
+  storeSecret: string
+  send: (op: DocumentedOperation, call: Call) => Promise<Response>
+  /** One text for every row, but for what only says that somebody looked. */
+  state: () => string
+}
+
+/** The server of the examples, open to everything that a caller may send. */
+export async function fuzzWorld(): Promise<FuzzWorld> {
+  const server = await ownerServer()
+  Object.assign(server.deps, { resolve: async () => ['8.8.8.8'] })
+  await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: SECRET }))
+  const stranger = await server.createShop()
+  const ids = [
+    ...Object.values(ID),
+    'NISA16',
+    'nisa-karim',
+    'nisa@example.com',
+    '1000',
+    'm-1',
+    stranger.shopId,
+    'aff_none',
+    's-1',
+  ]
+  return {
+    server,
+    stranger,
+    storeSecret: SECRET,
+    ids,
+    send: (op, call) => send(server, stranger, op, call),
+    state: stateOf(server),
+  }
+}
+
+function send(server: OwnerServer, stranger: TestShop, op: DocumentedOperation, call: Call): Promise<Response> {
+  const path = call.path.startsWith('/integrations/')
+    ? call.path.replace(/shopify\/[^/]+/, `shopify/${server.shop.shopId}`)
+    : call.path
+  const search = new URLSearchParams(call.query).toString()
+  const headers = new Headers(call.headers)
+  const token = credentialOf(server, stranger, op, call)
+  if (token) headers.set('Authorization', `Bearer ${token}`)
+  if (path.startsWith('/integrations/') && call.credential === 'own') {
+    headers.set(
+      'X-Shopify-Hmac-Sha256',
+      createHmac('sha256', SECRET)
+        .update(call.body ?? '')
+        .digest('base64'),
+    )
+  }
+  const body = op.method === 'GET' ? undefined : call.body
+  return server.fetch(`http://test${path}${search && `?${search}`}`, { method: op.method, headers, body })
+}
+
+function credentialOf({ shop }: OwnerServer, stranger: TestShop, op: DocumentedOperation, { credential }: Call) {
+  const isOwners = op.path.startsWith('/admin/')
+  if (credential === 'none') return undefined
+  if (credential === 'odd') return isOwners ? shop.key : shop.ownerToken
+  const whose = credential === 'own' ? shop : stranger
+  return isOwners ? whose.ownerToken : whose.key
+}
+
+/** Asking twenty tables one by one takes PostgreSQL too long. */
+function stateOf({ sql }: OwnerServer): () => string {
+  const tables = sql.tables()
+  if (engine === 'postgres') {
+    const each = tables.map(
+      (name) => `select '${name}' as t, md5(coalesce(string_agg(r, ',' order by r), '')) as h
+        from (select (to_jsonb(x) - 'lastUsedAt')::text as r from "${name}" x) y`,
+    )
+    const all = sql.prepare(`select string_agg(t || h, ',' order by t) from (${each.join(' union all ')}) z`).pluck()
+    return () => String(all.get())
+  }
+  // Every commit of another connection changes this number, so that most looks cost nothing.
+  const commits = sql.prepare('pragma data_version').pluck()
+  let seen: unknown
+  let text = ''
+  return () => {
+    const now = commits.get()
+    if (now !== seen) {
+      seen = now
+      text = tables
+        .map((name) => {
+          const rows = sql.prepare(`select * from "${name}"`).all() as Record<string, unknown>[]
+          return rows
+            .map(({ lastUsedAt, ...row }) => JSON.stringify(row))
+            .sort()
+            .join('\n')
+        })
+        .join('\n\n')
+    }
+    return text
+  }
+}

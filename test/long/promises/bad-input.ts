@@ -1,0 +1,33 @@
+import { fuzz, type Tally } from '../../fuzz/check.ts'
+import { fuzzed, fuzzWorld } from '../../fuzz/world.ts'
+import { figure, type Given, type LongTest, sized } from '../promise.ts'
+
+async function run(given: Given): Promise<string> {
+  const seed = Date.now() % 2 ** 31
+  const runs = sized(given.engine === 'postgres' ? 40 : 300, given)
+  const world = await fuzzWorld()
+  const tallies: Tally[] = []
+  try {
+    for (const op of fuzzed) {
+      const tally = await fuzz(world, op, runs, seed).catch((error) => {
+        throw new Error(`${op.id}, seed ${seed}: ${error.message}`)
+      })
+      tallies.push(tally)
+    }
+  } finally {
+    await world.server.close()
+  }
+  const count = (from: number, to: number) =>
+    tallies
+      .flatMap(({ byStatus }) => Object.entries(byStatus))
+      .filter(([status]) => Number(status) >= from && Number(status) < to)
+      .reduce((sum, [, calls]) => sum + calls, 0)
+  return `${figure(count(0, 600))} calls of ${fuzzed.length} operations, ${figure(count(400, 500))} refused and nothing changed, ${figure(count(200, 300))} done, 0 bugs, 0 replies against the document`
+}
+
+export const promise: LongTest = {
+  says: 'Bad input breaks nothing',
+  engines: ['sqlite', 'postgres'],
+  minutes: 6,
+  run,
+}
