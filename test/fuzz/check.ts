@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { admin } from '../admin/fixture.ts'
 import type { DocumentedOperation } from '../support/document.ts'
 import { expectOk } from '../support/shop.ts'
+import { whyNotAcceptable } from './accepted.ts'
 import { type Call, callsOf } from './call.ts'
 import type { FuzzWorld } from './world.ts'
 
@@ -12,7 +13,7 @@ export interface Tally {
 
 /**
  * Sends so many calls of an operation. No answer may be a 5xx or against the document (the world's fetch checks that),
- * and no refusal may have changed a row. @throws with the call that broke it.
+ * no refusal may have changed a row, and nothing may be accepted that the document refuses. @throws with the call that broke it.
  */
 export async function fuzz(world: FuzzWorld, op: DocumentedOperation, numRuns: number, seed: number): Promise<Tally> {
   const tally: Tally = { calls: 0, byStatus: {} }
@@ -23,6 +24,8 @@ export async function fuzz(world: FuzzWorld, op: DocumentedOperation, numRuns: n
     tally.byStatus[status] = (tally.byStatus[status] ?? 0) + 1
     if (status >= 500) throw new Error(`answered ${status}: ${newest(world)}`)
     if (status >= 400 && world.state() !== before) throw new Error(`answered ${status} and changed something`)
+    const wrong = status < 300 ? whyNotAcceptable(op, call.body) : []
+    if (wrong.length > 0) throw new Error(`answered ${status} although ${wrong.join('; ')}`)
     if (status < 300) await undo(world, op)
   })
   // A smaller call would be tried on a state that the larger one has changed.
