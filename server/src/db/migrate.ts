@@ -1,4 +1,5 @@
-import type { Kysely } from 'kysely'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Kysely, SqliteAdapter, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import * as start from './migrations/0001-start.ts'
 import * as rowCounts from './migrations/0002-row-counts.ts'
@@ -8,9 +9,45 @@ export const migrations: Record<string, Migration> = { '0001-start': start, '000
 
 /** Brings the schema up to date. Takes a plain Kysely handle, for migrations do not share transactions. */
 export async function migrate(db: Kysely<never>, list = migrations): Promise<void> {
-  const { error } = await migrator(db, list).migrateToLatest()
-  if (error) throw error
+  const run = async (on: Kysely<never>) => {
+    const { error } = await migrator(on, list).migrateToLatest()
+    if (error) throw error
+  }
+  await (db.getExecutor().adapter instanceof SqliteAdapter ? db.connection().execute((on) => alone(on, run)) : run(db))
 }
+
+const WAIT_MS = 60_000
+
+/**
+ * Kysely's migrator takes turns and a transaction on PostgreSQL only. On SQLite, others wait here for the first to end,
+ * outside SQLite, whose own wait would hold up the first when it is of the same process.
+ */
+async function alone(db: Kysely<never>, work: (db: Kysely<never>) => Promise<void>): Promise<void> {
+  await sql`pragma busy_timeout = 0`.execute(db)
+  const until = performance.now() + WAIT_MS
+  while (!(await begins(db))) {
+    if (performance.now() > until) throw new Error('Another process has been writing for a minute; try again.')
+    await sleep(20)
+  }
+  try {
+    await work(db)
+    await sql`commit`.execute(db)
+  } catch (error) {
+    await sql`rollback`.execute(db).catch(() => {})
+    throw error
+  } finally {
+    await sql`pragma busy_timeout = 5000`.execute(db)
+  }
+}
+
+const begins = (db: Kysely<never>): Promise<boolean> =>
+  sql`begin immediate`.execute(db).then(
+    () => true,
+    (error) => {
+      if (error.code !== 'SQLITE_BUSY') throw error
+      return false
+    },
+  )
 
 /** Whether every migration this version knows has run. */
 export async function isMigrated(db: Kysely<never>): Promise<boolean> {
