@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Trx } from '../db/database.ts'
 import type { AffiliateRow } from '../db/tables.ts'
+import { claimVersion } from './claim-version.ts'
 import { containing, type PageQuery, pageOf } from './page.ts'
 import { countRows } from './row-counts.ts'
 
@@ -67,18 +68,9 @@ export async function insertAffiliate(trx: Trx, shopId: string, row: Omit<Affili
 }
 
 /** Changes an affiliate as long as it is still the version that was read. Answers whether it was. */
-export async function claimAffiliate(
+export const claimAffiliate = (
   trx: Trx,
   shopId: string,
   row: AffiliateRow,
   changes: Partial<AffiliateRow>,
-): Promise<boolean> {
-  const { numUpdatedRows } = await trx
-    .updateTable('affiliates')
-    .set({ ...changes, version: row.version + 1 })
-    .where('shopId', '=', shopId)
-    .where('id', '=', row.id)
-    .where('version', '=', row.version)
-    .executeTakeFirst()
-  return numUpdatedRows === 1n
-}
+): Promise<boolean> => claimVersion(trx, 'affiliates', { shopId, row, changes })

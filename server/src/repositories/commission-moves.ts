@@ -1,5 +1,6 @@
 import type { Trx } from '../db/database.ts'
 import type { CommissionRow } from '../db/tables.ts'
+import { claimVersion } from './claim-version.ts'
 
 /** Which commissions a bulk action is for; both instants are inclusive. */
 export interface MoveFilter {
@@ -11,21 +12,12 @@ export interface MoveFilter {
 }
 
 /** Changes a commission as long as it is still the version that was read. Answers whether it was. */
-export async function claimCommission(
+export const claimCommission = (
   trx: Trx,
   shopId: string,
   row: CommissionRow,
   changes: Partial<CommissionRow>,
-): Promise<boolean> {
-  const { numUpdatedRows } = await trx
-    .updateTable('commissions')
-    .set({ ...changes, version: row.version + 1 })
-    .where('shopId', '=', shopId)
-    .where('id', '=', row.id)
-    .where('version', '=', row.version)
-    .executeTakeFirst()
-  return numUpdatedRows === 1n
-}
+): Promise<boolean> => claimVersion(trx, 'commissions', { shopId, row, changes })
 
 function moving(db: Trx, shopId: string, filter: MoveFilter) {
   let list = db

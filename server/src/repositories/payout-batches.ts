@@ -1,5 +1,6 @@
 import type { Trx } from '../db/database.ts'
 import type { PayoutBatchRow } from '../db/tables.ts'
+import { claimVersion } from './claim-version.ts'
 import { type PageQuery, pageOf } from './page.ts'
 import { countRows } from './row-counts.ts'
 
@@ -29,18 +30,9 @@ export async function insertBatch(trx: Trx, shopId: string, row: Omit<PayoutBatc
 }
 
 /** Changes a batch as long as it is still the version that was read. Answers whether it was. */
-export async function claimBatch(
+export const claimBatch = (
   trx: Trx,
   shopId: string,
   row: PayoutBatchRow,
   changes: Partial<PayoutBatchRow>,
-): Promise<boolean> {
-  const { numUpdatedRows } = await trx
-    .updateTable('payoutBatches')
-    .set({ ...changes, version: row.version + 1 })
-    .where('shopId', '=', shopId)
-    .where('id', '=', row.id)
-    .where('version', '=', row.version)
-    .executeTakeFirst()
-  return numUpdatedRows === 1n
-}
+): Promise<boolean> => claimVersion(trx, 'payoutBatches', { shopId, row, changes })

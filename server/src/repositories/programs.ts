@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Trx } from '../db/database.ts'
 import type { ProgramRow } from '../db/tables.ts'
+import { claimVersion } from './claim-version.ts'
 import { type PageQuery, pageOf } from './page.ts'
 
 /** A program with what the list shows beside it. */
@@ -57,21 +58,12 @@ export async function insertProgram(trx: Trx, shopId: string, row: Omit<ProgramR
 }
 
 /** Changes a program as long as it is still the version that was read. Answers whether it was. */
-export async function claimProgram(
+export const claimProgram = (
   trx: Trx,
   shopId: string,
   row: ProgramRow,
   changes: Partial<ProgramRow>,
-): Promise<boolean> {
-  const { numUpdatedRows } = await trx
-    .updateTable('programs')
-    .set({ ...changes, version: row.version + 1 })
-    .where('shopId', '=', shopId)
-    .where('id', '=', row.id)
-    .where('version', '=', row.version)
-    .executeTakeFirst()
-  return numUpdatedRows === 1n
-}
+): Promise<boolean> => claimVersion(trx, 'programs', { shopId, row, changes })
 
 /** The longest click window of all programs, in days. */
 export async function longestCookieDays(db: Trx): Promise<number> {
