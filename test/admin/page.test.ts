@@ -1,6 +1,7 @@
 // SQLite only: the pages call the use cases that are tested on both databases
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as users from '../../server/src/services/users.ts'
+import { refuseInserts } from '../support/faults.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
 import { admin, staffOf } from './fixture.ts'
@@ -156,6 +157,7 @@ describe('signing in', () => {
       'sign_in_refused',
       'This owner token or sign-in link is not valid, or not any more.',
     ])
+    expect(server.logs.join('')).not.toContain(token)
   })
 
   test('403 from another site, 429 after ten attempts', async () => {
@@ -185,6 +187,52 @@ describe('signing in', () => {
     expect((await visitor.open('/admin')).status).toBe(303)
     expect(lastAudit()).toBe('session.ended')
   })
+})
+
+describe('another shop', () => {
+  test('404 for what is not ours, and nothing of it on any list', async () => {
+    const other = await server.createShop()
+    const stranger = visitorOf(server)
+    await stranger.signIn(other.ownerToken)
+    const id = await order()
+    expect(codeOf(await stranger.submit(`/admin/commissions/${id}/approve`))).toEqual([404, 'commission_not_found'])
+    expect(codeOf(await stranger.open(`/admin/keys/${server.shop.keyId}/rotate`))).toEqual([404, 'key_not_found'])
+    expect(codeOf(await stranger.submit(`/admin/keys/${server.shop.keyId}/revoke`))).toEqual([404, 'key_not_found'])
+    expect(codeOf(await stranger.open('/admin/orders?id=p-1'))).toEqual([404, 'order_not_found'])
+    expect((await stranger.open('/admin/commissions?status=ALL')).text).not.toContain('p-1')
+    expect((await stranger.open('/admin')).text).toContain('Nothing happened yet')
+  })
+
+  test('404 for names that no database keeps', async () => {
+    expect(codeOf(await owner.open('/admin/orders?id=%00'))).toEqual([404, 'order_not_found'])
+    expect(codeOf(await owner.open('/admin/payouts/%00'))).toEqual([404, 'payout_not_found'])
+    expect((await owner.open('/admin/deliveries?event=%00&page=-1&status=x')).status).toBe(200)
+  })
+})
+
+test('503 and nothing shown or changed when the audit cannot be written', async () => {
+  const id = await order()
+  const csrf = /name="csrf" value="(\w+)"/.exec((await owner.open('/admin')).text)?.[1] ?? ''
+  const mend = refuseInserts(server, 'audits')
+  const shown = await owner.open('/admin/keys')
+  const sent = await owner.send(`/admin/commissions/${id}/approve`, [['csrf', csrf]])
+  mend()
+  expect([shown, sent].map(codeOf)).toEqual(Array(2).fill([503, 'audit_unavailable']))
+  expect(shown.text).not.toContain('rk_')
+  expect(sent.headers.get('Retry-After')).toBe('1')
+  expect((await owner.open('/admin/commissions')).text).toContain(`value="${id}"`)
+})
+
+test('lists are paged', async () => {
+  for (let n = 0; n < 26; n++)
+    await expectOk(admin(server, 'POST', '/keys', { label: `Key ${n}`, scopes: ['programs:read'] }))
+  const first = await owner.open('/admin/keys')
+  expect(first.text.match(/<th scope="row"/g)).toHaveLength(25)
+  const next = /rel="next" href="([^"]+)"/.exec(first.text)?.[1] ?? ''
+  const second = await owner.open(next)
+  expect(second.text).toContain('Page 2 of 2')
+  expect([first.text.includes('>Test<'), second.text.includes('>Test<')]).toEqual([false, true])
+  expect((await owner.open('/admin/commissions?status=ALL&page=9')).text).toContain('Previous')
 })
 
 describe('forms', () => {

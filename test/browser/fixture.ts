@@ -1,5 +1,8 @@
-import { existsSync } from 'node:fs'
-import { chromium } from 'playwright-core'
+import { existsSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { chromium, type Page } from 'playwright-core'
 import { freePort, run, startServer, temporaryFolder } from '../support/process.ts'
 import { startReceiver } from '../webhooks/receiver.ts'
 
@@ -20,49 +23,46 @@ if (!isThere) console.warn(`skipped: the tests in a browser, because there is no
 
 export type Stage = Awaited<ReturnType<typeof setUp>>
 
-/** A real server with a demo shop and some history, a receiver of its webhooks, and a browser. */
+/** A real server with a demo shop, a receiver of its webhooks, somebody else's site, and a browser. */
 export async function setUp() {
   const folder = temporaryFolder()
-  const [receiver, browser, port] = await Promise.all([
-    startReceiver(),
-    chromium.launch({ executablePath: CHROMIUM, args: FLAGS }),
-    freePort(),
-  ])
-  const env = {
-    REFERRAL_DATA_DIR: folder.path,
-    REFERRAL_WEBHOOK_ALLOW: receiver.host,
-    PORT: String(port),
-    LOG_LEVEL: 'info',
+  const launching = chromium.launch({ executablePath: CHROMIUM, args: FLAGS })
+  const [receiver, port] = await Promise.all([startReceiver(), freePort()])
+  const env = { REFERRAL_DATA_DIR: folder.path, REFERRAL_WEBHOOK_ALLOW: receiver.host, PORT: String(port) }
+  const [server, browser, evil] = await Promise.all([startServer(env), launching, startEvil()])
+  const demo = readEnv(join(folder.path, 'demo.env'))
+  const shopId = demo.REFERRAL_SHOP_ID ?? ''
+  const operator = async (...args: string[]) => {
+    const { stdout } = await run([...args, '--shop', shopId, '--json'], env)
+    return JSON.parse(stdout)
   }
-  const server = await startServer(env)
-  const { readFileSync } = await import('node:fs')
-  const demo = Object.fromEntries(
-    readFileSync(`${folder.path}/demo.env`, 'utf8')
-      .trim()
-      .split('\n')
-      .map((line) => line.split('=') as [string, string]),
-  )
-  const operator = async (...args: string[]) =>
-    JSON.parse((await run([...args, '--json'], { ...env, LOG_LEVEL: 'warn' })).stdout)
-  const api = apiOf(server.url, demo.REFERRAL_API_KEY ?? '')
   return {
     url: server.url,
-    shopId: demo.REFERRAL_SHOP_ID ?? '',
     ownerToken: demo.REFERRAL_OWNER_TOKEN ?? '',
-    log: server.log,
     output: server.output,
+    log: server.log,
     operator,
-    api,
+    api: apiOf(server.url, demo.REFERRAL_API_KEY ?? ''),
     receiver,
+    evil,
     browser,
     close: async () => {
       await browser.close()
       receiver.stop()
+      evil.stop()
       await server.stop()
       folder.remove()
     },
   }
 }
+
+const readEnv = (file: string): Record<string, string> =>
+  Object.fromEntries(
+    readFileSync(file, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => line.split('=') as [string, string]),
+  )
 
 /** The public API with a key; answers the status and the body. */
 const apiOf =
@@ -74,39 +74,44 @@ const apiOf =
     return { status: response.status, body: (await response.json()) as any }
   }
 
-const DAY_MS = 86_400_000
-
-/** Three weeks of clicks and orders, some of which wait for approval. Answers the commission of one that does. */
-export async function makeHistory({ api }: Stage): Promise<{ waiting: string }> {
-  const ago = (days: number) => new Date(Date.now() - days * DAY_MS).toISOString()
-  const must = async (method: string, path: string, body: object) => {
-    const reply = await api(method, path, body)
-    if (reply.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(reply.body)}`)
-    return reply.body.data ?? reply.body
+/** A site whose page sends a form of its own making to the address that it is asked with, as soon as it is opened. */
+async function startEvil() {
+  const server = createServer((request, response) => {
+    const target = new URL(request.url ?? '', 'http://evil').searchParams.get('to') ?? ''
+    response.setHeader('Content-Type', 'text/html')
+    response.end(`<form method="post" action="${target}"><input name="label" value="Forged"><input name="scopes"
+      value="programs:read"><input name="csrf" value="${'0'.repeat(64)}"></form><script>document.forms[0].submit()</script>`)
+  })
+  await new Promise((done) => server.listen(0, '127.0.0.1', () => done(undefined)))
+  const { port } = server.address() as AddressInfo
+  // A site is told from another by its host: another port is a neighbour, which cookies go along with.
+  return {
+    neighbour: `http://127.0.0.1:${port}`,
+    stranger: `http://localhost:${port}`,
+    stop: () => {
+      server.closeAllConnections()
+      server.close()
+    },
   }
-  const program = await must('POST', '/programs', { name: 'By hand', status: 'PUBLISH', commissionPercent: 10 })
-  const name = 'Mira <b>Olsen</b> & <script>alert(1)</script>'
-  const { id } = await must('POST', '/affiliates', { email: 'mira@example.com', name, campaignId: program.id })
-  await must('POST', '/coupons', { affiliateId: id, code: 'MIRA9' })
-  await must('PATCH', `/affiliates?id=${id}`, { status: 'APPROVED' })
-  const who = { sessionId: 's-1', customerEmail: 'ada@example.com' }
-  const clicks = Array.from({ length: 45 }, (_, n) => {
-    const page = { url: `https://shop.example/hats?n=${n}&x=<b>`, country: 'US', utmSource: 'news' }
-    return { type: 'click', ref: 'nisa-karim', ...who, ...page, occurredAt: ago((n * n) % 21) }
+}
+
+/** What a page complains about: its script, its policy, and what it could not load. */
+export function watch(page: Page): string[] {
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    // The browser says so of every page with an error status, also of those that tests ask for.
+    const isPage = message.text().startsWith('Failed to load resource') && message.location().url === page.url()
+    if (['error', 'warning'].includes(message.type()) && !isPage) complaints.push(message.text())
   })
-  const orders = Array.from({ length: 12 }, (_, n) => {
-    const couponCode = n % 2 ? 'NISA16' : 'MIRA9'
-    const amounts = { amountCents: 4000 + ((n * 7331) % 90_000), discountCents: 500 }
-    return {
-      type: 'conversion',
-      externalOrderId: `A-${1000 + n}`,
-      couponCode,
-      ...who,
-      ...amounts,
-      occurredAt: ago(n * 2),
-    }
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('requestfailed', (request) => {
+    const why = request.failure()?.errorText
+    // Who goes on to the next page does not wait for an icon.
+    if (why !== 'net::ERR_ABORTED') complaints.push(`${request.url()} ${why}`)
   })
-  await Promise.all([...clicks, ...orders].map((event) => must('POST', '/events', event)))
-  const last = { externalOrderId: 'W-1', amountCents: 12_345, couponCode: 'MIRA9', ref: 'nisa-karim' }
-  return { waiting: (await must('POST', '/events', last)).commission.id }
+  page.on('response', (response) => {
+    if (response.status() >= 400 && !response.request().isNavigationRequest())
+      complaints.push(`${response.url()} ${response.status()}`)
+  })
+  return complaints
 }

@@ -93,7 +93,7 @@ const given: Record<string, () => string[]> = {
   'webhooks sign': () => [file('body.json')],
   import: () => ['rewardful', file('old.csv'), '--dry-run'],
   api: () => ['GET', '/api/v1/affiliates?limit=1'],
-  open: () => ['--print'],
+  open: () => ['admin', '--print'],
   docs: () => ['--print'],
   completion: () => ['bash'],
 }

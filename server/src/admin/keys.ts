@@ -5,6 +5,7 @@ import * as keys from '../services/keys.ts'
 import { bodyOf, like } from './contract.ts'
 import { checkboxes, confirmation, form, input } from './controls.ts'
 import { field } from './form.ts'
+import { pager, slice } from './paging.ts'
 import type { Html, Route, View, Visitor } from './route.ts'
 import { badge, type Column, day, empty, table, time } from './show.ts'
 
@@ -32,13 +33,14 @@ export const keyRoutes: Route[] = [
 ]
 
 async function list(visitor: Visitor): Promise<View> {
-  const { data } = await keys.list(visitor.ctx)
+  const { data, pagination } = slice((await keys.list(visitor.ctx)).data, visitor.query)
   const now = new Date(visitor.ctx.now()).toISOString()
   const rows = data.map((key) => row(key, now))
   return {
     title: 'API keys',
     body: html`<p class="lead">A key lets a program use the API in the name of your shop. Give each program its own, with no more than it needs.</p>
 ${rows.length ? table('API keys', COLUMNS, rows) : empty('No keys yet', 'Create one below; its secret is shown once.')}
+${pager(PATH, visitor.query, pagination)}
 ${creation(visitor)}`,
   }
 }

@@ -7,7 +7,7 @@ import { cancel } from '../services/payout-cancel.ts'
 import * as payouts from '../services/payouts.ts'
 import { like, OWNERS } from './contract.ts'
 import { confirmation, form, input } from './controls.ts'
-import { pageOf, pager } from './paging.ts'
+import { pageOf, pager, slice } from './paging.ts'
 import { batchFacts } from './payout-facts.ts'
 import type { Html, Route, View, Visitor } from './route.ts'
 import { address, badge, type Column, money, table, time, typedCents } from './show.ts'
@@ -39,20 +39,19 @@ async function show(visitor: Visitor): Promise<View> {
     body: html`${batchFacts(batch)}
 ${batch.status === 'OPEN' ? payment(visitor, batch) : ''}
 ${batch.status === 'OPEN' || (batch.status === 'FAILED' && own.data.length) ? html`<p><a class="button" href="${PATH}/${batch.id}/cancel">Cancel this batch</a></p>` : ''}
-<h2>Who gets what</h2>
-${
-  batch.lines?.length
-    ? table(
-        'Who gets what',
-        LINES,
-        batch.lines.map((line) => lineRow(line, batch.currency)),
-      )
-    : html`<p>Nobody gets anything from this batch.</p>`
-}
+${lines(visitor, batch)}
 <h2>Its commissions</h2>
 ${own.data.length ? table('Commissions of this batch', ROWS, own.data.map(commissionRow)) : html`<p>There are none in it.</p>`}
 ${pager(`${PATH}/${batch.id}`, visitor.query, own.pagination)}`,
   }
+}
+
+function lines({ query }: Visitor, batch: Schemas['PayoutBatch']): Html {
+  const { data, pagination } = slice(batch.lines ?? [], query, 'lines')
+  const rows = data.map((line) => lineRow(line, batch.currency))
+  return html`<h2>Who gets what</h2>
+${rows.length ? table('Who gets what', LINES, rows) : html`<p>Nobody gets anything from this batch.</p>`}
+${pager(`${PATH}/${batch.id}`, query, pagination, 'lines')}`
 }
 
 const LINES: Column[] = [

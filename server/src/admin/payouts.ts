@@ -6,7 +6,7 @@ import { pageOf, pager } from './paging.ts'
 import { payoutRoute } from './payout.ts'
 import { payoutNewRoutes } from './payout-new.ts'
 import type { Html, Route, View, Visitor } from './route.ts'
-import { badge, type Column, day, empty, money, table, time } from './show.ts'
+import { badge, type Column, day, empty, money, table } from './show.ts'
 
 type Batch = components['schemas']['PayoutBatch']
 
@@ -44,4 +44,4 @@ const row = ({
 }: Batch): Html => html`<tr><th scope="row"><a href="${PATH}/${batch.id}">${day(batch.periodStart)} – ${day(batch.periodEnd)}</a></th>
 <td>${badge(batch.status)}</td><td class="number">${totals.affiliates}</td><td class="number">${totals.commissions}</td>
 <td class="number">${money(totals.taxWithheldCents, batch.currency)}</td><td class="number">${money(totals.netPayableCents, batch.currency)}</td>
-<td>${time(batch.createdAt)}</td><td>${time(batch.paidAt)}</td></tr>`
+<td>${day(batch.createdAt)}</td><td>${batch.paidAt ? day(batch.paidAt) : '–'}</td></tr>`

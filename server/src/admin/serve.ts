@@ -3,6 +3,7 @@ import { getCookie } from 'hono/cookie'
 import { ApiError, forbidden } from '../errors.ts'
 import type { Env } from '../http/admit.ts'
 import { isOwnForm, ownerContext } from '../http/admit-owner.ts'
+import { nameable } from '../http/body.ts'
 import { type Browser, browserOf } from '../http/browser.ts'
 import { refusalOf } from '../http/refusal.ts'
 import type { Server } from '../http/server.ts'
@@ -41,8 +42,8 @@ function visitorOf({ deps }: Server, c: HonoContext<Env>, owner: SignedIn, { isH
     ctx: ownerContext({ deps }, owner, { requestId, isHttps }),
     isOwner: owner.user.role === 'OWNER',
     csrf: csrfTokenOf(deps, owner.session),
-    params: c.req.param(),
-    query: new URL(c.req.url).searchParams,
+    params: Object.fromEntries(Object.entries(c.req.param()).map(([name, text]) => [name, nameable(text)])),
+    query: new URLSearchParams([...new URL(c.req.url).searchParams].map(([name, text]) => [name, nameable(text)])),
     form: new URLSearchParams(),
   }
 }

@@ -5,6 +5,7 @@ import * as webhooks from '../services/webhooks.ts'
 import { bodyOf, EVERYONE, like, OWNERS } from './contract.ts'
 import { checkboxes, confirmation, form, input } from './controls.ts'
 import { endpoint } from './endpoint.ts'
+import { pager, slice } from './paging.ts'
 import type { Flash, Html, Route, View, Visitor } from './route.ts'
 import { address, type Column, empty, table, time } from './show.ts'
 
@@ -24,12 +25,13 @@ export const webhookRoutes: Route[] = [
 ]
 
 async function list(visitor: Visitor): Promise<View> {
-  const { data } = await webhooks.list(visitor.ctx)
+  const { data, pagination } = slice((await webhooks.list(visitor.ctx)).data, visitor.query)
   const rows = data.map((one) => row(visitor, one))
   return {
     title: 'Webhooks',
     body: html`<p class="lead">We tell your systems what happens, by a POST to each of these addresses.</p>
 ${rows.length ? table('Webhooks', COLUMNS, rows) : empty('No webhooks yet', visitor.isOwner ? 'Add the address of your receiver below.' : 'An owner can add one.')}
+${pager(PATH, visitor.query, pagination)}
 ${visitor.isOwner && data[0] ? testing(visitor) : ''}
 ${visitor.isOwner ? creation(visitor) : ''}`,
   }

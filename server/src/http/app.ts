@@ -11,7 +11,7 @@ import { admit, type Env, type Visit, windowToShow } from './admit.ts'
 import { admitOwner, admitSignIn } from './admit-owner.ts'
 import { admitStore } from './admit-store.ts'
 import { createLastUsed } from './authenticate.ts'
-import { canonicalJson, isStorable, MAX_NOTIFICATION_BYTES, parseJson, readBytes, readJson } from './body.ts'
+import { canonicalJson, MAX_NOTIFICATION_BYTES, nameable, parseJson, readBytes, readJson } from './body.ts'
 import { browserOf } from './browser.ts'
 import { clientAddress, clientNetwork } from './client-address.ts'
 import { readQuery } from './coerce.ts'
@@ -143,9 +143,8 @@ async function readInput(op: Operation, c: HonoContext<Env>, bytes?: Uint8Array)
 const headersOf = ({ headerParameters }: Operation, c: HonoContext<Env>): Record<string, string | undefined> =>
   Object.fromEntries(headerParameters.map(({ name }) => [name, c.req.header(name)]))
 
-/** What nothing can be named by is made to match nothing. */
 const pathOf = (c: HonoContext<Env>): Record<string, string> =>
-  Object.fromEntries(Object.entries<string>(c.req.param()).map(([name, text]) => [name, isStorable(text) ? text : '?']))
+  Object.fromEntries(Object.entries<string>(c.req.param()).map(([name, text]) => [name, nameable(text)]))
 
 /** What an `Idempotency-Key` stands for: this operation with this query and this body, however they were written. */
 function remember(ctx: Context, op: Operation, c: HonoContext<Env>, { query, json }: RawInput): void {

@@ -67,6 +67,9 @@ export function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }
 
+/** A name from outside; what nothing can be named by is made to match nothing. */
+export const nameable = (text: string): string => (isStorable(text) ? text : '?')
+
 function refuseUnstorable(value: unknown, depth = 0): void {
   if (typeof value === 'string') {
     if (!isStorable(value)) throw invalidBody('Text must not hold the character U+0000 or half a surrogate pair.')

@@ -1,0 +1,196 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { isThere, type Stage, setUp, watch } from './fixture.ts'
+import { makeHistory } from './history.ts'
+import { look, SCREENS } from './look.ts'
+
+let stage: Stage
+let owner: Page
+let complaints: string[]
+let staffToken: string
+let link: string
+
+const visit = async (options: BrowserContextOptions = {}): Promise<Page> => {
+  const context: BrowserContext = await stage.browser.newContext({ reducedMotion: 'reduce', ...options })
+  context.setDefaultTimeout(10_000)
+  return context.newPage()
+}
+const open = async (page: Page, path: string) => (await page.goto(stage.url + path))?.status()
+const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).click()
+const heading = (page: Page) => page.getByRole('heading', { level: 1 }).textContent()
+const signIn = async (page: Page, token = stage.ownerToken) => {
+  await open(page, '/admin')
+  await page.getByLabel('Owner token').fill(token)
+  await press(page, 'Sign in')
+}
+const textOf = async (page: Page, selector: string) => (await page.locator(selector).textContent()) ?? ''
+const statusOf = async (key: string) => (await stage.api('GET', '/programs', undefined, key)).status
+const labels = async () => owner.locator('tbody th').allInnerTexts()
+
+describe.runIf(isThere)('the Developer page', () => {
+  beforeAll(async () => {
+    stage = await setUp()
+    const staff = stage.operator('owner', 'create', '--email', 'staff@demo.example', '--role', 'STAFF')
+    await makeHistory(stage)
+    staffToken = (await staff).ownerToken
+    link = (await stage.operator('owner', 'link', '--email', 'owner@demo.example')).path
+    owner = await visit({ permissions: ['clipboard-read', 'clipboard-write'] })
+    complaints = watch(owner)
+  }, 60_000)
+  afterAll(() => stage?.close())
+
+  test('the start prints where it is', () => {
+    expect(stage.output()).toContain(`${stage.url}/admin\n`)
+  })
+
+  test('signs in with an owner token, and by the keyboard alone', async () => {
+    await open(owner, '/admin/commissions')
+    expect(await heading(owner)).toBe('Sign in')
+    await owner.getByLabel('Owner token').fill(stage.ownerToken)
+    await owner.keyboard.press('Enter')
+    await owner.waitForURL('**/admin/commissions')
+    await owner.keyboard.press('Tab')
+    expect(await owner.locator(':focus').textContent()).toBe('Skip to the content')
+    await owner.keyboard.press('Enter')
+    expect(await owner.locator(':focus').getAttribute('id')).toBe('main')
+  })
+
+  test('signs in once by a link, without JavaScript; opening it does not use it up', async () => {
+    const page = await visit({ javaScriptEnabled: false })
+    await open(page, link)
+    await open(page, link)
+    await press(page, 'Sign in')
+    expect(await heading(page)).toBe('Overview')
+    const late = await visit()
+    await open(late, link)
+    await press(late, 'Sign in')
+    expect(await late.getByRole('alert').textContent()).toContain('not valid')
+    await Promise.all([page, late].map((one) => one.context().close()))
+  })
+
+  test('makes a key that works, rotates it, which stops the old secret at once, and revokes it', async () => {
+    await open(owner, '/admin/keys')
+    await owner.getByLabel('Label').fill('Checkout')
+    await owner.getByLabel('programs:read').check()
+    await press(owner, 'Create key')
+    const first = await textOf(owner, '#secret')
+    await press(owner, 'Copy')
+    await owner.getByRole('button', { name: 'Copied' }).waitFor()
+    expect(await owner.evaluate(() => navigator.clipboard.readText())).toBe(first)
+    expect(await statusOf(first)).toBe(200)
+    await owner.reload()
+    expect(await owner.content()).not.toContain(first)
+    await owner.getByRole('link', { name: 'Rotate Checkout' }).click()
+    expect(await statusOf(first)).toBe(200)
+    await press(owner, 'Rotate key')
+    const second = await textOf(owner, '#secret')
+    expect([await statusOf(first), await statusOf(second)]).toEqual([403, 200])
+    await owner.getByRole('link', { name: 'Revoke Checkout' }).click()
+    await press(owner, 'Revoke key')
+    expect(await statusOf(second)).toBe(403)
+    expect(await owner.getByRole('row', { name: /Checkout/ }).textContent()).toContain('Revoked')
+    expect(stage.log()).not.toContain(second)
+  })
+
+  test('approves a commission, shows it in a batch, and pays the batch by its typed total alone', async () => {
+    await open(owner, '/admin/commissions')
+    await press(owner, 'Approve order W-1')
+    expect(await owner.getByRole('status').textContent()).toContain('Order W-1 is approved: 12.35 USD')
+    expect(await labels()).not.toContain('W-1')
+    await owner.getByLabel('All on this page').check()
+    expect(await owner.locator('input[name=ids]:checked').count()).toBe(6)
+    await open(owner, '/admin/payouts/new')
+    await owner.getByLabel('First day').fill(new Date(Date.now() - 30 * 86_400_000).toISOString().slice(0, 10))
+    await owner.getByLabel('Last day').fill(new Date().toISOString().slice(0, 10))
+    await press(owner, 'Preview')
+    const total = /of (.*)$/.exec(await textOf(owner, 'section button'))?.[1] ?? ''
+    await press(owner, /^Create batch/)
+    expect(await labels()).toContain('W-1')
+    await owner.getByLabel(/^Type the total/).fill('1.00')
+    await press(owner, 'Mark as paid')
+    expect(await owner.getByRole('alert').textContent()).toContain('not the 100 cents')
+    await owner.getByLabel(/^Type the total/).fill(total)
+    await press(owner, 'Mark as paid')
+    expect(await owner.getByRole('row', { name: /^W-1/ }).textContent()).toContain('Paid')
+  })
+
+  test('adds a webhook, sends a test event, and sends it again: the same bytes under the same id', async () => {
+    await open(owner, '/admin/webhooks')
+    await owner.getByLabel('Address').fill(stage.receiver.at('/hook'))
+    await press(owner, 'Add webhook')
+    const secret = await textOf(owner, '#secret')
+    await press(owner, 'Send test event')
+    await expect.poll(() => stage.receiver.to('/hook').length).toBe(1)
+    for (let i = 0; i < 20 && !(await owner.getByRole('button', { name: /^Redeliver/ }).count()); i++) {
+      await sleep(50)
+      await owner.reload()
+    }
+    await press(owner, /^Redeliver test/)
+    expect(await owner.getByRole('status').textContent()).toContain('sent once more')
+    await expect.poll(() => stage.receiver.to('/hook').length).toBe(2)
+    const [first, second] = stage.receiver.to('/hook')
+    expect(second?.body.equals(first?.body ?? Buffer.of())).toBe(true)
+    expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id'])
+    expect(secret).toMatch(/^whsec_/)
+    expect(await owner.getByRole('row', { name: /^test/ }).count()).toBe(2)
+  })
+
+  test('lets STAFF look, and keeps keys and money from them', async () => {
+    const page = await visit()
+    await signIn(page, staffToken)
+    const menu = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents()
+    expect(menu).toEqual(['Overview', 'Commissions', 'Why?', 'Journeys', 'Webhooks', 'Deliveries'])
+    for (const path of ['/admin/keys', '/admin/payouts', '/admin/payouts/new']) expect(await open(page, path)).toBe(403)
+    expect(await page.locator('main').textContent()).toContain('Only an OWNER may do this.')
+    await open(page, '/admin/commissions')
+    expect(await page.getByRole('button').allInnerTexts()).toEqual(['Sign out'])
+    await page.context().close()
+  })
+
+  test('refuses forms of other sites, also of a neighbour that the cookie is sent to, and forms without the token', async () => {
+    const to = encodeURIComponent(`${stage.url}/admin/keys`)
+    const forge = async (from: string) => {
+      const [reply] = await Promise.all([
+        owner.waitForResponse((response) => response.request().method() === 'POST'),
+        owner.goto(`${from}/?to=${to}`),
+      ])
+      const sent = await reply.request().allHeaders()
+      return { status: reply.status(), withCookie: /referral_session/.test(sent.cookie ?? '') }
+    }
+    expect(await forge(stage.evil.stranger)).toEqual({ status: 401, withCookie: false })
+    expect(await forge(stage.evil.neighbour)).toEqual({ status: 403, withCookie: true })
+    const form = { label: 'Forged', scopes: 'programs:read' }
+    for (const fields of [form, { ...form, csrf: '0'.repeat(64) }]) {
+      const reply = await owner.request.post(`${stage.url}/admin/keys`, { form: fields })
+      expect(reply.status()).toBe(403)
+    }
+    await open(owner, '/admin/keys')
+    expect(await labels()).not.toContain('Forged')
+  })
+
+  test.each(SCREENS)(
+    '%s has no serious fault of access in light and dark, and fits 360 pixels',
+    async (name, path, link) => {
+      const page = name.startsWith('sign-in') ? await visit() : owner
+      await open(page, path)
+      if (link) await page.locator(link).first().click()
+      expect(await look(page, name)).toEqual({ light: [], dark: [], overflow: [] })
+      if (page !== owner) await page.context().close()
+    },
+  )
+
+  test('signing out ends the session: its cookie is refused', async () => {
+    await open(owner, '/admin')
+    const cookies = await owner.context().cookies()
+    await press(owner, 'Sign out')
+    expect(await owner.getByRole('status').textContent()).toBe('You are signed out.')
+    await owner.context().addCookies(cookies)
+    await open(owner, '/admin/keys')
+    expect(await heading(owner)).toBe('Sign in')
+  })
+
+  test('no page has complained about its script, its policy or what it loads', () => {
+    expect(complaints).toEqual([])
+  })
+})

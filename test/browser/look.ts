@@ -1,0 +1,61 @@
+import { mkdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+
+const FOLDER = fileURLToPath(new URL('../.screenshots/', import.meta.url))
+mkdirSync(FOLDER, { recursive: true })
+
+/** Every page, by name and address; some are found by the first link of their kind there. */
+export const SCREENS: [name: string, path: string, link?: string][] = [
+  ['sign-in', '/admin/sign-in'],
+  ['sign-in-link', '/admin/sign-in?token=rl_x'],
+  ['overview', '/admin'],
+  ['commissions', '/admin/commissions'],
+  ['payouts', '/admin/payouts'],
+  ['payout', '/admin/payouts', 'tbody a'],
+  ['payout-new', '/admin/payouts/new?from=2020-01-01&until=2020-01-31'],
+  ['why', '/admin/orders?id=W-1'],
+  ['why-nothing', '/admin/orders'],
+  ['journey', '/admin/journey?customerEmail=ada@example.com'],
+  ['keys', '/admin/keys'],
+  ['key-revoke', '/admin/keys', 'a[href$=revoke]'],
+  ['webhooks', '/admin/webhooks'],
+  ['webhook', '/admin/webhooks', 'a[href*="/whs_"]'],
+  ['deliveries', '/admin/deliveries'],
+  ['not-found', '/admin/nothing'],
+]
+
+const SERIOUS = ['serious', 'critical']
+
+/** The serious faults of the page that is open, in both schemes, and what does not fit a small screen. Keeps screenshots. */
+export async function look(page: Page, name: string) {
+  await page.evaluate(axe.source)
+  const light = await faults(page, name, 'light')
+  const dark = await faults(page, name, 'dark')
+  await page.emulateMedia({ colorScheme: 'light' })
+  const size = page.viewportSize() ?? { width: 1280, height: 720 }
+  await page.setViewportSize({ width: 360, height: 740 })
+  await page.screenshot({ path: `${FOLDER}${name}-360.png`, fullPage: true })
+  const overflow = await page.evaluate(() => {
+    const wide = document.documentElement.scrollWidth
+    return wide > innerWidth ? [`${wide} pixels wide`] : []
+  })
+  await page.setViewportSize(size)
+  return { light, dark, overflow }
+}
+
+async function faults(page: Page, name: string, colorScheme: 'light' | 'dark'): Promise<string[]> {
+  await page.emulateMedia({ colorScheme })
+  await page.screenshot({ path: `${FOLDER}${name}-${colorScheme}.png`, fullPage: true })
+  // But for its colours a page is the same in both schemes.
+  const options = colorScheme === 'light' ? {} : { runOnly: ['color-contrast'] }
+  const { violations } = await page.evaluate((given) => (globalThis as unknown as Axe).axe.run(given), options)
+  return violations
+    .filter(({ impact }) => SERIOUS.includes(impact ?? ''))
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+}
+
+interface Axe {
+  axe: typeof axe
+}
