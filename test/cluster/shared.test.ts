@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Answer, call, metric, until, withAffiliate } from '../support/calls.ts'
-import { run } from '../support/process.ts'
+import { freePort, run } from '../support/process.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 import { type Instances, missing, startInstances } from './fixture.ts'
+import { type Mix, startMix } from './mix.ts'
 
 const MANY = 60
+const OTHER_KEY = Buffer.alloc(32, 6).toString('base64')
 let at: Instances
 let receiver: Receiver
+let mix: Mix
 
 /** The n-th caller, with an instance of its own. */
 const server = (n: number) => at.servers[n % at.servers.length]!
@@ -15,28 +18,31 @@ const together = <T>(count: number, work: (n: number) => Promise<T>) =>
 const statuses = (answers: Answer[], status: number) => answers.filter((one) => one.status === status)
 const count = async (what: string) => Number((await at.query<{ n: string }>(`select count(*) as n from ${what}`))[0]?.n)
 
-describe.skipIf(missing)('three processes on one PostgreSQL and one Redis', () => {
+describe.skipIf(missing)('three processes on one PostgreSQL and one Redis, under mixed load', () => {
   beforeAll(async () => {
     receiver = await startReceiver()
     at = await startInstances(3, { REFERRAL_WEBHOOK_ALLOW: receiver.host })
+    mix = await startMix(at, receiver.at('/mix'))
   })
   afterAll(async () => {
-    await at.stop()
+    await mix?.stop()
+    await at?.stop()
     receiver.stop()
   })
 
   const uncounted = async () =>
     (await together(3, (n) => metric(server(n), 'referral_limit_store_failures_total'))).reduce((a, b) => a + b, 0)
 
-  test('a limit is exact however its calls are spread', async () => {
-    const { keys } = await at.createShop({ plan: 'PROFESSIONAL' })
-    const before = await uncounted()
-    const answers = await together(240, (n) => call(server(n), keys[0]!, ['GET', '/api/v1/programs']))
-    // A machine that stalls for longer than a request may wait lets some pass, and says how many.
-    const passed = (await uncounted()) - before
-    expect(statuses(answers, 200)).toHaveLength(100 + passed)
-    expect(statuses(answers, 429)).toHaveLength(140 - passed)
-    expect(passed).toBeLessThan(20)
+  test('a limit is exact however its calls are spread', { timeout: 40_000 }, async () => {
+    for (let tries = 1; ; tries++) {
+      const { keys } = await at.createShop({ plan: 'PROFESSIONAL' })
+      const before = await uncounted()
+      const answers = await together(240, (n) => call(server(n), keys[0]!, ['GET', '/api/v1/programs']))
+      // A machine that stalls for longer than a request may wait lets some pass, says so, and has another try.
+      if ((await uncounted()) > before && tries < 5) continue
+      expect([statuses(answers, 200).length, statuses(answers, 429).length]).toEqual([100, 140])
+      return
+    }
   })
 
   test('the same key sent to all at once: one order, and every answer the same to the byte', async () => {
@@ -205,7 +211,23 @@ describe.skipIf(missing)('three processes on one PostgreSQL and one Redis', () =
     }
   })
 
-  test('afterwards everything stored fits together', async () => {
+  test('a server with another encryption key does not start beside them', async () => {
+    const env = { ...at.env, PORT: String(await freePort()), REFERRAL_ENCRYPTION_KEY: OTHER_KEY }
+    const { code, stderr } = await run(['serve'], env)
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^REFERRAL_ENCRYPTION_KEY is not the key [^\n]+\n$/)])
+  })
+
+  test('what went on meanwhile was recorded once, answered alike and sent once, and everything fits together', async () => {
+    await mix.stop()
+    expect(mix.wrong.slice(0, 5)).toEqual([])
+    const { shopId } = mix.shop
+    expect(mix.orders.size).toBeGreaterThan(20)
+    expect(await count(`commissions where "shopId" = '${shopId}'`)).toBe(mix.orders.size)
+    const waiting = () => count(`deliveries where "shopId" = '${shopId}' and status = 'PENDING'`)
+    await until(async () => (await waiting()) === 0, 20_000, 'all sent')
+    await until(() => receiver.to('/mix').length >= mix.orders.size, 5000, 'all received')
+    const ids = receiver.to('/mix').map(({ headers }) => headers['webhook-id'])
+    expect([ids.length, new Set(ids).size]).toEqual([mix.orders.size, mix.orders.size])
     expect(await at.problems()).toEqual([])
     for (const one of at.servers) expect(one.log()).not.toContain('"bug"')
   })
