@@ -77,7 +77,7 @@ describe.skipIf(missing)('three processes on one PostgreSQL and one Redis, under
       call(server(n), key, [
         'POST',
         '/api/v1/affiliates',
-        { email: n % 2 ? 'A@example.com' : 'a@example.com', name: 'A' },
+        { email: n % 2 ? 'A@example.com' : 'a@example.com', name: `Name ${n}` },
       ]),
     )
     expect([statuses(emails, 201), statuses(emails, 409)].map((list) => list.length)).toEqual([1, MANY - 1])

@@ -63,6 +63,8 @@ test('only its owner reads a backup, it is one file, and it never replaces anoth
   expect(statSync(file).mode & 0o777).toBe(0o600)
   expect(readdirSync(folder).filter((name) => name.startsWith('backup'))).toEqual(['backup.db'])
   await expect(backup(server.url, file)).rejects.toThrow(/exists already/)
+  const none = join(folder, 'none')
+  await expect(backup(server.url, join(none, 'backup.db'))).rejects.toThrow(`There is no folder ${none}.`)
 })
 
 test('a restored backup is what was there when it was made, and what was there since is kept aside', async () => {

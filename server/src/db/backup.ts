@@ -1,6 +1,8 @@
 import {
+  accessSync,
   chmodSync,
   closeSync,
+  constants,
   copyFileSync,
   existsSync,
   fsyncSync,
@@ -10,7 +12,7 @@ import {
   rmSync,
   statSync,
 } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import SQLite from 'better-sqlite3'
 import { findUnknownMigrations } from './migrate.ts'
 import { withStockHandle } from './sqlite.ts'
@@ -30,6 +32,7 @@ export async function backup(url: string, file: string): Promise<number> {
   const path = pathOf(url, 'pg_dump --format=custom --file=referral.dump "$DATABASE_URL"')
   if (!existsSync(path)) throw new BackupError(`There is no database at ${path}.`)
   if (existsSync(file)) throw new BackupError(`${file} exists already; name a new file.`)
+  expectFolder(dirname(resolve(file)))
   const part = `${file}.part`
   const source = new SQLite(path, { readonly: true, timeout: 5000 })
   try {
@@ -75,6 +78,15 @@ export async function restore(file: string, url: string): Promise<string | undef
 function pathOf(url: string, instead: string): string {
   if (isPostgresUrl(url)) throw new BackupError(`This is for SQLite. With PostgreSQL, use its own: ${instead}`)
   return url.replace(/^file:/, '')
+}
+
+function expectFolder(folder: string): void {
+  try {
+    accessSync(folder, constants.W_OK)
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    throw new BackupError(isMissing ? `There is no folder ${folder}.` : `This user may not write into ${folder}.`)
+  }
 }
 
 function checkSound(file: string): void {
