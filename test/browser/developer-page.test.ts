@@ -7,14 +7,17 @@ import { look, SCREENS } from './look.ts'
 
 let stage: Stage
 let owner: Page
-let complaints: string[]
+/** Of every page that is opened here. */
+const complaints: string[] = []
 let staffToken: string
 let link: string
 
 const visit = async (options: BrowserContextOptions = {}): Promise<Page> => {
   const context: BrowserContext = await stage.browser.newContext({ reducedMotion: 'reduce', ...options })
   context.setDefaultTimeout(10_000)
-  return context.newPage()
+  const page = await context.newPage()
+  watch(page, complaints)
+  return page
 }
 const open = async (page: Page, path: string) => (await page.goto(stage.url + path))?.status()
 const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).click()
@@ -36,7 +39,6 @@ describe.runIf(isThere)('the Developer page', () => {
     staffToken = (await staff).ownerToken
     link = (await stage.operator('owner', 'link', '--email', 'owner@demo.example')).path
     owner = await visit({ permissions: ['clipboard-read', 'clipboard-write'] })
-    complaints = watch(owner)
   }, 60_000)
   afterAll(() => stage?.close())
 
@@ -121,14 +123,14 @@ describe.runIf(isThere)('the Developer page', () => {
     await press(owner, 'Add webhook')
     const secret = await textOf(owner, '#secret')
     await press(owner, 'Send test event')
-    await expect.poll(() => stage.receiver.to('/hook').length).toBe(1)
+    await expect.poll(() => stage.receiver.to('/hook').length, { timeout: 10_000 }).toBe(1)
     for (let i = 0; i < 20 && !(await owner.getByRole('button', { name: /^Redeliver/ }).count()); i++) {
       await sleep(50)
       await owner.reload()
     }
     await press(owner, /^Redeliver test/)
     expect(await owner.getByRole('status').textContent()).toContain('sent once more')
-    await expect.poll(() => stage.receiver.to('/hook').length).toBe(2)
+    await expect.poll(() => stage.receiver.to('/hook').length, { timeout: 10_000 }).toBe(2)
     const [first, second] = stage.receiver.to('/hook')
     expect(second?.body.equals(first?.body ?? Buffer.of())).toBe(true)
     expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id'])
@@ -188,6 +190,23 @@ describe.runIf(isThere)('the Developer page', () => {
     await owner.context().addCookies(cookies)
     await open(owner, '/admin/keys')
     expect(await heading(owner)).toBe('Sign in')
+  })
+
+  test('an injected script does not run, and is noticed; so is a fault of access', async () => {
+    const page = await (await stage.browser.newContext()).newPage()
+    const noticed: string[] = []
+    watch(page, noticed)
+    await open(page, '/admin/sign-in')
+    const ran = await page.evaluate(() => {
+      const script = document.createElement('script')
+      script.textContent = 'globalThis.injected = true'
+      document.body.append(script, new Image())
+      return 'injected' in globalThis
+    })
+    expect(ran).toBe(false)
+    expect(noticed.join()).toContain('Content Security Policy')
+    expect((await look(page)).light.join()).toContain('image-alt')
+    await page.context().close()
   })
 
   test('no page has complained about its script, its policy or what it loads', () => {

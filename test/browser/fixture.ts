@@ -95,9 +95,8 @@ async function startEvil() {
   }
 }
 
-/** What a page complains about: its script, its policy, and what it could not load. */
-export function watch(page: Page): string[] {
-  const complaints: string[] = []
+/** Notes what a page complains about: its script, its policy, and what it could not load. */
+export function watch(page: Page, complaints: string[]): void {
   page.on('console', (message) => {
     // The browser says so of every page with an error status, also of those that tests ask for.
     const isPage = message.text().startsWith('Failed to load resource') && message.location().url === page.url()
@@ -113,5 +112,4 @@ export function watch(page: Page): string[] {
     if (response.status() >= 400 && !response.request().isNavigationRequest())
       complaints.push(`${response.url()} ${response.status()}`)
   })
-  return complaints
 }

@@ -28,15 +28,15 @@ export const SCREENS: [name: string, path: string, link?: string][] = [
 
 const SERIOUS = ['serious', 'critical']
 
-/** The serious faults of the page that is open, in both schemes, and what does not fit a small screen. Keeps screenshots. */
-export async function look(page: Page, name: string) {
+/** The serious faults of the page that is open, in both schemes, and what does not fit a small screen. Keeps screenshots by the name. */
+export async function look(page: Page, name?: string) {
   await page.evaluate(axe.source)
   const light = await faults(page, name, 'light')
   const dark = await faults(page, name, 'dark')
   await page.emulateMedia({ colorScheme: 'light' })
   const size = page.viewportSize() ?? { width: 1280, height: 720 }
   await page.setViewportSize({ width: 360, height: 740 })
-  await page.screenshot({ path: `${FOLDER}${name}-360.png`, fullPage: true })
+  await keep(page, name, '360')
   const overflow = await page.evaluate(() => {
     const wide = document.documentElement.scrollWidth
     return wide > innerWidth ? [`${wide} pixels wide`] : []
@@ -45,9 +45,13 @@ export async function look(page: Page, name: string) {
   return { light, dark, overflow }
 }
 
-async function faults(page: Page, name: string, colorScheme: 'light' | 'dark'): Promise<string[]> {
+async function keep(page: Page, name: string | undefined, kind: string): Promise<void> {
+  if (name) await page.screenshot({ path: `${FOLDER}${name}-${kind}.png`, fullPage: true })
+}
+
+async function faults(page: Page, name: string | undefined, colorScheme: 'light' | 'dark'): Promise<string[]> {
   await page.emulateMedia({ colorScheme })
-  await page.screenshot({ path: `${FOLDER}${name}-${colorScheme}.png`, fullPage: true })
+  await keep(page, name, colorScheme)
   // But for its colours a page is the same in both schemes.
   const options = colorScheme === 'light' ? {} : { runOnly: ['color-contrast'] }
   const { violations } = await page.evaluate((given) => (globalThis as unknown as Axe).axe.run(given), options)
