@@ -6,9 +6,22 @@ import type { Deps } from './context.ts'
 import type { Database } from './db/database.ts'
 import { createVault } from './vault.ts'
 
+/** Random numbers from 0 to 1; asking the system for each of them would cost more than the rest of an id. */
+function numbersFrom(random: (bytes: number) => Uint8Array): () => number {
+  let pool: Uint8Array = new Uint8Array()
+  let next = 0
+  return () => {
+    if (next >= pool.length) {
+      pool = random(4096)
+      next = 0
+    }
+    return (pool[next++] ?? 0) / 256
+  }
+}
+
 /** The real world: the system's clock, randomness and standard error. */
 export function createDeps(config: Config, db: Database): Deps {
-  const ulid = monotonicFactory()
+  const ulid = monotonicFactory(numbersFrom(randomBytes))
   const now = () => Date.now()
   return {
     config,

@@ -13,7 +13,7 @@ import type { Server } from './server.ts'
 export async function admitStore(
   { deps }: Server,
   bytes: Uint8Array,
-  c: HonoContext<{ Variables: { visit: Visit } }>,
+  { c, visit }: { c: HonoContext; visit: Visit },
 ): Promise<Context> {
   const signature = c.req.header('X-Shopify-Hmac-Sha256')
   if (!signature) {
@@ -27,5 +27,5 @@ export async function admitStore(
       'The signature does not fit this shop; compare the secret of store notifications in its settings.',
     )
   }
-  return { ...deps, shop, actor: 'store', requestId: c.get('visit').requestId }
+  return { ...deps, shop, actor: 'store', requestId: visit.requestId }
 }

@@ -6,6 +6,8 @@ import type { Server } from './server.ts'
 import type { Operation } from './spec.ts'
 
 export interface Visit {
+  /** As `performance.now()` tells it. */
+  startedAt: number
   authorization: string | null
   /** The client's address or network, which calls without a valid key are counted by. */
   address: string

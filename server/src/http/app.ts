@@ -7,19 +7,18 @@ import type { Metrics } from '../metrics.ts'
 import { recordAccess } from '../services/access.ts'
 import { createApiSwitch } from '../services/api-switch.ts'
 import { admit, type Env, type Visit, windowToShow } from './admit.ts'
-
 import { admitOwner, admitSignIn } from './admit-owner.ts'
 import { admitStore } from './admit-store.ts'
+import { type Answer, refusal, render } from './answer.ts'
 import { createLastUsed } from './authenticate.ts'
 import { canonicalJson, MAX_NOTIFICATION_BYTES, nameable, parseJson, readBytes, readJson } from './body.ts'
 import { browserOf } from './browser.ts'
 import { clientAddress, clientNetwork } from './client-address.ts'
-import { readQuery } from './coerce.ts'
+import { readQuery, searchOf } from './coerce.ts'
 import { mountHealth } from './health.ts'
 import { mountMetrics } from './metrics.ts'
 import { handlers } from './operations.ts'
 import { createRateLimiter, type RateLimiter } from './rate-limit.ts'
-import { refusalOf } from './refusal.ts'
 import { requestIdOf } from './request-id.ts'
 import type { Server } from './server.ts'
 import { type Input, type Operation, type OperationId, operations } from './spec.ts'
@@ -44,10 +43,11 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
     metrics: options.metrics,
   }
   const app = new Hono<Env>()
+  for (const op of operations) app.on(op.method, op.path, serve(server, op))
+  // For whatever no operation answers.
   app.use(visiting(server))
   mountHealth(app, deps)
   if (options.metrics) mountMetrics(app, options.metrics, deps.config.metricsToken)
-  for (const op of operations) app.on(op.method, op.path, serve(server, op))
   for (const [path, methods] of methodsByPath()) {
     app.all(path, (c) => {
       c.header('Allow', methods.join(', '))
@@ -58,61 +58,90 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
   app.all('*', () => {
     throw new ApiError(404, 'path_unknown', 'There is nothing at this path.')
   })
-  app.onError((error, c) => renderError(server, error, c))
+  app.onError((error, c) => {
+    const { status, body, headers } = refusal(server, error, c.get('visit').requestId)
+    for (const [name, value] of Object.entries(headers)) c.header(name, value)
+    return c.json(body, status as ContentfulStatusCode)
+  })
   return app
 }
 
-/** Names the request, and finishes every answer: request id, rate-limit headers, one log line without the query. */
+/** Names the request, and finishes the answer: request id, rate-limit headers, one log line without the query. */
 function visiting(server: Server) {
   return async function visiting(c: HonoContext<Env>, next: () => Promise<void>): Promise<void> {
-    const startedAt = performance.now()
-    const visit: Visit = {
-      authorization: c.req.header('Authorization') ?? null,
-      address: clientNetwork(clientAddress(c, server.deps.config.trustProxy)),
-      requestId: requestIdOf(c.req.header('X-Request-Id'), server.deps),
-    }
-    c.set('visit', visit)
+    const visit = enter(server, c)
     await next()
-    c.header('X-Request-Id', visit.requestId)
-    // Keys, tokens and who did what: nothing for a browser to keep.
-    if (/^\/admin(\/|$)/.test(c.req.path) && !c.res.headers.has('Cache-Control')) c.header('Cache-Control', 'no-store')
-    if (c.req.path.startsWith('/api/v1/')) {
-      const { limit, remaining, reset } = await windowToShow(server, visit)
-      c.header('X-RateLimit-Limit', String(limit))
-      c.header('X-RateLimit-Remaining', String(remaining))
-      c.header('X-RateLimit-Reset', String(reset))
-    }
-    const ms = performance.now() - startedAt
-    server.metrics?.request(visit.operation ?? 'other', c.res.status, ms / 1000)
-    server.deps.log.info(
-      { requestId: visit.requestId, method: c.req.method, path: c.req.path, status: c.res.status, ms: Math.round(ms) },
-      'request',
-    )
+    for (const [name, value] of Object.entries(await usualHeaders(server, visit, c.req.path)))
+      if (!c.res.headers.has(name)) c.header(name, value)
+    leave(server, visit, c, c.res.status)
   }
 }
 
+/** The same for an operation. Its answer is made at once with all its headers: each one added later makes a new answer. */
 function serve(server: Server, op: Operation) {
-  const handler = handlers[op.id] as unknown as AnyHandler
   return async function serve(c: HonoContext<Env>): Promise<Response> {
-    c.get('visit').operation = op.id
-    const bytes = op.credential === 'storeSignature' ? await readBytes(c.req.raw, MAX_NOTIFICATION_BYTES) : undefined
-    const ctx = bytes ? await admitStore(server, bytes, c) : await letIn(server, op, c)
-    const input = await readInput(op, c, bytes)
-    if (op.takesIdempotencyKey) remember(ctx, op, c, input)
-    const { status, body, headers = {} } = await handler(ctx, input)
-    if (op.audit) await recordAccess(ctx, op.audit, Object.values<string>(input.path ?? {})[0] ?? null)
-    for (const [name, value] of Object.entries(headers)) c.header(name, value)
-    if (ctx.idempotency?.replayed) c.header('Idempotent-Replayed', 'true')
-    if (op.deprecation) announceSunset(c, op.deprecation.sunset)
-    if (typeof body === 'string') return c.html(body)
-    if (body instanceof ReadableStream) return c.body(body, 200, STREAMED)
-    return c.json(body, status as ContentfulStatusCode)
+    const visit = enter(server, c)
+    visit.operation = op.id
+    const answer = await perform(server, op, { c, visit }).catch((error) => refusal(server, error, visit.requestId))
+    const usual = await usualHeaders(server, visit, op.path)
+    leave(server, visit, c, answer.status)
+    return render(answer, usual)
   }
+}
+
+function enter(server: Server, c: HonoContext<Env>): Visit {
+  const visit: Visit = {
+    startedAt: performance.now(),
+    authorization: c.req.header('Authorization') ?? null,
+    get address() {
+      return clientNetwork(clientAddress(c, server.deps.config.trustProxy))
+    },
+    requestId: requestIdOf(c.req.header('X-Request-Id'), server.deps),
+  }
+  c.set('visit', visit)
+  return visit
+}
+
+/** What every answer carries. */
+async function usualHeaders(server: Server, visit: Visit, path: string): Promise<Record<string, string>> {
+  // Keys, tokens and who did what: nothing for a browser to keep.
+  if (/^\/admin(\/|$)/.test(path)) return { 'X-Request-Id': visit.requestId, 'Cache-Control': 'no-store' }
+  if (!path.startsWith('/api/v1/')) return { 'X-Request-Id': visit.requestId }
+  const { limit, remaining, reset } = await windowToShow(server, visit)
+  return {
+    'X-Request-Id': visit.requestId,
+    'X-RateLimit-Limit': String(limit),
+    'X-RateLimit-Remaining': String(remaining),
+    'X-RateLimit-Reset': String(reset),
+  }
+}
+
+function leave({ metrics, deps }: Server, visit: Visit, c: HonoContext<Env>, status: number): void {
+  const ms = performance.now() - visit.startedAt
+  metrics?.request(visit.operation ?? 'other', status, ms / 1000)
+  const { method, path } = c.req
+  deps.log.info({ requestId: visit.requestId, method, path, status, ms: Math.round(ms) }, 'request')
+}
+
+interface Call {
+  c: HonoContext<Env>
+  visit: Visit
+}
+
+async function perform(server: Server, op: Operation, { c, visit }: Call): Promise<Answer> {
+  const bytes = op.credential === 'storeSignature' ? await readBytes(c.req.raw, MAX_NOTIFICATION_BYTES) : undefined
+  const ctx = bytes ? await admitStore(server, bytes, { c, visit }) : await letIn(server, op, { c, visit })
+  const input = await readInput(op, c, bytes)
+  if (op.takesIdempotencyKey) remember(ctx, op, c, input)
+  const handler = handlers[op.id] as unknown as AnyHandler
+  const { status, body, headers = {} } = await handler(ctx, input)
+  if (op.audit) await recordAccess(ctx, op.audit, Object.values<string>(input.path ?? {})[0] ?? null)
+  const replayed = ctx.idempotency?.replayed && { 'Idempotent-Replayed': 'true' }
+  return { status, body, headers: { ...headers, ...replayed, ...(op.deprecation && sunset(op.deprecation.sunset)) } }
 }
 
 /** Whoever the operation is for, or a refusal. */
-async function letIn(server: Server, op: Operation, c: HonoContext<Env>): Promise<Context> {
-  const visit = c.get('visit')
+async function letIn(server: Server, op: Operation, { c, visit }: Call): Promise<Context> {
   if (op.credential === 'apiKey') return admit(server, op, visit)
   const browser = browserOf(c, server.deps.config.trustProxy)
   if (op.credential === 'ownerToken') return admitOwner(server, op, visit, browser)
@@ -121,20 +150,12 @@ async function letIn(server: Server, op: Operation, c: HonoContext<Env>): Promis
   return { ...server.deps, requestId: visit.requestId, isHttps: browser.isHttps } as Context
 }
 
-/** Nobody on the way may keep or gather what is to be read at once. */
-const STREAMED = {
-  'Content-Type': 'text/event-stream; charset=utf-8',
-  'Cache-Control': 'no-store',
-  'X-Accel-Buffering': 'no',
-}
-
 type RawInput = Input<OperationId> & { json: unknown }
 
 /** `bytes`: the body, where it was needed before. */
 async function readInput(op: Operation, c: HonoContext<Env>, bytes?: Uint8Array): Promise<RawInput> {
-  const search = new URL(c.req.url).searchParams
-  const query = op.readQuery(readQuery(op.queryParameters, search))
-  const path = op.readPath(pathOf(c))
+  const query = op.queryParameters.length > 0 ? op.readQuery(readQuery(op.queryParameters, searchOf(c.req.url))) : {}
+  const path = op.pathParameters.length > 0 ? op.readPath(pathOf(c)) : {}
   const headers = op.headerParameters.length > 0 ? op.readHeaders(headersOf(op, c)) : {}
   const json = bytes ? parseJson(bytes, { exact: true }) : op.readBody && (await readJson(c.req.raw))
   return { query, path, headers, body: op.readBody?.(json), json } as RawInput
@@ -154,18 +175,11 @@ function remember(ctx: Context, op: Operation, c: HonoContext<Env>, { query, jso
     ctx.idempotency = { key, subject: `${op.path}\n${canonicalJson(query)}\n${canonicalJson(json)}` }
 }
 
-function announceSunset(c: HonoContext<Env>, sunset: string): void {
-  c.header('Deprecation', `@${Math.floor(Date.parse(sunset) / 1000)}`)
-  c.header('Sunset', new Date(sunset).toUTCString())
-  c.header('Link', '</api/v1/docs>; rel="deprecation"')
-}
-
-function renderError(server: Server, thrown: Error, c: HonoContext<Env>): Response {
-  const { status, code, message, retryAfter } = refusalOf(server, thrown, c.get('visit').requestId)
-  c.header('X-Error-Code', code)
-  if (retryAfter !== undefined) c.header('Retry-After', String(retryAfter))
-  return c.json({ error: message }, status)
-}
+const sunset = (at: string): Record<string, string> => ({
+  Deprecation: `@${Math.floor(Date.parse(at) / 1000)}`,
+  Sunset: new Date(at).toUTCString(),
+  Link: '</api/v1/docs>; rel="deprecation"',
+})
 
 function methodsByPath(): Map<string, string[]> {
   const paths = new Map<string, string[]>()

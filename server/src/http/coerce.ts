@@ -25,3 +25,10 @@ function coerce({ type, format }: Schema, text: string): unknown {
   const isNumber = type === 'integer' || type === 'number'
   return isNumber && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
 }
+
+/** The query of an address, of which nothing else is read. */
+export function searchOf(url: string): URLSearchParams {
+  const [address = ''] = url.split('#', 1)
+  const start = address.indexOf('?')
+  return new URLSearchParams(start < 0 ? '' : address.slice(start + 1))
+}

@@ -3,6 +3,7 @@ import type { Trx } from '../db/database.ts'
 import type { AffiliateRow } from '../db/tables.ts'
 import { claimVersion } from './claim-version.ts'
 import { containing, type PageQuery, pageOf } from './page.ts'
+import { prepared } from './prepared.ts'
 import { countRows } from './row-counts.ts'
 
 interface AffiliateFilter extends PageQuery {
@@ -20,18 +21,27 @@ export const findAffiliate = (db: Trx, shopId: string, id: string): Promise<Affi
 export const findAffiliateByEmail = (db: Trx, shopId: string, emailKey: string): Promise<AffiliateRow | undefined> =>
   present(db, shopId).where('emailKey', '=', emailKey).executeTakeFirst()
 
+/** Prepared: every order looks for the one affiliate that a text names. */
+const oneBy = (column: 'id' | 'codeKey' | 'slug') =>
+  prepared<{ shopId: string; value: string }>()((db, { shopId, value }) =>
+    db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where(column, '=', value).compile(),
+  )
+const [byId, byCode, bySlug] = [oneBy('id'), oneBy('codeKey'), oneBy('slug')]
+
 /** Archived ones too: their codes and links must resolve to be refused by name. */
-export const findAffiliatesById = (db: Trx, shopId: string, ids: string[]): Promise<AffiliateRow[]> =>
-  ids.length === 0
-    ? Promise.resolve([])
-    : db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where('id', 'in', ids).execute()
+export function findAffiliatesById(db: Trx, shopId: string, ids: string[]): Promise<AffiliateRow[]> {
+  const [value] = ids
+  if (value === undefined) return Promise.resolve([])
+  if (ids.length === 1) return byId(db, { shopId, value })
+  return db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where('id', 'in', ids).execute()
+}
 
 /** Archived ones too: a code is never given twice. */
-export const findAffiliateByCode = (db: Trx, shopId: string, codeKey: string): Promise<AffiliateRow | undefined> =>
-  db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where('codeKey', '=', codeKey).executeTakeFirst()
+export const findAffiliateByCode = async (db: Trx, shopId: string, value: string): Promise<AffiliateRow | undefined> =>
+  (await byCode(db, { shopId, value }))[0]
 
-export const findAffiliateBySlug = (db: Trx, shopId: string, slug: string): Promise<AffiliateRow | undefined> =>
-  db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where('slug', '=', slug).executeTakeFirst()
+export const findAffiliateBySlug = async (db: Trx, shopId: string, value: string): Promise<AffiliateRow | undefined> =>
+  (await bySlug(db, { shopId, value }))[0]
 
 export async function listAffiliates(db: Trx, shopId: string, query: AffiliateFilter) {
   let list = present(db, shopId).orderBy('createdAt', 'desc').orderBy('id', 'desc')

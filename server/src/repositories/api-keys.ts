@@ -1,8 +1,13 @@
 import type { Trx } from '../db/database.ts'
 import type { ApiKeyRow } from '../db/tables.ts'
+import { prepared } from './prepared.ts'
 
-export const findKeyByHash = (db: Trx, secretHash: string): Promise<ApiKeyRow | undefined> =>
-  db.selectFrom('apiKeys').selectAll().where('secretHash', '=', secretHash).executeTakeFirst()
+const byHash = prepared<{ secretHash: string }>()((db, { secretHash }) =>
+  db.selectFrom('apiKeys').selectAll().where('secretHash', '=', secretHash).compile(),
+)
+
+export const findKeyByHash = async (db: Trx, secretHash: string): Promise<ApiKeyRow | undefined> =>
+  (await byHash(db, { secretHash }))[0]
 
 export const findApiKey = (db: Trx, shopId: string, id: string): Promise<ApiKeyRow | undefined> =>
   db.selectFrom('apiKeys').selectAll().where('shopId', '=', shopId).where('id', '=', id).executeTakeFirst()
@@ -42,6 +47,10 @@ export async function claimApiKey(
   return numUpdatedRows === 1n
 }
 
+const noteUse = prepared<{ shopId: string; id: string; lastUsedAt: string }>()((trx, { shopId, id, lastUsedAt }) =>
+  trx.updateTable('apiKeys').set({ lastUsedAt }).where('shopId', '=', shopId).where('id', '=', id).compile(),
+)
+
 export async function updateLastUsed(trx: Trx, shopId: string, id: string, lastUsedAt: string): Promise<void> {
-  await trx.updateTable('apiKeys').set({ lastUsedAt }).where('shopId', '=', shopId).where('id', '=', id).execute()
+  await noteUse(trx, { shopId, id, lastUsedAt })
 }

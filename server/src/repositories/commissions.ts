@@ -1,5 +1,6 @@
 import type { Trx } from '../db/database.ts'
 import type { CommissionRow } from '../db/tables.ts'
+import { preparedInsert } from './prepared.ts'
 
 const commissions = (db: Trx, shopId: string) => db.selectFrom('commissions').selectAll().where('shopId', '=', shopId)
 
@@ -10,9 +11,7 @@ export const findCommission = (db: Trx, shopId: string, id: string): Promise<Com
 export const findCommissionByOrder = (db: Trx, shopId: string, orderId: string): Promise<CommissionRow | undefined> =>
   commissions(db, shopId).where('orderId', '=', orderId).executeTakeFirst()
 
-export async function insertCommission(trx: Trx, shopId: string, row: Omit<CommissionRow, 'shopId'>): Promise<void> {
-  await trx
-    .insertInto('commissions')
-    .values({ shopId, ...row })
-    .execute()
-}
+const insertOne = preparedInsert('commissions')
+
+export const insertCommission = (trx: Trx, shopId: string, row: Omit<CommissionRow, 'shopId'>): Promise<void> =>
+  insertOne(trx, { shopId, ...row })

@@ -1,6 +1,7 @@
 import type { Trx } from '../db/database.ts'
 import type { ConnectionRow } from '../db/tables.ts'
 import { type PageQuery, pageOf } from './page.ts'
+import { prepared } from './prepared.ts'
 
 interface ConnectionFilter extends PageQuery {
   kind?: ConnectionRow['kind']
@@ -13,6 +14,16 @@ interface Line {
   variantId: string | null
 }
 
+const affiliateOf = prepared<Pick<ConnectionRow, 'shopId' | 'kind' | 'value'>>()((db, { shopId, kind, value }) =>
+  db
+    .selectFrom('connections')
+    .select('affiliateId')
+    .where('shopId', '=', shopId)
+    .where('kind', '=', kind)
+    .where('value', '=', value)
+    .compile(),
+)
+
 /** The affiliate a customer, product or variant is connected to. E-mail addresses are given in lower case. */
 export async function findConnection(
   db: Trx,
@@ -20,13 +31,7 @@ export async function findConnection(
   kind: ConnectionRow['kind'],
   value: string,
 ): Promise<string | null> {
-  const row = await db
-    .selectFrom('connections')
-    .select('affiliateId')
-    .where('shopId', '=', shopId)
-    .where('kind', '=', kind)
-    .where('value', '=', value)
-    .executeTakeFirst()
+  const [row] = await affiliateOf(db, { shopId, kind, value })
   return row?.affiliateId ?? null
 }
 

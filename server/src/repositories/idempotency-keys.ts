@@ -1,24 +1,31 @@
 import type { Trx } from '../db/database.ts'
 import type { IdempotencyKeyRow } from '../db/tables.ts'
+import { prepared, preparedInsert } from './prepared.ts'
 
-export const findKey = (db: Trx, shopId: string, key: string) =>
-  db.selectFrom('idempotencyKeys').selectAll().where('shopId', '=', shopId).where('key', '=', key).executeTakeFirst()
+const byKey = prepared<{ shopId: string; key: string }>()((db, { shopId, key }) =>
+  db.selectFrom('idempotencyKeys').selectAll().where('shopId', '=', shopId).where('key', '=', key).compile(),
+)
 
-export async function insertKey(trx: Trx, shopId: string, row: Omit<IdempotencyKeyRow, 'shopId'>): Promise<void> {
-  await trx
-    .insertInto('idempotencyKeys')
-    .values({ shopId, ...row })
-    .execute()
-}
+export const findKey = async (db: Trx, shopId: string, key: string): Promise<IdempotencyKeyRow | undefined> =>
+  (await byKey(db, { shopId, key }))[0]
 
-/** An expired key may be used again. */
-export async function deleteExpiredKey(trx: Trx, shopId: string, key: string, now: string): Promise<void> {
-  await trx
+const insertOne = preparedInsert('idempotencyKeys')
+
+export const insertKey = (trx: Trx, shopId: string, row: Omit<IdempotencyKeyRow, 'shopId'>): Promise<void> =>
+  insertOne(trx, { shopId, ...row })
+
+const deleteExpired = prepared<{ shopId: string; key: string; now: string }>()((trx, { shopId, key, now }) =>
+  trx
     .deleteFrom('idempotencyKeys')
     .where('shopId', '=', shopId)
     .where('key', '=', key)
     .where('expiresAt', '<=', now)
-    .execute()
+    .compile(),
+)
+
+/** An expired key may be used again. */
+export async function deleteExpiredKey(trx: Trx, shopId: string, key: string, now: string): Promise<void> {
+  await deleteExpired(trx, { shopId, key, now })
 }
 
 /** Deletes some expired replies of all shops. Answers whether there may be more. */

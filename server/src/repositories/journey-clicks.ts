@@ -1,5 +1,6 @@
 import type { Trx } from '../db/database.ts'
 import type { JourneyRow } from '../db/tables.ts'
+import { prepared, preparedInsert } from './prepared.ts'
 
 export interface StoredClick {
   clickId: string
@@ -70,16 +71,18 @@ export const toStoredClick = (row: Pick<JourneyRow, 'id' | 'clickId' | 'affiliat
   occurredAt: row.occurredAt,
 })
 
-export async function insertJourneyEntry(trx: Trx, shopId: string, row: Omit<JourneyRow, 'shopId'>): Promise<void> {
-  await trx
-    .insertInto('journey')
-    .values({ shopId, ...row })
-    .execute()
-}
+const insertOne = preparedInsert('journey')
+
+export const insertJourneyEntry = (trx: Trx, shopId: string, row: Omit<JourneyRow, 'shopId'>): Promise<void> =>
+  insertOne(trx, { shopId, ...row })
+
+const deleteOrder = prepared<{ shopId: string; orderId: string | null }>()((trx, { shopId, orderId }) =>
+  trx.deleteFrom('journey').where('shopId', '=', shopId).where('orderId', '=', orderId).compile(),
+)
 
 /** An order stands in the journey once; a later report of it that was credited replaces the earlier entry. */
 export async function replaceJourneyOrder(trx: Trx, shopId: string, row: Omit<JourneyRow, 'shopId'>): Promise<void> {
-  await trx.deleteFrom('journey').where('shopId', '=', shopId).where('orderId', '=', row.orderId).execute()
+  await deleteOrder(trx, { shopId, orderId: row.orderId })
   await insertJourneyEntry(trx, shopId, row)
 }
 

@@ -1,5 +1,6 @@
 import type { CompiledQuery } from 'kysely'
 import type { Trx } from '../db/database.ts'
+import type { Tables } from '../db/tables.ts'
 
 /** Where a value goes that is only known when the query runs. */
 class Hole {
@@ -32,10 +33,11 @@ export const shaped =
   <Row>(build: (db: Trx, values: Values) => CompiledQuery<Row>) => {
     const byShape = new Map<string, (db: Trx, values: Values) => Promise<Row[]>>()
     return (db: Trx, values: Values): Promise<Row[]> => {
-      const names = Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : name))
-      const shape = names.sort().join()
+      let shape = ''
+      for (const name in values) if (values[name] !== undefined) shape += `${name},`
       let run = byShape.get(shape)
       if (!run) {
+        const names = shape.split(',').slice(0, -1)
         const given = Object.fromEntries(names.map((name) => [name, new Hole(name)]))
         run = runner<Values, Row>(build, given as Values)
         byShape.set(shape, run)
@@ -56,5 +58,18 @@ function runner<Values extends object, Row>(build: (db: Trx, values: Values) => 
     const parameters = query.parameters.map((one) => (one instanceof Hole ? values[one.name as keyof Values] : one))
     const { rows } = await executor.executeQuery<Row>({ ...query, parameters })
     return rows
+  }
+}
+
+/** Inserts rows of a table; a column without a value is left out. */
+export function preparedInsert<Name extends keyof Tables>(table: Name): (trx: Trx, row: Tables[Name]) => Promise<void> {
+  const insert = shaped<Tables[Name]>()((trx, row) =>
+    trx
+      .insertInto(table as keyof Tables)
+      .values(row as never)
+      .compile(),
+  )
+  return async (trx, row) => {
+    await insert(trx, row)
   }
 }

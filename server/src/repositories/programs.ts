@@ -3,6 +3,7 @@ import type { Trx } from '../db/database.ts'
 import type { ProgramRow } from '../db/tables.ts'
 import { claimVersion } from './claim-version.ts'
 import { type PageQuery, pageOf } from './page.ts'
+import { prepared } from './prepared.ts'
 
 /** A program with what the list shows beside it. */
 export type ProgramView = ProgramRow & { isDefault: 1 | null; affiliateCount: number }
@@ -30,13 +31,19 @@ const programs = (db: Trx, shopId: string) =>
     ])
     .where('programs.shopId', '=', shopId)
 
-export const findProgram = (db: Trx, shopId: string, id: string): Promise<ProgramRow | undefined> =>
-  db.selectFrom('programs').selectAll().where('shopId', '=', shopId).where('id', '=', id).executeTakeFirst()
+const byId = prepared<{ shopId: string; id: string }>()((db, { shopId, id }) =>
+  db.selectFrom('programs').selectAll().where('shopId', '=', shopId).where('id', '=', id).compile(),
+)
 
-export const findPrograms = (db: Trx, shopId: string, ids: string[]): Promise<ProgramRow[]> =>
-  ids.length === 0
-    ? Promise.resolve([])
-    : db.selectFrom('programs').selectAll().where('shopId', '=', shopId).where('id', 'in', ids).execute()
+export const findProgram = async (db: Trx, shopId: string, id: string): Promise<ProgramRow | undefined> =>
+  (await byId(db, { shopId, id }))[0]
+
+export function findPrograms(db: Trx, shopId: string, ids: string[]): Promise<ProgramRow[]> {
+  const [id] = ids
+  if (id === undefined) return Promise.resolve([])
+  if (ids.length === 1) return byId(db, { shopId, id })
+  return db.selectFrom('programs').selectAll().where('shopId', '=', shopId).where('id', 'in', ids).execute()
+}
 
 export const viewProgram = (db: Trx, shopId: string, id: string) =>
   programs(db, shopId).$castTo<ProgramView>().where('programs.id', '=', id).executeTakeFirstOrThrow()

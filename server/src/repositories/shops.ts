@@ -1,8 +1,12 @@
 import type { Trx } from '../db/database.ts'
 import type { ShopRow } from '../db/tables.ts'
+import { prepared } from './prepared.ts'
 
-export const findShop = (db: Trx, shopId: string): Promise<ShopRow | undefined> =>
-  db.selectFrom('shops').selectAll().where('id', '=', shopId).executeTakeFirst()
+const byId = prepared<{ shopId: string }>()((db, { shopId }) =>
+  db.selectFrom('shops').selectAll().where('id', '=', shopId).compile(),
+)
+
+export const findShop = async (db: Trx, shopId: string): Promise<ShopRow | undefined> => (await byId(db, { shopId }))[0]
 
 export const listShops = (db: Trx): Promise<ShopRow[]> =>
   db.selectFrom('shops').selectAll().orderBy('createdAt').orderBy('id').execute()

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { AuditRow } from '../db/tables-owner.ts'
 
 /**
@@ -8,7 +8,7 @@ import type { AuditRow } from '../db/tables-owner.ts'
 export function hashAudit(row: Omit<AuditRow, 'hash'>): string {
   const { previousHash, seq, id, shopId, actor, action, subjectId, data, requestId, createdAt } = row
   const text = JSON.stringify([previousHash, seq, id, shopId, actor, action, subjectId, data, requestId, createdAt])
-  return createHash('sha256').update(text).digest('hex')
+  return hash('sha256', text, 'hex')
 }
 
 /** What stands in the way of trusting a shop's audit: the first row that is not as it was written. */

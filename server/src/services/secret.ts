@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 /** `rk_` is an API key, `ro_` an owner token, `rs_` a session, `rl_` a sign-in link; none opens what another opens. */
@@ -22,7 +22,7 @@ export function isWellFormed(kind: SecretKind, token: string): boolean {
 }
 
 /** What is stored instead of the secret: SHA-256 as hex (section 5 rule 2). */
-export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex')
+export const hashSecret = (secret: string): string => hash('sha256', secret, 'hex')
 
 /** The visible beginning of a secret. */
 export const prefixOf = (secret: string): string => secret.slice(0, 10)

@@ -1,8 +1,7 @@
 import { deepStrictEqual } from 'node:assert'
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { compare, median, ratios, takeNumbers } from '../harness/compare.ts'
-import { CACHE, type DataSet, sqliteData } from '../harness/data.ts'
+import { copyOf, type DataSet } from '../harness/data.ts'
 import type { Template } from '../harness/load.ts'
 import type { Options } from '../harness/options.ts'
 import { millis, perSecond, print, say } from '../harness/report.ts'
@@ -35,25 +34,20 @@ interface Pair {
   end: () => Promise<void>
 }
 
-/** Both on the same file system as the cache, each with a copy of the small database. */
+/** Both on the same file system, each with a copy of the small database. */
 async function startPair(floorEnv: Record<string, string>): Promise<Pair> {
-  const folder = mkdtempSync(join(CACHE, 'copy-'))
-  const source = await sqliteData(10_000)
-  const copy = (name: string): DataSet => {
-    copyFileSync(source.url.slice('file:'.length), join(folder, name))
-    return { ...source, url: `file:${join(folder, name)}` }
-  }
-  const data = copy('ours.db')
-  const ours = await launchOurs({ DATABASE_URL: data.url })
-  const floor = await launchOther('floor', 'floor/conversion.ts', { DATABASE_URL: copy('floor.db').url, ...floorEnv })
+  const [own, other] = [await copyOf(10_000), await copyOf(10_000)]
+  const ours = await launchOurs({ DATABASE_URL: own.data.url })
+  const floor = await launchOther('floor', 'floor/conversion.ts', { DATABASE_URL: other.data.url, ...floorEnv })
   return {
     ours,
     floor,
-    data,
-    record: join(folder, 'answers'),
+    data: own.data,
+    record: join(own.folder, 'answers'),
     end: async () => {
       await Promise.all([ours.stop(), floor.stop()])
-      rmSync(folder, { recursive: true })
+      own.remove()
+      other.remove()
     },
   }
 }

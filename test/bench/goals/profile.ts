@@ -1,10 +1,8 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { takeNumbers } from '../harness/compare.ts'
-import { sqliteData } from '../harness/data.ts'
-import { load, type Template } from '../harness/load.ts'
+import { copyOf } from '../harness/data.ts'
+import { load } from '../harness/load.ts'
 import { launchOurs } from '../harness/subject.ts'
+import { orderOf } from './conversions.ts'
 import { LIST } from './lists.ts'
 
 interface Profile {
@@ -13,16 +11,18 @@ interface Profile {
   timeDeltas: number[]
 }
 
-/** Where the processor goes under load: shares of self time by function and by package. */
-export async function profile(template: Template = LIST, seconds = 5): Promise<void> {
-  const data = await sqliteData(10_000)
-  const folder = mkdtempSync(join(tmpdir(), 'referral-profile-'))
-  const ours = await launchOurs({ DATABASE_URL: data.url }, { node: ['--cpu-prof', `--cpu-prof-dir=${folder}`] })
-  await load({ url: ours.url, template, keys: data.keys, connections: 32, seconds, from: takeNumbers() })
+/** Where the processor goes under a load of lists or of orders: shares of self time by function and by package. */
+export async function profile(what: 'lists' | 'orders', seconds: number): Promise<void> {
+  const { data, remove } = await copyOf(10_000)
+  const template = what === 'lists' ? LIST : orderOf(data)
+  const ours = await launchOurs({ DATABASE_URL: data.url })
+  const job = { url: ours.url, template, keys: data.keys, connections: 32 }
+  await load({ ...job, seconds: 2, from: takeNumbers() })
+  await ours.ask('startProfile')
+  await load({ ...job, seconds, from: takeNumbers() })
+  const { nodes, samples, timeDeltas } = (await ours.ask('stopProfile')) as Profile
   await ours.stop()
-  const [file = ''] = readdirSync(folder)
-  const { nodes, samples, timeDeltas }: Profile = JSON.parse(readFileSync(join(folder, file), 'utf8'))
-  rmSync(folder, { recursive: true, force: true })
+  remove()
   const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]))
   const byFunction = new Map<string, number>()
   const byPlace = new Map<string, number>()

@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto'
-import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { readConfig } from '../../../server/src/config.ts'
@@ -40,6 +49,15 @@ export async function sqliteData(commissions: number): Promise<DataSet> {
   const data = await fill(`file:${base}.db`, commissions)
   writeFileSync(`${base}.json`, JSON.stringify(data))
   return data
+}
+
+/** A data set in a file of its own, for who writes to it; on the same file system as the cache. */
+export async function copyOf(commissions: number): Promise<{ data: DataSet; folder: string; remove: () => void }> {
+  const source = await sqliteData(commissions)
+  const folder = mkdtempSync(join(CACHE, 'copy-'))
+  copyFileSync(source.url.slice('file:'.length), join(folder, 'bench.db'))
+  const data = { ...source, url: `file:${join(folder, 'bench.db')}` }
+  return { data, folder, remove: () => rmSync(folder, { recursive: true, force: true }) }
 }
 
 /** Makes a shop with keys, affiliates and commissions in an empty database. */

@@ -1,8 +1,24 @@
-/** Loaded into every server that is measured: answers its parent how much processor and memory it has used. */
-process.on('message', (question) => {
-  if (question !== 'usage') return
-  const { user, system } = process.cpuUsage()
-  process.send?.({ cpuMicros: user + system, rssBytes: process.memoryUsage.rss() })
+import { Session } from 'node:inspector/promises'
+
+/** Loaded into every server that is measured: answers its parent how much processor and memory it has used, and where. */
+const session = new Session()
+
+const answers: Record<string, () => unknown> = {
+  usage: () => {
+    const { user, system } = process.cpuUsage()
+    return { cpuMicros: user + system, rssBytes: process.memoryUsage.rss() }
+  },
+  startProfile: async () => {
+    session.connect()
+    await session.post('Profiler.enable')
+    await session.post('Profiler.start')
+    return {}
+  },
+  stopProfile: async () => (await session.post('Profiler.stop')).profile,
+}
+
+process.on('message', async (question: string) => {
+  process.send?.(await answers[question]?.())
 })
 // The server ends when it has nothing to do, not when nobody asks any more.
 process.channel?.unref()

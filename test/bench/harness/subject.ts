@@ -15,22 +15,21 @@ export interface Subject {
   name: string
   url: string
   usage: () => Promise<Usage>
+  /** Asks the probe in it. */
+  ask: (question: 'startProfile' | 'stopProfile') => Promise<unknown>
   stop: () => Promise<void>
 }
 
 interface LaunchOptions {
   args?: string[]
   env?: Record<string, string>
-  /** Options of Node itself. */
-  node?: string[]
 }
 
 const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
 /** The server as it is shipped, with everything on but the demo shop. */
-export const launchOurs = (env: Record<string, string>, options: LaunchOptions = {}): Promise<Subject> =>
+export const launchOurs = (env: Record<string, string>): Promise<Subject> =>
   launch('ours', fileOf('../../../server/src/main.ts'), {
-    ...options,
     args: ['serve'],
     env: { REFERRAL_DEMO: '0', REFERRAL_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'), ...env },
   })
@@ -39,23 +38,25 @@ export const launchOurs = (env: Record<string, string>, options: LaunchOptions =
 export const launchOther = (name: string, file: string, env: Record<string, string>): Promise<Subject> =>
   launch(name, fileOf(`../${file}`), { env })
 
-async function launch(name: string, file: string, { args = [], env = {}, node = [] }: LaunchOptions): Promise<Subject> {
+async function launch(name: string, file: string, { args = [], env = {} }: LaunchOptions): Promise<Subject> {
   const port = String(await freePort())
   const plain = { PATH: process.env.PATH ?? '', NODE_ENV: 'production', NODE_NO_WARNINGS: '1', PORT: port }
-  const child = spawn(process.execPath, [...node, '--import', PROBE, file, ...args], {
+  const child = spawn(process.execPath, ['--import', PROBE, file, ...args], {
     env: { ...plain, ...env },
     // The log is written as ever; nobody keeps it.
     stdio: ['ignore', 'pipe', process.env.BENCH_LOG ? 'inherit' : 'ignore', 'ipc'],
   })
   await listening(child, name)
+  const ask = async (question: string) => {
+    child.send(question)
+    const [answer] = await once(child, 'message')
+    return answer
+  }
   return {
     name,
     url: `http://127.0.0.1:${port}`,
-    usage: async () => {
-      child.send('usage')
-      const [usage] = await once(child, 'message')
-      return usage as Usage
-    },
+    usage: () => ask('usage') as Promise<Usage>,
+    ask,
     stop: async () => {
       const ended = once(child, 'exit')
       child.kill('SIGTERM')
