@@ -2650,6 +2650,8 @@ export interface components {
         Page: number;
         /** @description How many rows a page has. */
         Limit: number;
+        /** @description The id of an item of this list (of a coupon, its `affiliateId`): the list then begins right behind it, and `page` counts from there. Send the id of the last item you have to walk through a long list; every step costs the same, and nothing is skipped or repeated when items are added meanwhile. */
+        After: string;
         /** @description The first instant, inclusive. A date alone is midnight UTC. */
         From: components["schemas"]["InstantInput"];
         /** @description The last instant, inclusive. A date alone is midnight UTC, so it ends at the first instant of that day. */
@@ -2709,6 +2711,8 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description How many rows a page has. */
                 limit?: components["parameters"]["Limit"];
+                /** @description The id of an item of this list (of a coupon, its `affiliateId`): the list then begins right behind it, and `page` counts from there. Send the id of the last item you have to walk through a long list; every step costs the same, and nothing is skipped or repeated when items are added meanwhile. */
+                after?: components["parameters"]["After"];
                 /** @description Only affiliates with this status. */
                 status?: components["schemas"]["AffiliateStatus"];
                 /** @description Only affiliates of this program. */
@@ -2998,6 +3002,8 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description How many rows a page has. */
                 limit?: components["parameters"]["Limit"];
+                /** @description The id of an item of this list (of a coupon, its `affiliateId`): the list then begins right behind it, and `page` counts from there. Send the id of the last item you have to walk through a long list; every step costs the same, and nothing is skipped or repeated when items are added meanwhile. */
+                after?: components["parameters"]["After"];
                 /** @description Only programs with this status. */
                 status?: components["schemas"]["ProgramStatus"];
             };
@@ -3194,6 +3200,8 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description How many rows a page has. */
                 limit?: components["parameters"]["Limit"];
+                /** @description The id of an item of this list (of a coupon, its `affiliateId`): the list then begins right behind it, and `page` counts from there. Send the id of the last item you have to walk through a long list; every step costs the same, and nothing is skipped or repeated when items are added meanwhile. */
+                after?: components["parameters"]["After"];
                 /** @description Only commissions with this `orderStatus`. */
                 status?: components["schemas"]["CommissionStatus"];
                 /** @description Only what belongs to this affiliate. */
@@ -3257,6 +3265,8 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description How many rows a page has. */
                 limit?: components["parameters"]["Limit"];
+                /** @description The id of an item of this list (of a coupon, its `affiliateId`): the list then begins right behind it, and `page` counts from there. Send the id of the last item you have to walk through a long list; every step costs the same, and nothing is skipped or repeated when items are added meanwhile. */
+                after?: components["parameters"]["After"];
                 /** @description Only batches with this status. */
                 status?: components["schemas"]["PayoutBatchStatus"];
                 /** @description Only this batch. */
@@ -3471,6 +3481,8 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description How many rows a page has. */
                 limit?: components["parameters"]["Limit"];
+                /** @description The id of an item of this list (of a coupon, its `affiliateId`): the list then begins right behind it, and `page` counts from there. Send the id of the last item you have to walk through a long list; every step costs the same, and nothing is skipped or repeated when items are added meanwhile. */
+                after?: components["parameters"]["After"];
                 /** @description Only what belongs to this affiliate. */
                 affiliateId?: components["parameters"]["AffiliateFilter"];
                 /** @description Only codes that contain this text. Letter case does not matter. */

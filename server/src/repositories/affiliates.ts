@@ -50,7 +50,7 @@ export async function listAffiliates(db: Trx, shopId: string, query: AffiliateFi
   if (query.q) list = list.where(sql<boolean>`"searchText" like ${containing(searchable([query.q]))} escape '\\'`)
   const { status, campaignId: programId } = query
   const total = query.q ? undefined : await countRows(db, shopId, { list: 'affiliates', programId, status })
-  return pageOf(list, query, total)
+  return pageOf(list, query, { total, list: 'affiliates' })
 }
 
 /**

@@ -46,7 +46,7 @@ export async function listAudits(db: Trx, shopId: string, query: AuditFilter) {
   if (query.to) list = list.where('createdAt', '<=', query.to)
   const isAll = !query.action && !query.actor && !query.from && !query.to
   // Counted from 1 without gaps.
-  return pageOf(list, query, isAll ? ((await findLastAudit(db, shopId))?.seq ?? 0) : undefined)
+  return pageOf(list, query, isAll ? { total: (await findLastAudit(db, shopId))?.seq ?? 0 } : {})
 }
 
 /** Whose chains there are: shops, and the installation itself. */

@@ -4,35 +4,35 @@ import { type CommissionFilter, type Matching, matching } from './commission-fil
 import { countCommissions, placeOfPage } from './commission-totals.ts'
 import { findCommissionByOrder } from './commissions.ts'
 import { type Page, type PageQuery, toPage } from './page.ts'
+import { behind } from './page-place.ts'
 import { shaped } from './prepared.ts'
 
 /** A filter with where its page begins. */
 interface Wanted extends Matching {
+  afterAt?: string
+  afterId?: string
   limit: number
   offset: number
 }
 
-const select = shaped<Wanted>()((db, values) =>
-  matching(db, values)
-    .selectAll()
-    .orderBy('happenedAt', 'desc')
-    .orderBy('id', 'desc')
-    .limit(values.limit)
-    .offset(values.offset)
-    .compile(),
-)
+const select = shaped<Wanted>()((db, values) => {
+  const { afterAt, afterId, limit, offset } = values
+  const list = matching(db, values).selectAll()
+  const rest = afterAt && afterId ? list.where(behind('commissions', { at: afterAt, id: afterId })) : list
+  return rest.orderBy('happenedAt', 'desc').orderBy('id', 'desc').limit(limit).offset(offset).compile()
+})
 
 /** Commissions by `happenedAt`, newest first. `externalOrderId` may be the stored id too. */
 export async function listCommissions(
   db: Trx,
   shopId: string,
-  { page, limit, ...given }: CommissionFilter & PageQuery,
+  { page, limit, start, ...given }: CommissionFilter & PageQuery,
 ): Promise<Page<CommissionRow>> {
   const filter = await readFilter(db, shopId, given)
   const total = await countCommissions(db, shopId, filter)
   const offset = (page - 1) * limit
   if (total <= offset) return toPage([], { page, limit }, total)
-  const place = await placeOfPage(db, shopId, filter, offset)
+  const place = start ? { afterAt: start.at, afterId: start.id, offset } : await placeOfPage(db, shopId, filter, offset)
   return toPage(await select(db, { ...filter, shopId, limit, ...place }), { page, limit }, total)
 }
 

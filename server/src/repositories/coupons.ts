@@ -44,5 +44,5 @@ export async function listCoupons(db: Trx, shopId: string, query: CouponFilter) 
     list = list.where(sql<boolean>`"affiliates"."codeKey" like ${containing(codeKey(query.code))} escape '\\'`)
   const isAll = !query.affiliateId && !query.code
   const total = isAll ? await countRows(db, shopId, { list: 'affiliates', status: query.status }) : undefined
-  return pageOf(list, query, total)
+  return pageOf(list, query, { total, list: 'affiliates' })
 }

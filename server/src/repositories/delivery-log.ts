@@ -26,7 +26,7 @@ export async function listDeliveries(db: Trx, shopId: string, query: DeliveryFil
   if (query.event) list = list.where('webhookEvents.event', '=', query.event)
   if (query.status) list = list.where('deliveries.status', '=', query.status)
   // Counting them one by one needs their events only where those are asked for.
-  return pageOf(list, query, query.event ? undefined : await countDeliveries(db, shopId, query))
+  return pageOf(list, query, query.event ? {} : { total: await countDeliveries(db, shopId, query) })
 }
 
 async function countDeliveries(db: Trx, shopId: string, query: DeliveryFilter): Promise<number> {

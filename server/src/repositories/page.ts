@@ -1,10 +1,13 @@
 import type { Selectable, SelectQueryBuilder } from 'kysely'
 import type { Tables } from '../db/tables.ts'
+import { behind, type Place, type Walked } from './page-place.ts'
 
 export interface PageQuery {
   /** Counted from 1. */
   page: number
   limit: number
+  /** Begin behind this place; pages are counted from there. */
+  start?: Place
 }
 
 export interface Page<Row> {
@@ -22,12 +25,13 @@ export const toPage = <Row>(data: Row[], { page, limit }: PageQuery, total: numb
 export async function pageOf<Table extends keyof Tables, Row>(
   query: SelectQueryBuilder<Tables, Table, Row>,
   page: PageQuery,
-  known?: number,
+  { total: known, list }: { total?: number; list?: Walked } = {},
 ): Promise<Page<Selectable<Row>>> {
   const total = known ?? (await countOf(query))
-  const { limit } = page
+  const { limit, start } = page
   const offset = (page.page - 1) * limit
-  const data = total <= offset ? [] : await query.limit(limit).offset(offset).execute()
+  const rest = start && list ? query.where(behind(list, start)) : query
+  const data = total <= offset ? [] : await rest.limit(limit).offset(offset).execute()
   return toPage(data as Selectable<Row>[], page, total)
 }
 

@@ -19,7 +19,7 @@ export async function listBatches(db: Trx, shopId: string, query: BatchFilter) {
   if (query.id) list = list.where('id', '=', query.id)
   if (query.status) list = list.where('status', '=', query.status)
   const total = query.id ? undefined : await countRows(db, shopId, { list: 'payoutBatches', status: query.status })
-  return pageOf(list, query, total)
+  return pageOf(list, query, { total, list: 'payoutBatches' })
 }
 
 export async function insertBatch(trx: Trx, shopId: string, row: Omit<PayoutBatchRow, 'shopId'>): Promise<void> {

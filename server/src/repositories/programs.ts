@@ -54,7 +54,7 @@ export function listPrograms(db: Trx, shopId: string, query: PageQuery & { statu
     .orderBy('programs.createdAt', 'desc')
     .orderBy('programs.id', 'desc')
   if (query.status) list = list.where('programs.status', '=', query.status)
-  return pageOf(list, query)
+  return pageOf(list, query, { list: 'programs' })
 }
 
 export async function insertProgram(trx: Trx, shopId: string, row: Omit<ProgramRow, 'shopId'>): Promise<void> {

@@ -8,11 +8,13 @@ import { findProgram } from '../repositories/programs.ts'
 import { statusEvents } from './affiliate-events.ts'
 import { emailKey, newAffiliate, searchText } from './affiliate-new.ts'
 import { type AuditEntry, mutate } from './mutate.ts'
+import { placeAfter } from './paging.ts'
 import { mapPage, toAffiliate } from './wire.ts'
 
 /** Lists affiliates that are not archived, newest first (section 4.1). */
 export async function list(ctx: Context, query: Query<'listAffiliates'>) {
-  return mapPage(await affiliates.listAffiliates(ctx.db.read, ctx.shop.id, query), toAffiliate)
+  const start = await placeAfter(ctx, 'affiliates', query.after)
+  return mapPage(await affiliates.listAffiliates(ctx.db.read, ctx.shop.id, { ...query, start }), toAffiliate)
 }
 
 /**

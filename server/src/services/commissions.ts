@@ -2,6 +2,7 @@ import type { Context } from '../context.ts'
 import type { Query } from '../http/spec.ts'
 import { listCommissions } from '../repositories/commission-list.ts'
 import { instantParam, period } from './instant.ts'
+import { placeAfter } from './paging.ts'
 import { mapPage, toCommission } from './wire.ts'
 
 /**
@@ -12,8 +13,9 @@ import { mapPage, toCommission } from './wire.ts'
 export async function list(ctx: Context, query: Query<'listCommissions'>) {
   const bounds = period(instantParam('from', query.from), instantParam('to', query.to))
   const externalOrderId = query.externalOrderId?.trim()
+  const start = await placeAfter(ctx, 'commissions', query.after)
   return mapPage(
-    await listCommissions(ctx.db.read, ctx.shop.id, { ...query, ...bounds, externalOrderId }),
+    await listCommissions(ctx.db.read, ctx.shop.id, { ...query, ...bounds, externalOrderId, start }),
     toCommission,
   )
 }

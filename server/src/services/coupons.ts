@@ -8,13 +8,15 @@ import * as affiliates from '../repositories/affiliates.ts'
 import { findCoupon, listCoupons } from '../repositories/coupons.ts'
 import { freeCode } from './affiliate-new.ts'
 import { mutate } from './mutate.ts'
+import { placeAfter } from './paging.ts'
 import { mapPage } from './wire.ts'
 
 type CouponRow = NonNullable<Awaited<ReturnType<typeof findCoupon>>>
 
 /** Lists the codes of affiliates that are not archived (section 4.5). */
 export async function list(ctx: Context, query: Query<'listCoupons'>) {
-  return mapPage(await listCoupons(ctx.db.read, ctx.shop.id, query), toCoupon)
+  const start = await placeAfter(ctx, 'affiliates', query.after)
+  return mapPage(await listCoupons(ctx.db.read, ctx.shop.id, { ...query, start }), toCoupon)
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Body, Query } from '../http/spec.ts'
 import { claimBatch, findBatch, insertBatch, listBatches } from '../repositories/payout-batches.ts'
 import * as commissions from '../repositories/payout-commissions.ts'
 import { type AuditEntry, mutate } from './mutate.ts'
+import { placeAfter } from './paging.ts'
 import { payoutNotFound } from './payout-batch.ts'
 import { type Plan, plan, readFilter } from './payout-candidates.ts'
 import { writeDebts } from './payout-debts.ts'
@@ -23,7 +24,8 @@ import { mapPage } from './wire.ts'
 export async function list(ctx: Context, query: Query<'listPayouts'>) {
   const { id, ...asked } = query
   await record(ctx, { action: 'payouts.accessed', subjectId: id ?? null, data: asked })
-  const page = await listBatches(ctx.db.read, ctx.shop.id, query)
+  const start = await placeAfter(ctx, 'payoutBatches', query.after)
+  const page = await listBatches(ctx.db.read, ctx.shop.id, { ...query, start })
   const ids = page.data.map((row) => row.id)
   const lines = query.include === 'lines' ? await linesOf(ctx, ids) : undefined
   const reply = mapPage(page, (row) => ({ ...toBatch(row), ...(lines && { lines: lines.get(row.id) ?? [] }) }))

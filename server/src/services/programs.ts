@@ -14,11 +14,13 @@ import type { Body, Query } from '../http/spec.ts'
 import * as programs from '../repositories/programs.ts'
 import { claimDefaultProgram } from '../repositories/shops.ts'
 import { mutate } from './mutate.ts'
+import { placeAfter } from './paging.ts'
 import { mapPage, toProgram } from './wire.ts'
 
 /** Lists programs, newest first, with their affiliate counts (section 4.2). */
 export async function list(ctx: Context, query: Query<'listPrograms'>) {
-  return mapPage(await programs.listPrograms(ctx.db.read, ctx.shop.id, query), toProgram)
+  const start = await placeAfter(ctx, 'programs', query.after)
+  return mapPage(await programs.listPrograms(ctx.db.read, ctx.shop.id, { ...query, start }), toProgram)
 }
 
 /**

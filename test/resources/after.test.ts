@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type TestServer, testServer } from '../support/server.ts'
+import { convert, withAffiliate } from '../support/shop.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await testServer()
+  await withAffiliate(server)
+})
+afterAll(() => server.close())
+
+const order = (externalOrderId: string, occurredAt: string) =>
+  convert(server, { externalOrderId, amountCents: 1000, couponCode: 'NISA16', occurredAt })
+const list = async (query: string) => (await server.request('GET', `/api/v1/commissions?${query}`)).body
+
+test('walking behind the last item gives each once, also of one instant, whatever is added meanwhile', async () => {
+  for (let n = 0; n < 9; n++) await order(`o-${n}`, n < 5 ? '2026-10-05T12:00:00Z' : `2026-10-0${n}T12:00:00Z`)
+  const all = (await list('')).data.map(({ id }: { id: string }) => id)
+  const walked: string[] = []
+  for (let after = ''; ; ) {
+    const { data, pagination } = await list(`limit=2${after && `&after=${after}`}`)
+    expect(pagination).toMatchObject({ page: 1, limit: 2, total: 9 + walked.length / 2 })
+    if (data.length === 0) break
+    walked.push(...data.map(({ id }: { id: string }) => id))
+    after = walked.at(-1) ?? ''
+    if (walked.length % 2) break
+    await order(`new-${walked.length}`, '2026-10-30T12:00:00Z')
+  }
+  expect(walked).toEqual(all)
+})
+
+test('page counts from behind the item, and filters go on', async () => {
+  const all = (await list('to=2026-10-20T00:00:00Z')).data
+  const next = await list(`to=2026-10-20T00:00:00Z&after=${all[1].id}&limit=2&page=2&status=${all[0].orderStatus}`)
+  expect(next.data).toEqual(all.slice(4, 6))
+})
+
+test.each(['affiliates', 'programs', 'commissions', 'payouts', 'coupons'])(
+  '400 when %s are to begin behind what the shop does not have',
+  async (path) => {
+    const other = await server.createShop()
+    await withAffiliate(server, { key: other.key })
+    const foreign = await server.request('GET', '/api/v1/affiliates', { key: other.key })
+    for (const id of ['aff_none', foreign.body.data[0].id]) {
+      const { status, headers, body } = await server.request('GET', `/api/v1/${path}?after=${id}`)
+      expect([status, headers.get('X-Error-Code')]).toEqual([400, 'invalid_parameter'])
+      expect(body.error).toBe('after must be the id of an item of this list.')
+    }
+  },
+)
+
+test('the other lists begin behind an item too, an archived one as well', async () => {
+  const ids: string[] = []
+  for (let n = 0; n < 4; n++) {
+    const { body } = await server.request('POST', '/api/v1/affiliates', {
+      body: { name: `P ${n}`, email: `p${n}@x.de` },
+    })
+    ids.unshift(body.data.id)
+    server.clock.advance(1000)
+  }
+  await server.request('DELETE', `/api/v1/affiliates?id=${ids[1]}`)
+  const affiliates = await server.request('GET', `/api/v1/affiliates?after=${ids[1]}&limit=2`)
+  expect(affiliates.body.data.map(({ id }: { id: string }) => id)).toEqual(ids.slice(2))
+  const coupons = await server.request('GET', `/api/v1/coupons?after=${ids[2]}&limit=1`)
+  expect(coupons.body.data[0].affiliateId).toBe(ids[3])
+  const [program] = (await server.request('GET', '/api/v1/programs')).body.data
+  const programs = await server.request('GET', `/api/v1/programs?after=${program.id}`)
+  expect(programs.body).toMatchObject({ data: [], pagination: { total: 1 } })
+})
