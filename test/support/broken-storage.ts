@@ -51,21 +51,29 @@ type Execute = (query: unknown) => Promise<unknown>
 const END_OTHERS =
   'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()'
 
-/** PostgreSQL ends the connection of a change before its n-th statement, of the first `times` attempts. */
-export function endBackends({ db, sql }: TestServer, n: number, times = Number.POSITIVE_INFINITY): Mend {
+/** PostgreSQL ends all connections before the n-th statement of every change. */
+export const endBackends = (server: TestServer, n: number): Mend =>
+  beforeStatement(server, n, () => server.sql.exec(END_OTHERS))
+
+/** PostgreSQL ends the connection of the next change once, before its n-th statement, which is not the first. */
+export function endBackendOnce(server: TestServer, n: number): Mend {
+  let isEnded = false
+  return beforeStatement(server, n, () => {
+    if (!isEnded) server.sql.exec(`${END_OTHERS} and xact_start is not null`)
+    isEnded = true
+  })
+}
+
+function beforeStatement({ db }: TestServer, n: number, breakIt: () => void): Mend {
   const { transact } = db
-  let ended = 0
   db.transact = (work, shopId) =>
     transact(async (trx) => {
-      if (shopId === undefined || ended >= times) return work(trx)
+      if (shopId === undefined) return work(trx)
       const executor = trx.getExecutor() as unknown as { executeQuery: Execute }
       const execute = executor.executeQuery
       let count = 0
       executor.executeQuery = (query) => {
-        if (++count === n) {
-          ended++
-          sql.exec(END_OTHERS)
-        }
+        if (++count === n) breakIt()
         return execute.call(executor, query)
       }
       try {

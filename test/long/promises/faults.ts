@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { snapshot } from '../../contract/fixture.ts'
-import { endBackends, FAULTS, holdLock } from '../../support/broken-storage.ts'
+import { endBackendOnce, FAULTS, holdLock } from '../../support/broken-storage.ts'
 import { failStatement, refuseInserts } from '../../support/faults.ts'
 import type { Reply, TestServer } from '../../support/server.ts'
 import { expectOk } from '../../support/shop.ts'
@@ -40,7 +40,7 @@ const FINE = (reply: Reply) => reply.status < 300
 async function expectRetried({ id, server, call }: ReadyMutation): Promise<void> {
   const audits = () => Number(server.sql.prepare('select count(*) from audits').pluck().get())
   const before = audits()
-  const mend = endBackends(server, 2, 1)
+  const mend = endBackendOnce(server, 2)
   const reply = await call()
   mend()
   assert.ok(FINE(reply), `${id}: ${reply.status} after a connection ended once`)

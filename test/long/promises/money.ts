@@ -1,0 +1,22 @@
+import { existsSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { figure, type LongTest, sized } from '../promise.ts'
+import { runTests } from '../vitest.ts'
+
+/** Nothing here outlives the run, so it need not wait for a disk. */
+const MEMORY = '/dev/shm'
+const FILE = 'test/admin/money.property.test.ts'
+
+/** Random sequences of orders, refunds, moderation, batches and payments against an arithmetic of the test's own. */
+export const promise: LongTest = {
+  says: 'Money sums are exact',
+  engines: ['sqlite', 'postgres'],
+  minutes: 8,
+  run: async (given) => {
+    const runs = sized(given.engine === 'sqlite' ? 10_000 : 300, given)
+    const shares = given.engine === 'sqlite' ? Math.min(4, availableParallelism()) : 1
+    const env = { MONEY_RUNS: String(Math.ceil(runs / shares)), ...(existsSync(MEMORY) ? { TMPDIR: MEMORY } : {}) }
+    await Promise.all(Array.from({ length: shares }, () => runTests([FILE], given.engine, env)))
+    return `${figure(Math.ceil(runs / shares) * shares)} random sequences of 4 to 24 steps: every sum exact to the cent`
+  },
+}

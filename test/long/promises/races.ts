@@ -1,0 +1,22 @@
+import { type LongTest, sized } from '../promise.ts'
+import { runTests } from '../vitest.ts'
+
+const FILES = [
+  'test/server/races.test.ts',
+  'test/payouts/races.test.ts',
+  'test/admin/races.test.ts',
+  'test/webhooks/claims.test.ts',
+]
+
+/** Callers that have all read the same before any of them writes. */
+export const promise: LongTest = {
+  says: 'Of several who change the same at once, one wins',
+  engines: ['sqlite', 'postgres'],
+  minutes: 3,
+  run: async (given) => {
+    const times = sized(4, given)
+    let passed = 0
+    for (let n = 0; n < times; n++) passed += await runTests(FILES, given.engine)
+    return `${passed / times} races of 12 to 16 callers, ${times} times each: always one winner, totals exact`
+  },
+}

@@ -1,0 +1,37 @@
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { temporaryFolder } from '../support/process.ts'
+import type { Engine } from './promise.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+interface Report {
+  numPassedTests: number
+  numFailedTests: number
+  testResults: { message: string; assertionResults: { failureMessages: string[] }[] }[]
+}
+
+/** Runs files of the normal suite on one engine, with more in the environment. Answers how many tests passed. */
+export async function runTests(files: string[], engine: Engine, env: Record<string, string> = {}): Promise<number> {
+  const folder = temporaryFolder()
+  const outputFile = join(folder.path, 'report.json')
+  // The run has a PostgreSQL of its own.
+  const { TEST_ENGINE: _, TEST_POSTGRES_URL: __, ...inherited } = process.env
+  const options = ['run', '--project', engine, '--reporter=json', `--outputFile=${outputFile}`, ...files]
+  const child = spawn(process.execPath, [join(ROOT, 'node_modules/vitest/vitest.mjs'), ...options], {
+    cwd: ROOT,
+    env: { ...inherited, ...env },
+    stdio: 'ignore',
+  })
+  await new Promise((done) => child.once('exit', done))
+  const report: Report = JSON.parse(readFileSync(outputFile, 'utf8'))
+  folder.remove()
+  const failures = report.testResults.flatMap(({ message, assertionResults }) => [
+    message,
+    ...assertionResults.flatMap(({ failureMessages }) => failureMessages),
+  ])
+  if (report.numFailedTests > 0 || report.numPassedTests === 0) throw new Error(failures.filter(Boolean).join('\n'))
+  return report.numPassedTests
+}

@@ -1,0 +1,33 @@
+import { describe, expect, test } from 'vitest'
+import { call, exampleServer, snapshot } from '../contract/fixture.ts'
+import { endBackendOnce, FAULTS } from '../support/broken-storage.ts'
+import { engine } from '../support/database.ts'
+
+// Every operation under every fault: pnpm test:long faults.
+describe.each(['recordEvent', 'createPayout'])('%s', (id) => {
+  test.each(Object.entries(FAULTS))('503 and no change: %s; as ever afterwards', async (_, breakIt) => {
+    const server = await exampleServer()
+    const mend = breakIt(server)
+    const before = snapshot(server)
+    const { status, headers } = await call(server, id)
+    expect([status, headers.get('Retry-After')]).toEqual([503, '1'])
+    expect(snapshot(server)).toBe(before)
+    mend()
+    expect((await call(server, id)).status).toBeLessThan(300)
+    await server.close()
+  })
+
+  test.runIf(engine === 'postgres')(
+    'a connection that ends once costs nothing, and changes nothing twice',
+    async () => {
+      const server = await exampleServer()
+      const audits = () => Number(server.sql.prepare('select count(*) from audits').pluck().get())
+      const before = audits()
+      const mend = endBackendOnce(server, 2)
+      expect((await call(server, id)).status).toBeLessThan(300)
+      mend()
+      expect(audits() - before).toBe(1)
+      await server.close()
+    },
+  )
+})
