@@ -28,33 +28,35 @@ export const SCREENS: [name: string, path: string, link?: string][] = [
 
 const SERIOUS = ['serious', 'critical']
 
-/** The serious faults of the page that is open, in both schemes, and what does not fit a small screen. Keeps screenshots by the name. */
+/**
+ * The serious faults of the page that is open: in light on a large screen, in dark on a small one, where what does not
+ * fit is told too. Keeps screenshots by the name.
+ */
 export async function look(page: Page, name?: string) {
-  await page.evaluate(axe.source)
-  const light = await faults(page, name, 'light')
-  const dark = await faults(page, name, 'dark')
-  await page.emulateMedia({ colorScheme: 'light' })
   const size = page.viewportSize() ?? { width: 1280, height: 720 }
+  const keep = async (kind: string) => {
+    if (name) await page.screenshot({ path: `${FOLDER}${name}-${kind}.png`, fullPage: true })
+  }
+  await page.evaluate(axe.source)
+  await page.emulateMedia({ colorScheme: 'light' })
+  await keep('light')
+  const light = await faults(page)
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await keep('dark')
   await page.setViewportSize({ width: 360, height: 740 })
-  await keep(page, name, '360')
   const overflow = await page.evaluate(() => {
     const wide = document.documentElement.scrollWidth
     return wide > innerWidth ? [`${wide} pixels wide`] : []
   })
+  const dark = await faults(page)
+  await page.emulateMedia({ colorScheme: 'light' })
+  await keep('360')
   await page.setViewportSize(size)
   return { light, dark, overflow }
 }
 
-async function keep(page: Page, name: string | undefined, kind: string): Promise<void> {
-  if (name) await page.screenshot({ path: `${FOLDER}${name}-${kind}.png`, fullPage: true })
-}
-
-async function faults(page: Page, name: string | undefined, colorScheme: 'light' | 'dark'): Promise<string[]> {
-  await page.emulateMedia({ colorScheme })
-  await keep(page, name, colorScheme)
-  // But for its colours a page is the same in both schemes.
-  const options = colorScheme === 'light' ? {} : { runOnly: ['color-contrast'] }
-  const { violations } = await page.evaluate((given) => (globalThis as unknown as Axe).axe.run(given), options)
+async function faults(page: Page): Promise<string[]> {
+  const { violations } = await page.evaluate(() => (globalThis as unknown as Axe).axe.run())
   return violations
     .filter(({ impact }) => SERIOUS.includes(impact ?? ''))
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)

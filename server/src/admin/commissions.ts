@@ -9,7 +9,8 @@ import { bodyOf, EVERYONE, like } from './contract.ts'
 import { form } from './controls.ts'
 import { pageOf, pager } from './paging.ts'
 import type { Html, Route, View, Visitor } from './route.ts'
-import { address, badge, type Column, empty, money, table, time } from './show.ts'
+import { address, badge, empty, money, time } from './show.ts'
+import { ACTIONS, type Cell, CHOICE, type Column, named, numeric, table } from './table.ts'
 
 type Commission = components['schemas']['Commission']
 type Status = Commission['orderStatus']
@@ -27,12 +28,12 @@ export const commissionRoutes: Route[] = [
 
 const COLUMNS: Column[] = [
   'Order',
-  'Affiliate',
+  named('Affiliate'),
   'Happened',
-  { label: 'Goods', number: true },
-  { label: 'Commission', number: true },
+  numeric('Goods'),
+  numeric('Commission'),
   'Status',
-  { label: 'Actions', hidden: true },
+  ACTIONS,
 ]
 
 async function list(visitor: Visitor): Promise<View> {
@@ -46,7 +47,7 @@ async function list(visitor: Visitor): Promise<View> {
   )
   const many = isOwner && status === 'PENDING'
   const rows = data.map((one) => row(one, names.get(one.affiliateId) ?? '', { isOwner, many }))
-  const columns = many ? [{ label: 'Choose', hidden: true } as const, ...COLUMNS] : COLUMNS
+  const columns = many ? [CHOICE, ...COLUMNS] : COLUMNS
   const content = rows.length ? table('Commissions', columns, rows) : nothing(status)
   const body = isOwner
     ? form(visitor, `${PATH}/moderate`, html`${hidden(visitor, status)}${many && rows.length ? bulk() : ''}${content}`)
@@ -84,15 +85,20 @@ const nothing = (status: string): Html =>
         html`Report an order to see its commission. The <a href="/api/v1/docs">quick start</a> shows how.`,
       )
 
-function row(one: Commission, name: string, { isOwner, many }: { isOwner: boolean; many: boolean }): Html {
+function row(one: Commission, name: string, { isOwner, many }: { isOwner: boolean; many: boolean }): Cell[] {
   const order = one.externalOrderId ?? one.orderId
-  const isMovable = isOwner && one.trackingMethod !== 'ADJUSTMENT'
-  return html`<tr>${many ? html`<td><input type="checkbox" name="ids" value="${one.id}" aria-label="Choose order ${order}"></td>` : ''}
-<th scope="row">${one.trackingMethod === 'ADJUSTMENT' ? html`Adjustment` : html`<a href="${address('/admin/orders', { id: one.orderId })}">${order}</a>`}</th>
-<td class="name">${name || one.affiliateId}</td><td>${time(one.happenedAt)}</td>
-<td class="number">${money(one.orderSubtotalCents - one.orderDiscountCents, one.currency)}</td><td class="number">${money(one.commissionAmountCents, one.currency)}</td>
-<td>${badge(one.orderStatus)}${one.restrictionReasonCode ? html` <small>${one.restrictionReasonCode}</small>` : ''}</td>
-<td class="actions">${isMovable ? movesOf(one).map((move) => button(one, move, order)) : ''}</td></tr>`
+  const isAdjustment = one.trackingMethod === 'ADJUSTMENT'
+  const choice = html`<input type="checkbox" name="ids" value="${one.id}" aria-label="Choose order ${order}">`
+  return [
+    ...(many ? [choice] : []),
+    isAdjustment ? 'Adjustment' : html`<a href="${address('/admin/orders', { id: one.orderId })}">${order}</a>`,
+    name || one.affiliateId,
+    time(one.happenedAt),
+    money(one.orderSubtotalCents - one.orderDiscountCents, one.currency),
+    money(one.commissionAmountCents, one.currency),
+    html`${badge(one.orderStatus)}${one.restrictionReasonCode ? html` <small>${one.restrictionReasonCode}</small>` : ''}`,
+    isOwner && !isAdjustment ? movesOf(one).map((move) => button(one, move, order)) : '',
+  ]
 }
 
 const movesOf = ({ orderStatus }: Commission): Move[] => {

@@ -9,22 +9,15 @@ import { endpoint } from './endpoint.ts'
 import { field } from './form.ts'
 import { pageOf, pager } from './paging.ts'
 import type { Html, Route, View, Visitor } from './route.ts'
-import { badge, type Column, empty, table, time } from './show.ts'
+import { badge, empty, time } from './show.ts'
+import { ACTIONS, type Cell, type Column, named, numeric, table } from './table.ts'
 
 type Delivery = components['schemas']['Delivery']
 type Subscription = components['schemas']['WebhookSubscription']
 
 const PATH = '/admin/deliveries'
 const STATUSES = ['PENDING', 'SENT', 'FAILED'] as const
-const COLUMNS: Column[] = [
-  'Event',
-  'Endpoint',
-  'Created',
-  'Status',
-  'Answer',
-  { label: 'Took', number: true },
-  { label: 'Actions', hidden: true },
-]
+const COLUMNS: Column[] = ['Event', named('Endpoint'), 'Created', 'Status', 'Answer', numeric('Took'), ACTIONS]
 
 export const deliveryRoutes: Route[] = [
   { path: '/deliveries', ...like('listDeliveries'), show: list },
@@ -59,14 +52,18 @@ ${select('subscriptionId', 'Endpoint', [any, ...endpoints], query.get('subscript
 <button>Filter</button></form>`
 }
 
-function row(visitor: Visitor, one: Delivery, subscription: Subscription | undefined): Html {
+function row(visitor: Visitor, one: Delivery, subscription: Subscription | undefined): Cell[] {
   const canBeSent = one.finishedAt !== null && subscription !== undefined
   const again = html`<input type="hidden" name="back" value="${String(visitor.query)}"><button class="small">Redeliver<span class="unseen"> ${one.event} of ${one.createdAt}</span></button>`
-  return html`<tr><th scope="row"><code>${one.event}</code></th>
-<td>${subscription ? endpoint(subscription.url, visitor.isOwner) : html`<em>removed</em>`}</td>
-<td>${time(one.createdAt)}</td><td>${badge(one.status)}</td><td>${answer(one)}</td>
-<td class="number">${one.durationMs === null ? '–' : `${one.durationMs} ms`}</td>
-<td class="actions">${canBeSent ? form(visitor, `${PATH}/${one.id}/redeliver`, again) : ''}</td></tr>`
+  return [
+    html`<code>${one.event}</code>`,
+    subscription ? endpoint(subscription.url, visitor.isOwner) : html`<em>removed</em>`,
+    time(one.createdAt),
+    badge(one.status),
+    answer(one),
+    one.durationMs === null ? '–' : `${one.durationMs} ms`,
+    canBeSent ? form(visitor, `${PATH}/${one.id}/redeliver`, again) : '',
+  ]
 }
 
 const answer = ({ code, httpStatus }: Delivery): Html | string =>

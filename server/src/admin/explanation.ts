@@ -1,7 +1,8 @@
 import { html } from 'hono/html'
 import type { components } from '../http/schema.d.ts'
 import type { Html } from './route.ts'
-import { badge, type Column, money, table, time } from './show.ts'
+import { badge, money, time } from './show.ts'
+import { type Cell, type Column, named, numeric, table, wide } from './table.ts'
 
 type Schemas = components['schemas']
 type Explanation = Schemas['Explanation']
@@ -60,14 +61,15 @@ ${
     : ''
 }</li>`
 
-const CANDIDATE: Column[] = ['Evidence', 'Names', 'Reason', 'Outcome', 'Because']
+const CANDIDATE: Column[] = [named('Evidence'), named('Names'), 'Reason', 'Outcome', wide('Because')]
 
-const candidate = (
-  one: Schemas['ExplainedCandidate'],
-  names: Names,
-): Html => html`<tr><th scope="row" class="name"><small>${one.source}</small> <code class="break">${one.value}</code></th>
-<td class="name">${one.affiliateId === null ? 'nobody' : (names.get(one.affiliateId) ?? one.affiliateId)}</td><td><code>${one.reasonCode}</code></td>
-<td>${badge(one.outcome)}</td><td class="wide">${one.because}</td></tr>`
+const candidate = (one: Schemas['ExplainedCandidate'], names: Names): Cell[] => [
+  html`<small>${one.source}</small> <code class="break">${one.value}</code>`,
+  one.affiliateId === null ? 'nobody' : (names.get(one.affiliateId) ?? one.affiliateId),
+  html`<code>${one.reasonCode}</code>`,
+  badge(one.outcome),
+  one.because,
+]
 
 const STEPS: Record<Schemas['ArithmeticLine']['step'], string> = {
   subtotal: 'Goods',
@@ -84,11 +86,11 @@ const STEPS: Record<Schemas['ArithmeticLine']['step'], string> = {
 
 const arithmetic = (found: Explanation): Html => {
   const currency = currencyOf(found)
-  const columns: Column[] = ['Step', 'How', { label: 'Amount', number: true }]
-  const rows = found.arithmetic.map(
-    ({ step, text, cents }) =>
-      html`<tr class="${step}"><th scope="row">${STEPS[step]}</th><td class="wide">${text}</td><td class="number">${money(cents, currency)}</td></tr>`,
-  )
+  const columns = ['Step', wide('How'), numeric('Amount')]
+  const rows = found.arithmetic.map(({ step, text, cents }) => ({
+    className: step,
+    cells: [STEPS[step], text, money(cents, currency)],
+  }))
   return table('The arithmetic', columns, rows)
 }
 

@@ -7,21 +7,13 @@ import { checkboxes, confirmation, form, input } from './controls.ts'
 import { field } from './form.ts'
 import { pager, slice } from './paging.ts'
 import type { Html, Route, View, Visitor } from './route.ts'
-import { badge, type Column, day, empty, table, time } from './show.ts'
+import { badge, day, empty, time } from './show.ts'
+import { ACTIONS, type Cell, type Column, named, table, wide } from './table.ts'
 
 type ApiKey = components['schemas']['ApiKey']
 
 const PATH = '/admin/keys'
-const COLUMNS: Column[] = [
-  'Label',
-  'Key',
-  'May',
-  'Created',
-  'Last used',
-  'Expires',
-  'Status',
-  { label: 'Actions', hidden: true },
-]
+const COLUMNS: Column[] = [named('Label'), 'Key', wide('May'), 'Created', 'Last used', 'Expires', 'Status', ACTIONS]
 
 export const keyRoutes: Route[] = [
   { path: '/keys', ...like('listKeys'), show: list },
@@ -45,18 +37,23 @@ ${creation(visitor)}`,
   }
 }
 
-function row(key: ApiKey, now: string): Html {
+function row(key: ApiKey, now: string): Cell[] {
   const status = key.status === 'active' && key.expiresAt !== null && key.expiresAt <= now ? 'expired' : key.status
   const scopes = key.scopes.length === keys.SCOPES.length ? 'everything' : key.scopes.join(', ')
-  return html`<tr><th scope="row" class="name">${key.label}</th><td><code>${key.prefix}…</code></td><td class="wide">${scopes}</td>
-<td>${day(key.createdAt)}</td><td>${time(key.lastUsedAt, 'never')}</td><td>${key.expiresAt ? day(key.expiresAt) : 'never'}</td><td>${badge(status)}</td>
-<td class="actions">${
-    key.status === 'active'
-      ? html`<a class="button small" href="${PATH}/${key.id}/rotate">Rotate<span class="unseen"> ${key.label}</span></a>
-<a class="button small" href="${PATH}/${key.id}/revoke">Revoke<span class="unseen"> ${key.label}</span></a>`
-      : ''
-  }</td></tr>`
+  return [
+    key.label,
+    html`<code>${key.prefix}…</code>`,
+    scopes,
+    day(key.createdAt),
+    time(key.lastUsedAt, 'never'),
+    key.expiresAt ? day(key.expiresAt) : 'never',
+    badge(status),
+    key.status === 'active' ? [link(key, 'rotate', 'Rotate'), link(key, 'revoke', 'Revoke')] : '',
+  ]
 }
+
+const link = ({ id, label }: ApiKey, verb: string, text: string): Html =>
+  html`<a class="button small" href="${PATH}/${id}/${verb}">${text}<span class="unseen"> ${label}</span></a> `
 
 const creation = (
   visitor: Visitor,

@@ -5,7 +5,8 @@ import * as commissions from '../services/commissions.ts'
 import { chart } from './chart.ts'
 import { EVERYONE } from './contract.ts'
 import type { Html, Route, View, Visitor } from './route.ts'
-import { type Column, day, empty, money, table } from './show.ts'
+import { address, day, empty, money } from './show.ts'
+import { named, numeric, table } from './table.ts'
 
 type Analytics = components['schemas']['Analytics']
 
@@ -55,8 +56,6 @@ ${chart({ name: 'Commission', total: cents(totals.commissionCents), dates, value
 </div>`
 }
 
-const numeric = (label: string): Column => ({ label, number: true })
-
 const numbers = ({
   currency,
   currencies,
@@ -66,12 +65,15 @@ const numbers = ({
 ${table(
   'Clicks, orders and commission per day',
   ['Day (UTC)', numeric('Clicks'), numeric('Orders'), numeric('Revenue'), numeric('Commission')],
-  dailyBreakdown.toReversed().map(
-    (
-      one,
-    ) => html`<tr><th scope="row">${day(one.date)}</th><td class="number">${one.clicks}</td><td class="number">${one.orders}</td>
-<td class="number">${money(one.revenueCents, currency)}</td><td class="number">${money(one.commissionCents, currency)}</td></tr>`,
-  ),
+  dailyBreakdown
+    .toReversed()
+    .map((one) => [
+      day(one.date),
+      one.clicks,
+      one.orders,
+      money(one.revenueCents, currency),
+      money(one.commissionCents, currency),
+    ]),
 )}</details>
 ${currencies.some((one) => one !== currency) ? html`<p class="hint">Sums are in ${currency}. There are commissions in ${currencies.filter((one) => one !== currency).join(', ')} too.</p>` : ''}
 ${truncated ? html`<p class="hint">Only the newest 10,000 commissions are counted.</p>` : ''}`
@@ -82,20 +84,21 @@ ${
     ? table(
         'Top affiliates',
         [
-          'Affiliate',
+          named('Affiliate'),
           numeric('Orders'),
           numeric('Clicks'),
           numeric('Orders per click'),
           numeric('Revenue'),
           numeric('Commission'),
         ],
-        topAffiliates.map(
-          (
-            one,
-          ) => html`<tr><th scope="row" class="name"><a href="/admin/journey?affiliateId=${encodeURIComponent(one.affiliateId)}">${one.name || one.affiliateId}</a></th>
-<td class="number">${one.orders}</td><td class="number">${one.clicks}</td><td class="number">${(one.conversionRate * 100).toFixed(1)} %</td>
-<td class="number">${money(one.revenueCents, currency)}</td><td class="number">${money(one.commissionCents, currency)}</td></tr>`,
-        ),
+        topAffiliates.map((one) => [
+          html`<a href="${address('/admin/journey', { affiliateId: one.affiliateId })}">${one.name || one.affiliateId}</a>`,
+          one.orders,
+          one.clicks,
+          `${(one.conversionRate * 100).toFixed(1)} %`,
+          money(one.revenueCents, currency),
+          money(one.commissionCents, currency),
+        ]),
       )
     : empty('No affiliate has earned in this period', 'Whoever brings the first order stands here.')
 }`

@@ -10,12 +10,12 @@ import { confirmation, form, input } from './controls.ts'
 import { pageOf, pager, slice } from './paging.ts'
 import { batchFacts } from './payout-facts.ts'
 import type { Html, Route, View, Visitor } from './route.ts'
-import { address, badge, type Column, money, table, time, typedCents } from './show.ts'
+import { address, badge, money, time, typedCents } from './show.ts'
+import { type Cell, type Column, named, numeric, table } from './table.ts'
 
 type Schemas = components['schemas']
 
 const PATH = '/admin/payouts'
-const numeric = (label: string): Column => ({ label, number: true })
 
 export const payoutRoute: Route[] = [
   { path: '/payouts/:id', roles: OWNERS, show },
@@ -55,8 +55,8 @@ ${pager(`${PATH}/${batch.id}`, query, pagination, 'lines')}`
 }
 
 const LINES: Column[] = [
-  'Affiliate',
-  'E-mail',
+  named('Affiliate'),
+  named('E-mail'),
   numeric('Commissions'),
   numeric('Earned'),
   numeric('Withheld'),
@@ -64,19 +64,24 @@ const LINES: Column[] = [
 ]
 const ROWS: Column[] = ['Order', 'Happened', 'Status', numeric('Commission'), numeric('Withheld')]
 
-const lineRow = (
-  line: Schemas['PayoutLine'],
-  currency: string,
-): Html => html`<tr><th scope="row" class="name">${line.name || line.affiliateId}</th><td>${line.email}</td>
-<td class="number">${line.commissions}</td><td class="number">${money(line.commissionCents, currency)}</td>
-<td class="number">${money(line.taxWithheldCents, currency)}</td><td class="number">${money(line.netPayableCents, currency)}</td></tr>`
+const lineRow = (line: Schemas['PayoutLine'], currency: string): Cell[] => [
+  line.name || line.affiliateId,
+  line.email,
+  line.commissions,
+  money(line.commissionCents, currency),
+  money(line.taxWithheldCents, currency),
+  money(line.netPayableCents, currency),
+]
 
-const commissionRow = (one: Schemas['Commission']): Html => html`<tr><th scope="row">${
+const commissionRow = (one: Schemas['Commission']): Cell[] => [
   one.trackingMethod === 'ADJUSTMENT'
     ? 'Adjustment'
-    : html`<a href="${address('/admin/orders', { id: one.orderId })}">${one.externalOrderId ?? one.orderId}</a>`
-}</th><td>${time(one.happenedAt)}</td><td>${badge(one.orderStatus)}</td>
-<td class="number">${money(one.commissionAmountCents, one.currency)}</td><td class="number">${money(one.taxWithheldCents, one.currency)}</td></tr>`
+    : html`<a href="${address('/admin/orders', { id: one.orderId })}">${one.externalOrderId ?? one.orderId}</a>`,
+  time(one.happenedAt),
+  badge(one.orderStatus),
+  money(one.commissionAmountCents, one.currency),
+  money(one.taxWithheldCents, one.currency),
+]
 
 /** The total is typed, so that nobody pays another batch than the one they mean, or one that has changed since. */
 const payment = (

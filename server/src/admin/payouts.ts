@@ -5,8 +5,9 @@ import { OWNERS } from './contract.ts'
 import { pageOf, pager } from './paging.ts'
 import { payoutRoute } from './payout.ts'
 import { payoutNewRoutes } from './payout-new.ts'
-import type { Html, Route, View, Visitor } from './route.ts'
-import { badge, type Column, day, empty, money, table } from './show.ts'
+import type { Route, View, Visitor } from './route.ts'
+import { badge, day, empty, money } from './show.ts'
+import { type Cell, type Column, numeric, table } from './table.ts'
 
 type Batch = components['schemas']['PayoutBatch']
 
@@ -14,10 +15,10 @@ const PATH = '/admin/payouts'
 const COLUMNS: Column[] = [
   'Period',
   'Status',
-  { label: 'Affiliates', number: true },
-  { label: 'Commissions', number: true },
-  { label: 'Withheld', number: true },
-  { label: 'To pay', number: true },
+  numeric('Affiliates'),
+  numeric('Commissions'),
+  numeric('Withheld'),
+  numeric('To pay'),
   'Created',
   'Paid',
 ]
@@ -38,10 +39,13 @@ ${pager(PATH, query, pagination)}`,
   }
 }
 
-const row = ({
-  totals,
-  ...batch
-}: Batch): Html => html`<tr><th scope="row"><a href="${PATH}/${batch.id}">${day(batch.periodStart)} – ${day(batch.periodEnd)}</a></th>
-<td>${badge(batch.status)}</td><td class="number">${totals.affiliates}</td><td class="number">${totals.commissions}</td>
-<td class="number">${money(totals.taxWithheldCents, batch.currency)}</td><td class="number">${money(totals.netPayableCents, batch.currency)}</td>
-<td>${day(batch.createdAt)}</td><td>${batch.paidAt ? day(batch.paidAt) : '–'}</td></tr>`
+const row = ({ totals, ...batch }: Batch): Cell[] => [
+  html`<a href="${PATH}/${batch.id}">${day(batch.periodStart)} – ${day(batch.periodEnd)}</a>`,
+  badge(batch.status),
+  totals.affiliates,
+  totals.commissions,
+  money(totals.taxWithheldCents, batch.currency),
+  money(totals.netPayableCents, batch.currency),
+  day(batch.createdAt),
+  batch.paidAt ? day(batch.paidAt) : '–',
+]

@@ -54,18 +54,6 @@ export const badge = (status: string): Html => {
   return html`<span class="badge ${TONES[status] ?? 'plain'}">${text[0]?.toUpperCase()}${text.slice(1)}</span>`
 }
 
-export type Column = string | { label: string; number: true } | { label: string; hidden: true }
-
-/** A table in a box of its own that scrolls where it is too wide, also by keyboard. */
-export const table = (name: string, columns: readonly Column[], rows: Html[]): Html =>
-  html`<div class="scroll" role="region" aria-label="${name}" tabindex="0"><table>
-<thead><tr>${columns.map((column) => {
-    if (typeof column === 'string') return html`<th scope="col">${column}</th>`
-    if ('number' in column) return html`<th scope="col" class="number">${column.label}</th>`
-    return html`<th scope="col"><span class="unseen">${column.label}</span></th>`
-  })}</tr></thead>
-<tbody>${rows}</tbody></table></div>`
-
 /** What stands where there is nothing yet: why, and what to do. */
 export const empty = (title: string, next: Html | string): Html =>
   html`<div class="empty"><p><strong>${title}</strong></p><p>${next}</p></div>`

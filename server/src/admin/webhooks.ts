@@ -7,12 +7,13 @@ import { checkboxes, confirmation, form, input } from './controls.ts'
 import { endpoint } from './endpoint.ts'
 import { pager, slice } from './paging.ts'
 import type { Flash, Html, Route, View, Visitor } from './route.ts'
-import { address, type Column, empty, table, time } from './show.ts'
+import { address, empty, time } from './show.ts'
+import { ACTIONS, type Cell, type Column, named, table, wide } from './table.ts'
 
 type Subscription = components['schemas']['WebhookSubscription']
 
 const PATH = '/admin/webhooks'
-const COLUMNS: Column[] = ['Endpoint', 'Events', 'Signed', 'Created', { label: 'Actions', hidden: true }]
+const COLUMNS: Column[] = [named('Endpoint'), wide('Events'), 'Signed', 'Created', ACTIONS]
 
 export const webhookRoutes: Route[] = [
   { path: '/webhooks', roles: EVERYONE, audit: 'webhooks.listed', show: list },
@@ -37,13 +38,19 @@ ${visitor.isOwner ? creation(visitor) : ''}`,
   }
 }
 
-function row({ isOwner }: Visitor, one: Subscription): Html {
+function row({ isOwner }: Visitor, one: Subscription): Cell[] {
   const where = endpoint(one.url, isOwner)
-  return html`<tr><th scope="row" class="break">${where}</th>
-<td class="wide">${one.events.length ? one.events.map((event) => html`<code>${event}</code> `) : 'all'}</td>
-<td>${one.hasSecret ? 'Yes' : 'No'}</td><td>${time(one.createdAt)}</td>
-<td class="actions"><a class="button small" href="${address('/admin/deliveries', { subscriptionId: one.id })}">Deliveries<span class="unseen"> to ${where}</span></a>
-${isOwner ? html`<a class="button small" href="${PATH}/${one.id}">Change<span class="unseen"> ${where}</span></a> <a class="button small" href="${PATH}/${one.id}/delete">Delete<span class="unseen"> ${where}</span></a>` : ''}</td></tr>`
+  const link = (to: string, text: string) =>
+    html`<a class="button small" href="${to}">${text}<span class="unseen"> ${where}</span></a> `
+  const log = link(address('/admin/deliveries', { subscriptionId: one.id }), 'Deliveries')
+  const own = [link(`${PATH}/${one.id}`, 'Change'), link(`${PATH}/${one.id}/delete`, 'Delete')]
+  return [
+    where,
+    one.events.length ? one.events.map((event) => html`<code>${event}</code> `) : 'all',
+    one.hasSecret ? 'Yes' : 'No',
+    time(one.createdAt),
+    isOwner ? [log, ...own] : log,
+  ]
 }
 
 const testing = (visitor: Visitor): Html =>

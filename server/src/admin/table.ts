@@ -1,0 +1,46 @@
+import { html } from 'hono/html'
+import type { Html } from './route.ts'
+
+interface Set {
+  label: string
+  /** How its cells are set. Actions and choices need no heading that is seen. */
+  kind: 'number' | 'wide' | 'name' | 'actions' | 'choice'
+}
+
+export type Column = string | Set
+export type Cell = Html | Html[] | string | number
+interface Row {
+  className: string
+  cells: Cell[]
+}
+
+export const numeric = (label: string): Column => ({ label, kind: 'number' })
+export const wide = (label: string): Column => ({ label, kind: 'wide' })
+export const named = (label: string): Column => ({ label, kind: 'name' })
+export const ACTIONS: Column = { label: 'Actions', kind: 'actions' }
+export const CHOICE: Column = { label: 'Choose', kind: 'choice' }
+
+/**
+ * A table in a box of its own, which scrolls where it is too wide, also by keyboard. On a small screen each row stands
+ * by itself with the labels beside its cells; the roles keep it a table for who cannot see it.
+ */
+export function table(name: string, columns: readonly Column[], rows: (Cell[] | Row)[]): Html {
+  const set = columns.map((column) => (typeof column === 'string' ? { label: column, kind: '' as const } : column))
+  const header = set.findIndex(({ kind }) => kind !== 'choice')
+  return html`<div class="scroll" role="region" aria-label="${name}" tabindex="0"><table role="table">
+<thead role="rowgroup"><tr role="row">${set.map(heading)}</tr></thead>
+<tbody role="rowgroup">${rows.map((row) => {
+    const { className, cells } = Array.isArray(row) ? { className: '', cells: row } : row
+    return html`<tr role="row" class="${className}">${cells.map((one, index) => cell(one, set[index]!, index === header))}</tr>`
+  })}</tbody></table></div>`
+}
+
+const heading = ({ label, kind }: { label: string; kind: string }): Html => {
+  const text = kind === 'actions' || kind === 'choice' ? html`<span class="unseen">${label}</span>` : label
+  return html`<th scope="col" role="columnheader" class="${kind}">${text}</th>`
+}
+
+const cell = (content: Cell, { label, kind }: { label: string; kind: string }, isHeader: boolean): Html =>
+  isHeader
+    ? html`<th scope="row" role="rowheader" class="${kind}">${content}</th>`
+    : html`<td role="cell" class="${kind}" data-label="${label}">${content}</td>`
