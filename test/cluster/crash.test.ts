@@ -7,6 +7,7 @@ import { type Instances, missing, noRedis, type Shop, startInstances } from './f
 
 const WORKERS = 12
 const LONG = { timeout: 90_000 }
+const START_MS = 90_000
 let at: Instances
 let receiver: Receiver
 let shop: Shop
@@ -98,7 +99,7 @@ describe.skipIf(missing)('several processes, and what they stand on, break under
       const body = { url: receiver.at(path), secret: 'shh' }
       await call(at.servers[0]!, shop.keys[0]!, ['POST', '/api/v1/webhooks', body])
     }
-  })
+  }, START_MS)
   afterAll(async () => {
     await at?.stop()
     receiver.stop()
