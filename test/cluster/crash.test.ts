@@ -136,7 +136,7 @@ describe.skipIf(missing)('several processes, and what they stand on, break under
       expect((await fetch(`${living()[0]!.url}/healthz`)).status).toBe(200)
       await at.postgres.start()
       const before = load.acknowledged.size
-      await until(() => load.acknowledged.size > before + 60, 20_000, 'going on')
+      await until(() => load.acknowledged.size > before + 60, 40_000, 'going on')
       await load.stop()
       expect(load.refused.size).toBeGreaterThan(0)
       expect([...load.refused.keys()].filter((why) => !/^503 \d+$/.test(why))).toEqual([])
