@@ -31,6 +31,10 @@ it('proves the bytes as they were given, although their buffer is used again mea
   const verified = verify(again, await sign(body, secret), secret)
   again.fill(0)
   expect((await verified).secretIndex).toBe(0)
+  const whole = body.slice().buffer
+  const pendingWhole = verify(whole, await sign(body, secret), secret)
+  new Uint8Array(whole).fill(0)
+  expect((await pendingWhole).secretIndex).toBe(0)
 })
 
 it('takes a whole signature only, with nothing before or behind it', async () => {
