@@ -8,6 +8,7 @@ import type { Call } from './call.ts'
 import type { Known } from './from-schema.ts'
 
 const SECRET = 'hush'
+const STRANGE = 'hush, stranger'
 
 /** What streams never ends by itself; it has tests of its own. */
 export const fuzzed = [...operations, ...ownerOperations].filter(({ id }) => id !== 'streamDeliveries')
@@ -27,6 +28,7 @@ export async function fuzzWorld(): Promise<FuzzWorld> {
   Object.assign(server.deps, { resolve: async () => ['8.8.8.8'] })
   await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: SECRET }))
   const stranger = await server.createShop()
+  await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: STRANGE }, { key: stranger.ownerToken }))
   const ids = [
     ...Object.values(ID),
     'NISA16',
@@ -56,10 +58,10 @@ function send(server: OwnerServer, stranger: TestShop, op: DocumentedOperation, 
   const headers = new Headers(call.headers)
   const token = credentialOf(server, stranger, op, call)
   if (token) headers.set('Authorization', `Bearer ${token}`)
-  if (path.startsWith('/integrations/') && call.credential === 'own') {
+  if (path.startsWith('/integrations/') && (call.credential === 'own' || call.credential === 'foreign')) {
     headers.set(
       'X-Shopify-Hmac-Sha256',
-      createHmac('sha256', SECRET)
+      createHmac('sha256', call.credential === 'own' ? SECRET : STRANGE)
         .update(call.body ?? '')
         .digest('base64'),
     )

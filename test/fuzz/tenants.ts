@@ -1,0 +1,73 @@
+import fc from 'fast-check'
+import type { DocumentedOperation } from '../support/document.ts'
+import type { Sql } from '../support/sql.ts'
+import { type Call, callsOf } from './call.ts'
+import type { FuzzWorld } from './world.ts'
+
+type Row = Record<string, unknown>
+
+/** What only the first shop has: every text of its rows that is more than a word. */
+export interface Foreign {
+  texts: string[]
+  rows: () => string
+  /** Everything that the stranger has sent. */
+  sent: string
+}
+
+const OWNERLESS = new Set(['instanceSettings', 'streamDeliveries'])
+
+export function foreignTo({ server, stranger }: FuzzWorld): Foreign {
+  const { sql, shop } = server
+  const tables = sql.tables().filter((name) => !OWNERLESS.has(name))
+  const rowsOf = (shopId: string) => tables.flatMap((name) => rowsIn(sql, name, shopId))
+  const strange = new Set(rowsOf(stranger.shopId).flatMap(textsOf))
+  const texts = [...new Set(rowsOf(shop.shopId).flatMap(textsOf))].filter(
+    (text) => text.length >= 8 && !strange.has(text),
+  )
+  return { texts: [...texts, shop.shopId], rows: () => JSON.stringify(rowsOf(shop.shopId)), sent: '' }
+}
+
+function rowsIn(sql: Sql, name: string, shopId: string): Row[] {
+  const column = name === 'shops' ? 'id' : 'shopId'
+  const rows = sql.prepare(`select * from "${name}" where "${column}" = ?`).all(shopId) as Row[]
+  return rows.map(({ lastUsedAt, ...row }) => row).sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
+}
+
+// Times, and words that are everybody's.
+const COMMON = /^\d{4}-\d\d-\d\d|^[a-z]+$|^[[{]/i
+const isOwn = (value: unknown): value is string =>
+  typeof value === 'string' && !COMMON.test(value) && /[\d@/-]/.test(value)
+const textsOf = (row: Row): string[] => Object.values(row).filter(isOwn)
+
+/** So many calls of a stranger with the ids of another shop in every place. @throws with the call that got through. */
+export async function trespass(
+  world: FuzzWorld,
+  foreign: Foreign,
+  op: DocumentedOperation,
+  { numRuns, seed }: { numRuns: number; seed: number },
+): Promise<number> {
+  let calls = 0
+  const before = foreign.rows()
+  const property = fc.asyncProperty(callsOf(op, world), async (made) => {
+    const call: Call = { ...made, credential: 'foreign' }
+    // What a stranger has ever sent may come back; nothing else of the other shop may.
+    foreign.sent += `${decodeURIComponent(call.path)} ${JSON.stringify(call.query)} ${JSON.stringify(call.headers)} ${call.body}`
+    const response = await world.send(op, call)
+    const answer = `${await response.text()} ${JSON.stringify([...response.headers])}`
+    calls++
+    const found = foreign.texts.filter((text) => answer.includes(text) && !foreign.sent.includes(text))
+    if (found.length > 0) throw new Error(`answered ${response.status} and told ${found.join(', ')}`)
+    if (response.status < 300 && namesForeign(op, call, world))
+      throw new Error(`answered ${response.status} for what is another shop's`)
+  })
+  await fc.assert(property, { numRuns, seed, endOnFailure: true })
+  if (foreign.rows() !== before) throw new Error('rows of another shop were changed')
+  return calls
+}
+
+/** Whether the one thing that a call is about is another shop's; a filter that names one answers an empty list instead. */
+function namesForeign(op: DocumentedOperation, { path, query }: Call, { ids }: FuzzWorld): boolean {
+  const isOf = (text: string) => ids.includes(text) && /^(aff|prg|com|bat|whs|key|con|rul|dlv)_01/.test(text)
+  if (path !== op.path && decodeURIComponent(path).split('/').some(isOf)) return true
+  return op.method !== 'GET' && query.some(([name, value]) => name === 'id' && isOf(value))
+}
