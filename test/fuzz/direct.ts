@@ -1,0 +1,48 @@
+import { type DocumentedOperation, deref, document } from '../support/document.ts'
+import type { Call } from './call.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: the document is walked as plain JSON
+type Json = any
+
+/** What names something that a shop has. */
+const NAMES = /(^|[a-z])ids?$|code$|^(ref|value|q|email|actor|customerEmail|url)$/i
+
+/** A right call of an operation for each place that may name something, and each of the names in that place. */
+export function directCalls(op: DocumentedOperation, names: string[]): Call[] {
+  const content = document.paths[op.path][op.method.toLowerCase()].requestBody?.content['application/json']
+  const body = content && deref(Object.values<Json>(content.examples ?? {})[0] ?? {}).value
+  const placed = placesOf(op, content?.schema)
+  return placed.flatMap((place) => names.map((name) => callWith(op, body, { place, name })))
+}
+
+type Place = { in: 'path' | 'query'; name: string } | { in: 'body'; name: string; isList: boolean }
+
+function placesOf(op: DocumentedOperation, schema: Json): Place[] {
+  const parameters = op.parameters.filter(
+    ({ in: place, name }) => place === 'path' || (place === 'query' && NAMES.test(name)),
+  )
+  const alternatives: Json[] = schema ? [deref(schema)].flatMap((one) => (one.anyOf ?? [one]).map(deref)) : []
+  const properties = new Map<string, Json>(alternatives.flatMap((one) => Object.entries(one.properties ?? {})))
+  const inBody = [...properties].filter(([name]) => NAMES.test(name))
+  return [
+    ...parameters.map(({ in: place, name }) => ({ in: place as 'path' | 'query', name })),
+    ...inBody.map(([name, one]) => ({ in: 'body' as const, name, isList: [deref(one).type].flat().includes('array') })),
+  ]
+}
+
+function callWith(op: DocumentedOperation, example: Json, { place, name }: { place: Place; name: string }): Call {
+  // Whatever else is named stands for itself: a stranger has none of it.
+  const path = op.path.replace(/\{(\w+)\}/g, (_, one) =>
+    encodeURIComponent(place.in === 'path' && place.name === one ? name : 'none'),
+  )
+  const given = place.in === 'body' ? { ...example, [place.name]: place.isList ? [name] : name } : example
+  const needed = op.parameters.filter((one) => one.in === 'query' && one.required && one.name !== place.name)
+  const query = needed.map((one): [string, string] => [one.name, one.name === 'action' ? 'pay' : 'none'])
+  return {
+    path,
+    query: place.in === 'query' ? [...query, [place.name, name]] : query,
+    headers: op.id === 'recordEvent' ? { 'Idempotency-Key': crypto.randomUUID() } : {},
+    credential: 'foreign',
+    body: given === undefined ? undefined : JSON.stringify(given),
+  }
+}
