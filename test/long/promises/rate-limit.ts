@@ -85,7 +85,7 @@ async function run(given: Given): Promise<string> {
     const { keys } = await at.createShop({ plan: 'PROFESSIONAL' })
     const usual = await oneByOne(at, keys[0]!, 40)
     const before = await uncounted(at)
-    await at.redis.stop()
+    await at.redis?.stop()
     // More than the limit, and all pass.
     const without = await oneByOne(at, keys[0]!, 200)
     const told = (await uncounted(at)) - before
