@@ -1,0 +1,41 @@
+// PostgreSQL only: limits that are counted in it.
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type LimitStore, openLimitStore } from '../../server/src/db/limit-store.ts'
+import { createRateLimiter, LIMITER_OPTIONS } from '../../server/src/http/rate-limit.ts'
+import { type TestDatabase, testDatabase } from '../support/database.ts'
+
+let at: TestDatabase
+let limits: LimitStore
+beforeAll(async () => {
+  at = await testDatabase()
+  limits = await openLimitStore({ redisUrl: undefined, databaseUrl: at.url }, LIMITER_OPTIONS)
+})
+afterAll(async () => {
+  await limits.close()
+  await at.remove()
+})
+
+test('a table that is locked lets requests through in good time, tells each, and counts again afterwards', async () => {
+  let failures = 0
+  const limiter = createRateLimiter({ store: limits.store, onFailure: () => failures++ })
+  const other = new pg.Client(at.url)
+  await other.connect()
+  await other.query('begin')
+  await other.query('lock table "rateLimits" in access exclusive mode')
+  const took: number[] = []
+  for (let i = 0; i < 6; i++) {
+    const startedAt = performance.now()
+    expect(await limiter.consume('key:a', 3)).toMatchObject({ remaining: 3, exceeded: false })
+    took.push(performance.now() - startedAt)
+  }
+  // The first three wait; a busy machine may hold up one of them, but not all.
+  expect(Math.min(...took.slice(0, 3))).toBeLessThan(50)
+  expect(Math.min(...took.slice(3))).toBeLessThan(5)
+  expect(failures).toBe(6)
+  await other.query('rollback')
+  await other.end()
+  const patient = createRateLimiter({ store: limits.store, patienceMs: 5000 })
+  const seen = await Promise.all(Array.from({ length: 5 }, () => patient.consume('key:b', 3)))
+  expect(seen.map(({ exceeded }) => exceeded)).toEqual([false, false, false, true, true])
+})
