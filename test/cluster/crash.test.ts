@@ -134,6 +134,7 @@ describe.skipIf(missing)('several processes, and what they stand on, break under
       expect(Number((await look()).headers.get('Retry-After'))).toBeGreaterThan(0)
       expect((await fetch(`${living()[0]!.url}/readyz`)).status).toBe(503)
       expect((await fetch(`${living()[0]!.url}/healthz`)).status).toBe(200)
+      expect(await metric(living()[0]!, 'referral_database_up')).toBe(0)
       await at.postgres.start()
       const before = load.acknowledged.size
       await until(() => load.acknowledged.size > before + 60, 40_000, 'going on')
