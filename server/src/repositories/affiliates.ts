@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Trx } from '../db/database.ts'
 import type { AffiliateRow } from '../db/tables.ts'
 import { claimVersion } from './claim-version.ts'
+import { ofShop } from './of-shop.ts'
 import { containing, type PageQuery, pageOf } from './page.ts'
 import { prepared } from './prepared.ts'
 import { countRows } from './row-counts.ts'
@@ -33,7 +34,7 @@ export function findAffiliatesById(db: Trx, shopId: string, ids: string[]): Prom
   const [value] = ids
   if (value === undefined) return Promise.resolve([])
   if (ids.length === 1) return byId(db, { shopId, value })
-  return db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where('id', 'in', ids).execute()
+  return db.selectFrom('affiliates').selectAll().where(ofShop(shopId)).where('id', 'in', ids).execute()
 }
 
 /** Archived ones too: a code is never given twice. */

@@ -57,4 +57,5 @@ export function countClicksByDay(db: Trx, shopId: string, filter: Filter) {
 }
 
 export const countClicksByAffiliate = (db: Trx, shopId: string, filter: Filter) =>
-  clicks(db, shopId, filter).select('affiliateId').groupBy('affiliateId').execute()
+  // By the type too, which is one: else SQLite walks through every touch of the shop, affiliate by affiliate.
+  clicks(db, shopId, filter).select('affiliateId').groupBy(['type', 'affiliateId']).execute()

@@ -1,6 +1,7 @@
 import type { Trx } from '../db/database.ts'
 import type { CommissionRow } from '../db/tables.ts'
 import { claimVersion } from './claim-version.ts'
+import { ofShop } from './of-shop.ts'
 
 /** Which commissions a bulk action is for; both instants are inclusive. */
 export interface MoveFilter {
@@ -47,7 +48,7 @@ export const findCommissionsById = (db: Trx, shopId: string, ids: string[]): Pro
   db
     .selectFrom('commissions')
     .selectAll()
-    .where('shopId', '=', shopId)
+    .where(ofShop(shopId))
     .where('id', 'in', ids)
     .orderBy('happenedAt')
     .orderBy('id')

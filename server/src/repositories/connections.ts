@@ -1,7 +1,7 @@
 import type { Trx } from '../db/database.ts'
 import type { ConnectionRow } from '../db/tables.ts'
 import { type PageQuery, pageOf } from './page.ts'
-import { prepared } from './prepared.ts'
+import { prepared, shaped } from './prepared.ts'
 
 interface ConnectionFilter extends PageQuery {
   kind?: ConnectionRow['kind']
@@ -35,19 +35,25 @@ export async function findConnection(
   return row?.affiliateId ?? null
 }
 
-/** Affiliate ids by `variant:<id>` and `product:<id>` for the products of an order; ids are compared exactly. */
-export async function findProductConnections(db: Trx, shopId: string, lines: Line[]): Promise<Record<string, string>> {
-  const values = [...new Set(lines.flatMap((line) => [line.productId, line.variantId]))].filter((id) => id !== null)
-  if (values.length === 0) return {}
-  const rows = await db
+const ofProducts = (db: Trx, { shopId, ...values }: { shopId: string; [n: number]: string }) =>
+  db
     .selectFrom('connections')
     .select(['kind', 'value', 'affiliateId'])
     .where('shopId', '=', shopId)
     .where('kind', 'in', ['product', 'variant'])
-    .where('value', 'in', values)
+    .where('value', 'in', Object.values(values))
     .orderBy('kind')
     .orderBy('value')
-    .execute()
+
+const productsOf = shaped<{ shopId: string; [n: number]: string }>()((db, values) => ofProducts(db, values).compile())
+const bigProductsOf = (db: Trx, values: { shopId: string; [n: number]: string }) => ofProducts(db, values).execute()
+
+/** Affiliate ids by `variant:<id>` and `product:<id>` for the products of an order; ids are compared exactly. */
+export async function findProductConnections(db: Trx, shopId: string, lines: Line[]): Promise<Record<string, string>> {
+  const values = [...new Set(lines.flatMap((line) => [line.productId, line.variantId]))].filter((id) => id !== null)
+  if (values.length === 0) return {}
+  // Remembered for usual orders only, for each number of values is a query of its own.
+  const rows = await (values.length > 16 ? bigProductsOf : productsOf)(db, { shopId, ...values })
   return Object.fromEntries(rows.map((row) => [`${row.kind}:${row.value}`, row.affiliateId]))
 }
 

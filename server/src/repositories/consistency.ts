@@ -91,7 +91,8 @@ const ROWS = sql`
   union all select 'commissions', "shopId", 'day:' || substr("happenedAt", 1, 10), coalesce("programId", ''), "orderStatus"
   from commissions
   union all select 'affiliates', "shopId", '', coalesce("campaignId", ''), status from affiliates where "deletedAt" is null
-  union all select 'payoutBatches', "shopId", '', '', status from "payoutBatches"`
+  union all select 'payoutBatches', "shopId", '', '', status from "payoutBatches"
+  union all select 'deliveries', "shopId", '', '', '' from deliveries`
 
 /** Counts of lists that differ from their rows, by shop and scope. */
 export async function listWrongCounts(db: Trx): Promise<WrongCount[]> {

@@ -1,6 +1,7 @@
 import type { Trx } from '../db/database.ts'
 import type { DeliveryRow } from '../db/tables.ts'
 import { type PageQuery, pageOf } from './page.ts'
+import { countRows } from './row-counts.ts'
 
 interface DeliveryFilter extends PageQuery {
   subscriptionId?: string
@@ -30,6 +31,7 @@ export async function listDeliveries(db: Trx, shopId: string, query: DeliveryFil
 }
 
 async function countDeliveries(db: Trx, shopId: string, query: DeliveryFilter): Promise<number> {
+  if (!query.subscriptionId && !query.status) return countRows(db, shopId, { list: 'deliveries' })
   let list = db.selectFrom('deliveries').where('shopId', '=', shopId)
   if (query.subscriptionId) list = list.where('subscriptionId', '=', query.subscriptionId)
   if (query.status) list = list.where('status', '=', query.status)

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Trx } from '../db/database.ts'
 import type { ProgramRow } from '../db/tables.ts'
 import { claimVersion } from './claim-version.ts'
+import { ofShop } from './of-shop.ts'
 import { type PageQuery, pageOf } from './page.ts'
 import { prepared } from './prepared.ts'
 
@@ -42,7 +43,7 @@ export function findPrograms(db: Trx, shopId: string, ids: string[]): Promise<Pr
   const [id] = ids
   if (id === undefined) return Promise.resolve([])
   if (ids.length === 1) return byId(db, { shopId, id })
-  return db.selectFrom('programs').selectAll().where('shopId', '=', shopId).where('id', 'in', ids).execute()
+  return db.selectFrom('programs').selectAll().where(ofShop(shopId)).where('id', 'in', ids).execute()
 }
 
 export const viewProgram = (db: Trx, shopId: string, id: string) =>

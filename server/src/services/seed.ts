@@ -23,7 +23,7 @@ export interface SeedWish {
 
 const DAY_MS = 86_400_000
 /** So much is written in one transaction. */
-const LOT = 500
+const LOT = 2000
 
 /**
  * Fills a shop with data for load and growth tests, through the same engine and audit as real orders; nothing is sent to
