@@ -12,7 +12,7 @@ export interface Mix {
   stop: () => Promise<void>
 }
 
-const PAUSE_MS = 40
+const PAUSE_MS = 100
 
 export async function startMix(at: Instances, hook: string): Promise<Mix> {
   const shop = await at.createShop({ keys: at.servers.length })

@@ -56,8 +56,14 @@ export function openPool(url: string, { max, statementMs, lockMs, ...given }: Po
   return new pg.Pool(options).on('error', () => {})
 }
 
-/** How many connections an address asks for with `?pool=`; `usual` when it does not. */
-export const poolSize = (url: string, usual: number): number => Number(/[?&]pool=(\d+)/.exec(url)?.[1] ?? usual)
+/** How many connections an address asks for with `?pool=`; `usual` when it does not. @throws Error */
+export function poolSize(url: string, usual: number): number {
+  const text = /[?&]pool=([^&]*)/.exec(url)?.[1]
+  if (text === undefined) return usual
+  // One to read and one to write at least.
+  if (/^\d{1,3}$/.test(text) && Number(text) >= 2) return Number(text)
+  throw new Error(`pool in the address of the database must be a number from 2 to 999, not "${text}".`)
+}
 
 // 08: connection exceptions; 57P01 to 57P03: the server stops, crashed or is starting; 53300: it has no place left;
 // 25P03: it ended a transaction that stood still.
