@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { freePort } from './process.ts'
 
 /** PostgreSQL refuses to run as root, so root lends it nobody's rights. */
-const LENT = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+export const LENT = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 
 /** Why there is no PostgreSQL on this machine, or nothing when there is one. */
 export async function whyNoPostgres(): Promise<string | undefined> {
