@@ -4,7 +4,7 @@ import { openReader } from './reader.ts'
 import { isStorageError } from './storage-error.ts'
 
 // The thread of aside.ts: one connection, one job after the other.
-const db = openReader(workerData as string)
+const db = await openReader(workerData as string)
 
 parentPort?.on('message', async ({ module, input }: { module: string; input: unknown }) => {
   parentPort?.postMessage(await answerOf(module, input))

@@ -1,6 +1,4 @@
 import type { Kysely } from 'kysely'
-import { openPostgres } from './postgres.ts'
-import { openSqlite } from './sqlite.ts'
 import type { Tables } from './tables.ts'
 import { isPostgresUrl } from './url.ts'
 
@@ -33,7 +31,7 @@ export type OnGroup = (size: number) => void
 
 /** Opens `file:<path>` (SQLite) or `postgres://…`. */
 export async function openDatabase(url: string, onGroup: OnGroup = () => {}): Promise<Database> {
-  if (url.startsWith('file:')) return openSqlite(url.slice('file:'.length), onGroup)
-  if (isPostgresUrl(url)) return openPostgres(url, onGroup)
+  if (url.startsWith('file:')) return (await import('./sqlite.ts')).openSqlite(url.slice('file:'.length), onGroup)
+  if (isPostgresUrl(url)) return (await import('./postgres.ts')).openPostgres(url, onGroup)
   throw new Error(`A database is file:<path> or postgres://…, not ${url.split(':')[0]}:…`)
 }

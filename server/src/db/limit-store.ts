@@ -1,4 +1,3 @@
-import { Redis } from 'ioredis'
 import type { RateLimiterAbstract } from 'rate-limiter-flexible'
 import {
   RateLimiterMemory,
@@ -6,7 +5,6 @@ import {
   RateLimiterRedis,
   type RateLimiterStoreAbstract,
 } from 'rate-limiter-flexible'
-import { openPool } from './postgres-pool.ts'
 import { isPostgresUrl } from './url.ts'
 
 export interface LimitStore {
@@ -40,6 +38,7 @@ export async function openLimitStore(
 async function openPostgres(url: string, options: StoreOptions): Promise<LimitStore> {
   // A window that a crash forgets is no loss, and waiting for the disk on every request would be.
   const setUp = 'set synchronous_commit = off'
+  const { openPool } = await import('./postgres-pool.ts')
   const pool = openPool(url, { max: CONNECTIONS, statementMs: STATEMENT_MS, isKept: true, setUp })
   // Connecting takes longer than a request waits. A database that is not there yet is found later.
   await pool.query('select 1').catch(() => {})
@@ -48,6 +47,7 @@ async function openPostgres(url: string, options: StoreOptions): Promise<LimitSt
 }
 
 async function openRedis(url: string, options: StoreOptions): Promise<LimitStore> {
+  const { Redis } = await import('ioredis')
   const client = new Redis(url, {
     // What cannot be counted now is let through now: nothing waits for Redis to come back.
     enableOfflineQueue: false,

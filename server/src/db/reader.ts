@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely'
-import { openPostgresReader } from './postgres.ts'
-import { openSqliteReader } from './sqlite.ts'
 import type { Tables } from './tables.ts'
 import { isPostgresUrl } from './url.ts'
 
 /** A connection of its own that can only read; it is open as long as its thread. */
-export const openReader = (url: string): Kysely<Tables> =>
-  isPostgresUrl(url) ? openPostgresReader(url) : openSqliteReader(url.replace(/^file:/, ''))
+export const openReader = async (url: string): Promise<Kysely<Tables>> =>
+  isPostgresUrl(url)
+    ? (await import('./postgres.ts')).openPostgresReader(url)
+    : (await import('./sqlite.ts')).openSqliteReader(url.replace(/^file:/, ''))

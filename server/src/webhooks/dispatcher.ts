@@ -7,9 +7,10 @@ import { claimantAt, joinClaimants, leaveClaimants, RENEW_MS, renew } from './cl
 import { createDeliver, type Deliver, type Means } from './deliver.ts'
 import { type Delivery, exchange, PAGE } from './exchange.ts'
 import { type Lane, Lanes } from './lanes.ts'
+import { lazyTransport } from './lazy-transport.ts'
 import { type Outcome, wasAnswered } from './outcome.ts'
 import { createResolve } from './resolve.ts'
-import { createTransport, type Transport, type TransportOptions } from './transport.ts'
+import type { Transport, TransportOptions } from './transport.ts'
 
 export interface DispatcherOptions
   extends Pick<Deps, 'db' | 'vault' | 'log' | 'now'>,
@@ -65,7 +66,7 @@ class OutboxDispatcher implements Dispatcher {
   constructor(options: DispatcherOptions) {
     this.#options = options
     const { config, vault, now, resolve = createResolve(), transport, ...rest } = options
-    this.#transport = transport ?? createTransport({ ...rest, resolve })
+    this.#transport = transport ?? lazyTransport({ ...rest, resolve })
     this.#deliverTo = createDeliver({ config, vault, now, transport: this.#transport })
   }
 
