@@ -34,8 +34,8 @@ function rowsIn(sql: Sql, name: string, shopId: string): Row[] {
   return rows.map(({ lastUsedAt, ...row }) => row).sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
 }
 
-// Times, and words that are everybody's.
-const COMMON = /^\d{4}-\d\d-\d\d|^[a-z]+$|^[[{]/i
+// Times, words that are everybody’s, and ids that are made of what a caller sent.
+const COMMON = /^\d{4}-\d\d-\d\d|^[a-z]+$|^[[{]|^(api|shopify):/i
 const isOwn = (value: unknown): value is string =>
   typeof value === 'string' && !COMMON.test(value) && /[\d@/-]/.test(value)
 const textsOf = (row: Row): string[] => Object.values(row).filter(isOwn)

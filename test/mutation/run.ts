@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -52,6 +52,7 @@ async function mutate(target: string, files: string[], concurrency: string): Pro
     concurrency: Number(concurrency),
   }
   mkdirSync(KEPT, { recursive: true })
+  forgetBroken(config.incrementalFile)
   writeFileSync(`${name}.config.json`, JSON.stringify(config))
   const child = spawn('stryker', ['run', `${name}.config.json`], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
@@ -62,6 +63,15 @@ async function mutate(target: string, files: string[], concurrency: string): Pro
   if (code !== 0) throw new Error(`Stryker ended with ${code} on ${files.join(', ')}:\n${said.slice(-3000)}`)
   const { files: found } = JSON.parse(readFileSync(`${name}.report.json`, 'utf8'))
   return Object.fromEntries(Object.entries<{ mutants: Mutant[] }>(found).map(([file, { mutants }]) => [file, mutants]))
+}
+
+/** What a run that was broken off has left half written. */
+function forgetBroken(file: string): void {
+  try {
+    JSON.parse(readFileSync(file, 'utf8'))
+  } catch {
+    rmSync(file, { force: true })
+  }
 }
 
 const count = (mutants: Mutant[], ...statuses: string[]) =>

@@ -1,0 +1,41 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { isPublicAddress } from '../../server/src/webhooks/address.ts'
+import { readTarget } from '../../server/src/webhooks/public-url.ts'
+import { anyFour, anySix, carrying, insideFour, isEverybodys, spelledFour } from './spellings.ts'
+
+const RUNS = { numRuns: 1500, seed: 20261121 }
+const isTaken = (host: string) => readTarget(`https://${host}/hook`, []) !== undefined
+
+test('an address is public where the registries say so, and nowhere else', () => {
+  for (const addresses of [anyFour, anySix]) {
+    fc.assert(
+      fc.property(addresses, (address) => {
+        expect([address, isPublicAddress(address)]).toEqual([address, isEverybodys(address)])
+      }),
+      RUNS,
+    )
+  }
+})
+
+test('no spelling makes a private address a target', () => {
+  for (const hosts of [spelledFour(insideFour()), carrying(insideFour()), carrying(anyFour)]) {
+    fc.assert(
+      fc.property(hosts, (host) => {
+        expect([host, isTaken(host)]).toEqual([host, false])
+      }),
+      RUNS,
+    )
+  }
+})
+
+test('a spelled address is judged as the address that it spells', () => {
+  fc.assert(
+    fc.property(spelledFour(anyFour), (host) => {
+      const url = `https://${host}/hook`
+      const meant = URL.canParse(url) && isEverybodys(new URL(url).hostname)
+      expect([host, isTaken(host)]).toEqual([host, meant])
+    }),
+    RUNS,
+  )
+})
