@@ -124,6 +124,21 @@ describe('400 for a body that is no JSON object', () => {
     expect(await refused(post(raw))).toBe(sentence)
   })
 
+  test.each([
+    ['30,000 values', `{"name":[${'1,'.repeat(30_000)}1]}`],
+    ['90,000 properties', `{${Array.from({ length: 90_000 }, (_, i) => `"p${i}":1`)}}`],
+    ['many small lists', `[${'[],'.repeat(200_000)}[]]`],
+  ])('%s', async (_name, raw) => {
+    expect(await refused(post(raw))).toBe('The body must not hold more than 30000 values.')
+  })
+
+  test('200 for brackets, commas and half surrogates that are text, and for pairs of them', async () => {
+    const brackets = '[{,'.repeat(30)
+    const raw = `{"name":"${brackets} \\" \\\\ud800 \\ud83d\\ude00"}`
+    const reply = await server.request('POST', '/api/v1/programs', { raw })
+    expect([reply.status, reply.body.data?.name]).toEqual([201, `${brackets} " \\ud800 😀`])
+  })
+
   test('bytes that are no UTF-8', async () => {
     expect(await refused(post(new Uint8Array([0x22, 0xff, 0x22])))).toBe('The body is not valid JSON.')
   })

@@ -11,7 +11,15 @@ import { admitOwner, admitSignIn } from './admit-owner.ts'
 import { admitStore } from './admit-store.ts'
 import { type Answer, refusal, render } from './answer.ts'
 import { createLastUsed } from './authenticate.ts'
-import { canonicalJson, MAX_NOTIFICATION_BYTES, nameable, parseJson, readBytes, readJson } from './body.ts'
+import {
+  canonicalJson,
+  MAX_NOTIFICATION_BYTES,
+  MAX_NOTIFICATION_VALUES,
+  nameable,
+  parseJson,
+  readBytes,
+  readJson,
+} from './body.ts'
 import { browserOf } from './browser.ts'
 import { clientAddress, clientNetwork } from './client-address.ts'
 import { readQuery, searchOf } from './coerce.ts'
@@ -157,7 +165,9 @@ async function readInput(op: Operation, c: HonoContext<Env>, bytes?: Uint8Array)
   const query = op.queryParameters.length > 0 ? op.readQuery(readQuery(op.queryParameters, searchOf(c.req.url))) : {}
   const path = op.pathParameters.length > 0 ? op.readPath(pathOf(c)) : {}
   const headers = op.headerParameters.length > 0 ? op.readHeaders(headersOf(op, c)) : {}
-  const json = bytes ? parseJson(bytes, { exact: true }) : op.readBody && (await readJson(c.req.raw))
+  const json = bytes
+    ? parseJson(bytes, { exact: true, maxValues: MAX_NOTIFICATION_VALUES })
+    : op.readBody && (await readJson(c.req.raw))
   return { query, path, headers, body: op.readBody?.(json), json } as RawInput
 }
 

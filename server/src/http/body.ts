@@ -1,4 +1,5 @@
 import { ApiError, invalid, invalidBody } from '../errors.ts'
+import { shapeOf } from './json-shape.ts'
 
 /** Section 8 leaves the size open; 1 MiB holds any order. */
 const MIB = 1024 * 1024
@@ -6,6 +7,10 @@ export const MAX_BODY_BYTES = MIB
 /** A store sends everything it knows of an order, line by line. */
 export const MAX_NOTIFICATION_BYTES = 4 * MIB
 const MAX_DEPTH = 32
+/** An order of 1,000 lines with all that is known of them holds 8,000. */
+const MAX_VALUES = 30_000
+/** A store names some 60 things of each line. */
+export const MAX_NOTIFICATION_VALUES = 200_000
 
 /**
  * The body as JSON, whatever its content type says: the bytes decide. No body reads as an empty object.
@@ -21,16 +26,31 @@ export async function readJson(request: Request): Promise<unknown> {
  *
  * @throws ApiError 400 `invalid_json` or `invalid_body`.
  */
-export function parseJson(bytes: Uint8Array, { exact = false } = {}): unknown {
+export function parseJson(bytes: Uint8Array, { exact = false, maxValues = MAX_VALUES } = {}): unknown {
   if (bytes.length === 0) return {}
+  refuseUnwieldy(bytes, maxValues)
   let value: unknown
+  let isPlain: boolean
   try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes), exact ? keepDigits : undefined)
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    isPlain = !UNSTORABLE.test(text)
+    value = JSON.parse(text, exact && LONG_NUMBER.test(text) ? keepDigits : undefined)
   } catch {
     throw invalid('invalid_json', 'The body is not valid JSON.')
   }
-  refuseUnstorable(value)
+  if (!isPlain) refuseUnstorable(value)
   return value
+}
+
+// In text that is UTF-8, only escapes can make what cannot be stored. Looking for them costs less than walking through all.
+const UNSTORABLE = /\\u(0000|d[89a-f])/i
+const LONG_NUMBER = /\d{16}/
+
+/** What takes long to read would hold up everybody else's requests. */
+function refuseUnwieldy(bytes: Uint8Array, maxValues: number): void {
+  const { depth, values } = shapeOf(bytes, { depth: MAX_DEPTH, values: maxValues })
+  if (depth > MAX_DEPTH) throw invalidBody(`The body must not be nested more than ${MAX_DEPTH} levels deep.`)
+  if (values > maxValues) throw invalidBody(`The body must not hold more than ${maxValues} values.`)
 }
 
 function keepDigits(_: string, value: unknown, { source }: { source?: string } = {}): unknown {
@@ -70,16 +90,15 @@ export function isStorable(text: string): boolean {
 /** A name from outside; what nothing can be named by is made to match nothing. */
 export const nameable = (text: string): string => (isStorable(text) ? text : '?')
 
-function refuseUnstorable(value: unknown, depth = 0): void {
+function refuseUnstorable(value: unknown): void {
   if (typeof value === 'string') {
     if (!isStorable(value)) throw invalidBody('Text must not hold the character U+0000 or half a surrogate pair.')
     return
   }
   if (value === null || typeof value !== 'object') return
-  if (depth === MAX_DEPTH) throw invalidBody(`The body must not be nested more than ${MAX_DEPTH} levels deep.`)
   for (const [key, inner] of Object.entries(value)) {
-    refuseUnstorable(key, depth)
-    refuseUnstorable(inner, depth + 1)
+    refuseUnstorable(key)
+    refuseUnstorable(inner)
   }
 }
 

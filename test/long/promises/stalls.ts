@@ -1,0 +1,26 @@
+import { heavyRequests, stallOf } from '../../fuzz/heavy.ts'
+import { fuzzWorld } from '../../fuzz/world.ts'
+import { type Given, type LongTest, sized } from '../promise.ts'
+
+const MS = 50
+
+async function run(given: Given): Promise<string> {
+  const world = await fuzzWorld()
+  const tries = sized(10, given)
+  const heavies = heavyRequests(world)
+  let worst = { ms: 0, name: '' }
+  try {
+    for (const heavy of heavies) {
+      const { ms, status } = await stallOf(world, heavy, tries)
+      if (status >= 500) throw new Error(`${heavy.name} was answered ${status}`)
+      if (ms > worst.ms) worst = { ms, name: heavy.name }
+    }
+  } finally {
+    await world.server.close()
+  }
+  const figure = `${worst.ms.toFixed(1)} ms at worst (${worst.name}) of ${heavies.length} requests of up to 2.5 MB`
+  if (worst.ms > MS) throw new Error(`${figure}; ${MS} ms are promised`)
+  return figure
+}
+
+export const promise: LongTest = { says: 'No request stops the others', minutes: 2, run }
