@@ -31,9 +31,10 @@ export const promise: LongTest = {
       await until(() => load.acknowledged.length > enough, 20_000, `going on after jump ${jump}`)
       const earlier = load.acknowledged.filter(() => Math.random() < REPLAYED / load.acknowledged.length)
       const again = await Promise.all(earlier.map((order, n) => load.repeat(order, server, n)))
+      const said = again.map(({ text, headers }) => [text, headers.get('Idempotent-Replayed')])
       assert.deepEqual(
-        again.map(({ text }) => text),
-        earlier.map(({ text }) => text),
+        said,
+        earlier.map(({ text }) => [text, 'true']),
         `replays after jump ${jump}`,
       )
     }
