@@ -50,3 +50,15 @@ describe('signedRequest', () => {
     expect('webhook-id' in delivery.headers).toBe(false)
   })
 })
+
+it('signs alike where there is no Node, with Web Crypto', async () => {
+  const sign = () => signWebhook('{"a":"ü"}', ['one', 'two'], { id: 'msg', timestamp: 1_790_000_000 })
+  const withNode = await sign()
+  const { getBuiltinModule } = process
+  let asked = 0
+  process.getBuiltinModule = (() => void asked++) as unknown as typeof getBuiltinModule
+  const without = await sign().finally(() => {
+    process.getBuiltinModule = getBuiltinModule
+  })
+  expect([asked, without]).toEqual([1, withNode])
+})

@@ -14,16 +14,19 @@ export interface SignatureFacts {
 
 export const { subtle } = crypto
 
-export const importKeys = (secrets: Secrets): Promise<CryptoKey[]> => {
+export const listSecrets = (secrets: Secrets): string[] => {
   const list = [secrets].flat()
   return list[0] && list.every((secret) => typeof secret === 'string' && secret)
-    ? Promise.all(
-        list.map((secret) =>
-          subtle.importKey('raw', encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify']),
-        ),
-      )
+    ? list
     : refuse('secret_invalid', 'empty or not a string')
 }
+
+export const importKeys = (secrets: Secrets): Promise<CryptoKey[]> =>
+  Promise.all(
+    listSecrets(secrets).map((secret) =>
+      subtle.importKey('raw', encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify']),
+    ),
+  )
 
 /** One of the macs must be one of the secrets' over the message. `subtle.verify` compares in constant time. */
 export const prove = async (

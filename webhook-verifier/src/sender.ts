@@ -1,5 +1,6 @@
 import { encode, type RawBody, toBytes, toHex } from './bytes.ts'
-import { importKeys, type Secrets, subtle } from './hmac.ts'
+import type { Secrets } from './hmac.ts'
+import { macsOf } from './mac.ts'
 
 /** What Standard Webhooks signs beside the body. */
 export interface WebhookStamp {
@@ -16,8 +17,6 @@ export interface SignatureHeaders {
   'webhook-timestamp': string
   'webhook-signature': string
 }
-
-const hmac = (key: CryptoKey, bytes: Uint8Array<ArrayBuffer>) => subtle.sign('HMAC', key, bytes)
 
 const toV1 = (mac: ArrayBuffer) => `v1,${btoa(String.fromCharCode(...new Uint8Array(mac)))}`
 
@@ -46,12 +45,11 @@ export const signWebhook = async (
   if (!/^\d{1,11}$/.test(`${timestamp}`)) throw new RangeError('timestamp must be whole seconds since 1970')
   const body = toBytes(rawBody)
   const message = stamp(id, `${timestamp}`, body)
-  const keys = await importKeys(secrets)
-  const [plain, ...stamped] = await Promise.all([hmac(keys[0]!, body), ...keys.map((key) => hmac(key, message))])
+  const macs = await macsOf(secrets, [message, body])
   return {
-    'X-Service-Signature': toHex(plain!),
+    'X-Service-Signature': toHex(macs[0]![1]!),
     'webhook-id': id,
     'webhook-timestamp': `${timestamp}`,
-    'webhook-signature': stamped.map(toV1).join(' '),
+    'webhook-signature': macs.map(([stamped]) => toV1(stamped!)).join(' '),
   }
 }
