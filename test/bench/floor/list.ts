@@ -10,7 +10,7 @@ export const COLUMNS = `
   "createdAt", "updatedAt"`
 const findKey = database.prepare<[string], Caller>(`${KEY_SQL} +?`)
 const count = database.prepare<[string], { total: number }>(
-  'select count(*) total from commissions where "shopId" = +?',
+  `select sum(rows) total from "rowCounts" where "shopId" = +? and list = 'commissions' and scope = ''`,
 )
 const list = database.prepare(
   `select ${COLUMNS} from commissions where "shopId" = +? order by "happenedAt" desc, id desc limit +? offset +?`,
