@@ -26,6 +26,7 @@ import { readQuery, searchOf } from './coerce.ts'
 import { mountHealth } from './health.ts'
 import { mountMetrics } from './metrics.ts'
 import { handlers } from './operations.ts'
+import { PlainPathsFirst } from './plain-paths-first.ts'
 import { createRateLimiter, type RateLimiter } from './rate-limit.ts'
 import { requestIdOf } from './request-id.ts'
 import type { Server } from './server.ts'
@@ -50,7 +51,7 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
     noteUse: createLastUsed(deps),
     metrics: options.metrics,
   }
-  const app = new Hono<Env>()
+  const app = new Hono<Env>({ router: new PlainPathsFirst() })
   for (const op of operations) app.on(op.method, op.path, serve(server, op))
   // For whatever no operation answers.
   app.use(visiting(server))

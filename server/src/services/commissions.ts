@@ -3,7 +3,6 @@ import type { Query } from '../http/spec.ts'
 import { listCommissions } from '../repositories/commission-list.ts'
 import { instantParam, period } from './instant.ts'
 import { placeAfter } from './paging.ts'
-import { mapPage, toCommission } from './wire.ts'
 
 /**
  * Lists commissions by `happenedAt`, newest first (section 4.3).
@@ -14,8 +13,5 @@ export async function list(ctx: Context, query: Query<'listCommissions'>) {
   const bounds = period(instantParam('from', query.from), instantParam('to', query.to))
   const externalOrderId = query.externalOrderId?.trim()
   const start = await placeAfter(ctx, 'commissions', query.after)
-  return mapPage(
-    await listCommissions(ctx.db.read, ctx.shop.id, { ...query, ...bounds, externalOrderId, start }),
-    toCommission,
-  )
+  return listCommissions(ctx.db.read, ctx.shop.id, { ...query, ...bounds, externalOrderId, start })
 }

@@ -66,7 +66,7 @@ export async function p3({ rounds, seconds }: Options): Promise<void> {
     seconds,
     ...(subject === ours && { record }),
   })
-  const measured = await compare([ours, floor], { jobOf, rounds, warmUpSeconds: 2 })
+  const measured = await compare([ours, floor], { jobOf, rounds, warmUpSeconds: 5 })
   print({
     goal: 'P3',
     what: 'durable conversions, 32 connections',

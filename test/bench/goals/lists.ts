@@ -19,7 +19,7 @@ export async function p1({ rounds, seconds }: Options): Promise<void> {
   const floor = await launchOther('floor', 'floor/list.ts', { DATABASE_URL: data.url })
   await sameAnswer([ours, floor], data)
   const jobOf = () => ({ template: LIST, keys: data.keys, connections: 32, seconds })
-  const measured = await compare([ours, floor], { jobOf, rounds, warmUpSeconds: 2 })
+  const measured = await compare([ours, floor], { jobOf, rounds, warmUpSeconds: 5 })
   print({
     goal: 'P1',
     what: 'list of 20 with total, 10,000 rows',
@@ -49,7 +49,7 @@ export async function p2({ rounds, seconds, rows }: Options): Promise<void> {
       connections: 32,
       seconds,
     })
-    const measured = await compare([grown, usual], { jobOf, rounds, warmUpSeconds: 2 })
+    const measured = await compare([grown, usual], { jobOf, rounds, warmUpSeconds: 5 })
     print({
       goal: 'P2',
       what: `the same, ${size.toLocaleString('en')} rows ÷ 10,000 rows`,
