@@ -173,3 +173,18 @@ test('whatever ends how, in the end nothing is counted', () => {
     ]),
   )
 })
+
+test('a lane that runs dry goes on as wide as it was, until nothing waits for it any more', () => {
+  const lanes = new Lanes()
+  const plan = () => lanes.plan(['a']).get('a')
+  expect(plan()).toBe(4)
+  for (let round = 0; round < 4; round++) {
+    add(lanes, some('a', 2))
+    for (const one of takeAll(lanes)) end(lanes, one)
+  }
+  expect(plan()).toBe(256)
+  lanes.keep(new Map([['a', to('a')]]))
+  expect(plan()).toBe(256)
+  lanes.keep(new Map())
+  expect(plan()).toBe(4)
+})

@@ -33,6 +33,8 @@ const heldBy = (lane: Lane) => lane.waiting.length + lane.inFlight.size
 export class Lanes {
   /** Those with something under way. */
   readonly #lanes = new Map<string, Lane>()
+  /** How wide lanes were that have just run dry: what is taken next for them goes on from there. */
+  readonly #widths = new Map<string, number>()
   /** The subscriptions that did not answer last time. */
   readonly #mute = new Set<string>()
   readonly #answering: Pool = { ready: [], inFlight: 0, held: 0, maxInFlight: 192, maxHeld: 1024 }
@@ -96,6 +98,7 @@ export class Lanes {
         this.#forget(lane)
       } else if (now.url !== lane.destination.url || now.secret !== lane.destination.secret) lane.destination = now
     }
+    for (const id of this.#widths.keys()) if (!destinations.has(id)) this.#widths.delete(id)
     return dropped
   }
 
@@ -104,13 +107,15 @@ export class Lanes {
     if (!lane) {
       lane = { destination, waiting: [], inFlight: new Set(), isReady: false, ...this.#start(destination.id) }
       this.#lanes.set(destination.id, lane)
+      this.#widths.delete(destination.id)
     }
     return lane
   }
 
   #start(subscriptionId: string): Pick<Lane, 'width' | 'pool'> {
     const isMute = this.#mute.has(subscriptionId)
-    return isMute ? { width: 1, pool: this.#silent } : { width: FIRST_WIDTH, pool: this.#answering }
+    if (isMute) return { width: 1, pool: this.#silent }
+    return { width: this.#widths.get(subscriptionId) ?? FIRST_WIDTH, pool: this.#answering }
   }
 
   #offer(lane: Lane): void {
@@ -153,6 +158,8 @@ export class Lanes {
   }
 
   #forget(lane: Lane): void {
-    if (heldBy(lane) === 0) this.#lanes.delete(lane.destination.id)
+    if (heldBy(lane) > 0) return
+    this.#lanes.delete(lane.destination.id)
+    this.#widths.set(lane.destination.id, lane.width)
   }
 }
