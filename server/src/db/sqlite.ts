@@ -44,7 +44,6 @@ function connect(path: string, timeout = 5000) {
   connection.pragma('foreign_keys = on')
   // What a statement may have to take back; in a file, it doubles the time of an insert that a trigger follows.
   connection.pragma('temp_store = memory')
-  connection.pragma('cache_size = -32000')
   return connection
 }
 
