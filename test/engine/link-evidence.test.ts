@@ -69,6 +69,12 @@ describe('the window of a click', () => {
   })
 })
 
+test('a ref that nobody owns is shown as one that matches nobody', () => {
+  const { attribution, candidates } = decide(facts({ order: { ref: 'ghost' } }))
+  expect(candidates).toMatchObject([{ source: 'ref', value: 'ghost', affiliateId: null, reasonCode: 'NO_MATCH' }])
+  expect(attribution).toMatchObject({ affiliateId: null, reasonCode: 'NO_MATCH' })
+})
+
 describe('clicks of a session', () => {
   const session = (clickTouch: 'LAST' | 'FIRST', sessionClicks: ReturnType<typeof click>[]) =>
     facts({ order: { sessionId: 's' }, matches: { sessionClicks }, settings: { clickTouch } })

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { missing, startInstances } from '../../cluster/fixture.ts'
 import { call, metric } from '../../support/calls.ts'
+import { whyNoRedis } from '../../support/redis.ts'
 import { figure, type Given, type LongTest, Missing, sized } from '../promise.ts'
 
 const PROCESSES = 4
 const UNCOUNTED = 'referral_limit_store_failures_total'
 /** As many callers at a time wait for an answer; more would only wait for this machine. */
-const AT_ONCE = 8
+const AT_ONCE = 16
 const HELD_UP_MS = 50
 const LIMITS = { PROFESSIONAL: 100, ENTERPRISE: 1000 }
 /** So many more calls than a window allows. */
@@ -43,8 +44,9 @@ async function countWindow(at: At, plan: keyof typeof LIMITS): Promise<number> {
   const before = await uncounted(at)
   const { statuses } = await spread(at, shop.keys[0]!, limit + OVER)
   const passed = (await uncounted(at)) - before
-  const expected = Math.min(limit + passed, limit + OVER)
-  if (statuses[200] !== expected) throw new Error(`${plan}: ${JSON.stringify(statuses)}, ${passed} of them uncounted`)
+  // What was let through may have been counted all the same, after its request had waited long enough.
+  const isRight = statuses[200]! >= limit && statuses[200]! <= limit + passed
+  if (!isRight) throw new Error(`${plan}: ${JSON.stringify(statuses)}, ${passed} of them uncounted`)
   return passed
 }
 
@@ -55,7 +57,7 @@ async function countWindows(at: At, rounds: number): Promise<number> {
   for (let i = 0; i < rounds; ) {
     const plan = i % 4 ? 'PROFESSIONAL' : 'ENTERPRISE'
     if ((await countWindow(at, plan)) > 0) {
-      if (++disturbed > 2 * rounds) throw new Error(`this machine is too busy: ${disturbed} windows were disturbed`)
+      if (++disturbed > 4 * rounds) throw new Error(`this machine is too busy: ${disturbed} windows were disturbed`)
       continue
     }
     counted += LIMITS[plan] + OVER
@@ -79,6 +81,8 @@ async function oneByOne(at: At, key: string, count: number): Promise<number[]> {
 
 async function run(given: Given): Promise<string> {
   if (missing) throw new Missing(missing)
+  const noRedis = whyNoRedis()
+  if (noRedis) throw new Missing(noRedis)
   const at = await startInstances(PROCESSES)
   try {
     const counted = await countWindows(at, sized(8, given))

