@@ -1,4 +1,5 @@
 import { fuzz, type Tally } from '../../fuzz/check.ts'
+import { fuzzPages, readPages, sessionOf } from '../../fuzz/pages.ts'
 import { fuzzed, fuzzWorld } from '../../fuzz/world.ts'
 import { figure, type Given, type LongTest, sized } from '../promise.ts'
 
@@ -7,6 +8,7 @@ async function run(given: Given): Promise<string> {
   const runs = sized(given.engine === 'postgres' ? 40 : 300, given)
   const world = await fuzzWorld()
   const tallies: Tally[] = []
+  let visits = 0
   try {
     for (const op of fuzzed) {
       const tally = await fuzz(world, op, runs, seed).catch((error) => {
@@ -14,6 +16,9 @@ async function run(given: Given): Promise<string> {
       })
       tallies.push(tally)
     }
+    const session = await sessionOf(world, world.server.shop.ownerToken)
+    const pages = await readPages(world, session)
+    visits = await fuzzPages(world, { pages, session }, { numRuns: Math.ceil(runs / 3), seed })
   } finally {
     await world.server.close()
   }
@@ -22,7 +27,7 @@ async function run(given: Given): Promise<string> {
       .flatMap(({ byStatus }) => Object.entries(byStatus))
       .filter(([status]) => Number(status) >= from && Number(status) < to)
       .reduce((sum, [, calls]) => sum + calls, 0)
-  return `${figure(count(0, 600))} calls of ${fuzzed.length} operations, ${figure(count(400, 500))} refused and nothing changed, ${figure(count(200, 300))} done, 0 bugs, 0 replies against the document`
+  return `${figure(count(0, 600))} calls of ${fuzzed.length} operations, ${figure(count(400, 500))} refused and nothing changed, ${figure(count(200, 300))} done, ${figure(visits)} visits of the Developer page, 0 bugs, 0 replies against the document`
 }
 
 export const promise: LongTest = {
