@@ -12,7 +12,16 @@ export function directCalls(op: DocumentedOperation, names: string[]): Call[] {
   const content = document.paths[op.path][op.method.toLowerCase()].requestBody?.content['application/json']
   const body = content && deref(Object.values<Json>(content.examples ?? {})[0] ?? {}).value
   const placed = placesOf(op, content?.schema)
-  return placed.flatMap((place) => names.map((name) => callWith(op, body, { place, name })))
+  return placed.flatMap((place) =>
+    names.filter((name) => fits(place, name)).map((name) => callWith(op, body, { place, name })),
+  )
+}
+
+/** A place that says what it names is given that; any other is given everything. */
+function fits({ name: place }: Place, name: string): boolean {
+  if (/affiliateId/i.test(place)) return name.startsWith('aff_')
+  if (/program|campaign/i.test(place)) return name.startsWith('prg_')
+  return true
 }
 
 type Place = { in: 'path' | 'query'; name: string } | { in: 'body'; name: string; isList: boolean }

@@ -4,7 +4,7 @@ import { fuzzPages, type Pages, readPages, sessionOf } from './pages.ts'
 import { foreignTo } from './tenants.ts'
 import { type FuzzWorld, fuzzWorld } from './world.ts'
 
-const RUNS = { numRuns: 8, seed: 20261121 }
+const RUNS = { numRuns: 4, seed: 20261121 }
 let world: FuzzWorld
 let pages: Pages
 beforeAll(async () => {

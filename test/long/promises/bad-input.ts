@@ -5,7 +5,7 @@ import { figure, type Given, type LongTest, sized } from '../promise.ts'
 
 async function run(given: Given): Promise<string> {
   const seed = Date.now() % 2 ** 31
-  const runs = sized(given.engine === 'postgres' ? 40 : 300, given)
+  const runs = sized(given.engine === 'postgres' ? 30 : 250, given)
   const world = await fuzzWorld()
   const tallies: Tally[] = []
   let visits = 0

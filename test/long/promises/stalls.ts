@@ -11,7 +11,7 @@ async function run(given: Given): Promise<string> {
   let worst = { ms: 0, name: '' }
   try {
     for (const heavy of heavies) {
-      const { ms, status } = await stallOf(world, heavy, tries)
+      const { ms, status } = await stallOf(world, heavy, { tries })
       if (status >= 500) throw new Error(`${heavy.name} was answered ${status}`)
       if (ms > worst.ms) worst = { ms, name: heavy.name }
     }
