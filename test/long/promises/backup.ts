@@ -27,7 +27,7 @@ async function restored(file: string, folder: string) {
 /** Copies are made while the server works, and each is put in place and read. */
 export const promise: LongTest = {
   says: 'A backup under load holds what was acknowledged before it began',
-  minutes: 3,
+  minutes: 6,
   run: async (given) => {
     const world = await createWorld(given)
     const { keys } = await world.createShop(64)

@@ -30,7 +30,7 @@ async function sendAndDie(at: Fixture): Promise<string[]> {
 export const promise: LongTest = {
   says: 'Every event is delivered or recorded as failed (kill -9 while sending)',
   engines: ['sqlite', 'postgres'],
-  minutes: 4,
+  minutes: 10,
   run: async (given) => {
     const at = await webhookFixture()
     for (const path of PATHS) at.plant(at.receiver.at(path), { secret: 'shh' })

@@ -32,7 +32,7 @@ async function fillOutbox({ db, deps, shop }: Fixture, subscriptions: string[], 
 export const promise: LongTest = {
   says: 'No event is sent twice while nothing fails',
   engines: ['sqlite', 'postgres'],
-  minutes: 3,
+  minutes: 6,
   run: async (given) => {
     const at = await webhookFixture()
     const subscriptions = Array.from({ length: SUBSCRIPTIONS }, (_, n) =>

@@ -88,6 +88,6 @@ async function run(given: Given): Promise<string> {
 export const promise: LongTest = {
   says: 'Audit or persistence unavailable',
   engines: ['sqlite', 'postgres'],
-  minutes: 4,
+  minutes: 8,
   run,
 }

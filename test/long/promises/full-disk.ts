@@ -38,7 +38,7 @@ async function fillAndFree({ folder }: World, load: Load): Promise<void> {
 
 export const promise: LongTest = {
   says: 'A real disk that is full',
-  minutes: 3,
+  minutes: 6,
   run: async (given) => {
     const world = await createWorld(given, {}, mountSmall())
     return run(world, sized(5, given)).finally(world.remove)

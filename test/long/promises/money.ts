@@ -11,7 +11,7 @@ const FILE = 'test/admin/money.property.test.ts'
 export const promise: LongTest = {
   says: 'Money sums are exact',
   engines: ['sqlite', 'postgres'],
-  minutes: 8,
+  minutes: 12,
   run: async (given) => {
     const runs = sized(given.engine === 'sqlite' ? 10_000 : 300, given)
     const shares = given.engine === 'sqlite' ? Math.min(4, availableParallelism()) : 1

@@ -12,7 +12,7 @@ const FILES = [
 export const promise: LongTest = {
   says: 'Of several who change the same at once, one wins',
   engines: ['sqlite', 'postgres'],
-  minutes: 3,
+  minutes: 6,
   run: async (given) => {
     const times = sized(4, given)
     let passed = 0

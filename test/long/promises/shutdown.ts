@@ -21,7 +21,7 @@ const storedOrders = ({ look }: World) =>
 export const promise: LongTest = {
   says: 'SIGTERM resets no accepted request and loses no event',
   engines: ['sqlite', 'postgres'],
-  minutes: 5,
+  minutes: 10,
   run: async (given) => {
     const receiver = await startReceiver()
     const world = await createWorld(given, { REFERRAL_WEBHOOK_ALLOW: receiver.host, PORT: String(await freePort()) })
