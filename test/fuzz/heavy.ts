@@ -42,7 +42,7 @@ const texts: Record<string, string> = {
 }
 
 export function heavyRequests({ server, storeSecret }: FuzzWorld): Heavy[] {
-  const store = `{"id":1,"line_items":[${many(20_000, (i) => `{"id":${i},"product_id":${i},"price":"9999999.99","quantity":1}`)}],"x":"${fill('x', MIB)}"}`
+  const store = `{"id":1,"line_items":[${many(15_000, (i) => `{"id":${i},"product_id":${i},"price":"9999999.99","quantity":1}`)}],"x":"${fill('x', MIB)}"}`
   const signature = createHmac('sha256', storeSecret).update(store).digest('base64')
   const integration = `/integrations/shopify/${server.shop.shopId}/orders-paid`
   const post = (path: string, named: Record<string, string>): Heavy[] =>
@@ -53,7 +53,7 @@ export function heavyRequests({ server, storeSecret }: FuzzWorld): Heavy[] {
     ...post('/api/v1/webhooks', { 'a URL of many labels': `{"url":"https://${'a.'.repeat(1000)}example"}` }),
     ...post('/api/v1/events', events).map((one) => ({ ...one, headers: { 'Idempotency-Key': 'heavy' } })),
     {
-      name: 'a store order of 20,000 lines',
+      name: 'a store order of 15,000 lines',
       method: 'POST',
       path: integration,
       body: store,

@@ -9,8 +9,8 @@ export const MAX_NOTIFICATION_BYTES = 4 * MIB
 const MAX_DEPTH = 32
 /** An order of 1,000 lines with all that is known of them holds 8,000. */
 const MAX_VALUES = 30_000
-/** A store names some 60 things of each line. */
-export const MAX_NOTIFICATION_VALUES = 200_000
+/** A store names some 150 things of each line, with all its prices and taxes; 500 lines are the most it sells. */
+export const MAX_NOTIFICATION_VALUES = 80_000
 
 /**
  * The body as JSON, whatever its content type says: the bytes decide. No body reads as an empty object.
