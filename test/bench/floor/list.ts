@@ -1,13 +1,8 @@
 import { admit, answer, type Caller, hashOf, KEY_SQL, listen, open } from './contract.ts'
+import { COLUMNS } from './list-columns.ts'
 
 /** The floor of `GET /api/v1/commissions`: the whole contract with bare node:http and statements prepared by hand. */
 const database = open()
-export const COLUMNS = `
-  id, "affiliateId", "programId", "externalOrderId", "orderId", "orderName", currency, "commissionType",
-  "commissionBaseCents", "commissionRateBps", "commissionAmountCents", "taxWithheldCents", "orderSubtotalCents",
-  "orderDiscountCents", "orderShippingCents", "orderTaxCents", "trackingMethod", "attributionMethod",
-  "attributionReasonCode", "restrictionReasonCode", "orderStatus", "payoutBatchId", "happenedAt", "paidAt",
-  "createdAt", "updatedAt"`
 const findKey = database.prepare<[string], Caller>(`${KEY_SQL} +?`)
 const count = database.prepare<[string], { total: number }>(
   `select sum(rows) total from "rowCounts" where "shopId" = +? and list = 'commissions' and scope = ''`,

@@ -8,6 +8,8 @@ export interface Options {
   seconds: number
   /** How many commissions the large database has. */
   rows: number
+  /** How many requests the look at memory takes. */
+  requests: number
 }
 
 export function readOptions(): Options {
@@ -17,6 +19,7 @@ export function readOptions(): Options {
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '2' },
       rows: { type: 'string', default: '1000000' },
+      requests: { type: 'string', default: '1000000' },
     },
   })
   return {
@@ -24,5 +27,6 @@ export function readOptions(): Options {
     rounds: Number(values.rounds),
     seconds: Number(values.seconds),
     rows: Number(values.rows),
+    requests: Number(values.requests),
   }
 }

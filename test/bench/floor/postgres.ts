@@ -1,0 +1,176 @@
+import { text } from 'node:stream/consumers'
+import pg from 'pg'
+import { admit, answer, type Caller, hashOf, KEY_SQL, listen } from './contract.ts'
+import { COLUMNS } from './list-columns.ts'
+import {
+  auditOf,
+  type Conversion,
+  decide,
+  factsOf,
+  fingerprintOf,
+  type Gathered,
+  type Link,
+  newId,
+  orderOf,
+  replyOf,
+} from './order.ts'
+
+/**
+ * The floor on PostgreSQL: `pg` with named statements; an order is one statement that reads and one that writes all its
+ * rows. The end of the audit chain is kept in memory, which only a single process may do.
+ */
+pg.types.setTypeParser(20, Number)
+pg.types.setTypeParser(1700, Number)
+const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 16 })
+const run = async <Row extends object>(name: string, sql: string, values: unknown[]): Promise<Row[]> =>
+  (await pool.query<Row>({ name, text: sql, values })).rows
+
+const LIMIT = `insert into "rateLimits" (key, points, expire) values ($1, 1, 0)
+  on conflict (key) do update set points = "rateLimits".points + 1`
+const TOTAL = `select sum(rows) total from "rowCounts" where "shopId" = $1 and list = 'commissions' and scope = ''`
+const LIST = `select ${COLUMNS} from commissions where "shopId" = $1 order by "happenedAt" desc, id desc limit $2 offset $3`
+const GATHER = `
+  select to_json(a) affiliate, to_json(p) program, c."affiliateId" connection,
+    (select coalesce(json_agg(s), '[]') from (select id, events from subscriptions where "shopId" = $1) s) takers,
+    (select result from "idempotencyKeys" where "shopId" = $1 and key = $2) stored
+  from (select 1) one
+  left join (select id, email, status, "deletedAt", "campaignId" from affiliates where "shopId" = $1 and "codeKey" = $3) a on true
+  left join (select id, "commissionType", "defaultCommissionBps" rate, "cookieDurationDays", "autoApproveOrder", "lifetimeCommission" from programs) p on p.id = a."campaignId"
+  left join connections c on c."shopId" = $1 and c.kind = 'customerEmail' and c.value = $4`
+
+/** One CTE; `$n` are counted on. */
+let count = 0
+const insert = (table: string, columns: string) => {
+  const names = columns.split(' ')
+  return `insert into "${table}" (${names.map((name) => `"${name}"`)}) values (${names.map(() => `$${++count}`)})`
+}
+const WRITE = `with
+  a as (${insert('commissions', 'id shopId affiliateId programId externalOrderId orderId orderName currency commissionType commissionBaseCents commissionRateBps commissionAmountCents taxWithheldCents orderSubtotalCents orderDiscountCents orderShippingCents orderTaxCents trackingMethod attributionMethod attributionReasonCode orderStatus happenedAt createdAt updatedAt version')}),
+  b as (${insert('orders', 'shopId orderId commissionId orderAt facts decision createdAt updatedAt')}),
+  c as (${insert('journey', 'id shopId type occurredAt affiliateId programId customerEmail customerEmailKey externalOrderId orderId commissionId createdAt')}),
+  d as (${insert('audits', 'shopId seq id actor action subjectId data requestId createdAt previousHash hash')}),
+  e as (${insert('webhookEvents', 'id shopId event body createdAt')}),
+  f as (${insert('deliveries', 'id shopId eventId subscriptionId webhookId status createdAt')})
+  ${insert('idempotencyKeys', 'shopId key fingerprint result createdAt')}`
+
+interface Found extends Omit<Gathered, 'rules'> {
+  takers: { id: string; events: string }[]
+  stored: string | null
+}
+
+let last: Link | undefined
+const findLast = (shopId: string) =>
+  run<Link>('last', 'select seq, hash from audits where "shopId" = $1 order by seq desc limit 1', [shopId])
+
+async function record(caller: Caller, key: string, body: Conversion): Promise<unknown> {
+  const { shopId } = caller
+  const asked = [shopId, key, body.couponCode.toLowerCase(), body.customerEmail.toLowerCase()]
+  const [found] = await run<Found>('gather', GATHER, asked)
+  if (!found || found.stored) return JSON.parse(found?.stored ?? 'null')
+  last ??= (await findLast(shopId))[0] ?? { seq: 0, hash: '' }
+  const at = new Date().toISOString()
+  const order = orderOf(body, at)
+  const { affiliate, program, connection, takers } = found
+  const facts = factsOf(caller, order, {
+    affiliate: affiliate ?? undefined,
+    program: program ?? undefined,
+    connection,
+    rules: [],
+  })
+  const decision = decide(facts)
+  const {
+    attribution: by,
+    commissionType,
+    baseCents,
+    rateBps,
+    amountCents,
+    taxWithheldCents,
+    subtotalCents,
+    status,
+  } = decision
+  const [id, eventId, deliveryId, orderId] = [newId('com'), newId('evt'), newId('dlv'), `api:${body.externalOrderId}`]
+  const audit = [
+    newId('aud'),
+    `key:${caller.keyId}`,
+    'commission.created',
+    id,
+    JSON.stringify({ orderId, amountCents, status }),
+    newId('req'),
+    at,
+  ]
+  const previousHash = last.hash
+  last = auditOf(last, audit)
+  const event = JSON.stringify({
+    event: 'commission.created',
+    timestamp: at,
+    shop_id: shopId,
+    data: { id, orderId, amountCents },
+  })
+  const reply = replyOf(decision, id)
+  await run('write', WRITE, [
+    ...[
+      id,
+      shopId,
+      by.affiliateId,
+      program?.id,
+      order.externalOrderId,
+      orderId,
+      body.orderName,
+      order.currency,
+      commissionType,
+      baseCents,
+      rateBps,
+      amountCents,
+      taxWithheldCents,
+      subtotalCents,
+      0,
+      0,
+      0,
+      'API',
+      by.method,
+      by.reasonCode,
+      status,
+      at,
+      at,
+      at,
+      1,
+    ],
+    ...[shopId, orderId, id, at, JSON.stringify(facts), JSON.stringify(decision), at, at],
+    ...[
+      newId('jrn'),
+      shopId,
+      'conversion',
+      at,
+      by.affiliateId,
+      program?.id,
+      order.customerEmail,
+      order.customerEmail?.toLowerCase(),
+      order.externalOrderId,
+      orderId,
+      id,
+      at,
+    ],
+    ...[shopId, last.seq, ...audit, previousHash, last.hash],
+    ...[eventId, shopId, 'commission.created', event, at],
+    ...[deliveryId, shopId, eventId, takers[0]?.id, deliveryId, 'PENDING', at],
+    ...[shopId, key, fingerprintOf(body), JSON.stringify(reply), at],
+  ])
+  return reply
+}
+
+listen(async (request, response) => {
+  const [caller] = await run<Caller>('key', `${KEY_SQL} $1`, [hashOf(request)])
+  await run('limit', LIMIT, [caller?.keyId])
+  if (!admit(response, caller, request.method === 'GET' ? 'commissions:read' : 'events:write')) return
+  if (request.method === 'POST') {
+    const key = request.headers['idempotency-key'] as string
+    return answer(response, 201, await record(caller, key, JSON.parse(await text(request))))
+  }
+  const query = new URL(request.url ?? '', 'http://localhost').searchParams
+  const page = Number(query.get('page') ?? 1)
+  const limit = Number(query.get('limit') ?? 20)
+  const [counted] = await run<{ total: number }>('total', TOTAL, [caller.shopId])
+  const data = await run('list', LIST, [caller.shopId, limit, (page - 1) * limit])
+  const total = counted?.total ?? 0
+  answer(response, 200, { data, pagination: { page, limit, total, totalPages: Math.ceil(total / limit) } })
+})

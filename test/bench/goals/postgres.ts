@@ -1,0 +1,63 @@
+import { createCluster } from '../../support/postgres-cluster.ts'
+import { compare, median, ratios } from '../harness/compare.ts'
+import { fill } from '../harness/data.ts'
+import type { Options } from '../harness/options.ts'
+import { perSecond, print } from '../harness/report.ts'
+import { launchOther, launchOurs } from '../harness/subject.ts'
+import { orderOf, sameReply } from './conversions.ts'
+import { LIST, sameAnswer } from './lists.ts'
+
+/** Ten thousand rows through the engine would take minutes here; nine copies of a thousand do not. */
+const SEEDED = 1000
+const COPIES = `
+  create temp table copied as select * from commissions;
+  do $$ begin for copy in 1..9 loop
+    update copied set id = left(id, 30) || '-' || copy, "orderId" = split_part("orderId", '~', 1) || '~' || copy;
+    insert into commissions select * from copied;
+  end loop; end $$`
+
+/** P8: on PostgreSQL with every safeguard on, against `pg` with one statement that writes, and named statements. */
+export async function p8({ rounds, seconds }: Options): Promise<void> {
+  const cluster = await createCluster(['shared_buffers=256MB'])
+  try {
+    const maintenance = cluster.urlOf('postgres')
+    await administer(maintenance, 'create database ours')
+    const data = await fill(cluster.urlOf('ours'), SEEDED)
+    await administer(data.url, COPIES)
+    await administer(maintenance, 'create database floor template ours')
+    const ours = await launchOurs({ DATABASE_URL: data.url })
+    const floor = await launchOther('floor', 'floor/postgres.ts', { DATABASE_URL: cluster.urlOf('floor') })
+    await sameAnswer([ours, floor], data)
+    await sameReply([ours, floor], data)
+    for (const [what, template] of [
+      ['conversions ÷ one CTE statement', orderOf(data)],
+      ['lists ÷ named statements', LIST],
+    ] as const) {
+      const jobOf = () => ({ template, keys: data.keys, connections: 32, seconds })
+      const measured = await compare([ours, floor], { jobOf, rounds, warmUpSeconds: 3 })
+      print({
+        goal: 'P8',
+        what: `PostgreSQL: ${what}`,
+        wanted: { least: 0.7 },
+        ratio: ratios(measured, [ours, floor], (sample) => sample.perSecond),
+        ours: perSecond(median(measured, ours, (sample) => sample.perSecond)),
+        floor: perSecond(median(measured, floor, (sample) => sample.perSecond)),
+        cpu: {
+          ours: median(measured, ours, (sample) => sample.cpuMicros),
+          floor: median(measured, floor, (sample) => sample.cpuMicros),
+        },
+      })
+    }
+    await Promise.all([ours.stop(), floor.stop()])
+  } finally {
+    await cluster.remove()
+  }
+}
+
+async function administer(url: string, statement: string): Promise<void> {
+  const { default: pg } = await import('pg')
+  const client = new pg.Client(url)
+  await client.connect()
+  await client.query(statement)
+  await client.end()
+}

@@ -1,0 +1,104 @@
+import SQLite from 'better-sqlite3'
+import { openDatabase } from '../../../server/src/db/database.ts'
+import {
+  findAffiliateByCode,
+  findAffiliateBySlug,
+  findAffiliatesById,
+} from '../../../server/src/repositories/affiliates.ts'
+import { findKeyByHash } from '../../../server/src/repositories/api-keys.ts'
+import { findLastAudit } from '../../../server/src/repositories/audits.ts'
+import { listCommissions } from '../../../server/src/repositories/commission-list.ts'
+import { findConnection } from '../../../server/src/repositories/connections.ts'
+import { findKey } from '../../../server/src/repositories/idempotency-keys.ts'
+import { findOrder } from '../../../server/src/repositories/orders.ts'
+import { findGeoRules, findProductRules } from '../../../server/src/repositories/program-rules.ts'
+import { findPrograms } from '../../../server/src/repositories/programs.ts'
+import { findShop } from '../../../server/src/repositories/shops.ts'
+import { listStreams } from '../../../server/src/repositories/streams.ts'
+import { listFilters } from '../../../server/src/repositories/subscriptions.ts'
+import { spreadOf } from '../harness/compare.ts'
+import { type DataSet, sqliteData } from '../harness/data.ts'
+import type { Options } from '../harness/options.ts'
+import { print, say } from '../harness/report.ts'
+
+const RUNS = 4000
+
+/** P6: every SELECT of a list and of an order as it reaches the driver, against the same with `+?`. */
+export async function p6({ rounds }: Options): Promise<void> {
+  const data = await sqliteData(10_000)
+  const shipped = await shippedSelects(data)
+  const database = new SQLite(data.url.slice('file:'.length), { readonly: true })
+  const worst: { text: string; ratio: number }[] = []
+  for (const [text, parameters] of shipped) {
+    const stableText = text.replace(/(=|limit|offset) \?/gi, '$1 +?')
+    if (stableText === text) continue
+    const statement = database.prepare(text)
+    const stable = database.prepare(stableText)
+    const taken: number[] = []
+    for (let round = 0; round <= rounds; round++) {
+      const [first, second] = round % 2 === 0 ? [statement, stable] : [stable, statement]
+      const [a, b] = [microsOf(first, parameters), microsOf(second, parameters)]
+      const [mine, other] = round % 2 === 0 ? [a, b] : [b, a]
+      // The first one warms up.
+      if (round > 0) taken.push(mine / other)
+    }
+    worst.push({ text, ratio: spreadOf(taken).median })
+  }
+  database.close()
+  // What is shipped with +? already is its own measure.
+  const ratio = spreadOf([...shipped].map(([text]) => worst.find((one) => one.text === text)?.ratio ?? 1))
+  print({
+    goal: 'P6',
+    what: `${shipped.size} hot SELECTs as shipped ÷ with +?, the slowest`,
+    wanted: { most: 1.15 },
+    ratio: { ...ratio, median: ratio.max },
+    ours: `${shipped.size - worst.length} with +?`,
+    floor: `${worst.length} without`,
+  })
+  for (const { text, ratio } of worst.filter((one) => one.ratio > 1.15)) say(`${ratio.toFixed(2)} ${text}`)
+}
+
+/** Values change with every run, as they do in life: that is what makes SQLite plan again. */
+function microsOf(statement: SQLite.Statement, parameters: unknown[]): number {
+  const other = parameters.map((value) => (typeof value === 'string' ? `${value}?` : value))
+  const started = performance.now()
+  for (let run = 0; run < RUNS; run++) statement.all(...(run % 2 === 0 ? parameters : other))
+  return ((performance.now() - started) * 1000) / RUNS
+}
+
+/** The texts that the server's own functions hand to the driver, with values of a call. */
+async function shippedSelects({ url, shopId, codes }: DataSet): Promise<Map<string, unknown[]>> {
+  const seen = new Map<string, unknown[]>()
+  const prepare = SQLite.prototype.prepare
+  SQLite.prototype.prepare = function (this: SQLite.Database, text: string) {
+    const statement = prepare.call(this, text)
+    const all = statement.all.bind(statement)
+    statement.all = (...parameters: unknown[]) => {
+      if (/^select/i.test(text)) seen.set(text, parameters)
+      return (all as (...values: unknown[]) => unknown[])(...parameters)
+    }
+    return statement
+  } as typeof prepare
+  const { read, close } = await openDatabase(url)
+  const code = codes[0]?.toLowerCase() ?? ''
+  const [affiliate] = await findAffiliatesById(read, shopId, [
+    (await findAffiliateByCode(read, shopId, code))?.id ?? '',
+  ])
+  const programId = affiliate?.campaignId ?? ''
+  await findKeyByHash(read, 'hash')
+  await findShop(read, shopId)
+  await listCommissions(read, shopId, { page: 1, limit: 20 })
+  await findKey(read, shopId, 'key')
+  await findOrder(read, shopId, 'api:1')
+  await findAffiliateBySlug(read, shopId, code)
+  await findPrograms(read, shopId, [programId])
+  await findConnection(read, shopId, 'customerEmail', 'a@example.com')
+  await findProductRules(read, shopId, programId)
+  await findGeoRules(read, shopId, programId)
+  await findLastAudit(read, shopId)
+  await listFilters(read, shopId)
+  await listStreams(read, shopId, new Date().toISOString())
+  await close()
+  SQLite.prototype.prepare = prepare
+  return seen
+}

@@ -1,0 +1,232 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { createCluster } from '../../support/postgres-cluster.ts'
+import { freePort } from '../../support/process.ts'
+import { takeNumbers } from '../harness/compare.ts'
+import { load, type Template } from '../harness/load.ts'
+import type { Options } from '../harness/options.ts'
+import { perSecond, say } from '../harness/report.ts'
+
+/** Git-ignored; each is installed when it is first asked for. */
+const FOLDER = fileURLToPath(new URL('../.peers/', import.meta.url))
+const ROWS = 10_000
+
+interface Heavy {
+  name: string
+  packages: string[]
+  /** Starts it on this port and PostgreSQL, with rows and a unique order id; answers what to send. */
+  start: (at: {
+    folder: string
+    port: number
+    database: string
+  }) => Promise<{ child: ChildProcess; list: Template; create: Template; key: string }>
+}
+
+/** parse-server and Directus on PostgreSQL. One that cannot be installed or started says so. */
+export async function heavyPeers(options: Options): Promise<void> {
+  for (const peer of [parse, directus])
+    await one(peer, options).catch((error) => say(`${peer.name}: not measured, ${(error as Error).message}`))
+}
+
+async function one({ name, packages, start }: Heavy, { rounds, seconds }: Options): Promise<void> {
+  const folder = join(FOLDER, name.split(' ')[0]?.toLowerCase() ?? '')
+  install(folder, packages)
+  const cluster = await createCluster()
+  const port = await freePort()
+  try {
+    const { child, list, create, key } = await start({ folder, port, database: cluster.url })
+    const url = `http://127.0.0.1:${port}`
+    try {
+      for (const [what, template] of [
+        ['list of 20 with total', list],
+        ['create', create],
+      ] as const) {
+        const rates: number[] = []
+        for (let round = 0; round <= rounds; round++) {
+          const {
+            perSecond: rate,
+            wrong,
+            requests,
+          } = await load({ url, template, keys: [key], connections: 32, seconds, from: takeNumbers() })
+          if (wrong > 0) throw new Error(`it refused ${wrong} of ${requests} requests`)
+          // The first round warms up.
+          if (round > 0) rates.push(rate)
+        }
+        const sorted = rates.toSorted((a, b) => a - b)
+        say(
+          `${what}: ${name} ${perSecond(sorted[Math.floor(sorted.length / 2)] ?? 0)} (${perSecond(sorted[0] ?? 0)} to ${perSecond(sorted.at(-1) ?? 0)})`,
+        )
+      }
+    } finally {
+      child.kill('SIGKILL')
+    }
+  } finally {
+    await cluster.remove()
+  }
+}
+
+function install(folder: string, packages: string[]): void {
+  if (existsSync(join(folder, 'node_modules', packages[0]?.replace(/@[^@]+$/, '') ?? ''))) return
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
+  const args = ['install', '--no-audit', '--no-fund', ...packages]
+  const { status, stderr } = spawnSync('npm', args, { cwd: folder, encoding: 'utf8', timeout: 400_000 })
+  if (status !== 0) throw new Error(`npm install failed: ${stderr.slice(-300)}`)
+}
+
+/** Asks until it is answered; three minutes at most. */
+async function until(url: string, child: ChildProcess): Promise<void> {
+  for (let n = 0; n < 360; n++) {
+    if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode} at its start`)
+    const isUp = await fetch(url).then(
+      (response) => response.status < 500,
+      () => false,
+    )
+    if (isUp) return
+    await sleep(500)
+  }
+  throw new Error('it did not answer within three minutes')
+}
+
+const json = { 'Content-Type': 'application/json' }
+
+async function post(url: string, headers: Record<string, string>, body: unknown): Promise<unknown> {
+  const response = await fetch(url, { method: 'POST', headers: { ...json, ...headers }, body: JSON.stringify(body) })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${text.slice(0, 200)}`)
+  return text && JSON.parse(text)
+}
+
+const rowOf = (n: number | string) => ({
+  orderId: `row-${n}`,
+  amountCents: 12_345,
+  currency: 'USD',
+  status: 'APPROVED',
+})
+
+const parse: Heavy = {
+  name: 'parse-server 9 on PostgreSQL',
+  packages: ['parse-server@9.10.0'],
+  start: async ({ folder, port, database }) => {
+    const url = `http://127.0.0.1:${port}/parse`
+    const config = join(folder, 'config.json')
+    const keys = { appId: 'bench', masterKey: 'master', restAPIKey: 'rest' }
+    writeFileSync(
+      config,
+      JSON.stringify({
+        ...keys,
+        databaseURI: database,
+        serverURL: url,
+        port,
+        host: '127.0.0.1',
+        mountPath: '/parse',
+        logLevel: 'error',
+        silent: true,
+        allowClientClassCreation: true,
+      }),
+    )
+    const child = spawn(process.execPath, [join(folder, 'node_modules/parse-server/bin/parse-server'), config], {
+      cwd: folder,
+      stdio: 'ignore',
+    })
+    await until(`${url}/health`, child)
+    const master = { 'X-Parse-Application-Id': 'bench', 'X-Parse-Master-Key': 'master' }
+    const fields = {
+      orderId: { type: 'String' },
+      amountCents: { type: 'Number' },
+      currency: { type: 'String' },
+      status: { type: 'String' },
+    }
+    await post(`${url}/schemas/Commission`, master, { className: 'Commission', fields })
+    for (let n = 0; n < ROWS; n += 50) {
+      const requests = Array.from({ length: 50 }, (_, i) => ({
+        method: 'POST',
+        path: '/parse/classes/Commission',
+        body: rowOf(n + i),
+      }))
+      await post(`${url}/batch`, master, { requests })
+    }
+    const headers = { 'X-Parse-Application-Id': 'bench', 'X-Parse-REST-API-Key': '<key>' }
+    const once = { ...headers, 'X-Parse-Request-Id': 'bench-<n>' }
+    return {
+      child,
+      key: 'rest',
+      list: { method: 'GET', path: '/parse/classes/Commission?limit=20&count=1&order=-createdAt', headers },
+      create: {
+        method: 'POST',
+        path: '/parse/classes/Commission',
+        headers: { ...once, ...json },
+        body: JSON.stringify(rowOf('<n>')),
+      },
+    }
+  },
+}
+
+const directus: Heavy = {
+  name: 'Directus 12.4.0 on PostgreSQL',
+  packages: ['directus@12.4.0', 'pg'],
+  start: async ({ folder, port, database }) => {
+    const url = `http://127.0.0.1:${port}`
+    const token = 'bench-token-of-the-administrator'
+    const env = {
+      PATH: process.env.PATH ?? '',
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      DB_CLIENT: 'pg',
+      DB_CONNECTION_STRING: database,
+      SECRET: 'bench',
+      PUBLIC_URL: url,
+      ADMIN_EMAIL: 'bench@example.com',
+      ADMIN_PASSWORD: 'bench-password',
+      ADMIN_TOKEN: token,
+      LOG_LEVEL: 'error',
+      TELEMETRY: 'false',
+      RATE_LIMITER_ENABLED: 'false',
+      CACHE_ENABLED: 'false',
+    }
+    const cli = join(folder, 'node_modules/directus/cli.js')
+    const made = spawnSync(process.execPath, [cli, 'bootstrap'], {
+      cwd: folder,
+      env,
+      encoding: 'utf8',
+      timeout: 200_000,
+    })
+    if (made.status !== 0) throw new Error(`bootstrap failed: ${(made.stderr || made.stdout).slice(-300)}`)
+    const child = spawn(process.execPath, [cli, 'start'], { cwd: folder, env, stdio: 'ignore' })
+    await until(`${url}/server/ping`, child)
+    const headers = { Authorization: `Bearer ${token}` }
+    const field = (name: string, type: string, isUnique = false) => ({
+      field: name,
+      type,
+      schema: { is_unique: isUnique },
+    })
+    const fields = [
+      field('orderId', 'string', true),
+      field('amountCents', 'integer'),
+      field('currency', 'string'),
+      field('status', 'string'),
+    ]
+    await post(`${url}/collections`, headers, { collection: 'commissions', schema: {}, meta: {}, fields })
+    for (let n = 0; n < ROWS; n += 500)
+      await post(
+        `${url}/items/commissions`,
+        headers,
+        Array.from({ length: 500 }, (_, i) => rowOf(n + i)),
+      )
+    const bearer = { Authorization: 'Bearer <key>' }
+    return {
+      child,
+      key: token,
+      list: { method: 'GET', path: '/items/commissions?limit=20&sort=-id&meta=total_count', headers: bearer },
+      create: {
+        method: 'POST',
+        path: '/items/commissions',
+        headers: { ...bearer, ...json },
+        body: JSON.stringify(rowOf('<n>')),
+      },
+    }
+  },
+}
