@@ -1,4 +1,4 @@
-import { encode, type RawBody, toBytes, toHex } from './bytes.ts'
+import { type RawBody, toBytes } from './bytes.ts'
 import type { Secrets } from './hmac.ts'
 import { macsOf } from './mac.ts'
 
@@ -18,17 +18,6 @@ export interface SignatureHeaders {
   'webhook-signature': string
 }
 
-const toV1 = (mac: ArrayBuffer) => `v1,${btoa(String.fromCharCode(...new Uint8Array(mac)))}`
-
-/** What Standard Webhooks signs: `<id>.<timestamp>.<body>`. */
-const stamp = (id: string, timestamp: string, body: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> => {
-  const prefix = encode(`${id}.${timestamp}.`)
-  const bytes = new Uint8Array(prefix.length + body.length)
-  bytes.set(prefix)
-  bytes.set(body, prefix.length)
-  return bytes
-}
-
 /**
  * Every signature header of one delivery (section 6.3 and Standard Webhooks). The first secret makes
  * `X-Service-Signature`; each adds a `v1,<base64>` to `webhook-signature`, so that a replaced secret can stay valid
@@ -43,13 +32,12 @@ export const signWebhook = async (
   if (!/^[!-\-/-~]+$/.test(id)) throw new RangeError('id must be printable ASCII without a dot')
   // Twelve digits are milliseconds.
   if (!/^\d{1,11}$/.test(`${timestamp}`)) throw new RangeError('timestamp must be whole seconds since 1970')
-  const body = toBytes(rawBody)
-  const message = stamp(id, `${timestamp}`, body)
-  const macs = await macsOf(secrets, [message, body])
+  // What Standard Webhooks signs: `<id>.<timestamp>.<body>`.
+  const macs = await macsOf(secrets, `${id}.${timestamp}.`, toBytes(rawBody))
   return {
-    'X-Service-Signature': toHex(macs[0]![1]!),
+    'X-Service-Signature': macs[0]!.plain,
     'webhook-id': id,
     'webhook-timestamp': `${timestamp}`,
-    'webhook-signature': macs.map(([stamped]) => toV1(stamped!)).join(' '),
+    'webhook-signature': macs.map(({ stamped }) => `v1,${stamped}`).join(' '),
   }
 }

@@ -37,8 +37,8 @@ export interface Dispatcher {
 }
 
 /** So many results are written at once, or after so long. */
-const LOT = 100
-const LINGER_MS = 10
+const LOT = 256
+const LINGER_MS = 25
 /** When to look again at what another process has the right to send. */
 const SHARED_MS = 500
 
