@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createListener } from '../../server/src/http/listen.ts'
 import { snapshot } from '../contract/fixture.ts'
+import { sendRaw } from '../support/raw-http.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 
 let server: TestServer
@@ -19,35 +20,7 @@ afterAll(async () => {
   await server.close()
 })
 
-interface Answer {
-  status: number
-  headers: Record<string, string>
-  body: string
-}
-
-/** Sends bytes as they are, and reads until the server hangs up. */
-async function send(bytes: string | Buffer): Promise<Answer[]> {
-  const socket = connect((listener.address() as AddressInfo).port, '127.0.0.1')
-  socket.setTimeout(1000, () => socket.destroy())
-  let text = ''
-  socket.setEncoding('latin1').on('data', (chunk) => {
-    text += chunk
-  })
-  socket.on('error', () => {})
-  socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
-  await once(socket, 'close')
-  return answersIn(text)
-}
-
-function answersIn(text: string): Answer[] {
-  const end = text.indexOf('\r\n\r\n')
-  if (end < 0) return []
-  const [first = '', ...lines] = text.slice(0, end).split('\r\n')
-  const headers = Object.fromEntries(lines.map((line) => [line.split(': ')[0]!.toLowerCase(), line.split(': ')[1]!]))
-  const length = Number(headers['content-length'])
-  const body = text.slice(end + 4, end + 4 + length)
-  return [{ status: Number(first.split(' ')[1]), headers, body }, ...answersIn(text.slice(end + 4 + length))]
-}
+const send = (bytes: string) => sendRaw((listener.address() as AddressInfo).port, bytes)
 
 const CLOSE = 'Connection: close\r\n\r\n'
 const get = (lines = '', path = '/api/v1/programs') =>
@@ -117,4 +90,19 @@ test('a chunk that breaks off is refused, and so is one that is none', async () 
   const [answer] = await send(post('Transfer-Encoding: chunked\r\n', 'zz\r\n{}\r\n0\r\n\r\n'))
   expect([answer?.status, answer?.headers['x-request-id']?.slice(0, 4)]).toEqual([400, 'req_'])
   expect(server.logs.join('')).not.toContain('"bug"')
+})
+
+test('what comes behind a whole request takes nothing away from its answer', async () => {
+  const whole = post('Content-Length: 16\r\n', '{"name":"Whole"}')
+  for (const [first, rest] of [
+    [whole, 'no request at all\r\n\r\n'],
+    [whole.replace('HTTP/1.1', 'HTTP/1.0'), whole],
+    [whole.replace('\r\n', '\r\nConnection: close\r\n'), 'x'],
+  ] as const) {
+    const answers = await send(first + rest)
+    expect(answers.map(({ status }) => status)).toEqual([201])
+    expect(JSON.parse(answers[0]!.body).data.name).toBe('Whole')
+  }
+  const both = await send(`${whole}${whole}no request`)
+  expect(both.map(({ status }) => status)).toEqual([201, 201])
 })

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import type { Deps } from '../context.ts'
@@ -23,7 +23,7 @@ export function createListener(fetch: Fetch, deps: Known): Server {
 }
 
 /** As Node knows a socket by itself: with the answer that is under way on it. */
-type Answering = Duplex & { _httpMessage?: { headersSent: boolean } }
+type Answering = Duplex & { _httpMessage?: ServerResponse | null }
 
 const hasHost = ({ headers, httpVersion }: IncomingMessage) => headers.host !== undefined || httpVersion === '1.0'
 
@@ -34,12 +34,23 @@ function refuse(deps: Known): Response {
   return Response.json({ error: error.message }, { status: error.status, headers: headersOf(deps, error) })
 }
 
-/** Nothing could be read that an answer could be built on, so it is written as it goes over the wire. */
-function refuseRaw(deps: Known, { code }: NodeJS.ErrnoException, socket: Duplex): void {
-  // The client has gone, or an answer is under way that this would break.
-  if (code === 'ECONNRESET' || !socket.writable || (socket as Answering)._httpMessage?.headersSent) {
+/**
+ * Nothing could be read that an answer could be built on, so it is written as it goes over the wire. It must not be taken
+ * for the answer of a request before it, which was read whole and may have changed something: that one comes first.
+ */
+function refuseRaw(deps: Known, error: NodeJS.ErrnoException, socket: Duplex): void {
+  const underWay = (socket as Answering)._httpMessage
+  if (underWay?.req.complete) return void underWay.once('finish', () => refuseRaw(deps, FOLLOWED, socket))
+  // The client has gone, has had its answer, or is about to have one that this would break.
+  if (error.code === 'ECONNRESET' || error === FOLLOWED || !socket.writable || underWay?.headersSent) {
     return void socket.destroy()
   }
+  socket.end(rawRefusal(deps), () => socket.destroy())
+}
+
+const FOLLOWED = new Error('Behind a whole request came something that is none')
+
+function rawRefusal(deps: Known): string {
   const error = malformed()
   const body = JSON.stringify({ error: error.message })
   const headers = {
@@ -49,9 +60,7 @@ function refuseRaw(deps: Known, { code }: NodeJS.ErrnoException, socket: Duplex)
     ...headersOf(deps, error),
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.end(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${body}`, () =>
-    socket.destroy(),
-  )
+  return `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${body}`
 }
 
 function headersOf(deps: Known, { code, status }: ApiError): Record<string, string> {

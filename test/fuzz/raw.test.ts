@@ -1,0 +1,12 @@
+// SQLite only: what is tested is read before anything is stored.
+import { expect, test } from 'vitest'
+import { fuzzRaw } from './raw.ts'
+import { fuzzWorld } from './world.ts'
+
+test('requests that are broken on the wire break nothing, and are refused in JSON where there is an answer', async () => {
+  const world = await fuzzWorld()
+  const { answers, refused } = await fuzzRaw(world, { numRuns: 300, seed: 20261121 })
+  await world.server.close()
+  expect(answers).toBeGreaterThan(200)
+  expect(refused).toBeGreaterThan(100)
+})

@@ -1,0 +1,18 @@
+import { fuzzRaw } from '../../fuzz/raw.ts'
+import { fuzzWorld } from '../../fuzz/world.ts'
+import { figure, type Given, type LongTest, sized } from '../promise.ts'
+
+async function run(given: Given): Promise<string> {
+  const seed = Date.now() % 2 ** 31
+  const world = await fuzzWorld()
+  try {
+    const { requests, answers, refused } = await fuzzRaw(world, { numRuns: sized(5000, given), seed })
+    return `${figure(requests)} requests broken on the wire, ${figure(answers)} answers, ${figure(refused)} of them refusals in JSON that changed nothing; 0 bugs`
+  } catch (error) {
+    throw new Error(`seed ${seed}: ${(error as Error).message}`)
+  } finally {
+    await world.server.close()
+  }
+}
+
+export const promise: LongTest = { says: 'What is no HTTP breaks nothing', minutes: 3, run }
