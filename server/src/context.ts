@@ -62,6 +62,8 @@ export interface Idempotency {
   subject: string
   /** Set once the answer is a stored one. */
   replayed?: boolean
+  /** What is stored under the key has had its time, and makes room for the next answer. */
+  hasExpired?: boolean
 }
 
 /** The present as stored: ISO 8601 in UTC with milliseconds. */

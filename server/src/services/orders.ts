@@ -5,7 +5,7 @@ import { decide } from '../engine/decide.ts'
 import type { Decision, Facts, Order } from '../engine/facts.ts'
 import { insertCommission } from '../repositories/commissions.ts'
 import { insertConnectionIfNew } from '../repositories/connections.ts'
-import { replaceJourneyOrder } from '../repositories/journey-clicks.ts'
+import { insertJourneyEntry, replaceJourneyOrder } from '../repositories/journey-clicks.ts'
 import { hasOtherOrder } from '../repositories/journey-orders.ts'
 import { findOrder, upsertOrder } from '../repositories/orders.ts'
 import { findShop } from '../repositories/shops.ts'
@@ -48,7 +48,7 @@ export async function recordOrder(ctx: Context, trx: Trx, incoming: IncomingOrde
   const decision = decide(facts)
   const row = decision.status === null ? null : newCommission(ctx, incoming, decision)
   if (row) await insertCommission(trx, ctx.shop.id, row)
-  await keepOrder(ctx, trx, { incoming, facts, decision, commissionId: row?.id ?? null })
+  await keepOrder(ctx, trx, { incoming, facts, decision, commissionId: row?.id ?? null, isKnown: known !== undefined })
   const result = { commissionId: row?.id ?? null, decision, alreadyRecorded: false }
   if (!row)
     return {
@@ -115,10 +115,13 @@ interface Decided {
   facts: Facts
   decision: Decision
   commissionId: string | null
+  /** It was reported before, and nobody was credited. */
+  isKnown: boolean
 }
 
 /** Facts and decision are kept beside each other, and the order takes its place in the customer's journey. */
-async function keepOrder(ctx: Context, trx: Trx, { incoming, facts, decision, commissionId }: Decided): Promise<void> {
+async function keepOrder(ctx: Context, trx: Trx, decided: Decided): Promise<void> {
+  const { incoming, facts, decision, commissionId, isKnown } = decided
   const { order, orderId } = incoming
   const createdAt = nowIso(ctx)
   await upsertOrder(trx, ctx.shop.id, {
@@ -130,7 +133,8 @@ async function keepOrder(ctx: Context, trx: Trx, { incoming, facts, decision, co
     createdAt,
     updatedAt: createdAt,
   })
-  await replaceJourneyOrder(trx, ctx.shop.id, {
+  const keepEntry = isKnown ? replaceJourneyOrder : insertJourneyEntry
+  await keepEntry(trx, ctx.shop.id, {
     ...NO_TOUCH,
     id: ctx.newId('jrn'),
     type: 'conversion',

@@ -13,7 +13,9 @@ const KEPT_MS = 30 * 86_400_000
 export async function findReply<T>(ctx: Context, trx: Trx): Promise<{ result: T } | undefined> {
   if (!ctx.idempotency) return undefined
   const row = await findKey(trx, ctx.shop.id, ctx.idempotency.key)
-  if (!row || (row.expiresAt !== null && row.expiresAt <= nowIso(ctx))) return undefined
+  if (!row) return undefined
+  ctx.idempotency.hasExpired = row.expiresAt !== null && row.expiresAt <= nowIso(ctx)
+  if (ctx.idempotency.hasExpired) return undefined
   if (!ctx.vault.hasFingerprint(row.fingerprint, ctx.idempotency.subject)) {
     throw conflict(
       'idempotency_key_reused',
@@ -27,7 +29,7 @@ export async function findReply<T>(ctx: Context, trx: Trx): Promise<{ result: T 
 export async function keepReply(ctx: Context, trx: Trx, result: unknown, keep: 'forever' | undefined): Promise<void> {
   if (!ctx.idempotency) return
   const createdAt = nowIso(ctx)
-  await deleteExpiredKey(trx, ctx.shop.id, ctx.idempotency.key, createdAt)
+  if (ctx.idempotency.hasExpired) await deleteExpiredKey(trx, ctx.shop.id, ctx.idempotency.key, createdAt)
   await insertKey(trx, ctx.shop.id, {
     key: ctx.idempotency.key,
     fingerprint: ctx.vault.fingerprint(ctx.idempotency.subject),
