@@ -74,6 +74,8 @@ test('a list tells exactly how many match, whatever the filter', async () => {
     [
       ['', '1 = 1'],
       [`affiliateId=${affiliate}`, `"affiliateId" = '${affiliate}'`],
+      // What counts of days are kept under is nobody's id.
+      ['affiliateId=day:2026-10-29', '1 = 0'],
     ],
     [
       ['', '1 = 1'],
@@ -83,6 +85,7 @@ test('a list tells exactly how many match, whatever the filter', async () => {
     [
       ['', '1 = 1'],
       ['from=2026-10-29T07:00:00Z', `"happenedAt" >= '2026-10-29T07:00:00.000Z'`],
+      ['from=9999-12-31', '1 = 0'],
       ['to=2026-10-31', `"happenedAt" <= '2026-10-31T00:00:00.000Z'`],
       ['from=2026-10-28&to=2026-10-30T05:00:00Z', `"happenedAt" between '2026-10-28' and '2026-10-30T05:00:00.000Z'`],
       [

@@ -8,8 +8,9 @@ import type { Engine } from './promise.ts'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 interface Report {
+  /** Also false when a file could not be read. */
+  success: boolean
   numPassedTests: number
-  numFailedTests: number
   testResults: { message: string; assertionResults: { failureMessages: string[] }[] }[]
 }
 
@@ -25,13 +26,15 @@ export async function runTests(files: string[], engine: Engine, env: Record<stri
     env: { ...inherited, ...env },
     stdio: 'ignore',
   })
-  await new Promise((done) => child.once('exit', done))
+  const code = await new Promise<number | null>((done) => child.once('exit', done))
   const report: Report = JSON.parse(readFileSync(outputFile, 'utf8'))
   folder.remove()
   const failures = report.testResults.flatMap(({ message, assertionResults }) => [
     message,
     ...assertionResults.flatMap(({ failureMessages }) => failureMessages),
   ])
-  if (report.numFailedTests > 0 || report.numPassedTests === 0) throw new Error(failures.filter(Boolean).join('\n'))
+  if (!report.success || code !== 0 || report.testResults.length < files.length || report.numPassedTests === 0) {
+    throw new Error(failures.filter(Boolean).join('\n') || `vitest ended with ${code}`)
+  }
   return report.numPassedTests
 }

@@ -29,7 +29,10 @@ async function failEach(ready: ReadyMutation): Promise<number> {
     const mend = await failStatement(ready.server, n)
     const reply = await ready.call()
     mend()
-    if (reply.status < 300) return n - 1
+    if (reply.status < 300) {
+      assert.ok(n > 1, `${ready.id}: no statement was there to break`)
+      return n - 1
+    }
     assert.deepEqual([reply.status, snapshot(ready.server) === before], [503, true], `${ready.id}, statement ${n}`)
   }
 }
