@@ -44,10 +44,15 @@ export function addDataCommands(program: Command): void {
   program
     .command('check')
     .description('look whether everything stored fits together; ends with 1 when it does not')
+    .option('--recount', 'count the rows of all lists anew first')
     .option(...JSON_OPTION)
-    .action(async ({ json }: Json) => {
+    .action(async ({ json, recount: again }: Json & { recount?: boolean }) => {
       const { check } = await import('./services/check.ts')
-      const report = await withDeps(check)
+      const { recount } = await import('./services/recount.ts')
+      const report = await withDeps(async (deps) => {
+        if (again) await recount(deps.config)
+        return check(deps)
+      })
       const counts = `${report.audit.shops} shops, ${report.audit.rows} audit rows`
       print(json, report, report.ok ? [`All is well: ${counts}.`] : [...report.problems, `Not well: ${counts}.`])
       if (!report.ok) process.exitCode = 1

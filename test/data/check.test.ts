@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { check } from '../../server/src/services/check.ts'
+import { recount } from '../../server/src/services/recount.ts'
 import { exampleServer, ID } from '../contract/fixture.ts'
 import type { TestServer } from '../support/server.ts'
 
@@ -68,4 +69,14 @@ test.each(broken)('%s is found, and is all that is found', async (_what, breakIt
     problems.join('\n'),
   ).toBe(true)
   expect(await check(server.deps)).toMatchObject({ ok: true, problems: [] })
+})
+
+test('wrong counts are mended by counting anew', async () => {
+  const counts = () => server.sql.prepare('select * from "rowCounts" where rows > 0 order by 1, 2, 3, 4, 5').all()
+  const before = counts()
+  server.sql.exec(`update "rowCounts" set rows = rows + 1`)
+  expect((await check(server.deps)).problems.join()).toContain('check --recount')
+  await recount({ databaseUrl: server.url })
+  expect(await check(server.deps)).toMatchObject({ ok: true, problems: [] })
+  expect(counts()).toEqual(before)
 })

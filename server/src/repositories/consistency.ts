@@ -106,3 +106,16 @@ export async function listWrongCounts(db: Trx): Promise<WrongCount[]> {
     ) w group by list, "shopId", scope order by list, "shopId", scope limit 100`.execute(db)
   return rows
 }
+
+/**
+ * Counts all rows anew. `lock`: on PostgreSQL, whoever changes a count meanwhile has to wait, so that nothing is counted
+ * twice or not at all; a transaction on SQLite is alone anyway.
+ */
+export async function recountRows(trx: Trx, { lock }: { lock: boolean }): Promise<void> {
+  if (lock) await sql`lock table "rowCounts" in share row exclusive mode`.execute(trx)
+  await sql`delete from "rowCounts"`.execute(trx)
+  const key = sql`"shopId", list, scope, "programId", status`
+  await sql`insert into "rowCounts" (${key}, rows) select ${key}, count(*) from (${ROWS}) r group by ${key}`.execute(
+    trx,
+  )
+}

@@ -24,7 +24,9 @@ export async function check({ db }: Pick<Deps, 'db'>): Promise<CheckReport> {
   if (crossed > 0) problems.push(`${crossed} orders name the commission of another order.`)
   for (const { list, shopId, scope, counted, rows } of await listWrongCounts(db.read)) {
     const of = scope ? ` (${scope})` : ''
-    problems.push(`Shop ${shopId} has ${rows} rows of ${list}${of}, but ${counted} are counted, or not as they are.`)
+    problems.push(
+      `Shop ${shopId} has ${rows} rows of ${list}${of}, but ${counted} are counted, or not as they are; check --recount counts anew.`,
+    )
   }
   const audit = await checkChains({ db })
   for (const { shopId, seq, reason } of audit.breaks) {

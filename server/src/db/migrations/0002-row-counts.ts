@@ -47,6 +47,7 @@ const of = (row: string, text: string) => text.replaceAll('$', row)
 /** Triggers keep the counts in the transaction of every change, whoever makes it, so that they are always exact. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter
+  if (isPostgres) await run(db, withoutWriters(COUNTED.map(({ table }) => `"${table}"`)))
   const text = isPostgres ? 'text collate "C"' : 'text'
   const columns = KEY.split(', ').map((name) => `${name} ${text} not null`)
   const ending = isPostgres ? 'with (fillfactor = 50)' : 'without rowid'
@@ -63,6 +64,24 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 }
 
 const run = (db: Kysely<unknown>, statement: string) => sql.raw(statement).execute(db)
+
+/**
+ * Servers of an earlier version write on: what they write between counting and the triggers would never be counted. Takes
+ * all tables or none for a moment, and again, for waiting with some of them in hand would end in a deadlock.
+ */
+const withoutWriters = (tables: string[]): string => `do $$ begin
+    for attempt in 1..120 loop
+      begin
+        set local lock_timeout = '500ms';
+        lock table ${tables} in share row exclusive mode;
+        set local lock_timeout = 0;
+        return;
+      exception when lock_not_available or deadlock_detected then
+        perform pg_sleep(0.1);
+      end;
+    end loop;
+    raise exception 'Others have been writing without a pause; try again.';
+  end $$`
 
 async function fill(db: Kysely<unknown>, { table, scopes, program, status, where }: Counted): Promise<void> {
   for (const scope of scopes) {
