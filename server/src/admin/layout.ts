@@ -64,8 +64,12 @@ const menuItem = ({ path, label }: (typeof MENU)[number], current: string): Html
 
 const message = ({ text, secret }: Flash): Html => html`<div class="notice good" role="status">
 <p>${text}</p>
-${secret ? html`<p class="secret"><code id="secret" aria-label="${secret.name}">${secret.value}</code> <button type="button" class="small" data-copy="secret" hidden>Copy</button></p>` : ''}
+${secret ? copyable('secret', secret) : ''}
+${secret?.also ? html`<p class="hint">${secret.also.name}:</p>${copyable('secret-also', secret.also)}` : ''}
 </div>`
+
+const copyable = (id: string, { name, value }: { name: string; value: string }): Html =>
+  html`<p class="secret"><code id="${id}" aria-label="${name}">${value}</code> <button type="button" class="small" data-copy="${id}" hidden>Copy</button></p>`
 
 const document = (title: string, body: Html): Html => html`<!doctype html>
 <html lang="en">

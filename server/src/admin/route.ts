@@ -27,10 +27,17 @@ export interface View {
   showsNothing?: boolean
 }
 
+interface Secret {
+  name: string
+  value: string
+  /** Another spelling of it. */
+  also?: { name: string; value: string }
+}
+
 /** Told once, on the next page. A secret is told nowhere else. */
 export interface Flash {
   text: string
-  secret?: { name: string; value: string }
+  secret?: Secret
 }
 
 /** Where a form leads once it is done. */

@@ -83,15 +83,22 @@ ${form(
 <button class="main">Add webhook</button>`,
 )}</section>`
 
-const newSecret = ({ ctx }: Visitor) => `whsec_${Buffer.from(ctx.random(24)).toString('base64url')}`
+const newSecret = ({ ctx }: Visitor) => Buffer.from(ctx.random(24)).toString('base64url')
 
 const told = (text: string, secret: string | undefined): Flash =>
   secret
     ? {
         text: `${text} Copy its signing secret now: it is shown this once.`,
-        secret: { name: 'Signing secret', value: secret },
+        secret: {
+          name: 'Signing secret',
+          value: secret,
+          also: { name: 'The same for a library of Standard Webhooks', value: standardSpelling(secret) },
+        },
       }
     : { text }
+
+/** Deliveries are signed with the bytes of the text; those libraries read a key as `whsec_` and base64. */
+const standardSpelling = (secret: string) => `whsec_${Buffer.from(secret).toString('base64')}`
 
 async function create(visitor: Visitor) {
   const { ctx, form } = visitor
@@ -151,7 +158,6 @@ async function remove({ ctx, params }: Visitor) {
 }
 
 async function sendTest({ ctx }: Visitor) {
-  const [first] = (await webhooks.list(ctx)).data
-  const { message } = await webhooks.sendTest(ctx, first?.url)
+  const { message } = await webhooks.sendTest(ctx)
   return { to: '/admin/deliveries?event=test', flash: { text: message } }
 }

@@ -49,7 +49,7 @@ export const handlers: Handlers<Context> = {
   listWebhooks: async (ctx) => ({ status: 200, body: await webhooks.list(ctx) }),
   createWebhook: async (ctx, { query, body: { hookUrl, target_url, ...body } }) => {
     const url = body.url ?? hookUrl ?? target_url
-    if (query.test) return { status: 200, body: await webhooks.sendTest(ctx, url) }
+    if (query.test) return { status: 200, body: await webhooks.sendTestFor(ctx, url) }
     return { status: 200, body: { data: await webhooks.subscribe(ctx, { ...body, url }) } }
   },
   deleteWebhook: async (ctx, { query }) => ({ status: 200, body: await webhooks.unsubscribe(ctx, query.id) }),

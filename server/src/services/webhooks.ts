@@ -75,12 +75,16 @@ export async function unsubscribe(ctx: Context, id: string): Promise<components[
 }
 
 /**
- * Sends a `test` event to the subscriptions that take it; nothing is sent to `url` itself (section 4.8 rule 4).
+ * As {@link sendTest}, for a caller who must name a URL; nothing is sent to `url` itself (section 4.8 rule 4).
  *
  * @throws ApiError 400 `invalid_body` without a URL, 400 `webhook_url_refused`.
  */
-export async function sendTest(ctx: WebhookContext, url: string | null | undefined) {
-  const { isRefused } = await checkUrl(ctx, url)
+export async function sendTestFor(ctx: WebhookContext, url: string | null | undefined) {
+  return sendTest(ctx, await checkUrl(ctx, url))
+}
+
+/** Sends a `test` event to the subscriptions that take it. */
+export function sendTest(ctx: Context, { isRefused } = { isRefused: false }) {
   return mutate(ctx, async () => {
     if (isRefused) throw urlRefused()
     return {
