@@ -3,9 +3,11 @@ import { join } from 'node:path'
 import type { Deps } from './context.ts'
 import { findShop } from './repositories/shops.ts'
 import * as affiliates from './services/affiliates.ts'
+import { bestEffort } from './services/best-effort.ts'
 import * as coupons from './services/coupons.ts'
 import { createApiKey } from './services/keys.ts'
 import * as programs from './services/programs.ts'
+import { createSignInLink, findOwner } from './services/sessions.ts'
 import * as shops from './services/shops.ts'
 
 const CODE = 'NISA16'
@@ -30,7 +32,19 @@ export async function makeDemo(deps: Deps, url: string): Promise<string> {
     { mode: 0o600 },
   )
   renameSync(`${file}.new`, file)
-  return banner(url, env, file)
+  return banner(url, env, { file, signIn: await signInPath(deps, env) })
+}
+
+/** The page of a new one-time link; the plain page when none can be made, for a start should not fail for it. */
+async function signInPath(deps: Deps, { REFERRAL_OWNER_TOKEN = '' }: Record<string, string>): Promise<string> {
+  let path = '/admin'
+  await bestEffort(deps.log, 'demo_link_failed', async () => {
+    const owner = await findOwner(deps, REFERRAL_OWNER_TOKEN)
+    if (!owner) return
+    const ctx = await shops.operatorContext(deps, owner.shop.id)
+    path = `/admin/sign-in?token=${await createSignInLink(ctx, owner.user.id)}`
+  })
+  return path
 }
 
 async function createDemo(deps: Deps, url: string): Promise<Record<string, string>> {
@@ -74,15 +88,20 @@ const readEnv = (text: string): Record<string, string> =>
       .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
   )
 
-function banner(url: string, env: Record<string, string>, file: string): string {
-  const { REFERRAL_API_KEY: key = '', REFERRAL_OWNER_TOKEN: owner = '' } = env
+interface Places {
+  file: string
+  signIn: string
+}
+
+function banner(url: string, env: Record<string, string>, { file, signIn }: Places): string {
+  const { REFERRAL_API_KEY: key = '' } = env
   return `
 Referral Program API with a demo shop
 
   address         ${url}
   docs            ${url}/api/v1/docs
-  Developer page  ${url}/admin
-  owner token     ${owner}
+  Developer page  ${url}${signIn}
+                  (signs you in once, in the next 15 minutes; later with the owner token of the file below)
   API key         ${key}
   all of it       ${file}
 

@@ -38,6 +38,17 @@ test('the first start shows a command that turns an order into a commission, and
   expect(statSync(join(folder.path, 'demo.env')).mode & 0o777).toBe(0o600)
   expect(statSync(join(folder.path, 'encryption.key')).mode & 0o777).toBe(0o600)
 
+  // Logs keep what a start prints; the token stays in the file, and a link is of no use later.
+  expect(server.output()).not.toContain(first.REFERRAL_OWNER_TOKEN)
+  const linkIn = (output: string) => /Developer page +(\S+)/.exec(output)?.[1] ?? ''
+  const enter = async () => {
+    const { origin, pathname, searchParams } = new URL(linkIn(server?.output() ?? ''))
+    const answer = await fetch(origin + pathname, { method: 'POST', body: searchParams, redirect: 'manual' })
+    return [answer.status, answer.headers.get('Location')]
+  }
+  expect(await enter()).toEqual([303, '/admin'])
+  expect((await enter())[0]).toBe(401)
+
   const commands = lines.filter((line) => line.trim().startsWith('curl'))
   expect(commands).toHaveLength(3)
   const paste = (command: string | undefined) =>
@@ -54,6 +65,7 @@ test('the first start shows a command that turns an order into a commission, and
   expect(await server.stop()).toBe(0)
   server = await startServer(env())
   expect(demo()).toEqual({ ...first, REFERRAL_BASE_URL: server.url })
+  expect((await enter())[0]).toBe(303)
   expect(paste(commands[1]?.replaceAll(/http:\S+?(?=\/api)/g, server.url)).data).toHaveLength(1)
 }, 30_000)
 

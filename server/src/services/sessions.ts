@@ -96,6 +96,7 @@ export async function signOut(ctx: Context): Promise<components['schemas']['Acti
 export async function createSignInLink(ctx: Context, userId: string): Promise<string> {
   return mutate(ctx, async (trx) => {
     const token = createSecret('rl', ctx.random)
+    await sessions.deleteExpired(trx, ctx.shop.id, nowIso(ctx))
     const expiresAt = new Date(ctx.now() + LINK_MS).toISOString()
     await sessions.insertSignInLink(trx, { tokenHash: hashSecret(token), shopId: ctx.shop.id, userId, expiresAt })
     return { result: token, audit: { action: 'sign_in_link.created', subjectId: userId } }
