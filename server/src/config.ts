@@ -42,7 +42,7 @@ export function readConfig(env: Environment = process.env): Config {
     databaseUrl: checkDatabaseUrl(databaseUrl),
     redisUrl: env.REDIS_URL ? checkRedisUrl(env.REDIS_URL) : undefined,
     demo: flag(env, 'REFERRAL_DEMO', !isPostgresUrl(databaseUrl)),
-    encryptionKeys: encryptionKeys(env.REFERRAL_ENCRYPTION_KEY, dataDir, isPostgresUrl(databaseUrl)),
+    encryptionKeys: encryptionKeys(env.REFERRAL_ENCRYPTION_KEY, dataDir, databaseUrl),
     apiDisabled: flag(env, 'REFERRAL_API_DISABLED', false),
     minimumPayoutCents: integer(env, 'REFERRAL_MINIMUM_PAYOUT_CENTS', { usual: 0, maximum: 2_147_483_647 }) ?? 0,
     journeyRetentionDays: integer(env, 'REFERRAL_JOURNEY_RETENTION_DAYS', { minimum: 1, maximum: 36_500 }),
@@ -108,18 +108,22 @@ function hostsAndPorts(env: Environment, name: string): string[] {
 }
 
 /**
- * From the environment, else from `<data>/encryption.key`, which is made when it is missing. Instances that share a
+ * From the environment, else from `<data>/encryption.key`, which is made with the database. Instances that share a
  * database must share the key, and each would make its own file: there it is never made.
  */
-function encryptionKeys(text: string | undefined, dataDir: string, isShared: boolean): Uint8Array[] {
+function encryptionKeys(text: string | undefined, dataDir: string, databaseUrl: string): Uint8Array[] {
   if (text) return text.split(',').map((one) => decodeKey(one, 'REFERRAL_ENCRYPTION_KEY'))
-  if (isShared) {
+  if (isPostgresUrl(databaseUrl)) {
     throw new ConfigError(
       'REFERRAL_ENCRYPTION_KEY must be set with PostgreSQL, the same for every instance (openssl rand -base64 32 makes one).',
     )
   }
   const file = keyFile(dataDir)
   if (!existsSync(file)) {
+    // Another key would open nothing of what is there, and might be taken for the right one later.
+    if (existsSync(databaseUrl.replace(/^file:/, ''))) {
+      throw new ConfigError(`${file} is missing: put back the encryption key that this database was made with.`)
+    }
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
     const key = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')
     // wx: of two processes that start at once, one makes the key and the other reads it.

@@ -1,6 +1,6 @@
 import type { Server, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Config, readConfig } from './config.ts'
+import { type Config, encryptionKeyPlace, readConfig } from './config.ts'
 import type { Deps } from './context.ts'
 import { openDatabase } from './db/database.ts'
 import { makeDemo } from './demo.ts'
@@ -26,7 +26,7 @@ export async function serve(): Promise<void> {
   const db = await openDatabase(config.databaseUrl, metrics.group)
   await db.migrate()
   const deps = createDeps(config, db)
-  await checkEncryptionKey(deps)
+  await checkEncryptionKey(deps, encryptionKeyPlace(config.dataDir))
   metrics.watch(deps)
   const dispatcher = createDispatcher({ ...deps, onEnd: metrics.delivery })
   deps.wakeDispatcher = dispatcher.wake

@@ -120,7 +120,7 @@ describe.each(released.map((one) => [one.version, one] as const))('a database of
     await db.migrate()
     const config: Config = readConfig({ REFERRAL_ENCRYPTION_KEY: old.encryptionKey, LOG_LEVEL: 'silent' })
     const deps = { ...createDeps(config, db), now: () => THEN }
-    await checkEncryptionKey(deps)
+    await checkEncryptionKey(deps, 'REFERRAL_ENCRYPTION_KEY')
     const app = createApp(deps)
     const order = (body: object, idempotencyKey: string) => {
       const headers = { Authorization: `Bearer ${old.apiKey}`, 'Idempotency-Key': idempotencyKey }

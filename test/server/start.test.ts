@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { freePort, type RunningServer, run, startServer, temporaryFolder } from '../support/process.ts'
@@ -67,6 +67,28 @@ test('the first start shows a command that turns an order into a commission, and
   expect(demo()).toEqual({ ...first, REFERRAL_BASE_URL: server.url })
   expect((await enter())[0]).toBe(303)
   expect(paste(commands[1]?.replaceAll(/http:\S+?(?=\/api)/g, server.url)).data).toHaveLength(1)
+
+  const database = join(folder.path, 'referral.db')
+  const copied = await run(['copy', '--from', `file:${database}`, '--to', `file:${database}.copy`], env())
+  expect(copied).toMatchObject({ code: 1, stderr: `${database} is in use; stop the server first.\n` })
+}, 30_000)
+
+test('without the encryption key of a database nothing starts, and no other key is made for it', async () => {
+  server = await startServer(env())
+  await server.stop()
+  const key = join(folder.path, 'encryption.key')
+  const right = readFileSync(key)
+  rmSync(key)
+  const missing = `${key} is missing: put back the encryption key that this database was made with.\n`
+  expect(await run(['serve'], env())).toMatchObject({ code: 1, stderr: missing })
+  expect(existsSync(key)).toBe(false)
+  writeFileSync(key, Buffer.alloc(32, 7).toString('base64'))
+  const { code, stderr } = await run(['serve'], env())
+  expect([code, stderr]).toEqual([1, expect.stringContaining(`${key} is not the key`)])
+  const checked = await run(['check'], env())
+  expect([checked.code, checked.stdout]).toEqual([1, expect.stringContaining('The encryption key is not the one')])
+  writeFileSync(key, right)
+  expect(await run(['check'], env())).toMatchObject({ code: 0 })
 }, 30_000)
 
 test('health, readiness, the contract and the docs need no credential', async () => {

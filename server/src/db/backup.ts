@@ -112,6 +112,18 @@ function endWal(path: string): void {
   }
 }
 
+/** Whether somebody has a database file open. */
+export function isInUse(path: string): boolean {
+  try {
+    endWal(path)
+    return false
+  } catch (error) {
+    return isBusy(error)
+  }
+}
+
+const isBusy = (error: unknown): boolean => error instanceof SQLite.SqliteError && error.code.startsWith('SQLITE_BUSY')
+
 function setAside(path: string): string | undefined {
   if (!existsSync(path)) return undefined
   const replaced = `${path}.replaced-${new Date().toISOString().replace(/[:.]/g, '-')}`
@@ -121,7 +133,7 @@ function setAside(path: string): string | undefined {
     endWal(path)
     removeWith(replaced)
   } catch (error) {
-    if (error instanceof SQLite.SqliteError && error.code.startsWith('SQLITE_BUSY')) {
+    if (isBusy(error)) {
       removeWith(replaced)
       throw new BackupError(`${path} is in use; stop the server first.`)
     }

@@ -1,6 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { type Kysely, sql } from 'kysely'
+import { isInUse } from './backup.ts'
 import { withHandle } from './handle.ts'
 import { PRIMARY_KEYS } from './primary-keys.ts'
 import type { Tables } from './tables.ts'
@@ -42,10 +43,16 @@ export function copyDatabase(from: string, to: string): Promise<CopiedTable[]> {
   )
 }
 
-/** Opening a file that is not there would make it. @throws CopyError */
+/**
+ * Opening a file that is not there would make it, and what a server writes after the copy would be lost.
+ *
+ * @throws CopyError
+ */
 export function expectSource(url: string): void {
+  if (isPostgresUrl(url)) return
   const path = url.replace(/^file:/, '')
-  if (!isPostgresUrl(url) && !existsSync(path)) throw new CopyError(`There is no database at ${path}.`)
+  if (!existsSync(path)) throw new CopyError(`There is no database at ${path}.`)
+  if (isInUse(path)) throw new CopyError(`${path} is in use; stop the server first.`)
 }
 
 /** Read only, as everything was when it began. */

@@ -1,6 +1,7 @@
 import type { Deps } from '../context.ts'
 import { countCrossedOrders, countOrphans, listWrongCounts, listWrongTotals } from '../repositories/consistency.ts'
 import { type ChainCheck, checkChains } from './audit.ts'
+import { isRightKey } from './encryption-check.ts'
 
 export interface CheckReport {
   ok: boolean
@@ -9,8 +10,11 @@ export interface CheckReport {
   audit: ChainCheck
 }
 
-/** Looks whether everything stored fits together: files, totals of batches, references, the chains of the audit. */
-export async function check({ db }: Pick<Deps, 'db'>): Promise<CheckReport> {
+/**
+ * Looks whether everything stored fits together: files, totals of batches, references, the chains of the audit, and the
+ * encryption key when there is a vault.
+ */
+export async function check({ db, vault }: Pick<Deps, 'db'> & Partial<Pick<Deps, 'vault'>>): Promise<CheckReport> {
   const problems = (await db.findDamage()).map((line) => `The database is damaged: ${line}`)
   for (const { id, stored, summed } of await listWrongTotals(db.read)) {
     problems.push(
@@ -28,6 +32,8 @@ export async function check({ db }: Pick<Deps, 'db'>): Promise<CheckReport> {
       `Shop ${shopId} has ${rows} rows of ${list}${of}, but ${counted} are counted, or not as they are; check --recount counts anew.`,
     )
   }
+  if (vault && !(await isRightKey({ db, vault })))
+    problems.push('The encryption key is not the one that this database is used with.')
   const audit = await checkChains({ db })
   for (const { shopId, seq, reason } of audit.breaks) {
     problems.push(`The audit of shop ${shopId} is broken at row ${seq}: ${WHY[reason]}.`)

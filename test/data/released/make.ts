@@ -44,7 +44,7 @@ async function fillTheRest(server: TestServer): Promise<Released['answered']> {
   await expectOk(
     admin(server, 'POST', `/commissions/${ID.lines}/refund`, { externalRefundId: 'r-1', amountCents: 500 }),
   )
-  await checkEncryptionKey(deps)
+  await checkEncryptionKey(deps, 'REFERRAL_ENCRYPTION_KEY')
   await linkFor(deps, { shop: shop.shopId, email: 'owner@shop.example' })
   const headers = { Authorization: `Bearer ${shop.ownerToken}` }
   const stream = await server.app.request('http://test/admin/v1/deliveries/stream', { headers })
