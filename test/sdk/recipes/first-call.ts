@@ -10,7 +10,7 @@ const affiliate = await client.affiliates.create({ email: 'noor@example.com', na
 await client.affiliates.update(affiliate.id, { status: 'APPROVED' })
 
 const { attribution, commission } = await client.events.conversion({
-  externalOrderId: '1001',
+  externalOrderId: 'sdk-1',
   amountCents: 10_000,
   discountCents: 1_000,
   couponCode: affiliate.discountCode,
