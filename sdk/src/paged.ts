@@ -7,7 +7,7 @@ export interface Page<T> {
 }
 
 /**
- * A list. `for await` reads it row by row over all pages; `await` gives the first page (or the one you asked for).
+ * A list. `for await` reads it row by row to its end, from `page` or behind `after` where you said so; `await` gives the first page (or the one you asked for).
  * Nothing is sent before you do either.
  */
 export interface PagedCall<T> extends Call<Page<T>>, AsyncIterable<T> {
@@ -17,7 +17,7 @@ export interface PagedCall<T> extends Call<Page<T>>, AsyncIterable<T> {
   toArray(options?: { limit?: number }): Promise<T[]>
 }
 
-export type PageQuery = { page?: number; limit?: number }
+export type PageQuery = { page?: number; limit?: number; after?: string }
 
 export class Paged<T extends object> extends LazyCall<Page<T>> implements PagedCall<T> {
   readonly #query: PageQuery
@@ -47,19 +47,25 @@ export class Paged<T extends object> extends LazyCall<Page<T>> implements PagedC
    * when the list shrank the pages before are read again, because rows slid there.
    */
   async *[Symbol.asyncIterator](): AsyncIterator<T> {
+    let { page: first = 1, limit = 100, after } = this.#query
+    // Behind an item there are no pages to count: each step begins behind the last row of a full one.
+    while (after) {
+      const { data } = (await this.#read({ ...this.#query, after, limit })).data
+      yield* data
+      const last = data[limit - 1]
+      if (!last) return
+      after = String(this.#key(last))
+    }
     const seen = new Set<unknown>()
-    const first = this.#query.page ?? 1
-    const limit = this.#query.limit ?? 100
     let before = 0
     let stepsBack = 0
     for (let page = first; ; page++) {
       const { data, pagination } = (await this.#read({ ...this.#query, page, limit })).data
-      const { total, totalPages } = pagination
-      const gone = before - total
-      before = total
+      const gone = before - pagination.total
+      before = pagination.total
       // Not for ever: others may add and remove rows all the time.
       if (gone > 0 && page > first && stepsBack++ < 3) {
-        page = Math.max(first, page - Math.ceil(gone / pagination.limit)) - 1
+        page = Math.max(first, page - Math.ceil(gone / limit)) - 1
         continue
       }
       for (const row of data) {
@@ -69,7 +75,7 @@ export class Paged<T extends object> extends LazyCall<Page<T>> implements PagedC
         stepsBack = 0
         yield row
       }
-      if (page >= totalPages) return
+      if (page >= pagination.totalPages) return
     }
   }
 }

@@ -29,10 +29,25 @@ test('walking behind the last item gives each once, also of one instant, whateve
   expect(walked).toEqual(all)
 })
 
-test('page counts from behind the item, and filters go on', async () => {
+test('filters go on behind the item', async () => {
   const all = (await list('to=2026-10-20T00:00:00Z')).data
-  const next = await list(`to=2026-10-20T00:00:00Z&after=${all[1].id}&limit=2&page=2&status=${all[0].orderStatus}`)
-  expect(next.data).toEqual(all.slice(4, 6))
+  const next = await list(`to=2026-10-20T00:00:00Z&after=${all[1].id}&limit=2&page=1&status=${all[0].orderStatus}`)
+  expect(next.data).toEqual(all.slice(2, 4))
+})
+
+test.each(['affiliates', 'programs', 'commissions', 'payouts', 'coupons'])(
+  '400 for another page than the first of %s behind an item: it would be none of the pages that are counted',
+  async (path) => {
+    const { status, headers, body } = await server.request('GET', `/api/v1/${path}?after=x&page=2`)
+    expect([status, headers.get('X-Error-Code')]).toEqual([400, 'invalid_parameter'])
+    expect(body.error).toBe('Send after or page, not both.')
+  },
+)
+
+test('the client walks on behind an item, row by row', async () => {
+  const all = (await list('')).data.map(({ id }: { id: string }) => id)
+  const rows = await server.client.commissions.list({ after: all[1], limit: 2 }).toArray()
+  expect(rows.map(({ id }) => id)).toEqual(all.slice(2))
 })
 
 test.each(['affiliates', 'programs', 'commissions', 'payouts', 'coupons'])(

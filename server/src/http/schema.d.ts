@@ -2650,7 +2650,7 @@ export interface components {
         Page: number;
         /** @description How many rows a page has. */
         Limit: number;
-        /** @description The id of an item of this list (of a coupon, its `affiliateId`): the list then begins right behind it, and `page` counts from there. Send the id of the last item you have to walk through a long list; every step costs the same, and nothing is skipped or repeated when items are added meanwhile. */
+        /** @description The id of an item of this list (of a coupon, its `affiliateId`): the list then begins right behind it. Send the id of the last item you have to walk through a long list, until there are fewer items than `limit`; every step costs the same, and nothing is skipped or repeated when items are added meanwhile. Not together with a `page` above 1; `total` and `totalPages` still count the whole list. */
         After: string;
         /** @description The first instant, inclusive. A date alone is midnight UTC. */
         From: components["schemas"]["InstantInput"];
@@ -2711,7 +2711,7 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description How many rows a page has. */
                 limit?: components["parameters"]["Limit"];
-                /** @description The id of an item of this list (of a coupon, its `affiliateId`): the list then begins right behind it, and `page` counts from there. Send the id of the last item you have to walk through a long list; every step costs the same, and nothing is skipped or repeated when items are added meanwhile. */
+                /** @description The id of an item of this list (of a coupon, its `affiliateId`): the list then begins right behind it. Send the id of the last item you have to walk through a long list, until there are fewer items than `limit`; every step costs the same, and nothing is skipped or repeated when items are added meanwhile. Not together with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
                 /** @description Only affiliates with this status. */
                 status?: components["schemas"]["AffiliateStatus"];
@@ -3002,7 +3002,7 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description How many rows a page has. */
                 limit?: components["parameters"]["Limit"];
-                /** @description The id of an item of this list (of a coupon, its `affiliateId`): the list then begins right behind it, and `page` counts from there. Send the id of the last item you have to walk through a long list; every step costs the same, and nothing is skipped or repeated when items are added meanwhile. */
+                /** @description The id of an item of this list (of a coupon, its `affiliateId`): the list then begins right behind it. Send the id of the last item you have to walk through a long list, until there are fewer items than `limit`; every step costs the same, and nothing is skipped or repeated when items are added meanwhile. Not together with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
                 /** @description Only programs with this status. */
                 status?: components["schemas"]["ProgramStatus"];
@@ -3200,7 +3200,7 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description How many rows a page has. */
                 limit?: components["parameters"]["Limit"];
-                /** @description The id of an item of this list (of a coupon, its `affiliateId`): the list then begins right behind it, and `page` counts from there. Send the id of the last item you have to walk through a long list; every step costs the same, and nothing is skipped or repeated when items are added meanwhile. */
+                /** @description The id of an item of this list (of a coupon, its `affiliateId`): the list then begins right behind it. Send the id of the last item you have to walk through a long list, until there are fewer items than `limit`; every step costs the same, and nothing is skipped or repeated when items are added meanwhile. Not together with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
                 /** @description Only commissions with this `orderStatus`. */
                 status?: components["schemas"]["CommissionStatus"];
@@ -3265,7 +3265,7 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description How many rows a page has. */
                 limit?: components["parameters"]["Limit"];
-                /** @description The id of an item of this list (of a coupon, its `affiliateId`): the list then begins right behind it, and `page` counts from there. Send the id of the last item you have to walk through a long list; every step costs the same, and nothing is skipped or repeated when items are added meanwhile. */
+                /** @description The id of an item of this list (of a coupon, its `affiliateId`): the list then begins right behind it. Send the id of the last item you have to walk through a long list, until there are fewer items than `limit`; every step costs the same, and nothing is skipped or repeated when items are added meanwhile. Not together with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
                 /** @description Only batches with this status. */
                 status?: components["schemas"]["PayoutBatchStatus"];
@@ -3481,7 +3481,7 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description How many rows a page has. */
                 limit?: components["parameters"]["Limit"];
-                /** @description The id of an item of this list (of a coupon, its `affiliateId`): the list then begins right behind it, and `page` counts from there. Send the id of the last item you have to walk through a long list; every step costs the same, and nothing is skipped or repeated when items are added meanwhile. */
+                /** @description The id of an item of this list (of a coupon, its `affiliateId`): the list then begins right behind it. Send the id of the last item you have to walk through a long list, until there are fewer items than `limit`; every step costs the same, and nothing is skipped or repeated when items are added meanwhile. Not together with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
                 /** @description Only what belongs to this affiliate. */
                 affiliateId?: components["parameters"]["AffiliateFilter"];

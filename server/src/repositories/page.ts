@@ -6,7 +6,7 @@ export interface PageQuery {
   /** Counted from 1. */
   page: number
   limit: number
-  /** Begin behind this place; pages are counted from there. */
+  /** Begin behind this place; the first page then is what comes next. */
   start?: Place
 }
 

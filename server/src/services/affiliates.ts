@@ -13,7 +13,7 @@ import { mapPage, toAffiliate } from './wire.ts'
 
 /** Lists affiliates that are not archived, newest first (section 4.1). */
 export async function list(ctx: Context, query: Query<'listAffiliates'>) {
-  const start = await placeAfter(ctx, 'affiliates', query.after)
+  const start = await placeAfter(ctx, 'affiliates', query)
   return mapPage(await affiliates.listAffiliates(ctx.db.read, ctx.shop.id, { ...query, start }), toAffiliate)
 }
 

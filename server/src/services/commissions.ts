@@ -12,6 +12,6 @@ import { placeAfter } from './paging.ts'
 export async function list(ctx: Context, query: Query<'listCommissions'>) {
   const bounds = period(instantParam('from', query.from), instantParam('to', query.to))
   const externalOrderId = query.externalOrderId?.trim()
-  const start = await placeAfter(ctx, 'commissions', query.after)
+  const start = await placeAfter(ctx, 'commissions', query)
   return listCommissions(ctx.db.read, ctx.shop.id, { ...query, ...bounds, externalOrderId, start })
 }

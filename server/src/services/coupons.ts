@@ -15,7 +15,7 @@ type CouponRow = NonNullable<Awaited<ReturnType<typeof findCoupon>>>
 
 /** Lists the codes of affiliates that are not archived (section 4.5). */
 export async function list(ctx: Context, query: Query<'listCoupons'>) {
-  const start = await placeAfter(ctx, 'affiliates', query.after)
+  const start = await placeAfter(ctx, 'affiliates', query)
   return mapPage(await listCoupons(ctx.db.read, ctx.shop.id, { ...query, start }), toCoupon)
 }
 

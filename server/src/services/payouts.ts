@@ -24,7 +24,7 @@ import { mapPage } from './wire.ts'
 export async function list(ctx: Context, query: Query<'listPayouts'>) {
   const { id, ...asked } = query
   // Where the list begins is no part of what is shown, and a wrong one is refused without a trace.
-  const start = await placeAfter(ctx, 'payoutBatches', query.after)
+  const start = await placeAfter(ctx, 'payoutBatches', query)
   await record(ctx, { action: 'payouts.accessed', subjectId: id ?? null, data: asked })
   const page = await listBatches(ctx.db.read, ctx.shop.id, { ...query, start })
   const ids = page.data.map((row) => row.id)

@@ -19,7 +19,7 @@ import { mapPage, toProgram } from './wire.ts'
 
 /** Lists programs, newest first, with their affiliate counts (section 4.2). */
 export async function list(ctx: Context, query: Query<'listPrograms'>) {
-  const start = await placeAfter(ctx, 'programs', query.after)
+  const start = await placeAfter(ctx, 'programs', query)
   return mapPage(await programs.listPrograms(ctx.db.read, ctx.shop.id, { ...query, start }), toProgram)
 }
 
