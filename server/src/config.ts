@@ -53,6 +53,10 @@ export function readConfig(env: Environment = process.env): Config {
   }
 }
 
+/** Where this process listens. */
+export const addressOf = ({ host, port }: Pick<Config, 'host' | 'port'>): string =>
+  `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+
 /** Where the encryption key is kept, in words for the operator. */
 export const encryptionKeyPlace = (dataDir: string, env: Environment = process.env): string =>
   env.REFERRAL_ENCRYPTION_KEY ? 'REFERRAL_ENCRYPTION_KEY' : keyFile(dataDir)

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { readConfig } from './config.ts'
+import { addressOf, readConfig } from './config.ts'
 import type { Deps } from './context.ts'
 import { openDatabase } from './db/database.ts'
 import { createDeps } from './deps.ts'
@@ -85,7 +85,10 @@ export function addOperatorCommands(program: Command): void {
   add<users.NamedUser>(owner, 'link', 'make a link that signs a user in once', async (deps, print, options) => {
     const { userId, token } = await users.linkFor(deps, options)
     const path = `/admin/sign-in?token=${token}`
-    print({ userId, path }, `Open within 15 minutes, once: ${path}`)
+    print(
+      { userId, path },
+      `Open within 15 minutes, once, at your own address or here: ${addressOf(deps.config)}${path}`,
+    )
   })
     .requiredOption('--shop <shopId>')
     .requiredOption('--email <email>')

@@ -1,6 +1,6 @@
 import type { Server, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Config, encryptionKeyPlace, readConfig } from './config.ts'
+import { addressOf, type Config, encryptionKeyPlace, readConfig } from './config.ts'
 import type { Deps } from './context.ts'
 import { openDatabase } from './db/database.ts'
 import { makeDemo } from './demo.ts'
@@ -34,7 +34,7 @@ export async function serve(): Promise<void> {
   deps.stopping = stopping.signal
   if (config.webhookAllow.length > 0)
     deps.log.warn({ targets: config.webhookAllow.length }, 'webhooks may reach private addresses')
-  const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${config.port}`
+  const url = addressOf(config)
   const demo = config.demo ? await makeDemo(deps, url) : undefined
   const limits = await openLimits(deps, metrics.limitStoreFailure)
   const app = createApp(deps, { limiter: limits.limiter, metrics })
