@@ -1,10 +1,13 @@
 // SQLite only: what a connection to a file promises.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import SQLite from 'better-sqlite3'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { openDatabase, type Trx } from '../../server/src/db/database.ts'
+import { isSqliteBusy } from '../../server/src/db/storage-error.ts'
 import { testDatabase } from '../support/database.ts'
 
 const pragma = async (on: Trx, name: string) =>
@@ -56,4 +59,24 @@ test('work waits for another process that writes, and the event loop does not', 
   clearInterval(counting)
   expect(turns).toBeGreaterThan(10)
   await at.remove()
+})
+
+test('opening waits for another process that has the file to itself, as after a crash', async () => {
+  const at = await testDatabase()
+  const file = join(at.dir, 'held.db')
+  const hold = `const db = new (require('better-sqlite3'))(${JSON.stringify(file)}); db.exec('begin exclusive; create table t (a)')
+    console.log('held'); setTimeout(() => db.exec('commit'), 300)`
+  const other = spawn(process.execPath, ['-e', hold], { cwd: 'server', stdio: ['ignore', 'pipe', 'inherit'] })
+  await once(other.stdout, 'data')
+  const db = await openDatabase(`file:${file}`)
+  await db.migrate()
+  expect(await db.isMigrated()).toBe(true)
+  await db.close()
+  await at.remove()
+})
+
+test('every way of SQLite to be busy is waited for', () => {
+  const codes = ['SQLITE_BUSY', 'SQLITE_BUSY_RECOVERY', 'SQLITE_BUSY_SNAPSHOT', 'SQLITE_LOCKED', 'SQLITE_FULL']
+  const waited = codes.filter((code) => isSqliteBusy(new SQLite.SqliteError('database is locked', code)))
+  expect(waited).toEqual(['SQLITE_BUSY', 'SQLITE_BUSY_RECOVERY', 'SQLITE_BUSY_SNAPSHOT'])
 })

@@ -16,6 +16,7 @@ import { dirname, resolve } from 'node:path'
 import SQLite from 'better-sqlite3'
 import { findUnknownMigrations } from './migrate.ts'
 import { withStockHandle } from './sqlite.ts'
+import { isSqliteBusy } from './storage-error.ts'
 import { isPostgresUrl } from './url.ts'
 
 /** A sentence for the operator. */
@@ -118,11 +119,9 @@ export function isInUse(path: string): boolean {
     endWal(path)
     return false
   } catch (error) {
-    return isBusy(error)
+    return isSqliteBusy(error)
   }
 }
-
-const isBusy = (error: unknown): boolean => error instanceof SQLite.SqliteError && error.code.startsWith('SQLITE_BUSY')
 
 function setAside(path: string): string | undefined {
   if (!existsSync(path)) return undefined
@@ -133,7 +132,7 @@ function setAside(path: string): string | undefined {
     endWal(path)
     removeWith(replaced)
   } catch (error) {
-    if (isBusy(error)) {
+    if (isSqliteBusy(error)) {
       removeWith(replaced)
       throw new BackupError(`${path} is in use; stop the server first.`)
     }

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import SQLite from 'better-sqlite3'
+import type SQLite from 'better-sqlite3'
 import type { Kysely } from 'kysely'
 import type { OnGroup } from './database.ts'
 import type { SqliteExecutor } from './sqlite-executor.ts'
+import { isSqliteBusy } from './storage-error.ts'
 import type { Tables } from './tables.ts'
 
 type Work<T> = (trx: Kysely<Tables>) => Promise<T>
@@ -23,8 +24,7 @@ async function beginOrWait(begin: SQLite.Statement): Promise<void> {
       begin.run()
       return
     } catch (error) {
-      const isBusy = error instanceof SQLite.SqliteError && error.code === 'SQLITE_BUSY'
-      if (!isBusy || performance.now() > deadline) throw error
+      if (!isSqliteBusy(error) || performance.now() > deadline) throw error
     }
     await sleep(waitMs)
   }

@@ -3,6 +3,7 @@ import { type Kysely, SqliteAdapter, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import * as start from './migrations/0001-start.ts'
 import * as rowCounts from './migrations/0002-row-counts.ts'
+import { isSqliteBusy } from './storage-error.ts'
 
 /** In order of their names; a released one is never changed. */
 export const migrations: Record<string, Migration> = { '0001-start': start, '0002-row-counts': rowCounts }
@@ -44,7 +45,7 @@ const begins = (db: Kysely<never>): Promise<boolean> =>
   sql`begin immediate`.execute(db).then(
     () => true,
     (error) => {
-      if (error.code !== 'SQLITE_BUSY') throw error
+      if (!isSqliteBusy(error)) throw error
       return false
     },
   )

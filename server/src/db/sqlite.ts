@@ -14,8 +14,9 @@ export function openSqlite(path: string, onGroup: OnGroup): Database {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   // Made before SQLite makes it, for the owner alone; the files beside it inherit that.
   closeSync(openSync(path, 'a', 0o600))
-  // The writer waits for other processes outside SQLite, which would hold up the whole process.
-  const writer = connect(path, 0)
+  const writer = connect(path)
+  // From here on it waits for other processes outside SQLite, which would hold up the whole process.
+  writer.pragma('busy_timeout = 0')
   const reader = connectToRead(path)
   const { db: trx, executor } = kyselyOver<Tables>(writer)
   const thread = new AsideThread(`file:${path}`)
@@ -36,9 +37,12 @@ export function openSqlite(path: string, onGroup: OnGroup): Database {
   }
 }
 
+/** How long a statement waits for others; the first one after a crash, until the log has been read again. */
+const WAIT_MS = 5000
+
 /** Every connection sets its own durability: SQLite falls back to NORMAL when a WAL database is opened again. */
-function connect(path: string, timeout = 5000) {
-  const connection = new SQLite(path, { timeout })
+function connect(path: string) {
+  const connection = new SQLite(path, { timeout: WAIT_MS })
   connection.pragma('journal_mode = WAL')
   connection.pragma('synchronous = FULL')
   connection.pragma('foreign_keys = on')
