@@ -69,8 +69,17 @@ export function open(): SQLite.Database {
   return database
 }
 
-export function listen(handle: (request: IncomingMessage, response: ServerResponse) => void): void {
+/** A client that left in the middle of its request takes nobody else with it. */
+export function listen(handle: (request: IncomingMessage, response: ServerResponse) => unknown): void {
   const port = Number(process.env.PORT)
-  createServer(handle).listen(port, '127.0.0.1', () => console.log(`listening on http://127.0.0.1:${port}`))
+  const server = createServer(async (request, response) => {
+    try {
+      await handle(request, response)
+    } catch (error) {
+      if (!request.destroyed) console.error(error)
+      response.destroy()
+    }
+  })
+  server.listen(port, '127.0.0.1', () => console.log(`listening on http://127.0.0.1:${port}`))
   process.once('SIGTERM', () => process.exit(0))
 }

@@ -47,10 +47,14 @@ async function launch(name: string, file: string, { args = [], env = {} }: Launc
     stdio: ['ignore', 'pipe', process.env.BENCH_LOG ? 'inherit' : 'ignore', 'ipc'],
   })
   await listening(child, name)
+  const died = new Promise<never>((_, fail) => {
+    child.once('exit', (code) => fail(new Error(`${name} ended with ${code} under the load`)))
+  })
+  died.catch(() => {})
   const ask = async (question: string) => {
+    const answered = once(child, 'message').then(([answer]) => answer)
     child.send(question)
-    const [answer] = await once(child, 'message')
-    return answer
+    return Promise.race([answered, died])
   }
   return {
     name,

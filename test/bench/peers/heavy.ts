@@ -126,6 +126,8 @@ const parse: Heavy = {
         logLevel: 'error',
         silent: true,
         allowClientClassCreation: true,
+        // A request id is taken once, which is what keeps an order from being recorded twice.
+        idempotencyOptions: { paths: ['classes/Commission'], ttl: 300 },
       }),
     )
     const child = spawn(process.execPath, [join(folder, 'node_modules/parse-server/bin/parse-server'), config], {
@@ -188,7 +190,7 @@ const directus: Heavy = {
       encoding: 'utf8',
       timeout: 200_000,
     })
-    if (made.status !== 0) throw new Error(`bootstrap failed: ${(made.stderr || made.stdout).slice(-300)}`)
+    if (made.status !== 0) throw new Error(`bootstrap failed: ${/^.*Error.*$/m.exec(made.stderr + made.stdout)?.[0]}`)
     const child = spawn(process.execPath, [cli, 'start'], { cwd: folder, env, stdio: 'ignore' })
     await until(`${url}/server/ping`, child)
     const headers = { Authorization: `Bearer ${token}` }
