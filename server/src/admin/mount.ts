@@ -43,7 +43,9 @@ export function mountAdmin(app: Hono<Env>, server: Server): void {
     })
   }
   pages.all('/admin/*', (c, next) => {
-    if (c.req.path.startsWith('/admin/v1/')) return next()
+    const { pathname, search } = new URL(c.req.url)
+    if (pathname.startsWith('/admin/v1/')) return next()
+    if (c.req.method === 'GET' && pathname.endsWith('/')) return c.redirect(pathname.slice(0, -1) + search, 308)
     throw new ApiError(404, 'path_unknown', 'There is no page at this address.')
   })
   pages.onError((error, c) => sendPage(c, problemPage(refusalOf(server, error, c.get('visit').requestId))))

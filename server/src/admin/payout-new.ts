@@ -5,6 +5,7 @@ import * as payouts from '../services/payouts.ts'
 import { bodyOf, OWNERS } from './contract.ts'
 import { form, input } from './controls.ts'
 import { field } from './form.ts'
+import { inFormWords } from './form-words.ts'
 import { batchFacts } from './payout-facts.ts'
 import type { Html, Route, View, Visitor } from './route.ts'
 import { money } from './show.ts'
@@ -61,7 +62,7 @@ async function preview(visitor: Visitor, wanted: Wanted): Promise<Html> {
   } catch (error) {
     // Nothing to gather is an answer to the question, no failure of the page.
     if (!(error instanceof ApiError) || error.status === 503) throw error
-    return html`<p class="notice wait" role="status">${error.message}</p>`
+    return html`<p class="notice wait" role="status">${inFormWords(error.message)}</p>`
   }
 }
 

@@ -11,6 +11,7 @@ import { recordAccess } from '../services/access.ts'
 import { csrfTokenOf, findBySession, type Owner } from '../services/sessions.ts'
 import { FLASH_COOKIE, flashCookie, forgetFlash, readFlash } from './flash.ts'
 import { readForm } from './form.ts'
+import { inFormWords } from './form-words.ts'
 import { layout } from './layout.ts'
 import { problemView, sendPage } from './problem.ts'
 import type { Action, Page, Route, Visitor } from './route.ts'
@@ -75,7 +76,7 @@ async function refuse({ c, server, visitor }: Call, route: Route, thrown: Error)
   const again = 'act' in route && [400, 404, 409].includes(error.status) ? route.again : undefined
   // The page itself may be what is gone.
   const view = (await again?.(visitor).catch(() => undefined)) ?? problemView(error)
-  const problem = again ? error.message : undefined
+  const problem = again ? inFormWords(error.message) : undefined
   return sendPage(c, { ...error, status: error.status, page: layout(visitor, view, { path: route.path, problem }) })
 }
 

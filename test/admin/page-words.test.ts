@@ -1,0 +1,53 @@
+// SQLite only: the pages call the use cases that are tested on both databases
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type TestServer, testServer } from '../support/server.ts'
+import { type Fields, noticeOf, visitorOf } from './page-fixture.ts'
+
+let server: TestServer
+let owner: ReturnType<typeof visitorOf>
+beforeAll(async () => {
+  server = await testServer()
+  owner = visitorOf(server)
+  await owner.signIn()
+})
+afterAll(() => server.close())
+
+const period = (from: string, until: string, currency = ''): Fields => [
+  ['from', from],
+  ['until', until],
+  ['currency', currency],
+]
+const key = (label: string, expiresAt: string): Fields => [
+  ['label', label],
+  ['expiresAt', expiresAt],
+  ['scopes', 'programs:read'],
+]
+
+test.each<[string, Fields, string]>([
+  ['payouts', period('2026-10-01', 'soon'), 'Last day must be a day, such as 2026-10-31.'],
+  ['payouts', period('2026-02-30', '2026-10-31'), 'First day must be a day, such as 2026-10-31.'],
+  ['payouts', period('2026-10-31', '2026-10-01'), 'Last day must be after First day.'],
+  ['payouts', period('2026-10-01', '2026-10-31', 'dollars'), 'Currency must be three capital letters, like USD.'],
+  ['keys', key('Cron', 'tomorrow'), 'Expires must be a day, such as 2026-10-31.'],
+  ['keys', key('x'.repeat(101), ''), 'Label must be text of 1 to 100 characters.'],
+])('400 on the page of %s names the field as the form does', async (path, fields, sentence) => {
+  const refused = await owner.submit(`/admin/${path}`, fields)
+  expect([refused.status, noticeOf(refused)]).toEqual([400, sentence])
+})
+
+test('a preview of a period that is none says so in the words of its form', async () => {
+  const preview = await owner.open('/admin/payouts/new?from=2026-10-01&until=soon')
+  expect([preview.status, noticeOf(preview)]).toEqual([200, 'Last day must be a day, such as 2026-10-31.'])
+})
+
+test.each([
+  ['/admin/', '/admin'],
+  ['/admin/commissions/?status=ALL', '/admin/commissions?status=ALL'],
+])('308 from %s to the page', async (from, to) => {
+  const { status, headers } = await owner.open(from)
+  expect([status, headers.get('Location')]).toEqual([308, to])
+})
+
+test('404 below the pages stays 404, and the API has no slash to lose', async () => {
+  for (const path of ['/admin/v1/', '/admin/v1/keys/']) expect((await owner.open(path)).status).toBe(404)
+})
