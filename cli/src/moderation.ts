@@ -97,37 +97,3 @@ function finish(run: Run, result: Result): Exit | undefined {
   run.record(result)
   return result.skipped.length ? exit.partial : undefined
 }
-
-export interface RefundOptions {
-  refundId: string
-  amountCents?: number
-  item?: string[]
-  reason?: string
-  yes?: boolean
-}
-
-/** Takes back what a returned order earned. The same refund id again changes nothing. */
-export async function refund(run: Run, id: string, options: RefundOptions): Promise<undefined> {
-  const { refundId: externalRefundId, amountCents, reason, item = [] } = options
-  if (amountCents !== undefined && item.length) throw usage('Give --amount-cents or --item, not both.')
-  const body: components['schemas']['RefundCreate'] = {
-    externalRefundId,
-    ...(amountCents === undefined ? {} : { amountCents }),
-    ...(item.length ? { lineItems: item.map(readItem) } : {}),
-    ...(reason ? { reason } : {}),
-  }
-  if (run.dryRun) return run.wouldSend('POST', `/admin/v1/commissions/${encodeURIComponent(id)}/refund`, body)
-  const what = amountCents === undefined && item.length === 0 ? 'all that is left' : 'this part'
-  await confirm(run.world, `Refund ${what} of ${id}? It cannot be undone.`, options.yes)
-  const reply = dataOf(
-    await (await run.owner()).POST('/admin/v1/commissions/{id}/refund', { params: { path: { id } }, body }),
-  )
-  run.record(reply)
-}
-
-/** `variant:9001*2`: two pieces of a variant. */
-function readItem(text: string): { variantId?: string; productId?: string; quantity: number } {
-  const [, kind, id = '', quantity = '1'] = /^(variant|product):(.+?)(?:\*(\d+))?$/.exec(text) ?? []
-  if (!kind) throw usage(`An item is variant:<id>*<pieces> or product:<id>*<pieces>, not ${text}.`)
-  return { [`${kind}Id`]: id, quantity: Number(quantity) } as { variantId: string; quantity: number }
-}

@@ -60,6 +60,16 @@ test('one commission: approved, approved again, refunded in parts, each part onc
   expect((await statusOf(id))?.commissionAmountCents).toBe(1600)
   expect(await json([...refund, '--yes'], { env })).toMatchObject({ data: { commissionAmountCents: 1200 } })
   expect(await json([...refund, '--yes'], { env })).toMatchObject({ data: { commissionAmountCents: 1200 } })
+  const other = await cli([...refund.slice(0, -1), '3000', '--yes', '--json'], { env })
+  expect({ stdout: other.stdout, ...JSON.parse(other.stderr) }).toMatchObject({
+    code: 'refund_recorded_otherwise',
+    stdout: '',
+    message: 'Refund r-1 was recorded before with 25.00 USD; give another refund id.',
+  })
+  expect(other.code).toBe(5)
+  // `Date` counts whole seconds.
+  await new Promise((done) => setTimeout(done, 1200))
+  expect((await cli([...refund, '--yes'], { env })).stderr).toContain('r-1 was recorded before; nothing was changed')
   const tooMuch = await cli(
     ['commissions', 'refund', id, '--refund-id', 'r-2', '--amount-cents', '9000', '--yes', '--json'],
     { env },

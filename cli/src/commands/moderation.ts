@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { choice, leaf, repeated } from '../command.ts'
-import type { ModerateOptions, RefundOptions } from '../moderation.ts'
+import type { ModerateOptions } from '../moderation.ts'
+import type { RefundOptions } from '../refund.ts'
 
 const ACTIONS = {
   approve: 'approve commissions, so that the next payout gathers them',
@@ -56,7 +57,7 @@ function addRefund(commissions: Command): void {
   leaf<RefundOptions>(commissions, 'refund <id>', {
     summary: 'take back what a returned order earned; the same refund id twice counts once',
     details:
-      'Without --amount-cents and --item all that is left is refunded. A paid commission stays paid; the next payout is less.',
+      'Without --amount-cents and --item all that is left is refunded. A paid commission stays paid; the next payout is less. A refund id that was used with another amount or other items ends with 5.',
     output: 'RefundReply',
     owner: true,
     writes: true,
@@ -64,7 +65,7 @@ function addRefund(commissions: Command): void {
       'referral commissions refund com_… --refund-id r-1 --amount-cents 3000',
       'referral commissions refund com_… --refund-id r-2 --item variant:9001*1 --yes',
     ],
-    work: async (run, { options, args: [id = ''] }) => (await import('../moderation.ts')).refund(run, id, options),
+    work: async (run, { options, args: [id = ''] }) => (await import('../refund.ts')).refund(run, id, options),
   })
     .requiredOption('--refund-id <id>', 'your id of the refund')
     .addOption(new Option('--amount-cents <n>', 'goods less discount, without shipping and tax').argParser(cents))

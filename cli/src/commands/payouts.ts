@@ -1,15 +1,15 @@
-import type { PayoutBatch, PayoutCreate, PayoutQuery } from '@referral/sdk'
+import type { PayoutPreview, PayoutQuery } from '@referral/sdk'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { choice, group, leaf, repeated } from '../command.ts'
 import { showMoney } from '../money.ts'
 import type { Column } from '../output/render.ts'
 import type { ExportOptions } from '../payouts/export.ts'
+import type { CreateOptions } from '../payouts/gather.ts'
 import type { PayOptions } from '../payouts/pay.ts'
-import { type PeriodOptions, requirePeriod } from '../period.ts'
 import { type ListOptions, pageOptions, printList } from '../read-list.ts'
 import type { Run } from '../run.ts'
 
-const COLUMNS: Column<PayoutBatch>[] = [
+const COLUMNS: Column<PayoutPreview>[] = [
   'id',
   'status',
   { field: 'periodStart', title: 'from', show: ({ periodStart }) => periodStart.slice(0, 10) },
@@ -23,12 +23,6 @@ const COLUMNS: Column<PayoutBatch>[] = [
   },
   'currency',
 ]
-
-interface CreateOptions extends PeriodOptions {
-  currency?: string
-  affiliate?: string[]
-  program?: string
-}
 
 export function addPayouts(program: Command): void {
   const payouts = group(program, 'payouts', 'commissions that are paid together')
@@ -52,27 +46,34 @@ export function addPayouts(program: Command): void {
   addCancel(payouts)
 }
 
+const LATE =
+  'Orders that were approved or reported after their month was paid are in no later month: both commands say on standard error how many approved commissions from before the period are in no batch, and which preview shows them. With --each-currency a list is printed, one batch per currency; a currency below the minimum payout is named, and the command ends with 8.'
+
+const gather = async (run: Run, options: CreateOptions, write: boolean) =>
+  (await import('../payouts/gather.ts')).gather(run, options, { write, columns: COLUMNS })
+
 function addCreate(payouts: Command): void {
   periodOptions(
     leaf<CreateOptions>(payouts, 'preview', {
       summary: 'the batch that create would make; nothing is written',
+      details: LATE,
       output: 'PayoutBatch',
       examples: ['referral payouts preview --month last'],
-      work: (run, { options }) => preview(run, options),
+      work: (run, { options }) => gather(run, options, false),
     }),
   )
   periodOptions(
     leaf<CreateOptions>(payouts, 'create', {
       summary: 'gather the approved commissions of a period into a batch',
-      details:
-        '--month is the whole month in UTC, to its last millisecond. A date alone in --to means the end of that day; the API itself would read it as its midnight and lose the day.',
+      details: `--month is the whole month in UTC, to its last millisecond. A date alone in --to means the end of that day; the API itself would read it as its midnight and lose the day. ${LATE}`,
       output: 'PayoutBatch',
       writes: true,
       examples: [
         'referral payouts create --month 2026-10',
         'referral payouts create --month last --currency EUR --json=id',
+        'referral payouts create --month last --each-currency',
       ],
-      work: (run, { options }) => (run.dryRun ? preview(run, options) : create(run, options)),
+      work: (run, { options }) => gather(run, options, !run.dryRun),
     }),
   )
 }
@@ -130,42 +131,7 @@ const periodOptions = (command: Command): Command =>
     .option('--month <month>', '2026-10, last or this')
     .option('--from <time>', 'from this day or instant')
     .option('--to <time>', 'to this day or instant, inclusive')
-    .option('--currency <code>', 'only this currency')
+    .addOption(new Option('--currency <code>', 'only this currency').conflicts('eachCurrency'))
+    .option('--each-currency', 'one batch for each currency that has commissions')
     .addOption(repeated('--affiliate <id>', 'only of this affiliate; repeat for several'))
     .option('--program <id>', 'only of this program')
-
-function toBody(run: Run, options: CreateOptions): PayoutCreate {
-  const { from, to } = requirePeriod(options, run.world.now())
-  if (options.to && options.to !== to) run.talk.note(`--to ${options.to} is read as the end of that day, ${to}`)
-  if (Date.parse(to) > run.world.now())
-    run.talk.warn('This period is not over: later commissions will need another batch.')
-  return {
-    periodStart: from,
-    periodEnd: to,
-    ...(options.currency ? { currency: options.currency.toUpperCase() } : {}),
-    ...(options.affiliate ? { affiliateIds: options.affiliate } : {}),
-    ...(options.program ? { programId: options.program } : {}),
-  }
-}
-
-async function preview(run: Run, options: CreateOptions): Promise<undefined> {
-  const body = toBody(run, options)
-  const batch = await (await run.client()).payouts.preview(body)
-  run.talk.note('Nothing was written.')
-  warnOfHeldBack(run, batch)
-  run.record(batch)
-}
-
-async function create(run: Run, options: CreateOptions): Promise<undefined> {
-  const body = toBody(run, options)
-  const batch = await (await run.client()).payouts.create(body)
-  warnOfHeldBack(run, batch)
-  run.talk.note(`Next: referral payouts export ${batch.id}, then referral payouts pay ${batch.id}`)
-  run.record(batch)
-}
-
-function warnOfHeldBack(run: Run, { heldBack, currency }: Pick<PayoutBatch, 'heldBack' | 'currency'>): void {
-  if (heldBack.commissions === 0) return
-  const money = showMoney(heldBack.commissionCents, currency)
-  run.talk.warn(`${heldBack.commissions} commissions (${money}) of archived or rejected affiliates are left out.`)
-}

@@ -1,5 +1,7 @@
 import type { components, PayoutBatch, ReferralClient } from '@referral/sdk'
 import { showMoney } from '../money.ts'
+import { lateSentence } from '../payouts/late.ts'
+import { monthPeriod } from '../period.ts'
 import type { Settings } from '../settings.ts'
 
 /** One thing that was looked at. */
@@ -162,4 +164,17 @@ async function findDifference(
     'payouts',
     `${id} says ${showMoney(totals.netPayableCents, currency)}, its ${count} commissions come to ${showMoney(cents - tax, currency)}`,
   )
+}
+
+/** What the run that pays each month has passed by: it only ever looks at the month before. */
+export async function checkLate(client: ReferralClient, now: number): Promise<Check> {
+  const { from: periodStart, to: periodEnd } = monthPeriod('last', now)
+  try {
+    const late = await lateSentence(client, { periodStart, periodEnd })
+    return late
+      ? { check: 'unpaid', result: 'warning', detail: late }
+      : ok('unpaid', 'nothing waits from before last month')
+  } catch (error) {
+    return skipped('unpaid', (error as Error).message)
+  }
 }

@@ -4,6 +4,7 @@ import {
   type Check,
   checkBatches,
   checkBudget,
+  checkLate,
   checkReach,
   checkScopes,
   checkWebhooks,
@@ -38,7 +39,8 @@ async function examine(run: Run): Promise<Check[]> {
     { check: 'plan', result: 'ok', detail: 'has API access' },
   )
   checks.push(await checkScopes(client), checkBudget(client))
-  return [...checks, ...(await checkWebhooks(client)), ...(await checkBatches(client))]
+  const payouts = [...(await checkBatches(client)), await checkLate(client, run.world.now())]
+  return [...checks, ...(await checkWebhooks(client)), ...payouts]
 }
 
 /** The exit code of the first thing that must be cured. */
