@@ -38,7 +38,7 @@ export async function serve(): Promise<void> {
   const demo = config.demo ? await makeDemo(deps, url) : undefined
   const limits = await openLimits(deps, metrics.limitStoreFailure)
   const app = createApp(deps, { limiter: limits.limiter, metrics })
-  const server = await bind(createListener(app.fetch, deps), config)
+  const server = await bind(createListener(app.fetch, { ...deps, limiter: limits.limiter }), config)
   await dispatcher.start()
   const stopHousekeeping = startHousekeeping(deps)
   onSignal(deps, async () => {

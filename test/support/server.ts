@@ -100,6 +100,7 @@ export async function testServer(options: TestServerOptions = {}) {
 
   return {
     app,
+    limiter,
     fetch,
     /** The SDK with the shop's key; `clientOf` takes another one. */
     client: clientOf(shop.key),

@@ -27,7 +27,7 @@ import { mountHealth } from './health.ts'
 import { mountMetrics } from './metrics.ts'
 import { handlers } from './operations.ts'
 import { PlainPathsFirst } from './plain-paths-first.ts'
-import { createRateLimiter, type RateLimiter } from './rate-limit.ts'
+import { createRateLimiter, type RateLimiter, windowHeaders } from './rate-limit.ts'
 import { requestIdOf } from './request-id.ts'
 import type { Server } from './server.ts'
 import { type Input, type Operation, type OperationId, operations } from './spec.ts'
@@ -116,13 +116,7 @@ async function usualHeaders(server: Server, visit: Visit, path: string): Promise
   // Keys, tokens and who did what: nothing for a browser to keep.
   if (/^\/admin(\/|$)/.test(path)) return { 'X-Request-Id': visit.requestId, 'Cache-Control': 'no-store' }
   if (!path.startsWith('/api/v1/')) return { 'X-Request-Id': visit.requestId }
-  const { limit, remaining, reset } = await windowToShow(server, visit)
-  return {
-    'X-Request-Id': visit.requestId,
-    'X-RateLimit-Limit': String(limit),
-    'X-RateLimit-Remaining': String(remaining),
-    'X-RateLimit-Reset': String(reset),
-  }
+  return { 'X-Request-Id': visit.requestId, ...windowHeaders(await windowToShow(server, visit)) }
 }
 
 function leave({ metrics, deps }: Server, visit: Visit, c: HonoContext<Env>, status: number): void {

@@ -4,9 +4,20 @@ import ipaddr from 'ipaddr.js'
 /** The socket's address or, behind `proxies` trusted ones, the address that the outermost of them saw. */
 export function clientAddress(c: Context, proxies: number): string {
   const env = c.env as { incoming?: { socket?: { remoteAddress?: string } } } | undefined
-  const socket = env?.incoming?.socket?.remoteAddress ?? 'unknown'
+  return outermost(
+    { socket: env?.incoming?.socket?.remoteAddress, forwardedFor: c.req.header('X-Forwarded-For') },
+    proxies,
+  )
+}
+
+interface Way {
+  socket?: string | undefined
+  forwardedFor?: string | undefined
+}
+
+export function outermost({ socket = 'unknown', forwardedFor = '' }: Way, proxies: number): string {
   if (proxies === 0) return socket
-  const hops = (c.req.header('X-Forwarded-For') ?? '')
+  const hops = forwardedFor
     .split(',')
     .map((hop) => hop.trim())
     .filter(Boolean)

@@ -16,6 +16,13 @@ export interface Window {
   exceeded: boolean
 }
 
+/** What a response tells of it. */
+export const windowHeaders = ({ limit, remaining, reset }: Window): Record<string, string> => ({
+  'X-RateLimit-Limit': String(limit),
+  'X-RateLimit-Remaining': String(remaining),
+  'X-RateLimit-Reset': String(reset),
+})
+
 export interface RateLimiter {
   /** Counts one request. */
   consume: (subject: string, limit: number) => Promise<Window>
