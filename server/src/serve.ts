@@ -40,10 +40,9 @@ export async function serve(): Promise<void> {
   const app = createApp(deps, { limiter: limits.limiter, metrics })
   const server = await bind(createListener(app.fetch, { ...deps, limiter: limits.limiter }), config)
   await dispatcher.start()
-  const stopHousekeeping = startHousekeeping(deps)
+  startHousekeeping(deps)
   onSignal(deps, async () => {
     stopping.abort()
-    stopHousekeeping()
     await finish(server)
     await dispatcher.drain(DRAIN_MS)
     await Promise.all([limits.close(), db.close()])

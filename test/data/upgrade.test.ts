@@ -43,7 +43,7 @@ async function left({ sqlite, postgres, rows }: Released) {
   return at
 }
 
-/** What the tables and indexes are, however they came to be. */
+/** What the tables, indexes, triggers and functions are, however they came to be. */
 function schemaOf(sql: Sql): unknown {
   if (engine === 'postgres') {
     const columns = `select table_name, column_name, data_type, is_nullable, column_default, collation_name
@@ -51,11 +51,13 @@ function schemaOf(sql: Sql): unknown {
     const indexes = `select indexdef from pg_indexes where schemaname = 'public' order by 1`
     const kinds = `select relname, relpersistence from pg_class
       where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1`
-    return [columns, indexes, kinds].map((text) => sql.prepare(text).all())
+    const triggers = `select pg_get_triggerdef(oid) from pg_trigger where not tgisinternal order by tgname`
+    const functions = `select proname, prosrc from pg_proc where pronamespace = 'public'::regnamespace order by 1`
+    return [columns, indexes, kinds, triggers, functions].map((text) => sql.prepare(text).all())
   }
   const columns = `select name, type, "notnull", dflt_value, pk from pragma_table_info(?) order by 1`
-  const indexes = `select sql from sqlite_schema where type = 'index' and sql is not null order by name`
-  return [sql.tables().map((table) => [table, sql.prepare(columns).all(table)]), sql.prepare(indexes).all()]
+  const others = `select sql from sqlite_schema where type in ('index', 'trigger') and sql is not null order by name`
+  return [sql.tables().map((table) => [table, sql.prepare(columns).all(table)]), sql.prepare(others).all()]
 }
 
 const upgrade = (url: string, list = migrations) =>

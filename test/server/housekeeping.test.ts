@@ -91,3 +91,63 @@ test('what was kept for a listener that is gone is dropped with it', async () =>
   expect(rows()).toEqual([0, 0])
   await at.close()
 })
+
+/** Replies that have had their time, more than two lots of them. */
+function fillWithReplies(at: TestServer): void {
+  at.sql.exec(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 1200)
+    insert into "idempotencyKeys" ("shopId", key, fingerprint, result, "expiresAt", "createdAt")
+    select 'shp_1', 'k' || i, 'x', 'x', '2020-01-01', '2020-01-01' from n`)
+}
+
+test('a server that is told to stop does not wait for what is left to drop', async () => {
+  const at = await testServer()
+  fillWithReplies(at)
+  const stop = new AbortController()
+  const { transact } = at.db
+  let transactions = 0
+  const db: typeof at.db = {
+    ...at.db,
+    transact: (work, shopId) => {
+      transactions++
+      stop.abort()
+      return transact(work, shopId)
+    },
+  }
+  await keepHouse({ ...at.deps, db, stopping: stop.signal })
+  expect(transactions).toBe(1)
+  expect(Number(at.sql.prepare('select count(*) from "idempotencyKeys"').pluck().get())).toBe(700)
+  await at.close()
+})
+
+test('what fails to be dropped keeps nothing else from being dropped', async () => {
+  const at = await testServer({ config: { journeyRetentionDays: 7 } })
+  await withAffiliate(at)
+  await at.request('POST', '/api/v1/events', { body: { type: 'click', ref: 'nisa-karim' } })
+  const [journey, deliveries] = ['journey', 'deliveries'].map((table) =>
+    at.sql.prepare(`select count(*) from "${table}"`).pluck(),
+  )
+  expect(journey?.get()).toBe(1)
+  fillWithReplies(at)
+  at.sql.exec(`create trigger stuck after delete on "idempotencyKeys" begin select raise(abort, 'stuck'); end`)
+  at.clock.advance(400 * DAY)
+  await keepHouse(at.deps)
+  expect([journey?.get(), deliveries?.get()]).toEqual([0, 0])
+  expect(at.sql.prepare('select count(*) from "idempotencyKeys"').pluck().get()).toBe(1200)
+  await at.close()
+})
+
+test('events that are kept do not hide those behind them', async () => {
+  const at = await testServer()
+  const old = (prefix: string) => `'${prefix}_00000000000000000000' || (100000 + i)`
+  const numbers = 'with recursive n(i) as (select 1 union all select i + 1 from n where i < 1100)'
+  at.sql.exec(`${numbers} insert into "webhookEvents" (id, "shopId", event, body, "createdAt")
+    select ${old('evt')}, 'shp_1', 'x', '{}', '2020-01-01' from n`)
+  at.sql.exec(`${numbers} insert into deliveries (id, "shopId", "eventId", "subscriptionId", "webhookId", status, "createdAt")
+    select ${old('dlv')}, 'shp_1', ${old('evt')}, 'whs_1', 'x', 'PENDING', '2020-01-01' from n where i <= 600`)
+  await keepHouse(at.deps)
+  const counts = ['webhookEvents', 'deliveries'].map((table) =>
+    Number(at.sql.prepare(`select count(*) from "${table}"`).pluck().get()),
+  )
+  expect(counts).toEqual([600, 600])
+  await at.close()
+})

@@ -3,40 +3,49 @@ import type { Trx } from '../db/database.ts'
 
 const LOT = 500
 
+/** Ids after one and before another; they are walked through in lots, so that no transaction looks at many rows. */
+export interface Stretch {
+  after: string
+  before: string
+}
+
 const run = async (trx: Trx, statement: RawBuilder<unknown>): Promise<bigint> =>
   (await statement.execute(trx)).numAffectedRows ?? 0n
 
-/**
- * Deletes some deliveries of all shops that were made before one with that id and ended before an instant. Answers
- * whether there may be more.
- */
-export async function deleteEndedDeliveries(trx: Trx, id: string, endedBefore: string): Promise<boolean> {
-  const deleted = await run(
+/** The last id of the first lot of a stretch; nothing when the lot holds all the rest. */
+async function endOfLot(trx: Trx, table: string, { after, before }: Stretch): Promise<string | undefined> {
+  const { rows } = await sql<{ id: string }>`
+    select id from ${sql.table(table)} where id > ${after} and id < ${before} order by id limit 1 offset ${LOT - 1}`.execute(
     trx,
-    sql`delete from deliveries where id in (
-      select id from deliveries
-      where id < ${id} and status <> 'PENDING' and "finishedAt" < ${endedBefore}
-      order by id limit ${LOT})`,
   )
-  return deleted === BigInt(LOT)
+  return rows[0]?.id
 }
 
-/**
- * Deletes some events of all shops that were made before one with that id, and that nothing names any more: no
- * redelivery, and no delivery before `deliveryId`, which must be later than all their first ones. Answers whether there
- * may be more.
- */
-export async function deleteUnnamedEvents(trx: Trx, id: string, deliveryId: string): Promise<boolean> {
-  const deleted = await run(
+/** Deletes deliveries of all shops that ended before an instant, in a lot of the stretch. Answers where the next begins. */
+export async function deleteEndedDeliveries(
+  trx: Trx,
+  stretch: Stretch,
+  endedBefore: string,
+): Promise<string | undefined> {
+  const end = await endOfLot(trx, 'deliveries', stretch)
+  await run(
     trx,
-    sql`delete from "webhookEvents" where id in (
-      select e.id from "webhookEvents" e
-      where e.id < ${id}
-        and e.id not in (select "eventId" from deliveries where id < ${deliveryId})
-        and not exists (select 1 from deliveries d where d."eventId" = e.id and d."webhookId" <> d.id)
-      order by e.id limit ${LOT})`,
+    sql`delete from deliveries where id > ${stretch.after} and id <= ${end ?? stretch.before}
+      and status <> 'PENDING' and "finishedAt" < ${endedBefore}`,
   )
-  return deleted === BigInt(LOT)
+  return end
+}
+
+/** Deletes events of all shops that no delivery names, in a lot of the stretch. Answers where the next begins. */
+export async function deleteUnnamedEvents(trx: Trx, stretch: Stretch): Promise<string | undefined> {
+  const end = await endOfLot(trx, 'webhookEvents', stretch)
+  // The limit has each event looked up by itself: PostgreSQL would rather read all deliveries once for each lot.
+  await run(
+    trx,
+    sql`delete from "webhookEvents" where id > ${stretch.after} and id <= ${end ?? stretch.before}
+      and (select 1 from deliveries d where d."eventId" = "webhookEvents".id limit 1) is null`,
+  )
+  return end
 }
 
 /** Deletes some of what was kept for listeners that are gone, in the end themselves. Answers whether there may be more. */

@@ -27,13 +27,6 @@ export async function updateStream(trx: Trx, shopId: string, id: string, expires
   await trx.updateTable('streams').set({ expiresAt }).where('shopId', '=', shopId).where('id', '=', id).execute()
 }
 
-/** Forgets streams that have had their time, and what was kept for them. */
-export async function deleteExpiredStreams(trx: Trx, shopId: string, now: string): Promise<void> {
-  const gone = trx.selectFrom('streams').select('id').where('shopId', '=', shopId).where('expiresAt', '<=', now)
-  await trx.deleteFrom('streamDeliveries').where('streamId', 'in', gone).execute()
-  await trx.deleteFrom('streams').where('shopId', '=', shopId).where('expiresAt', '<=', now).execute()
-}
-
 /** Appends to what streams have to be sent, in the order given. */
 export async function insertStreamDeliveries(trx: Trx, rows: Omit<StreamDeliveryRow, 'seq'>[]): Promise<void> {
   for (const row of rows) {

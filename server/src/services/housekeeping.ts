@@ -1,6 +1,12 @@
 import { encodeTime } from 'ulid'
 import { type Deps, nowIso } from '../context.ts'
-import { deleteEndedDeliveries, deleteExpiredStreams, deleteUnnamedEvents } from '../repositories/delivery-retention.ts'
+import type { Trx } from '../db/database.ts'
+import {
+  deleteEndedDeliveries,
+  deleteExpiredStreams,
+  deleteUnnamedEvents,
+  type Stretch,
+} from '../repositories/delivery-retention.ts'
 import { deleteExpiredKeys } from '../repositories/idempotency-keys.ts'
 import { deleteJourneyBefore } from '../repositories/journey-clicks.ts'
 import { longestCookieDays } from '../repositories/programs.ts'
@@ -12,39 +18,60 @@ const ID_TIME_LENGTH = 10
 /** How long the log tells of a delivery that has ended, and how long it can be made again. */
 const DELIVERY_DAYS = 30
 
-/** Removes what has had its time, now and every hour. Answers how to stop. */
-export function startHousekeeping(deps: Deps): () => void {
-  const work = () => void bestEffort(deps.log, 'housekeeping_failed', () => keepHouse(deps))
+/** Removes what has had its time, now and every hour until the server stops. */
+export function startHousekeeping(deps: Deps): void {
+  const work = () => void keepHouse(deps)
   work()
-  const timer = setInterval(work, EVERY_MS).unref()
-  return () => clearInterval(timer)
+  setInterval(work, EVERY_MS).unref()
 }
 
 /**
  * Drops expired `Idempotency-Key` replies, deliveries that ended long ago, and journey entries beyond the configured
  * retention; never a delivery that waits, nor a click that may still count for an order. In small transactions, so that
- * nobody waits long.
+ * nobody waits long, and what fails keeps nothing else from being dropped.
  */
 export async function keepHouse(deps: Deps): Promise<void> {
-  const { db } = deps
   const now = nowIso(deps)
-  while (await db.transact((trx) => deleteExpiredKeys(trx, now)));
-  while (await db.transact((trx) => deleteExpiredStreams(trx, now)));
-  await dropOldDeliveries(deps)
-  await dropOldJourney(deps)
+  const steps = [
+    () => inLots(deps, (trx) => deleteExpiredKeys(trx, now)),
+    () => inLots(deps, (trx) => deleteExpiredStreams(trx, now)),
+    // Before deliveries, and a day later than they: a redelivery that is being written keeps its event.
+    () => dropOldEvents(deps),
+    () => dropOldDeliveries(deps),
+    () => dropOldJourney(deps),
+  ]
+  for (const step of steps) await bestEffort(deps.log, 'housekeeping_failed', step)
+}
+
+/** A transaction for each lot, as long as there may be more; a server that stops does not wait for the rest. */
+async function inLots({ db, stopping }: Deps, work: (trx: Trx) => Promise<boolean>): Promise<void> {
+  while (!stopping.aborted && (await db.transact(work)));
 }
 
 /** Ids begin with the time they were made at, so that their key is an index by age too. */
 const idAt = (prefix: 'dlv' | 'evt', ms: number) => `${prefix}_${encodeTime(ms, ID_TIME_LENGTH)}`
 
-async function dropOldDeliveries({ db, now }: Deps): Promise<void> {
-  const before = now() - DELIVERY_DAYS * DAY_MS
-  const delivery = idAt('dlv', before)
-  const event = idAt('evt', before - DAY_MS)
-  // First, and a day later than deliveries: a redelivery that is being written keeps its event.
-  while (await db.transact((trx) => deleteUnnamedEvents(trx, event, delivery)));
+/** Walks through the ids before one. */
+async function walk(
+  { db, stopping }: Deps,
+  before: string,
+  work: (trx: Trx, stretch: Stretch) => Promise<string | undefined>,
+): Promise<void> {
+  for (let next: string | undefined = ''; next !== undefined && !stopping.aborted; ) {
+    const after: string = next
+    next = await db.transact((trx) => work(trx, { after, before }))
+  }
+}
+
+const endOfDeliveries = ({ now }: Deps) => now() - DELIVERY_DAYS * DAY_MS
+
+const dropOldEvents = (deps: Deps): Promise<void> =>
+  walk(deps, idAt('evt', endOfDeliveries(deps) - DAY_MS), deleteUnnamedEvents)
+
+async function dropOldDeliveries(deps: Deps): Promise<void> {
+  const before = endOfDeliveries(deps)
   const endedBefore = new Date(before).toISOString()
-  while (await db.transact((trx) => deleteEndedDeliveries(trx, delivery, endedBefore)));
+  await walk(deps, idAt('dlv', before), (trx, stretch) => deleteEndedDeliveries(trx, stretch, endedBefore))
 }
 
 async function dropOldJourney(deps: Deps): Promise<void> {
@@ -52,5 +79,5 @@ async function dropOldJourney(deps: Deps): Promise<void> {
   if (config.journeyRetentionDays === undefined) return
   const days = Math.max(config.journeyRetentionDays, await longestCookieDays(db.read))
   const before = new Date(deps.now() - days * DAY_MS).toISOString()
-  while (await db.transact((trx) => deleteJourneyBefore(trx, before)));
+  await inLots(deps, (trx) => deleteJourneyBefore(trx, before))
 }

@@ -28,7 +28,6 @@ export async function open(
   const stream = known ?? newStream(ctx, events)
   const expiresAt = new Date(ctx.now() + KEPT_MS).toISOString()
   await mutate(ctx, async (trx) => {
-    await streams.deleteExpiredStreams(trx, ctx.shop.id, nowIso(ctx))
     if (known) await streams.updateStream(trx, ctx.shop.id, known.id, expiresAt)
     else await streams.insertStream(trx, { ...stream, expiresAt })
     return {

@@ -162,6 +162,7 @@ async function orders(db: Kysely<unknown>) {
   await index(db, 'journey', 'shopId customerId', { where: '"customerId" is not null' })
   await index(db, 'journey', 'shopId clickId')
   await index(db, 'journey', 'shopId type occurredAt affiliateId')
+  await index(db, 'journey', 'occurredAt')
   await index(db, 'journey', 'shopId orderId', { unique: true, where: '"orderId" is not null' })
 }
 
@@ -207,8 +208,8 @@ async function webhooks(db: Kysely<unknown>) {
   )
   await index(db, 'deliveries', 'subscriptionId id', { where: `"status" = 'PENDING'` })
   await index(db, 'deliveries', 'shopId -id')
-  // Redeliveries: an event is kept as long as one of them names it.
-  await index(db, 'deliveries', 'eventId', { where: '"webhookId" <> "id"' })
+  // An event is kept as long as a delivery names it.
+  await index(db, 'deliveries', 'eventId')
   await table(db, 'streams', ['id'], 'id shopId events secret createdAt expiresAt')
   await index(db, 'streams', 'shopId expiresAt')
   await table(db, 'streamDeliveries', ['id'], 'id streamId seq:int eventId')
