@@ -197,6 +197,13 @@ test("neither do the owner's lists", async () => {
   for (const path of ['keys', 'connections?kind=product', 'product-rules', 'geo-rules', 'audit', 'deliveries']) {
     await call(`/admin/v1/${path}`, true)
   }
+  // These walk, but aside: nothing is asked of the connection that everybody reads from.
+  const filters = {
+    deliveries: [`subscriptionId=${ids.subscription}`, 'status=FAILED', 'event=test'],
+    audit: ['action=key.created', 'actor=operator', 'from=2026-11-01', 'to=2026-11-30'],
+  }
+  for (const [list, all] of Object.entries(filters))
+    for (const filter of pairs(all)) await call(`/admin/v1/${list}?${filter}`, true)
   await call('/admin/v1/orders/1/explanation', true)
   expect(seen.size).toBeGreaterThan(8)
   expect(await found()).toEqual([])

@@ -1,6 +1,7 @@
+import type { RunAside } from '../db/aside.ts'
 import type { Trx } from '../db/database.ts'
 import type { AuditRow } from '../db/tables-owner.ts'
-import { type PageQuery, pageOf } from './page.ts'
+import { type Page, type PageQuery, pageOf } from './page.ts'
 import { prepared } from './prepared.ts'
 
 export interface AuditFilter extends PageQuery {
@@ -37,6 +38,12 @@ export async function insertAudit(trx: Trx, row: AuditRow): Promise<void> {
   await insertOne(trx, row)
 }
 
+/** A filtered list is counted row by row: aside, where nobody waits for it. */
+export const runAside: RunAside<{ shopId: string; query: AuditFilter }, Page<AuditRow>> = (db, { shopId, query }) =>
+  listAudits(db, shopId, query)
+
+export const isFiltered = ({ action, actor, from, to }: AuditFilter): boolean => Boolean(action || actor || from || to)
+
 /** Newest first. */
 export async function listAudits(db: Trx, shopId: string, query: AuditFilter) {
   let list = audits(db, shopId).orderBy('seq', 'desc')
@@ -44,9 +51,8 @@ export async function listAudits(db: Trx, shopId: string, query: AuditFilter) {
   if (query.actor) list = list.where('actor', '=', query.actor)
   if (query.from) list = list.where('createdAt', '>=', query.from)
   if (query.to) list = list.where('createdAt', '<=', query.to)
-  const isAll = !query.action && !query.actor && !query.from && !query.to
   // Counted from 1 without gaps.
-  return pageOf(list, query, isAll ? { total: (await findLastAudit(db, shopId))?.seq ?? 0 } : {})
+  return pageOf(list, query, isFiltered(query) ? {} : { total: (await findLastAudit(db, shopId))?.seq ?? 0 })
 }
 
 /** Whose chains there are: shops, and the installation itself. */

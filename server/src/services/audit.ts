@@ -2,13 +2,15 @@ import type { Context, Deps } from '../context.ts'
 import type { AuditRow } from '../db/tables-owner.ts'
 import type { components } from '../http/schema.d.ts'
 import type { Query } from '../http/spec.ts'
-import { listAudited, listAudits, listChain } from '../repositories/audits.ts'
+import { isFiltered, listAudited, listAudits, listChain } from '../repositories/audits.ts'
+import type { Page } from '../repositories/page.ts'
 import { listShops } from '../repositories/shops.ts'
 import { type ChainBreak, followChain } from './audit-chain.ts'
 import { instantParam, period } from './instant.ts'
 import { mapPage } from './wire.ts'
 
 const LOT = 1000
+const AUDITS = new URL('../repositories/audits.ts', import.meta.url)
 
 /**
  * Lists what was done in the shop, newest first.
@@ -17,7 +19,11 @@ const LOT = 1000
  */
 export async function list(ctx: Context, query: Query<'listAudit'>) {
   const bounds = period(instantParam('from', query.from), instantParam('to', query.to))
-  return mapPage(await listAudits(ctx.db.read, ctx.shop.id, { ...query, ...bounds }), toRecord)
+  const wish = { ...query, ...bounds }
+  const page = isFiltered(wish)
+    ? await ctx.db.aside<Page<AuditRow>>(AUDITS, { shopId: ctx.shop.id, query: wish })
+    : await listAudits(ctx.db.read, ctx.shop.id, wish)
+  return mapPage(page, toRecord)
 }
 
 /** The newest row of a chain. Kept elsewhere, it tells later whether the end was cut off. */
