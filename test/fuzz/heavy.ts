@@ -27,7 +27,9 @@ const bodies: Record<string, string> = {
 }
 
 const lines = (make: (i: number) => string) => `{"externalOrderId":"heavy","lineItems":[${many(1000, make)}]}`
+const fields = many(60, (i) => `"f${i}":${i}`)
 const events: Record<string, string> = {
+  '1,000 lines of 60 fields': lines(() => `{"priceCents":100,${fields}}`),
   '1,000 lines': lines((i) => `{"productId":"${i}","variantId":"${i}","quantity":1000000,"priceCents":1}`),
   '1,000 lines without prices': `{"amountCents":2147483647,${lines(() => '{"quantity":999983}').slice(1)}`,
   'an address of many dots': `{"externalOrderId":"heavy","amountCents":1,"customerEmail":"${'a.'.repeat(150)}@${'a.'.repeat(30)}"}`,

@@ -125,11 +125,23 @@ describe('400 for a body that is no JSON object', () => {
   })
 
   test.each([
-    ['30,000 values', `{"name":[${'1,'.repeat(30_000)}1]}`],
-    ['90,000 properties', `{${Array.from({ length: 90_000 }, (_, i) => `"p${i}":1`)}}`],
+    ['65,000 values', `{"name":[${'1,'.repeat(65_000)}1]}`],
     ['many small lists', `[${'[],'.repeat(200_000)}[]]`],
   ])('%s', async (_name, raw) => {
-    expect(await refused(post(raw))).toBe('The body must not hold more than 30000 values.')
+    expect(await refused(post(raw))).toBe('The body must not hold more than 65000 values.')
+  })
+
+  test('90,000 properties', async () => {
+    const raw = `{"items":[{},{${Array.from({ length: 90_000 }, (_, i) => `"p${i}":1`)}}]}`
+    expect(await refused(post(raw))).toBe('No object of the body may have more than 500 properties.')
+  })
+
+  test('201 for an order of 1,000 lines of which a store tells all it knows', async () => {
+    const told = Array.from({ length: 60 }, (_, i) => [`field_${i}`, null])
+    const line = { priceCents: 100, ...Object.fromEntries(told) }
+    const body = { externalOrderId: 'all-is-told', lineItems: Array.from({ length: 1000 }, () => line) }
+    const headers = { 'Idempotency-Key': 'all-is-told' }
+    expect((await server.request('POST', '/api/v1/events', { body, headers })).status).toBe(201)
   })
 
   test('200 for brackets, commas and half surrogates that are text, and for pairs of them', async () => {

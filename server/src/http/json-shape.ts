@@ -3,6 +3,8 @@ export interface JsonShape {
   depth: number
   /** Lists, objects and what they hold. */
   values: number
+  /** Of the object that has most. */
+  properties: number
 }
 
 const QUOTE = 0x22
@@ -21,19 +23,26 @@ export function shapeOf(bytes: Uint8Array, bounds: JsonShape): JsonShape {
   let depth = 0
   let deepest = 0
   let values = 1
+  let properties = 0
+  // Of each object that is open; a list has none.
+  const open: number[] = []
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at]
     if (byte === QUOTE) at = endOfText(bytes, at)
-    else if (byte === COMMA) values++
-    else if (byte === OPENING_LIST || byte === OPENING_OBJECT) {
+    else if (byte === COMMA) {
+      values++
+      const here = ++open[depth]!
+      if (here > properties) properties = here
+    } else if (byte === OPENING_LIST || byte === OPENING_OBJECT) {
       values++
       depth++
       if (depth > deepest) deepest = depth
       if (deepest > bounds.depth) break
+      open[depth] = byte === OPENING_OBJECT ? 1 : Number.NEGATIVE_INFINITY
     } else if (byte === CLOSING_LIST || byte === CLOSING_OBJECT) depth--
-    if (values > bounds.values) break
+    if (values > bounds.values || properties > bounds.properties) break
   }
-  return { depth: deepest, values }
+  return { depth: deepest, values, properties }
 }
 
 /** Where the text ends that begins here. */
