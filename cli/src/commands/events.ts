@@ -20,12 +20,12 @@ export function addEvents(program: Command): void {
   leaf<ImportOptions>(events, 'import <file>', {
     summary: 'report the orders of a CSV file, each once',
     details:
-      'Shows which column is read as what. Money is in cents where the column is named so, else decimal; what could be read two ways is refused until you say which. Keeps to the rate limit, can be stopped and run again, and sends nothing twice. Rows that fail go to failed.csv beside the file, with the reason; the command ends with 8 then. `<file>.….sent` beside it remembers what was taken.',
+      'Shows which column is read as what, then asks; without a terminal it sends at once, with or without --yes, so look with --dry-run first. Money is in cents where the column is named so, else decimal; what could be read two ways is refused until you say which, and so is a discount that the amount has lost already. Without a date column every order counts as happening now. Rows that only carry one more line item of the order above are left out. Keeps to the rate limit, can be stopped and run again, and sends nothing twice. Rows that fail go to failed.csv beside the file, with the reason; the command ends with 8 then. Orders that the file calls cancelled, refunded or not paid fail too (columns `Cancelled at`, `Refunded Amount`, `Financial Status`), unless you say --any-status; and orders that the service knows with another amount or affiliate: an order counts once. A failed.csv of another file is kept, and the next one is failed-2.csv. `<file>.….sent` beside it remembers what was taken.',
     output: 'ImportReport',
     writes: true,
     examples: [
       'referral events import orders.csv --dry-run',
-      'referral events import orders.csv --map externalOrderId=Name --map amountCents=Subtotal --decimal ,',
+      'referral events import orders.csv --map externalOrderId=Name --map amountCents=Subtotal --map discountCents=',
     ],
     work: async (run, { options, args: [file = ''] }) =>
       (await import('../events/import.ts')).importOrders(run, file, options),
@@ -34,6 +34,7 @@ export function addEvents(program: Command): void {
     .addOption(choice('--money <unit>', 'what numbers without decimals are', ['cents', 'units']))
     .addOption(choice('--decimal <mark>', 'how decimals are written', ['.', ',']))
     .option('--currency <code>', 'of rows that name none', 'USD')
+    .option('--any-status', 'also orders that are cancelled, refunded or not paid')
     .addOption(
       new Option('--parallel <n>', 'so many at once; the order of rows is not kept').argParser(upTo32).default(1),
     )

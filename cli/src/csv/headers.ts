@@ -33,6 +33,10 @@ export function mapColumns(
   return Object.fromEntries(Object.entries(mapping).filter(([, column]) => column !== ''))
 }
 
+/** The first column that has one of these names. */
+export const findColumn = (header: readonly string[], names: readonly string[]): string | undefined =>
+  names.flatMap((name) => header.filter((column) => bare(column) === bare(name)))[0]
+
 const readPair = (text: string): [string, string] => {
   const at = text.indexOf('=')
   if (at < 1) throw usage(`--map is field=Column, not ${text}.`)

@@ -1,20 +1,41 @@
-import { renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import type { Csv } from '../csv/read.ts'
+import { type Csv, parseCsv } from '../csv/read.ts'
 import { verbatimCell } from '../output/csv.ts'
 import { plainText } from '../output/text.ts'
 import type { FailedRow } from './plan.ts'
 
+const line = (cells: readonly string[]) => `${cells.map(verbatimCell).join(',')}\n`
+
 /** The rows as they were, with the reason: correct them and import this file. Gives its name. */
-export function writeFailed({ header }: Csv, file: string, failed: readonly FailedRow[]): string {
-  const usual = join(dirname(file), 'failed.csv')
-  const target = resolve(usual) === resolve(file) ? join(dirname(file), 'failed-2.csv') : usual
-  const columns = header.flatMap((name, i) => (name === 'error' ? [] : [{ name, i }]))
-  const line = (cells: readonly string[]) => `${cells.map(verbatimCell).join(',')}\n`
+export function writeFailed(csv: Csv, file: string, failed: readonly FailedRow[]): string {
+  const target = freeName(csv, file)
+  const columns = csv.header.flatMap((name, i) => (name === 'error' ? [] : [{ name, i }]))
   const lines = [...failed]
     .sort((a, b) => a.row.line - b.row.line)
     .map(({ row, problem }) => line([...columns.map(({ i }) => row.fields[i] ?? ''), plainText(problem)]))
   writeFileSync(`${target}.new`, line([...columns.map(({ name }) => name), 'error']) + lines.join(''), { mode: 0o600 })
   renameSync(`${target}.new`, target)
   return target
+}
+
+/** failed.csv, or the next number: rows that another file left there, or that somebody corrected, are not lost. */
+function freeName(csv: Csv, file: string): string {
+  for (let number = 1; ; number++) {
+    const name = join(dirname(file), number === 1 ? 'failed.csv' : `failed-${number}.csv`)
+    if (resolve(name) !== resolve(file) && (!existsSync(name) || isOf(csv, name))) return name
+  }
+}
+
+/** Whether every row there is one of this file, as it stands. */
+function isOf(csv: Csv, name: string): boolean {
+  try {
+    const { header, rows } = parseCsv(readFileSync(name, 'utf8'), name)
+    const own = csv.header.filter((column) => column !== 'error')
+    const keyOf = ({ cells }: { cells: Record<string, string> }) => line(own.map((column) => cells[column] ?? ''))
+    const known = new Set(csv.rows.map(keyOf))
+    return line(header) === line([...own, 'error']) && rows.every((row) => known.has(keyOf(row)))
+  } catch {
+    return false
+  }
 }

@@ -17,8 +17,9 @@ export interface ImportOptions extends PlanOptions {
 /** Reports the orders of a file, each once, however often it is run. */
 export async function importOrders(run: Run, file: string, options: ImportOptions): Promise<Exit | undefined> {
   const csv = readCsv(file)
-  const { reading, orders, failed } = planImport(csv, options)
+  const { reading, orders, failed, lineRows } = planImport(csv, options)
   preview(run, csv, reading)
+  if (lineRows) run.talk.note(`${lineRows} rows only carry further line items of the order above them: left out`)
   const counts: Counts = { sent: 0, attributed: 0, knownBefore: 0, failed }
   if (!run.dryRun) {
     const journal = new Journal(file, { baseUrl: run.settings.baseUrl, apiKey: run.apiKey })

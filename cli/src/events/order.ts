@@ -32,7 +32,6 @@ export function currencyOf(cells: Record<string, string>, { mapping, currency }:
 }
 
 export function readOrder(row: CsvRow, reading: Reading): ReadRow {
-  if (row.problem) return { row, problem: row.problem }
   const currency = currencyOf(row.cells, reading)
   const order: Record<string, unknown> = { currency }
   const shipping: Record<string, string> = {}

@@ -3,13 +3,18 @@ import { mapColumns } from '../csv/headers.ts'
 import type { Csv, CsvRow } from '../csv/read.ts'
 import { usage } from '../exit.ts'
 import { type MoneyOptions, readMoneyColumn } from './amounts.ts'
+import { refuseDiscountTwice } from './discount.ts'
 import { ORDER_FIELDS } from './fields.ts'
 import { orderHash } from './journal.ts'
+import { withoutLineRows } from './line-rows.ts'
 import { currencyOf, isMoney, type Reading, type ReadRow, readOrder } from './order.ts'
+import { unsettledBy } from './unsettled.ts'
 
 export interface PlanOptions extends MoneyOptions {
   map?: string[]
   currency: string
+  /** Orders that are cancelled, refunded or not paid too. */
+  anyStatus?: boolean
 }
 
 export interface OpenOrder {
@@ -27,14 +32,25 @@ export interface Plan {
   reading: Reading
   orders: OpenOrder[]
   failed: FailedRow[]
+  /** Rows that only carry one more line item of the order above. */
+  lineRows: number
 }
 
 /** What the rows of a file mean. Throws when the file as a whole could mean two things. */
 export function planImport(csv: Csv, options: PlanOptions): Plan {
   const reading = readingOf(csv, options)
-  const rows = refuseTwins(csv.rows.map((row) => readOrder(row, reading)))
+  const isAsked = options.map?.some((pair) => /^discountCents=./.test(pair))
+  if (!isAsked) refuseDiscountTwice(csv, reading)
+  const { rows: orders, lineRows } = withoutLineRows(csv, reading.mapping)
+  const unsettled = options.anyStatus ? () => undefined : unsettledBy(csv.header)
+  const read = (row: CsvRow): ReadRow => {
+    const problem = row.problem ?? unsettled(row)
+    return problem === undefined ? readOrder(row, reading) : { row, problem }
+  }
+  const rows = refuseTwins(orders.map(read))
   return {
     reading,
+    lineRows,
     orders: rows.flatMap(({ row, order }) => (order ? [{ row, order }] : [])),
     failed: rows.flatMap(({ row, problem }) => (problem === undefined ? [] : [{ row, problem }])),
   }

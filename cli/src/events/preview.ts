@@ -16,10 +16,13 @@ export function preview(run: Run, { header, rows }: Csv, { mapping, money }: Rea
     form: formOf(field),
     first: rows[0]?.cells[column] ?? '',
   }))
+  if (!mapping.occurredAt) lines.push({ field: 'occurredAt', column: '(none)', form: '', first: 'now' })
   const style = { ...run.style, format: 'table' as const, fields: undefined, palette: run.talk.palette }
   if (!run.globals.quiet) run.talk.show(renderRows(lines, ['field', 'column', 'form', 'first'], style))
   const unused = header.filter((name) => name && !Object.values(mapping).includes(name))
   if (unused.length) run.talk.note(`not used: ${unused.join(', ')}`)
+  if (!mapping.occurredAt)
+    run.talk.warn('no date column: every order counts as happening now. Add --map occurredAt=Column.')
   if (!EVIDENCE_FIELDS.some((field) => mapping[field]))
     run.talk.warn('No column names an affiliate: none of these orders can be credited.')
 }

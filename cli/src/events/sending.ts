@@ -3,6 +3,7 @@ import { makeClient } from '../client.ts'
 import { CliError, exit } from '../exit.ts'
 import type { Run } from '../run.ts'
 import { type Journal, orderHash } from './journal.ts'
+import { knownOtherwise } from './known.ts'
 import { Pace } from './pace.ts'
 import type { FailedRow, OpenOrder } from './plan.ts'
 import { Progress } from './progress.ts'
@@ -70,15 +71,34 @@ export class Sending {
       counts.failed.push({ row, problem: problemOf(result.error) })
       return
     }
-    this.#journal.add(order)
-    if (result.idempotentReplayed || result.response.headers.get('X-Order-Already-Recorded') === 'true') {
+    if (result.response.headers.get('X-Order-Already-Recorded') === 'true') {
+      const problem = await knownOtherwise(pacedClient(client, pace), order, result.data)
+      if (problem) {
+        counts.failed.push({ row, problem })
+        return
+      }
       counts.knownBefore += 1
-      return
+    } else if (result.idempotentReplayed) counts.knownBefore += 1
+    else {
+      counts.sent += 1
+      if (result.data.commission.id !== null) counts.attributed += 1
     }
-    counts.sent += 1
-    if (result.data.commission.id !== null) counts.attributed += 1
+    this.#journal.add(order)
   }
 }
+
+/** The client for a second look, each request in its turn. */
+const pacedClient = (client: ReferralClient, pace: Pace) => ({
+  client,
+  paced: async <T>(call: () => PromiseLike<T>): Promise<T> => {
+    await pace.turn()
+    try {
+      return await call()
+    } finally {
+      pace.landed(client.rateLimit)
+    }
+  },
+})
 
 /** What is wrong with the order itself goes to failed.csv; what would hit every further one ends the import. */
 function problemOf(error: ReferralError): string {
