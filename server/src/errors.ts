@@ -42,6 +42,12 @@ export const storageUnavailable = (cause?: unknown) =>
     cause,
   })
 
+export const tooMuchWaiting = (cause?: unknown) =>
+  new ApiError(503, 'storage_unavailable', 'Too many reports of your shop are waiting; try again in a moment.', {
+    retryAfter: 1,
+    cause,
+  })
+
 /** The one 503 after which something may have changed. */
 export const outcomeUnknown = (cause?: unknown) =>
   new ApiError(

@@ -1,11 +1,14 @@
 import type { RunAside } from '../../server/src/db/aside.ts'
 
-type Wish = 'threads' | 'shops' | 'exit' | 'hang' | 'bug' | 'storage' | 'write'
+type Wish = 'shops' | 'exit' | 'hang' | 'rest' | 'bug' | 'odd bug' | 'odd answer' | 'storage' | 'write'
 
 /** What the tests let the thread do. */
-export const runAside: RunAside<Wish, unknown> = async (db, wish) => {
+export const runAside: RunAside<{ wish: Wish }, unknown> = async (db, { wish }) => {
   if (wish === 'exit') process.exit(3)
   if (wish === 'hang') for (;;);
+  if (wish === 'rest') return new Promise((done) => setTimeout(done, 25))
+  if (wish === 'odd bug') throw new TypeError('odd', { cause: () => 'no function can be copied' })
+  if (wish === 'odd answer') return () => 'no function can be copied'
   if (wish === 'bug') throw new TypeError('a bug')
   if (wish === 'storage')
     return db

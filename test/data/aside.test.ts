@@ -9,7 +9,8 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 const JOBS = new URL('./aside-jobs.ts', import.meta.url)
-const run = (wish: string, ms?: number) => server.db.aside<unknown>(JOBS, wish, ms)
+const asked = (wish: string, shopId = 'shp_1') => ({ wish, shopId })
+const run = (wish: string, ms?: number) => server.db.aside<unknown>(JOBS, asked(wish), ms)
 const failure = (wish: string, ms?: number) =>
   run(wish, ms).then(
     () => 'no failure',
@@ -49,10 +50,42 @@ test('what the database refuses is told from a bug, and nothing can be written',
   expect(await run('shops')).toBeGreaterThan(0)
 })
 
+test('a bug that cannot be copied is told as one, and so is such an answer; the thread goes on', async () => {
+  const odd = await failure('odd bug')
+  expect([odd instanceof StorageError, odd.name, odd.message]).toEqual([false, 'TypeError', 'odd'])
+  expect(odd.stack).toContain('aside-jobs')
+  expect(await failure('odd answer')).toMatchObject({ name: 'DataCloneError' })
+  expect(await run('shops')).toBeGreaterThan(0)
+})
+
+test('shops take turns, and one that has too much waiting takes nothing from the others', async () => {
+  const order: string[] = []
+  const ask = (shopId: string, wish = 'shops') =>
+    server.db.aside<unknown>(JOBS, asked(wish, shopId)).then(
+      () => void order.push(shopId),
+      (error) => void order.push(error.code),
+    )
+  const many = Array.from({ length: 40 }, () => ask('shp_many', 'rest'))
+  await Promise.all([ask('shp_other'), ask('shp_third')])
+  expect(order.filter((one) => one === 'too_much_waiting')).toHaveLength(7)
+  expect(order.filter((one) => one === 'shp_many').length).toBeLessThanOrEqual(3)
+  await Promise.all(many)
+})
+
+test('503 with a sentence of its own for the shop whose reports wait', async () => {
+  const waiting = Array.from({ length: 33 }, () => server.db.aside(JOBS, asked('rest', server.shop.shopId)))
+  const { status, headers, body } = await server.request('GET', '/api/v1/analytics')
+  expect([status, headers.get('X-Error-Code'), headers.get('Retry-After')]).toEqual([503, 'storage_unavailable', '1'])
+  expect(body.error).toBe('Too many reports of your shop are waiting; try again in a moment.')
+  const other = await server.createShop()
+  expect((await server.request('GET', '/api/v1/analytics', { key: other.key })).status).toBe(200)
+  await Promise.all(waiting)
+})
+
 test('503 for analytics whose thread ended, and the next call answers', async () => {
   const ended = failure('hang', 300)
   const { aside } = server.db
-  server.db.aside = (_module, _input) => aside(JOBS, 'exit')
+  server.db.aside = (_module, _input) => aside(JOBS, asked('exit'))
   const refused = await server.request('GET', '/api/v1/analytics')
   server.db.aside = aside
   expect([refused.status, refused.headers.get('X-Error-Code')]).toEqual([503, 'storage_unavailable'])
@@ -62,8 +95,8 @@ test('503 for analytics whose thread ended, and the next call answers', async ()
 
 test('closing the database ends it, and what waits', async () => {
   const other = await testServer()
-  const stuck = other.db.aside(JOBS, 'hang').catch((error) => error)
-  const waiting = other.db.aside(JOBS, 'shops').catch((error) => error)
+  const stuck = other.db.aside(JOBS, asked('hang')).catch((error) => error)
+  const waiting = other.db.aside(JOBS, asked('shops')).catch((error) => error)
   await new Promise((done) => setTimeout(done, 100))
   await other.close()
   expect([await stuck, await waiting]).toMatchObject([{ code: 'aside_closed' }, { code: 'aside_closed' }])

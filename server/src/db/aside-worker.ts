@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import type { Answer, RunAside } from './aside.ts'
+import type { Answer, Bug, RunAside } from './aside.ts'
 import { openReader } from './reader.ts'
 import { isStorageError } from './storage-error.ts'
 
@@ -7,7 +7,13 @@ import { isStorageError } from './storage-error.ts'
 const db = await openReader(workerData as string)
 
 parentPort?.on('message', async ({ module, input }: { module: string; input: unknown }) => {
-  parentPort?.postMessage(await answerOf(module, input))
+  const answer = await answerOf(module, input)
+  try {
+    parentPort?.postMessage(answer)
+  } catch (thrown) {
+    // An answer that cannot be copied is a bug of the module.
+    parentPort?.postMessage({ bug: bugOf(thrown) } satisfies Answer)
+  }
 })
 
 async function answerOf(module: string, input: unknown): Promise<Answer> {
@@ -15,7 +21,13 @@ async function answerOf(module: string, input: unknown): Promise<Answer> {
     const { runAside }: { runAside: RunAside<unknown, unknown> } = await import(module)
     return { value: await runAside(db, input) }
   } catch (thrown) {
-    const error = thrown instanceof Error ? thrown : new Error(String(thrown))
-    return isStorageError(error) ? { storage: { message: error.message, code: error.code } } : { bug: error }
+    if (isStorageError(thrown)) return { storage: { message: thrown.message, code: thrown.code } }
+    return { bug: bugOf(thrown) }
   }
+}
+
+/** Without what hangs on it, which may be of a kind that cannot be copied. */
+function bugOf(thrown: unknown): Bug {
+  const { name, message, stack } = thrown instanceof Error ? thrown : new Error(String(thrown))
+  return { name, message, stack }
 }

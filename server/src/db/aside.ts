@@ -1,13 +1,24 @@
 import { Worker } from 'node:worker_threads'
 import type { Kysely } from 'kysely'
-import { StorageError } from './storage-error.ts'
+import { StorageError, TooMuchWaiting } from './storage-error.ts'
 import type { Tables } from './tables.ts'
+import { Turns } from './turns.ts'
 
 /** What a module that works aside exports as `runAside`. What comes and goes is copied, so it is plain data. */
 export type RunAside<In, Out> = (db: Kysely<Tables>, input: In) => Promise<Out>
 
 /** What the thread answers; a failure of the database is told from a bug. */
-export type Answer = { value: unknown } | { storage: { message: string; code: string } } | { bug: Error }
+export type Answer = { value: unknown } | { storage: { message: string; code: string } } | { bug: Bug }
+
+/** An error as it can be copied whatever hangs on it. */
+export type Bug = Pick<Error, 'name' | 'message' | 'stack'>
+
+/** What work is about; it says whose turn it takes. Modules add what they need. */
+export interface Wish {
+  shopId: string
+  /** Of a list. */
+  query?: unknown
+}
 
 interface Job {
   module: string
@@ -18,15 +29,15 @@ interface Job {
 }
 
 const JOB_MS = 30_000
-const MAX_WAITING = 256
+const MAX_WAITING_OF_A_SHOP = 32
 
 /**
- * Runs what reads much in a thread with a connection of its own, one after the other: nobody else waits for it. The
- * thread is started when it is first needed, and again after it has ended or was ended for taking too long.
+ * Runs what reads much in a thread with a connection of its own, one after the other, and of each shop in turn: nobody
+ * else waits for it. The thread is started when it is first needed, and again after it has ended or was ended for taking too long.
  */
 export class AsideThread {
   readonly #url: string
-  readonly #waiting: Job[] = []
+  readonly #waiting = new Turns<Job>(MAX_WAITING_OF_A_SHOP)
   #worker: Worker | undefined
   #running: Job | undefined
   #timer: NodeJS.Timeout | undefined
@@ -36,12 +47,15 @@ export class AsideThread {
     this.#url = url
   }
 
-  /** @throws StorageError when the database failed, the thread ended, or it took longer than `ms`. */
-  run<T>(module: URL, input: unknown, ms = JOB_MS): Promise<T> {
+  /**
+   * @throws StorageError when the database failed, the thread ended, or it took longer than `ms`; TooMuchWaiting when
+   * the shop has too much waiting already.
+   */
+  run<T>(module: URL, input: Wish, ms = JOB_MS): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#isClosed) return reject(unavailable('aside_closed'))
-      if (this.#waiting.length >= MAX_WAITING) return reject(unavailable('aside_busy'))
-      this.#waiting.push({ module: module.href, input, ms, resolve: resolve as (value: never) => void, reject })
+      const job = { module: module.href, input, ms, resolve: resolve as (value: never) => void, reject }
+      if (!this.#waiting.add(input.shopId, job)) return reject(new TooMuchWaiting())
       this.#next()
     })
   }
@@ -49,12 +63,12 @@ export class AsideThread {
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#give(unavailable('aside_closed'))
-    for (const job of this.#waiting.splice(0)) job.reject(unavailable('aside_closed'))
+    for (const job of this.#waiting.clear()) job.reject(unavailable('aside_closed'))
   }
 
   #next(): void {
     if (this.#running) return
-    this.#running = this.#waiting.shift()
+    this.#running = this.#waiting.take()
     if (!this.#running) return void this.#worker?.unref()
     const { module, input, ms } = this.#running
     this.#worker ??= this.#start()
@@ -75,7 +89,7 @@ export class AsideThread {
   #settle(answer: Answer): void {
     const job = this.#end()
     if ('value' in answer) job?.resolve(answer.value as never)
-    else job?.reject('bug' in answer ? answer.bug : unavailable(answer.storage.code, answer.storage.message))
+    else job?.reject('bug' in answer ? toError(answer.bug) : unavailable(answer.storage.code, answer.storage.message))
     this.#next()
   }
 
@@ -96,6 +110,8 @@ export class AsideThread {
     return job
   }
 }
+
+const toError = ({ name, message, stack }: Bug) => Object.assign(new Error(message), { name, stack })
 
 const unavailable = (code: string, message = 'The work was broken off') =>
   new StorageError(message, { code, isLost: false })

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely'
+import type { Wish } from './aside.ts'
 import type { Tables } from './tables.ts'
 import { isPostgresUrl } from './url.ts'
 
@@ -16,9 +17,9 @@ export interface Database {
   transact: <T>(work: (trx: Trx) => Promise<T>, shopId?: string) => Promise<T>
   /**
    * Runs the `runAside` of a module in a thread with a read connection of its own, for what reads so much that others
-   * would have to wait. What it is given and what it answers is plain data.
+   * would have to wait; shops take turns. What it is given and what it answers is plain data.
    */
-  aside: <T>(module: URL, input: unknown, ms?: number) => Promise<T>
+  aside: <T>(module: URL, input: Wish, ms?: number) => Promise<T>
   migrate: () => Promise<void>
   isMigrated: () => Promise<boolean>
   /** What the engine itself finds wrong with its files, a line each. */

@@ -17,6 +17,13 @@ export class StorageError extends Error {
 /** Nobody could say whether the transaction was kept: the connection broke during the commit, and asking again failed. */
 export class CommitUnknown extends StorageError {}
 
+/** So much of one shop's work waits already that more of it is not taken. */
+export class TooMuchWaiting extends StorageError {
+  constructor() {
+    super('Too much of this shop waits', { code: 'too_much_waiting', isLost: false })
+  }
+}
+
 /** Whether a driver refused or failed; anything else is a bug or an answer. */
 export const isStorageError = (error: unknown): error is Error & { code: string } =>
   error instanceof StorageError || error instanceof SQLite.SqliteError
