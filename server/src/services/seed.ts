@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ulid } from 'ulid'
 import type { Context, Deps } from '../context.ts'
 import type { Trx } from '../db/database.ts'
@@ -23,7 +24,10 @@ export interface SeedWish {
 
 const DAY_MS = 86_400_000
 /** So much is written in one transaction. */
-const LOT = 2000
+const LOT = 200
+/** Servers beside it ask for the turn to write every 25 ms: after so much writing they get one. */
+const STRETCH_MS = 200
+const PAUSE_MS = 30
 
 /**
  * Fills a shop with data for load and growth tests, through the same engine and audit as real orders; nothing is sent to
@@ -73,7 +77,13 @@ async function contextAt(
 }
 
 async function inLots(count: number, work: (from: number, to: number) => Promise<void>): Promise<void> {
-  for (let from = 0; from < count; from += LOT) await work(from, Math.min(count, from + LOT))
+  let since = performance.now()
+  for (let from = 0; from < count; from += LOT) {
+    await work(from, Math.min(count, from + LOT))
+    if (performance.now() - since < STRETCH_MS) continue
+    await sleep(PAUSE_MS)
+    since = performance.now()
+  }
 }
 
 async function programFor(ctx: Context): Promise<void> {
