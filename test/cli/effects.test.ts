@@ -31,6 +31,15 @@ test('a shop is run by commands alone: program, affiliate, code, order, and the 
     autoApproveOrder: true,
     cookieDurationDays: 45,
   })
+  for (const words of [
+    ['create', '--name', 'Flat'],
+    ['update', program.id],
+  ]) {
+    const flat = await cli(['programs', ...words, '--type', 'FLAT_PER_ORDER', '--json'], { env: shop.env })
+    expect({ code: flat.code, stdout: flat.stdout }).toEqual({ code: 2, stdout: '' })
+    expect(JSON.parse(flat.stderr).message).toContain('16 means 16.00 for each order, not 16 %')
+  }
+  expect(await client.programs.list()).toMatchObject({ data: [{ commissionType: 'PERCENT_OF_SALE' }] })
 
   const affiliate = await run('affiliates', 'create', '--email', 'noor@example.com', '--name', 'Noor Haddad')
   expect(affiliate).toMatchObject({ status: 'PENDING', slug: 'noor-haddad', campaignId: program.id })

@@ -62,6 +62,7 @@ function addChanges(programs: Command): void {
     writes: true,
     examples: ['referral programs create --name Friends --commission 16 --auto-approve-orders --status PUBLISH'],
     work: async (run, { options }) => {
+      requireRate(options)
       const body = toBody(options)
       if (run.dryRun) return run.wouldSend('POST', '/api/v1/programs', body)
       run.record(await (await run.client()).programs.create(body as ProgramCreate))
@@ -78,6 +79,7 @@ function addChanges(programs: Command): void {
       'referral programs update prg_… --discount PERCENT --discount-value 10',
     ],
     work: async (run, { options, args: [id = ''] }) => {
+      requireRate(options)
       const body = toBody(options)
       if (Object.keys(body).length === 0) throw usage('Say what to change, for example --commission.')
       if (run.dryRun) return run.wouldSend('PATCH', `/api/v1/programs?id=${encodeURIComponent(id)}`, body)
@@ -97,7 +99,7 @@ function addFields(command: Command): Option {
   command
     .addOption(name)
     .option('--description <text>', 'description')
-    .addOption(choice('--type <type>', 'how the commission is counted', TYPES))
+    .addOption(choice('--type <type>', 'how the commission is counted; the flat ones need --commission', TYPES))
     .addOption(new Option('--commission <number>', 'per cent, or currency units for flat types').argParser(decimal))
     .addOption(new Option('--cookie-days <n>', 'how long a click counts; 0: never').argParser(decimal))
     .option('--auto-approve-affiliates', 'approve affiliates who join')
@@ -111,6 +113,20 @@ function addFields(command: Command): Option {
 const decimal = (text: string): number => {
   if (!/^\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError('It must be a number like 16 or 12.5.')
   return Number(text)
+}
+
+const MEANINGS: Record<string, string> = {
+  FLAT_PER_ORDER: '16.00 for each order',
+  FLAT_PER_ITEM: '16.00 for each piece',
+}
+
+/** The API would read a percentage as money. */
+function requireRate({ type = '', commission }: Given): void {
+  const meaning = MEANINGS[type]
+  if (meaning && commission === undefined)
+    throw usage(
+      `--type ${type} needs --commission: the number is currency units then, so that 16 means ${meaning}, not 16 %.`,
+    )
 }
 
 /** Only what was given: a field that is left out keeps its value. */
