@@ -1,4 +1,5 @@
 import { type ConversionInput, createReferralClient, type ReferralClient } from '@referral/sdk'
+import { credentials } from './credentials.ts'
 
 /*
  * What a checkout of your own calls when an order is paid, and may call again: after a lost answer, a crash, a queue
@@ -15,8 +16,7 @@ export async function reportOrder(client: ReferralClient, order: ConversionInput
 }
 
 if (import.meta.main) {
-  const { REFERRAL_BASE_URL: baseUrl, REFERRAL_API_KEY: apiKey } = process.env
-  const client = createReferralClient({ baseUrl, apiKey })
+  const client = createReferralClient(credentials())
   const order = {
     externalOrderId: process.argv[2] ?? 'headless-1001',
     occurredAt: '2026-10-28T18:42:11.000Z',

@@ -1,4 +1,5 @@
 import { createReferralClient, NotFoundError, type PayoutBatch, type ReferralClient } from '@referral/sdk'
+import { credentials } from './credentials.ts'
 
 /*
  * Pays last month's approved commissions, for cron: 0 6 2 * * node pay-last-month.ts 500000
@@ -54,6 +55,5 @@ async function preview(client: ReferralClient, period: Period) {
 if (import.meta.main) {
   const most = Number(process.argv[2])
   if (!Number.isSafeInteger(most) || most <= 0) throw new Error('Say how many cents may be paid at most.')
-  const { REFERRAL_BASE_URL: baseUrl, REFERRAL_API_KEY: apiKey } = process.env
-  console.log(await payLastMonth(createReferralClient({ baseUrl, apiKey }), most))
+  console.log(await payLastMonth(createReferralClient(credentials()), most))
 }

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { type ConversionInput, createReferralClient, ReferralError } from '@referral/sdk'
+import { credentials } from './credentials.ts'
 
 /*
  * What a headless checkout does when an order is paid: it reports the order, and gets back who referred it and what
@@ -77,9 +78,7 @@ function cents(amount: string): number {
 const money = (amountCents: number, currency: string) => `${(amountCents / 100).toFixed(2)} ${currency}`
 
 async function main() {
-  const { REFERRAL_BASE_URL: baseUrl, REFERRAL_API_KEY: apiKey } = process.env
-  if (!baseUrl || !apiKey)
-    throw new Error('Set REFERRAL_BASE_URL and REFERRAL_API_KEY; demo.env of the server has both.')
+  const { baseUrl, apiKey } = credentials()
   const file = process.argv[2] ?? new URL('storefront-order.json', import.meta.url)
   const order: StoreOrder = JSON.parse(await readFile(file, 'utf8'))
 

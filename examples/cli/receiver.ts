@@ -5,7 +5,10 @@ import { webhook } from '@referral/webhook-verifier/node'
 
 const port = Number(process.env.PORT ?? 3000)
 const secret = process.env.REFERRAL_WEBHOOK_SECRET
-if (!secret) throw new Error('Set REFERRAL_WEBHOOK_SECRET to the secret that `referral webhooks listen` prints.')
+if (!secret) {
+  console.error('Set REFERRAL_WEBHOOK_SECRET to the secret that `referral webhooks listen` prints.')
+  process.exit(1)
+}
 
 const server = createServer(
   webhook({ secret }, (event) => {

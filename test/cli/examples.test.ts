@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { copyFileSync, readdirSync, readFileSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -77,3 +77,26 @@ test('a receiver on this machine gets the events that listen hands on', async ()
   expect(said).toMatch(/^commission\.created 20/m)
   receiver.kill()
 }, 30_000)
+
+test('the examples take the demo shop of REFERRAL_DATA_DIR, and say in one sentence when there is none', async () => {
+  const script = fileURLToPath(new URL('../../examples/headless-checkout.ts', import.meta.url))
+  const run = (env: Record<string, string>) => ended(spawn(process.execPath, [script, 'demo-1'], { env: bare(env) }))
+  const { REFERRAL_BASE_URL, REFERRAL_API_KEY } = shop.env
+  writeFileSync(
+    join(folder.path, 'demo.env'),
+    `REFERRAL_BASE_URL=${REFERRAL_BASE_URL}\nREFERRAL_API_KEY=${REFERRAL_API_KEY}\n`,
+  )
+  expect(await run({ REFERRAL_DATA_DIR: folder.path })).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^order demo-1: aff_/),
+  })
+  // A key is not sent to an address it did not come with.
+  for (const env of [bare(), { REFERRAL_DATA_DIR: folder.path, REFERRAL_BASE_URL: 'http://127.0.0.1:1' }])
+    expect(await run(env)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^Set REFERRAL_BASE_URL and .*\n$/),
+    })
+  const receiver = await ended(spawn(process.execPath, [example('receiver.ts')], { env: bare() }))
+  expect(receiver).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^Set REFERRAL_WEBHOOK_SECRET.*\n$/) })
+}, 20_000)
