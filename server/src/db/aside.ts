@@ -42,6 +42,9 @@ export class AsideThread {
   #running: Job | undefined
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
+  /** The thread that was ended last; it goes on as long as its statement of SQLite. */
+  #ending: Promise<unknown> | undefined
+  #isHeld = false
 
   constructor(url: string) {
     this.#url = url
@@ -67,7 +70,7 @@ export class AsideThread {
   }
 
   #next(): void {
-    if (this.#running) return
+    if (this.#running || this.#isHeld) return
     this.#running = this.#waiting.take()
     if (!this.#running) return void this.#worker?.unref()
     const { module, input, ms } = this.#running
@@ -98,7 +101,13 @@ export class AsideThread {
     const worker = this.#worker
     this.#worker = undefined
     this.#end()?.reject(error)
+    const before = this.#ending
     const ended = worker?.terminate()
+    this.#ending = ended
+    // One may go on beside the new one; more would gather.
+    this.#isHeld = true
+    await before
+    this.#isHeld = false
     if (!this.#isClosed) this.#next()
     await ended
   }
