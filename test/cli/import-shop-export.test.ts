@@ -80,11 +80,14 @@ test('a discount that the amount has lost already is not taken off again', async
 
   const taken = await importFile('shop.csv', rows, ...BY_NAME, '--map', 'discountCents=')
   expect(taken).toMatchObject({ code: 0, report: { rows: 3, sent: 2, failed: 0 } })
-  expect(taken.stderr).toContain('1 rows only carry further line items')
+  expect(taken.stderr).toContain('one more line item of the order above: 1 of')
   expect(await commissions('#')).toEqual([
     ['#1001', 1440],
     ['#1002', 1440],
   ])
+
+  const insisted = [...BY_NAME, '--map', 'discountCents=Discount Amount', '--dry-run']
+  expect((await importFile('shop.csv', rows, ...insisted)).code).toBe(0)
 
   // The same goods before the discount: the total says so, and nothing is refused.
   const gross = ['Order ID,Subtotal,Shipping,Total,Discount,Coupon', 'G-1,100.00,5.00,95.00,10.00,NISA16']
@@ -189,5 +192,6 @@ test('the failed rows of another file are kept; a file without dates says what t
   const again = await importFile('one.csv', bad('N-1'))
   expect(again.report.failedFile).not.toBe(names[0])
   expect(readFileSync(names[0] ?? '', 'utf8')).toBe(corrected)
+  expect(again.stderr).toContain('failed.csv holds other rows and was kept; these are in ')
   expect(existsSync(again.report.failedFile)).toBe(true)
 }, 30_000)

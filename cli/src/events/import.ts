@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import { confirm } from '../ask.ts'
 import { type Csv, readCsv } from '../csv/read.ts'
 import { type Exit, exit } from '../exit.ts'
@@ -19,7 +20,8 @@ export async function importOrders(run: Run, file: string, options: ImportOption
   const csv = readCsv(file)
   const { reading, orders, failed, lineRows } = planImport(csv, options)
   preview(run, csv, reading)
-  if (lineRows) run.talk.note(`${lineRows} rows only carry further line items of the order above them: left out`)
+  if (lineRows)
+    run.talk.note(`left out, because they only carry one more line item of the order above: ${lineRows} of the rows`)
   const counts: Counts = { sent: 0, attributed: 0, knownBefore: 0, failed }
   if (!run.dryRun) {
     const journal = new Journal(file, { baseUrl: run.settings.baseUrl, apiKey: run.apiKey })
@@ -38,6 +40,8 @@ function report(run: Run, csv: Csv, { file, counts }: { file: string; counts: Co
   const failedFile = failed.length && !run.dryRun ? writeFailed(csv, file, failed) : null
   for (const { row, problem } of failed.slice(0, 5)) run.talk.warn(`line ${row.line}: ${problem}`)
   if (failed.length > 5) run.talk.warn(`and ${failed.length - 5} more`)
+  if (failedFile && basename(failedFile) !== 'failed.csv')
+    run.talk.note(`failed.csv holds other rows and was kept; these are in ${failedFile}`)
   if (run.dryRun) run.talk.note('Dry run: nothing was sent.')
   else if (counts.sent === 0) run.talk.note(`Nothing new: ${counts.knownBefore} orders were sent before.`)
   run.record({ file, rows: csv.rows.length, ...others, failed: failed.length, failedFile, dryRun: run.dryRun })
