@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -49,6 +49,15 @@ test('cron pays a month once, to the cent, and never more than it may', async ()
     stderr: expect.stringContaining('21440 cents'),
   })
   expect((await batches()).map(({ status }) => status)).toEqual(['OPEN'])
+  // As a run leaves it that ends between making a batch and noting it.
+  const note = join(folder.path, 'out', 'batch-under-way-USD')
+  renameSync(note, `${note}.lost`)
+  const lost = await sh('pay-last-month.sh', '500000', 'out', '2026-10')
+  expect({ code: lost.code, stderr: lost.stderr }).toEqual({
+    code: 9,
+    stderr: expect.stringMatching(/^Batch bat_\w+ is open/m),
+  })
+  renameSync(`${note}.lost`, note)
   const paid = await sh('pay-last-month.sh', '500000', 'out', '2026-10')
   expect(paid.code).toBe(0)
   expect(await batches()).toMatchObject([{ status: 'PAID', totals: { netPayableCents: 21_440 } }])
