@@ -53,8 +53,7 @@ export const promise: LongTest = {
     await withAffiliate(server, keys[0]!)
     await call(server, keys[0]!, ['POST', '/api/v1/webhooks', { url: receiver.at('/ok'), secret: 'shh' }])
     load.start()
-    // PostgreSQL takes longer to start on; the whole must end within 20 minutes.
-    const kills = sized(given.engine === 'sqlite' ? 200 : 100, given)
+    const kills = sized(200, given)
     for (let kill = 0; kill < kills; kill++) {
       load.aim(server)
       await someLoad(load)
