@@ -49,7 +49,10 @@ describe('seed', () => {
     for (const table of ['affiliates', 'commissions', 'journey', 'orders'])
       expect(rows(other, table)).toEqual(rows(server, table))
     const before = rows(other, 'audits').length
-    await seed(other.deps, { ...WISH, shop: 'shp_seeded' })
+    const lines: string[] = []
+    await seed(other.deps, { ...WISH, shop: 'shp_seeded' }, (line) => lines.push(line))
+    expect(lines.at(-1)).toBe('400 of 400 commissions')
+    expect(lines.length).toBeLessThanOrEqual(60)
     expect(rows(other, 'commissions')).toEqual(rows(server, 'commissions'))
     expect(rows(other, 'audits')).toHaveLength(before)
     await other.close()

@@ -28,6 +28,8 @@ const LOT = 200
 /** Servers beside it ask for the turn to write every 25 ms: after so much writing they get one. */
 const STRETCH_MS = 200
 const PAUSE_MS = 30
+/** So many lines tell how far it is. */
+const STEPS = 20
 
 /**
  * Fills a shop with data for load and growth tests, through the same engine and audit as real orders; nothing is sent to
@@ -36,22 +38,25 @@ const PAUSE_MS = 30
 export async function seed(deps: Deps, wish: SeedWish, report: (line: string) => void = () => {}): Promise<SeedWish> {
   if (wish.affiliates < 1) throw new Error('--affiliates must be at least 1: clicks and orders need somebody.')
   const shop = { deps, shopId: wish.shop, ...timesOf(deps.now(), wish.days) }
+  const tell = (count: number, { from, to, what }: Lot & { what: string }) => {
+    if (Math.floor((STEPS * to) / count) > Math.floor((STEPS * from) / count)) report(`${to} of ${count} ${what}`)
+  }
   await programFor(await contextAt(shop, 'program', 0))
   const affiliates: SeedAffiliate[] = []
   await inLots(wish.affiliates, async (from, to) => {
     const ctx = await contextAt(shop, `affiliates ${from}`, 0)
     affiliates.push(...(await mutate(ctx, (trx) => addAffiliates(ctx, trx, { from, to }))))
-    report(`${to} of ${wish.affiliates} affiliates`)
+    tell(wish.affiliates, { from, to, what: 'affiliates' })
   })
   await inLots(wish.clicks, async (from, to) => {
     const ctx = await contextAt(shop, `clicks ${from}`, from / wish.clicks)
     await mutate(ctx, (trx) => addClicks(ctx, trx, { from, to, affiliates, at: (n) => shop.at(n / wish.clicks) }))
-    report(`${to} of ${wish.clicks} clicks`)
+    tell(wish.clicks, { from, to, what: 'clicks' })
   })
   await inLots(wish.commissions, async (from, to) => {
     const ctx = await contextAt(shop, `orders ${from}`, to / wish.commissions)
     await mutate(ctx, (trx) => addOrders(ctx, trx, { from, to, affiliates, at: (n) => shop.at(n / wish.commissions) }))
-    report(`${to} of ${wish.commissions} commissions`)
+    tell(wish.commissions, { from, to, what: 'commissions' })
   })
   return wish
 }
