@@ -100,7 +100,8 @@ test('the start of --version is within one and a half starts of node and 150 ms'
     for (const kind of round % 2 ? ['ours', 'floor'] : ['floor', 'ours'])
       if (kind === 'ours') ours.push(time([MAIN, '--version']))
       else floor.push(time(['-e', '0']))
-  const median = (all: number[]) => all.toSorted((a, b) => a - b)[4] ?? 0
-  console.log(`--version ${median(ours).toFixed(0)} ms, node -e 0 ${median(floor).toFixed(0)} ms (medians of 9)`)
-  expect(median(ours)).toBeLessThan(1.5 * median(floor) + 150)
+  // The least of nine: what a busy machine adds is not ours.
+  const [least, bare] = [Math.min(...ours), Math.min(...floor)]
+  console.log(`--version ${least.toFixed(0)} ms, node -e 0 ${bare.toFixed(0)} ms`)
+  expect(least).toBeLessThan(1.5 * bare + 150)
 }, 60_000)
