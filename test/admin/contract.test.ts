@@ -62,7 +62,7 @@ async function prepare(op: DocumentedOperation, value: unknown): Promise<OwnerCa
 async function failEverywhere(op: DocumentedOperation, call: OwnerCall): Promise<number> {
   const before = snapshot(busy)
   for (let n = 1; ; n++) {
-    const mend = await failStatement(busy, n)
+    const mend = failStatement(busy, n)
     const { status, body } = await callOwner(busy, op, call)
     mend()
     if (status < 300) return n

@@ -101,7 +101,7 @@ describe.each(ops.map((op) => [op.id, op] as const))('%s', (id, op) => {
   test('503 whichever statement fails: nothing changed, and the next try succeeds; again it changes nothing', async () => {
     const before = snapshot(server)
     for (let n = 1; ; n++) {
-      const mend = await failStatement(server, n)
+      const mend = failStatement(server, n)
       const { status } = await notify(server, op)
       mend()
       if (status === 200) break

@@ -32,7 +32,7 @@ describe.each(changes.map((op) => [op.id, op] as const))('%s', (id, op) => {
     const before = snapshot(server)
     let failed = 0
     for (let n = 1; ; n++) {
-      const mend = await failStatement(server, n)
+      const mend = failStatement(server, n)
       const { status } = await change(server)
       mend()
       if (status < 300) break

@@ -92,7 +92,7 @@ describe('secrets, tokens and what bodies say stay out of logs, refusals, metric
     const body = schema && op.id !== 'createSession' ? plant(example, schema) : undefined
     const id = await FRESH[op.id]?.(server)
     const given = { ...(body && { body }), ...(id && { id }) }
-    const mend = await failStatement(server, 1)
+    const mend = failStatement(server, 1)
     await call(op, given)
     mend()
     await call(op, given)

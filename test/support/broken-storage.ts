@@ -1,5 +1,6 @@
 import SQLite from 'better-sqlite3'
 import { databaseFile, engine } from './database.ts'
+import { beforeStatement } from './faults.ts'
 import type { TestServer } from './server.ts'
 
 /** How to mend what was broken. */
@@ -47,44 +48,20 @@ export function holdLock({ sql, shop }: TestServer): Mend {
   return () => sql.exec('rollback')
 }
 
-type Execute = (query: unknown) => Promise<unknown>
 const END_OTHERS =
   'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()'
 
 /** PostgreSQL ends all connections before the n-th statement of every change. */
 export const endBackends = (server: TestServer, n: number): Mend =>
-  beforeStatement(server, n, () => server.sql.exec(END_OTHERS))
+  beforeStatement(server, { n, ofShops: true }, () => server.sql.exec(END_OTHERS))
 
 /** PostgreSQL ends the connection of the next change once, before its n-th statement, which is not the first. */
 export function endBackendOnce(server: TestServer, n: number): Mend {
   let isEnded = false
-  return beforeStatement(server, n, () => {
+  return beforeStatement(server, { n, ofShops: true }, () => {
     if (!isEnded) server.sql.exec(`${END_OTHERS} and xact_start is not null`)
     isEnded = true
   })
-}
-
-function beforeStatement({ db }: TestServer, n: number, breakIt: () => void): Mend {
-  const { transact } = db
-  db.transact = (work, shopId) =>
-    transact(async (trx) => {
-      if (shopId === undefined) return work(trx)
-      const executor = trx.getExecutor() as unknown as { executeQuery: Execute }
-      const execute = executor.executeQuery
-      let count = 0
-      executor.executeQuery = (query) => {
-        if (++count === n) breakIt()
-        return execute.call(executor, query)
-      }
-      try {
-        return await work(trx)
-      } finally {
-        executor.executeQuery = execute
-      }
-    }, shopId)
-  return () => {
-    db.transact = transact
-  }
 }
 
 /** The ways in which storage breaks at once; `holdLock` takes its time. */

@@ -3,18 +3,24 @@ import type { TestServer } from './server.ts'
 
 type Execute = (query: unknown) => Promise<unknown>
 
-/** Makes the n-th statement of every transaction's work fail as a broken disk would. Answers how to mend it. */
-export async function failStatement({ db }: TestServer, n: number): Promise<() => void> {
+/** Which statement of a transaction's work: of every transaction, or only of those that change a shop. */
+interface Place {
+  n: number
+  ofShops?: boolean
+}
+
+/** Lets something happen before the n-th statement; what it throws fails the statement. Answers how to mend it. */
+export function beforeStatement({ db }: TestServer, { n, ofShops }: Place, happen: () => void): () => void {
   const { transact } = db
   db.transact = (work, shopId) =>
     transact(async (trx) => {
+      if (ofShops && shopId === undefined) return work(trx)
       const executor = trx.getExecutor() as unknown as { executeQuery: Execute }
       const execute = executor.executeQuery
       let count = 0
-      executor.executeQuery = (query) => {
-        count++
-        const broken = new StorageError('disk I/O error', { code: '58030', isLost: false })
-        return count === n ? Promise.reject(broken) : execute.call(executor, query)
+      executor.executeQuery = async (query) => {
+        if (++count === n) happen()
+        return execute.call(executor, query)
       }
       try {
         return await work(trx)
@@ -26,6 +32,12 @@ export async function failStatement({ db }: TestServer, n: number): Promise<() =
     db.transact = transact
   }
 }
+
+/** Makes the n-th statement of every transaction's work fail as a broken disk would. Answers how to mend it. */
+export const failStatement = (server: TestServer, n: number): (() => void) =>
+  beforeStatement(server, { n }, () => {
+    throw new StorageError('disk I/O error', { code: '58030', isLost: false })
+  })
 
 /** Lets no row into a table. Answers how to mend it. */
 export function refuseInserts({ sql }: TestServer, table: string): () => void {

@@ -26,7 +26,7 @@ const expectMended = (server: TestServer) =>
 async function failEach(ready: ReadyMutation): Promise<number> {
   for (let n = 1; ; n++) {
     const before = snapshot(ready.server)
-    const mend = await failStatement(ready.server, n)
+    const mend = failStatement(ready.server, n)
     const reply = await ready.call()
     mend()
     if (reply.status < 300) {
