@@ -2,6 +2,7 @@ import { html } from 'hono/html'
 import type { components } from '../http/schema.d.ts'
 import { update } from '../services/webhook-update.ts'
 import * as webhooks from '../services/webhooks.ts'
+import { emittedEvents } from '../services/webhooks-events.ts'
 import { bodyOf, EVERYONE, like, OWNERS } from './contract.ts'
 import { checkboxes, confirmation, form, input } from './controls.ts'
 import { endpoint } from './endpoint.ts'
@@ -65,12 +66,10 @@ const fields = (visitor: Visitor, known: { url: string; events: string[] }): Htm
   const { form } = visitor
   const url = form.get('url') ?? known.url
   const events = form.size ? form.getAll('events') : known.events
-  const offered = [...new Set([...OFFERED, ...events])]
+  const offered = [...new Set([...emittedEvents, 'test', ...events])]
   return html`${input({ name: 'url', label: 'Address', type: 'url', value: url, required: true, maxlength: 2048, placeholder: 'https://shop.example/webhooks', hint: 'A public https address.' })}
 ${checkboxes('events', 'Events (none chosen means all)', offered, events)}`
 }
-
-const OFFERED = ['affiliate.approved', 'affiliate.rejected', 'affiliate.status_changed', 'commission.created', 'test']
 
 const creation = (
   visitor: Visitor,

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { call, until, withAffiliate } from '../../support/calls.ts'
-import { freePort, type RunningServer } from '../../support/process.ts'
-import { startReceiver } from '../../webhooks/receiver.ts'
+import { until } from '../../support/calls.ts'
+import type { RunningServer } from '../../support/process.ts'
 import { checkLedger } from '../ledger.ts'
-import { Load } from '../load.ts'
+import type { Load } from '../load.ts'
 import { figure, type LongTest, sized } from '../promise.ts'
-import { createWorld, type World } from '../world.ts'
+import { startUnderLoad } from '../under-load.ts'
+import type { World } from '../world.ts'
 
 /** So many of the latest acknowledged orders are reported again after each kill: those that were in danger. */
 const LATEST = 16
@@ -45,14 +45,8 @@ export const promise: LongTest = {
   engines: ['sqlite', 'postgres'],
   minutes: 12,
   run: async (given) => {
-    const receiver = await startReceiver()
-    const world = await createWorld(given, { REFERRAL_WEBHOOK_ALLOW: receiver.host, PORT: String(await freePort()) })
-    const { keys } = await world.createShop(64)
-    const load = new Load(keys)
-    let server = await world.start()
-    await withAffiliate(server, keys[0]!)
-    await call(server, keys[0]!, ['POST', '/api/v1/webhooks', { url: receiver.at('/ok'), secret: 'shh' }])
-    load.start()
+    const { world, receiver, load, server: first } = await startUnderLoad(given)
+    let server = first
     const kills = sized(200, given)
     for (let kill = 0; kill < kills; kill++) {
       load.aim(server)

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { call, until, withAffiliate } from '../../support/calls.ts'
-import { freePort } from '../../support/process.ts'
-import { startReceiver } from '../../webhooks/receiver.ts'
+import { until } from '../../support/calls.ts'
 import { checkLedger } from '../ledger.ts'
-import { Load } from '../load.ts'
 import { figure, type LongTest, sized } from '../promise.ts'
-import { createWorld, type World } from '../world.ts'
+import { startUnderLoad } from '../under-load.ts'
+import type { World } from '../world.ts'
 
 const storedOrders = ({ look }: World) =>
   look(async ({ read }) => {
@@ -23,14 +21,8 @@ export const promise: LongTest = {
   engines: ['sqlite', 'postgres'],
   minutes: 10,
   run: async (given) => {
-    const receiver = await startReceiver()
-    const world = await createWorld(given, { REFERRAL_WEBHOOK_ALLOW: receiver.host, PORT: String(await freePort()) })
-    const { keys } = await world.createShop(64)
-    const load = new Load(keys)
-    let server = await world.start()
-    await withAffiliate(server, keys[0]!)
-    await call(server, keys[0]!, ['POST', '/api/v1/webhooks', { url: receiver.at('/ok'), secret: 'shh' }])
-    load.start()
+    const { world, receiver, load, server: first } = await startUnderLoad(given)
+    let server = first
     const stops = sized(50, given)
     let longest = 0
     for (let stop = 0; stop < stops; stop++) {
