@@ -1,50 +1,20 @@
 // SQLite only: the pages call the use cases that are tested on both databases
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import * as users from '../../server/src/services/users.ts'
 import { refuseInserts } from '../support/faults.ts'
-import { type TestServer, testServer } from '../support/server.ts'
-import { convert, expectOk, withAffiliate } from '../support/shop.ts'
-import { admin, staffOf } from './fixture.ts'
-import { noticeOf, type Opened, visitorOf, wordsOf } from './page-fixture.ts'
+import { expectOk } from '../support/shop.ts'
+import { admin } from './fixture.ts'
+import { visitorOf } from './page-fixture.ts'
+import { codeOf, HOSTILE, openPageShop, type PageShop } from './page-shop.ts'
 
-const HOSTILE = `Mira "x" <script>alert('1')</script> & <b>`
-
-let server: TestServer
-let owner: ReturnType<typeof visitorOf>
-let staff: ReturnType<typeof visitorOf>
+let server: PageShop['server']
+let owner: PageShop['owner']
+let lastAudit: PageShop['lastAudit']
+let order: PageShop['order']
 beforeAll(async () => {
-  server = await testServer()
-  owner = visitorOf(server)
-  staff = visitorOf(server)
-  await owner.signIn()
-  await staff.signIn(await staffOf(server))
-  const { affiliate } = await withAffiliate(server, { program: { autoApproveOrder: false } })
-  await expectOk(server.request('PATCH', `/api/v1/affiliates?id=${affiliate.id}`, { body: { name: HOSTILE } }))
+  ;({ server, owner, lastAudit, order } = await openPageShop())
 })
 afterAll(() => server.close())
 
-const codeOf = ({ status, headers }: Opened) => [status, headers.get('X-Error-Code')]
-interface AuditRow {
-  action: string
-  actor: string
-  subjectId: string | null
-}
-const audits = () =>
-  server.sql.prepare('select "action", "actor", "subjectId" from audits order by "seq"').all() as AuditRow[]
-const lastAudit = () => audits().at(-1)?.action
-let made = 0
-const order = async (body: object = {}) => {
-  const sent = { externalOrderId: `p-${++made}`, amountCents: 10_000, couponCode: 'NISA16', ...body }
-  return (await expectOk(convert(server, sent))).commission.id as string
-}
-
-/** What browsers say of a call that another site's page makes. */
-const FOREIGN: Record<string, string>[] = [
-  { 'Sec-Fetch-Site': 'cross-site' },
-  { 'Sec-Fetch-Site': 'same-site' },
-  { Origin: 'https://evil.example' },
-  { Origin: 'null' },
-]
 const PAGES = [
   ['', 'analytics.shown'],
   ['/commissions', 'commissions.listed'],
@@ -55,15 +25,6 @@ const PAGES = [
   ['/webhooks', 'webhooks.listed'],
   ['/deliveries', 'deliveries.listed'],
 ] as const
-const OWNERS_ONLY = [
-  '/keys',
-  '/keys/x/rotate',
-  '/keys/x/revoke',
-  '/payouts',
-  '/payouts/new',
-  '/payouts/x',
-  '/webhooks/x',
-]
 
 describe('every page', () => {
   test.each(PAGES)('200 /admin%s, on record as %s, held to the strictest rules', async (path, action) => {
@@ -132,63 +93,6 @@ describe('every page', () => {
   })
 })
 
-describe('signing in', () => {
-  test('303 with the cookie of the session; the token stands nowhere', async () => {
-    const visitor = visitorOf(server)
-    const { status, headers } = await visitor.signIn()
-    expect([status, headers.get('Location')]).toEqual([303, '/admin'])
-    expect(headers.get('Set-Cookie')).toMatch(
-      /^referral_session=rs_\w+; Path=\/admin; Max-Age=43200; HttpOnly; SameSite=Strict$/,
-    )
-    expect(lastAudit()).toBe('session.created')
-    expect(server.logs.join('')).not.toContain(server.shop.ownerToken)
-  })
-
-  test('looking at a link does not use it up; its button does, once', async () => {
-    const { token } = await users.linkFor(server.deps, { shop: server.shop.shopId, email: 'owner@shop.example' })
-    const path = `/admin/sign-in?token=${token}`
-    for (let i = 0; i < 3; i++) expect((await visitorOf(server).open(path)).text).toContain(`value="${token}"`)
-    const visitor = visitorOf(server)
-    expect((await visitor.send('/admin/sign-in', [['token', token]])).status).toBe(303)
-    expect((await visitor.open('/admin')).status).toBe(200)
-    const again = await visitorOf(server).send('/admin/sign-in', [['token', token]])
-    expect([...codeOf(again), noticeOf(again)]).toEqual([
-      401,
-      'sign_in_refused',
-      'This owner token or sign-in link is not valid, or not any more.',
-    ])
-    expect(server.logs.join('')).not.toContain(token)
-  })
-
-  test('403 from another site, 429 after ten attempts', async () => {
-    const token = server.shop.ownerToken
-    for (const forged of FOREIGN)
-      expect(codeOf(await visitorOf(server).send('/admin/sign-in', [['token', token]], forged))).toEqual([
-        403,
-        'cross_site_refused',
-      ])
-    const limited = await testServer({ limited: true })
-    const visitor = visitorOf(limited)
-    for (let i = 0; i < 10; i++) expect((await visitor.signIn('ro_wrong')).status).toBe(401)
-    const refused = await visitor.signIn()
-    expect(codeOf(refused)).toEqual([429, 'sign_in_throttled'])
-    expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0)
-    await limited.close()
-  })
-
-  test('signing out ends the session and its cookie', async () => {
-    const visitor = visitorOf(server)
-    await visitor.signIn()
-    const cookie = visitor.jar.get('referral_session') ?? ''
-    const { status, headers } = await visitor.submit('/admin/sign-out')
-    expect([status, headers.get('Location')]).toEqual([303, '/admin/sign-in?signed-out=1'])
-    expect(visitor.jar.has('referral_session')).toBe(false)
-    visitor.jar.set('referral_session', cookie)
-    expect((await visitor.open('/admin')).status).toBe(303)
-    expect(lastAudit()).toBe('session.ended')
-  })
-})
-
 describe('another shop', () => {
   test('404 for what is not ours, and nothing of it on any list', async () => {
     const other = await server.createShop()
@@ -235,105 +139,6 @@ test('lists are paged', async () => {
   expect((await owner.open('/admin/commissions?status=ALL&page=9')).text).toContain('Previous')
 })
 
-describe('forms', () => {
-  const key: [string, string][] = [
-    ['label', 'Forged'],
-    ['scopes', 'programs:read'],
-  ]
-
-  test('403 without the token of this session, from another site, or of another kind; nothing happens', async () => {
-    const before = audits().length
-    const other = visitorOf(server)
-    await other.signIn()
-    const csrf =
-      /name="csrf" value="(\w+)"/.exec(
-        (await other.open('/admin/sign-in')).text + (await other.open('/admin')).text,
-      )?.[1] ?? ''
-    expect(codeOf(await owner.send('/admin/keys', key))).toEqual([403, 'csrf_token_invalid'])
-    expect(codeOf(await owner.send('/admin/keys', [['csrf', csrf], ...key]))).toEqual([403, 'csrf_token_invalid'])
-    for (const forged of FOREIGN)
-      expect(codeOf(await owner.submit('/admin/keys', key, forged))).toEqual([403, 'csrf_token_invalid'])
-    const json = await owner.submit('/admin/keys', key, { 'Content-Type': 'text/plain' })
-    expect(codeOf(json)).toEqual([400, 'invalid_body'])
-    const changes = audits()
-      .slice(before)
-      .filter(({ action }) => !/shown|session/.test(action))
-    expect(changes).toEqual([])
-  })
-
-  test('400 on the page itself, with what was typed', async () => {
-    const refused = await owner.submit('/admin/keys', [['label', `"><i>${HOSTILE}`]])
-    expect([...codeOf(refused), noticeOf(refused)]).toEqual([
-      400,
-      'invalid_body',
-      'Choose at least one thing that the key may do.',
-    ])
-    expect(refused.text).toContain('value="&quot;&gt;&lt;i&gt;Mira')
-    expect(refused.text).not.toContain('<i>')
-    const late = await owner.submit('/admin/keys', [...key, ['expiresAt', '2020-01-01']])
-    expect(noticeOf(late)).toBe('Expires must be ahead of now.')
-    expect(late.text).toMatch(/value="programs:read" checked/)
-    const url = await owner.submit('/admin/webhooks', [['url', 'http://127.0.0.1/x']])
-    expect([...codeOf(url), noticeOf(url)]).toEqual([
-      400,
-      'webhook_url_refused',
-      'Address must be a public https address.',
-    ])
-  })
-})
-
-describe('roles', () => {
-  test('403 for STAFF where money, keys and addresses are; nothing there is offered to them', async () => {
-    for (const path of OWNERS_ONLY)
-      expect(codeOf(await staff.open(`/admin${path}`)), path).toEqual([403, 'role_missing'])
-    const id = await order()
-    const forms = [
-      `/commissions/${id}/approve`,
-      '/commissions/moderate',
-      '/keys',
-      '/keys/x/rotate',
-      '/keys/x/revoke',
-      '/payouts',
-      '/payouts/x/pay',
-      '/payouts/x/cancel',
-      '/webhooks',
-      '/webhooks/test',
-      '/webhooks/x',
-      '/webhooks/x/delete',
-    ]
-    for (const path of forms)
-      expect(
-        codeOf(
-          await staff.submit(`/admin${path}`, [
-            ['ids', id],
-            ['status', 'PENDING'],
-          ]),
-        ),
-        path,
-      ).toEqual([403, 'role_missing'])
-    for (const path of ['', '/commissions', '/webhooks', '/deliveries', '/journey', '/orders?id=p-1']) {
-      const { status, text } = await staff.open(`/admin${path}`)
-      expect(status, path).toBe(200)
-      // The one form is that of signing out.
-      expect([...text.matchAll(/<form method="post" action="([^"]+)"/g)].map(([, to]) => to)).toEqual([
-        '/admin/sign-out',
-      ])
-      expect(text).not.toMatch(/href="\/admin\/(keys|payouts)|formaction/)
-    }
-  })
-
-  test('STAFF see the host of a webhook, and not its path', async () => {
-    const body = { url: 'https://9.9.9.9/hooks/of-a-secret-name' }
-    await expectOk(server.request('POST', '/api/v1/webhooks', { body }))
-    expect((await owner.open('/admin/webhooks')).text).toContain('of-a-secret-name')
-    const seen = await Promise.all(['/webhooks', '/deliveries'].map((path) => staff.open(`/admin${path}`)))
-    for (const { text } of seen) {
-      expect(text).toContain('9.9.9.9')
-      expect(text).not.toContain('of-a-secret-name')
-    }
-  })
-})
-
 test('names that were made to break out stay text, wherever they are shown', async () => {
   const id = await order({ customerEmail: 'eve@example.com', ref: '"><img src=x onerror=alert(1)>' })
   const click = { type: 'click', ref: '<svg onload=alert(1)>', sessionId: 'hostile', url: 'javascript:alert(1)//<b>' }
@@ -356,73 +161,4 @@ test('names that were made to break out stay text, wherever they are shown', asy
     expect(text).not.toMatch(/<script>|<b>|<img src=x|<svg onload|href="javascript/)
   }
   expect(pages[1]?.text).toContain('Mira &quot;x&quot; &lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt; &amp; &lt;b&gt;')
-})
-
-test('a new secret is shown once, to this session alone, and rides sealed', async () => {
-  const visitor = visitorOf(server)
-  await visitor.signIn()
-  const reply = await visitor.submit('/admin/keys', [
-    ['label', 'Once'],
-    ['scopes', 'programs:read'],
-  ])
-  expect([reply.status, reply.headers.get('Location')]).toEqual([303, '/admin/keys'])
-  const flash = visitor.jar.get('referral_flash') ?? ''
-  expect(reply.headers.get('Set-Cookie')).toMatch(
-    /^referral_flash=\S+; Path=\/admin; Max-Age=60; HttpOnly; SameSite=Strict$/,
-  )
-  owner.jar.set('referral_flash', flash)
-  expect((await owner.open('/admin/keys')).text).not.toMatch(/rk_\w{20}/)
-  const secret = /rk_\w{49}/.exec((await visitor.open('/admin/keys')).text)?.[0] ?? ''
-  expect((await server.request('GET', '/api/v1/programs', { key: secret })).status).toBe(200)
-  expect(Buffer.from(flash.replace('v1.', ''), 'base64url').toString()).not.toContain(secret)
-  expect((await visitor.open('/admin/keys')).text).not.toContain(secret)
-  expect(lastAudit()).toBe('keys.listed')
-})
-
-test('what a form did is on record under its user', async () => {
-  const id = await order()
-  const approved = await owner.submit(`/admin/commissions/${id}/approve`, [['status', 'PENDING']])
-  expect([approved.status, approved.headers.get('Location')]).toEqual([303, '/admin/commissions?status=PENDING'])
-  const record = audits().at(-1)
-  expect([record?.action, record?.subjectId, record?.actor.startsWith('user:usr_')]).toEqual([
-    'commission.approved',
-    id,
-    true,
-  ])
-  const twice = await owner.submit(`/admin/commissions/${id}/approve`)
-  expect([...codeOf(twice), noticeOf(twice)]).toEqual([
-    409,
-    'commission_move_not_allowed',
-    'This commission is APPROVED and cannot be approved.',
-  ])
-  expect(codeOf(await owner.submit('/admin/commissions/com_x/approve'))).toEqual([404, 'commission_not_found'])
-  expect(codeOf(await owner.submit(`/admin/commissions/${id}/steal`))).toEqual([404, 'path_unknown'])
-})
-
-test('many at once, and a batch that is paid by its typed total alone', async () => {
-  const ids = [await order(), await order()]
-  const fields = ids.map((id): [string, string] => ['ids', id])
-  const moved = await owner.submit('/admin/commissions/moderate', [...fields, ['move', 'approve']])
-  expect(moved.status).toBe(303)
-  expect(noticeOf(await owner.open('/admin/commissions'))).toBe('2 commissions are approved.')
-  expect(noticeOf(await owner.submit('/admin/commissions/moderate', [['move', 'approve']]))).toBe(
-    'Choose at least one commission.',
-  )
-  const november: [string, string][] = [
-    ['from', '2026-11-01'],
-    ['until', '2026-11-30'],
-  ]
-  const preview = await owner.open(`/admin/payouts/new?${new URLSearchParams(november)}`)
-  const total = /Create batch of ([\d.,]+ USD)/.exec(preview.text)?.[1] ?? ''
-  const batch = (await owner.submit('/admin/payouts', november)).headers.get('Location') ?? ''
-  expect(batch).toMatch(/^\/admin\/payouts\/bat_/)
-  expect(wordsOf((await owner.open(batch)).text)).toContain(`To pay ${total}`)
-  const wrong = await owner.submit(`${batch}/pay`, [['total', '1.00']])
-  expect(codeOf(wrong)).toEqual([409, 'payout_total_mismatch'])
-  expect(codeOf(await owner.submit(`${batch}/pay`, [['total', 'all of it']]))).toEqual([400, 'invalid_body'])
-  expect((await owner.submit(`${batch}/pay`, [['total', total]])).status).toBe(303)
-  expect(lastAudit()).toBe('payout.paid')
-  expect(codeOf(await owner.submit(`${batch}/cancel`))).toEqual([409, 'payout_not_cancelable'])
-  const none = await owner.open(`/admin/payouts/new?${new URLSearchParams(november)}`)
-  expect(noticeOf(none)).toBe('No approved commission without a batch happened in this period.')
 })

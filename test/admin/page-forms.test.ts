@@ -1,0 +1,109 @@
+// SQLite only: the pages call the use cases that are tested on both databases
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { noticeOf, visitorOf, wordsOf } from './page-fixture.ts'
+import { codeOf, FOREIGN, HOSTILE, openPageShop, type PageShop } from './page-shop.ts'
+
+let server: PageShop['server']
+let owner: PageShop['owner']
+let audits: PageShop['audits']
+let lastAudit: PageShop['lastAudit']
+let order: PageShop['order']
+beforeAll(async () => {
+  ;({ server, owner, audits, lastAudit, order } = await openPageShop())
+})
+afterAll(() => server.close())
+
+describe('forms', () => {
+  const key: [string, string][] = [
+    ['label', 'Forged'],
+    ['scopes', 'programs:read'],
+  ]
+
+  test('403 without the token of this session, from another site, or of another kind; nothing happens', async () => {
+    const before = audits().length
+    const other = visitorOf(server)
+    await other.signIn()
+    const csrf =
+      /name="csrf" value="(\w+)"/.exec(
+        (await other.open('/admin/sign-in')).text + (await other.open('/admin')).text,
+      )?.[1] ?? ''
+    expect(codeOf(await owner.send('/admin/keys', key))).toEqual([403, 'csrf_token_invalid'])
+    expect(codeOf(await owner.send('/admin/keys', [['csrf', csrf], ...key]))).toEqual([403, 'csrf_token_invalid'])
+    for (const forged of FOREIGN)
+      expect(codeOf(await owner.submit('/admin/keys', key, forged))).toEqual([403, 'csrf_token_invalid'])
+    const json = await owner.submit('/admin/keys', key, { 'Content-Type': 'text/plain' })
+    expect(codeOf(json)).toEqual([400, 'invalid_body'])
+    const changes = audits()
+      .slice(before)
+      .filter(({ action }) => !/shown|session/.test(action))
+    expect(changes).toEqual([])
+  })
+
+  test('400 on the page itself, with what was typed', async () => {
+    const refused = await owner.submit('/admin/keys', [['label', `"><i>${HOSTILE}`]])
+    expect([...codeOf(refused), noticeOf(refused)]).toEqual([
+      400,
+      'invalid_body',
+      'Choose at least one thing that the key may do.',
+    ])
+    expect(refused.text).toContain('value="&quot;&gt;&lt;i&gt;Mira')
+    expect(refused.text).not.toContain('<i>')
+    const late = await owner.submit('/admin/keys', [...key, ['expiresAt', '2020-01-01']])
+    expect(noticeOf(late)).toBe('Expires must be ahead of now.')
+    expect(late.text).toMatch(/value="programs:read" checked/)
+    const url = await owner.submit('/admin/webhooks', [['url', 'http://127.0.0.1/x']])
+    expect([...codeOf(url), noticeOf(url)]).toEqual([
+      400,
+      'webhook_url_refused',
+      'Address must be a public https address.',
+    ])
+  })
+})
+
+test('what a form did is on record under its user', async () => {
+  const id = await order()
+  const approved = await owner.submit(`/admin/commissions/${id}/approve`, [['status', 'PENDING']])
+  expect([approved.status, approved.headers.get('Location')]).toEqual([303, '/admin/commissions?status=PENDING'])
+  const record = audits().at(-1)
+  expect([record?.action, record?.subjectId, record?.actor.startsWith('user:usr_')]).toEqual([
+    'commission.approved',
+    id,
+    true,
+  ])
+  const twice = await owner.submit(`/admin/commissions/${id}/approve`)
+  expect([...codeOf(twice), noticeOf(twice)]).toEqual([
+    409,
+    'commission_move_not_allowed',
+    'This commission is APPROVED and cannot be approved.',
+  ])
+  expect(codeOf(await owner.submit('/admin/commissions/com_x/approve'))).toEqual([404, 'commission_not_found'])
+  expect(codeOf(await owner.submit(`/admin/commissions/${id}/steal`))).toEqual([404, 'path_unknown'])
+})
+
+test('many at once, and a batch that is paid by its typed total alone', async () => {
+  const ids = [await order(), await order()]
+  const fields = ids.map((id): [string, string] => ['ids', id])
+  const moved = await owner.submit('/admin/commissions/moderate', [...fields, ['move', 'approve']])
+  expect(moved.status).toBe(303)
+  expect(noticeOf(await owner.open('/admin/commissions'))).toBe('2 commissions are approved.')
+  expect(noticeOf(await owner.submit('/admin/commissions/moderate', [['move', 'approve']]))).toBe(
+    'Choose at least one commission.',
+  )
+  const november: [string, string][] = [
+    ['from', '2026-11-01'],
+    ['until', '2026-11-30'],
+  ]
+  const preview = await owner.open(`/admin/payouts/new?${new URLSearchParams(november)}`)
+  const total = /Create batch of ([\d.,]+ USD)/.exec(preview.text)?.[1] ?? ''
+  const batch = (await owner.submit('/admin/payouts', november)).headers.get('Location') ?? ''
+  expect(batch).toMatch(/^\/admin\/payouts\/bat_/)
+  expect(wordsOf((await owner.open(batch)).text)).toContain(`To pay ${total}`)
+  const wrong = await owner.submit(`${batch}/pay`, [['total', '1.00']])
+  expect(codeOf(wrong)).toEqual([409, 'payout_total_mismatch'])
+  expect(codeOf(await owner.submit(`${batch}/pay`, [['total', 'all of it']]))).toEqual([400, 'invalid_body'])
+  expect((await owner.submit(`${batch}/pay`, [['total', total]])).status).toBe(303)
+  expect(lastAudit()).toBe('payout.paid')
+  expect(codeOf(await owner.submit(`${batch}/cancel`))).toEqual([409, 'payout_not_cancelable'])
+  const none = await owner.open(`/admin/payouts/new?${new URLSearchParams(november)}`)
+  expect(noticeOf(none)).toBe('No approved commission without a batch happened in this period.')
+})

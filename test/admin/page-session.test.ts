@@ -1,0 +1,92 @@
+// SQLite only: the pages call the use cases that are tested on both databases
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import * as users from '../../server/src/services/users.ts'
+import { testServer } from '../support/server.ts'
+import { noticeOf, visitorOf } from './page-fixture.ts'
+import { codeOf, FOREIGN, openPageShop, type PageShop } from './page-shop.ts'
+
+let server: PageShop['server']
+let owner: PageShop['owner']
+let lastAudit: PageShop['lastAudit']
+beforeAll(async () => {
+  ;({ server, owner, lastAudit } = await openPageShop())
+})
+afterAll(() => server.close())
+
+describe('signing in', () => {
+  test('303 with the cookie of the session; the token stands nowhere', async () => {
+    const visitor = visitorOf(server)
+    const { status, headers } = await visitor.signIn()
+    expect([status, headers.get('Location')]).toEqual([303, '/admin'])
+    expect(headers.get('Set-Cookie')).toMatch(
+      /^referral_session=rs_\w+; Path=\/admin; Max-Age=43200; HttpOnly; SameSite=Strict$/,
+    )
+    expect(lastAudit()).toBe('session.created')
+    expect(server.logs.join('')).not.toContain(server.shop.ownerToken)
+  })
+
+  test('looking at a link does not use it up; its button does, once', async () => {
+    const { token } = await users.linkFor(server.deps, { shop: server.shop.shopId, email: 'owner@shop.example' })
+    const path = `/admin/sign-in?token=${token}`
+    for (let i = 0; i < 3; i++) expect((await visitorOf(server).open(path)).text).toContain(`value="${token}"`)
+    const visitor = visitorOf(server)
+    expect((await visitor.send('/admin/sign-in', [['token', token]])).status).toBe(303)
+    expect((await visitor.open('/admin')).status).toBe(200)
+    const again = await visitorOf(server).send('/admin/sign-in', [['token', token]])
+    expect([...codeOf(again), noticeOf(again)]).toEqual([
+      401,
+      'sign_in_refused',
+      'This owner token or sign-in link is not valid, or not any more.',
+    ])
+    expect(server.logs.join('')).not.toContain(token)
+  })
+
+  test('403 from another site, 429 after ten attempts', async () => {
+    const token = server.shop.ownerToken
+    for (const forged of FOREIGN)
+      expect(codeOf(await visitorOf(server).send('/admin/sign-in', [['token', token]], forged))).toEqual([
+        403,
+        'cross_site_refused',
+      ])
+    const limited = await testServer({ limited: true })
+    const visitor = visitorOf(limited)
+    for (let i = 0; i < 10; i++) expect((await visitor.signIn('ro_wrong')).status).toBe(401)
+    const refused = await visitor.signIn()
+    expect(codeOf(refused)).toEqual([429, 'sign_in_throttled'])
+    expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0)
+    await limited.close()
+  })
+
+  test('signing out ends the session and its cookie', async () => {
+    const visitor = visitorOf(server)
+    await visitor.signIn()
+    const cookie = visitor.jar.get('referral_session') ?? ''
+    const { status, headers } = await visitor.submit('/admin/sign-out')
+    expect([status, headers.get('Location')]).toEqual([303, '/admin/sign-in?signed-out=1'])
+    expect(visitor.jar.has('referral_session')).toBe(false)
+    visitor.jar.set('referral_session', cookie)
+    expect((await visitor.open('/admin')).status).toBe(303)
+    expect(lastAudit()).toBe('session.ended')
+  })
+})
+
+test('a new secret is shown once, to this session alone, and rides sealed', async () => {
+  const visitor = visitorOf(server)
+  await visitor.signIn()
+  const reply = await visitor.submit('/admin/keys', [
+    ['label', 'Once'],
+    ['scopes', 'programs:read'],
+  ])
+  expect([reply.status, reply.headers.get('Location')]).toEqual([303, '/admin/keys'])
+  const flash = visitor.jar.get('referral_flash') ?? ''
+  expect(reply.headers.get('Set-Cookie')).toMatch(
+    /^referral_flash=\S+; Path=\/admin; Max-Age=60; HttpOnly; SameSite=Strict$/,
+  )
+  owner.jar.set('referral_flash', flash)
+  expect((await owner.open('/admin/keys')).text).not.toMatch(/rk_\w{20}/)
+  const secret = /rk_\w{49}/.exec((await visitor.open('/admin/keys')).text)?.[0] ?? ''
+  expect((await server.request('GET', '/api/v1/programs', { key: secret })).status).toBe(200)
+  expect(Buffer.from(flash.replace('v1.', ''), 'base64url').toString()).not.toContain(secret)
+  expect((await visitor.open('/admin/keys')).text).not.toContain(secret)
+  expect(lastAudit()).toBe('keys.listed')
+})

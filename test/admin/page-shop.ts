@@ -1,0 +1,45 @@
+import { testServer } from '../support/server.ts'
+import { convert, expectOk, withAffiliate } from '../support/shop.ts'
+import { staffOf } from './fixture.ts'
+import { type Opened, visitorOf } from './page-fixture.ts'
+
+/** A name that was made to break out of a page. */
+export const HOSTILE = `Mira "x" <script>alert('1')</script> & <b>`
+
+/** What browsers say of a call that another site's page makes. */
+export const FOREIGN: Record<string, string>[] = [
+  { 'Sec-Fetch-Site': 'cross-site' },
+  { 'Sec-Fetch-Site': 'same-site' },
+  { Origin: 'https://evil.example' },
+  { Origin: 'null' },
+]
+
+interface AuditRow {
+  action: string
+  actor: string
+  subjectId: string | null
+}
+
+export const codeOf = ({ status, headers }: Opened) => [status, headers.get('X-Error-Code')]
+
+export type PageShop = Awaited<ReturnType<typeof openPageShop>>
+
+/** A shop whose owner and a member of staff are signed in; its orders wait for approval. */
+export async function openPageShop() {
+  const server = await testServer()
+  const owner = visitorOf(server)
+  const staff = visitorOf(server)
+  await owner.signIn()
+  await staff.signIn(await staffOf(server))
+  const { affiliate } = await withAffiliate(server, { program: { autoApproveOrder: false } })
+  await expectOk(server.request('PATCH', `/api/v1/affiliates?id=${affiliate.id}`, { body: { name: HOSTILE } }))
+  const audits = () =>
+    server.sql.prepare('select "action", "actor", "subjectId" from audits order by "seq"').all() as AuditRow[]
+  let made = 0
+  /** Reports an order and answers the id of its commission. */
+  const order = async (body: object = {}) => {
+    const sent = { externalOrderId: `p-${++made}`, amountCents: 10_000, couponCode: 'NISA16', ...body }
+    return (await expectOk(convert(server, sent))).commission.id as string
+  }
+  return { server, owner, staff, audits, lastAudit: () => audits().at(-1)?.action, order }
+}
