@@ -4,7 +4,8 @@ import { compare, median, ratios, takeNumbers } from '../harness/compare.ts'
 import { copyOf, type DataSet } from '../harness/data.ts'
 import type { Template } from '../harness/load.ts'
 import type { Options } from '../harness/options.ts'
-import { millis, perSecond, print, say } from '../harness/report.ts'
+import { printRates } from '../harness/rates.ts'
+import { millis, print, say } from '../harness/report.ts'
 import { launchOther, launchOurs, type Subject } from '../harness/subject.ts'
 import { answersAfterCommit, countBefore, verify } from '../harness/verify.ts'
 
@@ -67,19 +68,11 @@ export async function p3({ rounds, seconds }: Options): Promise<void> {
     ...(subject === ours && { record }),
   })
   const measured = await compare([ours, floor], { jobOf, rounds, warmUpSeconds: 5 })
-  print({
-    goal: 'P3',
-    what: 'durable conversions, 32 connections',
-    wanted: { least: 0.7 },
-    ratio: ratios(measured, [ours, floor], (sample) => sample.perSecond),
-    ours: perSecond(median(measured, ours, (sample) => sample.perSecond)),
-    floor: perSecond(median(measured, floor, (sample) => sample.perSecond)),
-    cpu: {
-      ours: median(measured, ours, (sample) => sample.cpuMicros),
-      floor: median(measured, floor, (sample) => sample.cpuMicros),
-      most: 1.35,
-    },
-  })
+  printRates(
+    { goal: 'P3', what: 'durable conversions, 32 connections', wanted: { least: 0.7 }, cpuMost: 1.35 },
+    measured,
+    [ours, floor],
+  )
   say(await answersAfterCommit(ours.url, data, template))
   say(await verify(data, before, record))
   await pair.end()

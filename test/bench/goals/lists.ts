@@ -1,9 +1,9 @@
 import { deepStrictEqual } from 'node:assert'
-import { compare, median, ratios } from '../harness/compare.ts'
+import { compare } from '../harness/compare.ts'
 import { type DataSet, sqliteData } from '../harness/data.ts'
 import type { Template } from '../harness/load.ts'
 import type { Options } from '../harness/options.ts'
-import { perSecond, print } from '../harness/report.ts'
+import { printRates } from '../harness/rates.ts'
 import { launchOther, launchOurs, type Subject } from '../harness/subject.ts'
 
 export const LIST: Template = {
@@ -20,19 +20,11 @@ export async function p1({ rounds, seconds }: Options): Promise<void> {
   await sameAnswer([ours, floor], data)
   const jobOf = () => ({ template: LIST, keys: data.keys, connections: 32, seconds })
   const measured = await compare([ours, floor], { jobOf, rounds, warmUpSeconds: 5 })
-  print({
-    goal: 'P1',
-    what: 'list of 20 with total, 10,000 rows',
-    wanted: { least: 0.7 },
-    ratio: ratios(measured, [ours, floor], (sample) => sample.perSecond),
-    ours: perSecond(median(measured, ours, (sample) => sample.perSecond)),
-    floor: perSecond(median(measured, floor, (sample) => sample.perSecond)),
-    cpu: {
-      ours: median(measured, ours, (sample) => sample.cpuMicros),
-      floor: median(measured, floor, (sample) => sample.cpuMicros),
-      most: 1.3,
-    },
-  })
+  printRates(
+    { goal: 'P1', what: 'list of 20 with total, 10,000 rows', wanted: { least: 0.7 }, cpuMost: 1.3 },
+    measured,
+    [ours, floor],
+  )
   await Promise.all([ours.stop(), floor.stop()])
 }
 
@@ -50,18 +42,11 @@ export async function p2({ rounds, seconds, rows }: Options): Promise<void> {
       seconds,
     })
     const measured = await compare([grown, usual], { jobOf, rounds, warmUpSeconds: 5 })
-    print({
-      goal: 'P2',
-      what: `the same, ${size.toLocaleString('en')} rows ÷ 10,000 rows`,
-      wanted: { least: 0.9 },
-      ratio: ratios(measured, [grown, usual], (sample) => sample.perSecond),
-      ours: perSecond(median(measured, grown, (sample) => sample.perSecond)),
-      floor: perSecond(median(measured, usual, (sample) => sample.perSecond)),
-      cpu: {
-        ours: median(measured, grown, (sample) => sample.cpuMicros),
-        floor: median(measured, usual, (sample) => sample.cpuMicros),
-      },
-    })
+    printRates(
+      { goal: 'P2', what: `the same, ${size.toLocaleString('en')} rows ÷ 10,000 rows`, wanted: { least: 0.9 } },
+      measured,
+      [grown, usual],
+    )
     await Promise.all([grown.stop(), usual.stop()])
   }
 }

@@ -1,8 +1,8 @@
 import { createCluster } from '../../support/postgres-cluster.ts'
-import { compare, median, ratios } from '../harness/compare.ts'
+import { compare } from '../harness/compare.ts'
 import { fill } from '../harness/data.ts'
 import type { Options } from '../harness/options.ts'
-import { perSecond, print } from '../harness/report.ts'
+import { printRates } from '../harness/rates.ts'
 import { launchOther, launchOurs } from '../harness/subject.ts'
 import { orderOf, sameReply } from './conversions.ts'
 import { LIST, sameAnswer } from './lists.ts'
@@ -35,18 +35,7 @@ export async function p8({ rounds, seconds }: Options): Promise<void> {
     ] as const) {
       const jobOf = () => ({ template, keys: data.keys, connections: 32, seconds })
       const measured = await compare([ours, floor], { jobOf, rounds, warmUpSeconds: 3 })
-      print({
-        goal: 'P8',
-        what: `PostgreSQL: ${what}`,
-        wanted: { least: 0.7 },
-        ratio: ratios(measured, [ours, floor], (sample) => sample.perSecond),
-        ours: perSecond(median(measured, ours, (sample) => sample.perSecond)),
-        floor: perSecond(median(measured, floor, (sample) => sample.perSecond)),
-        cpu: {
-          ours: median(measured, ours, (sample) => sample.cpuMicros),
-          floor: median(measured, floor, (sample) => sample.cpuMicros),
-        },
-      })
+      printRates({ goal: 'P8', what: `PostgreSQL: ${what}`, wanted: { least: 0.7 } }, measured, [ours, floor])
     }
     await Promise.all([ours.stop(), floor.stop()])
   } finally {
