@@ -31,7 +31,8 @@ const spellings = {
   six: `
     [fc00::1] [fd00::1] [fd00:ec2::254] [fd20:ce::254] [fe80::1] [febf::1] [fec0::1] [ff00::] [ff02::1] [100::1]
     [2001:db8::1] [2001:2::1] [2001:3::1] [2001:4:112::1] [2001:10::1] [2001:20::1] [2001:30::1] [2001:1ff::1]
-    [2620:4f:8000::1] [3fff::1] [5f00::1] [4000::1] [1::1] [e000::1] [fe80::1%25lo] [::1%25lo] [fe80::1%lo]
+    [2620:4f:8000::1] [3ffe::1] [3FFE:FFFF::1] [3fff::1] [3fff:1000::1] [3000::1] [2d00::1] [2420::1] [2001:c000::1]
+    [2003:4000::1] [100:0:0:1::1] [5f00::1] [4000::1] [1::1] [e000::1] [fe80::1%25lo] [::1%25lo] [fe80::1%lo]
     [127.0.0.1] [::1 ::1`,
   // Names of the inside, and names that are none.
   names: `
@@ -109,6 +110,8 @@ export const rebound: Record<string, string[]> = {
   'sixtofour.example.com': ['2002:7f00:1::'],
   'ula.example.com': ['fd00::1'],
   'zone.example.com': ['fe80::1%lo'],
+  'sixbone.example.com': ['3ffe::1'],
+  'mixed-sixbone.example.com': ['2606:4700:4700::1111', '3ffe::1'],
   'mixed.example.com': ['8.8.8.8', '127.0.0.1'],
   'mixed-first.example.com': ['127.0.0.1', '8.8.8.8'],
   'mixed-six.example.com': ['8.8.8.8', '::1'],

@@ -6,8 +6,11 @@ const SPECIAL_FOUR = `
   0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.31.196.0/24
   192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4
   240.0.0.0/4 168.63.129.16/32`
-/** What is not for everybody within 2000::/3. */
-const SPECIAL_SIX = '2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20'
+/** What the registries of 2000::/3 have, as first and last group pairs, and what is special within it. */
+const ALLOCATED_SIX = `
+  2001:200-2001:fff 2001:1200-2001:4dff 2001:5000-2001:5fff 2001:8000-2001:bfff 2003:0-2003:3fff 2400:0-241f:ffff
+  2600:0-260f:ffff 2610:0-2610:1ff 2620:0-2620:1ff 2630:0-263f:ffff 2800:0-280f:ffff 2a00:0-2a1f:ffff 2c00:0-2c0f:ffff`
+const SPECIAL_SIX = '2001:db8::/32 2620:4f:8000::/48'
 
 const ranges = (text: string) =>
   text
@@ -22,7 +25,11 @@ const listOf = (text: string, family: 'ipv4' | 'ipv6') => {
 
 const four = listOf(SPECIAL_FOUR, 'ipv4')
 const six = listOf(SPECIAL_SIX, 'ipv6')
-const global = listOf('2000::/3', 'ipv6')
+const global = new BlockList()
+for (const range of ALLOCATED_SIX.trim().split(/\s+/)) {
+  const [first, last] = range.split('-')
+  global.addRange(`${first}::`, `${last}:ffff:ffff:ffff:ffff:ffff:ffff`, 'ipv6')
+}
 
 /** Another opinion on whether an address is everybody's, by Node's own lists. */
 export const isEverybodys = (address: string): boolean =>
@@ -54,10 +61,15 @@ const hex = (n: number) => n.toString(16)
 export const anySix: fc.Arbitrary<string> = fc
   .tuple(
     fc.oneof(
-      fc.constantFrom(0x2000, 0x2001, 0x2002, 0x2620, 0x3fff, 0x3ffe, 0x4000, 0xfc00, 0xfe80, 0xff02, 0),
+      fc.constantFrom(0x2000, 0x2001, 0x2002, 0x2003, 0x2620, 0x3fff, 0x3ffe, 0x4000, 0xfc00, 0xfe80, 0xff02, 0),
+      fc.constantFrom(0x2400, 0x241f, 0x2420, 0x260f, 0x2610, 0x2630, 0x2640, 0x280f, 0x2810, 0x2a1f, 0x2a20, 0x2c10),
+      fc.integer({ min: 0x2000, max: 0x3fff }),
       fc.nat({ max: 0xffff }),
     ),
-    fc.oneof(fc.constantFrom(0, 0xdb8, 0x4f, 0x1ff, 0x200, 0x0fff, 0x1000), fc.nat({ max: 0xffff })),
+    fc.oneof(
+      fc.constantFrom(0, 0xdb8, 0x4f, 0x1ff, 0x200, 0x0fff, 0x1000, 0x11ff, 0x3fff, 0x4000, 0x4e00, 0x6000, 0xc000),
+      fc.nat({ max: 0xffff }),
+    ),
     fc.oneof(fc.constantFrom(0x8000, 0), fc.nat({ max: 0xffff })),
     fc.array(fc.nat({ max: 0xffff }), { minLength: 5, maxLength: 5 }),
   )
