@@ -301,7 +301,7 @@ export interface paths {
          * Sign in
          * @description Takes an owner token, or the token of a one-time sign-in link, which is used up by it. The reply sets the cookie `referral_session`
          *     (HttpOnly, SameSite=Strict, 12 hours) and holds the CSRF token; send that as `X-CSRF-Token` with every POST, PUT, PATCH and DELETE
-         *     that carries the cookie. At most 10 attempts a minute from one address.
+         *     that carries the cookie. At most 10 attempts a minute from one address. The body has at most 4 KiB.
          *
          *     Writes the audit record `session.created` in the same transaction.
          */
@@ -2598,8 +2598,20 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Too many attempts to sign in, or too many unknown owner tokens, from one address. */
+        /** @description Too many attempts to sign in from one address. */
         SignInThrottled: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Too many requests of this user (600 a minute), or too many unknown owner tokens from one address (10 a minute). */
+        AdminThrottled: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
                 "X-Error-Code": components["headers"]["ErrorCode"];
@@ -4046,7 +4058,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -4137,7 +4149,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -4164,7 +4176,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -4206,7 +4218,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -4261,7 +4273,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -4316,7 +4328,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -4343,7 +4355,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -4396,7 +4408,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -4445,7 +4457,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -4509,7 +4521,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -4553,7 +4565,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -4598,7 +4610,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -4662,7 +4674,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -4706,7 +4718,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -4749,7 +4761,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -4808,7 +4820,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -4852,7 +4864,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -4907,7 +4919,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -4962,7 +4974,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -5017,7 +5029,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -5072,7 +5084,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -5127,7 +5139,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -5197,7 +5209,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -5239,7 +5251,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -5294,7 +5306,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -5338,7 +5350,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -5391,7 +5403,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -5442,7 +5454,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -5491,7 +5503,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -5546,7 +5558,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -5599,7 +5611,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -5808,7 +5820,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            429: components["responses"]["SignInThrottled"];
+            429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };

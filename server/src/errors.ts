@@ -66,5 +66,9 @@ export const auditUnavailable = (cause?: unknown) =>
 export const apiDisabled = () =>
   new ApiError(503, 'api_disabled', 'The API is switched off at the moment; try again later.', { retryAfter: 60 })
 
+/** `reset`: seconds until the window ends. */
+export const rateLimited = ({ reset }: { reset: number }) =>
+  new ApiError(429, 'rate_limited', `Too many requests; try again in ${reset} seconds.`, { retryAfter: reset })
+
 /** A bug of ours; only the log says more. */
 export const internalError = () => new ApiError(500, 'internal_error', 'Internal error')

@@ -51,6 +51,14 @@ export const sharedCauses: Record<string, Cause> = {
     server.exhausted.clear()
     return reply
   },
+  rate_limited: async (server, op) => {
+    const session = sessionFor(server, op)
+    const users = server.sql.prepare('select id from users where "shopId" = ?').pluck().all(server.shop.shopId)
+    for (const id of users) server.exhausted.add(`user:${id}`)
+    const reply = await callOwner(server, op, session)
+    server.exhausted.clear()
+    return reply
+  },
   method_not_allowed: (server, op) => callOwner(server, op, { method: foreignMethod(op) }),
   internal_error: async (server, op) => {
     const session = sessionFor(server, op)

@@ -57,6 +57,35 @@ describe('signing in', () => {
     await limited.close()
   })
 
+  test('an attempt counts before its form is read, so 429 stands for whatever is sent', async () => {
+    const limited = await testServer({ limited: true })
+    const visitor = visitorOf(limited)
+    const unreadable = () => visitor.send('/admin/sign-in', [], { 'Content-Type': 'text/plain' })
+    for (let i = 0; i < 10; i++) expect(codeOf(await unreadable())).toEqual([400, 'invalid_body'])
+    expect(codeOf(await unreadable())).toEqual([429, 'sign_in_throttled'])
+    expect(codeOf(await visitor.signIn('x'.repeat(100_000)))).toEqual([429, 'sign_in_throttled'])
+    await limited.close()
+  })
+
+  test('400 for a form of more than 4 KiB', async () => {
+    const reply = await visitorOf(server).send('/admin/sign-in', [['token', 'x'.repeat(4096)]])
+    expect([...codeOf(reply), noticeOf(reply)]).toEqual([400, 'body_too_large', 'The body is larger than 4 KiB.'])
+  })
+
+  test('429 for the page itself after 600 views a minute from one address', async () => {
+    const limited = await testServer({ limited: true })
+    const visitor = visitorOf(limited)
+    for (let i = 0; i < 300; i++) {
+      expect((await visitor.open('/admin/sign-in')).status).toBe(200)
+      expect((await visitor.open('/admin/keys')).status).toBe(303)
+    }
+    expect(codeOf(await visitor.open('/admin/sign-in'))).toEqual([429, 'rate_limited'])
+    const refused = await visitor.open('/admin')
+    expect(codeOf(refused)).toEqual([429, 'rate_limited'])
+    expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0)
+    await limited.close()
+  })
+
   test('signing out ends the session and its cookie', async () => {
     const visitor = visitorOf(server)
     await visitor.signIn()

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deref, document, operations } from '../support/document.ts'
 import { type TestServer, testServer } from '../support/server.ts'
@@ -44,6 +45,24 @@ test('shows every webhook event', () => {
 
 test('loads nothing from elsewhere and runs no script', () => {
   expect(page).not.toMatch(/<script|<link|src=|@import|url\(/)
+})
+
+test('lets a browser load nothing, run nothing and frame nothing; its one style is named by its hash', async () => {
+  const { headers } = await server.request('GET', '/api/v1/docs', { key: null })
+  const policy = headers.get('Content-Security-Policy') ?? ''
+  const style = /<style>([\s\S]*?)<\/style>/.exec(page)?.[1] ?? ''
+  expect(policy.split('; ')).toEqual([
+    "default-src 'none'",
+    `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+    "script-src 'none'",
+    "img-src 'none'",
+    "form-action 'none'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ])
+  expect(headers.get('X-Content-Type-Options')).toBe('nosniff')
+  expect(headers.get('X-Frame-Options')).toBe('DENY')
+  expect(page).not.toMatch(/ style=| on\w+=/)
 })
 
 test('answers 200 whatever the query', async () => {

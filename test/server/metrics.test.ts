@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type RunningServer, run, startServer, temporaryFolder } from '../support/process.ts'
+import { sendRaw } from '../support/raw-http.ts'
 
 const folder = temporaryFolder()
 const env = { REFERRAL_DATA_DIR: folder.path, REFERRAL_DEMO: '0', METRICS_TOKEN: 'a-token-of-the-operator' }
@@ -58,12 +59,41 @@ test('refusals for too many requests are counted', async () => {
   expect(await value('referral_limit_store_failures_total')).toBe(0)
 })
 
-test('they are for this machine, or for the token; what a proxy passes on is from elsewhere', async () => {
-  const elsewhere = { 'X-Forwarded-For': '127.0.0.1' }
+/** The request line and headers as they are sent, for what `fetch` does not let a caller set. */
+async function readRaw(lines: string[], version = '1.1'): Promise<number | undefined> {
+  const port = Number(new URL(server.url).port)
+  const [answer] = await sendRaw(port, `GET /metrics HTTP/${version}\r\n${lines.join('\r\n')}\r\n\r\n`, { ends: true })
+  return answer?.status
+}
+
+test('200 for a process of this machine, however it names it', async () => {
   expect((await read()).status).toBe(200)
+  for (const host of ['127.0.0.1', '127.0.0.1:8787', 'localhost:8787', 'LOCALHOST', '[::1]:8787'])
+    expect(await readRaw([`Host: ${host}`, 'Connection: close']), host).toBe(200)
+})
+
+test('403 for what a proxy of this machine passes on, unless the token is sent', async () => {
+  const elsewhere = { 'X-Forwarded-For': '127.0.0.1' }
   expect((await read(elsewhere)).status).toBe(403)
   expect((await read({ ...elsewhere, Authorization: 'Bearer wrong' })).status).toBe(403)
   expect((await read({ ...elsewhere, Authorization: `Bearer ${env.METRICS_TOKEN}` })).status).toBe(200)
+})
+
+const local = 'Host: 127.0.0.1:8787'
+test.each<[proxy: string, lines: string[], version?: string]>([
+  ['nginx with only proxy_pass', [local, 'Connection: close'], '1.0'],
+  ['a named upstream', ['Host: referral', 'Connection: close'], '1.1'],
+  ['a proxy that keeps the host', ['Host: shop.example'], '1.1'],
+  ['a host that only begins like a loopback address', ['Host: 127.0.0.1.evil.example'], '1.1'],
+  ['Forwarded', [local, 'Forwarded: for=127.0.0.1']],
+  ['Via', [local, 'Via: 1.1 proxy']],
+  ['X-Forwarded-Host', [local, 'X-Forwarded-Host: shop.example']],
+  ['X-Forwarded-Proto', [local, 'x-forwarded-proto: https']],
+  ['an empty X-Forwarded-For', [local, 'X-Forwarded-For:']],
+  ['X-Real-IP', [local, 'X-Real-IP: 127.0.0.1']],
+  ['a content delivery network', [local, 'CF-Connecting-IP: 203.0.113.9']],
+])('403 behind %s', async (_proxy, lines, version) => {
+  expect(await readRaw(lines, version)).toBe(403)
 })
 
 test('no key, token or address is in them', async () => {

@@ -12,6 +12,9 @@ export function like(id: OperationId): { roles: readonly UserRow['role'][]; audi
   return { roles, audit }
 }
 
+/** How many bytes a form of this operation may have, where the document says so. */
+export const maxBytesOf = (id: OperationId): number | undefined => byId.get(id)!.maxBodyBytes
+
 /**
  * What a form sent, held to the same document as a body of JSON.
  *

@@ -6,12 +6,13 @@ const MAX_FORM_BYTES = 64 * 1024
 /**
  * The fields of a form. No page sends anything but text.
  *
+ * @param maxBytes - Where the form is bounded more tightly than others.
  * @throws ApiError 400 for another kind of body, for one that is too large, and for text that cannot be stored.
  */
-export async function readForm(request: Request): Promise<URLSearchParams> {
+export async function readForm(request: Request, maxBytes = MAX_FORM_BYTES): Promise<URLSearchParams> {
   const type = request.headers.get('Content-Type')?.split(';')[0]?.trim().toLowerCase()
   if (type !== 'application/x-www-form-urlencoded') throw invalidBody('Send the form of this page.')
-  const form = new URLSearchParams(new TextDecoder().decode(await readBytes(request, MAX_FORM_BYTES)))
+  const form = new URLSearchParams(new TextDecoder().decode(await readBytes(request, maxBytes)))
   if (![...form].flat().every(isStorable)) throw invalidBody('Text must not hold the character U+0000.')
   return form
 }

@@ -2,9 +2,10 @@ import type { Context as HonoContext } from 'hono'
 import { getCookie } from 'hono/cookie'
 import { ApiError, forbidden } from '../errors.ts'
 import type { Env } from '../http/admit.ts'
-import { isOwnForm, ownerContext } from '../http/admit-owner.ts'
+import { countOwner, isOwnForm, ownerContext } from '../http/admit-owner.ts'
 import { nameable } from '../http/body.ts'
 import { type Browser, browserOf } from '../http/browser.ts'
+import { countPublic } from '../http/public-window.ts'
 import { refusalOf } from '../http/refusal.ts'
 import type { Server } from '../http/server.ts'
 import { recordAccess } from '../services/access.ts'
@@ -24,7 +25,11 @@ export function servePage(server: Server, route: Route) {
   return async function servePage(c: HonoContext<Env>): Promise<Response> {
     const browser = browserOf(c, server.deps.config.trustProxy)
     const owner = browser.session ? await findBySession(server.deps, browser.session) : undefined
-    if (!isSignedIn(owner)) return askToSignIn(c, route)
+    if (!isSignedIn(owner)) {
+      await countPublic(server, c.get('visit'))
+      return askToSignIn(c, route)
+    }
+    await countOwner(server, owner)
     const call = { c, server, browser, owner, visitor: visitorOf(server, c, owner, browser) }
     try {
       if (!route.roles.includes(owner.user.role)) throw forbidden('role_missing', 'Only an OWNER may do this.')

@@ -3,9 +3,11 @@ import { html } from 'hono/html'
 import type { Env } from '../http/admit.ts'
 import { admitSignIn } from '../http/admit-owner.ts'
 import { browserOf, sessionCookie } from '../http/browser.ts'
+import { countPublic } from '../http/public-window.ts'
 import { refusalOf } from '../http/refusal.ts'
 import type { Server } from '../http/server.ts'
 import { signIn } from '../services/sessions.ts'
+import { maxBytesOf } from './contract.ts'
 import { input } from './controls.ts'
 import { readForm } from './form.ts'
 import { bare } from './layout.ts'
@@ -16,28 +18,39 @@ const PATH = '/admin/sign-in'
 
 /** The one page that is for everybody. */
 export function mountSignIn(app: Hono<Env>, server: Server): void {
-  app.get(PATH, (c) => {
+  app.get(PATH, async (c) => {
+    await countPublic(server, c.get('visit'))
     const query = new URL(c.req.url).searchParams
     const note = query.has('signed-out') ? html`<p class="notice good" role="status">You are signed out.</p>` : html``
     return sendPage(c, { status: 200, page: page(query.get('token'), wayOn(query), note) })
   })
   app.post(PATH, async (c) => {
-    const form = await readForm(c.req.raw)
-    return enter(server, c, form).catch((thrown) => {
-      const error = refusalOf(server, thrown, c.get('visit').requestId)
+    const { address, requestId } = c.get('visit')
+    const browser = browserOf(c, server.deps.config.trustProxy)
+    let form = new URLSearchParams()
+    try {
+      // Counted before anything is read: reading a form costs more than refusing it.
+      await admitSignIn(server, address, browser)
+      form = await readForm(c.req.raw, maxBytesOf('createSession'))
+      return await enter(server, c, { form, isHttps: browser.isHttps })
+    } catch (thrown) {
+      const error = refusalOf(server, thrown as Error, requestId)
       const note = html`<p class="notice bad" role="alert">${error.message}</p>`
       // A link that failed will not work later, so the page asks for a token.
       return sendPage(c, { ...error, status: error.status, page: page(null, wayOn(form), note) })
-    })
+    }
   })
 }
 
-async function enter(server: Server, c: HonoContext<Env>, form: URLSearchParams): Promise<Response> {
-  const { address, requestId } = c.get('visit')
-  const browser = browserOf(c, server.deps.config.trustProxy)
-  await admitSignIn(server, address, browser)
+interface Attempt {
+  form: URLSearchParams
+  isHttps: boolean
+}
+
+async function enter(server: Server, c: HonoContext<Env>, { form, isHttps }: Attempt): Promise<Response> {
+  const { requestId } = c.get('visit')
   const { secret } = await signIn({ ...server.deps, requestId }, form.get('token')?.trim() ?? '')
-  c.header('Set-Cookie', sessionCookie(secret, browser.isHttps))
+  c.header('Set-Cookie', sessionCookie(secret, isHttps))
   return c.redirect(wayOn(form), 303)
 }
 

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import { ApiError, forbidden } from '../errors.ts'
+import { ApiError, forbidden, rateLimited } from '../errors.ts'
 import { findBySession, findOwner, isCsrfToken, type Owner } from '../services/sessions.ts'
 import type { Visit } from './admit.ts'
 import { tokenOf } from './authenticate.ts'
@@ -9,19 +9,28 @@ import type { Operation } from './spec.ts'
 
 /** Attempts to sign in, and unknown owner tokens, per client address and minute. */
 export const SIGN_IN_LIMIT = 10
+/** Requests per window of one user, pages and forms included: ten a second for as long as they like. */
+export const OWNER_LIMIT = 600
 
 /**
- * Lets a user of a shop in, with an owner token or a session, in the order: credential, role, CSRF token.
+ * Lets a user of a shop in, with an owner token or a session, in the order: credential, rate limit, role, CSRF token.
  *
  * @throws ApiError 401, 403 or 429.
  */
 export async function admitOwner(server: Server, op: Operation, visit: Visit, browser: Browser): Promise<Context> {
   const owner = visit.authorization ? await byToken(server, visit) : await bySession(server, browser)
+  await countOwner(server, owner)
   if (!op.roles.includes(owner.user.role)) throw forbidden('role_missing', 'Only an OWNER may do this.')
   if (owner.session && op.method !== 'GET' && !isOwnForm(server, owner, browser)) {
     throw forbidden('csrf_token_invalid', 'Send the CSRF token of your session in the header X-CSRF-Token.')
   }
   return ownerContext(server, owner, { requestId: visit.requestId, isHttps: browser.isHttps })
+}
+
+/** Counts a request of a user. @throws ApiError 429 `rate_limited`. */
+export async function countOwner({ limiter }: Pick<Server, 'limiter'>, { user }: Owner): Promise<void> {
+  const window = await limiter.consume(`user:${user.id}`, OWNER_LIMIT)
+  if (window.exceeded) throw rateLimited(window)
 }
 
 /** The context of a call that a user of a shop makes. */

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import { ApiError, apiDisabled, forbidden } from '../errors.ts'
+import { ApiError, apiDisabled, forbidden, rateLimited } from '../errors.ts'
 import { authenticate, type Caller } from './authenticate.ts'
 import { ADDRESS_LIMIT, PLAN_LIMITS, type Window } from './rate-limit.ts'
 import type { Server } from './server.ts'
@@ -68,6 +68,3 @@ export async function windowToShow(server: Server, visit: Visit): Promise<Window
   }
   return server.limiter.peek(`address:${visit.address}`, ADDRESS_LIMIT)
 }
-
-const rateLimited = ({ reset }: Window) =>
-  new ApiError(429, 'rate_limited', `Too many requests; try again in ${reset} seconds.`, { retryAfter: reset })

@@ -23,9 +23,11 @@ import {
 import { browserOf } from './browser.ts'
 import { clientAddress, clientNetwork } from './client-address.ts'
 import { readQuery, searchOf } from './coerce.ts'
+import { mountDocument } from './document-paths.ts'
 import { mountHealth } from './health.ts'
 import { mountMetrics } from './metrics.ts'
 import { handlers } from './operations.ts'
+import { NOSNIFF } from './page-headers.ts'
 import { PlainPathsFirst } from './plain-paths-first.ts'
 import { createRateLimiter, type RateLimiter, windowHeaders } from './rate-limit.ts'
 import { requestIdOf } from './request-id.ts'
@@ -56,6 +58,7 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
   // For whatever no operation answers.
   app.use(visiting(server))
   mountHealth(app, deps)
+  mountDocument(app, server)
   if (options.metrics) mountMetrics(app, options.metrics, deps.config.metricsToken)
   for (const [path, methods] of methodsByPath()) {
     app.all(path, (c) => {
@@ -114,9 +117,10 @@ function enter(server: Server, c: HonoContext<Env>): Visit {
 /** What every answer carries. */
 async function usualHeaders(server: Server, visit: Visit, path: string): Promise<Record<string, string>> {
   // Keys, tokens and who did what: nothing for a browser to keep.
-  if (/^\/admin(\/|$)/.test(path)) return { 'X-Request-Id': visit.requestId, 'Cache-Control': 'no-store' }
-  if (!path.startsWith('/api/v1/')) return { 'X-Request-Id': visit.requestId }
-  return { 'X-Request-Id': visit.requestId, ...windowHeaders(await windowToShow(server, visit)) }
+  const usual = { 'X-Request-Id': visit.requestId, ...NOSNIFF }
+  if (/^\/admin(\/|$)/.test(path)) return { ...usual, 'Cache-Control': 'no-store' }
+  if (!path.startsWith('/api/v1/')) return usual
+  return { ...usual, ...windowHeaders(await windowToShow(server, visit)) }
 }
 
 function leave({ metrics, deps }: Server, visit: Visit, c: HonoContext<Env>, status: number): void {
@@ -162,7 +166,7 @@ async function readInput(op: Operation, c: HonoContext<Env>, bytes?: Uint8Array)
   const headers = op.headerParameters.length > 0 ? op.readHeaders(headersOf(op, c)) : {}
   const json = bytes
     ? parseJson(bytes, { exact: true, maxValues: MAX_NOTIFICATION_VALUES })
-    : op.readBody && (await readJson(c.req.raw))
+    : op.readBody && (await readJson(c.req.raw, op.maxBodyBytes))
   return { query, path, headers, body: op.readBody?.(json), json } as RawInput
 }
 

@@ -19,8 +19,8 @@ export const MAX_NOTIFICATION_VALUES = 80_000
  *
  * @throws ApiError 400 `body_too_large`, `invalid_json`, or `invalid_body` for a body that broke off or cannot be stored.
  */
-export async function readJson(request: Request): Promise<unknown> {
-  return parseJson(await readBytes(request))
+export async function readJson(request: Request, maxBytes?: number): Promise<unknown> {
+  return parseJson(await readBytes(request, maxBytes))
 }
 
 /**
@@ -89,7 +89,9 @@ async function readUpTo(request: Request, limit: number): Promise<Uint8Array> {
   return Buffer.concat(chunks)
 }
 
-const tooLarge = (limit: number) => invalid('body_too_large', `The body is larger than ${limit / MIB} MiB.`)
+const tooLarge = (limit: number) => invalid('body_too_large', `The body is larger than ${sizeOf(limit)}.`)
+
+const sizeOf = (bytes: number): string => (bytes < MIB ? `${bytes / 1024} KiB` : `${bytes / MIB} MiB`)
 
 /** Text that a database cannot keep as it was sent is refused rather than changed. */
 export function isStorable(text: string): boolean {

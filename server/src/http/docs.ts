@@ -1,5 +1,6 @@
 import { html, raw } from 'hono/html'
 import { deref, document, type OperationObject, type Parameter, type Schema } from './document.ts'
+import { inlineSource, pageHeaders } from './page-headers.ts'
 import { requirement } from './sentence.ts'
 
 type Html = ReturnType<typeof html>
@@ -7,7 +8,7 @@ type Entry = { method: string; path: string; op: OperationObject }
 
 let page: string | undefined
 
-/** The quick start (section 4.10): one self-contained page, made from the document, with every operation in it. */
+/** The quick start: one self-contained page, made from the document, with every operation in it. */
 export function docsPage(): string {
   page ??= String(render())
   return page
@@ -162,3 +163,6 @@ th, td { text-align: left; vertical-align: top; padding: .3rem .5rem; border-bot
 dd { margin: 0 0 .5rem 1rem }
 @media (max-width: 50rem) { body { display: block } nav { position: static; height: auto; border: 0 } }
 `
+
+/** It has no script, no image and no form, and its one style is known by its hash. */
+export const DOCS_HEADERS = pageHeaders({ style: inlineSource(STYLE) })

@@ -52,6 +52,8 @@ export interface OperationObject {
   'x-audit'?: string
   /** What attempts are counted for. */
   'x-throttle'?: 'sign-in'
+  /** Where the body is bounded more tightly than the rest. */
+  'x-max-body-bytes'?: number
 }
 
 export interface ResponseObject {

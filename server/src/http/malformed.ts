@@ -2,6 +2,7 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Deps } from '../context.ts'
 import type { ApiError } from '../errors.ts'
 import { clientNetwork, outermost } from './client-address.ts'
+import { NOSNIFF } from './page-headers.ts'
 import { ADDRESS_LIMIT, type RateLimiter, windowHeaders } from './rate-limit.ts'
 import { requestIdOf } from './request-id.ts'
 
@@ -49,7 +50,7 @@ const OF_THE_API = /^(https?:\/\/[^/]*)?\/api\/v1\//i
 async function headersOf(known: Known, { code, status }: ApiError, read: Read): Promise<Record<string, string>> {
   const requestId = requestIdOf(undefined, known)
   known.log.info({ requestId, status, code }, 'request')
-  const usual = { 'X-Request-Id': requestId, 'X-Error-Code': code }
+  const usual = { 'X-Request-Id': requestId, 'X-Error-Code': code, ...NOSNIFF }
   if (!OF_THE_API.test(read.target ?? '')) return usual
   // Nobody looked at a key, so it is the window of the address, looked at without counting as for an unknown path.
   const address = clientNetwork(outermost(read, known.config.trustProxy))

@@ -10,7 +10,7 @@ import * as payouts from '../services/payouts.ts'
 import * as programs from '../services/programs.ts'
 import * as touches from '../services/touches.ts'
 import * as webhooks from '../services/webhooks.ts'
-import { docsPage } from './docs.ts'
+import { DOCS_HEADERS, docsPage } from './docs.ts'
 import { ownerHandlers } from './operations-owner.ts'
 import type { Handlers } from './spec.ts'
 
@@ -73,7 +73,7 @@ export const handlers: Handlers<Context> = {
     return { status: 201, body: reply, headers: recorded(alreadyRecorded) }
   },
 
-  getDocs: async () => ({ status: 200, body: docsPage() }),
+  getDocs: async () => ({ status: 200, body: docsPage(), headers: DOCS_HEADERS }),
 
   ...ownerHandlers,
 }

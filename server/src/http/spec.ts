@@ -66,6 +66,8 @@ export interface Operation {
   /** The audit record that a read leaves. */
   audit: string | undefined
   throttle: 'sign-in' | undefined
+  /** The operation's own bound of its body. */
+  maxBodyBytes: number | undefined
   queryParameters: Parameter[]
   pathParameters: Parameter[]
   takesIdempotencyKey: boolean
@@ -102,6 +104,7 @@ function toOperation(path: string, method: string, object: OperationObject): Ope
     roles: (security[0]?.ownerToken ?? []) as UserRow['role'][],
     audit: object['x-audit'],
     throttle: object['x-throttle'],
+    maxBodyBytes: object['x-max-body-bytes'],
     queryParameters: inPlace('query'),
     pathParameters: inPlace('path'),
     takesIdempotencyKey: key !== undefined,

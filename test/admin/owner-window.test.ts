@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Reply, type TestServer, testServer } from '../support/server.ts'
+import { admin, signIn, staffOf } from './fixture.ts'
+import { visitorOf } from './page-fixture.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await testServer({ limited: true })
+})
+afterAll(() => server.close())
+
+const codeOf = ({ status, headers }: Pick<Reply, 'status' | 'headers'>) => [status, headers.get('X-Error-Code')]
+
+test('429 after 600 requests of one user in a window, by token, session and page together; others go on', async () => {
+  const staff = await staffOf(server)
+  const visitor = visitorOf(server)
+  expect((await visitor.signIn()).status).toBe(303)
+  const { headers } = await signIn(server)
+  const bySession = () => admin(server, 'GET', '/session', undefined, { key: null, headers })
+  for (let i = 0; i < 200; i++) {
+    expect((await admin(server, 'GET', '/session')).status).toBe(200)
+    expect((await bySession()).status).toBe(200)
+    expect((await visitor.open('/admin/keys')).status).toBe(200)
+  }
+  const refused = await admin(server, 'GET', '/session')
+  expect([...codeOf(refused), Number(refused.headers.get('Retry-After')) > 0]).toEqual([429, 'rate_limited', true])
+  expect(codeOf(await bySession())).toEqual([429, 'rate_limited'])
+  expect(codeOf(await visitor.open('/admin/keys'))).toEqual([429, 'rate_limited'])
+  expect(codeOf(await visitor.send('/admin/sign-out', []))).toEqual([429, 'rate_limited'])
+  expect((await admin(server, 'GET', '/session', undefined, { key: staff })).status).toBe(200)
+  expect((await server.request('GET', '/api/v1/programs')).status).toBe(200)
+})

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type TestServer, testServer } from '../support/server.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await testServer({ limited: true, config: { trustProxy: 1 } })
+})
+afterAll(() => server.close())
+
+/** A caller without a credential, from an address of its own. */
+const from =
+  (address: string) =>
+  (path: string, headers: Record<string, string> = {}) =>
+    server.request('GET', path, { key: null, headers: { 'X-Forwarded-For': address, ...headers } })
+
+describe.each(['/openapi.json', '/openapi.yaml'])('%s', (path) => {
+  const get = from('203.0.113.1')
+
+  test('304 for a client that holds the current document', async () => {
+    const first = await get(path)
+    const tag = first.headers.get('ETag') ?? ''
+    expect([first.status, tag]).toEqual([200, expect.stringMatching(/^"[0-9a-f]{16}"$/)])
+    for (const held of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
+      const again = await get(path, { 'If-None-Match': held })
+      expect([again.status, again.body, again.headers.get('ETag')], held).toEqual([304, '', tag])
+    }
+    expect((await get(path, { 'If-None-Match': '"other"' })).status).toBe(200)
+  })
+
+  test('a browser takes it for nothing else', async () => {
+    expect((await get(path)).headers.get('X-Content-Type-Options')).toBe('nosniff')
+  })
+})
+
+test('the two forms of the document differ in their tags', async () => {
+  const get = from('203.0.113.2')
+  const [json, yaml] = [await get('/openapi.json'), await get('/openapi.yaml')]
+  expect(json.headers.get('ETag')).not.toBe(yaml.headers.get('ETag'))
+  expect(json.body).toMatchObject({ openapi: expect.any(String), paths: expect.any(Object) })
+})
+
+test('429 after 600 requests of one address in a window; others, health and the docs go on', async () => {
+  const get = from('203.0.113.3')
+  for (let i = 0; i < 200; i++) {
+    expect((await get('/openapi.json', { 'If-None-Match': '*' })).status).toBe(304)
+    expect((await get('/openapi.yaml', { 'If-None-Match': '*' })).status).toBe(304)
+    expect((await get('/')).status).toBe(302)
+  }
+  for (const path of ['/openapi.json', '/openapi.yaml', '/']) {
+    const refused = await get(path)
+    expect([refused.status, refused.headers.get('X-Error-Code')]).toEqual([429, 'rate_limited'])
+    expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0)
+  }
+  for (const path of ['/healthz', '/readyz', '/api/v1/docs']) expect((await get(path)).status, path).toBe(200)
+  expect((await from('203.0.113.4')('/openapi.json')).status).toBe(200)
+})
+
+test('no browser guesses the type of a response, whatever it is', async () => {
+  const get = from('203.0.113.5')
+  const paths = [
+    '/',
+    '/healthz',
+    '/readyz',
+    '/nothing',
+    '/api/v1/docs',
+    '/api/v1/nothing',
+    '/api/v1/programs',
+    '/admin',
+  ]
+  for (const path of [...paths, '/admin/sign-in', '/admin/v1/keys', '/admin/v1/nothing'])
+    expect((await get(path)).headers.get('X-Content-Type-Options'), path).toBe('nosniff')
+  const keyed = await server.request('GET', '/api/v1/programs')
+  expect([keyed.status, keyed.headers.get('X-Content-Type-Options')]).toEqual([200, 'nosniff'])
+})
