@@ -58,7 +58,8 @@ const examplesOf = (responses: Record<string, Answer>) =>
     Object.values(deref(answer).content ?? {}).flatMap((content) =>
       Object.entries(content.examples ?? { page: { value: content.example } }).map(([name, example]) => ({
         name,
-        status: Number(status),
+        // `2XX` is 200, where the other successes have a status of their own.
+        status: status === '2XX' ? 200 : Number(status),
         body: deref(example).value,
         shared: Boolean(answer.$ref ?? example.$ref),
       })),

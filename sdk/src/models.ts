@@ -38,7 +38,7 @@ export interface WebhookSubscription extends Open<Schemas['WebhookSubscription']
 /** All subscriptions, and the names of events. */
 export interface WebhookSubscriptionList extends Open<Schemas['WebhookSubscriptionList']> {}
 /** What the engine decided on an order (section 4.9). */
-export interface Conversion extends Open<Schemas['ConversionReply']> {}
+export interface Conversion extends Pick<Open<Schemas['ConversionReply']>, 'attribution' | 'commission'> {}
 /** The same with the way to it; nothing was written. */
 export interface ConversionDryRun extends Open<Schemas['ConversionDryRun']> {}
 /** A stored click or page view; `id` is the click id to send back. */

@@ -35,11 +35,11 @@ type Content<Answer> = Answer extends { content: infer Media } ? Media[keyof Med
 /** Either `data`, or the `error` the service sent with another status. */
 export type RawResult<Operation extends Described> =
   | {
-      data: Content<Operation['responses'][Extract<keyof Operation['responses'], 200 | 201 | 202>]>
+      data: Content<Operation['responses'][Extract<keyof Operation['responses'], 200 | 201 | 202 | '2XX'>]>
       error?: never
       response: Response
     }
-  | { data?: never; error: components['schemas']['Error']; response: Response }
+  | { data?: never; error: components['schemas']['ErrorBody']; response: Response }
 
 /** One method of the raw client. */
 export type RawMethod<V extends Verb> = <P extends PathWith<V>>(

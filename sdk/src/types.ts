@@ -1,6 +1,7 @@
 import type { operations } from './schema.ts'
 
-export type OperationId = keyof operations
+/** Webhooks (`onAffiliateApproved`) are operations of the receiver. */
+export type OperationId = Exclude<keyof operations, `on${Capitalize<string>}`>
 
 type Content<T> = T extends { content: { 'application/json': infer Body } } ? Body : never
 type Responses<Id extends OperationId> = operations[Id]['responses']
@@ -14,7 +15,9 @@ export type Body<Id extends OperationId> = operations[Id] extends { requestBody:
   : undefined
 
 /** The JSON of an operation's successful answers. */
-export type Reply<Id extends OperationId> = Content<Responses<Id>[Extract<keyof Responses<Id>, 200 | 201 | 202>]>
+export type Reply<Id extends OperationId> = Content<
+  Responses<Id>[Extract<keyof Responses<Id>, 200 | 201 | 202 | '2XX'>]
+>
 
 /**
  * What the service may send: the values known today, and any that a later version adds, so that a grown service does

@@ -3,7 +3,15 @@ import { referralHandlers } from '@referral/sdk/msw'
 import { http } from 'msw/http'
 import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type DocumentedOperation, deref, document, operations, pointerTo, problems } from '../support/document.ts'
+import {
+  type DocumentedOperation,
+  deref,
+  document,
+  operations,
+  pointerTo,
+  problems,
+  statusOf,
+} from '../support/document.ts'
 
 const baseUrl = 'https://referrals.example'
 const server = setupServer(...referralHandlers(http, { baseUrl }))
@@ -75,7 +83,7 @@ test('every documented answer can be asked for, and is as openapi.yaml describes
       const home = described.$ref?.slice(1) ?? pointerTo('paths', path, method.toLowerCase(), 'responses', status)
       for (const name of Object.keys(deref(described).content['application/json']?.examples ?? {})) {
         const answer = await answerOf(operation, name)
-        expect(`${operation.id} ${answer.status}`).toBe(`${operation.id} ${status}`)
+        expect(`${operation.id} ${answer.status}`).toBe(`${operation.id} ${statusOf(status)}`)
         if (codes.length) expect(answer.headers.get('X-Error-Code')).toBe(name)
         expect(problems(`${home}/content/application~1json/schema`, await answer.json())).toEqual([])
       }

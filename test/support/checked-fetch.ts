@@ -6,6 +6,7 @@ import {
   ownerOperations,
   pointerTo,
   problems,
+  statusOf,
 } from './document.ts'
 
 const everything = [...operations, ...ownerOperations]
@@ -35,12 +36,14 @@ async function findProblems(response: Response, path: string, op: DocumentedOper
     .map((name) => `no ${name}`)
   if (response.status >= 400) wrong.push(...(await errorProblems(response.clone(), op)))
   if (!op) return wrong
-  const documented = document.paths[op.path][op.method.toLowerCase()].responses[response.status]
-  if (!documented) return [...wrong, `status ${response.status} is not documented`]
+  const { responses } = document.paths[op.path][op.method.toLowerCase()]
+  const status = Object.keys(responses).find((one) => statusOf(one) === response.status)
+  if (status === undefined) return [...wrong, `status ${response.status} is not documented`]
   if (!response.headers.get('Content-Type')?.startsWith('application/json')) return wrong
+  const documented = responses[status]
   const home = documented.$ref
     ? documented.$ref.slice(1)
-    : pointerTo('paths', op.path, op.method.toLowerCase(), 'responses', String(response.status))
+    : pointerTo('paths', op.path, op.method.toLowerCase(), 'responses', status)
   return [...wrong, ...problems(`${home}/content/application~1json/schema`, await response.json())]
 }
 

@@ -26,6 +26,9 @@ export interface DocumentedOperation {
 // biome-ignore lint/suspicious/noExplicitAny: the document is walked as plain JSON
 type Json = any
 
+/** The status that a documented response stands for: `2XX` is 200, beside successes with a status of their own. */
+export const statusOf = (documented: string): number => (documented === '2XX' ? 200 : Number(documented))
+
 const METHODS = ['get', 'post', 'put', 'patch', 'delete']
 
 export const deref = (node: Json): Json =>
@@ -54,7 +57,7 @@ const everything: DocumentedOperation[] = Object.entries<Json>(document.paths).f
       responses: Object.fromEntries(
         Object.entries<Json>(op.responses).map(([status, response]) => [
           status,
-          Number(status) < 400 ? [] : Object.keys(deref(response).content['application/json'].examples),
+          statusOf(status) < 400 ? [] : Object.keys(deref(response).content['application/json'].examples),
         ]),
       ),
     }

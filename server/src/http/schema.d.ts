@@ -981,39 +981,7 @@ export interface webhooks {
          * An affiliate was approved
          * @description Sent when the status becomes `APPROVED` or `ACTIVE` from another one than these two. `affiliate.status_changed` follows.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header?: {
-                    /** @description The event type. Unsigned; decide by the body's `event`. */
-                    "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
-                    /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
-                    "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
-                    /** @description The same for every delivery of one event to one subscription. Sent when there is a secret. */
-                    "webhook-id"?: components["parameters"]["WebhookIdHeader"];
-                    /** @description When this attempt was signed, in seconds since 1970. Sent when there is a secret. */
-                    "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
-                    /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
-                    "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
-                };
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["AffiliateApprovedEvent"];
-                };
-            };
-            responses: {
-                /** @description Any 2xx status says that you have it. There is no automatic retry. */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["onAffiliateApproved"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1033,39 +1001,7 @@ export interface webhooks {
          * An affiliate was rejected
          * @description Sent when the status becomes `REJECTED`. `affiliate.status_changed` follows.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header?: {
-                    /** @description The event type. Unsigned; decide by the body's `event`. */
-                    "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
-                    /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
-                    "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
-                    /** @description The same for every delivery of one event to one subscription. Sent when there is a secret. */
-                    "webhook-id"?: components["parameters"]["WebhookIdHeader"];
-                    /** @description When this attempt was signed, in seconds since 1970. Sent when there is a secret. */
-                    "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
-                    /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
-                    "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
-                };
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["AffiliateRejectedEvent"];
-                };
-            };
-            responses: {
-                /** @description Any 2xx status says that you have it. */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["onAffiliateRejected"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1085,39 +1021,7 @@ export interface webhooks {
          * An affiliate's status changed
          * @description Sent on every change of status, after the more specific event.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header?: {
-                    /** @description The event type. Unsigned; decide by the body's `event`. */
-                    "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
-                    /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
-                    "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
-                    /** @description The same for every delivery of one event to one subscription. Sent when there is a secret. */
-                    "webhook-id"?: components["parameters"]["WebhookIdHeader"];
-                    /** @description When this attempt was signed, in seconds since 1970. Sent when there is a secret. */
-                    "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
-                    /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
-                    "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
-                };
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["AffiliateStatusChangedEvent"];
-                };
-            };
-            responses: {
-                /** @description Any 2xx status says that you have it. */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["onAffiliateStatusChanged"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1137,39 +1041,7 @@ export interface webhooks {
          * A commission was recorded for an order
          * @description Sent once, when the order's commission is first recorded.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header?: {
-                    /** @description The event type. Unsigned; decide by the body's `event`. */
-                    "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
-                    /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
-                    "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
-                    /** @description The same for every delivery of one event to one subscription. Sent when there is a secret. */
-                    "webhook-id"?: components["parameters"]["WebhookIdHeader"];
-                    /** @description When this attempt was signed, in seconds since 1970. Sent when there is a secret. */
-                    "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
-                    /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
-                    "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
-                };
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["CommissionCreatedEvent"];
-                };
-            };
-            responses: {
-                /** @description Any 2xx status says that you have it. */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["onCommissionCreated"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1189,39 +1061,7 @@ export interface webhooks {
          * You asked for a test event
          * @description Sent by `POST /api/v1/webhooks?test=1` to subscriptions that take all events or name `test`.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header?: {
-                    /** @description The event type. Unsigned; decide by the body's `event`. */
-                    "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
-                    /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
-                    "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
-                    /** @description The same for every delivery of one event to one subscription. Sent when there is a secret. */
-                    "webhook-id"?: components["parameters"]["WebhookIdHeader"];
-                    /** @description When this attempt was signed, in seconds since 1970. Sent when there is a secret. */
-                    "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
-                    /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
-                    "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
-                };
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["TestEvent"];
-                };
-            };
-            responses: {
-                /** @description Any 2xx status says that you have it. */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["onTest"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1231,7 +1071,7 @@ export interface webhooks {
 }
 export interface components {
     schemas: {
-        Error: {
+        ErrorBody: {
             /** @description One sentence that says what to do. */
             error: string;
         };
@@ -1292,7 +1132,7 @@ export interface components {
             totalPages: number;
         };
         ActionReply: {
-            /** @enum {boolean} */
+            /** @constant */
             ok: true;
             message: string;
             id?: string;
@@ -1659,7 +1499,7 @@ export interface components {
         ConversionEvent: {
             /**
              * @default conversion
-             * @enum {string}
+             * @constant
              */
             type: "conversion";
             /** @description Your order id. Required; `orderId` stands for it. */
@@ -1725,7 +1565,7 @@ export interface components {
         };
         /** @description A click on an affiliate's link. One of `ref`, `affiliateCode`, `affiliateId` and `clickId` is required. */
         ClickEvent: {
-            /** @enum {string} */
+            /** @constant */
             type: "click";
             ref?: string | null;
             affiliateCode?: string | null;
@@ -1753,7 +1593,7 @@ export interface components {
         };
         /** @description A page that was seen. */
         PageViewEvent: {
-            /** @enum {string} */
+            /** @constant */
             type: "page_view";
             url: string;
             ref?: string | null;
@@ -1776,7 +1616,7 @@ export interface components {
             occurredAt?: string | null;
         };
         TouchReply: {
-            /** @enum {boolean} */
+            /** @constant */
             ok: true;
             message: string;
             /** @description The click id to send back as `clickId`. */
@@ -1800,11 +1640,16 @@ export interface components {
             restrictionReasonCode: components["schemas"]["RestrictionReasonCode"] | null;
         };
         ConversionReply: {
+            /**
+             * @description Left out. Only the reply to a dry run has it, as true.
+             * @constant
+             */
+            dryRun?: false;
             attribution: components["schemas"]["Attribution"];
             commission: components["schemas"]["ConversionCommission"];
         };
         ConversionDryRun: {
-            /** @enum {boolean} */
+            /** @constant */
             dryRun: true;
             attribution: components["schemas"]["Attribution"];
             commission: components["schemas"]["ConversionCommission"];
@@ -1884,7 +1729,7 @@ export interface components {
             timestamp: components["schemas"]["Instant"];
             shop_id: string;
             data: {
-                /** @enum {boolean} */
+                /** @constant */
                 test: true;
                 message: string;
             };
@@ -2455,7 +2300,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description The key is unknown, revoked or expired, the plan has no API access, or the key lacks the scope. */
@@ -2469,7 +2314,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description The path exists, the method does not. */
@@ -2484,7 +2329,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description The window's requests are used up. */
@@ -2499,7 +2344,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description A bug of ours. Nothing was written; quote the `X-Request-Id`. */
@@ -2513,7 +2358,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description Required storage or audit is unavailable and nothing was written, or the API is switched off. Safe to retry. */
@@ -2528,7 +2373,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description There is neither an owner token nor a session. */
@@ -2539,7 +2384,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description The owner token is unknown, the role does not allow it, or the CSRF token of a session is missing. */
@@ -2550,7 +2395,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description The owner token is unknown, or the role does not allow it. */
@@ -2561,7 +2406,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description The owner token is unknown, or the CSRF token of a session is missing. */
@@ -2572,7 +2417,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description The owner token is unknown. */
@@ -2583,7 +2428,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description The path exists, the method does not. */
@@ -2595,7 +2440,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description Too many attempts to sign in from one address. */
@@ -2607,7 +2452,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description Too many requests of this user (600 a minute), or too many unknown owner tokens from one address (10 a minute). */
@@ -2619,7 +2464,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description A bug of ours. Nothing was written; quote the `X-Request-Id`. */
@@ -2630,7 +2475,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description Required storage or audit is unavailable and nothing was written. Safe to retry. */
@@ -2642,7 +2487,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description The signature is missing or does not fit the shop. */
@@ -2653,7 +2498,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
     };
@@ -2762,7 +2607,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -2814,7 +2659,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -2830,7 +2675,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -2845,7 +2690,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             429: components["responses"]["RateLimited"];
@@ -2889,7 +2734,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -2905,7 +2750,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -2920,7 +2765,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             429: components["responses"]["RateLimited"];
@@ -2968,7 +2813,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -2984,7 +2829,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -2999,7 +2844,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             429: components["responses"]["RateLimited"];
@@ -3049,7 +2894,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -3101,7 +2946,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -3118,7 +2963,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             429: components["responses"]["RateLimited"];
@@ -3166,7 +3011,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -3182,7 +3027,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -3197,7 +3042,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             429: components["responses"]["RateLimited"];
@@ -3259,7 +3104,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -3316,7 +3161,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -3368,7 +3213,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -3384,7 +3229,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -3399,7 +3244,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             429: components["responses"]["RateLimited"];
@@ -3447,7 +3292,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -3463,7 +3308,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -3478,7 +3323,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             429: components["responses"]["RateLimited"];
@@ -3532,7 +3377,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -3584,7 +3429,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -3600,7 +3445,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -3615,7 +3460,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             429: components["responses"]["RateLimited"];
@@ -3671,7 +3516,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -3728,7 +3573,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -3813,7 +3658,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -3830,7 +3675,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             429: components["responses"]["RateLimited"];
@@ -3874,7 +3719,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -3890,7 +3735,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -3905,7 +3750,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             429: components["responses"]["RateLimited"];
@@ -3932,20 +3777,6 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The decision of a dry run. Nothing was written. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Order-Already-Recorded": components["headers"]["OrderAlreadyRecorded"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ConversionDryRun"];
-                };
-            };
             /** @description The order is recorded, with the decision. */
             201: {
                 headers: {
@@ -3986,7 +3817,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -4003,12 +3834,26 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            /** @description The decision of a dry run, with status 200. Nothing was written. */
+            "2XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    "X-Order-Already-Recorded": components["headers"]["OrderAlreadyRecorded"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversionDryRun"];
+                };
+            };
         };
     };
     getDocs: {
@@ -4095,7 +3940,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             /** @description The token opens nothing. */
@@ -4106,7 +3951,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             /** @description The call comes from another site. */
@@ -4117,7 +3962,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -4212,7 +4057,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
@@ -4258,7 +4103,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -4270,7 +4115,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             429: components["responses"]["AdminThrottled"];
@@ -4313,7 +4158,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -4325,7 +4170,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             429: components["responses"]["AdminThrottled"];
@@ -4391,7 +4236,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
@@ -4405,7 +4250,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             429: components["responses"]["AdminThrottled"];
@@ -4451,7 +4296,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
@@ -4493,7 +4338,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
@@ -4506,7 +4351,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -4518,7 +4363,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             429: components["responses"]["AdminThrottled"];
@@ -4561,7 +4406,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -4604,7 +4449,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
@@ -4646,7 +4491,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
@@ -4659,7 +4504,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -4671,7 +4516,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             429: components["responses"]["AdminThrottled"];
@@ -4714,7 +4559,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -4755,7 +4600,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
@@ -4803,7 +4648,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
@@ -4816,7 +4661,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -4860,7 +4705,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -4904,7 +4749,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -4916,7 +4761,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             429: components["responses"]["AdminThrottled"];
@@ -4959,7 +4804,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -4971,7 +4816,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             429: components["responses"]["AdminThrottled"];
@@ -5014,7 +4859,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -5026,7 +4871,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             429: components["responses"]["AdminThrottled"];
@@ -5069,7 +4914,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -5081,7 +4926,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             429: components["responses"]["AdminThrottled"];
@@ -5124,7 +4969,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -5136,7 +4981,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             429: components["responses"]["AdminThrottled"];
@@ -5181,7 +5026,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
@@ -5194,7 +5039,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -5206,7 +5051,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             429: components["responses"]["AdminThrottled"];
@@ -5245,7 +5090,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
@@ -5291,7 +5136,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -5303,7 +5148,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             429: components["responses"]["AdminThrottled"];
@@ -5346,7 +5191,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -5386,7 +5231,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
@@ -5399,7 +5244,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -5448,7 +5293,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
@@ -5497,7 +5342,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
@@ -5543,7 +5388,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -5555,7 +5400,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             429: components["responses"]["AdminThrottled"];
@@ -5605,7 +5450,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
@@ -5654,7 +5499,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["StoreUnauthorized"];
@@ -5700,7 +5545,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["StoreUnauthorized"];
@@ -5746,7 +5591,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["StoreUnauthorized"];
@@ -5792,7 +5637,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
@@ -5805,7 +5650,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -5817,12 +5662,177 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    onAffiliateApproved: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The event type. Unsigned; decide by the body's `event`. */
+                "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
+                /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
+                "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
+                /** @description The same for every delivery of one event to one subscription. Sent when there is a secret. */
+                "webhook-id"?: components["parameters"]["WebhookIdHeader"];
+                /** @description When this attempt was signed, in seconds since 1970. Sent when there is a secret. */
+                "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
+                "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AffiliateApprovedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx status says that you have it. There is no automatic retry. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onAffiliateRejected: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The event type. Unsigned; decide by the body's `event`. */
+                "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
+                /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
+                "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
+                /** @description The same for every delivery of one event to one subscription. Sent when there is a secret. */
+                "webhook-id"?: components["parameters"]["WebhookIdHeader"];
+                /** @description When this attempt was signed, in seconds since 1970. Sent when there is a secret. */
+                "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
+                "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AffiliateRejectedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx status says that you have it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onAffiliateStatusChanged: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The event type. Unsigned; decide by the body's `event`. */
+                "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
+                /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
+                "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
+                /** @description The same for every delivery of one event to one subscription. Sent when there is a secret. */
+                "webhook-id"?: components["parameters"]["WebhookIdHeader"];
+                /** @description When this attempt was signed, in seconds since 1970. Sent when there is a secret. */
+                "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
+                "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AffiliateStatusChangedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx status says that you have it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onCommissionCreated: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The event type. Unsigned; decide by the body's `event`. */
+                "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
+                /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
+                "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
+                /** @description The same for every delivery of one event to one subscription. Sent when there is a secret. */
+                "webhook-id"?: components["parameters"]["WebhookIdHeader"];
+                /** @description When this attempt was signed, in seconds since 1970. Sent when there is a secret. */
+                "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
+                "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CommissionCreatedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx status says that you have it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onTest: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The event type. Unsigned; decide by the body's `event`. */
+                "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
+                /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
+                "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
+                /** @description The same for every delivery of one event to one subscription. Sent when there is a secret. */
+                "webhook-id"?: components["parameters"]["WebhookIdHeader"];
+                /** @description When this attempt was signed, in seconds since 1970. Sent when there is a secret. */
+                "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
+                "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx status says that you have it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
 }

@@ -67,7 +67,7 @@ export function requirement(schema: Schema): string {
   if (plain['x-must']) return plain['x-must']
   const types = [plain.type].flat()
   const nullable = types.includes('null') || deref(schema).anyOf?.some((one) => one.type === 'null')
-  const values = plain.enum?.filter((one) => one !== null)
+  const values = plain.const === undefined ? plain.enum?.filter((one) => one !== null) : [plain.const]
   const what = values
     ? oneOf(values)
     : describe(

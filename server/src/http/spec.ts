@@ -4,7 +4,10 @@ import type { operations as Documented } from './schema.d.ts'
 import { type Validator, validator } from './validator.ts'
 
 /** The operations of openapi.yaml as types: a missing handler, an unknown one or a wrong reply does not compile. */
-export type OperationId = keyof Documented
+export type OperationId = Exclude<keyof Documented, WebhookId>
+
+/** Webhooks are operations of the receiver: `onAffiliateApproved`. */
+type WebhookId = `on${Capitalize<string>}`
 
 type Given<T> = Exclude<T, undefined>
 type Parameters<Id extends OperationId> = Documented[Id]['parameters']
@@ -37,10 +40,13 @@ export interface Input<Id extends OperationId> {
   body: Body<Id>
 }
 
+/** `2XX` stands for 200 where an operation documents its other successes by their own status. */
+type StatusOf<Key> = Key extends '2XX' ? 200 : Key
+
 /** One of the operation's 2xx statuses with its body. */
 export type Reply<Id extends OperationId> = {
-  [S in keyof Documented[Id]['responses'] & number as `${S}` extends `2${string}` ? S : never]: {
-    status: S
+  [S in keyof Documented[Id]['responses'] as `${S & (string | number)}` extends `2${string}` ? S : never]: {
+    status: StatusOf<S>
     body: Content<Documented[Id]['responses'][S]>
     headers?: Record<string, string>
   }

@@ -39,7 +39,7 @@ export function validator(schema: Schema, refusal: Refusal): Validator {
   const alternatives = deref(schema).anyOf?.map(deref) ?? []
   const tag = tagOf(alternatives)
   if (!tag) return validatorOfOne(deref(schema), refusal)
-  const byTag = new Map(alternatives.map((one) => [one.properties?.[tag]?.enum?.[0], validatorOfOne(one, refusal)]))
+  const byTag = new Map(alternatives.map((one) => [one.properties?.[tag]?.const, validatorOfOne(one, refusal)]))
   const usual = alternatives.find((one) => one.properties?.[tag]?.default !== undefined)?.properties?.[tag]?.default
   return (value) => {
     const named = isRecord(value) ? (value[tag] ?? usual) : usual
@@ -61,10 +61,10 @@ function validatorOfOne(schema: Schema, refusal: Refusal): Validator {
   }
 }
 
-/** The property that tells alternatives apart: each has it with exactly one value. */
+/** The property that tells alternatives apart: each has it as a constant. */
 function tagOf(alternatives: Schema[]): string | undefined {
   return Object.keys(alternatives[0]?.properties ?? {}).find((name) =>
-    alternatives.every((one) => one.properties?.[name]?.enum?.length === 1),
+    alternatives.every((one) => one.properties?.[name]?.const !== undefined),
   )
 }
 

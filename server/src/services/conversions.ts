@@ -82,7 +82,7 @@ export async function dryRun(
   return { reply: { dryRun: true, ...toReply(decision, null), trace }, alreadyRecorded: Boolean(known?.commissionId) }
 }
 
-function toReply(decision: Decision, commissionId: string | null): Schemas['ConversionReply'] {
+function toReply(decision: Decision, commissionId: string | null): Omit<Schemas['ConversionReply'], 'dryRun'> {
   const { attribution, eligible, amountCents, status, restrictionReasonCode } = decision
   return {
     attribution,
