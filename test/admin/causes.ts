@@ -282,6 +282,18 @@ export const causes: Record<string, Cause> = {
   'updateWebhook unknown_property': badBody({ hookUrl: 'https://hooks.example.com' }),
   'updateWebhook webhook_url_refused': badBody({ url: 'https://127.0.0.1/x' }),
   'updateWebhook webhook_not_found': unknown,
+  'updateWebhook webhook_limit_reached': async (server, op) => {
+    const events = JSON.stringify(['x'.repeat(1024 * 1024)])
+    server.sql
+      .prepare(
+        `insert into subscriptions (id, "shopId", url, events, source, "createdAt", "updatedAt")
+         values ('whs_large', ?, 'https://hooks.example.com/', ?, 'api', '', '')`,
+      )
+      .run(server.shop.shopId, events)
+    const reply = await callOwner(server, op, { body: { events: ['commission.created', 'one.more'] } })
+    server.sql.exec(`delete from subscriptions where id = 'whs_large'`)
+    return reply
+  },
   'updateWebhook concurrent_change': raced({ body: { secret: 'a' } }, { body: { secret: 'b' } }),
   'streamDeliveries invalid_parameter': calling({ headers: { 'Last-Event-ID': 'x'.repeat(65) } }),
   'cancelPayout payout_not_found': unknown,

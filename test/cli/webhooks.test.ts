@@ -218,6 +218,13 @@ test('create makes a secret, shows it once, and warns of names that nothing send
   expect(shop.server.log()).not.toContain(made.secret)
 })
 
+test('webhooks create takes an empty --events for an empty name, not for all events', async () => {
+  const create = ['webhooks', 'create', '--url', 'https://shop.example/unset', '--json']
+  const { stdout, stderr } = await cli([...create, '--events', ''], { env: shop.env })
+  expect(JSON.parse(stdout)).toMatchObject({ events: [''] })
+  expect(stderr).toContain('Nothing sends ""')
+})
+
 test('test sends nothing where nobody would hear it', async () => {
   const { data } = await shop.client.webhooks.list()
   for (const { id } of data) await shop.client.webhooks.delete(id)

@@ -251,6 +251,16 @@ export const causes: Record<string, Cause> = {
   'createWebhook invalid_body': badBody({}),
   'createWebhook webhook_url_refused': badBody({ url: 'https://127.0.0.1/x' }),
   'createWebhook concurrent_change': raced('createWebhook', {}, {}),
+  'createWebhook webhook_limit_reached': async ({ server }, op) => {
+    const plant = server.sql.prepare(
+      `insert into subscriptions (id, "shopId", url, events, source, "createdAt", "updatedAt")
+       values (?, ?, 'https://hooks.example.com/', '["never"]', 'api', '', '')`,
+    )
+    for (let i = 0; i < 100; i++) plant.run(`whs_limit${i}`, server.shop.shopId)
+    const reply = await callOperation(server, op)
+    server.sql.exec(`delete from subscriptions where id like 'whs_limit%'`)
+    return reply
+  },
   'deleteWebhook invalid_parameter': badQuery(''),
   'deleteWebhook webhook_not_found': unknown('whs_none'),
   'deleteWebhook concurrent_change': async ({ server }, op) => {

@@ -47,14 +47,16 @@ test('a conversion reaches its subscriber as the very bytes that are signed', as
   expect(delivery).toMatchObject({ code: 'ok', httpStatus: 200, webhookId: headers['webhook-id'] })
 })
 
-test('without a secret the signature is empty and nothing else claims to prove anything', async () => {
+test('without a secret a delivery has its id and its time, an empty signature and no Standard Webhooks signature', async () => {
   await subscribe('/open')
   await at.send()
   await at.test()
   await until(() => at.receiver.received.length === 1)
   const { headers, rawHeaders } = at.receiver.received[0]!
   expect(headers['x-service-signature']).toBe('')
-  expect(rawHeaders.filter((name) => /^webhook-/i.test(name))).toEqual([])
+  expect(rawHeaders.filter((name) => /^webhook-/i.test(name))).toEqual(['webhook-id', 'webhook-timestamp'])
+  expect(headers['webhook-id']).toBe(at.deliveries()[0]!.webhookId)
+  expect(headers['webhook-timestamp']).toBe(String(Math.floor(at.clock.ms / 1000)))
 })
 
 test('an event goes to those who take all or name it, and to nobody else', async () => {

@@ -45,3 +45,16 @@ test('a test event is sent whatever has become of one of the addresses', async (
   expect([sent.status, noticeOf(sent)]).toEqual([303, ''])
   await until(() => at.receiver.to('/healthy').length === 1)
 })
+
+test('a webhook with thousands of event names is listed in short, and saving its form keeps them', async () => {
+  const events = ['', ...Array.from({ length: 5000 }, (_, i) => `name.${i}`)]
+  const created = await at.request('POST', '/api/v1/webhooks', { body: { url: at.receiver.at('/many'), events } })
+  const { text } = await owner.open('/admin/webhooks')
+  expect(text).toContain('and 4981 more')
+  expect(text).not.toContain('name.4000')
+  const path = `/admin/webhooks/${created.body.data.id}`
+  expect((await owner.open(path)).text).not.toContain('name.1')
+  expect((await owner.submit(path, [['url', at.receiver.at('/moved')]])).status).toBe(303)
+  const [changed] = (await at.request('GET', '/api/v1/webhooks')).body.data
+  expect(changed).toMatchObject({ url: at.receiver.at('/moved'), events })
+})

@@ -14,10 +14,7 @@ export interface CreateOptions extends SecretOptions {
 /** Subscribes with a secret: the one that was given, or one made here and shown once. */
 export async function createWebhook(run: Run, options: CreateOptions): Promise<undefined> {
   const { url, source, unsigned } = options
-  const events = (options.events ?? [])
-    .flatMap((one) => one.split(','))
-    .map((one) => one.trim())
-    .filter(Boolean)
+  const events = (options.events ?? []).flatMap(namesOf)
   const given = await readSecret(run.world, options)
   if (unsigned && given) throw usage('--unsigned and a secret exclude each other.')
   const made = unsigned || given ? undefined : makeSecret()
@@ -32,6 +29,15 @@ export async function createWebhook(run: Run, options: CreateOptions): Promise<u
   run.record({ ...saved, secret: made ?? null })
 }
 
+/** An empty text is a name like any other: an unset variable must not subscribe to everything. */
+const namesOf = (text: string): string[] =>
+  text === ''
+    ? ['']
+    : text
+        .split(',')
+        .map((one) => one.trim())
+        .filter(Boolean)
+
 /** The service saves any name. Some of them will never be sent. */
 async function warnOfSilentNames(run: Run, client: ReferralClient, events: readonly string[]): Promise<void> {
   if (events.length === 0) return
@@ -40,7 +46,8 @@ async function warnOfSilentNames(run: Run, client: ReferralClient, events: reado
   if (!data) return run.talk.note('This key may not read webhooks, so the names of the events were not checked.')
   const sent = [...data.emitted_events, 'test']
   const silent = events.filter((name) => !sent.includes(name))
-  if (silent.length) run.talk.warn(`Nothing sends ${silent.join(', ')}. Sent are: ${sent.join(', ')}.`)
+  if (silent.length)
+    run.talk.warn(`Nothing sends ${silent.map((name) => name || '""').join(', ')}. Sent are: ${sent.join(', ')}.`)
 }
 
 const takesTest = ({ events }: WebhookSubscription) => events.length === 0 || events.includes('test')

@@ -37,7 +37,7 @@ export const select = (
 /** A choice of several, all of one name. */
 export const checkboxes = (name: string, legend: string, values: readonly string[], chosen: readonly string[]): Html =>
   html`<fieldset><legend>${legend}</legend><div class="boxes">
-${values.map((value) => html`<label class="box"><input type="checkbox" name="${name}" value="${value}"${chosen.includes(value) ? html` checked` : ''}> <code>${value}</code></label>`)}
+${values.map((value) => html`<label class="box"><input type="checkbox" name="${name}" value="${value}"${chosen.includes(value) ? html` checked` : ''}> <code>${value || '""'}</code></label>`)}
 </div></fieldset>`
 
 /** Asks before what cannot be undone, without a script. */

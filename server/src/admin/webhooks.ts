@@ -47,12 +47,27 @@ function row({ isOwner }: Visitor, one: Subscription): Cell[] {
   const own = [link(`${PATH}/${one.id}`, 'Change'), link(`${PATH}/${one.id}/delete`, 'Delete')]
   return [
     where,
-    one.events.length ? one.events.map((event) => html`<code>${event}</code> `) : 'all',
+    one.events.length ? eventNames(one.events) : 'all',
     one.hasSecret ? 'Yes' : 'No',
     time(one.createdAt),
     isOwner ? [log, ...own] : log,
   ]
 }
+
+// Any text may be a name, and there may be thousands; a page shows a few of them, shortened.
+const SHOWN_NAMES = 20
+const SHOWN_CHARACTERS = 60
+const shortened = (name: string) => (name.length > SHOWN_CHARACTERS ? `${name.slice(0, SHOWN_CHARACTERS)}…` : name)
+
+function eventNames(events: string[]): Html {
+  const shown = events.slice(0, SHOWN_NAMES).map((name) => html`<code>${shortened(name) || '""'}</code> `)
+  const rest = events.length - shown.length
+  return html`${shown}${rest > 0 ? `and ${rest} more` : ''}`
+}
+
+/** A form offers names to choose from as long as they are few and short; one with a line break would come back changed. */
+const areOffered = (events: string[]) =>
+  events.length <= SHOWN_NAMES && events.every((name) => name.length <= SHOWN_CHARACTERS && !/[\r\n]/.test(name))
 
 const testing = (visitor: Visitor): Html =>
   form(
@@ -67,8 +82,11 @@ const fields = (visitor: Visitor, known: { url: string; events: string[] }): Htm
   const url = form.get('url') ?? known.url
   const events = form.size ? form.getAll('events') : known.events
   const offered = [...new Set([...emittedEvents, 'test', ...events])]
+  const names = areOffered(known.events)
+    ? checkboxes('events', 'Events (none chosen means all)', offered, events)
+    : html`<p class="hint">This webhook has ${known.events.length} event names, too many or too long to choose from here: change them with the API. Saving keeps them.</p>`
   return html`${input({ name: 'url', label: 'Address', type: 'url', value: url, required: true, maxlength: 2048, placeholder: 'https://shop.example/webhooks', hint: 'A public https address.' })}
-${checkboxes('events', 'Events (none chosen means all)', offered, events)}`
+${names}`
 }
 
 const creation = (
@@ -139,7 +157,12 @@ async function edit(visitor: Visitor): Promise<View> {
 async function change(visitor: Visitor) {
   const { ctx, form, params } = visitor
   const secret = form.has('sign') ? newSecret(visitor) : undefined
-  const sent = { url: form.get('url') ?? '', events: form.getAll('events'), ...(secret && { secret }) }
+  const { events } = await find(visitor)
+  const sent = {
+    url: form.get('url') ?? '',
+    ...(areOffered(events) && { events: form.getAll('events') }),
+    ...(secret && { secret }),
+  }
   await update(ctx, params.id ?? '', bodyOf('updateWebhook', sent))
   return { to: PATH, flash: told('The webhook is changed.', secret) }
 }

@@ -218,7 +218,9 @@ export interface paths {
         /**
          * Subscribe to webhooks, or send a test event
          * @description Saves a subscription. The URL must be public HTTPS; it is checked now and again before each delivery. `events` filters by name, an empty list means all;
-         *     names are not checked. The `secret` signs each delivery and is never shown again.
+         *     any text is a name, and a name that is never sent receives nothing. The `secret` signs each delivery and is never shown again.
+         *
+         *     A shop has at most 100 subscriptions, and the lists of their event names hold at most 1 MiB together, as JSON; beyond that the reply is 409 `webhook_limit_reached`.
          *     Writes the audit record `webhook.created`, without URL and secret, in the same transaction.
          *
          *     With `?test=1` nothing is saved and nothing is sent to the URL of the body: a `test` event goes to the subscriptions that take all events or name `test`.
@@ -1079,7 +1081,7 @@ export interface components {
          * @description The closed list of causes.
          * @enum {string}
          */
-        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_not_found" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "order_not_found" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "role_missing" | "scope_missing" | "session_expired" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_signature_invalid" | "store_signature_missing" | "unknown_property" | "webhook_not_found" | "webhook_url_refused";
+        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_not_found" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "order_not_found" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "role_missing" | "scope_missing" | "session_expired" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_signature_invalid" | "store_signature_missing" | "unknown_property" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
         /** @description An opaque id. */
         Id: string;
         IdempotencyKey: string;
@@ -1480,7 +1482,7 @@ export interface components {
             url?: string | null;
             hookUrl?: string | null;
             target_url?: string | null;
-            /** @description Event names to receive. Left out or empty means all. */
+            /** @description Event names to receive, any text. Left out or empty means all. */
             events?: string[] | null;
             /** @description Signs each delivery. Without one the signature is empty. */
             secret?: string | null;
@@ -2283,7 +2285,7 @@ export interface components {
         WebhookUpdate: {
             /** @description A public HTTPS address. */
             url?: string;
-            /** @description Event names to receive; empty means all. */
+            /** @description Event names to receive, any text; empty means all. */
             events?: string[];
             secret?: string | null;
         };
@@ -2527,9 +2529,9 @@ export interface components {
         WebhookEventHeader: string;
         /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
         WebhookSignatureHeader: string;
-        /** @description The same for every delivery of one event to one subscription. Sent when there is a secret. */
+        /** @description The same for every delivery of one event to one subscription. */
         WebhookIdHeader: string;
-        /** @description When this attempt was signed, in seconds since 1970. Sent when there is a secret. */
+        /** @description When this attempt was made, in seconds since 1970. */
         WebhookTimestampHeader: string;
         /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
         WebhookStandardSignatureHeader: string;
@@ -3664,7 +3666,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The subscriptions changed meanwhile, or the key was used with another body. */
+            /** @description The subscriptions changed meanwhile, the shop has as many as it may have, or the key was used with another body. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5654,7 +5656,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description Somebody else changed a subscription. */
+            /** @description Another request changed a subscription, or the event names are too many. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5678,9 +5680,9 @@ export interface operations {
                 "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
                 /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
                 "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
-                /** @description The same for every delivery of one event to one subscription. Sent when there is a secret. */
+                /** @description The same for every delivery of one event to one subscription. */
                 "webhook-id"?: components["parameters"]["WebhookIdHeader"];
-                /** @description When this attempt was signed, in seconds since 1970. Sent when there is a secret. */
+                /** @description When this attempt was made, in seconds since 1970. */
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
@@ -5711,9 +5713,9 @@ export interface operations {
                 "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
                 /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
                 "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
-                /** @description The same for every delivery of one event to one subscription. Sent when there is a secret. */
+                /** @description The same for every delivery of one event to one subscription. */
                 "webhook-id"?: components["parameters"]["WebhookIdHeader"];
-                /** @description When this attempt was signed, in seconds since 1970. Sent when there is a secret. */
+                /** @description When this attempt was made, in seconds since 1970. */
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
@@ -5744,9 +5746,9 @@ export interface operations {
                 "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
                 /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
                 "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
-                /** @description The same for every delivery of one event to one subscription. Sent when there is a secret. */
+                /** @description The same for every delivery of one event to one subscription. */
                 "webhook-id"?: components["parameters"]["WebhookIdHeader"];
-                /** @description When this attempt was signed, in seconds since 1970. Sent when there is a secret. */
+                /** @description When this attempt was made, in seconds since 1970. */
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
@@ -5777,9 +5779,9 @@ export interface operations {
                 "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
                 /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
                 "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
-                /** @description The same for every delivery of one event to one subscription. Sent when there is a secret. */
+                /** @description The same for every delivery of one event to one subscription. */
                 "webhook-id"?: components["parameters"]["WebhookIdHeader"];
-                /** @description When this attempt was signed, in seconds since 1970. Sent when there is a secret. */
+                /** @description When this attempt was made, in seconds since 1970. */
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
@@ -5810,9 +5812,9 @@ export interface operations {
                 "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
                 /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
                 "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
-                /** @description The same for every delivery of one event to one subscription. Sent when there is a secret. */
+                /** @description The same for every delivery of one event to one subscription. */
                 "webhook-id"?: components["parameters"]["WebhookIdHeader"];
-                /** @description When this attempt was signed, in seconds since 1970. Sent when there is a secret. */
+                /** @description When this attempt was made, in seconds since 1970. */
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];

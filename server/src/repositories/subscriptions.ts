@@ -31,6 +31,23 @@ const filtersOf = prepared<{ shopId: string }>()((db, { shopId }) =>
   db.selectFrom('subscriptions').select(['id', 'events']).where('shopId', '=', shopId).compile(),
 )
 
+/** How many subscriptions a shop has, and how much text the event names of the others hold than of `except`. */
+export async function measureSubscriptions(
+  db: Trx,
+  shopId: string,
+  except = '',
+): Promise<{ count: number; eventsLength: number }> {
+  const row = await db
+    .selectFrom('subscriptions')
+    .select(({ fn }) => [
+      fn.countAll<number>().as('count'),
+      sql<number>`coalesce(sum(length("events")) filter (where "id" <> ${except}), 0)`.as('eventsLength'),
+    ])
+    .where('shopId', '=', shopId)
+    .executeTakeFirstOrThrow()
+  return { count: Number(row.count), eventsLength: Number(row.eventsLength) }
+}
+
 /** Who may want an event: the ids and filters of the shop's subscriptions, in no order. */
 export const listFilters = (db: Trx, shopId: string): Promise<Pick<SubscriptionRow, 'id' | 'events'>[]> =>
   filtersOf(db, { shopId })

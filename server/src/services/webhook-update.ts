@@ -6,7 +6,7 @@ import type { Body } from '../http/spec.ts'
 import * as subscriptions from '../repositories/subscriptions.ts'
 import { openSecret, sealSecret } from '../webhooks/secrets.ts'
 import { mutate } from './mutate.ts'
-import { checkUrl, toSubscription, urlRefused, webhookNotFound } from './webhooks.ts'
+import { checkUrl, refuseTooManyNames, toSubscription, urlRefused, webhookNotFound } from './webhooks.ts'
 
 type Changes = Partial<Pick<SubscriptionRow, 'url' | 'events' | 'secret' | 'previousSecret' | 'previousSecretUntil'>>
 
@@ -16,7 +16,8 @@ const OVERLAP_MS = 86_400_000
 /**
  * Changes a subscription. The secret before it stays good for a day (section 6.3).
  *
- * @throws ApiError 400 `webhook_url_refused`, 404 `webhook_not_found`, 409 `concurrent_change`.
+ * @throws ApiError 400 `webhook_url_refused`, 404 `webhook_not_found`, 409 `concurrent_change` or
+ * `webhook_limit_reached`.
  */
 export async function update(
   ctx: Context,
@@ -35,6 +36,7 @@ export async function update(
     if (target?.isRefused) throw urlRefused()
     if (Object.keys(changes).length === 0) return { result: toSubscription(before), audit: null }
     if (!(await subscriptions.claimSubscriptions(trx, ctx.shop.id, ctx.shop.webhooksVersion))) throw concurrentChange()
+    if (changes.events) await refuseTooManyNames(ctx, trx, { id, events: changes.events })
     const after = { ...before, ...changes, updatedAt: nowIso(ctx) }
     await subscriptions.updateSubscription(trx, ctx.shop.id, id, { ...changes, updatedAt: after.updatedAt })
     const result = toSubscription(after)

@@ -1,6 +1,7 @@
 import { type Context, nowIso } from '../context.ts'
+import type { Trx } from '../db/database.ts'
 import type { SubscriptionRow } from '../db/tables.ts'
-import { concurrentChange, invalid, invalidBody, notFound } from '../errors.ts'
+import { concurrentChange, conflict, invalid, invalidBody, notFound } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
 import type { Body } from '../http/spec.ts'
 import { deleteWaiting } from '../repositories/deliveries.ts'
@@ -15,6 +16,10 @@ type Subscription = components['schemas']['WebhookSubscription']
 /** Tests bring their own names. */
 type WebhookContext = Context & { resolve?: Resolve }
 
+/** Every change of the shop reads all of them, so both are bounded. */
+export const MAX_SUBSCRIPTIONS = 100
+const MAX_EVENTS_LENGTH = 1024 * 1024
+
 const resolveBySystem = createResolve()
 
 /** The shop's subscriptions, newest first, and the names of events (section 4.8). */
@@ -26,19 +31,23 @@ export async function list(ctx: Context): Promise<components['schemas']['Webhook
 /**
  * Saves a subscription (section 4.8). Names of events are not checked.
  *
- * @throws ApiError 400 `invalid_body` without a URL, 400 `webhook_url_refused`, 409 `concurrent_change`.
+ * @throws ApiError 400 `invalid_body` without a URL, 400 `webhook_url_refused`, 409 `concurrent_change` or
+ * `webhook_limit_reached`.
  */
 export async function subscribe(ctx: WebhookContext, body: Body<'createWebhook'>): Promise<Subscription> {
   const { url, isRefused } = await checkUrl(ctx, body.url)
   return mutate(ctx, async (trx) => {
     if (isRefused) throw urlRefused()
     if (!(await subscriptions.claimSubscriptions(trx, ctx.shop.id, ctx.shop.webhooksVersion))) throw concurrentChange()
+    const events = JSON.stringify(body.events ?? [])
+    const { count } = await refuseTooManyNames(ctx, trx, { events })
+    if (count >= MAX_SUBSCRIPTIONS) throw tooManySubscriptions()
     const id = ctx.newId('whs')
     const at = nowIso(ctx)
     const row = {
       id,
       url,
-      events: JSON.stringify(body.events ?? []),
+      events,
       source: body.source ?? 'api',
       secret: body.secret ? sealSecret(ctx.vault, id, body.secret) : null,
       createdAt: at,
@@ -109,6 +118,29 @@ export async function checkUrl(
   if (!target) throw urlRefused()
   return { url, isRefused: !(await hasPublicAddresses(target, ctx.resolve ?? resolveBySystem)) }
 }
+
+/**
+ * Measures the shop's subscriptions, as if the one with this id, or a new one, had these event names.
+ *
+ * @throws ApiError 409 `webhook_limit_reached` when the names of all of them are more than a shop may have.
+ */
+export async function refuseTooManyNames(ctx: Context, trx: Trx, { id, events }: { id?: string; events: string }) {
+  const measured = await subscriptions.measureSubscriptions(trx, ctx.shop.id, id)
+  if (measured.eventsLength + events.length > MAX_EVENTS_LENGTH) throw tooManyNames()
+  return measured
+}
+
+const tooManySubscriptions = () =>
+  conflict(
+    'webhook_limit_reached',
+    `Your shop has ${MAX_SUBSCRIPTIONS} webhook subscriptions, which is the limit. Remove one and retry.`,
+  )
+
+const tooManyNames = () =>
+  conflict(
+    'webhook_limit_reached',
+    'The event names of your subscriptions exceed 1 MiB together. Remove some and retry.',
+  )
 
 export const urlRefused = () => invalid('webhook_url_refused', 'url must be a public https address.')
 
