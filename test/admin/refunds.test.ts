@@ -95,6 +95,24 @@ describe('before payment', () => {
   })
 })
 
+test('refunds from before totals were stored count in the next refund', async () => {
+  const lineItems = [{ variantId: '1', quantity: 4, priceCents: 2500 }]
+  const id = await till.order({ amountCents: undefined, lineItems })
+  const refundPieces = (externalRefundId: string, quantity: number) =>
+    till.admin('POST', `/commissions/${id}/refund`, { externalRefundId, lineItems: [{ variantId: '1', quantity }] })
+  await expectOk(refundPieces('a', 2))
+  await expectOk(till.refund(id, 'b', 1000))
+  server.sql.exec('delete from "refundTotals"')
+  const reply = await refundPieces('c', 3)
+  expect([...codeOf(reply), reply.body.error]).toEqual([
+    409,
+    'refund_exceeds_order',
+    'Only 4000 cents of goods are left to refund.',
+  ])
+  expect((await refundPieces('c', 1)).body.data.commissionAmountCents).toBe(240)
+  expect((await till.refund(id, 'd')).body.data).toMatchObject({ commissionAmountCents: 0, orderStatus: 'REFUNDED' })
+})
+
 describe('after payment', () => {
   test('200 the row stays PAID, a negative row is netted in the next batch', async () => {
     const id = await paidOrder()

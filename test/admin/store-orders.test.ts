@@ -312,6 +312,34 @@ describe('refunds-create', () => {
     expect(reopened).toMatchObject({ orderStatus: 'PENDING', commissionAmountCents: 720 })
   })
 
+  test('of an order that is reopened at several rates: each refund counts at the rate of its pieces', async () => {
+    const { program, affiliate } = await withAffiliate(server, { code: 'RATES1' })
+    const rule = { programId: program.id, kind: 'variant', value: '51', commissionPercent: 50 }
+    await expectOk(admin(server, 'POST', '/product-rules', rule))
+    const setStatus = (status: string) =>
+      expectOk(server.request('PATCH', `/api/v1/affiliates?id=${affiliate.id}`, { body: { status } }))
+    await setStatus('PENDING')
+    const id = nextId()
+    const [plain, better] = [50, 51].map((variant_id) => ({ product_id: 5, variant_id, quantity: 2, price: '50.00' }))
+    await ok(notify('orders-paid', orderPayload({ id, lines: [plain!, better!], codes: ['RATES1'] })))
+    const refundOne = (refundId: number, line: typeof plain) =>
+      ok(
+        notify(
+          'refunds-create',
+          refundPayload({ id: refundId, orderId: id, items: [{ ...line!, quantity: 1, subtotal: 50 }] }),
+        ),
+      )
+    await refundOne(1, plain)
+    await setStatus('APPROVED')
+    const row = await commission(id)
+    const reopened = await expectOk(admin(server, 'POST', `/commissions/${row.id}/reopen`))
+    expect(reopened.commissionAmountCents).toBe(800 + 5000)
+    await refundOne(2, better)
+    expect((await commission(id)).commissionAmountCents).toBe(800 + 2500)
+    await refundOne(3, plain)
+    expect((await commission(id)).commissionAmountCents).toBe(2500)
+  })
+
   test('custom goods without ids are taken at their money', async () => {
     const id = nextId()
     const custom = { product_id: null, variant_id: null, quantity: 1, price: '40.00' }

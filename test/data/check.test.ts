@@ -28,6 +28,18 @@ const broken: [what: string, breakIt: string, mendIt: string, problem: RegExp][]
     /says 1440 cents net, its commissions add up to 0/,
   ],
   [
+    'a running total that is not the sum of its refunds',
+    `insert into "refundTotals" select "shopId", id, 5, '[]', '[]', 0 from commissions where id = '${ID.commission}'`,
+    `delete from "refundTotals"`,
+    /^The refunds of commission com_01KAH0000000000000000000C1 took 0 cents of goods, but 5 are stored/,
+  ],
+  [
+    'a carried debt that lost one of its rows',
+    `update commissions set "debtId" = id where id = '${ID.commission}'`,
+    `update commissions set "debtId" = null`,
+    /^The carried debt com_01KAH0000000000000000000C1 is not two commissions that add up to 0/,
+  ],
+  [
     'an affiliate that is gone',
     `update commissions set "affiliateId" = 'aff_none' where id = '${ID.commission}'`,
     `update commissions set "affiliateId" = '${ID.affiliate}' where id = '${ID.commission}'`,

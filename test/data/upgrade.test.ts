@@ -32,11 +32,7 @@ async function left({ sqlite, postgres, rows }: Released) {
   const fill = at.sql.transaction(() => {
     for (const statement of engine === 'postgres' ? postgres : sqlite) at.sql.exec(statement)
     for (const [table, list] of Object.entries(rows)) {
-      for (const row of list) {
-        const names = Object.keys(row).map((name) => `"${name}"`)
-        const text = `insert into "${table}" (${names}) values (${names.map(() => '?')})`
-        at.sql.prepare(text).run(...Object.values(row))
-      }
+      for (const row of list) insert(at.sql, table, row)
     }
   })
   fill()
@@ -116,14 +112,7 @@ describe.each(released.map((one) => [one.version, one] as const))('a database of
   })
 
   test('works on: keys, tokens, repeated requests, new orders', async () => {
-    const at = await left(old)
-    const db = await openDatabase(at.url)
-    ends.push(db.close)
-    await db.migrate()
-    const config: Config = readConfig({ REFERRAL_ENCRYPTION_KEY: old.encryptionKey, LOG_LEVEL: 'silent' })
-    const deps = { ...createDeps(config, db), now: () => THEN }
-    await checkEncryptionKey(deps, 'REFERRAL_ENCRYPTION_KEY')
-    const app = createApp(deps)
+    const { app, deps } = await serve(await left(old), old)
     const order = (body: object, idempotencyKey: string) => {
       const headers = { Authorization: `Bearer ${old.apiKey}`, 'Idempotency-Key': idempotencyKey }
       return app.request('/api/v1/events', { method: 'POST', headers, body: JSON.stringify(body) })
@@ -139,6 +128,97 @@ describe.each(released.map((one) => [one.version, one] as const))('a database of
     expect(await check(deps)).toMatchObject({ ok: true, problems: [] })
   })
 })
+
+/** The server over a database that it upgrades first. */
+async function serve({ url }: { url: string }, old: Released) {
+  const db = await openDatabase(url)
+  ends.push(db.close)
+  await db.migrate()
+  const config: Config = readConfig({ REFERRAL_ENCRYPTION_KEY: old.encryptionKey, LOG_LEVEL: 'silent' })
+  const deps = { ...createDeps(config, db), now: () => THEN }
+  await checkEncryptionKey(deps, 'REFERRAL_ENCRYPTION_KEY')
+  const app = createApp(deps)
+  const asOwner = async (path: string, body: object) => {
+    const headers = { Authorization: `Bearer ${old.ownerToken}` }
+    const response = await app.request(`/admin/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    return { status: response.status, body: await response.json() }
+  }
+  return { app, deps, asOwner }
+}
+
+describe('a database from before running totals of refunds and ids of debts', () => {
+  const [old] = released.filter(({ version }) => version === '0.1.0') as [Released]
+
+  test('counts the refunds that it holds', async () => {
+    const { asOwner } = await serve(await left(old), old)
+    const [{ commissionId, goodsCents }] = old.rows.refunds as [{ commissionId: string; goodsCents: number }]
+    const refund = (externalRefundId: string, amountCents: number) =>
+      asOwner(`/commissions/${commissionId}/refund`, { externalRefundId, amountCents })
+    const rest = 10_000 - goodsCents
+    expect((await refund('too-much', rest + 1)).body.error).toBe(`Only ${rest} cents of goods are left to refund.`)
+    expect((await refund('rest', rest)).body.data).toMatchObject({ orderStatus: 'REFUNDED', commissionAmountCents: 0 })
+  })
+
+  test('keeps each carried debt with its own batch', async () => {
+    const at = await left(old)
+    const debts = [oldDebt(old, 1), oldDebt(old, 2)]
+    for (const { batch, rows } of debts) {
+      insert(at.sql, 'payoutBatches', batch)
+      for (const row of rows) insert(at.sql, 'commissions', row)
+    }
+    const { asOwner, deps } = await serve(at, old)
+    expect((await asOwner(`/payouts/${debts[1]!.batch.id}/cancel`, {})).status).toBe(200)
+    const statusOf = (row: Row) =>
+      at.sql.prepare('select "orderStatus" from commissions where id = ?').pluck().get(row.id)
+    expect(debts.map(({ rows }) => rows.map(statusOf))).toEqual([
+      ['APPROVED', 'PAYABLE', 'PAYABLE'],
+      ['CANCELED', 'CANCELED', 'APPROVED'],
+    ])
+    expect(await check(deps)).toMatchObject({ ok: true, problems: [] })
+  })
+})
+
+type Row = Record<string, unknown>
+
+/** A batch of a program that carried a debt of 480 cents on: the open row, the balancing one, and the debt itself. */
+function oldDebt({ rows }: Released, number: 1 | 2): { batch: Row; rows: Row[] } {
+  const [commission, template] = [rows.commissions![0]!, rows.payoutBatches![0]!]
+  const batch: Row = {
+    ...template,
+    id: `bat_debt${number}`,
+    commissions: 2,
+    affiliates: 1,
+    commissionCents: 0,
+    netPayableCents: 0,
+    // The second was made later, so that its open row comes second in every order.
+    createdAt: `2026-11-01T12:00:00.00${number}Z`,
+  }
+  const row = (name: string, commissionAmountCents: number, columns: Row): Row => ({
+    ...commission,
+    id: `com_${name}${number}`,
+    orderId: `adj:com_${name}${number}:carry`,
+    externalOrderId: null,
+    trackingMethod: 'ADJUSTMENT',
+    programId: rows.programs![number - 1]!.id,
+    createdAt: batch.createdAt,
+    commissionAmountCents,
+    ...columns,
+  })
+  const inBatch = { orderStatus: 'PAYABLE', payoutBatchId: batch.id, happenedAt: batch.periodEnd }
+  return {
+    batch,
+    rows: [
+      row('open', -480, { orderStatus: 'APPROVED', payoutBatchId: null, happenedAt: '2026-11-01T00:00:00.000Z' }),
+      row('lift', 480, inBatch),
+      row('debt', -480, { ...inBatch, orderId: `adj:com_paid${number}:refund`, createdAt: '2026-10-20T12:00:00.000Z' }),
+    ],
+  }
+}
+
+function insert(sql: Sql, table: string, row: Row): void {
+  const names = Object.keys(row).map((name) => `"${name}"`)
+  sql.prepare(`insert into "${table}" (${names}) values (${names.map(() => '?')})`).run(...Object.values(row))
+}
 
 test('this version is among those that are kept', () => {
   expect(released.map(({ version }) => version)).toContain('0.1.0')

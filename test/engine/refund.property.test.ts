@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decide } from '../../server/src/engine/decide.ts'
 import type { OrderLine } from '../../server/src/engine/facts.ts'
-import { checkRefund, type RefundSnapshot, refundTarget } from '../../server/src/engine/refund.ts'
-import type { Refund } from '../../server/src/engine/refund-goods.ts'
+import { applyRefund, type RefundSnapshot, refundTarget, totalRefunds } from '../../server/src/engine/refund.ts'
+import type { Refund, RefundedGoods, RefundLine } from '../../server/src/engine/refund-goods.ts'
 import { anyFacts } from './arbitraries.ts'
-import { amount, items, snapshotOf } from './snapshot.ts'
+import { amount, checkNext, items, snapshotOf, targetAfter, totalsAfter } from './snapshot.ts'
 
 const RUNS = { numRuns: 500 }
 
@@ -23,40 +23,68 @@ const pieces = (index: number, quantity: number, amountCents: number | null = nu
 
 /** A random refund that the order still allows; null when it refuses. */
 const wish = fc.record({
-  kind: fc.constantFrom('amount', 'items', 'both', 'all'),
+  kind: fc.constantFrom('amount', 'items', 'lines', 'both', 'all'),
   part: fc.double({ min: 0, max: 1, noNaN: true }),
   line: fc.nat(5),
 })
 type Wish = { kind: string; part: number; line: number }
 
-function granted(snapshot: RefundSnapshot, earlier: Refund[], { kind, part, line }: Wish): Refund | null {
-  const { leftCents } = refundTarget(snapshot, earlier)
-  const index = snapshot.lines.length > 0 ? line % snapshot.lines.length : 0
-  const quantity = Math.max(1, Math.ceil(part * (snapshot.lines[index]?.quantity ?? 1)))
+function granted(snapshot: RefundSnapshot, totals: RefundedGoods | undefined, wanted: Wish): Refund | null {
+  const refund = wished(snapshot, refundTarget(snapshot, totals).leftCents, wanted)
+  return applyRefund(snapshot, totals, refund).problem ? null : refund
+}
+
+function wished({ lines }: RefundSnapshot, leftCents: number, { kind, part, line }: Wish): Refund {
+  const index = lines.length > 0 ? line % lines.length : 0
+  const quantityOf = (at: number) => Math.max(1, Math.ceil(part * (lines[at]?.quantity ?? 1)))
   const cents = Math.floor(part * leftCents)
-  const refund =
-    kind === 'all'
-      ? amount(null)
-      : kind === 'amount'
-        ? amount(cents)
-        : pieces(index, quantity, kind === 'both' ? cents : null)
-  return checkRefund(snapshot, earlier, refund).ok ? refund : null
+  if (kind === 'all') return amount(null)
+  if (kind === 'amount') return amount(cents)
+  if (kind === 'lines') return items(lines.map((_, at) => ({ variantId: `${at}`, quantity: quantityOf(at) })))
+  return pieces(index, quantityOf(index), kind === 'both' ? cents : null)
 }
 
 function sequence(snapshot: RefundSnapshot, wishes: Wish[]): Refund[] {
   const refunds: Refund[] = []
+  let totals: RefundedGoods | undefined
   for (const next of wishes) {
-    const refund = granted(snapshot, refunds, next)
-    if (refund) refunds.push(refund)
+    const refund = granted(snapshot, totals, next)
+    if (!refund) continue
+    refunds.push(refund)
+    totals = applyRefund(snapshot, totals, refund).refunded
   }
   return refunds
+}
+
+/** Two refunds that make up one, or the one where it cannot be divided. */
+function divided(snapshot: RefundSnapshot, totals: RefundedGoods | undefined, refund: Refund, part: number): Refund[] {
+  const { amountCents, lineItems } = refund
+  const { leftCents } = refundTarget(snapshot, totals)
+  const first = amountCents === null ? null : Math.floor(amountCents * part)
+  const rest = first === null ? null : amountCents! - first
+  if (!lineItems) return [amount(first ?? Math.floor(leftCents * part)), amount(rest)]
+  const taken = lineItems.map((item) => ({ ...item, quantity: Math.floor(item.quantity * part) }))
+  const others = lineItems.map((item, at) => ({ ...item, quantity: item.quantity - taken[at]!.quantity }))
+  const [one, two] = [taken, others].map((some) => some.filter(({ quantity }) => quantity > 0)) as [
+    RefundLine[],
+    RefundLine[],
+  ]
+  if (one.length === 0 || two.length === 0) return [refund]
+  // Pieces that are worth nothing point at no part of the order, so an amount beside them is shared by all.
+  const worth = (some: RefundLine[], before = totals) => applyRefund(snapshot, before, items(some))
+  const half = worth(one)
+  const values = [half, worth(two, half.refunded)].map(
+    ({ before, after }) => after.refundedCents - before.refundedCents,
+  )
+  if (amountCents !== null && values.includes(0)) return [refund]
+  return [items(one, first), items(two, rest)]
 }
 
 test('no refund, no change', () => {
   fc.assert(
     fc.property(anyFacts, (facts) => {
       const { amountCents, taxWithheldCents } = decide(facts)
-      expect(refundTarget(snapshotOf(facts), [])).toMatchObject({ amountCents, taxWithheldCents, fullyRefunded: false })
+      expect(targetAfter(snapshotOf(facts), [])).toMatchObject({ amountCents, taxWithheldCents, fullyRefunded: false })
     }),
     RUNS,
   )
@@ -65,12 +93,46 @@ test('no refund, no change', () => {
 test('refund a, then b, equals refund a + b', () => {
   fc.assert(
     fc.property(orders, fc.nat(), fc.nat(), (snapshot, one, two) => {
-      const { leftCents } = refundTarget(snapshot, [])
+      const { leftCents } = targetAfter(snapshot, [])
       const a = one % (leftCents + 1)
       const b = two % (leftCents - a + 1)
-      expect(refundTarget(snapshot, [amount(a), amount(b)])).toEqual(refundTarget(snapshot, [amount(a + b)]))
+      expect(targetAfter(snapshot, [amount(a), amount(b)])).toEqual(targetAfter(snapshot, [amount(a + b)]))
     }),
     RUNS,
+  )
+})
+
+test('in any sequence by lines and by amounts, dividing each refund in two changes nothing', () => {
+  const parts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 12, maxLength: 12 })
+  fc.assert(
+    fc.property(orders, fc.array(wish, { maxLength: 12 }), parts, (snapshot, wishes, by) => {
+      const refunds = sequence(snapshot, wishes)
+      const halves = refunds.flatMap((refund, index) =>
+        divided(snapshot, totalsAfter(snapshot, refunds.slice(0, index)), refund, by[index]!),
+      )
+      expect(totalsAfter(snapshot, halves)).toEqual(totalsAfter(snapshot, refunds))
+      expect(targetAfter(snapshot, halves)).toEqual(targetAfter(snapshot, refunds))
+    }),
+    { numRuns: 1500 },
+  )
+})
+
+test('after many refunds, stored totals equal the totals of all refunds at once', () => {
+  fc.assert(
+    fc.property(orders, fc.array(wish, { minLength: 50, maxLength: 200 }), (snapshot, wishes) => {
+      const small = wishes.map((one) => ({
+        ...one,
+        kind: one.kind === 'all' ? 'amount' : one.kind,
+        part: one.part / 20,
+      }))
+      const refunds = sequence(snapshot, small)
+      fc.pre(refunds.length > 0)
+      expect(totalsAfter(snapshot, refunds)).toEqual(totalRefunds(snapshot, refunds))
+      const cents = refunds.filter(({ lineItems }) => !lineItems).map(({ amountCents }) => amountCents!)
+      const sum = cents.reduce((total, one) => total + one, 0)
+      expect(targetAfter(snapshot, cents.map(amount))).toEqual(targetAfter(snapshot, [amount(sum)]))
+    }),
+    { numRuns: 300 },
   )
 })
 
@@ -80,7 +142,7 @@ test('pieces given back one by one equal all of them at once', () => {
       fc.pre(line < snapshot.lines.length)
       const quantity = 1 + (part % snapshot.lines[line]!.quantity)
       const single = Array.from({ length: quantity }, () => pieces(line, 1))
-      expect(refundTarget(snapshot, single)).toEqual(refundTarget(snapshot, [pieces(line, quantity)]))
+      expect(targetAfter(snapshot, single)).toEqual(targetAfter(snapshot, [pieces(line, quantity)]))
     }),
     RUNS,
   )
@@ -90,15 +152,15 @@ test('an amount with pieces may be split like any other', () => {
   fc.assert(
     fc.property(orders, fc.nat(5), fc.nat(), fc.nat(), (snapshot, line, one, two) => {
       fc.pre(line < snapshot.lines.length && snapshot.lines[line]!.quantity >= 2)
-      const worth = checkRefund(snapshot, [], pieces(line, 2))
+      const worth = checkNext(snapshot, [], pieces(line, 2))
       fc.pre(worth.ok && worth.amountCents > 1)
-      const half = checkRefund(snapshot, [], pieces(line, 1))
+      const half = checkNext(snapshot, [], pieces(line, 1))
       fc.pre(half.ok && half.amountCents > 0)
-      const { leftCents } = refundTarget(snapshot, [])
+      const { leftCents } = targetAfter(snapshot, [])
       const a = one % (leftCents + 1)
       const b = two % (leftCents - a + 1)
       const split = [pieces(line, 1, a), pieces(line, 1, b)]
-      expect(refundTarget(snapshot, split)).toEqual(refundTarget(snapshot, [pieces(line, 2, a + b)]))
+      expect(targetAfter(snapshot, split)).toEqual(targetAfter(snapshot, [pieces(line, 2, a + b)]))
     }),
     RUNS,
   )
@@ -108,9 +170,7 @@ test('refunds only ever take: amount, tax and base fall, none is negative, all s
   fc.assert(
     fc.property(orders, fc.array(wish, { maxLength: 6 }), (snapshot, wishes) => {
       const refunds = sequence(snapshot, wishes)
-      const targets = [...refunds.keys(), refunds.length].map((count) =>
-        refundTarget(snapshot, refunds.slice(0, count)),
-      )
+      const targets = [...refunds.keys(), refunds.length].map((count) => targetAfter(snapshot, refunds.slice(0, count)))
       targets.forEach((target, index) => {
         const before = targets[index - 1] ?? target
         expect(target.amountCents).toBeLessThanOrEqual(before.amountCents)
@@ -134,7 +194,7 @@ test('a refund of all that is left always ends at nothing', () => {
   fc.assert(
     fc.property(orders, fc.array(wish, { maxLength: 4 }), (snapshot, wishes) => {
       const refunds = sequence(snapshot, wishes)
-      expect(refundTarget(snapshot, [...refunds, amount(null)])).toMatchObject({
+      expect(targetAfter(snapshot, [...refunds, amount(null)])).toMatchObject({
         amountCents: 0,
         taxWithheldCents: 0,
         remainingBaseCents: 0,
@@ -150,10 +210,10 @@ test('every check agrees with what the target then takes', () => {
   fc.assert(
     fc.property(orders, fc.array(wish, { maxLength: 4 }), wish, (snapshot, wishes, last) => {
       const earlier = sequence(snapshot, wishes)
-      const refund = granted(snapshot, earlier, last)
+      const refund = granted(snapshot, totalsAfter(snapshot, earlier), last)
       fc.pre(refund !== null)
-      const check = checkRefund(snapshot, earlier, refund)
-      const [before, after] = [refundTarget(snapshot, earlier), refundTarget(snapshot, [...earlier, refund])]
+      const check = checkNext(snapshot, earlier, refund)
+      const [before, after] = [targetAfter(snapshot, earlier), targetAfter(snapshot, [...earlier, refund])]
       expect(check).toEqual({
         ok: true,
         amountCents: after.refundedCents - before.refundedCents,

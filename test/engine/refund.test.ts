@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { refundTarget } from '../../server/src/engine/refund.ts'
 import { couponFacts, facts, line, program } from './facts.ts'
-import { amount, items, snapshotOf } from './snapshot.ts'
+import { amount, items, snapshotOf, targetAfter } from './snapshot.ts'
 
 const nine = snapshotOf(couponFacts({ order: { discountCents: 1000 }, settings: { taxWithholdingBps: 1000 } }))
 
@@ -17,7 +16,7 @@ describe('percentages', () => {
     [[null], 0, 0, true],
     [[3000, null], 0, 0, true],
   ] as const)('9000 at 1600 bps, refunds %j: %i', (amounts, amountCents, remainingBaseCents, fullyRefunded) => {
-    const target = refundTarget(nine, amounts.map(amount))
+    const target = targetAfter(nine, amounts.map(amount))
     expect(target).toMatchObject({
       amountCents,
       taxWithheldCents: Math.floor((amountCents * 1000 + 5000) / 10_000),
@@ -30,8 +29,8 @@ describe('percentages', () => {
 
   test('the recorded rate counts, not the amount recorded', () => {
     const odd = snapshotOf(couponFacts({ order: { amountCents: 333 }, programs: [program({ rate: 1650 })] }))
-    expect(refundTarget(odd, [amount(1)]).amountCents).toBe(55)
-    expect(refundTarget(odd, [amount(3)]).amountCents).toBe(54)
+    expect(targetAfter(odd, [amount(1)]).amountCents).toBe(55)
+    expect(targetAfter(odd, [amount(3)]).amountCents).toBe(54)
   })
 })
 
@@ -47,29 +46,29 @@ describe('flat rates', () => {
 
   test('FLAT_PER_ITEM pays the pieces that are left', () => {
     const item = flat('FLAT_PER_ITEM')
-    expect(refundTarget(item, []).amountCents).toBe(1000)
-    expect(refundTarget(item, [items([{ variantId: '1', quantity: 2 }])]).amountCents).toBe(500)
+    expect(targetAfter(item, []).amountCents).toBe(1000)
+    expect(targetAfter(item, [items([{ variantId: '1', quantity: 2 }])]).amountCents).toBe(500)
     const all = [items([{ variantId: '1', quantity: 3 }]), items([{ productId: '2', quantity: 1 }])]
-    expect(refundTarget(item, all)).toMatchObject({ amountCents: 0, fullyRefunded: true, leftCents: 0 })
+    expect(targetAfter(item, all)).toMatchObject({ amountCents: 0, fullyRefunded: true, leftCents: 0 })
   })
 
   test('an amount alone changes FLAT_PER_ITEM only when nothing is left', () => {
     const item = flat('FLAT_PER_ITEM')
-    expect(refundTarget(item, [amount(3499)])).toMatchObject({ amountCents: 1000, fullyRefunded: false })
-    expect(refundTarget(item, [amount(3499), amount(1)])).toMatchObject({ amountCents: 0, fullyRefunded: true })
+    expect(targetAfter(item, [amount(3499)])).toMatchObject({ amountCents: 1000, fullyRefunded: false })
+    expect(targetAfter(item, [amount(3499), amount(1)])).toMatchObject({ amountCents: 0, fullyRefunded: true })
   })
 
   test('FLAT_PER_ITEM without lines counts as one piece', () => {
     const bare = flat('FLAT_PER_ITEM', [])
-    expect(refundTarget(bare, [amount(3499)]).amountCents).toBe(250)
-    expect(refundTarget(bare, [amount(null)]).amountCents).toBe(0)
+    expect(targetAfter(bare, [amount(3499)]).amountCents).toBe(250)
+    expect(targetAfter(bare, [amount(null)]).amountCents).toBe(0)
   })
 
   test('FLAT_PER_ORDER stays until nothing is left', () => {
     const order = flat('FLAT_PER_ORDER')
-    expect(refundTarget(order, [amount(3499)])).toMatchObject({ amountCents: 250, fullyRefunded: false })
-    expect(refundTarget(order, [items([{ variantId: '1', quantity: 3 }])]).amountCents).toBe(250)
-    expect(refundTarget(order, [amount(3500)])).toMatchObject({ amountCents: 0, fullyRefunded: true })
+    expect(targetAfter(order, [amount(3499)])).toMatchObject({ amountCents: 250, fullyRefunded: false })
+    expect(targetAfter(order, [items([{ variantId: '1', quantity: 3 }])]).amountCents).toBe(250)
+    expect(targetAfter(order, [amount(3500)])).toMatchObject({ amountCents: 0, fullyRefunded: true })
   })
 
   test('where everything is free, the pieces decide, or a refund of everything', () => {
@@ -80,18 +79,18 @@ describe('flat rates', () => {
           programs: [program({ commissionType: 'FLAT_PER_ORDER', rate: 250 })],
         }),
       )
-    expect(refundTarget(free(), [])).toMatchObject({ amountCents: 250, fullyRefunded: false, leftCents: 0 })
-    expect(refundTarget(free(), [amount(0)]).amountCents).toBe(250)
-    expect(refundTarget(free(), [items([{ variantId: '1', quantity: 3 }])]).amountCents).toBe(250)
+    expect(targetAfter(free(), [])).toMatchObject({ amountCents: 250, fullyRefunded: false, leftCents: 0 })
+    expect(targetAfter(free(), [amount(0)]).amountCents).toBe(250)
+    expect(targetAfter(free(), [items([{ variantId: '1', quantity: 3 }])]).amountCents).toBe(250)
     const all = [
       items([
         { variantId: '1', quantity: 3 },
         { productId: '2', quantity: 1 },
       ]),
     ]
-    expect(refundTarget(free(), all)).toMatchObject({ amountCents: 0, fullyRefunded: true })
-    expect(refundTarget(free(), [amount(null)])).toMatchObject({ amountCents: 0, fullyRefunded: true })
-    expect(refundTarget(free([]), [amount(null)])).toMatchObject({ amountCents: 0, fullyRefunded: true })
+    expect(targetAfter(free(), all)).toMatchObject({ amountCents: 0, fullyRefunded: true })
+    expect(targetAfter(free(), [amount(null)])).toMatchObject({ amountCents: 0, fullyRefunded: true })
+    expect(targetAfter(free([]), [amount(null)])).toMatchObject({ amountCents: 0, fullyRefunded: true })
   })
 })
 
@@ -110,29 +109,29 @@ describe('rate groups', () => {
   )
 
   test('share an amount pro rata', () => {
-    expect(refundTarget(mixed, []).amountCents).toBe(1000 + 70 + 100)
-    expect(refundTarget(mixed, [amount(2000)]).amountCents).toBe(500 + 70 + 50)
-    expect(refundTarget(mixed, [amount(4000)])).toMatchObject({ amountCents: 0, fullyRefunded: true })
+    expect(targetAfter(mixed, []).amountCents).toBe(1000 + 70 + 100)
+    expect(targetAfter(mixed, [amount(2000)]).amountCents).toBe(500 + 70 + 50)
+    expect(targetAfter(mixed, [amount(4000)])).toMatchObject({ amountCents: 0, fullyRefunded: true })
   })
 
   test('line items are taken from their own group', () => {
-    expect(refundTarget(mixed, [items([{ productId: '1', quantity: 1 }])]).amountCents).toBe(500 + 70 + 100)
-    expect(refundTarget(mixed, [items([{ productId: '3', quantity: 1 }])]).amountCents).toBe(1000 + 70)
-    expect(refundTarget(mixed, [items([{ productId: '2', quantity: 1 }])]).amountCents).toBe(1000 + 100)
+    expect(targetAfter(mixed, [items([{ productId: '1', quantity: 1 }])]).amountCents).toBe(500 + 70 + 100)
+    expect(targetAfter(mixed, [items([{ productId: '3', quantity: 1 }])]).amountCents).toBe(1000 + 70)
+    expect(targetAfter(mixed, [items([{ productId: '2', quantity: 1 }])]).amountCents).toBe(1000 + 100)
   })
 
   test('an amount with line items stays with their group', () => {
-    expect(refundTarget(mixed, [items([{ productId: '3', quantity: 1 }], 500)]).amountCents).toBe(1000 + 70 + 50)
-    expect(refundTarget(mixed, [items([{ productId: '1', quantity: 1 }], 1500)]).amountCents).toBe(250 + 70 + 100)
+    expect(targetAfter(mixed, [items([{ productId: '3', quantity: 1 }], 500)]).amountCents).toBe(1000 + 70 + 50)
+    expect(targetAfter(mixed, [items([{ productId: '1', quantity: 1 }], 1500)]).amountCents).toBe(250 + 70 + 100)
   })
 
   test('what a group cannot bear is shared by the others', () => {
-    const target = refundTarget(mixed, [items([{ productId: '3', quantity: 1 }], 1600)])
+    const target = targetAfter(mixed, [items([{ productId: '3', quantity: 1 }], 1600)])
     expect(target).toMatchObject({ amountCents: 800 + 70, remainingBaseCents: 2400 })
   })
 
   test('an amount after line items is shared by what they left', () => {
-    const target = refundTarget(mixed, [items([{ productId: '1', quantity: 2 }]), amount(1000)])
+    const target = targetAfter(mixed, [items([{ productId: '1', quantity: 2 }]), amount(1000)])
     expect(target).toMatchObject({ amountCents: 70 + 50, remainingBaseCents: 1000 })
   })
 })
@@ -141,14 +140,14 @@ test('a free gift is gone with the goods it came with', () => {
   const lines = [line({ productId: '1', priceCents: 1000 }), line({ productId: '2', priceCents: 0 })]
   const productRules = [{ productId: '2', variantId: null, commissionType: 'FLAT_PER_ITEM' as const, rate: 70 }]
   const gift = snapshotOf(couponFacts({ order: { amountCents: null, lines }, programs: [program({ productRules })] }))
-  expect(refundTarget(gift, [amount(999)]).amountCents).toBe(70)
-  expect(refundTarget(gift, [items([{ productId: '2', quantity: 1 }])])).toMatchObject({
+  expect(targetAfter(gift, [amount(999)]).amountCents).toBe(70)
+  expect(targetAfter(gift, [items([{ productId: '2', quantity: 1 }])])).toMatchObject({
     amountCents: 160,
     fullyRefunded: false,
   })
-  expect(refundTarget(gift, [amount(1000)])).toMatchObject({ amountCents: 0, fullyRefunded: true })
+  expect(targetAfter(gift, [amount(1000)])).toMatchObject({ amountCents: 0, fullyRefunded: true })
   const paid = items([{ productId: '1', quantity: 1 }])
-  expect(refundTarget(gift, [paid])).toMatchObject({ amountCents: 0, fullyRefunded: true, leftCents: 0 })
+  expect(targetAfter(gift, [paid])).toMatchObject({ amountCents: 0, fullyRefunded: true, leftCents: 0 })
 })
 
 describe('CONNECTED_PRODUCT', () => {
@@ -158,17 +157,17 @@ describe('CONNECTED_PRODUCT', () => {
   )
 
   test('goods outside of the matched lines take their share and none of the commission', () => {
-    expect(refundTarget(connected, [items([{ productId: '9', quantity: 1 }])])).toMatchObject({
+    expect(targetAfter(connected, [items([{ productId: '9', quantity: 1 }])])).toMatchObject({
       amountCents: 320,
       remainingBaseCents: 2000,
       leftCents: 2000,
       fullyRefunded: false,
     })
-    expect(refundTarget(connected, [amount(4500)])).toMatchObject({ amountCents: 160, remainingBaseCents: 1000 })
+    expect(targetAfter(connected, [amount(4500)])).toMatchObject({ amountCents: 160, remainingBaseCents: 1000 })
   })
 
   test('when the matched lines are refunded nothing that was paid for is left', () => {
-    expect(refundTarget(connected, [items([{ productId: '1', quantity: 1 }])])).toMatchObject({
+    expect(targetAfter(connected, [items([{ productId: '1', quantity: 1 }])])).toMatchObject({
       amountCents: 0,
       remainingBaseCents: 0,
       leftCents: 7000,
@@ -179,11 +178,11 @@ describe('CONNECTED_PRODUCT', () => {
 
 test('a restricted commission stays at nothing', () => {
   const restricted = snapshotOf(couponFacts({ order: { customerEmail: 'A@example.com' } }))
-  expect(refundTarget(restricted, [amount(4000)])).toMatchObject({
+  expect(targetAfter(restricted, [amount(4000)])).toMatchObject({
     amountCents: 0,
     taxWithheldCents: 0,
     remainingBaseCents: 6000,
     fullyRefunded: false,
   })
-  expect(refundTarget(restricted, [amount(null)]).fullyRefunded).toBe(true)
+  expect(targetAfter(restricted, [amount(null)]).fullyRefunded).toBe(true)
 })

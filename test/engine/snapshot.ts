@@ -1,7 +1,7 @@
 import { decide } from '../../server/src/engine/decide.ts'
 import type { Facts } from '../../server/src/engine/facts.ts'
-import type { RefundSnapshot } from '../../server/src/engine/refund.ts'
-import type { Refund, RefundLine } from '../../server/src/engine/refund-goods.ts'
+import { applyRefund, type RefundSnapshot, type RefundTarget, refundTarget } from '../../server/src/engine/refund.ts'
+import type { Refund, RefundedGoods, RefundLine } from '../../server/src/engine/refund-goods.ts'
 
 /** What is recorded of a decision and read again by a refund. */
 export function snapshotOf(facts: Facts): RefundSnapshot {
@@ -18,4 +18,26 @@ export function amount(amountCents: number | null): Refund {
 /** A refund of pieces, by what they are worth unless an amount is given. */
 export function items(lineItems: RefundLine[], amountCents: number | null = null): Refund {
   return { refundId: 'r', amountCents, lineItems }
+}
+
+/** Applies refunds one after the other, each to the totals as they are stored. */
+export function totalsAfter(snapshot: RefundSnapshot, refunds: readonly Refund[]): RefundedGoods | undefined {
+  let totals: RefundedGoods | undefined
+  for (const refund of refunds) totals = JSON.parse(JSON.stringify(applyRefund(snapshot, totals, refund).refunded))
+  return totals
+}
+
+/** What a commission comes to after these refunds. */
+export const targetAfter = (snapshot: RefundSnapshot, refunds: readonly Refund[]): RefundTarget =>
+  refundTarget(snapshot, totalsAfter(snapshot, refunds))
+
+/** What the next refund stands for, or why it asks for more than is left. */
+export function checkNext(snapshot: RefundSnapshot, earlier: readonly Refund[], next: Refund) {
+  const { before, after, problem } = applyRefund(snapshot, totalsAfter(snapshot, earlier), next)
+  if (problem) return { ok: false as const, reason: problem, leftCents: before.leftCents }
+  return {
+    ok: true as const,
+    amountCents: after.refundedCents - before.refundedCents,
+    leftCents: after.leftCents,
+  }
 }

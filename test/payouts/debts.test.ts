@@ -3,7 +3,9 @@ import type { Context } from '../../server/src/context.ts'
 import { mutate } from '../../server/src/services/mutate.ts'
 import { recomputeBatch } from '../../server/src/services/payout-batch.ts'
 import { operatorContext } from '../../server/src/services/shops.ts'
+import { admin } from '../admin/fixture.ts'
 import { type TestServer, testServer } from '../support/server.ts'
+import { expectOk } from '../support/shop.ts'
 import { hold } from './hold.ts'
 import { addAffiliate, addCommission, addDebt, commissionsOf, OCTOBER } from './rows.ts'
 
@@ -115,6 +117,46 @@ describe('an affiliate who owes', () => {
     server.deps.config.minimumPayoutCents = 0
     expect(preview.totals).toEqual(made.totals)
     expect(made.totals).toMatchObject({ commissions: 3, netPayableCents: 1000 })
+  })
+})
+
+describe('a canceled batch', () => {
+  const cancel = (id: string) => expectOk(admin(server, 'POST', `/payouts/${id}/cancel`))
+  const waiting = () => commissionsOf(server, `"orderStatus" = 'APPROVED' and "payoutBatchId" is null`)
+
+  /** The same debt in two programs, carried on by two batches of the same period. */
+  async function twoDebts(): Promise<[first: string, second: string]> {
+    addDebt(server, nisa, 480, { programId: 'prg_a' })
+    addDebt(server, nisa, 480, { programId: 'prg_b' })
+    const first = await client.payouts.create({ ...OCTOBER, programId: 'prg_a' })
+    const second = await client.payouts.create({ ...OCTOBER, programId: 'prg_b' })
+    return [first.id, second.id]
+  }
+
+  test('takes back its own debt, not an equal one of another program', async () => {
+    const [first, second] = await twoDebts()
+    await cancel(second)
+    expect(waiting().map((row) => [row.programId, row.happenedAt, row.commissionAmountCents])).toEqual([
+      ['prg_b', '2026-10-20T12:00:00.000Z', -480],
+      ['prg_a', '2026-11-01T00:00:00.000Z', -480],
+    ])
+    await cancel(first)
+    expect(waiting().map((row) => [row.programId, row.happenedAt])).toEqual([
+      ['prg_a', '2026-10-20T12:00:00.000Z'],
+      ['prg_b', '2026-10-20T12:00:00.000Z'],
+    ])
+  })
+
+  test('leaves the equal debt of another program alone when its own was collected', async () => {
+    const [first] = await twoDebts()
+    const november = await client.payouts.create({ ...NOVEMBER, programId: 'prg_a' })
+    await cancel(first)
+    const owed = (programId: string) => sum(waiting().filter((row) => row.programId === programId))
+    expect(owed('prg_b')).toBe(-480)
+    expect(sum(commissionsOf(server, `"orderStatus" <> 'CANCELED'`))).toBe(-960)
+    const { totals } = await client.payouts.create({ ...NOVEMBER, programId: 'prg_b' })
+    expect(totals).toMatchObject({ commissions: 2, netPayableCents: 0 })
+    expect((await client.payouts.list({ id: november.id })).data[0]?.totals).toEqual(november.totals)
   })
 })
 

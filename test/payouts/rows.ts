@@ -91,6 +91,7 @@ export function commissionRow(server: TestServer, given: CommissionGiven): Commi
     restrictionReasonCode: null,
     orderStatus: 'APPROVED',
     payoutBatchId: null,
+    debtId: null,
     happenedAt: AT,
     paidAt: null,
     createdAt: AT,

@@ -3,10 +3,15 @@ import { type Kysely, SqliteAdapter, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import * as start from './migrations/0001-start.ts'
 import * as rowCounts from './migrations/0002-row-counts.ts'
+import * as refundTotals from './migrations/0005-refund-totals.ts'
 import { isSqliteBusy } from './storage-error.ts'
 
 /** In order of their names; a released one is never changed. */
-export const migrations: Record<string, Migration> = { '0001-start': start, '0002-row-counts': rowCounts }
+export const migrations: Record<string, Migration> = {
+  '0001-start': start,
+  '0002-row-counts': rowCounts,
+  '0005-refund-totals': refundTotals,
+}
 
 /** Brings the schema up to date. Takes a plain Kysely handle, for migrations do not share transactions. */
 export async function migrate(db: Kysely<never>, list = migrations): Promise<void> {

@@ -16,6 +16,7 @@ export const PRIMARY_KEYS: Keys = {
   commissions: ['id'],
   orders: ['shopId', 'orderId'],
   refunds: ['id'],
+  refundTotals: ['shopId', 'commissionId'],
   storeNotices: ['shopId', 'orderId', 'kind', 'noticeId'],
   journey: ['id'],
   connections: ['id'],

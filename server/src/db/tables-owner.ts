@@ -38,6 +38,22 @@ export interface RefundRow {
   createdAt: string
 }
 
+/**
+ * Running totals of the refunds of a commission, so that the next refund need not read the earlier ones; see
+ * `RefundedGoods`.
+ */
+export interface RefundTotalsRow {
+  shopId: string
+  commissionId: string
+  /** Goods net of discount, in cents: the sum of `goodsCents` of its refunds. */
+  goodsCents: number
+  /** JSON list of pieces by line of the order. */
+  pieces: string
+  /** JSON list of cents by part of the order. */
+  pointed: string
+  everything: 0 | 1
+}
+
 /** A cancellation or refund that a store told of an order without a commission; it counts once there is one. */
 export interface StoreNoticeRow {
   shopId: string

@@ -1,14 +1,6 @@
 import type { components } from '../http/schema.d.ts'
 import type { RowCountRow } from './tables-counts.ts'
-import type {
-  AuditRow,
-  RefundRow,
-  SessionRow,
-  SignInLinkRow,
-  StoreNoticeRow,
-  StreamDeliveryRow,
-  StreamRow,
-} from './tables-owner.ts'
+import type * as owner from './tables-owner.ts'
 
 /**
  * The rows as they are stored, alike on SQLite and Postgres: text ids, ISO 8601 text with milliseconds, integer cents,
@@ -82,6 +74,8 @@ export interface AffiliateRow extends AffiliateColumns {
 type CommissionColumns = Schemas['Commission']
 export interface CommissionRow extends CommissionColumns {
   shopId: string
+  /** The same on both rows of a carried debt: the id of the row that balances the batch. */
+  debtId: string | null
   version: number
 }
 
@@ -222,15 +216,16 @@ export interface InstanceSettingRow {
 export interface Tables {
   shops: ShopRow
   users: UserRow
-  sessions: SessionRow
-  signInLinks: SignInLinkRow
+  sessions: owner.SessionRow
+  signInLinks: owner.SignInLinkRow
   apiKeys: ApiKeyRow
   programs: ProgramRow
   affiliates: AffiliateRow
   commissions: CommissionRow
   orders: OrderRow
-  refunds: RefundRow
-  storeNotices: StoreNoticeRow
+  refunds: owner.RefundRow
+  refundTotals: owner.RefundTotalsRow
+  storeNotices: owner.StoreNoticeRow
   journey: JourneyRow
   connections: ConnectionRow
   productRules: ProductRuleRow
@@ -239,10 +234,10 @@ export interface Tables {
   subscriptions: SubscriptionRow
   webhookEvents: WebhookEventRow
   deliveries: DeliveryRow
-  streams: StreamRow
-  streamDeliveries: StreamDeliveryRow
+  streams: owner.StreamRow
+  streamDeliveries: owner.StreamDeliveryRow
   idempotencyKeys: IdempotencyKeyRow
-  audits: AuditRow
+  audits: owner.AuditRow
   instanceSettings: InstanceSettingRow
   rowCounts: RowCountRow
 }

@@ -20,7 +20,7 @@ export interface Refund {
   lineItems?: RefundLine[] | null
 }
 
-/** What refunds have taken from an order so far. */
+/** Running totals of what refunds have taken from an order; the next refund needs nothing else of the earlier ones. */
 export interface RefundedGoods {
   /** Goods net of discount, in cents. */
   cents: number
@@ -30,8 +30,10 @@ export interface RefundedGoods {
   pointed: number[]
   /** A refund of everything was made, which matters where everything is worth nothing. */
   everything: boolean
-  problem: 'UNKNOWN_ITEM' | 'EXCEEDS_ORDER' | null
 }
+
+/** Why a refund asks for more than the order has left. */
+export type RefundProblem = 'UNKNOWN_ITEM' | 'EXCEEDS_ORDER'
 
 /** The order a refund is read against: `partOf` gives the part that each line belongs to, 0 to `parts` − 1. */
 export interface RefundedOrder {
@@ -39,67 +41,113 @@ export interface RefundedOrder {
   goods: Goods
   parts: number
   partOf: number[]
+  /** Indexes of the lines that hold an item, by its id. */
+  byVariant: ItemIndex
+  byProduct: ItemIndex
+}
+
+type ItemIndex = ReadonlyMap<string, readonly number[]>
+
+/** Indexes the lines of an order by one of their ids. */
+export function indexLines(lines: OrderLine[], id: 'variantId' | 'productId'): ItemIndex {
+  const index = new Map<string, number[]>()
+  lines.forEach((line, at) => {
+    const key = line[id]
+    if (key === null) return
+    const known = index.get(key)
+    if (known) known.push(at)
+    else index.set(key, [at])
+  })
+  return index
 }
 
 /** Nothing refunded yet. */
 export function untouched(order: RefundedOrder): RefundedGoods {
   const pieces = order.lines.map(() => 0)
-  return { cents: 0, pieces, pointed: Array<number>(order.parts).fill(0), everything: false, problem: null }
+  return { cents: 0, pieces, pointed: Array<number>(order.parts).fill(0), everything: false }
 }
 
-/** Adds one refund to what was refunded before; `problem` tells when it asks for more than there is. */
-export function addRefund(order: RefundedOrder, before: RefundedGoods, refund: Refund): RefundedGoods {
+/** Adds one refund to the totals before it; `problem` says why it asks for more than there is. */
+export function addRefund(
+  order: RefundedOrder,
+  before: RefundedGoods,
+  refund: Refund,
+): { refunded: RefundedGoods; problem: RefundProblem | null } {
   const left = order.goods.base - before.cents
   const items = refund.lineItems ?? []
   if (items.length === 0) {
     const isOver = refund.amountCents === null ? before.everything : refund.amountCents > left
     const cents = before.cents + Math.min(left, refund.amountCents ?? left)
     const everything = before.everything || refund.amountCents === null || (cents > 0 && cents === order.goods.base)
-    return { ...before, cents, everything, problem: isOver ? 'EXCEEDS_ORDER' : null }
+    return { refunded: { ...before, cents, everything }, problem: isOver ? 'EXCEEDS_ORDER' : null }
   }
-  const { pieces, problem } = takePieces(order.lines, before.pieces, items)
-  const values = valuesByPart(order, before.pieces, pieces)
+  const { pieces, changed, problem } = takePieces(order, before.pieces, items)
+  const values = valuesByPart(order, { before: before.pieces, after: pieces, changed })
   const worth = values.reduce((total, value) => total + value, 0)
   const amount = refund.amountCents ?? worth
   const cents = before.cents + Math.min(left, amount)
   const pointed = apportion(cents - before.cents, values).map((value, part) => before.pointed[part]! + value)
   const everything = before.everything || (cents > 0 && cents === order.goods.base)
-  return { cents, pieces, pointed, everything, problem: problem ?? (amount > left ? 'EXCEEDS_ORDER' : null) }
+  return {
+    refunded: { cents, pieces, pointed, everything },
+    problem: problem ?? (amount > left ? 'EXCEEDS_ORDER' : null),
+  }
 }
 
-/** Takes pieces from the first lines that hold such items and have any left. */
-function takePieces(
-  lines: OrderLine[],
-  before: number[],
-  items: RefundLine[],
-): Pick<RefundedGoods, 'pieces' | 'problem'> {
+interface TakenPieces {
+  pieces: number[]
+  /** Indexes of the lines that pieces were taken from. */
+  changed: Set<number>
+  problem: RefundProblem | null
+}
+
+/**
+ * Takes pieces from the first lines that hold such items and have any left. Lines that a list of items has used up are
+ * not visited again, so the work grows with items plus lines and not with their product.
+ */
+function takePieces(order: RefundedOrder, before: number[], items: RefundLine[]): TakenPieces {
   const pieces = [...before]
-  let problem: RefundedGoods['problem'] = null
+  const changed = new Set<number>()
+  const usedUp = new Map<readonly number[], number>()
+  let problem: RefundProblem | null = null
   for (const item of items) {
-    const matching = [...lines.keys()].filter((index) => isSame(lines[index]!, item))
+    const matching = linesOf(order, item)
     if (matching.length === 0) problem = 'UNKNOWN_ITEM'
     let wanted = item.quantity
-    for (const index of matching) {
-      const taken = Math.min(wanted, lines[index]!.quantity - pieces[index]!)
+    let at = usedUp.get(matching) ?? 0
+    for (; wanted > 0 && at < matching.length; at++) {
+      const index = matching[at]!
+      const available = order.lines[index]!.quantity - pieces[index]!
+      const taken = Math.min(wanted, available)
       pieces[index]! += taken
+      changed.add(index)
       wanted -= taken
+      if (taken < available) break
     }
+    usedUp.set(matching, at)
     if (wanted > 0) problem ??= 'EXCEEDS_ORDER'
   }
-  return { pieces, problem }
+  return { pieces, changed, problem }
 }
 
-function isSame(line: OrderLine, item: RefundLine): boolean {
-  if (item.variantId) return line.variantId === item.variantId
-  return item.productId ? line.productId === item.productId : false
+const NO_LINES: readonly number[] = []
+
+/** Indexes of the lines that hold an item. */
+function linesOf({ byVariant, byProduct }: RefundedOrder, { variantId, productId }: RefundLine): readonly number[] {
+  if (variantId) return byVariant.get(variantId) ?? NO_LINES
+  return (productId && byProduct.get(productId)) || NO_LINES
 }
 
 /** What the newly taken pieces are worth; differences of running totals, so that splitting a refund changes nothing. */
-function valuesByPart({ lines, goods, parts, partOf }: RefundedOrder, before: number[], after: number[]): number[] {
+function valuesByPart(
+  { lines, goods, parts, partOf }: RefundedOrder,
+  { before, after, changed }: { before: number[]; after: number[]; changed: Set<number> },
+): number[] {
   const values = Array<number>(parts).fill(0)
-  lines.forEach(({ quantity }, index) => {
+  for (const index of changed) {
     const net = goods.net[index]!
+    const { quantity } = lines[index]!
     values[partOf[index]!]! += share(net, after[index]!, quantity) - share(net, before[index]!, quantity)
-  })
+  }
   return values
 }

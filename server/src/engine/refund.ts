@@ -3,7 +3,15 @@ import { amountAt } from './commission.ts'
 import type { OrderLine, RateGroup } from './facts.ts'
 import { type Goods, goodsOf } from './goods.ts'
 import { bpsOf, sum, whole } from './money.ts'
-import { addRefund, type Refund, type RefundedGoods, type RefundedOrder, untouched } from './refund-goods.ts'
+import {
+  addRefund,
+  indexLines,
+  type Refund,
+  type RefundedGoods,
+  type RefundedOrder,
+  type RefundProblem,
+  untouched,
+} from './refund-goods.ts'
 
 /** What was recorded with a commission; refunds are computed from it, never from today's rate. */
 export interface RefundSnapshot {
@@ -29,33 +37,60 @@ export interface RefundTarget {
   fullyRefunded: boolean
 }
 
-/** `amountCents`: the goods, net of discount, that the refund stands for. */
-export type RefundCheck =
-  | { ok: true; amountCents: number; leftCents: number }
-  | { ok: false; reason: 'UNKNOWN_ITEM' | 'EXCEEDS_ORDER'; leftCents: number }
+/** One refund applied to the totals of the earlier ones. */
+export interface AppliedRefund {
+  before: RefundTarget
+  after: RefundTarget
+  /** The running totals that the next refund starts from. */
+  refunded: RefundedGoods
+  /** Why the refund asks for more than was left; it is cut off there. */
+  problem: RefundProblem | null
+}
 
 /** The order cut into what commission is paid on and, last, the goods outside of that. */
 interface Cut extends RefundedOrder {
   groups: RateGroup[]
   bases: number[]
+  taxWithholdingBps: number
 }
 
 /**
- * The commission after all refunds so far, in the order they came. It depends on their totals alone: refunding twice
- * equals refunding the sum once. A percentage is taken of what is left of the base; FLAT_PER_ITEM pays the pieces that
- * are left (an amount without line items changes it only when nothing is left); FLAT_PER_ORDER stays until nothing is
- * left. Refunds without line items are shared by all parts of the order pro rata.
+ * The commission after all refunds so far; without totals, before the first one. It depends on the totals alone:
+ * refunding twice equals refunding the sum once. A percentage is taken of what is left of the base; FLAT_PER_ITEM pays
+ * the pieces that are left (an amount without line items changes it only when nothing is left); FLAT_PER_ORDER stays
+ * until nothing is left. Refunds without line items are shared by all parts of the order pro rata.
  */
-export function refundTarget(snapshot: RefundSnapshot, refunds: readonly Refund[]): RefundTarget {
+export function refundTarget(snapshot: RefundSnapshot, refunded?: RefundedGoods): RefundTarget {
   const cut = cutOf(snapshot)
-  const taken = refunds.reduce((before, refund) => addRefund(cut, before, refund), untouched(cut))
+  return targetOf(cut, refunded ?? untouched(cut))
+}
+
+/** Applies the next refund. The work does not depend on how many refunds came before. */
+export function applyRefund(
+  snapshot: RefundSnapshot,
+  earlier: RefundedGoods | undefined,
+  refund: Refund,
+): AppliedRefund {
+  const cut = cutOf(snapshot)
+  const before = earlier ?? untouched(cut)
+  const { refunded, problem } = addRefund(cut, before, refund)
+  return { before: targetOf(cut, before), after: targetOf(cut, refunded), refunded, problem }
+}
+
+/** The running totals of refunds, in the order they came. */
+export function totalRefunds(snapshot: RefundSnapshot, refunds: readonly Refund[]): RefundedGoods {
+  const cut = cutOf(snapshot)
+  return refunds.reduce((before, refund) => addRefund(cut, before, refund).refunded, untouched(cut))
+}
+
+function targetOf(cut: Cut, taken: RefundedGoods): RefundTarget {
   const remaining = remainingBases(cut, taken)
   const gone = cut.groups.map((group, part) => isGone(cut, taken, group, remaining[part]!))
   const kept = cut.groups.map((group, part) => (gone[part] ? 0 : amountLeft(group, remaining[part]!, taken.pieces)))
   const amountCents = Number(sum(kept.map(whole)))
   return {
     amountCents,
-    taxWithheldCents: bpsOf(amountCents, snapshot.taxWithholdingBps),
+    taxWithheldCents: bpsOf(amountCents, cut.taxWithholdingBps),
     remainingBaseCents: remaining.slice(0, cut.groups.length).reduce((total, base) => total + base, 0),
     refundedCents: taken.cents,
     leftCents: cut.goods.base - taken.cents,
@@ -63,27 +98,28 @@ export function refundTarget(snapshot: RefundSnapshot, refunds: readonly Refund[
   }
 }
 
-/** Says what the next refund stands for, or why it asks for more than is left. */
-export function checkRefund(snapshot: RefundSnapshot, earlier: readonly Refund[], next: Refund): RefundCheck {
-  const cut = cutOf(snapshot)
-  const before = earlier.reduce((taken, refund) => addRefund(cut, taken, refund), untouched(cut))
-  const leftCents = cut.goods.base - before.cents
-  const after = addRefund(cut, before, next)
-  if (after.problem) return { ok: false, reason: after.problem, leftCents }
-  return { ok: true, amountCents: after.cents - before.cents, leftCents: cut.goods.base - after.cents }
-}
-
 /** A restricted commission has no groups: its base stands as one part that pays nothing. */
-function cutOf({ subtotalCents, discountCents, lines, baseCents, groups }: RefundSnapshot): Cut {
+function cutOf(snapshot: RefundSnapshot): Cut {
+  const { subtotalCents, discountCents, lines, baseCents, groups, taxWithholdingBps } = snapshot
   const goods: Goods = goodsOf({ amountCents: subtotalCents, discountCents, lines })
   const paid = groups.length > 0 ? groups : [unpaid(baseCents)]
   const bases = paid.map((group) => group.baseCents)
   const outside = goods.base - bases.reduce((total, base) => total + base, 0)
-  const partOf = lines.map((_, index) => {
-    const part = paid.findIndex((group) => group.lines.includes(index))
-    return part < 0 ? paid.length : part
+  const partOf = lines.map(() => paid.length)
+  paid.forEach((group, part) => {
+    for (const index of group.lines) partOf[index] = part
   })
-  return { lines, goods, groups: paid, bases: [...bases, Math.max(0, outside)], parts: paid.length + 1, partOf }
+  return {
+    lines,
+    goods,
+    groups: paid,
+    bases: [...bases, Math.max(0, outside)],
+    parts: paid.length + 1,
+    partOf,
+    byVariant: indexLines(lines, 'variantId'),
+    byProduct: indexLines(lines, 'productId'),
+    taxWithholdingBps,
+  }
 }
 
 function unpaid(baseCents: number): RateGroup {

@@ -57,7 +57,7 @@ export async function listCommissions(
   db: Trx,
   shopId: string,
   { page, limit, start, ...given }: CommissionFilter & PageQuery,
-): Promise<Page<Omit<CommissionRow, 'shopId' | 'version'>>> {
+): Promise<Page<Pick<CommissionRow, (typeof SHOWN)[number]>>> {
   const filter = await readFilter(db, shopId, given)
   const total = await countCommissions(db, shopId, filter)
   const offset = (page - 1) * limit

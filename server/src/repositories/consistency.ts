@@ -26,6 +26,29 @@ export async function listWrongTotals(db: Trx): Promise<WrongTotal[]> {
   return rows
 }
 
+/** Commissions whose refunds add up to other goods than their running total. */
+export async function listWrongRefundTotals(
+  db: Trx,
+): Promise<{ commissionId: string; stored: number; summed: number }[]> {
+  const { rows } = await sql<{ commissionId: string; stored: number; summed: number }>`
+    select t."commissionId", t."goodsCents" as stored, cast(coalesce(sum(r."goodsCents"), 0) as bigint) as summed
+    from "refundTotals" t
+    left join refunds r on r."shopId" = t."shopId" and r."commissionId" = t."commissionId"
+    group by t."shopId", t."commissionId", t."goodsCents"
+    having t."goodsCents" <> coalesce(sum(r."goodsCents"), 0)
+    order by t."commissionId" limit 100`.execute(db)
+  return rows
+}
+
+/** Carried debts that are not two rows that add up to zero. */
+export async function listUnevenDebts(db: Trx): Promise<string[]> {
+  const { rows } = await sql<{ debtId: string }>`
+    select "debtId" from commissions where "debtId" is not null group by "shopId", "debtId"
+    having count(*) <> 2 or sum("commissionAmountCents") <> 0 or sum("taxWithheldCents") <> 0
+    order by "debtId" limit 100`.execute(db)
+  return rows.map(({ debtId }) => debtId)
+}
+
 /** What must name something that is there, in the same shop: table, column, and the table it names. */
 const REFERENCES: [table: string, column: string, target: string][] = [
   ['users', 'shopId', 'shops'],
@@ -35,9 +58,11 @@ const REFERENCES: [table: string, column: string, target: string][] = [
   ['commissions', 'affiliateId', 'affiliates'],
   ['commissions', 'programId', 'programs'],
   ['commissions', 'payoutBatchId', 'payoutBatches'],
+  ['commissions', 'debtId', 'commissions'],
   ['orders', 'commissionId', 'commissions'],
   ['refunds', 'commissionId', 'commissions'],
   ['refunds', 'adjustmentId', 'commissions'],
+  ['refundTotals', 'commissionId', 'commissions'],
   ['connections', 'affiliateId', 'affiliates'],
   ['productRules', 'programId', 'programs'],
   ['geoRules', 'programId', 'programs'],

@@ -13,6 +13,7 @@ export type AdjustmentColumns = Pick<
   | 'taxWithheldCents'
   | 'orderStatus'
   | 'payoutBatchId'
+  | 'debtId'
   | 'happenedAt'
 >
 
@@ -57,5 +58,6 @@ export const clawback = (
     taxWithheldCents: taxCents,
     orderStatus: 'APPROVED',
     payoutBatchId: null,
+    debtId: null,
     happenedAt: nowIso(ctx),
   })

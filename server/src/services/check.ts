@@ -1,5 +1,12 @@
 import type { Deps } from '../context.ts'
-import { countCrossedOrders, countOrphans, listWrongCounts, listWrongTotals } from '../repositories/consistency.ts'
+import {
+  countCrossedOrders,
+  countOrphans,
+  listUnevenDebts,
+  listWrongCounts,
+  listWrongRefundTotals,
+  listWrongTotals,
+} from '../repositories/consistency.ts'
 import { type ChainCheck, checkChains } from './audit.ts'
 import { isRightKey } from './encryption-check.ts'
 
@@ -11,8 +18,8 @@ export interface CheckReport {
 }
 
 /**
- * Looks whether everything stored fits together: files, totals of batches, references, the chains of the audit, and the
- * encryption key when there is a vault.
+ * Checks that everything stored fits together: files, totals of batches and refunds, carried debts, references, the
+ * chains of the audit, and the encryption key when there is a vault.
  */
 export async function check({ db, vault }: Pick<Deps, 'db'> & Partial<Pick<Deps, 'vault'>>): Promise<CheckReport> {
   const problems = (await db.findDamage()).map((line) => `The database is damaged: ${line}`)
@@ -20,6 +27,12 @@ export async function check({ db, vault }: Pick<Deps, 'db'> & Partial<Pick<Deps,
     problems.push(
       `Payout batch ${id} says ${stored} cents net, its commissions add up to ${summed}, or its counts differ.`,
     )
+  }
+  for (const { commissionId, stored, summed } of await listWrongRefundTotals(db.read)) {
+    problems.push(`The refunds of commission ${commissionId} took ${summed} cents of goods, but ${stored} are stored.`)
+  }
+  for (const id of await listUnevenDebts(db.read)) {
+    problems.push(`The carried debt ${id} is not two commissions that add up to 0.`)
   }
   for (const { table, column, rows } of await countOrphans(db.read)) {
     problems.push(`${rows} rows of ${table} name a ${column} that does not exist in their shop.`)

@@ -6,11 +6,11 @@ import { concurrentChange, conflict } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
 import { claimCommission } from '../repositories/commission-moves.ts'
 import { findCommission, insertCommission } from '../repositories/commissions.ts'
-import { listRefunds } from '../repositories/refunds.ts'
 import { clawback } from './adjustments.ts'
 import { type AuditEntry, mutate } from './mutate.ts'
 import { recomputeBatch } from './payout-batch.ts'
-import { snapshotOf, toRefund } from './refund-snapshot.ts'
+import { snapshotOf } from './refund-snapshot.ts'
+import { findRefunded } from './refund-totals.ts'
 import { reopened } from './reopen.ts'
 import { commissionNotFound, isAdjustment, orderOf, type Standing, standingOf } from './standing.ts'
 import { toCommission } from './wire.ts'
@@ -88,8 +88,8 @@ const leftBatch = (batch: Standing['batch']) => (batch?.status === 'OPEN' ? batc
 
 /** Takes back what a paid commission still comes to after its refunds. */
 async function takeBack(ctx: Context, trx: Trx, row: CommissionRow): Promise<AuditEntry['data']> {
-  const refunds = (await listRefunds(trx, ctx.shop.id, row.id)).map(toRefund)
-  const left = refundTarget(snapshotOf(await orderOf(ctx, trx, row.orderId)), refunds)
+  const snapshot = snapshotOf(await orderOf(ctx, trx, row.orderId))
+  const left = refundTarget(snapshot, await findRefunded(trx, ctx.shop.id, row.id, snapshot))
   if (left.amountCents === 0) return { amountCents: 0, adjustmentId: null }
   const amounts = { amountCents: -left.amountCents, taxCents: -left.taxWithheldCents }
   const adjustment = clawback(ctx, row, { name: 'reversal', ...amounts })

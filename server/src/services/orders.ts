@@ -102,6 +102,7 @@ function newCommission(
     restrictionReasonCode: decision.restrictionReasonCode,
     orderStatus: decision.status!,
     payoutBatchId: null,
+    debtId: null,
     happenedAt: order.orderAt,
     paidAt: null,
     createdAt,

@@ -2,7 +2,7 @@ import { type Context, nowIso } from '../context.ts'
 import { concurrentChange, conflict } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
 import { claimBatch, findBatch } from '../repositories/payout-batches.ts'
-import { cancelCarried, listCarried, releaseCommissions } from '../repositories/payout-release.ts'
+import { cancelCarriedDebts, releaseCommissions } from '../repositories/payout-release.ts'
 import { mutate } from './mutate.ts'
 import { payoutNotFound } from './payout-batch.ts'
 import { toBatch } from './payout-view.ts'
@@ -26,8 +26,7 @@ export async function cancel(ctx: Context, id: string): Promise<components['sche
     const updatedAt = nowIso(ctx)
     const changes = { ...EMPTY, status: 'FAILED' as const, failureReason: CANCELED, updatedAt }
     if (!(await claimBatch(trx, ctx.shop.id, batch, changes))) throw concurrentChange()
-    const pairs = await listCarried(trx, ctx.shop.id, batch)
-    await cancelCarried(trx, ctx.shop.id, pairs, updatedAt)
+    await cancelCarriedDebts(trx, ctx.shop.id, id, updatedAt)
     const released = await releaseCommissions(trx, ctx.shop.id, id, updatedAt)
     const data = { previousStatus: batch.status, released, netPayableCents: batch.netPayableCents }
     return { result: toBatch({ ...batch, ...changes }), audit: { action: 'payout.canceled', subjectId: id, data } }

@@ -29,22 +29,20 @@ function onlyProgramOf(rows: readonly Subtotal[]): string | null {
   return others.length === 0 ? programId : null
 }
 
-/** Writes both sides of each debt: what balances the batch, and what the next batch collects. They add up to zero. */
+/** Writes both rows of each debt: what balances the batch, and what the next batch collects. They add up to zero. */
 export async function writeDebts(ctx: Context, trx: Trx, batchId: string, debts: Settled['debts']): Promise<void> {
   for (const { balancing, open, programId } of debts) {
-    const inBatch = { orderStatus: 'PAYABLE', payoutBatchId: batchId, programId } as const
-    await insertCommission(trx, ctx.shop.id, carried(ctx, balancing, inBatch))
-    const waiting = { orderStatus: 'APPROVED', payoutBatchId: null, programId } as const
-    await insertCommission(trx, ctx.shop.id, carried(ctx, open, waiting))
+    const debtId = ctx.newId('com')
+    const inBatch = { orderStatus: 'PAYABLE', payoutBatchId: batchId, programId, debtId } as const
+    await insertCommission(trx, ctx.shop.id, carried(ctx, balancing, { ...inBatch, id: debtId }))
+    const waiting = { orderStatus: 'APPROVED', payoutBatchId: null, programId, debtId } as const
+    await insertCommission(trx, ctx.shop.id, carried(ctx, open, { ...waiting, id: ctx.newId('com') }))
   }
 }
 
-/** A debt belongs to no single order, so it is named after itself. */
-function carried(
+/** A debt belongs to no single order, so each row is named after itself. */
+const carried = (
   ctx: Context,
   debt: DebtRow,
-  place: Pick<CommissionRow, 'orderStatus' | 'payoutBatchId' | 'programId'>,
-): Omit<CommissionRow, 'shopId'> {
-  const id = ctx.newId('com')
-  return adjustmentRow(ctx, { ...debt, ...place, id, orderId: `adj:${id}:carry` })
-}
+  place: Pick<CommissionRow, 'id' | 'orderStatus' | 'payoutBatchId' | 'programId' | 'debtId'>,
+): Omit<CommissionRow, 'shopId'> => adjustmentRow(ctx, { ...debt, ...place, orderId: `adj:${place.id}:carry` })

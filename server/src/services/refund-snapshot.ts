@@ -1,8 +1,6 @@
 import type { OrderRow } from '../db/tables.ts'
-import type { RefundRow } from '../db/tables-owner.ts'
 import type { Decision, Facts } from '../engine/facts.ts'
 import type { RefundSnapshot } from '../engine/refund.ts'
-import type { Refund } from '../engine/refund-goods.ts'
 
 /** What was recorded with an order, as refunds are computed from it. */
 export const snapshotOf = ({ facts, decision }: Pick<OrderRow, 'facts' | 'decision'>): RefundSnapshot =>
@@ -15,11 +13,4 @@ export const toSnapshot = ({ order, settings }: Facts, decision: Decision): Refu
   baseCents: decision.baseCents,
   groups: decision.groups,
   taxWithholdingBps: settings.taxWithholdingBps,
-})
-
-/** A stored refund as the engine reads it. */
-export const toRefund = ({ externalRefundId, amountCents, lineItems }: RefundRow): Refund => ({
-  refundId: externalRefundId,
-  amountCents,
-  lineItems: JSON.parse(lineItems),
 })

@@ -2,18 +2,19 @@ import { type Context, nowIso } from '../context.ts'
 import type { Trx } from '../db/database.ts'
 import type { CommissionRow } from '../db/tables.ts'
 import type { RefundRow } from '../db/tables-owner.ts'
-import { checkRefund, type RefundTarget, refundTarget } from '../engine/refund.ts'
+import { type AppliedRefund, applyRefund, type RefundTarget } from '../engine/refund.ts'
 import type { Refund, RefundLine } from '../engine/refund-goods.ts'
 import { concurrentChange, conflict, invalid, invalidBody } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
 import type { Body } from '../http/spec.ts'
 import { claimCommission } from '../repositories/commission-moves.ts'
 import { findCommission, insertCommission } from '../repositories/commissions.ts'
-import { findRefund, insertRefund, listRefunds } from '../repositories/refunds.ts'
+import { findRefund, insertRefund } from '../repositories/refunds.ts'
 import { clawback } from './adjustments.ts'
 import { type Mutation, mutate } from './mutate.ts'
 import { recomputeBatch } from './payout-batch.ts'
-import { snapshotOf, toRefund } from './refund-snapshot.ts'
+import { snapshotOf } from './refund-snapshot.ts'
+import { findRefunded, storeRefunded } from './refund-totals.ts'
 import { commissionNotFound, isAdjustment, orderOf, standingOf } from './standing.ts'
 import { toCommission } from './wire.ts'
 
@@ -73,7 +74,8 @@ export async function recordRefund(
   const { status, batch } = await standingOf(ctx, trx, before)
   if (SETTLED.includes(status) && !wanted.isFact) throw settled(status)
   if (status === 'REFUNDED' && !wanted.isFact) throw exceeds(0)
-  const { goodsCents, was, is } = await compute(ctx, trx, before, wanted)
+  const { before: was, after: is, refunded } = await apply(ctx, trx, before, wanted)
+  const goodsCents = is.refundedCents - was.refundedCents
   const amounts = SETTLED.includes(status) ? NOTHING : difference(was, is)
   const isUnpaid = UNPAID.includes(status)
   const changes = { ...(isUnpaid && unpaidChanges(is)), updatedAt: nowIso(ctx) }
@@ -84,6 +86,7 @@ export async function recordRefund(
   if (adjustment) await insertCommission(trx, ctx.shop.id, adjustment)
   const refund = toRow(ctx, before, wanted, { goodsCents, ...amounts, adjustmentId: adjustment?.id ?? null })
   await insertRefund(trx, refund)
+  await storeRefunded(trx, ctx.shop.id, before.id, refunded)
   if (batch) await recomputeBatch(trx, ctx, batch.id)
   const { externalRefundId, commissionCents, adjustmentId } = refund
   const data = { externalRefundId, goodsCents, commissionCents, adjustmentId, status: row.orderStatus }
@@ -102,17 +105,22 @@ const difference = (was: RefundTarget, is: RefundTarget) => ({
   taxCents: is.taxWithheldCents - was.taxWithheldCents,
 })
 
-async function compute(ctx: Context, trx: Trx, { id, orderId }: CommissionRow, wanted: WantedRefund) {
+/** @throws ApiError 400 `refund_item_unknown` or 409 `refund_exceeds_order`, unless the refund is a fact. */
+async function apply(
+  ctx: Context,
+  trx: Trx,
+  { id, orderId }: CommissionRow,
+  wanted: WantedRefund,
+): Promise<AppliedRefund> {
   const snapshot = snapshotOf(await orderOf(ctx, trx, orderId))
-  const earlier = (await listRefunds(trx, ctx.shop.id, id)).map(toRefund)
-  const check = checkRefund(snapshot, earlier, wanted)
-  if (!check.ok && !wanted.isFact) {
-    if (check.reason === 'UNKNOWN_ITEM') throw invalid('refund_item_unknown', 'The order has no such line item.')
-    throw exceeds(check.leftCents)
+  const applied = applyRefund(snapshot, await findRefunded(trx, ctx.shop.id, id, snapshot), wanted)
+  if (applied.problem && !wanted.isFact) {
+    if (applied.problem === 'UNKNOWN_ITEM') {
+      throw invalid('refund_item_unknown', 'The order has no such line item.')
+    }
+    throw exceeds(applied.before.leftCents)
   }
-  const was = refundTarget(snapshot, earlier)
-  const is = refundTarget(snapshot, [...earlier, wanted])
-  return { goodsCents: is.refundedCents - was.refundedCents, was, is }
+  return applied
 }
 
 type Change = Pick<RefundRow, 'goodsCents' | 'adjustmentId'> & { amountCents: number; taxCents: number }

@@ -8,11 +8,11 @@ import { conflict } from '../errors.ts'
 import { findAffiliatesById } from '../repositories/affiliates.ts'
 import { findConnection } from '../repositories/connections.ts'
 import { upsertOrder } from '../repositories/orders.ts'
-import { listRefunds } from '../repositories/refunds.ts'
 import { hasStoreNotice } from '../repositories/store-notices.ts'
 import { emailKey } from './affiliate-new.ts'
 import { connectCustomer } from './orders.ts'
-import { toRefund, toSnapshot } from './refund-snapshot.ts'
+import { toSnapshot } from './refund-snapshot.ts'
+import { recountRefunded, storeRefunded } from './refund-totals.ts'
 import { orderOf } from './standing.ts'
 
 /**
@@ -31,13 +31,15 @@ export async function reopened(ctx: Context, trx: Trx, row: CommissionRow): Prom
       `This order still earns nothing: ${decision.restrictionReasonCode ?? decision.attribution.reasonCode}.`,
     )
   }
-  const refunds = (await listRefunds(trx, ctx.shop.id, row.id)).map(toRefund)
-  const left = refundTarget(toSnapshot(facts, decision), refunds)
+  const snapshot = toSnapshot(facts, decision)
+  const refunded = await recountRefunded(trx, ctx.shop.id, row.id, snapshot)
+  const left = refundTarget(snapshot, refunded)
   const isGone =
     left.fullyRefunded || (await hasStoreNotice(trx, ctx.shop.id, { orderId: row.orderId, kind: 'canceled' }))
   if (isGone) throw conflict('commission_move_not_allowed', 'This order was canceled or refunded in full.')
   const kept = { facts: JSON.stringify(facts), decision: JSON.stringify(decision), updatedAt: nowIso(ctx) }
   await upsertOrder(trx, ctx.shop.id, { ...order, ...kept })
+  if (refunded) await storeRefunded(trx, ctx.shop.id, row.id, refunded)
   if (decision.connectsCustomer) await connectIfNew(ctx, trx, facts.order, row)
   return { ...decided(decision), commissionAmountCents: left.amountCents, taxWithheldCents: left.taxWithheldCents }
 }

@@ -24,7 +24,7 @@ export function toProgram(row: ProgramView): Schemas['Program'] {
 }
 
 export function toCommission(row: CommissionRow): Schemas['Commission'] {
-  const { shopId, version, ...commission } = row
+  const { shopId, debtId, version, ...commission } = row
   return commission
 }
 
