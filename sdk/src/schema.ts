@@ -2195,8 +2195,9 @@ export interface components {
             /** @description The header `webhook-id`; a redelivery keeps that of the first. */
             webhookId: string;
             status: components["schemas"]["DeliveryStatus"];
-            /** @description `ok`, `http_4xx`, `http_5xx`, `timeout`, `tls`, `dns`, `connect`, `refused_url` or `secret_unreadable`; null until it has ended. */
+            /** @description `ok`, `http_4xx`, `http_5xx`, `timeout`, `tls`, `dns`, `connect`, `refused_url` or `secret_unreadable`; null until it has ended. A response counts when it is complete: `timeout` also means that its body did not end within 10 seconds, `connect` that the connection broke before its end. Of a response longer than 64 KiB, headers included, the status counts. */
             code: string | null;
+            /** @description The status of the response; null without one that counts. */
             httpStatus: number | null;
             durationMs: number | null;
             createdAt: components["schemas"]["Instant"];

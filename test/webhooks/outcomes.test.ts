@@ -82,19 +82,66 @@ test('secret_unreadable when no key opens the secret; nothing is sent', async ()
   expect(at.receiver.received).toEqual([])
 })
 
-test('an endless answer is read no further than 64 KiB, and counts by its status', async () => {
+test.each([
+  ['body', 'ok', 200],
+  ['chunks', 'ok', 200],
+  ['extensions', 'ok', 200],
+  ['trailers', 'connect', null],
+  ['headers', 'connect', null],
+  ['header', 'connect', null],
+  ['informational', 'connect', null],
+])(
+  'an answer of endless %s is read no further than 64 KiB, and then counts as far as it is known',
+  async (kind, code, httpStatus) => {
+    await at.send()
+    const row = await outcomeOf(at.receiver.at(`/${kind}/16000`))
+    expect(row).toMatchObject({ code, httpStatus })
+    expect(row.durationMs).toBeLessThan(5000)
+    await until(() => at.receiver.closed.length === 1)
+    expect(at.receiver.closed[0]!.bytes).toBeLessThan(300_000)
+  },
+)
+
+test('a long answer that comes at once counts by its status, and the next delivery is not cut short', async () => {
   await at.send()
-  const row = await outcomeOf(at.receiver.at('/endless/20000'))
-  expect(row).toMatchObject({ code: 'ok', httpStatus: 200 })
-  await until(() => at.receiver.closed.length === 1)
-  expect(at.receiver.closed[0]!.bytes).toBeLessThan(400_000)
+  const id = at.plant(at.receiver.at('/sized/1000000'))
+  for (let n = 1; n <= 3; n++) {
+    await at.test()
+    await until(() => at.deliveries(`"status" = 'SENT'`).length === n)
+  }
+  expect(at.deliveries(`"code" = 'ok' and "subscriptionId" = '${id}'`)).toHaveLength(3)
 })
 
-test('a dripping answer holds its place no longer than the time limit', async () => {
-  await at.send({ totalMs: 200 })
-  const row = await outcomeOf(at.receiver.at('/endless/1'))
-  expect(row).toMatchObject({ code: 'ok', httpStatus: 200 })
-  expect(row.durationMs).toBeLessThan(1000)
+test('64 KiB are counted for each delivery, not for its connection', async () => {
+  await at.send()
+  const id = at.plant(at.receiver.at('/sized/40000'))
+  for (let n = 1; n <= 5; n++) {
+    await at.test()
+    await until(() => at.deliveries(`"status" = 'SENT'`).length === n)
+  }
+  expect(at.deliveries(`"code" = 'ok' and "subscriptionId" = '${id}'`)).toHaveLength(5)
+  expect(at.receiver.connections()).toBe(1)
+})
+
+test.each(['open', 'body', 'informational', 'extensions'])(
+  'timeout when an answer of %s does not end in time',
+  async (kind) => {
+    await at.send({ totalMs: 300 })
+    const row = await outcomeOf(at.receiver.at(`/${kind}/1`))
+    expect(row).toMatchObject({ code: 'timeout', httpStatus: null, status: 'FAILED' })
+    expect(row.durationMs).toBeLessThan(1500)
+    await until(() => at.receiver.closed.length === 1)
+  },
+)
+
+test('connect when the connection breaks in the middle of the answer', async () => {
+  await at.send()
+  expect(await outcomeOf(at.receiver.at('/half'))).toMatchObject({ code: 'connect', httpStatus: null })
+})
+
+test('an answer that ends with its connection is whole', async () => {
+  await at.send()
+  expect(await outcomeOf(at.receiver.at('/until-close'))).toMatchObject({ code: 'ok', httpStatus: 200 })
 })
 
 test('logs tell ids and codes, never the URL, the secret, the payload or what the network said', async () => {
@@ -110,4 +157,12 @@ test('logs tell ids and codes, never the URL, the secret, the payload or what th
   for (const hidden of [SECRET, 'in-the-url', '127.0.0.1', 'private.example', 'This is a test', 'ECONN', 'socket']) {
     expect(logs.join('\n')).not.toContain(hidden)
   }
+})
+
+test('an idle connection is not kept for as long as the receiver asks', async () => {
+  await at.send()
+  at.plant(at.receiver.at('/keep-alive'))
+  await at.test()
+  await until(() => at.receiver.closed.length === 1)
+  expect(at.deliveries()[0]).toMatchObject({ code: 'ok' })
 })

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 
 /** Runs as a process of its own: tells its parent the port, then every request, and answers as the path says. */
 const server = createServer((request, response) => {
@@ -7,7 +7,9 @@ const server = createServer((request, response) => {
   request.on('data', (chunk) => chunks.push(chunk))
   request.on('end', () => {
     const { method, url = '/', headers, rawHeaders } = request
-    process.send?.({ method, url, headers, rawHeaders, body: Buffer.concat(chunks).toString('base64'), at: Date.now() })
+    const { remotePort = 0 } = request.socket
+    const body = Buffer.concat(chunks).toString('base64')
+    process.send?.({ method, url, headers, rawHeaders, body, at: Date.now(), remotePort })
     answer(request, response)
   })
 })
@@ -20,16 +22,41 @@ function answer({ url = '/', socket }: IncomingMessage, response: ServerResponse
   if (kind === 'redirect')
     return void response.writeHead(Number(value), { Location: decodeURIComponent(url.split('?')[1] ?? '') }).end()
   if (kind === 'slow') return void setTimeout(() => response.end('late'), Number(value))
-  if (kind === 'endless') {
-    response.writeHead(200)
-    const drip = setInterval(() => response.write('x'.repeat(Number(value))), 20)
-    socket.on('close', () => {
-      clearInterval(drip)
-      process.send?.({ closed: url, bytes: socket.bytesWritten })
-    })
-    return
+  if (kind === 'sized') return void response.end('x'.repeat(Number(value)))
+  if (kind === 'half') return void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf')
+  if (kind === 'until-close') return void socket.end('HTTP/1.1 200 OK\r\n\r\nall of it')
+  if (kind === 'keep-alive') {
+    socket.on('close', () => process.send?.({ closed: url, bytes: socket.bytesWritten }))
+    return void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\nKeep-Alive: timeout=600\r\n\r\n')
   }
+  const raw = endless[kind]
+  if (raw) return pour(socket, url, raw, Number(value))
   response.end('ok')
+}
+
+/** Answers that have no end, as bytes on the wire: how each begins, and what it goes on with. */
+const endless: Record<string, { head: string; more: string }> = {
+  informational: { head: '', more: 'HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n' },
+  headers: { head: 'HTTP/1.1 200 OK\r\n', more: 'X-More: and more\r\n' },
+  header: { head: 'HTTP/1.1 200 OK\r\nX-More: ', more: 'and more ' },
+  extensions: { head: 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;', more: 'and=more;' },
+  chunks: { head: 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', more: '1;a=b\r\nx\r\n' },
+  trailers: { head: 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n', more: 'X-More: and more\r\n' },
+  body: { head: 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n', more: 'and more ' },
+  // Nothing more follows.
+  open: { head: 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhalf', more: '' },
+}
+
+/** Writes about so many bytes every 10 ms, until the other side has had enough. */
+function pour(socket: Socket, url: string, { head, more }: { head: string; more: string }, size: number): void {
+  socket.write(head)
+  const portion = more === '' ? '' : more.repeat(Math.max(1, Math.round(size / more.length)))
+  const pouring = setInterval(() => socket.write(portion), 10)
+  socket.on('error', () => {})
+  socket.on('close', () => {
+    clearInterval(pouring)
+    process.send?.({ closed: url, bytes: socket.bytesWritten })
+  })
 }
 
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }))

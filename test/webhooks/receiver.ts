@@ -8,6 +8,8 @@ export interface Received {
   rawHeaders: string[]
   body: Buffer
   at: number
+  /** Of the sender: one for each connection. */
+  remotePort: number
 }
 
 interface Closed {
@@ -35,6 +37,8 @@ export async function startReceiver() {
     received,
     /** Connections of endless answers that the sender closed. */
     closed,
+    /** How many connections the requests came over. */
+    connections: () => new Set(received.map(({ remotePort }) => remotePort)).size,
     /** What came to a path. */
     to: (path: string) => received.filter(({ url }) => url === path),
     stop: () => void child.kill('SIGKILL'),

@@ -50,7 +50,10 @@ describe.skipIf(!hasOpenssl)('https', () => {
     server = createServer(made, (request, response) => {
       const { servername } = request.socket as TLSSocket
       seen.push({ servername, host: request.headers.host, version: request.httpVersion })
-      request.resume().on('end', () => response.end())
+      if (request.url !== '/endless') return void request.resume().on('end', () => response.end())
+      const hints = 'HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n'.repeat(200)
+      const pouring = setInterval(() => request.socket.write(hints), 10)
+      request.socket.on('error', () => {}).on('close', () => clearInterval(pouring))
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')
   })
@@ -65,8 +68,8 @@ describe.skipIf(!hasOpenssl)('https', () => {
   })
   afterEach(() => at.close())
 
-  const codeOf = async (name: string) => {
-    at.plant(`https://${name}:${(server.address() as AddressInfo).port}/`)
+  const codeOf = async (name: string, path = '/') => {
+    at.plant(`https://${name}:${(server.address() as AddressInfo).port}${path}`)
     await at.test()
     await until(() => at.deliveries(`"finishedAt" is not null`).length === 1)
     return at.deliveries()[0]!.code
@@ -77,6 +80,12 @@ describe.skipIf(!hasOpenssl)('https', () => {
     expect(await codeOf('hooks.example.com')).toBe('ok')
     const host = `hooks.example.com:${(server.address() as AddressInfo).port}`
     expect(seen).toEqual([{ servername: 'hooks.example.com', host, version: '1.1' }])
+  })
+
+  test('an endless answer is read no further than 64 KiB', async () => {
+    await at.send({ ca, route })
+    expect(await codeOf('hooks.example.com', '/endless')).toBe('connect')
+    expect(at.deliveries()[0]!.durationMs).toBeLessThan(5000)
   })
 
   test('tls when the certificate is for another host', async () => {

@@ -19,7 +19,7 @@ export const captureDeliveries = async (deps: Deps) => {
   const transport: Transport = {
     post: async ({ origin, path }, headers, body) => {
       captured.push({ url: `${origin}${path}`, headers, body, event: headers['X-Service-Event'] ?? '' })
-      return { code: 'ok', httpStatus: 200 }
+      return { code: 'ok', httpStatus: 200, isComplete: true }
     },
     close: async () => {},
   }

@@ -4,6 +4,7 @@ import { isPublicAddress } from './address.ts'
 import { type DeliveryCode, DeliveryError } from './outcome.ts'
 import { isPublicHost } from './public-url.ts'
 import type { Resolve } from './resolve.ts'
+import { limitResponses } from './response-limit.ts'
 
 const CONNECT_MS = 5000
 
@@ -58,12 +59,13 @@ const settings = ({ ca, connectMs = CONNECT_MS }: ConnectorOptions) => ({
   ...(ca === undefined ? {} : { ca }),
 })
 
-/** Says of every failure to connect which of the fixed codes it is. */
+/** Says of every failure to connect which of the fixed codes it is, and limits what comes over the connections. */
 function withCodes(connect: buildConnector.connector): buildConnector.connector {
   return (target, callback) =>
     connect(target, (...[error, socket]) => {
-      if (error === null) callback(null, socket)
-      else callback(new DeliveryError(codeOf(error)), null)
+      if (error !== null) return callback(new DeliveryError(codeOf(error)), null)
+      limitResponses(socket)
+      callback(null, socket)
     })
 }
 

@@ -2,7 +2,7 @@ import type { Config } from '../config.ts'
 import type { Destination } from '../repositories/subscriptions.ts'
 import type { Vault } from '../vault.ts'
 import type { Delivery } from './exchange.ts'
-import type { DeliveryCode, Outcome } from './outcome.ts'
+import { type DeliveryCode, failed, type Outcome } from './outcome.ts'
 import { readTarget, type Target } from './public-url.ts'
 import { openSecret, signatureHeaders } from './secrets.ts'
 import type { Transport } from './transport.ts'
@@ -33,7 +33,7 @@ export function createDeliver(means: Means): Deliver {
       way = wayTo(destination, means)
       ways.set(destination, way)
     }
-    if (typeof way === 'string') return { code: way, httpStatus: null }
+    if (typeof way === 'string') return failed(way)
     const at = means.now()
     const headers = {
       'Content-Type': 'application/json',

@@ -8,7 +8,7 @@ import { createDeliver, type Deliver, type Means } from './deliver.ts'
 import { type Delivery, exchange, PAGE } from './exchange.ts'
 import { type Lane, Lanes } from './lanes.ts'
 import { lazyTransport } from './lazy-transport.ts'
-import { type Outcome, wasAnswered } from './outcome.ts'
+import { failed, type Outcome } from './outcome.ts'
 import { createResolve } from './resolve.ts'
 import type { Transport, TransportOptions } from './transport.ts'
 
@@ -168,15 +168,20 @@ class OutboxDispatcher implements Dispatcher {
   async #deliver(lane: Lane, delivery: Delivery): Promise<void> {
     const startedAt = performance.now()
     const outcome = await this.#deliverTo(lane.destination, delivery).catch((error: Error) => this.#reportBug(error))
-    if (!outcome || (this.#state === 'stopped' && !wasAnswered(outcome))) return
-    this.#note(lane, delivery, { ...outcome, durationMs: Math.round(performance.now() - startedAt) })
-    for (const id of this.#lanes.end(lane, delivery, wasAnswered(outcome))) this.#held.delete(id)
+    if (!outcome || (this.#state === 'stopped' && !outcome.isComplete)) return
+    const { isComplete, ...ended } = outcome
+    this.#note(lane, delivery, { ...ended, durationMs: Math.round(performance.now() - startedAt) })
+    for (const id of this.#lanes.end(lane, delivery, isComplete)) this.#held.delete(id)
     this.#send()
     if (this.#finished.length >= LOT || this.#finished.length === this.#held.size) this.wake()
     else this.#linger ??= setTimeout(this.wake, LINGER_MS)
   }
 
-  #note({ destination }: Lane, { id, event }: Delivery, ended: Outcome & { durationMs: number }): void {
+  #note(
+    { destination }: Lane,
+    { id, event }: Delivery,
+    ended: Omit<Outcome, 'isComplete'> & { durationMs: number },
+  ): void {
     const status = ended.code === 'ok' ? 'SENT' : 'FAILED'
     this.#options.onEnd?.(ended.code)
     this.#finished.push({ id, status, ...ended, finishedAt: nowIso(this.#options) })
@@ -187,7 +192,7 @@ class OutboxDispatcher implements Dispatcher {
 
   #reportBug(error: Error): Outcome {
     this.#options.log.error({ code: 'delivery_bug', name: error.name, stack: error.stack }, 'bug')
-    return { code: 'connect', httpStatus: null }
+    return failed('connect')
   }
 
   #claimant(): Claimant {

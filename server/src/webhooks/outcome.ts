@@ -4,13 +4,13 @@ export type DeliveryCode =
   | 'ok'
   | 'http_4xx'
   | 'http_5xx'
-  /** Not connected within 5 s, or not answered within 10 s. */
+  /** Not connected within 5 s, or the response not complete within 10 s. */
   | 'timeout'
   /** The certificate is not valid for the host, or the handshake failed. */
   | 'tls'
   /** The host name has no address. */
   | 'dns'
-  /** No connection, or one that broke before an answer came. */
+  /** No connection, or one that broke before the response was complete. */
   | 'connect'
   /** The URL or an address of its host is not public; or the answer was a redirect, which is never followed. */
   | 'refused_url'
@@ -20,9 +20,11 @@ export type DeliveryCode =
 export interface Outcome {
   code: DeliveryCode
   httpStatus: number | null
+  /** The response was read to its end. Only then does the receiver count as one that responds. */
+  isComplete: boolean
 }
 
-/** A delivery that got no answer. */
+/** A delivery without a response that counts. */
 export class DeliveryError extends Error {
   readonly code: DeliveryCode
 
@@ -39,5 +41,5 @@ export function codeOfStatus(status: number): DeliveryCode {
   return status >= 300 ? 'refused_url' : 'ok'
 }
 
-/** Whether the receiver was reached; a refusal by its server is an answer too. */
-export const wasAnswered = ({ httpStatus }: Outcome): boolean => httpStatus !== null
+/** How a delivery without a response that counts ended. */
+export const failed = (code: DeliveryCode): Outcome => ({ code, httpStatus: null, isComplete: false })

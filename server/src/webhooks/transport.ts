@@ -1,11 +1,12 @@
 import { Agent, type Dispatcher } from 'undici'
 import { type ConnectorOptions, guardedConnector, openConnector } from './connector.ts'
-import { codeOfStatus, DeliveryError, type Outcome } from './outcome.ts'
+import { codeOfStatus, DeliveryError, failed, type Outcome } from './outcome.ts'
 import type { Target } from './public-url.ts'
 import type { Resolve } from './resolve.ts'
+import { TOO_LONG } from './response-limit.ts'
 
 const TOTAL_MS = 10_000
-const ANSWER_BYTES = 64 * 1024
+const KEEP_ALIVE_MS = 2000
 
 export interface TransportOptions extends ConnectorOptions {
   resolve: Resolve
@@ -22,15 +23,17 @@ export interface Transport {
 /** Sends deliveries over connections that are kept per origin. Nothing is retried and no redirect is followed. */
 export function createTransport({ resolve, totalMs = TOTAL_MS, ...options }: TransportOptions): Transport {
   // As many connections as the caller has deliveries under way: a hanging receiver must not hold those of another that
-  // shares its origin. Kept briefly, for a receiver may close an idle connection just when it is used again.
-  const kept = { keepAliveTimeout: 2000, headersTimeout: 0, bodyTimeout: 0, allowH2: false }
+  // shares its origin. Kept briefly, whatever the receiver asks for: it may close an idle connection just when it is used
+  // again, and idle connections are bounded by nothing else.
+  const keepAlive = { keepAliveTimeout: KEEP_ALIVE_MS, keepAliveMaxTimeout: KEEP_ALIVE_MS }
+  const kept = { ...keepAlive, headersTimeout: 0, bodyTimeout: 0, allowH2: false }
   const guarded = new Agent({ ...kept, connect: guardedConnector(resolve, options) })
   const open = new Agent({ ...kept, connect: openConnector(options) })
   const closed = new DeliveryError('connect')
   return {
     post: (target, headers, body) =>
       new Promise((done) => {
-        const attempt = new Attempt(totalMs, (result) => done(result === closed ? undefined : outcomeOf(result)))
+        const attempt = new Attempt(totalMs, (result) => done(result === closed ? undefined : toOutcome(result)))
         const { origin, path } = target
         const agent = target.isAllowed ? open : guarded
         try {
@@ -43,25 +46,29 @@ export function createTransport({ resolve, totalMs = TOTAL_MS, ...options }: Tra
   }
 }
 
-function outcomeOf(result: number | Error): Outcome {
-  if (typeof result === 'number') return { code: codeOfStatus(result), httpStatus: result }
-  return { code: result instanceof DeliveryError ? result.code : 'connect', httpStatus: null }
+/** A whole response counts by its status, and so does one that is too long to be read to its end. */
+function toOutcome(result: ReceivedResponse | Error): Outcome {
+  if (result instanceof DeliveryError) return failed(result.code)
+  if (result instanceof Error) return failed('connect')
+  const { status, isComplete } = result
+  return { code: codeOfStatus(status), httpStatus: status, isComplete }
 }
 
-// One for all: an answer that has ended has a status, and that decides.
-const ENDED = new DeliveryError('connect')
+interface ReceivedResponse {
+  status: number
+  isComplete: boolean
+}
 
-/** One request. Its status decides as soon as it is known; the rest of the answer is only read so far, and dropped. */
+/** One request. Its response counts when it has ended; what it says is dropped. */
 class Attempt implements Dispatcher.DispatchHandler {
-  #done: ((result: number | Error) => void) | undefined
+  #done: ((result: ReceivedResponse | Error) => void) | undefined
   #controller: Dispatcher.DispatchController | undefined
   #status: number | undefined
-  #bytes = 0
   readonly #timer: NodeJS.Timeout
 
-  constructor(totalMs: number, done: (result: number | Error) => void) {
+  constructor(totalMs: number, done: (result: ReceivedResponse | Error) => void) {
     this.#done = done
-    this.#timer = setTimeout(() => this.#breakOff(new DeliveryError('timeout')), totalMs)
+    this.#timer = setTimeout(() => this.#timeOut(), totalMs)
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -74,27 +81,26 @@ class Attempt implements Dispatcher.DispatchHandler {
     if (status >= 200) this.#status = status
   }
 
-  onResponseData(_: Dispatcher.DispatchController, chunk: Uint8Array): void {
-    this.#bytes += chunk.length
-    if (this.#bytes > ANSWER_BYTES) this.#breakOff(new DeliveryError('connect'))
-  }
+  /** The client insists on it; the bytes are counted on the connection. */
+  onResponseData(): void {}
 
   onResponseEnd(): void {
-    this.end(ENDED)
+    this.end(this.#status === undefined ? new DeliveryError('connect') : { status: this.#status, isComplete: true })
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    this.end(error)
+    const status = error === TOO_LONG ? this.#status : undefined
+    this.end(status === undefined ? error : { status, isComplete: false })
   }
 
-  /** Ends the attempt with the status, or with the error when there is none. */
-  end(error: Error): void {
+  end(result: ReceivedResponse | Error): void {
     clearTimeout(this.#timer)
-    this.#done?.(this.#status ?? error)
+    this.#done?.(result)
     this.#done = undefined
   }
 
-  #breakOff(error: Error): void {
+  #timeOut(): void {
+    const error = new DeliveryError('timeout')
     this.end(error)
     this.#controller?.abort(error)
   }
