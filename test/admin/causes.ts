@@ -5,6 +5,7 @@ import {
   admin,
   callOwner,
   FRESH,
+  fillRules,
   freshCommission,
   ID,
   type OwnerCall,
@@ -115,6 +116,16 @@ async function anAdjustment(server: OwnerServer): Promise<string> {
   return body.data[0].id
 }
 
+/** In a shop that has as many rules as it can. */
+async function inFullShop(server: OwnerServer, op: DocumentedOperation, kind: 'product' | 'geo'): Promise<Reply> {
+  const { shopId, key, ownerToken } = await server.createShop()
+  const { id } = await expectOk(server.request('POST', '/api/v1/programs', { key, body: { name: 'Full' } }))
+  fillRules(server, { shopId, programId: id }, kind === 'geo' ? 1000 : 10_000)[kind]()
+  const example = Object.values(op.requestExamples)[0]?.value as object
+  const body = kind === 'geo' ? example : { ...example, programId: id }
+  return callOwner(server, op, { key: ownerToken, body, id })
+}
+
 /** A row inserted behind the second look's back, as another process would on a database without turns. */
 const insertedTwice =
   (table: string): Cause =>
@@ -161,6 +172,11 @@ export const causes: Record<string, Cause> = {
   'createSession cross_site_refused': calling({ headers: { Origin: 'https://evil.example' } }),
   'createKey invalid_body': badBody({ label: 'X', scopes: [] }),
   'createKey unknown_property': badBody({ label: 'X', scopes: ['events:write'], scope: 'x' }),
+  'createKey key_limit_reached': async (server, op) => {
+    const { ownerToken: key } = await server.createShop()
+    for (let i = 0; i < 19; i++) await expectOk(callOwner(server, op, { key }))
+    return callOwner(server, op, { key })
+  },
   'revokeKey key_not_found': unknown,
   'revokeKey key_already_revoked': revoked,
   'revokeKey concurrent_change': raced({}, {}),
@@ -214,11 +230,13 @@ export const causes: Record<string, Cause> = {
     commissionPercent: 1,
   }),
   'createProductRule concurrent_change': insertedTwice('productRules'),
+  'createProductRule product_rule_limit_reached': (server, op) => inFullShop(server, op, 'product'),
   'deleteProductRule product_rule_not_found': unknown,
   'listGeoRules invalid_parameter': badQuery('limit=101'),
   'setGeoRule invalid_body': badBody({ countries: [' '] }),
   'setGeoRule unknown_property': badBody({ countries: ['US'], regions: ['x'] }),
   'setGeoRule program_not_found': unknown,
+  'setGeoRule geo_rule_limit_reached': (server, op) => inFullShop(server, op, 'geo'),
   'deleteGeoRule geo_rule_not_found': unknown,
   'reopenCommission commission_still_restricted': async (server) => {
     const { affiliate } = await withAffiliate(server, { code: 'LATER', program: { name: 'Later' } })

@@ -81,6 +81,25 @@ async function freshProgram(server: TestServer): Promise<void> {
   await newAffiliate(server, { campaignId: id, code: 'FRESH' })
 }
 
+/** Product rules of products nobody sells, or geo rules of programs nobody has, as many as a shop needs to reach its limit. */
+export function fillRules(
+  { sql }: TestServer,
+  { shopId, programId }: { shopId: string; programId: string },
+  count: number,
+) {
+  const at = '2026-11-01T00:00:00.000Z'
+  const numbers = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})`
+  const rule = `'${shopId}', '${programId}', 'product', cast(700000000 + i as text), 'PERCENT_OF_SALE', 1000, '${at}'`
+  return {
+    product: () =>
+      sql.exec(`${numbers} insert into "productRules" ("id", "shopId", "programId", "kind", "value", "commissionType", "rate",
+        "createdAt") select '${shopId}-' || i, ${rule} from n`),
+    geo: () =>
+      sql.exec(`${numbers} insert into "geoRules" ("programId", "shopId", "countries", "states", "cities", "postalPrefixes",
+        "updatedAt") select '${shopId}-' || i, '${shopId}', '["US"]', '[]', '[]', '[]', '${at}' from n`),
+  }
+}
+
 let made = 0
 
 /** A commission that waits, of an order with lines, in a month of its own. */

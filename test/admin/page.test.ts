@@ -128,8 +128,10 @@ test('503 and nothing shown or changed when the audit cannot be written', async 
 })
 
 test('lists are paged', async () => {
-  for (let n = 0; n < 26; n++)
-    await expectOk(admin(server, 'POST', '/keys', { label: `Key ${n}`, scopes: ['programs:read'] }))
+  for (let n = 0; n < 26; n++) {
+    const { id } = await expectOk(admin(server, 'POST', '/keys', { label: `Key ${n}`, scopes: ['programs:read'] }))
+    await expectOk(admin(server, 'DELETE', `/keys/${id}`))
+  }
   const first = await owner.open('/admin/keys')
   expect(first.text.match(/<th scope="row"/g)).toHaveLength(25)
   const next = /rel="next" href="([^"]+)"/.exec(first.text)?.[1] ?? ''

@@ -2,9 +2,9 @@ import { readConfig } from '../../server/src/config.ts'
 import { type Database, openDatabase } from '../../server/src/db/database.ts'
 import { createDeps } from '../../server/src/deps.ts'
 import { check } from '../../server/src/services/check.ts'
-import { createApiKey } from '../../server/src/services/keys.ts'
 import * as shops from '../../server/src/services/shops.ts'
 import { administer, databaseUrl } from '../support/database.ts'
+import { insertKeys } from '../support/keys.ts'
 import { type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
 import type { Given } from './promise.ts'
 
@@ -71,7 +71,5 @@ async function createShop(db: Database, env: Record<string, string>, keys: numbe
   const deps = createDeps({ ...readConfig(env), logLevel: 'silent' }, db)
   const shop = await shops.create(deps, { name: 'S', plan: 'ENTERPRISE', currency: 'USD', ownerEmail: 'o@example.com' })
   const ctx = await shops.operatorContext(deps, shop.shopId)
-  const secrets: string[] = []
-  for (let i = 0; i < keys; i++) secrets.push((await createApiKey(ctx, { label: 'K', scopes: ['all'] })).secret)
-  return { ...shop, keys: secrets }
+  return { ...shop, keys: await insertKeys(ctx, keys) }
 }

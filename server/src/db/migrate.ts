@@ -4,6 +4,7 @@ import { type Migration, Migrator } from 'kysely/migration'
 import * as start from './migrations/0001-start.ts'
 import * as rowCounts from './migrations/0002-row-counts.ts'
 import * as refundTotals from './migrations/0005-refund-totals.ts'
+import * as limits from './migrations/0008-limits.ts'
 import { isSqliteBusy } from './storage-error.ts'
 
 /** In order of their names; a released one is never changed. */
@@ -11,6 +12,7 @@ export const migrations: Record<string, Migration> = {
   '0001-start': start,
   '0002-row-counts': rowCounts,
   '0005-refund-totals': refundTotals,
+  '0008-limits': limits,
 }
 
 /** Brings the schema up to date. Takes a plain Kysely handle, for migrations do not share transactions. */

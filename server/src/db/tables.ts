@@ -51,6 +51,8 @@ export interface ApiKeyRow {
   lastUsedAt: string | null
   expiresAt: string | null
   revokedAt: string | null
+  /** The key whose rate-limit window this one continues; null: it has its own. */
+  limitSubject: string | null
 }
 
 type ProgramFlag = 'autoApproveAffiliate' | 'autoApproveOrder' | 'lifetimeCommission' | 'discountEnabled'

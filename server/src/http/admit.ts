@@ -29,7 +29,7 @@ export type Env = { Variables: { visit: Visit } }
 export async function admit(server: Server, op: Operation, visit: Visit): Promise<Context> {
   if (!(await server.apiSwitch.isOn())) throw apiDisabled()
   const { caller, limit } = await identify(server, visit)
-  const subject = `key:${caller.key.id}`
+  const subject = windowSubject(caller)
   if (!caller.shop.apiEnabled) {
     visit.window = await server.limiter.peek(subject, limit)
     throw apiDisabled()
@@ -58,13 +58,16 @@ async function identify(server: Server, visit: Visit): Promise<{ caller: Caller;
   }
 }
 
+/** What a key's requests are counted by. It survives rotation, which keeps the id. */
+const windowSubject = ({ key }: Caller): string => `key:${key.limitSubject ?? key.id}`
+
 /** The window to show on an answer that was given before the key was looked at: the key's own when there is a valid one. */
 export async function windowToShow(server: Server, visit: Visit): Promise<Window> {
   if (visit.window) return visit.window
   if (visit.authorization) {
     const caller = await authenticate(server.deps, visit.authorization).catch(() => undefined)
     const limit = caller && PLAN_LIMITS[caller.shop.plan]
-    if (caller && limit) return server.limiter.peek(`key:${caller.key.id}`, limit)
+    if (caller && limit) return server.limiter.peek(windowSubject(caller), limit)
   }
   return server.limiter.peek(`address:${visit.address}`, ADDRESS_LIMIT)
 }

@@ -328,13 +328,15 @@ export interface paths {
         };
         /**
          * List API keys
-         * @description All keys of the shop, newest first, revoked ones too. Secrets are never shown again.
+         * @description All active keys of the shop, and revoked and expired ones until 200 others ended after them, newest first. Secrets are never shown again.
          */
         get: operations["listKeys"];
         put?: never;
         /**
          * Create an API key
          * @description The reply holds the secret, and nothing ever shows it again. Keys can be made on any plan; the plan is looked at when a key is used.
+         *     A shop can have 20 active keys; revoked and expired ones do not count. Each has a rate-limit window of its own, and a shop has at most
+         *     20 windows: a key created after 20 others continues the window that has been without a key longest.
          *
          *     Writes the audit record `key.created` in the same transaction.
          */
@@ -377,7 +379,8 @@ export interface paths {
         put?: never;
         /**
          * Replace the secret of an API key
-         * @description The reply holds the new secret. The old one is dead at once, in every process; id, label, scopes and expiry stay.
+         * @description The reply holds the new secret. The old one is dead at once, in every process; id, label, scopes, expiry and
+         *     rate-limit window stay.
          *     Writes the audit record `key.rotated` in the same transaction.
          */
         post: operations["rotateKey"];
@@ -431,7 +434,8 @@ export interface paths {
         /**
          * Connect a customer or a product to an affiliate
          * @description Later orders of the customer, or with the product or variant, are evidence for the affiliate. E-mail addresses are compared without letter case,
-         *     all other values exactly; products and variants are named by their numeric ids, as text.
+         *     all other values exactly; products and variants are named by their numeric ids, as text. Connections grow with customers and have no
+         *     limit of their own; a user makes at most 600 requests a minute.
          *
          *     Writes the audit record `connection.created` in the same transaction.
          */
@@ -479,7 +483,7 @@ export interface paths {
         /**
          * Pay another rate for a product
          * @description The program pays this rate for lines with the product or variant; a variant's rule wins over its product's. `commissionPercent` is a percentage, or
-         *     currency units for the flat types, as in a program. Recorded orders keep their rate.
+         *     currency units for the flat types, as in a program. Recorded orders keep their rate. A shop can have 10,000 product rules.
          *
          *     Writes the audit record `product_rule.created` in the same transaction.
          */
@@ -543,6 +547,7 @@ export interface paths {
          * Limit a program to places
          * @description An order earns only when it ships to one of the places in every list that is not empty. Compared without letter case and outer spaces;
          *     `postalPrefixes` are compared with the beginning. An order that does not say where it goes is refused as `GEO_UNKNOWN`. Replaces the rule there was.
+         *     A shop can have 1,000 geo rules, one for each program.
          *
          *     Writes the audit record `geo_rule.set` in the same transaction.
          */
@@ -1081,7 +1086,7 @@ export interface components {
          * @description The closed list of causes.
          * @enum {string}
          */
-        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_not_found" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "order_not_found" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "role_missing" | "scope_missing" | "session_expired" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_signature_invalid" | "store_signature_missing" | "unknown_property" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
+        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_limit_reached" | "geo_rule_not_found" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "order_not_found" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "role_missing" | "scope_missing" | "session_expired" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_signature_invalid" | "store_signature_missing" | "unknown_property" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
         /** @description An opaque id. */
         Id: string;
         IdempotencyKey: string;
@@ -4066,6 +4071,17 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description The shop has 20 active keys. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -4511,7 +4527,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The product has a rule. */
+            /** @description The product has a rule, or the shop has as many as it can. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4668,6 +4684,17 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description The shop has as many geo rules as it can. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];

@@ -29,6 +29,10 @@ export async function insertApiKey(trx: Trx, shopId: string, row: Omit<ApiKeyRow
     .execute()
 }
 
+export async function deleteApiKeys(trx: Trx, shopId: string, ids: string[]): Promise<void> {
+  await trx.deleteFrom('apiKeys').where('shopId', '=', shopId).where('id', 'in', ids).execute()
+}
+
 /** Changes a key that is alive and still has the secret that was read. Answers whether it was. */
 export async function claimApiKey(
   trx: Trx,

@@ -9,7 +9,8 @@ interface ConnectionFilter extends PageQuery {
   affiliateId?: string
 }
 
-interface Line {
+/** What a line of an order names. */
+export interface ProductLine {
   productId: string | null
   variantId: string | null
 }
@@ -48,12 +49,22 @@ const ofProducts = (db: Trx, { shopId, ...values }: { shopId: string; [n: number
 const productsOf = shaped<{ shopId: string; [n: number]: string }>()((db, values) => ofProducts(db, values).compile())
 const bigProductsOf = (db: Trx, values: { shopId: string; [n: number]: string }) => ofProducts(db, values).execute()
 
+/** Each product and variant of an order once. */
+export const productIds = (lines: ProductLine[]): string[] =>
+  [...new Set(lines.flatMap((line) => [line.productId, line.variantId]))].filter((id) => id !== null)
+
+/** Up to so many values a query is kept prepared: each number of them is a query of its own. */
+export const MAX_PREPARED = 16
+
 /** Affiliate ids by `variant:<id>` and `product:<id>` for the products of an order; ids are compared exactly. */
-export async function findProductConnections(db: Trx, shopId: string, lines: Line[]): Promise<Record<string, string>> {
-  const values = [...new Set(lines.flatMap((line) => [line.productId, line.variantId]))].filter((id) => id !== null)
+export async function findProductConnections(
+  db: Trx,
+  shopId: string,
+  lines: ProductLine[],
+): Promise<Record<string, string>> {
+  const values = productIds(lines)
   if (values.length === 0) return {}
-  // Remembered for usual orders only, for each number of values is a query of its own.
-  const rows = await (values.length > 16 ? bigProductsOf : productsOf)(db, { shopId, ...values })
+  const rows = await (values.length > MAX_PREPARED ? bigProductsOf : productsOf)(db, { shopId, ...values })
   return Object.fromEntries(rows.map((row) => [`${row.kind}:${row.value}`, row.affiliateId]))
 }
 

@@ -35,7 +35,8 @@ export async function pageOf<Table extends keyof Tables, Row>(
   return toPage(data as Selectable<Row>[], page, total)
 }
 
-async function countOf<Table extends keyof Tables, Row>(
+/** How many rows a query has. */
+export async function countOf<Table extends keyof Tables, Row>(
   query: SelectQueryBuilder<Tables, Table, Row>,
 ): Promise<number> {
   const { total } = await query

@@ -1,6 +1,6 @@
 import type { Trx } from '../db/database.ts'
 import type { ProductRuleRow } from '../db/tables.ts'
-import { type PageQuery, pageOf } from './page.ts'
+import { countOf, type PageQuery, pageOf } from './page.ts'
 
 /** Newest first. */
 export function listProductRules(db: Trx, shopId: string, query: PageQuery & { programId?: string }) {
@@ -21,6 +21,9 @@ export async function hasProductRule(db: Trx, row: ProductRuleRow): Promise<bool
     .executeTakeFirst()
   return found !== undefined
 }
+
+export const countProductRules = (db: Trx, shopId: string): Promise<number> =>
+  countOf(db.selectFrom('productRules').where('shopId', '=', shopId))
 
 export async function insertProductRule(trx: Trx, row: ProductRuleRow): Promise<void> {
   await trx.insertInto('productRules').values(row).execute()

@@ -1,30 +1,44 @@
 import type { Trx } from '../db/database.ts'
 import type { GeoRule, ProductRule } from '../engine/facts.ts'
-import { prepared } from './prepared.ts'
+import { MAX_PREPARED, type ProductLine, productIds } from './connections.ts'
+import { prepared, shaped } from './prepared.ts'
 
 interface OfProgram {
   shopId: string
   programId: string
 }
 
-const productRules = prepared<OfProgram>()((db, { shopId, programId }) =>
+interface OfProducts extends OfProgram {
+  /** Ids of products and variants. */
+  [n: number]: string
+}
+
+const ofProducts = (db: Trx, { shopId, programId, ...values }: OfProducts) =>
   db
     .selectFrom('productRules')
     .selectAll()
     .where('shopId', '=', shopId)
     .where('programId', '=', programId)
+    .where('kind', 'in', ['product', 'variant'])
+    .where('value', 'in', Object.values(values))
     .orderBy('kind')
     .orderBy('value')
-    .compile(),
-)
+
+const productRules = shaped<OfProducts>()((db, values) => ofProducts(db, values).compile())
+const manyProductRules = (db: Trx, values: OfProducts) => ofProducts(db, values).execute()
 
 const geoRule = prepared<OfProgram>()((db, { shopId, programId }) =>
   db.selectFrom('geoRules').selectAll().where('shopId', '=', shopId).where('programId', '=', programId).compile(),
 )
 
-/** The rates that a program pays for single products or variants. */
-export async function findProductRules(db: Trx, shopId: string, programId: string): Promise<ProductRule[]> {
-  const rows = await productRules(db, { shopId, programId })
+/**
+ * The rates that a program pays for the products and variants of an order. Its other rules change nothing for the order,
+ * and are kept out of the facts that are stored with it.
+ */
+export async function findProductRules(db: Trx, of: OfProgram, lines: ProductLine[]): Promise<ProductRule[]> {
+  const values = productIds(lines)
+  if (values.length === 0) return []
+  const rows = await (values.length > MAX_PREPARED ? manyProductRules : productRules)(db, { ...of, ...values })
   return rows.map(({ kind, value, commissionType, rate }) => ({
     productId: kind === 'product' ? value : null,
     variantId: kind === 'variant' ? value : null,

@@ -1,7 +1,7 @@
 import type { Trx } from '../db/database.ts'
 import type { AffiliateRow, ProgramRow, ShopRow } from '../db/tables.ts'
 import { codeKey } from '../engine/discount-code.ts'
-import type { AffiliateFact, Click, Facts, Matches, Order, ProgramFact } from '../engine/facts.ts'
+import type { AffiliateFact, Click, Facts, Matches, Order, OrderLine, ProgramFact } from '../engine/facts.ts'
 import { findAffiliateByCode, findAffiliateBySlug, findAffiliatesById } from '../repositories/affiliates.ts'
 import { findConnection, findProductConnections } from '../repositories/connections.ts'
 import { findClick } from '../repositories/journey-clicks.ts'
@@ -25,7 +25,7 @@ export async function gatherFacts(trx: Trx, shop: ShopRow, order: Order): Promis
     },
     matches,
     affiliates: byId(affiliates.map(toAffiliateFact)),
-    programs: byId(await Promise.all(programs.map((row) => toProgramFact(trx, row)))),
+    programs: byId(await Promise.all(programs.map((row) => toProgramFact(trx, row, order.lines)))),
   }
 }
 
@@ -86,7 +86,7 @@ const toAffiliateFact = (row: AffiliateRow): AffiliateFact => ({
   programId: row.campaignId,
 })
 
-async function toProgramFact(trx: Trx, row: ProgramRow): Promise<ProgramFact> {
+async function toProgramFact(trx: Trx, row: ProgramRow, lines: OrderLine[]): Promise<ProgramFact> {
   return {
     id: row.id,
     commissionType: row.commissionType,
@@ -94,7 +94,7 @@ async function toProgramFact(trx: Trx, row: ProgramRow): Promise<ProgramFact> {
     cookieDurationDays: row.cookieDurationDays,
     autoApproveOrder: row.autoApproveOrder === 1,
     lifetimeCommission: row.lifetimeCommission === 1,
-    productRules: await findProductRules(trx, row.shopId, row.id),
+    productRules: await findProductRules(trx, { shopId: row.shopId, programId: row.id }, lines),
     geoRule: await findGeoRules(trx, row.shopId, row.id),
   }
 }

@@ -1,12 +1,15 @@
 import { type Context, nowIso } from '../context.ts'
 import type { GeoRuleRow } from '../db/tables.ts'
-import { invalidBody, notFound, programNotFound } from '../errors.ts'
+import { conflict, invalidBody, notFound, programNotFound } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
 import type { Body, Query } from '../http/spec.ts'
 import * as rules from '../repositories/geo-rules.ts'
 import { findProgram } from '../repositories/programs.ts'
 import { mutate } from './mutate.ts'
 import { mapPage } from './wire.ts'
+
+/** Of one shop, as openapi.yaml says. */
+const MAX_RULES = 1000
 
 /** The programs that pay only for orders to certain places (section 4.9). */
 export async function list(ctx: Context, query: Query<'listGeoRules'>) {
@@ -16,7 +19,7 @@ export async function list(ctx: Context, query: Query<'listGeoRules'>) {
 /**
  * Limits a program to places, instead of the limits it had.
  *
- * @throws ApiError 400 `invalid_body` without any place, 404 `program_not_found`.
+ * @throws ApiError 400 `invalid_body` without any place, 404 `program_not_found`, 409 `geo_rule_limit_reached`.
  */
 export async function set(ctx: Context, programId: string, body: Body<'setGeoRule'>) {
   const places = {
@@ -29,6 +32,9 @@ export async function set(ctx: Context, programId: string, body: Body<'setGeoRul
     throw invalidBody('At least one list must name a place.')
   return mutate(ctx, async (trx) => {
     if (!(await findProgram(trx, ctx.shop.id, programId))) throw programNotFound()
+    if ((await rules.countGeoRulesOfOthers(trx, ctx.shop.id, programId)) >= MAX_RULES) {
+      throw conflict('geo_rule_limit_reached', 'A shop can have 1,000 geo rules. Remove one before you create another.')
+    }
     const row = {
       programId,
       shopId: ctx.shop.id,

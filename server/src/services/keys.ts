@@ -4,6 +4,7 @@ import { concurrentChange, conflict, invalidBody, notFound } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
 import { claimApiKey, findApiKey, insertApiKey, listApiKeys } from '../repositories/api-keys.ts'
 import { instantBody } from './instant.ts'
+import { assignWindow } from './key-windows.ts'
 import { mutate } from './mutate.ts'
 import { createSecret, hashSecret, prefixOf } from './secret.ts'
 
@@ -42,15 +43,17 @@ export async function list(ctx: Context): Promise<{ data: ApiKey[] }> {
 }
 
 /**
- * Creates a key. Its secret is in the answer and nowhere else (section 5 rule 5).
+ * Creates a key. Its secret is in the answer and nowhere else.
  *
- * @throws ApiError 400 `invalid_body` without a label or a known scope, or when it would have expired already.
+ * @throws ApiError 400 `invalid_body` without a label or a known scope, or when it would have expired already;
+ *   409 `key_limit_reached`.
  */
 export async function create(ctx: Context, wanted: WantedKey): Promise<ApiKey & { secret: string }> {
   const { label, scopes } = readWanted(wanted)
   const expiresAt = instantBody('expiresAt', wanted.expiresAt) ?? null
   if (expiresAt !== null && expiresAt <= nowIso(ctx)) throw invalidBody('expiresAt must be ahead of now.')
   return mutate(ctx, async (trx) => {
+    const limitSubject = await assignWindow(ctx, trx)
     const { secret, ...stored } = newSecret(ctx)
     const row = {
       id: ctx.newId('key'),
@@ -62,6 +65,7 @@ export async function create(ctx: Context, wanted: WantedKey): Promise<ApiKey & 
       lastUsedAt: null,
       expiresAt,
       revokedAt: null,
+      limitSubject,
     }
     await insertApiKey(trx, ctx.shop.id, row)
     const audit = { action: 'key.created', subjectId: row.id, data: { label, scopes, expiresAt } }

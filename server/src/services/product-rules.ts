@@ -11,6 +11,9 @@ import { mutate } from './mutate.ts'
 import { rateError } from './programs.ts'
 import { mapPage } from './wire.ts'
 
+/** Of one shop, as openapi.yaml says. */
+const MAX_RULES = 10_000
+
 /** The rates that differ from those of their programs, newest first (section 4.9). */
 export async function list(ctx: Context, query: Query<'listProductRules'>) {
   return mapPage(await rules.listProductRules(ctx.db.read, ctx.shop.id, query), toRule)
@@ -19,7 +22,8 @@ export async function list(ctx: Context, query: Query<'listProductRules'>) {
 /**
  * Lets a program pay another rate for a product or variant.
  *
- * @throws ApiError 400 `invalid_body` or `commission_percent_invalid`, 404 `program_not_found`, 409 `product_rule_exists`.
+ * @throws ApiError 400 `invalid_body` or `commission_percent_invalid`, 404 `program_not_found`, 409 `product_rule_exists`
+ *   or `product_rule_limit_reached`.
  */
 export async function create(ctx: Context, body: Body<'createProductRule'>) {
   const { programId, kind, commissionType } = body
@@ -43,6 +47,12 @@ export async function create(ctx: Context, body: Body<'createProductRule'>) {
       throw conflict(
         'product_rule_exists',
         'The program has a rule for this product or variant already; remove that rule first.',
+      )
+    }
+    if ((await rules.countProductRules(trx, ctx.shop.id)) >= MAX_RULES) {
+      throw conflict(
+        'product_rule_limit_reached',
+        'A shop can have 10,000 product rules. Remove one before you create another.',
       )
     }
     await rules.insertProductRule(trx, row)

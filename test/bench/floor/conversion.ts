@@ -1,5 +1,4 @@
 import { text } from 'node:stream/consumers'
-import type { ProductRule } from '../../../server/src/engine/facts.ts'
 import { admit, answer, type Caller, hashOf, KEY_SQL, listen, open } from './contract.ts'
 import {
   auditOf,
@@ -40,7 +39,6 @@ const findConnection = sql<{ affiliateId: string }>(
 const findProgram = sql<NonNullable<Gathered['program']>>(
   'select id, "commissionType", "defaultCommissionBps" rate, "cookieDurationDays", "autoApproveOrder", "lifetimeCommission" from programs where id = +?',
 )
-const findRules = sql<{ value: string }>('select * from "productRules" where "programId" = +?')
 const findGeo = sql('select * from "geoRules" where "programId" = +?')
 const findLast = sql<Link>('select seq, hash from audits where "shopId" = +? order by seq desc limit 1')
 const findTakers = sql<{ id: string; events: string }>('select id, events from subscriptions where "shopId" = +?')
@@ -77,10 +75,9 @@ function record(caller: Caller, key: string, body: Conversion): Answer {
   const order = orderOf(body, at)
   const affiliate = findAffiliate.get(shopId, body.couponCode.toLowerCase())
   const program = affiliate && findProgram.get(affiliate.campaignId)
-  const rules = (program ? findRules.all(program.id) : []) as unknown as ProductRule[]
   if (program) findGeo.get(program.id)
   const connection = findConnection.get(shopId, body.customerEmail.toLowerCase())?.affiliateId ?? null
-  const facts = factsOf(caller, order, { affiliate, connection, program, rules })
+  const facts = factsOf(caller, order, { affiliate, connection, program })
   const decision = decide(facts)
   const id = newId('com')
   const {

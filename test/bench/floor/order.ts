@@ -1,13 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import { decide } from '../../../server/src/engine/decide.ts'
-import type {
-  AffiliateFact,
-  Decision,
-  Facts,
-  Order,
-  ProductRule,
-  ProgramFact,
-} from '../../../server/src/engine/facts.ts'
+import type { AffiliateFact, Decision, Facts, Order, ProgramFact } from '../../../server/src/engine/facts.ts'
 import type { Caller } from './contract.ts'
 
 /** What both floors of a conversion do beside their SQL: the same engine, the same rows. */
@@ -38,7 +31,6 @@ export interface Gathered {
         lifetimeCommission: number
       })
     | undefined
-  rules: ProductRule[]
 }
 
 let count = 0
@@ -65,7 +57,7 @@ export const orderOf = (body: Conversion, orderAt: string): Order => ({
   shipping: null,
 })
 
-export function factsOf(caller: Caller, order: Order, { affiliate, connection, program, rules }: Gathered): Facts {
+export function factsOf(caller: Caller, order: Order, { affiliate, connection, program }: Gathered): Facts {
   const none = { affiliateCode: null, click: null, sessionClicks: [], ref: null, customerId: null, products: {} }
   const { attributionPrecedence, clickTouch, taxWithholdingBps } = caller
   return {
@@ -89,7 +81,7 @@ export function factsOf(caller: Caller, order: Order, { affiliate, connection, p
             ...program,
             autoApproveOrder: program.autoApproveOrder === 1,
             lifetimeCommission: program.lifetimeCommission === 1,
-            productRules: rules,
+            productRules: [],
             geoRule: null,
           },
         }

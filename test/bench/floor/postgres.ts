@@ -53,7 +53,7 @@ const WRITE = `with
   f as (${insert('deliveries', 'id shopId eventId subscriptionId webhookId status createdAt')})
   ${insert('idempotencyKeys', 'shopId key fingerprint result createdAt')}`
 
-interface Found extends Omit<Gathered, 'rules'> {
+interface Found extends Gathered {
   takers: { id: string; events: string }[]
   stored: string | null
 }
@@ -75,7 +75,6 @@ async function record(caller: Caller, key: string, body: Conversion): Promise<un
     affiliate: affiliate ?? undefined,
     program: program ?? undefined,
     connection,
-    rules: [],
   })
   const decision = decide(facts)
   const {

@@ -93,7 +93,7 @@ async function shippedSelects({ url, shopId, codes }: DataSet): Promise<Map<stri
   await findAffiliateBySlug(read, shopId, code)
   await findPrograms(read, shopId, [programId])
   await findConnection(read, shopId, 'customerEmail', 'a@example.com')
-  await findProductRules(read, shopId, programId)
+  await findProductRules(read, { shopId, programId }, [{ productId: '1', variantId: '2' }])
   await findGeoRules(read, shopId, programId)
   await findLastAudit(read, shopId)
   await listFilters(read, shopId)

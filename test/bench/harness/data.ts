@@ -18,9 +18,9 @@ import { openDatabase } from '../../../server/src/db/database.ts'
 import { createDeps } from '../../../server/src/deps.ts'
 import { listAffiliates } from '../../../server/src/repositories/affiliates.ts'
 import { insertSubscription, updateSubscription } from '../../../server/src/repositories/subscriptions.ts'
-import { createApiKey } from '../../../server/src/services/keys.ts'
 import { seed } from '../../../server/src/services/seed.ts'
 import * as shops from '../../../server/src/services/shops.ts'
+import { insertKeys } from '../../support/keys.ts'
 
 /** Git-ignored; delete it to have the data made again. */
 export const CACHE = fileURLToPath(new URL('../.data/', import.meta.url))
@@ -99,19 +99,13 @@ export async function fill(url: string, commissions: number): Promise<DataSet> {
   const wanted = { name: 'Bench', plan: 'ENTERPRISE', currency: 'USD', ownerEmail: 'bench@example.com' } as const
   const { shopId } = await shops.create(deps, wanted)
   await seed(deps, { shop: shopId, affiliates: 200, clicks: 0, commissions, days: 90 })
-  const keys = await makeKeys(deps, shopId)
+  const keys = await insertKeys(await shops.operatorContext(deps, shopId), KEYS)
   await subscribe(deps, shopId)
   const page = { page: 1, limit: 200 }
   const codes = (await listAffiliates(db.read, shopId, page)).data.map((row) => row.discountCode)
   await db.close()
   console.log(`made ${commissions} commissions in ${((performance.now() - started) / 1000).toFixed(1)} s`)
   return { url, shopId, keys, codes }
-}
-
-async function makeKeys(deps: Deps, shopId: string): Promise<string[]> {
-  const ctx = await shops.operatorContext(deps, shopId)
-  const made = Array.from({ length: KEYS }, (_, n) => createApiKey(ctx, { label: `Bench ${n}`, scopes: ['all'] }))
-  return (await Promise.all(made)).map(({ secret }) => secret)
 }
 
 /** A subscriber whose outbox fills while somebody else has the right to send: what is measured is the order alone. */

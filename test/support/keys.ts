@@ -1,0 +1,28 @@
+import { type Context, nowIso } from '../../server/src/context.ts'
+import { insertApiKey } from '../../server/src/repositories/api-keys.ts'
+import { SCOPES } from '../../server/src/services/keys.ts'
+import { createSecret, hashSecret, prefixOf } from '../../server/src/services/secret.ts'
+
+/**
+ * Secrets of so many keys with every scope, each with a rate-limit window of its own. Written to the table directly: load on
+ * one shop needs more windows than the 20 keys that a shop can create.
+ */
+export async function insertKeys(ctx: Context, count: number): Promise<string[]> {
+  const secrets = Array.from({ length: count }, () => createSecret('rk', ctx.random))
+  for (const secret of secrets) {
+    const row = {
+      id: ctx.newId('key'),
+      label: 'Load',
+      prefix: prefixOf(secret),
+      secretHash: hashSecret(secret),
+      scopes: JSON.stringify(SCOPES),
+      createdAt: nowIso(ctx),
+      lastUsedAt: null,
+      expiresAt: null,
+      revokedAt: null,
+      limitSubject: null,
+    }
+    await ctx.db.transact((trx) => insertApiKey(trx, ctx.shop.id, row), ctx.shop.id)
+  }
+  return secrets
+}
