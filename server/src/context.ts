@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
-import type { Database } from './db/database.ts'
-import type { ApiKeyRow, ShopRow, UserRow } from './db/tables.ts'
+import type { Database, Trx } from './db/database.ts'
+import type { ShopRow, UserRow } from './db/tables.ts'
 import type { SessionRow } from './db/tables-owner.ts'
 import type { Vault } from './vault.ts'
 
@@ -45,13 +45,19 @@ export interface Context extends Deps {
   shop: ShopRow
   /** Who acts, as the audit names them: `key:<id>`, `user:<id>`, `operator`. */
   actor: string
-  key?: ApiKeyRow
   /** The user of an owner token or a session. */
   user?: UserRow
   session?: SessionRow
   /** The caller's connection is encrypted, so its cookies may be. */
   isHttps?: boolean
   requestId: string
+  /**
+   * Checks the caller's credential again and returns the shop, both as `db` sees them. What takes long, and every
+   * transaction, ends with this. Missing where there is no credential, as for the operator.
+   *
+   * @throws ApiError the same error as for a new request.
+   */
+  recheck?: (db: Trx) => Promise<ShopRow>
   /** Set when the caller sent an `Idempotency-Key` with a POST. */
   idempotency?: Idempotency
 }

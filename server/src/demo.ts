@@ -39,7 +39,7 @@ export async function makeDemo(deps: Deps, url: string): Promise<string> {
 async function signInPath(deps: Deps, { REFERRAL_OWNER_TOKEN = '' }: Record<string, string>): Promise<string> {
   let path = '/admin'
   await bestEffort(deps.log, 'demo_link_failed', async () => {
-    const owner = await findOwner(deps, REFERRAL_OWNER_TOKEN)
+    const owner = await findOwner(deps.db.read, REFERRAL_OWNER_TOKEN)
     if (!owner) return
     const ctx = await shops.operatorContext(deps, owner.shop.id)
     path = `/admin/sign-in?token=${await createSignInLink(ctx, owner.user.id)}`

@@ -92,7 +92,7 @@ describe('a key', () => {
 
   test('whose row has another hash is refused, however it was found', async () => {
     const other = createHash('sha256').update('another').digest('hex')
-    const watched = reading((row) => ('secretHash' in row ? { ...row, secretHash: other } : row))
+    const watched = reading((row) => ('keySecretHash' in row ? { ...row, keySecretHash: other } : row))
     const found = await get(server.shop.key)
     watched.end()
     expect(found).toEqual([403, 'key_unknown'])

@@ -25,7 +25,8 @@ export async function sendRaw(port: number, bytes: string | Uint8Array, { ends =
   return answersIn(text)
 }
 
-function answersIn(text: string): RawAnswer[] {
+/** The answers of a connection, in order. */
+export function answersIn(text: string): RawAnswer[] {
   const end = text.indexOf('\r\n\r\n')
   if (end < 0) return []
   const [first = '', ...lines] = text.slice(0, end).split('\r\n')

@@ -1,8 +1,10 @@
 import type { Context as HonoContext } from 'hono'
 import { getCookie } from 'hono/cookie'
+import type { Context } from '../context.ts'
+import type { Trx } from '../db/database.ts'
 import { ApiError, forbidden } from '../errors.ts'
 import type { Env } from '../http/admit.ts'
-import { countOwner, isOwnForm, ownerContext } from '../http/admit-owner.ts'
+import { countOwner, isOwnForm, ownerContext, requireRole, sessionExpired } from '../http/admit-owner.ts'
 import { nameable } from '../http/body.ts'
 import { type Browser, browserOf } from '../http/browser.ts'
 import { countPublic } from '../http/public-window.ts'
@@ -18,21 +20,25 @@ import { problemView, sendPage } from './problem.ts'
 import type { Action, Page, Route, Visitor } from './route.ts'
 
 type SignedIn = Required<Owner>
+const isSessionOver = (error: unknown) => error instanceof ApiError && error.code === 'session_expired'
 type Call = { c: HonoContext<Env>; server: Server; browser: Browser; owner: SignedIn; visitor: Visitor }
 
 /** Serves one page or one of its forms to who is signed in; everybody else is asked to sign in. */
 export function servePage(server: Server, route: Route) {
   return async function servePage(c: HonoContext<Env>): Promise<Response> {
     const browser = browserOf(c, server.deps.config.trustProxy)
-    const owner = browser.session ? await findBySession(server.deps, browser.session) : undefined
-    if (!isSignedIn(owner)) {
+    const look = (db: Trx) => signedIn(server, db, browser)
+    const owner = await look(server.deps.db.read).catch(async (error) => {
       await countPublic(server, c.get('visit'))
-      return askToSignIn(c, route)
-    }
+      return askToSignIn(c, route, error)
+    })
+    if (owner instanceof Response) return owner
     await countOwner(server, owner)
-    const call = { c, server, browser, owner, visitor: visitorOf(server, c, owner, browser) }
+    const { requestId } = c.get('visit')
+    const ctx = ownerContext(server, owner, { requestId, isHttps: browser.isHttps, look, roles: route.roles })
+    const call = { c, server, browser, owner, visitor: visitorOf(c, owner, ctx) }
     try {
-      if (!route.roles.includes(owner.user.role)) throw forbidden('role_missing', 'Only an OWNER may do this.')
+      requireRole(route, owner)
       return 'show' in route ? await show(call, route) : await act(call, route)
     } catch (error) {
       return refuse(call, route, error as Error)
@@ -40,14 +46,18 @@ export function servePage(server: Server, route: Route) {
   }
 }
 
-const isSignedIn = (owner: Owner | undefined): owner is SignedIn => owner?.session !== undefined
+/** @throws ApiError 401 `session_expired`. */
+async function signedIn({ deps }: Server, db: Trx, { session }: Browser): Promise<SignedIn> {
+  const owner = session === null ? undefined : await findBySession(deps, db, session)
+  if (!owner?.session) throw sessionExpired()
+  return { ...owner, session: owner.session }
+}
 
-function visitorOf({ deps }: Server, c: HonoContext<Env>, owner: SignedIn, { isHttps }: Browser): Visitor {
-  const { requestId } = c.get('visit')
+function visitorOf(c: HonoContext<Env>, owner: SignedIn, ctx: Context): Visitor {
   return {
-    ctx: ownerContext({ deps }, owner, { requestId, isHttps }),
+    ctx,
     isOwner: owner.user.role === 'OWNER',
-    csrf: csrfTokenOf(deps, owner.session),
+    csrf: csrfTokenOf(ctx, owner.session),
     params: Object.fromEntries(Object.entries(c.req.param()).map(([name, text]) => [name, nameable(text)])),
     query: new URLSearchParams([...new URL(c.req.url).searchParams].map(([name, text]) => [name, nameable(text)])),
     form: new URLSearchParams(),
@@ -57,6 +67,7 @@ function visitorOf({ deps }: Server, c: HonoContext<Env>, owner: SignedIn, { isH
 async function show({ c, server, owner, visitor }: Call, { show, audit, path }: Page): Promise<Response> {
   const view = await show(visitor)
   if (audit && !view.showsNothing) await recordAccess(visitor.ctx, audit, view.subjectId ?? null)
+  else await visitor.ctx.recheck?.(visitor.ctx.db.read)
   const cookie = getCookie(c, FLASH_COOKIE)
   if (cookie) c.header('Set-Cookie', forgetFlash(visitor.ctx.isHttps))
   const flash = readFlash(server.deps.vault, owner.session.tokenHash, cookie)
@@ -77,7 +88,9 @@ async function act({ c, server, browser, owner, visitor }: Call, { act }: Action
 
 /** What can be put right is told on the page of the form, with everything that was typed still there. */
 async function refuse({ c, server, visitor }: Call, route: Route, thrown: Error): Promise<Response> {
-  const error = refusalOf(server, thrown, visitor.ctx.requestId)
+  const reason = 'act' in route ? await isGone(visitor.ctx).then((gone) => gone ?? thrown) : thrown
+  if (isSessionOver(reason)) return askToSignIn(c, route, reason)
+  const error = refusalOf(server, reason, visitor.ctx.requestId)
   const again = 'act' in route && [400, 404, 409].includes(error.status) ? route.again : undefined
   // The page itself may be what is gone.
   const view = (await again?.(visitor).catch(() => undefined)) ?? problemView(error)
@@ -85,8 +98,15 @@ async function refuse({ c, server, visitor }: Call, route: Route, thrown: Error)
   return sendPage(c, { ...error, status: error.status, page: layout(visitor, view, { path: route.path, problem }) })
 }
 
-function askToSignIn(c: HonoContext<Env>, route: Route): Response {
-  if ('act' in route) throw new ApiError(401, 'session_expired', 'The session has ended; sign in again.')
+/** Why the session no longer opens this page. A form may be long on its way, and its page must not be shown again then. */
+const isGone = (ctx: Context): Promise<Error | undefined> =>
+  ctx.recheck!(ctx.db.read).then(
+    () => undefined,
+    (error: Error) => error,
+  )
+
+function askToSignIn(c: HonoContext<Env>, route: Route, error: Error): Response {
+  if ('act' in route || !isSessionOver(error)) throw error
   const { pathname, search } = new URL(c.req.url)
   const next = pathname === '/admin' ? '' : `?${new URLSearchParams({ next: pathname + search })}`
   return c.redirect(`/admin/sign-in${next}`, 303)

@@ -1,4 +1,6 @@
 import type { Context } from '../context.ts'
+import type { Trx } from '../db/database.ts'
+import type { UserRow } from '../db/tables.ts'
 import { ApiError, forbidden, rateLimited } from '../errors.ts'
 import { findBySession, findOwner, isCsrfToken, type Owner } from '../services/sessions.ts'
 import type { Visit } from './admit.ts'
@@ -18,13 +20,25 @@ export const OWNER_LIMIT = 600
  * @throws ApiError 401, 403 or 429.
  */
 export async function admitOwner(server: Server, op: Operation, visit: Visit, browser: Browser): Promise<Context> {
-  const owner = visit.authorization ? await byToken(server, visit) : await bySession(server, browser)
+  const token = visit.authorization === null ? undefined : ownerToken(visit.authorization)
+  const look: Look = token ? byToken(token) : bySession(server, browser)
+  const owner = await look(server.deps.db.read).catch((error) => refuseUnknown(server, visit, error))
   await countOwner(server, owner)
-  if (!op.roles.includes(owner.user.role)) throw forbidden('role_missing', 'Only an OWNER may do this.')
+  requireRole(op, owner)
   if (owner.session && op.method !== 'GET' && !isOwnForm(server, owner, browser)) {
     throw forbidden('csrf_token_invalid', 'Send the CSRF token of your session in the header X-CSRF-Token.')
   }
-  return ownerContext(server, owner, { requestId: visit.requestId, isHttps: browser.isHttps })
+  return ownerContext(server, owner, { requestId: visit.requestId, isHttps: browser.isHttps, look, roles: op.roles })
+}
+
+/** Finds who calls, as committed rows or an open transaction show them. @throws ApiError 401 or 403. */
+type Look = (db: Trx) => Promise<Owner>
+
+interface OwnerVisit {
+  requestId: string
+  isHttps: boolean
+  look: Look
+  roles: readonly UserRow['role'][]
 }
 
 /** Counts a request of a user. @throws ApiError 429 `rate_limited`. */
@@ -34,11 +48,23 @@ export async function countOwner({ limiter }: Pick<Server, 'limiter'>, { user }:
 }
 
 /** The context of a call that a user of a shop makes. */
-export const ownerContext = (
+export function ownerContext(
   { deps }: Pick<Server, 'deps'>,
   { user, shop, session }: Owner,
-  visit: { requestId: string; isHttps: boolean },
-): Context => ({ ...deps, ...visit, shop, user, ...(session && { session }), actor: `user:${user.id}` })
+  { look, roles, ...visit }: OwnerVisit,
+): Context {
+  const recheck = async (db: Trx) => {
+    const owner = await look(db)
+    requireRole({ roles }, owner)
+    return owner.shop
+  }
+  return { ...deps, ...visit, shop, user, ...(session && { session }), actor: `user:${user.id}`, recheck }
+}
+
+/** @throws ApiError 403 `role_missing`. */
+export function requireRole({ roles }: Pick<OwnerVisit, 'roles'>, { user }: Owner): void {
+  if (!roles.includes(user.role)) throw forbidden('role_missing', 'Only an OWNER may do this.')
+}
 
 /**
  * Counts an attempt to sign in, whether it will succeed or not. Another site's page may not make one, for it could sign
@@ -53,32 +79,46 @@ export async function admitSignIn(server: Server, address: string, browser: Brow
   await throttle(server, address)
 }
 
-async function byToken(server: Server, { authorization, address }: Visit): Promise<Owner> {
-  const token = tokenOf(authorization ?? '')
-  if (!token) {
-    throw new ApiError(
-      401,
-      'owner_credentials_malformed',
-      'The Authorization header must be Bearer, one space and one owner token.',
-    )
-  }
-  const owner = await findOwner(server.deps, token)
-  if (owner) return owner
-  await throttle(server, address)
-  throw forbidden('owner_token_unknown', 'This owner token is not known.')
+function ownerToken(authorization: string): string {
+  const token = tokenOf(authorization)
+  if (token) return token
+  throw new ApiError(
+    401,
+    'owner_credentials_malformed',
+    'The Authorization header must be Bearer, one space and one owner token.',
+  )
 }
 
-async function bySession(server: Server, browser: Browser): Promise<Owner> {
-  if (browser.session === null) {
+const byToken =
+  (token: string): Look =>
+  async (db) => {
+    const owner = await findOwner(db, token)
+    if (owner) return owner
+    throw forbidden('owner_token_unknown', 'This owner token is not known.')
+  }
+
+/** @throws ApiError 401 `owner_credentials_missing`. */
+function bySession({ deps }: Server, { session }: Browser): Look {
+  if (session === null) {
     throw new ApiError(
       401,
       'owner_credentials_missing',
       'Send your owner token in the header Authorization: Bearer <OWNER_TOKEN>, or sign in.',
     )
   }
-  const owner = await findBySession(server.deps, browser.session)
-  if (owner) return owner
-  throw new ApiError(401, 'session_expired', 'The session has ended; sign in again.')
+  return async (db) => {
+    const owner = await findBySession(deps, db, session)
+    if (owner) return owner
+    throw sessionExpired()
+  }
+}
+
+export const sessionExpired = () => new ApiError(401, 'session_expired', 'The session has ended; sign in again.')
+
+/** Guessing owner tokens is throttled as signing in is. */
+async function refuseUnknown(server: Server, { address }: Visit, error: Error): Promise<never> {
+  if (error instanceof ApiError && error.code === 'owner_token_unknown') await throttle(server, address)
+  throw error
 }
 
 /** A cookie is sent by any page that makes the browser send it; the token only by pages of ours. */

@@ -1,6 +1,8 @@
-import type { Context } from '../context.ts'
+import type { Context, Deps } from '../context.ts'
+import type { Trx } from '../db/database.ts'
+import type { ShopRow } from '../db/tables.ts'
 import { ApiError, apiDisabled, forbidden, rateLimited } from '../errors.ts'
-import { authenticate, type Caller } from './authenticate.ts'
+import { authenticate, type Caller, findCaller } from './authenticate.ts'
 import { ADDRESS_LIMIT, PLAN_LIMITS, type Window } from './rate-limit.ts'
 import type { Server } from './server.ts'
 import type { Operation } from './spec.ts'
@@ -30,27 +32,52 @@ export async function admit(server: Server, op: Operation, visit: Visit): Promis
   if (!(await server.apiSwitch.isOn())) throw apiDisabled()
   const { caller, limit } = await identify(server, visit)
   const subject = windowSubject(caller)
-  if (!caller.shop.apiEnabled) {
+  if (isOff(caller)) {
     visit.window = await server.limiter.peek(subject, limit)
     throw apiDisabled()
   }
   visit.window = await server.limiter.consume(subject, limit)
   if (visit.window.exceeded) throw rateLimited(visit.window)
   server.noteUse(caller.key)
-  if (op.scope && !caller.scopes.includes(op.scope)) {
+  requireScope(op, caller)
+  const { key, shop } = caller
+  const recheck = (db: Trx) => checkAgain(server.deps, db, { op, secretHash: key.secretHash })
+  return { ...server.deps, shop, actor: `key:${key.id}`, requestId: visit.requestId, recheck }
+}
+
+/** The checks of {@link admit} that can turn out differently while a request is open. */
+async function checkAgain(
+  deps: Deps,
+  db: Trx,
+  { op, secretHash }: { op: Operation; secretHash: string },
+): Promise<ShopRow> {
+  const caller = await findCaller(deps, db, secretHash)
+  requirePlan(caller)
+  if (isOff(caller)) throw apiDisabled()
+  requireScope(op, caller)
+  return caller.shop
+}
+
+const isOff = ({ isApiOff, shop }: Caller): boolean => isApiOff || !shop.apiEnabled
+
+/** The requests per window of the caller's plan. */
+function requirePlan({ shop }: Caller): number {
+  const limit = PLAN_LIMITS[shop.plan]
+  if (limit === undefined) throw forbidden('plan_required', 'The API needs the Professional plan.')
+  return limit
+}
+
+function requireScope(op: Operation, { scopes }: Caller): void {
+  if (op.scope && !scopes.includes(op.scope)) {
     throw forbidden('scope_missing', `This API key lacks the scope ${op.scope}.`)
   }
-  const { key, shop } = caller
-  return { ...server.deps, shop, key, actor: `key:${key.id}`, requestId: visit.requestId }
 }
 
 /** A caller whose plan has API access; everybody else is counted by address, and told 429 when that is used up. */
 async function identify(server: Server, visit: Visit): Promise<{ caller: Caller; limit: number }> {
   try {
     const caller = await authenticate(server.deps, visit.authorization)
-    const limit = PLAN_LIMITS[caller.shop.plan]
-    if (limit === undefined) throw forbidden('plan_required', 'The API needs the Professional plan.')
-    return { caller, limit }
+    return { caller, limit: requirePlan(caller) }
   } catch (error) {
     if (!(error instanceof ApiError) || error.status === 503) throw error
     visit.window = await server.limiter.consume(`address:${visit.address}`, ADDRESS_LIMIT)

@@ -8,17 +8,17 @@ import { recordAccess } from '../services/access.ts'
 import { createApiSwitch } from '../services/api-switch.ts'
 import { admit, type Env, type Visit, windowToShow } from './admit.ts'
 import { admitOwner, admitSignIn } from './admit-owner.ts'
-import { admitStore } from './admit-store.ts'
+import { admitStore, expectStore } from './admit-store.ts'
 import { type Answer, refusal, render } from './answer.ts'
 import { createLastUsed } from './authenticate.ts'
 import {
   canonicalJson,
+  MAX_BODY_BYTES,
   MAX_NOTIFICATION_BYTES,
   MAX_NOTIFICATION_VALUES,
   nameable,
   parseJson,
   readBytes,
-  readJson,
 } from './body.ts'
 import { browserOf } from './browser.ts'
 import { clientAddress, clientNetwork } from './client-address.ts'
@@ -136,9 +136,14 @@ interface Call {
 }
 
 async function perform(server: Server, op: Operation, { c, visit }: Call): Promise<Answer> {
-  const bytes = op.credential === 'storeSignature' ? await readBytes(c.req.raw, MAX_NOTIFICATION_BYTES) : undefined
-  const ctx = bytes ? await admitStore(server, bytes, { c, visit }) : await letIn(server, op, { c, visit })
-  const input = await readInput(op, c, bytes)
+  const caller =
+    op.credential === 'storeSignature' ? await expectStore(server, c) : await letIn(server, op, { c, visit })
+  const parameters = readParameters(op, c)
+  const received = op.readBody && (await readBody(op, c))
+  const ctx = 'signature' in caller ? admitStore(server, caller, received?.bytes ?? NO_BYTES, visit) : caller
+  // Whatever is said about a body that was on its way for long is said only to who may still call.
+  if (received?.wasLate) await ctx.recheck?.(ctx.db.read)
+  const input = readInput(op, parameters, received?.bytes ?? NO_BYTES)
   if (op.takesIdempotencyKey) remember(ctx, op, c, input)
   const handler = handlers[op.id] as unknown as AnyHandler
   const { status, body, headers = {} } = await handler(ctx, input)
@@ -157,17 +162,31 @@ async function letIn(server: Server, op: Operation, { c, visit }: Call): Promise
   return { ...server.deps, requestId: visit.requestId, isHttps: browser.isHttps } as Context
 }
 
+const NO_BYTES = new Uint8Array()
+
+type Parameters = Pick<Input<OperationId>, 'query' | 'path' | 'headers'>
 type RawInput = Input<OperationId> & { json: unknown }
 
-/** `bytes`: the body, where it was needed before. */
-async function readInput(op: Operation, c: HonoContext<Env>, bytes?: Uint8Array): Promise<RawInput> {
+function readParameters(op: Operation, c: HonoContext<Env>): Parameters {
   const query = op.queryParameters.length > 0 ? op.readQuery(readQuery(op.queryParameters, searchOf(c.req.url))) : {}
   const path = op.pathParameters.length > 0 ? op.readPath(pathOf(c)) : {}
   const headers = op.headerParameters.length > 0 ? op.readHeaders(headersOf(op, c)) : {}
-  const json = bytes
-    ? parseJson(bytes, { exact: true, maxValues: MAX_NOTIFICATION_VALUES })
-    : op.readBody && (await readJson(c.req.raw, op.maxBodyBytes))
-  return { query, path, headers, body: op.readBody?.(json), json } as RawInput
+  return { query, path, headers } as Parameters
+}
+
+/** `wasLate`: some of the body had not arrived yet when the caller was authenticated. */
+async function readBody(op: Operation, c: HonoContext<Env>): Promise<{ bytes: Uint8Array; wasLate: boolean }> {
+  const { incoming } = (c.env ?? {}) as { incoming?: { complete: boolean } }
+  const wasLate = incoming?.complete === false
+  const usual = op.credential === 'storeSignature' ? MAX_NOTIFICATION_BYTES : MAX_BODY_BYTES
+  return { bytes: await readBytes(c.req.raw, op.maxBodyBytes ?? usual), wasLate }
+}
+
+function readInput(op: Operation, parameters: Parameters, bytes: Uint8Array): RawInput {
+  const isNotification = op.credential === 'storeSignature'
+  const json =
+    op.readBody && parseJson(bytes, isNotification ? { exact: true, maxValues: MAX_NOTIFICATION_VALUES } : {})
+  return { ...parameters, body: op.readBody?.(json), json } as RawInput
 }
 
 const headersOf = ({ headerParameters }: Operation, c: HonoContext<Env>): Record<string, string | undefined> =>

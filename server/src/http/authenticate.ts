@@ -1,15 +1,12 @@
 import { timingSafeEqual } from 'node:crypto'
 import { type Deps, nowIso } from '../context.ts'
-import type { ApiKeyRow, ShopRow } from '../db/tables.ts'
+import type { Trx } from '../db/database.ts'
 import { ApiError, forbidden, storageUnavailable } from '../errors.ts'
-import { findKeyByHash, updateLastUsed } from '../repositories/api-keys.ts'
-import { findShop } from '../repositories/shops.ts'
+import { findKeyWithShop, type KeyWithShop, updateLastUsed } from '../repositories/api-keys.ts'
 import { bestEffort } from '../services/best-effort.ts'
 import { hashSecret, isWellFormed } from '../services/secret.ts'
 
-export interface Caller {
-  key: ApiKeyRow
-  shop: ShopRow
+export interface Caller extends KeyWithShop {
   scopes: string[]
 }
 
@@ -38,18 +35,25 @@ export function bearerToken(header: string | null): string {
 export async function authenticate(deps: Deps, header: string | null): Promise<Caller> {
   const token = bearerToken(header)
   if (!isWellFormed('rk', token)) throw unknownKey()
-  const secretHash = hashSecret(token)
   try {
-    const key = await findKeyByHash(deps.db.read, secretHash)
-    const shop = key && (await findShop(deps.db.read, key.shopId))
-    if (!key || !shop || !equal(key.secretHash, secretHash)) throw unknownKey()
-    if (key.revokedAt !== null) throw forbidden('key_revoked', 'This API key was revoked.')
-    if (key.expiresAt !== null && key.expiresAt <= nowIso(deps))
-      throw forbidden('key_expired', 'This API key has expired.')
-    return { key, shop, scopes: JSON.parse(key.scopes) }
+    return await findCaller(deps, deps.db.read, hashSecret(token))
   } catch (error) {
     throw error instanceof ApiError ? error : storageUnavailable(error)
   }
+}
+
+/**
+ * The key and shop as `db` sees them: committed rows, or those of an open transaction.
+ *
+ * @throws ApiError 403 for a key that is unknown, revoked or expired.
+ */
+export async function findCaller(deps: Pick<Deps, 'now'>, db: Trx, secretHash: string): Promise<Caller> {
+  const found = await findKeyWithShop(db, secretHash)
+  if (!found || !equal(found.key.secretHash, secretHash)) throw unknownKey()
+  const { revokedAt, expiresAt, scopes } = found.key
+  if (revokedAt !== null) throw forbidden('key_revoked', 'This API key was revoked.')
+  if (expiresAt !== null && expiresAt <= nowIso(deps)) throw forbidden('key_expired', 'This API key has expired.')
+  return { ...found, scopes: JSON.parse(scopes) }
 }
 
 const unknownKey = () => forbidden('key_unknown', 'This API key is not known.')
@@ -57,7 +61,7 @@ const unknownKey = () => forbidden('key_unknown', 'This API key is not known.')
 const equal = (a: string, b: string) => timingSafeEqual(Buffer.from(a, 'hex'), Buffer.from(b, 'hex'))
 
 /** Notes when a key was used, once a minute at most and without holding up the answer. */
-export function createLastUsed(deps: Deps): (key: ApiKeyRow) => void {
+export function createLastUsed(deps: Deps): (key: Caller['key']) => void {
   const notedAt = new Map<string, number>()
   return (key) => {
     const now = deps.now()

@@ -15,18 +15,10 @@ const MAX_PROPERTIES = 500
 export const MAX_NOTIFICATION_VALUES = 80_000
 
 /**
- * The body as JSON, whatever its content type says: the bytes decide. No body reads as an empty object.
+ * A body as JSON, whatever its content type says: the bytes decide. No body reads as an empty object. `exact` keeps
+ * integers that a number cannot hold, as their digits.
  *
- * @throws ApiError 400 `body_too_large`, `invalid_json`, or `invalid_body` for a body that broke off or cannot be stored.
- */
-export async function readJson(request: Request, maxBytes?: number): Promise<unknown> {
-  return parseJson(await readBytes(request, maxBytes))
-}
-
-/**
- * As {@link readJson}, of bytes at hand. `exact` keeps integers that a number cannot hold, as their digits.
- *
- * @throws ApiError 400 `invalid_json` or `invalid_body`.
+ * @throws ApiError 400 `invalid_json`, or `invalid_body` for what cannot be stored.
  */
 export function parseJson(bytes: Uint8Array, { exact = false, maxValues = MAX_VALUES } = {}): unknown {
   if (bytes.length === 0) return {}

@@ -1,7 +1,7 @@
 import type { Deps } from '../context.ts'
-import type { ApiKeyRow } from '../db/tables.ts'
 import type { Metrics } from '../metrics.ts'
 import type { ApiSwitch } from '../services/api-switch.ts'
+import type { Caller } from './authenticate.ts'
 import type { RateLimiter } from './rate-limit.ts'
 
 /** What the HTTP side holds beside the world: limits, the kill switch, and the note of a key's use. */
@@ -10,5 +10,5 @@ export interface Server {
   limiter: RateLimiter
   apiSwitch: ApiSwitch
   metrics: Metrics | undefined
-  noteUse: (key: ApiKeyRow) => void
+  noteUse: (key: Caller['key']) => void
 }

@@ -1,13 +1,55 @@
 import type { Trx } from '../db/database.ts'
-import type { ApiKeyRow } from '../db/tables.ts'
+import type { ApiKeyRow, ShopRow } from '../db/tables.ts'
+import { API_SWITCH } from './instance-settings.ts'
 import { prepared } from './prepared.ts'
 
-const byHash = prepared<{ secretHash: string }>()((db, { secretHash }) =>
-  db.selectFrom('apiKeys').selectAll().where('secretHash', '=', secretHash).compile(),
+const withShop = prepared<{ secretHash: string }>()((db, { secretHash }) =>
+  db
+    .selectFrom('apiKeys')
+    .innerJoin('shops', 'shops.id', 'apiKeys.shopId')
+    .selectAll('shops')
+    .select([
+      'apiKeys.id as keyId',
+      'apiKeys.secretHash as keySecretHash',
+      'apiKeys.scopes as keyScopes',
+      'apiKeys.lastUsedAt as keyLastUsedAt',
+      'apiKeys.expiresAt as keyExpiresAt',
+      'apiKeys.revokedAt as keyRevokedAt',
+      'apiKeys.limitSubject as keyLimitSubject',
+    ])
+    .select((all) =>
+      all.selectFrom('instanceSettings').select('value').where('name', '=', API_SWITCH).as('installationSwitch'),
+    )
+    .where('apiKeys.secretHash', '=', secretHash)
+    .compile(),
 )
 
-export const findKeyByHash = async (db: Trx, secretHash: string): Promise<ApiKeyRow | undefined> =>
-  (await byHash(db, { secretHash }))[0]
+/** A key with everything that decides whether it opens the API. */
+export interface KeyWithShop {
+  key: Omit<ApiKeyRow, 'label' | 'prefix' | 'createdAt'>
+  shop: ShopRow
+  /** The kill switch of the whole installation is on. */
+  isApiOff: boolean
+}
+
+/** One statement, because it runs twice for each change: before the body is read and in the transaction. */
+export async function findKeyWithShop(db: Trx, secretHash: string): Promise<KeyWithShop | undefined> {
+  const [row] = await withShop(db, { secretHash })
+  if (!row) return undefined
+  const { keyId, keySecretHash, keyScopes, keyLastUsedAt, keyExpiresAt, keyRevokedAt, keyLimitSubject, ...rest } = row
+  const { installationSwitch, ...shop } = rest
+  const key = {
+    id: keyId,
+    shopId: shop.id,
+    secretHash: keySecretHash,
+    scopes: keyScopes,
+    lastUsedAt: keyLastUsedAt,
+    expiresAt: keyExpiresAt,
+    revokedAt: keyRevokedAt,
+    limitSubject: keyLimitSubject,
+  }
+  return { key, shop, isApiOff: installationSwitch === 'off' }
+}
 
 export const findApiKey = (db: Trx, shopId: string, id: string): Promise<ApiKeyRow | undefined> =>
   db.selectFrom('apiKeys').selectAll().where('shopId', '=', shopId).where('id', '=', id).executeTakeFirst()

@@ -1,5 +1,8 @@
 import type { Trx } from '../db/database.ts'
 
+/** The kill switch of the whole API: `on` or `off`. */
+export const API_SWITCH = 'apiEnabled'
+
 export async function findInstanceSetting(db: Trx, name: string): Promise<string | undefined> {
   const row = await db.selectFrom('instanceSettings').select('value').where('name', '=', name).executeTakeFirst()
   return row?.value

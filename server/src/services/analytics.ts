@@ -3,6 +3,7 @@ import type { components } from '../http/schema.d.ts'
 import type { Query } from '../http/spec.ts'
 import type { AnalyticsWish } from './analytics-sums.ts'
 import { lastDays } from './instant.ts'
+import { report } from './report.ts'
 
 const DAYS = 30
 const AHEAD_MS = 5 * 60_000
@@ -22,7 +23,7 @@ export async function summarize(
   const wish: AnalyticsWish = { shopId: ctx.shop.id, currency, from, to: end ?? openEnd(ctx, from) }
   if (affiliateId) wish.affiliateId = affiliateId
   if (programId) wish.programId = programId
-  return ctx.db.aside(SUMS, wish)
+  return report(ctx, SUMS, wish)
 }
 
 /** Up to now, and the few minutes that a caller's clock may be ahead; a period that has not begun is one instant. */

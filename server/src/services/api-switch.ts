@@ -1,10 +1,9 @@
 import type { Context, Deps } from '../context.ts'
 import type { ShopRow } from '../db/tables.ts'
-import { findInstanceSetting, upsertInstanceSetting } from '../repositories/instance-settings.ts'
+import { API_SWITCH, findInstanceSetting, upsertInstanceSetting } from '../repositories/instance-settings.ts'
 import { bestEffort } from './best-effort.ts'
 import { mutate } from './mutate.ts'
 
-const SETTING = 'apiEnabled'
 const FRESH_MS = 1000
 
 /** The kill switch of the whole API. Every process looks again after a second; the one that turned it knows at once. */
@@ -26,7 +25,7 @@ export function createApiSwitch(deps: Deps): ApiSwitch {
   let on = true
   let lookedAt = Number.NEGATIVE_INFINITY
   const look = async () => {
-    on = (await findInstanceSetting(db.read, SETTING)) !== 'off'
+    on = (await findInstanceSetting(db.read, API_SWITCH)) !== 'off'
     lookedAt = performance.now()
   }
   return {
@@ -38,7 +37,7 @@ export function createApiSwitch(deps: Deps): ApiSwitch {
     },
     set: async (value) => {
       await mutate(forInstallation(deps), async (trx) => {
-        await upsertInstanceSetting(trx, SETTING, value ? 'on' : 'off')
+        await upsertInstanceSetting(trx, API_SWITCH, value ? 'on' : 'off')
         return { result: undefined, audit: { action: value ? 'api.switched_on' : 'api.switched_off', subjectId: null } }
       })
       await look()

@@ -6,6 +6,7 @@ import { findProgram } from '../repositories/programs.ts'
 import type { BacktestResult, BacktestWish } from './backtest-run.ts'
 import { instantBody, period } from './instant.ts'
 import { rateError } from './programs.ts'
+import { report } from './report.ts'
 import { precedenceOf } from './settings.ts'
 
 const RUN = new URL('./backtest-run.ts', import.meta.url)
@@ -25,7 +26,7 @@ export async function run(ctx: Context, wanted: Body<'runBacktest'>): Promise<co
   if (wanted.programId && !(await findProgram(ctx.db.read, ctx.shop.id, wanted.programId))) throw programNotFound()
   const bounds = period(instantBody('from', wanted.from), instantBody('to', wanted.to))
   const wish: BacktestWish = { ...bounds, shopId: ctx.shop.id, wanted, ...(precedence && { precedence }) }
-  const done = await ctx.db.aside<BacktestResult>(RUN, wish)
+  const done = await report<BacktestResult>(ctx, RUN, wish)
   if ('refused' in done) throw rateError(done.refused.reason, done.refused.type)
   return done.report
 }

@@ -29,8 +29,8 @@ export async function record(
     )
   }
   const incoming = toIncoming(ctx, body)
-  return mutate(ctx, async (trx) => {
-    const { result, ...written } = await recordOrder(ctx, trx, incoming)
+  return mutate(ctx, async (trx, shop) => {
+    const { result, ...written } = await recordOrder({ ...ctx, shop }, trx, incoming)
     const reply = toReply(result.decision, result.commissionId)
     return { ...written, result: { reply, alreadyRecorded: result.alreadyRecorded }, keepReply: 'forever' }
   })

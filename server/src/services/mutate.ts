@@ -1,6 +1,7 @@
 import { type Context, nowIso } from '../context.ts'
 import type { Trx } from '../db/database.ts'
 import { CommitUnknown, isStorageError, isUniqueViolation } from '../db/storage-error.ts'
+import type { ShopRow } from '../db/tables.ts'
 import { auditUnavailable, concurrentChange, outcomeUnknown, storageUnavailable } from '../errors.ts'
 import { findLastAudit, insertAudit } from '../repositories/audits.ts'
 import { hashAudit } from './audit-chain.ts'
@@ -24,13 +25,20 @@ export interface Mutation<T> {
   keepReply?: 'forever'
 }
 
+/** `shop`: the row as it is in the transaction; that of the context may be older than the body of the request. */
+type Work<T> = (trx: Trx, shop: ShopRow) => Promise<Mutation<T>>
+
 /**
  * Every change goes through here: work, audit, outbox and the reply under the caller's `Idempotency-Key` are written in
  * one transaction or not at all. The dispatcher is woken after the commit. Work may run more than once.
  *
- * @throws ApiError 409 `idempotency_key_reused` or `concurrent_change`, 503 when storage or audit fail; what work throws.
+ * The transaction begins with the caller's credential: what was revoked before it commits changes nothing, and gets no
+ * stored reply either. Transactions on one shop run one after the other, so no revocation slips in behind the check.
+ *
+ * @throws ApiError 401, 403 or 503 as for a new request when the credential no longer opens this; 409
+ *   `idempotency_key_reused` or `concurrent_change`; 503 when storage or audit fail; what work throws.
  */
-export async function mutate<T>(ctx: Context, work: (trx: Trx) => Promise<Mutation<T>>): Promise<T> {
+export async function mutate<T>(ctx: Context, work: Work<T>): Promise<T> {
   try {
     const run = () => ctx.db.transact((trx) => attempt(ctx, trx, work), ctx.shop.id)
     // Somebody else was first: the second look sees what they wrote, and answers as to any later call.
@@ -46,14 +54,23 @@ export async function mutate<T>(ctx: Context, work: (trx: Trx) => Promise<Mutati
   }
 }
 
-async function attempt<T>(ctx: Context, trx: Trx, work: (trx: Trx) => Promise<Mutation<T>>) {
-  const stored = await findReply<T>(ctx, trx)
+async function attempt<T>(ctx: Context, trx: Trx, work: Work<T>) {
+  const { shop, stored } = await begin<T>(ctx, trx)
   if (stored) return { result: stored.result, replayed: true, enqueued: false }
-  const { result, audit, events = [], keepReply: keep } = await work(trx)
+  const { result, audit, events = [], keepReply: keep } = await work(trx, shop)
   for (const entry of [audit ?? []].flat()) await writeAudit(ctx, trx, entry)
   const enqueued = await enqueue(ctx, trx, events)
   await keepReply(ctx, trx, result, keep)
   return { result, replayed: false, enqueued }
+}
+
+/** Both are asked at once, which is one round trip to PostgreSQL; a refusal of the credential comes first. */
+async function begin<T>(ctx: Context, trx: Trx) {
+  const checking = ctx.recheck?.(trx)
+  const finding = findReply<T>(ctx, trx)
+  finding.catch(() => {})
+  const shop = (await checking) ?? ctx.shop
+  return { shop, stored: await finding }
 }
 
 async function writeAudit(ctx: Context, trx: Trx, entry: AuditEntry) {

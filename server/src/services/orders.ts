@@ -8,7 +8,6 @@ import { insertConnectionIfNew } from '../repositories/connections.ts'
 import { insertJourneyEntry, replaceJourneyOrder } from '../repositories/journey-clicks.ts'
 import { hasOtherOrder } from '../repositories/journey-orders.ts'
 import { findOrder, upsertOrder } from '../repositories/orders.ts'
-import { findShop } from '../repositories/shops.ts'
 import { emailKey } from './affiliate-new.ts'
 import { gatherFacts } from './facts.ts'
 import type { Mutation } from './mutate.ts'
@@ -33,6 +32,7 @@ export interface Recorded {
 /**
  * The one money path: gather facts, decide, write the decision once. An order that is recorded already keeps its first
  * decision; one that nobody was credited for may still be credited by a later report (section 4.9 rule 6).
+ * The context's shop must be the row as it is in `trx`.
  */
 export async function recordOrder(ctx: Context, trx: Trx, incoming: IncomingOrder): Promise<Mutation<Recorded>> {
   const known = await findOrder(trx, ctx.shop.id, incoming.orderId)
@@ -42,9 +42,7 @@ export async function recordOrder(ctx: Context, trx: Trx, incoming: IncomingOrde
       audit: null,
     }
   }
-  // Read again: the settings may have changed while a slow body was on its way.
-  const shop = (await findShop(trx, ctx.shop.id)) ?? ctx.shop
-  const facts = await gatherFacts(trx, shop, incoming.order)
+  const facts = await gatherFacts(trx, ctx.shop, incoming.order)
   const decision = decide(facts)
   const row = decision.status === null ? null : newCommission(ctx, incoming, decision)
   if (row) await insertCommission(trx, ctx.shop.id, row)

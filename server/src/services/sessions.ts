@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import { type Context, type Deps, nowIso } from '../context.ts'
+import type { Trx } from '../db/database.ts'
 import type { ShopRow, UserRow } from '../db/tables.ts'
 import type { SessionRow } from '../db/tables-owner.ts'
 import { ApiError } from '../errors.ts'
@@ -20,21 +21,21 @@ export interface Owner {
   session?: SessionRow
 }
 
-/** The owner of a token `ro_…`; undefined when nobody has it, or not any more. */
-export async function findOwner({ db }: Pick<Deps, 'db'>, token: string): Promise<Owner | undefined> {
+/** The owner of a token `ro_…` as `db` sees it; undefined when nobody has it, or not any more. */
+export async function findOwner(db: Trx, token: string): Promise<Owner | undefined> {
   if (!isWellFormed('ro', token)) return undefined
   const tokenHash = hashSecret(token)
-  const user = await findUserByToken(db.read, tokenHash)
+  const user = await findUserByToken(db, tokenHash)
   if (!user || !timingSafeEqual(Buffer.from(user.tokenHash, 'hex'), Buffer.from(tokenHash, 'hex'))) return undefined
-  return withShop({ db }, user)
+  return withShop(db, user)
 }
 
-/** Whose session a cookie's secret stands for; undefined when it has ended. */
-export async function findBySession(deps: Pick<Deps, 'db' | 'now'>, secret: string): Promise<Owner | undefined> {
+/** Whose session a cookie's secret stands for as `db` sees it; undefined when it has ended. */
+export async function findBySession(deps: Pick<Deps, 'now'>, db: Trx, secret: string): Promise<Owner | undefined> {
   if (!isWellFormed('rs', secret)) return undefined
-  const session = await sessions.findSession(deps.db.read, hashSecret(secret))
+  const session = await sessions.findSession(db, hashSecret(secret))
   if (!session || session.expiresAt <= nowIso(deps)) return undefined
-  const owner = await withShop(deps, await findUser(deps.db.read, session.shopId, session.userId))
+  const owner = await withShop(db, await findUser(db, session.shopId, session.userId))
   return owner && { ...owner, session }
 }
 
@@ -55,30 +56,26 @@ export async function signIn(
   world: Deps & { requestId: string },
   token: string,
 ): Promise<Required<Owner> & { secret: string }> {
-  const link = isWellFormed('rl', token) ? await findLink(world, hashSecret(token)) : undefined
-  const owner = link?.owner ?? (await findOwner(world, token))
-  if (!owner) throw refused()
-  const { shop, user } = owner
-  const ctx: Context = { ...world, shop, user, actor: `user:${user.id}` }
+  const isLink = isWellFormed('rl', token)
+  const look = async (db: Trx): Promise<Owner> => {
+    const owner = isLink ? await findByLink(world, db, token) : await findOwner(db, token)
+    if (!owner) throw refused()
+    return owner
+  }
+  const { shop, user } = await look(world.db.read)
+  const recheck = async (db: Trx) => (await look(db)).shop
+  const ctx: Context = { ...world, shop, user, actor: `user:${user.id}`, recheck }
   return mutate(ctx, async (trx) => {
-    if (link && !(await sessions.claimSignInLink(trx, shop.id, link.tokenHash))) throw refused()
+    if (isLink && !(await sessions.claimSignInLink(trx, shop.id, hashSecret(token)))) throw refused()
     const createdAt = nowIso(world)
     await sessions.deleteExpired(trx, shop.id, createdAt)
     const secret = createSecret('rs', world.random)
     const expiresAt = new Date(world.now() + SESSION_MS).toISOString()
     const session = { tokenHash: hashSecret(secret), shopId: shop.id, userId: user.id, createdAt, expiresAt }
     await sessions.insertSession(trx, session)
-    const audit = { action: 'session.created', subjectId: user.id, data: { by: link ? 'link' : 'token' } }
+    const audit = { action: 'session.created', subjectId: user.id, data: { by: isLink ? 'link' : 'token' } }
     return { result: { user, shop, session, secret }, audit }
   })
-}
-
-/** Whether the user of a call that lasts may still be here: not revoked, nor signed out. */
-export async function isStillAllowed(ctx: Context): Promise<boolean> {
-  const { user, session, shop } = ctx
-  if (session && !(await sessions.findSession(ctx.db.read, session.tokenHash))) return false
-  const row = user && (await findUser(ctx.db.read, shop.id, user.id))
-  return row?.revokedAt === null
 }
 
 /** Ends the session of the call, if it came with one. */
@@ -118,17 +115,16 @@ export function toSession(
   }
 }
 
-async function withShop({ db }: Pick<Deps, 'db'>, user: UserRow | undefined): Promise<Owner | undefined> {
+async function withShop(db: Trx, user: UserRow | undefined): Promise<Owner | undefined> {
   if (!user || user.revokedAt !== null) return undefined
-  const shop = await findShop(db.read, user.shopId)
+  const shop = await findShop(db, user.shopId)
   return shop && { user, shop }
 }
 
-async function findLink(deps: Deps, tokenHash: string): Promise<{ tokenHash: string; owner: Owner } | undefined> {
-  const link = await sessions.findSignInLink(deps.db.read, tokenHash)
+async function findByLink(deps: Pick<Deps, 'now'>, db: Trx, token: string): Promise<Owner | undefined> {
+  const link = await sessions.findSignInLink(db, hashSecret(token))
   if (!link || link.expiresAt <= nowIso(deps)) return undefined
-  const owner = await withShop(deps, await findUser(deps.db.read, link.shopId, link.userId))
-  return owner && { tokenHash, owner }
+  return withShop(db, await findUser(db, link.shopId, link.userId))
 }
 
 const csrfSubject = ({ tokenHash }: SessionRow) => `csrf:${tokenHash}`

@@ -34,10 +34,10 @@ export async function paid(
 ): Promise<{ reply: Reply; alreadyRecorded: boolean }> {
   const { order, orderName, codes } = toStoreOrder(ctx, body)
   const orderId = PREFIX + order.externalOrderId
-  return mutate(ctx, async (trx) => {
+  return mutate(ctx, async (trx, shop) => {
     const couponCode = await firstKnown(ctx, trx, codes)
     const incoming = { order: { ...order, couponCode }, orderId, orderName, trackingMethod: 'STORE_ORDER' as const }
-    const { result, audit, ...written } = await recordOrder(ctx, trx, incoming)
+    const { result, audit, ...written } = await recordOrder({ ...ctx, shop }, trx, incoming)
     const { commissionId, alreadyRecorded } = result
     const later = commissionId && !alreadyRecorded ? await catchUp(ctx, trx, orderId) : []
     const message = alreadyRecorded ? 'Order recorded before.' : 'Order recorded.'

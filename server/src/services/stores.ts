@@ -1,26 +1,26 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Deps } from '../context.ts'
+import type { Trx } from '../db/database.ts'
 import type { ShopRow } from '../db/tables.ts'
 import { findShop } from '../repositories/shops.ts'
 import { openStoreSecret } from './store-secret.ts'
 
-/** A notification as it arrived; `signature` in base64. */
-export interface SignedBytes {
-  bytes: Uint8Array
-  signature: string
+/** A shop that takes notifications, with the secret that they are signed with. */
+export interface Store {
+  shop: ShopRow
+  secret: string
 }
 
-/** The shop, when the bytes were signed with its secret; compared in constant time. */
-export async function findStore(
-  deps: Pick<Deps, 'db' | 'vault'>,
-  shopId: string,
-  { bytes, signature }: SignedBytes,
-): Promise<ShopRow | undefined> {
-  const shop = await findShop(deps.db.read, shopId)
+/** The shop as `db` sees it; undefined when it does not exist or takes no notifications. */
+export async function findStore(deps: Pick<Deps, 'vault'>, db: Trx, shopId: string): Promise<Store | undefined> {
+  const shop = await findShop(db, shopId)
   if (!shop?.storeWebhookSecret) return undefined
   const secret = openStoreSecret(deps, shop.id, shop.storeWebhookSecret)
-  if (secret === null) return undefined
+  return secret === null ? undefined : { shop, secret }
+}
+
+/** Whether the signature is that of the bytes; compared in constant time. */
+export function isSigned(bytes: Uint8Array, { secret, signature }: { secret: string; signature: Uint8Array }): boolean {
   const expected = createHmac('sha256', secret).update(bytes).digest()
-  const given = Buffer.from(signature, 'base64')
-  return given.length === expected.length && timingSafeEqual(given, expected) ? shop : undefined
+  return signature.length === expected.length && timingSafeEqual(signature, expected)
 }

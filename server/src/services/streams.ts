@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Context, nowIso } from '../context.ts'
 import type { StreamRow } from '../db/tables-owner.ts'
+import { ApiError } from '../errors.ts'
 import * as streams from '../repositories/streams.ts'
 import { openSecret, sealSecret, signatureHeaders } from '../webhooks/secrets.ts'
 import { mutate } from './mutate.ts'
-import { isStillAllowed } from './sessions.ts'
 
 /** How long one connection lasts, and how long events are kept from its beginning: an hour longer. */
 const CONNECTION_MS = 3_600_000
@@ -86,6 +86,17 @@ async function* frames(ctx: Context, stream: StreamRow, known: { seq: number } |
 // JSON has no line breaks of its own, so one data line holds it.
 const frame = (event: string, data: object) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 
+/** Whether the credential that opened the stream still opens it: not revoked, signed out or of a lower role. */
+async function isStillAllowed(ctx: Context): Promise<boolean> {
+  try {
+    await ctx.recheck?.(ctx.db.read)
+    return true
+  } catch (error) {
+    if (error instanceof ApiError) return false
+    throw error
+  }
+}
+
 /** Pulls frames as they are read; looks again when there are none, and ends when anybody wants it to. */
 function toStream(ctx: Context, source: Frames): ReadableStream {
   const left = new AbortController()
@@ -97,11 +108,11 @@ function toStream(ctx: Context, source: Frames): ReadableStream {
     pull: async (controller) => {
       while (!signal.aborted && performance.now() - startedAt < CONNECTION_MS) {
         const { value } = await source.next()
+        if (!(await isStillAllowed(ctx))) break
         if (value) return controller.enqueue(encoder.encode(value))
         await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})
         if (performance.now() - beatAt < BEAT_EVERY_MS) continue
         beatAt = performance.now()
-        if (!(await isStillAllowed(ctx))) break
         return controller.enqueue(encoder.encode(': still here\n\n'))
       }
       if (!left.signal.aborted) controller.close()

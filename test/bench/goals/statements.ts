@@ -5,7 +5,7 @@ import {
   findAffiliateBySlug,
   findAffiliatesById,
 } from '../../../server/src/repositories/affiliates.ts'
-import { findKeyByHash } from '../../../server/src/repositories/api-keys.ts'
+import { findKeyWithShop } from '../../../server/src/repositories/api-keys.ts'
 import { findLastAudit } from '../../../server/src/repositories/audits.ts'
 import { listCommissions } from '../../../server/src/repositories/commission-list.ts'
 import { findConnection } from '../../../server/src/repositories/connections.ts'
@@ -85,7 +85,7 @@ async function shippedSelects({ url, shopId, codes }: DataSet): Promise<Map<stri
     (await findAffiliateByCode(read, shopId, code))?.id ?? '',
   ])
   const programId = affiliate?.campaignId ?? ''
-  await findKeyByHash(read, 'hash')
+  await findKeyWithShop(read, 'hash')
   await findShop(read, shopId)
   await listCommissions(read, shopId, { page: 1, limit: 20 })
   await findKey(read, shopId, 'key')

@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { callOwner, type OwnerServer, ownerServer } from '../admin/fixture.ts'
+import { callOperation, snapshot } from '../contract/fixture.ts'
+import { type DocumentedOperation, operations, ownerOperations } from '../support/document.ts'
+import { bytesOf, type Captured, capture, type HeldRequests, holdRequests } from '../support/held-requests.ts'
+import type { RawAnswer } from '../support/raw-http.ts'
+import {
+  keyWays,
+  type OtherProcess,
+  otherProcess,
+  sessionWays,
+  signed,
+  storeWays,
+  tokenWays,
+  type Way,
+} from './ways.ts'
+
+let server: OwnerServer
+let held: HeldRequests
+let other: OtherProcess
+beforeAll(async () => {
+  server = await ownerServer()
+  held = await holdRequests(server)
+  other = await otherProcess(server)
+})
+afterAll(async () => {
+  await held.close()
+  await other.close()
+  await server.close()
+})
+
+const changes = (op: DocumentedOperation) => op.method !== 'GET'
+const ofKeys = operations.filter(changes)
+const ofOwners = ownerOperations.filter(
+  (op) => changes(op) && op.path.startsWith('/admin/') && op.id !== 'createSession',
+)
+const ofStores = ownerOperations.filter(({ path }) => path.startsWith('/integrations/'))
+
+const requestOf = (op: DocumentedOperation): Promise<Captured> =>
+  capture(server, (fake) => (op.path.startsWith('/api/v1/') ? callOperation(fake, op) : callOwner(fake, op)))
+
+/** The bytes of a valid call of an operation with this credential. */
+async function bytesFor(op: DocumentedOperation, credential: Record<string, string>): Promise<Buffer> {
+  const request = await requestOf(op)
+  if (!op.path.startsWith('/integrations/')) return bytesOf(request, credential)
+  const raw = JSON.stringify(request.options.body)
+  const path = op.path.replace('{shopId}', server.shop.shopId)
+  return bytesOf({ ...request, path, options: { raw } }, { ...credential, ...signed(raw) })
+}
+
+const told = (answer: RawAnswer | undefined) => [answer?.status, answer?.headers['x-error-code']]
+
+/** The credential is taken away while all but the last byte of the request has arrived. */
+async function whileOpen(op: DocumentedOperation, { make, refusal }: Way): Promise<void> {
+  const { headers, revoke, restore } = await make(other)
+  const finish = await held.hold(await bytesFor(op, headers))
+  await revoke()
+  const before = snapshot(server)
+  const answer = await finish()
+  expect(told(answer), answer?.body).toEqual(refusal)
+  expect(snapshot(server), 'a refused request changed the database').toBe(before)
+  await restore?.()
+}
+
+/** The credential is taken away after everything was checked at the door, and before the transaction begins. */
+async function beforeCommit(op: DocumentedOperation, { make, refusal }: Way): Promise<void> {
+  const { headers, revoke, restore } = await make(other)
+  const { transact } = server.db
+  let before = ''
+  server.db.transact = async (work, shopId) => {
+    // What is written without a shop, such as the last use of a key, is no change by the caller.
+    if (shopId === server.shop.shopId && before === '') {
+      await revoke()
+      before = snapshot(server)
+    }
+    return transact(work, shopId)
+  }
+  const answer = await (await held.hold(await bytesFor(op, headers)))()
+  server.db.transact = transact
+  expect(before, 'the operation began no transaction').not.toBe('')
+  expect(told(answer), answer?.body).toEqual(refusal)
+  expect(snapshot(server), 'a refused request changed the database').toBe(before)
+  await restore?.()
+}
+
+/** What changes nothing has nothing to refuse at the commit. */
+const READS = ['runBacktest']
+
+const cases: [what: string, ops: DocumentedOperation[], ways: Record<string, Way>][] = [
+  ['an API key', ofKeys, keyWays],
+  ['an owner token', ofOwners.filter(({ id }) => id !== 'deleteSession'), tokenWays],
+  ['a session', ofOwners, sessionWays],
+  ['a store', ofStores, storeWays],
+]
+
+describe.each(cases)('%s', (_what, ops, ways) => {
+  for (const [name, way] of Object.entries(ways)) {
+    describe(name, () => {
+      for (const op of ops) {
+        // Staff may do it too.
+        if (way.refusal[1] === 'role_missing' && op.roles.includes('STAFF')) continue
+        test(`${op.id} while the request was open`, () => whileOpen(op, way))
+        if (!READS.includes(op.id)) test(`${op.id} before the transaction began`, () => beforeCommit(op, way))
+      }
+    })
+  }
+})
+
+test('every operation that changes something is tried', () => {
+  const tried = cases.flatMap(([, ops]) => ops.map(({ id }) => id))
+  const all = [...operations, ...ownerOperations].filter(changes).map(({ id }) => id)
+  expect(all.filter((id) => !tried.includes(id))).toEqual(['createSession'])
+})

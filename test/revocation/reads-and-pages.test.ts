@@ -1,0 +1,180 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import * as users from '../../server/src/services/users.ts'
+import { callOwner, ID, type OwnerServer, ownerServer } from '../admin/fixture.ts'
+import { callOperation, snapshot } from '../contract/fixture.ts'
+import { operation } from '../support/document.ts'
+import { bytesOf, capture, type HeldRequests, holdRequests } from '../support/held-requests.ts'
+import type { RawAnswer } from '../support/raw-http.ts'
+import type { RequestOptions } from '../support/server.ts'
+import { convert, expectOk } from '../support/shop.ts'
+import { keyWays, newOwner, type OtherProcess, otherProcess, sessionWays, tokenWays } from './ways.ts'
+
+let server: OwnerServer
+let held: HeldRequests
+let other: OtherProcess
+beforeAll(async () => {
+  server = await ownerServer()
+  held = await holdRequests(server)
+  other = await otherProcess(server)
+})
+afterAll(async () => {
+  await held.close()
+  await other.close()
+  await server.close()
+})
+
+const told = (answer: RawAnswer | undefined) => [answer?.status, answer?.headers['x-error-code']]
+const request = (method: string, path: string, options: RequestOptions) => ({ method, path, options })
+
+describe('a key that is revoked while its request is open', () => {
+  const revoked = keyWays['the key was revoked']!
+
+  /** The answer to a request whose key is revoked before the last byte. */
+  async function late(path: string, options: RequestOptions, method = 'POST') {
+    const { headers, revoke } = await revoked.make(other)
+    const finish = await held.hold(bytesOf(request(method, path, options), headers))
+    await revoke()
+    return finish()
+  }
+
+  test('403 instead of the stored reply of an earlier call', async () => {
+    const body = { email: 'replayed@example.com', name: 'Replayed' }
+    const headers = { 'Idempotency-Key': 'replayed' }
+    await expectOk(server.request('POST', '/api/v1/affiliates', { body, headers }))
+    expect(told(await late('/api/v1/affiliates', { body, headers }))).toEqual(revoked.refusal)
+    expect(told(await late('/api/v1/affiliates', { body: { ...body, name: 'X' }, headers }))).toEqual(revoked.refusal)
+    expect(
+      (await server.request('POST', '/api/v1/affiliates', { body, headers })).headers.get('Idempotent-Replayed'),
+    ).toBe('true')
+  })
+
+  test.each([
+    ['a dry run', '/api/v1/events?dryRun=1', { body: { externalOrderId: 'dry', amountCents: 100 } }],
+    ['a preview', '/api/v1/payouts', { body: { periodStart: '2026-10-01', periodEnd: '2026-10-31', dryRun: true } }],
+    ['an invalid body', '/api/v1/affiliates', { body: { email: 'nobody' } }],
+    ['a body that is not JSON', '/api/v1/affiliates', { raw: '{"email": ' }],
+    ['an address that is taken', '/api/v1/affiliates', { body: { email: 'nisa@example.com', name: 'N' } }],
+    ['an affiliate that does not exist', '/api/v1/coupons', { body: { affiliateId: 'aff_none' } }],
+  ])('403 for %s', async (_what, path, options: RequestOptions) => {
+    expect(told(await late(path, options))).toEqual(revoked.refusal)
+  })
+
+  test('403 for analytics that were waiting meanwhile', async () => {
+    const { headers, revoke } = await revoked.make(other)
+    const { aside } = server.db
+    server.db.aside = async (...job) => {
+      const result = await aside(...job)
+      await revoke()
+      return result as never
+    }
+    const reply = await server.request('GET', '/api/v1/analytics', { key: null, headers })
+    server.db.aside = aside
+    expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual(revoked.refusal)
+  })
+})
+
+describe('a user who is revoked while a request is open', () => {
+  test('403 for a backtest, which changes nothing', async () => {
+    const { make, refusal } = tokenWays['the user was revoked']!
+    const { headers, revoke } = await make(other)
+    const call = await capture(server, (fake) => callOwner(fake, operation('runBacktest')))
+    const finish = await held.hold(bytesOf(call, headers))
+    await revoke()
+    expect(told(await finish())).toEqual(refusal)
+  })
+
+  test('401 for signing in, with a token and with a link: no session is made', async () => {
+    for (const isLink of [false, true]) {
+      const { named, ownerToken } = await newOwner(other)
+      const token = isLink ? (await users.linkFor(other.deps, named)).token : ownerToken
+      const finish = await held.hold(bytesOf(request('POST', '/admin/v1/session', { body: { token } }), {}))
+      await users.revoke(other.deps, named)
+      const before = snapshot(server)
+      expect(told(await finish())).toEqual([401, 'sign_in_refused'])
+      expect(snapshot(server)).toBe(before)
+    }
+  })
+
+  test('401 for signing in when it happens before the session is written', async () => {
+    for (const isLink of [false, true]) {
+      const { named, ownerToken } = await newOwner(other)
+      const token = isLink ? (await users.linkFor(other.deps, named)).token : ownerToken
+      const { transact } = server.db
+      let before = ''
+      server.db.transact = async (work, shopId) => {
+        server.db.transact = transact
+        await users.revoke(other.deps, named)
+        before = snapshot(server)
+        return transact(work, shopId)
+      }
+      const reply = await server.request('POST', '/admin/v1/session', { key: null, body: { token } })
+      expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([401, 'sign_in_refused'])
+      expect(snapshot(server)).toBe(before)
+    }
+  })
+})
+
+describe('a form of the Developer page', () => {
+  const forms = (): string[] => {
+    const paths = server.app.routes.filter(
+      ({ method, path }) => method === 'POST' && /^\/admin\/(?!v1|sign-in)/.test(path),
+    )
+    return [...new Set(paths.map(({ path }) => path.replace(/:\w+/g, ID.commission)))]
+  }
+
+  test.each(Object.entries(sessionWays))('is refused and shows nothing of the shop when %s', async (_name, way) => {
+    expect(forms().length).toBeGreaterThan(10)
+    for (const path of forms()) {
+      // Staff may sign out and send again.
+      if (way.refusal[1] === 'role_missing' && /sign-out|redeliver|test/.test(path)) continue
+      const sent: Record<string, string>[] = [{ label: 'Late', scopes: 'payouts:read' }, { periodStart: 'x' }]
+      for (const fields of sent) {
+        const { headers, revoke } = await way.make(other)
+        const raw = new URLSearchParams({ csrf: headers['X-CSRF-Token'] ?? '', ...fields }).toString()
+        const type = { 'Content-Type': 'application/x-www-form-urlencoded' }
+        const bytes = bytesOf(request('POST', path, { raw, headers: type }), { Cookie: headers.Cookie ?? '' })
+        const finish = await held.hold(bytes)
+        await revoke()
+        const before = snapshot(server)
+        const answer = await finish()
+        expect(told(answer), path).toEqual(way.refusal)
+        expect(answer?.body, path).not.toContain('NISA16')
+        expect(snapshot(server), path).toBe(before)
+      }
+    }
+  })
+})
+
+describe('a stream', () => {
+  const ways = { ...tokenWays, ...sessionWays }
+
+  test.each(Object.entries(ways).filter(([, way]) => way.refusal[1] !== 'role_missing'))(
+    'ends within a second, and shows no event, when %s',
+    async (_name, { make }) => {
+      const { headers, revoke } = await make(other)
+      const response = await server.app.request('/admin/v1/deliveries/stream', { headers })
+      const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+      expect((await reader.read()).value).toContain('event: open')
+      await revoke()
+      const revokedAt = performance.now()
+      await expectOk(
+        convert(server, { externalOrderId: `streamed-${revokedAt}`, amountCents: 100, couponCode: 'NISA16' }),
+      )
+      const seen: string[] = []
+      for (;;) {
+        const { value, done } = await Promise.race([reader.read(), sleep(5000, { value: 'no end', done: true })])
+        if (value) seen.push(value)
+        if (done) break
+      }
+      expect(seen.join()).toBe('')
+      expect(performance.now() - revokedAt).toBeLessThan(1500)
+    },
+  )
+})
+
+test('the same calls succeed with a credential that nobody revokes', async () => {
+  const call = await capture(server, (fake) => callOperation(fake, operation('createAffiliate')))
+  const answer = await (await held.hold(bytesOf(call, { Authorization: `Bearer ${server.shop.key}` })))()
+  expect(told(answer)).toEqual([201, undefined])
+})

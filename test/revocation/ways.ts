@@ -1,0 +1,183 @@
+import { createHmac } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Deps } from '../../server/src/context.ts'
+import { openDatabase } from '../../server/src/db/database.ts'
+import type { ApiKeyRow } from '../../server/src/db/tables.ts'
+import { createApiSwitch } from '../../server/src/services/api-switch.ts'
+import * as keys from '../../server/src/services/keys.ts'
+import * as sessions from '../../server/src/services/sessions.ts'
+import * as settings from '../../server/src/services/settings.ts'
+import * as shops from '../../server/src/services/shops.ts'
+import * as users from '../../server/src/services/users.ts'
+import type { TestServer } from '../support/server.ts'
+
+/** A credential made for one request, and how to take it away as another process would. */
+export interface Credential {
+  headers: Record<string, string>
+  revoke: () => Promise<void>
+  /** Puts right what other requests need. */
+  restore?: () => Promise<void>
+}
+
+/** A way for a credential to stop opening anything, and what its holder is told from then on. */
+export interface Way {
+  refusal: [status: number, code: string]
+  make: (other: OtherProcess) => Promise<Credential>
+}
+
+/** The services over a database handle of their own, as another process has them. */
+export interface OtherProcess {
+  deps: Deps
+  server: TestServer
+  close: () => Promise<void>
+}
+
+export async function otherProcess(server: TestServer): Promise<OtherProcess> {
+  const db = await openDatabase(server.url)
+  return { server, deps: { ...server.deps, db }, close: () => db.close() }
+}
+
+const bearer = (secret: string) => ({ Authorization: `Bearer ${secret}` })
+const now = ({ server }: OtherProcess) => new Date(server.clock.ms).toISOString()
+
+const setKey = ({ deps }: OtherProcess, id: string, changes: Partial<ApiKeyRow>) =>
+  deps.db.transact((trx) => trx.updateTable('apiKeys').set(changes).where('id', '=', id).execute())
+
+/** A new key, and a revocation that is given its id. */
+const keyWay = (
+  refusal: Way['refusal'],
+  revoke: (other: OtherProcess, keyId: string) => Promise<unknown>,
+  restore?: (other: OtherProcess) => Promise<unknown>,
+): Way => ({
+  refusal,
+  make: async (other) => {
+    const ctx = await shops.operatorContext(other.deps, other.server.shop.shopId)
+    const { keyId, secret } = await keys.createApiKey(ctx, { label: 'To be revoked', scopes: ['all'] })
+    return {
+      headers: bearer(secret),
+      revoke: async () => void (await revoke(other, keyId)),
+      ...(restore && { restore: async () => void (await restore(other)) }),
+    }
+  },
+})
+
+const operator = ({ deps, server }: OtherProcess) => shops.operatorContext(deps, server.shop.shopId)
+const setShop = (wanted: Parameters<typeof shops.set>[2]) => (other: OtherProcess) =>
+  shops.set(other.deps, other.server.shop.shopId, wanted)
+
+/** Of API keys. */
+export const keyWays: Record<string, Way> = {
+  'the key was revoked': keyWay([403, 'key_revoked'], async (other, id) => keys.revoke(await operator(other), id)),
+  'the key was rotated': keyWay([403, 'key_unknown'], async (other, id) => keys.rotate(await operator(other), id)),
+  'the key expired': keyWay([403, 'key_expired'], (other, id) => setKey(other, id, { expiresAt: now(other) })),
+  'the key lost its scopes': keyWay([403, 'scope_missing'], (other, id) => setKey(other, id, { scopes: '[]' })),
+  'the plan was lowered': keyWay(
+    [403, 'plan_required'],
+    setShop({ plan: 'GROWTH' }),
+    setShop({ plan: 'PROFESSIONAL' }),
+  ),
+  'the shop was switched off': keyWay([503, 'api_disabled'], setShop({ api: 'off' }), setShop({ api: 'on' })),
+  'the API was switched off': keyWay(
+    [503, 'api_disabled'],
+    ({ deps }) => createApiSwitch(deps).set(false),
+    async ({ deps, server }) => {
+      await createApiSwitch(deps).set(true)
+      // Callers without a key learn of it within a second, and until then it may look off at the door.
+      while ((await server.request('GET', '/api/v1/programs')).status !== 200) await sleep(20)
+    },
+  ),
+}
+
+let made = 0
+
+/** A new owner with a token of their own. */
+export async function newOwner({ deps, server }: OtherProcess) {
+  const named = { shop: server.shop.shopId, email: `owner-${++made}@shop.example` }
+  const { userId, ownerToken } = await shops.createUser(deps, { ...named, role: 'OWNER' })
+  return { named, userId, ownerToken }
+}
+
+const lowerRole = ({ deps }: OtherProcess, userId: string) =>
+  deps.db.transact((trx) => trx.updateTable('users').set({ role: 'STAFF' }).where('id', '=', userId).execute())
+
+/** Of owner tokens. */
+export const tokenWays: Record<string, Way> = {
+  'the user was revoked': {
+    refusal: [403, 'owner_token_unknown'],
+    make: async (other) => {
+      const { named, ownerToken } = await newOwner(other)
+      return { headers: bearer(ownerToken), revoke: async () => void (await users.revoke(other.deps, named)) }
+    },
+  },
+  'the role was lowered': {
+    refusal: [403, 'role_missing'],
+    make: async (other) => {
+      const { userId, ownerToken } = await newOwner(other)
+      return { headers: bearer(ownerToken), revoke: async () => void (await lowerRole(other, userId)) }
+    },
+  },
+}
+
+interface OpenSession {
+  owner: Awaited<ReturnType<typeof newOwner>>
+  session: Awaited<ReturnType<typeof sessions.signIn>>
+}
+
+const sessionWay = (refusal: Way['refusal'], revoke: (other: OtherProcess, open: OpenSession) => unknown): Way => ({
+  refusal,
+  make: async (other) => {
+    const owner = await newOwner(other)
+    const session = await sessions.signIn({ ...other.deps, requestId: 'req_test' }, owner.ownerToken)
+    const headers = {
+      Cookie: `referral_session=${session.secret}`,
+      'X-CSRF-Token': sessions.csrfTokenOf(other.deps, session.session),
+    }
+    return { headers, revoke: async () => void (await revoke(other, { owner, session })) }
+  },
+})
+
+/** Of sessions. */
+export const sessionWays: Record<string, Way> = {
+  'the session was signed out': sessionWay([401, 'session_expired'], ({ deps }, { session }) =>
+    sessions.signOut({ ...deps, ...session, actor: 'user:x', requestId: 'req_test' }),
+  ),
+  'the session expired': sessionWay([401, 'session_expired'], (other, { session: { session } }) =>
+    other.deps.db.transact((trx) =>
+      trx
+        .updateTable('sessions')
+        .set({ expiresAt: now(other) })
+        .where('tokenHash', '=', session.tokenHash)
+        .execute(),
+    ),
+  ),
+  'the user of the session was revoked': sessionWay([401, 'session_expired'], ({ deps }, { owner }) =>
+    users.revoke(deps, owner.named),
+  ),
+  'the role of the session was lowered': sessionWay([403, 'role_missing'], (other, { owner }) =>
+    lowerRole(other, owner.userId),
+  ),
+}
+
+const SECRET = 'hush'
+
+export const signed = (body: string, secret = SECRET) => ({
+  'X-Shopify-Hmac-Sha256': createHmac('sha256', secret).update(body).digest('base64'),
+})
+
+const storeWay = (secret: string | null): Way => ({
+  refusal: [401, 'store_signature_invalid'],
+  make: async (other) => {
+    await setSecret(other, SECRET)
+    return { headers: {}, revoke: () => setSecret(other, secret) }
+  },
+})
+
+async function setSecret(other: OtherProcess, storeWebhookSecret: string | null): Promise<void> {
+  await settings.update(await operator(other), { storeWebhookSecret })
+}
+
+/** Of the secret that a store signs with. */
+export const storeWays: Record<string, Way> = {
+  'the secret was replaced': storeWay('another'),
+  'the secret was removed': storeWay(null),
+}
