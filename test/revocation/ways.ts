@@ -56,7 +56,11 @@ const keyWay = (
     return {
       headers: bearer(secret),
       revoke: async () => void (await revoke(other, keyId)),
-      ...(restore && { restore: async () => void (await restore(other)) }),
+      restore: async () => {
+        await restore?.(other)
+        // A shop can have only so many active keys.
+        await setKey(other, keyId, { revokedAt: now(other) })
+      },
     }
   },
 })
