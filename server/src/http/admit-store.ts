@@ -4,6 +4,7 @@ import type { Trx } from '../db/database.ts'
 import { ApiError } from '../errors.ts'
 import { findStore, isSigned, type Store } from '../services/stores.ts'
 import type { Visit } from './admit.ts'
+import { nameable } from './body.ts'
 import type { Server } from './server.ts'
 
 /** A request that may be a notification of this store: its body has not been read, so its signature is not verified. */
@@ -25,7 +26,8 @@ export async function expectStore({ deps }: Server, c: HonoContext): Promise<Exp
   if (!signature) {
     throw new ApiError(401, 'store_signature_missing', 'The notification is not signed; send X-Shopify-Hmac-Sha256.')
   }
-  const store = SIGNATURE.test(signature) && (await findStore(deps, deps.db.read, c.req.param('shopId') ?? ''))
+  const store =
+    SIGNATURE.test(signature) && (await findStore(deps, deps.db.read, nameable(c.req.param('shopId') ?? '')))
   if (!store) throw signatureInvalid()
   return { ...store, signature: Buffer.from(signature, 'base64') }
 }
