@@ -1,16 +1,33 @@
-import { type DocumentedOperation, document, pointerTo, problems } from '../support/document.ts'
+import { type DocumentedOperation, deref, document, pointerTo, problems } from '../support/document.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: the document is walked as plain JSON
+type Json = any
 
 /** What is wrong with a body that was accepted, by a second reading of the document. */
 export function whyNotAcceptable(op: DocumentedOperation, body: string | Uint8Array | undefined): string[] {
   const method = op.method.toLowerCase()
-  if (!document.paths[op.path][method].requestBody || !body?.length) return []
+  if (!content(op) || !body?.length) return []
   const text = typeof body === 'string' ? body : new TextDecoder('utf-8', { fatal: true }).decode(body)
   const value = JSON.parse(text.replace(/^\ufeff/, ''))
-  const broken = hasBrokenText(value) ? ['it holds text that cannot be stored'] : []
-  // What a store sends is known in part; the rest is tolerated.
-  if (op.path.startsWith('/integrations/')) return broken
+  const isStore = op.path.startsWith('/integrations/')
+  // Of what a store sends only the documented properties are read.
+  const read = isStore ? documented(content(op).schema, value) : value
+  const broken = hasBrokenText(read) ? ['it holds text that cannot be stored'] : []
+  if (isStore) return broken
   const schema = pointerTo('paths', op.path, method, 'requestBody', 'content', 'application/json', 'schema')
   return [...broken, ...problems(schema, withType(value))]
+}
+
+const content = (op: DocumentedOperation) =>
+  document.paths[op.path][op.method.toLowerCase()].requestBody?.content['application/json']
+
+/** A value without the properties that its schema does not name, and without the items that it ignores. */
+function documented(schema: Json, value: Json): Json {
+  const { properties, items, 'x-ignored-after': most } = deref(schema)
+  if (value === null || typeof value !== 'object') return value
+  if (Array.isArray(value)) return items ? value.slice(0, most).map((one) => documented(items, one)) : []
+  const known = Object.entries<Json>(value).filter(([name]) => Object.hasOwn(properties ?? {}, name))
+  return Object.fromEntries(known.map(([name, one]) => [name, documented(properties[name], one)]))
 }
 
 /** `type: null` stands for the default. */

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { heavyNotifications } from './heavy-store.ts'
 import type { FuzzWorld } from './world.ts'
 
 /** Requests as large and as twisted as they may be. */
@@ -8,6 +8,8 @@ export interface Heavy {
   path: string
   body?: string
   headers?: Record<string, string>
+  /** Another body for each try. */
+  fresh?: () => Pick<Heavy, 'body' | 'headers'>
 }
 
 const MIB = 1024 * 1024
@@ -43,10 +45,7 @@ const texts: Record<string, string> = {
   'a name of marks': `{"name":"${'a\u0301\u0300'.repeat(66)}","email":"a@b.co"}`,
 }
 
-export function heavyRequests({ server, storeSecret }: FuzzWorld): Heavy[] {
-  const store = `{"id":1,"line_items":[${many(15_000, (i) => `{"id":${i},"product_id":${i},"price":"9999999.99","quantity":1}`)}],"x":"${fill('x', MIB)}"}`
-  const signature = createHmac('sha256', storeSecret).update(store).digest('base64')
-  const integration = `/integrations/shopify/${server.shop.shopId}/orders-paid`
+export function heavyRequests(world: FuzzWorld): Heavy[] {
   const post = (path: string, named: Record<string, string>): Heavy[] =>
     Object.entries(named).map(([name, body]) => ({ name, method: 'POST', path, body }))
   return [
@@ -54,13 +53,7 @@ export function heavyRequests({ server, storeSecret }: FuzzWorld): Heavy[] {
     ...post('/api/v1/affiliates', texts),
     ...post('/api/v1/webhooks', { 'a URL of many labels': `{"url":"https://${'a.'.repeat(1000)}example"}` }),
     ...post('/api/v1/events', events).map((one) => ({ ...one, headers: { 'Idempotency-Key': 'heavy' } })),
-    {
-      name: 'a store order of 15,000 lines',
-      method: 'POST',
-      path: integration,
-      body: store,
-      headers: { 'X-Shopify-Hmac-Sha256': signature },
-    },
+    ...heavyNotifications(world),
     { name: '3,000 parameters', method: 'GET', path: `/api/v1/affiliates?${'a=1&'.repeat(3000)}limit=1` },
     { name: 'a search of wildcards', method: 'GET', path: `/api/v1/affiliates?q=${'%25_'.repeat(45)}` },
     {
@@ -80,12 +73,13 @@ export function heavyRequests({ server, storeSecret }: FuzzWorld): Heavy[] {
  */
 export async function stallOf(
   { server }: FuzzWorld,
-  { method, path, body, headers }: Heavy,
+  { method, path, fresh, ...plain }: Heavy,
   { tries, enough = 0 }: { tries: number; enough?: number },
 ) {
   let best = Number.POSITIVE_INFINITY
   let status = 0
   for (let i = 0; i < tries && best > enough; i++) {
+    const { body, headers } = fresh?.() ?? plain
     const request = new Request(`http://test${path}`, {
       method,
       body,

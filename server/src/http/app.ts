@@ -15,9 +15,9 @@ import {
   canonicalJson,
   MAX_BODY_BYTES,
   MAX_NOTIFICATION_BYTES,
-  MAX_NOTIFICATION_VALUES,
   nameable,
   parseJson,
+  parseSelected,
   readBytes,
 } from './body.ts'
 import { browserOf } from './browser.ts'
@@ -143,7 +143,7 @@ async function perform(server: Server, op: Operation, { c, visit }: Call): Promi
   const ctx = 'signature' in caller ? admitStore(server, caller, received?.bytes ?? NO_BYTES, visit) : caller
   // Whatever is said about a body that was on its way for long is said only to who may still call.
   if (received?.wasLate) await ctx.recheck?.(ctx.db.read)
-  const input = readInput(op, parameters, received?.bytes ?? NO_BYTES)
+  const input = await readInput(op, parameters, received?.bytes ?? NO_BYTES)
   if (op.takesIdempotencyKey) remember(ctx, op, c, input)
   const handler = handlers[op.id] as unknown as AnyHandler
   const { status, body, headers = {} } = await handler(ctx, input)
@@ -182,10 +182,9 @@ async function readBody(op: Operation, c: HonoContext<Env>): Promise<{ bytes: Ui
   return { bytes: await readBytes(c.req.raw, op.maxBodyBytes ?? usual), wasLate }
 }
 
-function readInput(op: Operation, parameters: Parameters, bytes: Uint8Array): RawInput {
+async function readInput(op: Operation, parameters: Parameters, bytes: Uint8Array): Promise<RawInput> {
   const isNotification = op.credential === 'storeSignature'
-  const json =
-    op.readBody && parseJson(bytes, isNotification ? { exact: true, maxValues: MAX_NOTIFICATION_VALUES } : {})
+  const json = op.readBody && (isNotification ? await parseSelected(bytes, op.selection) : parseJson(bytes))
   return { ...parameters, body: op.readBody?.(json), json } as RawInput
 }
 

@@ -1,4 +1,7 @@
+import { setImmediate as breathe } from 'node:timers/promises'
 import { ApiError, invalid, invalidBody } from '../errors.ts'
+import { selectJson } from './json-select.ts'
+import type { Selection } from './json-selection.ts'
 import { shapeOf } from './json-shape.ts'
 
 /** Section 8 leaves the size open; 1 MiB holds any order. */
@@ -11,24 +14,40 @@ const MAX_DEPTH = 32
 const MAX_VALUES = 65_000
 /** Of one object. What is named once for all takes longest to read. */
 const MAX_PROPERTIES = 500
-/** A store names some 150 things of each line, with all its prices and taxes; 500 lines are the most it sells. */
-export const MAX_NOTIFICATION_VALUES = 80_000
+const LARGE = 64 * 1024
 
 /**
- * A body as JSON, whatever its content type says: the bytes decide. No body reads as an empty object. `exact` keeps
- * integers that a number cannot hold, as their digits.
+ * A body as JSON, whatever its content type says: the bytes decide. No body reads as an empty object.
  *
  * @throws ApiError 400 `invalid_json`, or `invalid_body` for what cannot be stored.
  */
-export function parseJson(bytes: Uint8Array, { exact = false, maxValues = MAX_VALUES } = {}): unknown {
+export function parseJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) return {}
-  refuseUnwieldy(bytes, maxValues)
+  refuseUnwieldy(bytes)
+  return parse(bytes)
+}
+
+/**
+ * As {@link parseJson}, of which only what the selection names is read.
+ *
+ * @throws ApiError 400 `invalid_json` or `invalid_body`.
+ */
+export async function parseSelected(bytes: Uint8Array, selection: Selection): Promise<unknown> {
+  if (bytes.length === 0) return {}
+  const selected = await selectJson(bytes, selection, MAX_VALUES)
+  const value = parse(selected)
+  // Others have a turn before so much is validated.
+  if (selected.length > LARGE) await breathe()
+  return value
+}
+
+function parse(bytes: Uint8Array): unknown {
   let value: unknown
   let isPlain: boolean
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     isPlain = !UNSTORABLE.test(text)
-    value = JSON.parse(text, exact && LONG_NUMBER.test(text) ? keepDigits : undefined)
+    value = JSON.parse(text)
   } catch {
     throw invalid('invalid_json', 'The body is not valid JSON.')
   }
@@ -38,26 +57,19 @@ export function parseJson(bytes: Uint8Array, { exact = false, maxValues = MAX_VA
 
 // In text that is UTF-8, only escapes can make what cannot be stored. Looking for them costs less than walking through all.
 const UNSTORABLE = /\\u(0000|d[89a-f])/i
-const LONG_NUMBER = /\d{16}/
 
 /** What takes long to read would hold up everybody else's requests. */
-function refuseUnwieldy(bytes: Uint8Array, maxValues: number): void {
+function refuseUnwieldy(bytes: Uint8Array): void {
   const { depth, values, properties } = shapeOf(bytes, {
     depth: MAX_DEPTH,
-    values: maxValues,
+    values: MAX_VALUES,
     properties: MAX_PROPERTIES,
   })
   if (depth > MAX_DEPTH) throw invalidBody(`The body must not be nested more than ${MAX_DEPTH} levels deep.`)
-  if (values > maxValues) throw invalidBody(`The body must not hold more than ${maxValues} values.`)
+  if (values > MAX_VALUES) throw invalidBody(`The body must not hold more than ${MAX_VALUES} values.`)
   if (properties > MAX_PROPERTIES) {
     throw invalidBody(`No object of the body may have more than ${MAX_PROPERTIES} properties.`)
   }
-}
-
-function keepDigits(_: string, value: unknown, { source }: { source?: string } = {}): unknown {
-  const isLost =
-    typeof value === 'number' && source !== undefined && /^-?\d+$/.test(source) && !Number.isSafeInteger(value)
-  return isLost ? source : value
 }
 
 /** The raw bytes, read no further than the limit. @throws ApiError 400 `body_too_large` or `invalid_body`. */

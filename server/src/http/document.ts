@@ -16,6 +16,8 @@ export interface Schema {
   maxLength?: number
   minItems?: number
   maxItems?: number
+  /** The items of a list after that many are ignored. */
+  'x-ignored-after'?: number
   items?: Schema
   properties?: Record<string, Schema>
   required?: string[]

@@ -2217,17 +2217,24 @@ export interface components {
             pagination: components["schemas"]["Pagination"];
         };
         /** @description An id of the store, as a number or as text. */
-        StoreId: number | string | null;
+        StoreId: number | string;
+        /** @description An id of the store, as a number or as text. Text of more than 255 characters is ignored. */
+        StoreReference: number | string | null;
+        /** @description Text of more than 255 characters is ignored. */
+        StoreText: string | null;
         /** @description An amount in currency units. */
         StoreMoney: string | number | null;
-        /** @description What is read of a store's order; everything else is tolerated. */
+        /**
+         * @description The properties of a store's order that are read; others are ignored and not checked. A property outside its bounds is rejected when the commission depends on it,
+         *     and ignored when it is evidence only: an overlong `landing_site` does not lose the order.
+         */
         StoreOrder: {
-            id: number | string;
-            name?: string | null;
+            id: components["schemas"]["StoreId"];
+            name?: components["schemas"]["StoreText"];
             currency?: string | null;
-            email?: string | null;
-            contact_email?: string | null;
-            /** @description The address the visitor came in by; its `ref` is evidence `DIRECT_LINK`. */
+            email?: components["schemas"]["StoreText"];
+            contact_email?: components["schemas"]["StoreText"];
+            /** @description The address the visitor came in by; its `ref` is evidence `DIRECT_LINK`. Ignored with more than 8,192 characters. */
             landing_site?: string | null;
             processed_at?: string | null;
             created_at?: string | null;
@@ -2242,18 +2249,18 @@ export interface components {
                 } | null;
             } | null;
             discount_codes?: {
-                code?: string | null;
+                code?: components["schemas"]["StoreText"];
             }[] | null;
             note_attributes?: components["schemas"]["StoreNote"][] | null;
             customer?: {
-                id?: components["schemas"]["StoreId"];
-                email?: string | null;
+                id?: components["schemas"]["StoreReference"];
+                email?: components["schemas"]["StoreText"];
             } | null;
             shipping_address?: {
-                country_code?: string | null;
-                province_code?: string | null;
-                city?: string | null;
-                zip?: string | null;
+                country_code?: components["schemas"]["StoreText"];
+                province_code?: components["schemas"]["StoreText"];
+                city?: components["schemas"]["StoreText"];
+                zip?: components["schemas"]["StoreText"];
             } | null;
             line_items?: components["schemas"]["StoreLine"][] | null;
         };
@@ -2262,25 +2269,26 @@ export interface components {
             value?: string | number | boolean | null;
         };
         StoreLine: {
-            product_id?: components["schemas"]["StoreId"];
-            variant_id?: components["schemas"]["StoreId"];
+            product_id?: components["schemas"]["StoreReference"];
+            variant_id?: components["schemas"]["StoreReference"];
             quantity?: number | null;
             price?: components["schemas"]["StoreMoney"];
             tax_lines?: {
                 price?: components["schemas"]["StoreMoney"];
             }[] | null;
         };
-        /** @description What is read of a store's refund; everything else is tolerated. */
+        /** @description The properties of a store's refund that are read; others are ignored and not checked. */
         StoreRefund: {
-            id: number | string;
-            order_id: number | string;
+            id: components["schemas"]["StoreId"];
+            order_id: components["schemas"]["StoreId"];
+            /** @description Cut after 1,000 characters. */
             note?: string | null;
             refund_line_items?: {
                 quantity?: number | null;
                 subtotal?: components["schemas"]["StoreMoney"];
                 line_item?: {
-                    product_id?: components["schemas"]["StoreId"];
-                    variant_id?: components["schemas"]["StoreId"];
+                    product_id?: components["schemas"]["StoreReference"];
+                    variant_id?: components["schemas"]["StoreReference"];
                 } | null;
             }[] | null;
             order_adjustments?: {

@@ -1,5 +1,6 @@
 import type { UserRow } from '../db/tables.ts'
 import { deref, document, type OperationObject, type Parameter } from './document.ts'
+import { type Selection, selectionOf } from './json-selection.ts'
 import type { operations as Documented } from './schema.d.ts'
 import { type Validator, validator } from './validator.ts'
 
@@ -83,6 +84,8 @@ export interface Operation {
   readHeaders: Validator
   readKey: Validator
   readBody: Validator | undefined
+  /** What of the body its schema names. */
+  selection: Selection
   deprecation: { sunset: string } | undefined
 }
 
@@ -122,6 +125,7 @@ function toOperation(path: string, method: string, object: OperationObject): Ope
       ? validator({ type: 'object', properties: { [key.name]: key.schema } }, { code: 'idempotency_key_invalid' })
       : (value) => value,
     readBody: body && validator(body, { code: 'invalid_body' }),
+    selection: selectionOf(body ?? {}),
     deprecation: object.deprecated && object['x-sunset'] ? { sunset: object['x-sunset'] } : undefined,
   }
 }

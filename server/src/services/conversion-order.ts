@@ -75,15 +75,18 @@ function orderAt(ctx: Context, occurredAt: string | null | undefined): string {
   return at
 }
 
-/** The click reference that a storefront carries through its order notes, where an id of digits may be a number. */
-/** The click reference that an order's notes carry. */
+/** The click reference that an order's notes carry, where an id of digits may be a number. */
 export function noteClickId(attributes: components['schemas']['NoteAttribute'][] | null | undefined): string | null {
   const values = (attributes ?? []).filter(({ name }) => name === CLICK_ATTRIBUTE).map(({ value }) => value)
   const texts = values.map((value) => (typeof value === 'number' ? String(value) : value))
   const reference = texts.find((text): text is string => typeof text === 'string' && textOf(text) !== null)
   // A note may hold anything; one character more than a click id can have is enough to match none, and can be indexed.
-  return reference === undefined ? null : [...reference].slice(0, MAX_CLICK_ID + 1).join('')
+  return reference === undefined ? null : firstCharacters(reference, MAX_CLICK_ID + 1)
 }
+
+/** The text up to a number of characters; a character of two code units is kept whole. */
+export const firstCharacters = (text: string, count: number): string =>
+  [...text.slice(0, 2 * count)].slice(0, count).join('')
 
 /** Text without outer white space; blank text is no evidence. */
 export const textOf = (text: string | null | undefined): string | null => text?.trim() || null

@@ -1,8 +1,9 @@
 import type { RefundLine } from '../engine/refund-goods.ts'
 import type { components } from '../http/schema.d.ts'
+import { firstCharacters } from './conversion-order.ts'
 import type { WantedRefund } from './refunds.ts'
 import { minorUnits } from './store-money.ts'
-import { storeId } from './store-order.ts'
+import { evidence, storeId } from './store-order.ts'
 
 type StoreRefund = components['schemas']['StoreRefund']
 
@@ -24,7 +25,7 @@ export function toStoreRefund(body: StoreRefund, currency: string): WantedRefund
     refundId: storeId('id', body.id),
     amountCents: isPlain ? null : Math.max(0, worth + beside),
     lineItems: lineItems.filter(isNamed),
-    reason: body.note?.trim().slice(0, MAX_REASON) || null,
+    reason: reasonOf(body),
     isFact: true,
   }
 }
@@ -39,7 +40,7 @@ export const essenceOf = ({
 }: StoreRefund): StoreRefund => ({
   id,
   order_id,
-  note,
+  note: reasonOf({ note }),
   refund_line_items: items?.map(({ quantity, subtotal, line_item: item }) => ({
     quantity,
     subtotal,
@@ -48,15 +49,16 @@ export const essenceOf = ({
   order_adjustments: adjustments?.map(({ kind, amount }) => ({ kind, amount })),
 })
 
+const reasonOf = ({ note }: Pick<StoreRefund, 'note'>): string | null =>
+  firstCharacters(note?.trim() ?? '', MAX_REASON) || null
+
 type StoreRefundLine = NonNullable<StoreRefund['refund_line_items']>[number]
 
 const toLine = ({ quantity, line_item: item }: StoreRefundLine): RefundLine => ({
-  variantId: idOf(item?.variant_id),
-  productId: idOf(item?.product_id),
+  variantId: evidence(item?.variant_id),
+  productId: evidence(item?.product_id),
   quantity: quantity ?? 0,
 })
-
-const idOf = (id: string | number | null | undefined): string | null => String(id ?? '').trim() || null
 
 /** Goods that were typed in at the till have no id, so only their money tells. */
 const isNamed = ({ variantId, productId }: RefundLine) => Boolean(variantId || productId)
