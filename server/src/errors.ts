@@ -9,17 +9,20 @@ export class ApiError extends Error {
   readonly code: ErrorCode
   /** Seconds for `Retry-After`. */
   readonly retryAfter: number | undefined
+  /** Machine detail beside the sentence, as documented headers. */
+  readonly headers: Record<string, string>
 
   constructor(
     status: ErrorStatus,
     code: ErrorCode,
     message: string,
-    options: { retryAfter?: number; cause?: unknown } = {},
+    options: { retryAfter?: number; headers?: Record<string, string>; cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause })
     this.status = status
     this.code = code
     this.retryAfter = options.retryAfter
+    this.headers = options.headers ?? {}
   }
 }
 

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { copyFileSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -26,8 +26,6 @@ const sh = (name: string, ...args: string[]) =>
     }),
   )
 
-const batches = async () => (await shop.client.payouts.list()).data
-
 test('a file of orders is imported, twice without harm', async () => {
   const file = join(folder.path, 'orders.csv')
   copyFileSync(example('orders.csv'), file)
@@ -41,33 +39,6 @@ test('a file of orders is imported, twice without harm', async () => {
   const second = await sh('import-orders.sh', file)
   expect({ code: second.code, stdout: second.stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^sent\t0$/m) })
 }, 30_000)
-
-test('cron pays a month once, to the cent, and never more than it may', async () => {
-  const tooMuch = await sh('pay-last-month.sh', '21439', 'out', '2026-10')
-  expect({ code: tooMuch.code, stderr: tooMuch.stderr }).toEqual({
-    code: 9,
-    stderr: expect.stringContaining('21440 cents'),
-  })
-  expect((await batches()).map(({ status }) => status)).toEqual(['OPEN'])
-  // As a run leaves it that ends between making a batch and noting it.
-  const note = join(folder.path, 'out', 'batch-under-way-USD')
-  renameSync(note, `${note}.lost`)
-  const lost = await sh('pay-last-month.sh', '500000', 'out', '2026-10')
-  expect({ code: lost.code, stderr: lost.stderr }).toEqual({
-    code: 9,
-    stderr: expect.stringMatching(/^Batch bat_\w+ is open/m),
-  })
-  renameSync(`${note}.lost`, note)
-  const paid = await sh('pay-last-month.sh', '500000', 'out', '2026-10')
-  expect(paid.code).toBe(0)
-  expect(await batches()).toMatchObject([{ status: 'PAID', totals: { netPayableCents: 21_440 } }])
-  const sums = readFileSync(join(folder.path, 'out', 'SHA256SUMS'), 'utf8')
-  expect(sums).toMatch(/^[0-9a-f]{64} {2}payouts-paypal-USD-bat_\w+\.csv\n$/)
-  const again = await sh('pay-last-month.sh', '500000', 'out', '2026-10')
-  expect({ code: again.code, stdout: again.stdout }).toEqual({ code: 0, stdout: '' })
-  expect(await batches()).toHaveLength(1)
-  expect(readdirSync(join(folder.path, 'out')).filter((name) => name.startsWith('batch-'))).toEqual([])
-}, 40_000)
 
 test('a receiver on this machine gets the events that listen hands on', async () => {
   const port = String(await freePort())

@@ -28,6 +28,7 @@ describe('409', () => {
       code: 'payout_mixed_currencies',
       message: 'These commissions are in EUR, JPY and USD; send currency to choose one.',
     })
+    expect(error?.response?.headers.get('X-Payout-Currencies')).toBe('EUR, JPY, USD')
   })
 
   test.each([

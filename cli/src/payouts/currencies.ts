@@ -1,4 +1,4 @@
-import type { PayoutCreate, PayoutPreview } from '@referral/sdk'
+import { ConflictError, type PayoutCreate, type PayoutPreview } from '@referral/sdk'
 
 export interface Gathered {
   batches: PayoutPreview[]
@@ -12,7 +12,10 @@ const codeOf = (error: unknown) => (error as { code?: string } | undefined)?.cod
 export const isTooLittle = (error: unknown): boolean =>
   ['no_eligible_commissions', 'payout_below_threshold', 'payout_below_threshold_after_claim'].includes(codeOf(error))
 
-/** A batch is of one currency: one batch for each that has commissions. The refusal of a mixed one names them. */
+const currenciesOf = (error: unknown): string[] =>
+  error instanceof ConflictError ? (error.response.headers.get('X-Payout-Currencies')?.split(', ') ?? []) : []
+
+/** Makes one batch for each currency that has commissions. The 409 of a mixed period lists them in a header. */
 export async function batchPerCurrency(
   make: (body: PayoutCreate) => Promise<PayoutPreview>,
   body: PayoutCreate,
@@ -23,7 +26,7 @@ export async function batchPerCurrency(
     if (codeOf(error) !== 'payout_mixed_currencies') throw error
     const batches: PayoutPreview[] = []
     const refused: Gathered['refused'] = []
-    for (const currency of (error as Error).message.match(/\b[A-Z]{3}\b/g) ?? []) {
+    for (const currency of currenciesOf(error)) {
       try {
         batches.push(await make({ ...body, currency }))
       } catch (error) {

@@ -27,8 +27,8 @@ export function render({ status, body, headers }: Answer, usual: Record<string, 
 
 /** The answer to what was thrown. */
 export function refusal(server: Server, thrown: Error, requestId: string): Answer {
-  const { status, code, message, retryAfter } = refusalOf(server, thrown, requestId)
-  const headers: Record<string, string> = { 'X-Error-Code': code }
+  const { status, code, message, retryAfter, headers: detail } = refusalOf(server, thrown, requestId)
+  const headers: Record<string, string> = { ...detail, 'X-Error-Code': code }
   if (retryAfter !== undefined) headers['Retry-After'] = String(retryAfter)
   return { status, body: { error: message }, headers }
 }

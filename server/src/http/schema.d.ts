@@ -2570,6 +2570,11 @@ export interface components {
         IdempotentReplayed: "true";
         /** @description `true` when the order was recorded before this call. */
         OrderAlreadyRecorded: "true";
+        /**
+         * @description With `payout_mixed_currencies`, the currencies of the eligible commissions, sorted and separated by a comma and a space.
+         * @example EUR, USD
+         */
+        PayoutCurrencies: string;
         /** @description The session, for this server's own pages only. Removed when you sign out. */
         SessionCookie: string;
     };
@@ -3257,6 +3262,7 @@ export interface operations {
                     "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "X-Error-Code": components["headers"]["ErrorCode"];
+                    "X-Payout-Currencies": components["headers"]["PayoutCurrencies"];
                     [name: string]: unknown;
                 };
                 content: {

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts'
 import { currenciesOf, resolveThreshold } from '../engine/payout.ts'
-import { conflict, invalid, notFound } from '../errors.ts'
+import { ApiError, conflict, invalid, notFound } from '../errors.ts'
 import type { Body } from '../http/spec.ts'
 import type { CandidateFilter, Subtotal } from '../repositories/payout-commissions.ts'
 import { instantBody } from './instant.ts'
@@ -76,7 +76,10 @@ const claimedConcurrently = () => conflict('payout_claimed_concurrently', 'Anoth
 
 function mixed(currencies: string[]) {
   const names = `${currencies.slice(0, -1).join(', ')} and ${currencies.at(-1)}`
-  return conflict('payout_mixed_currencies', `These commissions are in ${names}; send currency to choose one.`)
+  const message = `These commissions are in ${names}; send currency to choose one.`
+  return new ApiError(409, 'payout_mixed_currencies', message, {
+    headers: { 'X-Payout-Currencies': currencies.join(', ') },
+  })
 }
 
 const below = (cents: number, minimum: number) =>

@@ -1,0 +1,196 @@
+// The life of the cron script: three months, two currencies, kills, parallel runs, and people who act beside it.
+import { execFileSync, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { temporaryFolder } from '../support/process.ts'
+import { bare, cli, ended, MAIN, openShop, type Shop, withAffiliate } from './support.ts'
+
+const script = fileURLToPath(new URL('../../examples/cli/pay-last-month.sh', import.meta.url))
+const folder = temporaryFolder()
+const wrapper = join(folder.path, 'referral')
+let shop: Shop
+beforeAll(async () => {
+  shop = await openShop()
+  await withAffiliate(shop)
+  // Runs the command line, and kills the whole run before or after its n-th command.
+  writeFileSync(
+    wrapper,
+    `#!/bin/sh
+n=$(($(cat "$COUNT") + 1)); echo $n >"$COUNT"
+if [ "$n.before" = "$KILL" ]; then kill -9 0; fi
+code=0; "${process.execPath}" "${MAIN}" "$@" || code=$?
+if [ "$n.after" = "$KILL" ]; then kill -9 0; fi
+exit $code
+`,
+    { mode: 0o755 },
+  )
+}, 60_000)
+afterAll(async () => {
+  await shop.close()
+  folder.remove()
+})
+
+const out = join(folder.path, 'out')
+beforeEach(() => rmSync(out, { recursive: true, force: true }))
+
+let runs = 0
+function run(args: string[], kill = '') {
+  const count = join(folder.path, `count-${++runs}`)
+  writeFileSync(count, '0')
+  const env = bare({ ...shop.env, REFERRAL: wrapper, COUNT: count, KILL: kill })
+  // A group of its own, so that a kill ends the run and nothing else.
+  return ended(spawn('sh', [script, ...args], { env, cwd: folder.path, detached: true })).then((result) => ({
+    ...result,
+    commands: Number(readFileSync(count, 'utf8')),
+  }))
+}
+const exportMonth = (month: string, kill = '', maximum = '100000') => run(['export', maximum, 'out', month], kill)
+const paid = (names: string[], kill = '') => run(['paid', ...names.map((name) => join('out', name))], kill)
+
+const order = (currency: string, externalOrderId: string, occurredAt: string) =>
+  shop.client.events.conversion({ externalOrderId, amountCents: 10_000, couponCode: 'NISA16', currency, occurredAt })
+const monthOf = async (month: string) =>
+  (await shop.client.payouts.list().toArray()).filter(({ periodStart }) => periodStart.startsWith(month))
+const stateOf = async (month: string) =>
+  (await monthOf(month)).map(({ currency, status, totals }) => `${currency} ${status} ${totals.netPayableCents}`).sort()
+const exported = () => (existsSync(out) ? readdirSync(out).filter((name) => name.startsWith('bat_')) : [])
+const rowsIn = (name: string) =>
+  readdirSync(join(out, name))
+    .filter((file) => file.endsWith('.csv'))
+    .map(
+      (file) =>
+        readFileSync(join(out, name, file), 'utf8')
+          .trim()
+          .split('\n').length,
+    )
+const owner = (...args: string[]) => cli(['api', ...args], { env: shop.env })
+
+test('export writes files and marks nothing paid; paid marks exactly what was sent', async () => {
+  await order('USD', 'a-1', '2026-04-10T12:00:00Z')
+  await order('EUR', 'a-2', '2026-04-11T12:00:00Z')
+  const first = await exportMonth('2026-04')
+  expect(first.code).toBe(0)
+  expect(await stateOf('2026-04')).toEqual(['EUR OPEN 1600', 'USD OPEN 1600'])
+  const names = exported()
+  expect(first.stdout.trim().split('\n').sort()).toEqual(names.map((name) => `out/${name}`).sort())
+  expect(names.map(rowsIn)).toEqual([[1], [1]])
+  for (const name of names) execFileSync('sha256sum', ['-c', 'SHA256SUMS'], { cwd: join(out, name) })
+
+  const again = await exportMonth('2026-04')
+  expect({ code: again.code, stdout: again.stdout }).toEqual({ code: 0, stdout: first.stdout })
+
+  expect((await paid(names)).code).toBe(0)
+  expect(await stateOf('2026-04')).toEqual(['EUR PAID 1600', 'USD PAID 1600'])
+  expect(exported()).toEqual([])
+  expect((await paid(names)).code).toBe(0)
+}, 60_000)
+
+test('a batch that was paid by hand drops out, and the next months go on', async () => {
+  await order('USD', 'b-1', '2026-05-10T12:00:00Z')
+  expect((await exportMonth('2026-05')).code).toBe(0)
+  const [may] = await monthOf('2026-05')
+  await shop.client.payouts.pay(may?.id ?? '')
+  await order('USD', 'b-2', '2026-06-10T12:00:00Z')
+  await order('USD', 'b-3', '2026-07-10T12:00:00Z')
+  for (const month of ['2026-06', '2026-07']) {
+    const { code, stderr } = await exportMonth(month)
+    expect({ month, code }).toEqual({ month, code: 0 })
+    if (month === '2026-06') expect(stderr).toContain(`${may?.id}-1600 is no longer open with this total`)
+    expect(exported()).toHaveLength(1)
+    expect((await paid(exported())).code).toBe(0)
+    expect(await stateOf(month)).toEqual(['USD PAID 1600'])
+  }
+  expect(await stateOf('2026-05')).toEqual(['USD PAID 1600'])
+}, 60_000)
+
+test('a refund between the two runs: the old total is refused, and the new one gets files of its own', async () => {
+  await order('USD', 'c-1', '2026-03-10T12:00:00Z')
+  await order('USD', 'c-2', '2026-03-11T12:00:00Z')
+  await exportMonth('2026-03')
+  const [before = ''] = exported()
+  const { data } = await shop.client.commissions.list({ externalOrderId: 'c-1' })
+  const refund = await owner(
+    'POST',
+    `/admin/v1/commissions/${data[0]?.id}/refund`,
+    '-f',
+    'externalRefundId=r1',
+    '-F',
+    'amountCents=5000',
+  )
+  expect(refund.code).toBe(0)
+
+  const refused = await paid([before])
+  expect({ code: refused.code, stderr: refused.stderr }).toEqual({
+    code: 5,
+    stderr: expect.stringContaining('pays 2400 cents'),
+  })
+  expect(await stateOf('2026-03')).toEqual(['USD OPEN 2400'])
+  expect((await exportMonth('2026-03')).stderr).toContain(`${before} is no longer open with this total`)
+  const [after = ''] = exported()
+  expect(after).toBe(before.replace(/3200$/, '2400'))
+  expect((await paid([after])).code).toBe(0)
+  expect(await stateOf('2026-03')).toEqual(['USD PAID 2400'])
+}, 60_000)
+
+test('two runs at once make one batch and one set of files', async () => {
+  await order('USD', 'd-1', '2026-02-10T12:00:00Z')
+  await order('EUR', 'd-2', '2026-02-11T12:00:00Z')
+  const both = await Promise.all([exportMonth('2026-02'), exportMonth('2026-02')])
+  expect(both.map(({ code }) => code)).toEqual([0, 0])
+  expect(await stateOf('2026-02')).toEqual(['EUR OPEN 1600', 'USD OPEN 1600'])
+  const names = exported()
+  expect(names.map(rowsIn)).toEqual([[1], [1]])
+  expect(readdirSync(out).sort()).toEqual([...names].sort())
+  const settled = await Promise.all([paid(names), paid(names)])
+  expect(settled.map(({ code }) => code)).toEqual([0, 0])
+  expect(await stateOf('2026-02')).toEqual(['EUR PAID 1600', 'USD PAID 1600'])
+}, 60_000)
+
+test('a batch above the maximum is not exported; a payee without a usable address stops the marking', async () => {
+  await withAffiliate(shop, { code: 'PLUSTAG', name: 'Plus', email: '+plus@example.com' })
+  await order('USD', 'e-1', '2026-01-10T12:00:00Z')
+  await shop.order('e-2', '2026-01-11T12:00:00Z', 'PLUSTAG')
+  const tooMuch = await exportMonth('2026-01', '', '3199')
+  expect({ code: tooMuch.code, stderr: tooMuch.stderr }).toEqual({
+    code: 9,
+    stderr: expect.stringContaining('pays 3200 cents USD, more than the maximum of 3199'),
+  })
+  expect(exported()).toEqual([])
+  expect((await exportMonth('2026-01')).code).toBe(8)
+  const [name = ''] = exported()
+  expect(readFileSync(join(out, name, 'left-out.txt'), 'utf8')).toContain('+plus@example.com')
+  expect((await paid([name])).code).toBe(8)
+  expect(await stateOf('2026-01')).toEqual(['USD OPEN 3200'])
+  rmSync(join(out, name, 'left-out.txt'))
+  expect((await paid([name])).code).toBe(0)
+}, 60_000)
+
+test('killed before and after each command, the next run ends where an undisturbed one does', async () => {
+  for (const [i, moment] of ['before', 'after'].entries()) {
+    for (let n = 1; ; n++) {
+      // A month of its own for each kill.
+      const month = `20${20 + i}-${String(n).padStart(2, '0')}`
+      await order('USD', `${month}-usd`, `${month}-10T12:00:00Z`)
+      const killed = await exportMonth(month, `${n}.${moment}`)
+      expect((await exportMonth(month)).code).toBe(0)
+      const names = exported()
+      expect({ month, names: names.map(rowsIn) }).toEqual({ month, names: [[1]] })
+      const stopped = await paid(names, `${n}.${moment}`)
+      expect((await paid(names)).code).toBe(0)
+      expect(await stateOf(month)).toEqual(['USD PAID 1600'])
+      await exportMonth(month)
+      expect(exported()).toEqual([])
+      if (killed.code !== null && stopped.code !== null) break
+    }
+  }
+}, 240_000)
+
+test('usage: a maximum and a known command are needed', async () => {
+  mkdirSync(out, { recursive: true })
+  for (const args of [[], ['export'], ['export', '12.50'], ['pay', '100'], ['paid', 'out/bat_1']]) {
+    const { code, stderr } = await run(args)
+    expect({ args, code, stderr }).toEqual({ args, code: 2, stderr: expect.stringContaining('export <maximum cents>') })
+  }
+}, 30_000)
