@@ -1,6 +1,7 @@
 import { type ExpressionBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import type { Trx } from '../db/database.ts'
 import type { CommissionRow, Tables } from '../db/tables.ts'
+import { updateCommissions } from './commission-slices.ts'
 
 /** Which commissions a batch asks for; both instants are inclusive. */
 export interface CandidateFilter {
@@ -76,17 +77,10 @@ export async function claimCandidates(
   filter: CandidateFilter,
   batch: { id: string; updatedAt: string },
 ): Promise<void> {
-  await trx
-    .updateTable('commissions')
-    .set((eb) => ({
-      payoutBatchId: batch.id,
-      orderStatus: 'PAYABLE',
-      updatedAt: batch.updatedAt,
-      version: eb('version', '+', 1),
-    }))
-    .where(isWaiting(shopId, filter))
-    .where('affiliateId', 'not in', unpaidAffiliates(trx, shopId))
-    .execute()
+  const isCandidate = (eb: ExpressionBuilder<Tables, 'commissions'>) =>
+    eb.and([isWaiting(shopId, filter)(eb), eb('commissions.affiliateId', 'not in', unpaidAffiliates(trx, shopId))])
+  const changes = { payoutBatchId: batch.id, orderStatus: 'PAYABLE', updatedAt: batch.updatedAt } as const
+  await updateCommissions(trx, shopId, isCandidate, changes)
 }
 
 /** Sums of the rows that stand in batches. */
@@ -99,10 +93,6 @@ export const sumBatches = (db: Trx, shopId: string, batchIds: string[]): Promise
 
 /** Marks every commission of a batch as paid. */
 export async function updateToPaid(trx: Trx, shopId: string, batchId: string, paidAt: string): Promise<void> {
-  await trx
-    .updateTable('commissions')
-    .set((eb) => ({ orderStatus: 'PAID', paidAt, updatedAt: paidAt, version: eb('version', '+', 1) }))
-    .where('shopId', '=', shopId)
-    .where('payoutBatchId', '=', batchId)
-    .execute()
+  const changes = { orderStatus: 'PAID', paidAt, updatedAt: paidAt } as const
+  await updateCommissions(trx, shopId, (eb) => eb('payoutBatchId', '=', batchId), changes)
 }

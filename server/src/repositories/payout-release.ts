@@ -1,4 +1,5 @@
 import type { Trx } from '../db/database.ts'
+import { updateCommissions } from './commission-slices.ts'
 
 /**
  * Cancels both rows of each debt that a batch carried on, which add up to nothing. A debt that another batch has
@@ -17,22 +18,15 @@ export async function cancelCarriedDebts(trx: Trx, shopId: string, batchId: stri
     .whereRef('open.debtId', '<>', 'open.id')
     .where('open.payoutBatchId', 'is', null)
     .where('open.orderStatus', '=', 'APPROVED')
-  await trx
-    .updateTable('commissions')
-    .set((eb) => ({ orderStatus: 'CANCELED', payoutBatchId: null, updatedAt: at, version: eb('version', '+', 1) }))
-    .where('shopId', '=', shopId)
-    .where('debtId', 'in', waiting)
-    .execute()
+  const changes = { orderStatus: 'CANCELED', payoutBatchId: null, updatedAt: at } as const
+  await updateCommissions(trx, shopId, (eb) => eb('debtId', 'in', waiting), changes)
 }
 
-/** Lets every commission of a batch go: it is approved again, and may be gathered by another batch. Answers how many. */
-export async function releaseCommissions(trx: Trx, shopId: string, batchId: string, at: string): Promise<number> {
-  const { numUpdatedRows } = await trx
-    .updateTable('commissions')
-    .set((eb) => ({ orderStatus: 'APPROVED', payoutBatchId: null, updatedAt: at, version: eb('version', '+', 1) }))
-    .where('shopId', '=', shopId)
-    .where('payoutBatchId', '=', batchId)
-    .where('orderStatus', '=', 'PAYABLE')
-    .executeTakeFirst()
-  return Number(numUpdatedRows)
-}
+/** Releases every commission of a batch: it is approved again, and another batch may take it. Returns how many. */
+export const releaseCommissions = (trx: Trx, shopId: string, batchId: string, at: string): Promise<number> =>
+  updateCommissions(
+    trx,
+    shopId,
+    (eb) => eb.and([eb('payoutBatchId', '=', batchId), eb('orderStatus', '=', 'PAYABLE')]),
+    { orderStatus: 'APPROVED', payoutBatchId: null, updatedAt: at },
+  )

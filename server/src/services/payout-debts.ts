@@ -3,7 +3,7 @@ import type { Trx } from '../db/database.ts'
 import type { CommissionRow } from '../db/tables.ts'
 import { type PayoutTotals, payoutTotals } from '../engine/payout.ts'
 import { type CarriedDebt, carryDebts, type DebtRow } from '../engine/payout-debt.ts'
-import { insertCommission } from '../repositories/commissions.ts'
+import { insertCommissions } from '../repositories/commission-slices.ts'
 import type { Subtotal } from '../repositories/payout-commissions.ts'
 import { adjustmentRow } from './adjustments.ts'
 
@@ -31,13 +31,16 @@ function onlyProgramOf(rows: readonly Subtotal[]): string | null {
 
 /** Writes both rows of each debt: what balances the batch, and what the next batch collects. They add up to zero. */
 export async function writeDebts(ctx: Context, trx: Trx, batchId: string, debts: Settled['debts']): Promise<void> {
-  for (const { balancing, open, programId } of debts) {
+  const rows = debts.flatMap(({ balancing, open, programId }) => {
     const debtId = ctx.newId('com')
     const inBatch = { orderStatus: 'PAYABLE', payoutBatchId: batchId, programId, debtId } as const
-    await insertCommission(trx, ctx.shop.id, carried(ctx, balancing, { ...inBatch, id: debtId }))
     const waiting = { orderStatus: 'APPROVED', payoutBatchId: null, programId, debtId } as const
-    await insertCommission(trx, ctx.shop.id, carried(ctx, open, { ...waiting, id: ctx.newId('com') }))
-  }
+    return [
+      carried(ctx, balancing, { ...inBatch, id: debtId }),
+      carried(ctx, open, { ...waiting, id: ctx.newId('com') }),
+    ]
+  })
+  await insertCommissions(trx, ctx.shop.id, rows)
 }
 
 /** A debt belongs to no single order, so each row is named after itself. */

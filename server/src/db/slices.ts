@@ -1,0 +1,19 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { SqliteAdapter } from 'kysely'
+import type { Trx } from './database.ts'
+
+/** SQLite works in this process, and nothing else runs during a statement. */
+export const isInProcess = (trx: Trx): boolean => trx.getExecutor().adapter instanceof SqliteAdapter
+
+/** How many rows change before other requests get a turn. */
+const SLICE = 400
+
+/** Makes a long change slice by slice, so that other requests run in between; for use with SQLite. */
+export async function inSlices<T>(all: T[], change: (some: T[]) => Promise<unknown>): Promise<void> {
+  const isLong = all.length > SLICE
+  for (let start = 0; start < all.length; start += SLICE) {
+    if (isLong) await nextTurn()
+    await change(all.slice(start, start + SLICE))
+  }
+  if (isLong) await nextTurn()
+}
