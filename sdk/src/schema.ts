@@ -149,7 +149,9 @@ export interface paths {
         /**
          * Give an affiliate a discount code
          * @description Replaces the affiliate's code. Without `code` a new one of 8 characters is generated. The code the affiliate already has changes nothing.
-         *     Codes are unique in the shop, whatever their letter case, archived affiliates included.
+         *     Codes are unique in the shop, archived affiliates included. Two codes are the same when they are equal without letter case, in Unicode form NFKC and
+         *     without invisible characters (Default_Ignorable_Code_Point). Look-alikes of other scripts are different codes.
+         *     A code may equal the slug of another affiliate: orders with it then count for the affiliate with the code, and `warnings` says so.
          *     Writes the audit record `coupon.assigned` in the same transaction.
          */
         post: operations["assignCoupon"];
@@ -257,7 +259,8 @@ export interface paths {
          *     **click** and **page_view**: stored for the customer's journey and as evidence for later orders, answered 202 after they are on disk.
          *     An unknown `ref` is stored too. A click's `id` is what you send back as `clickId`. Both may be retried after a 503.
          *
-         *     Unknown properties are tolerated. `orderId` stands for `externalOrderId` and `processedAt` for `occurredAt`; the longer name wins when both are sent.
+         *     Unknown properties are tolerated. `orderId` stands for `externalOrderId` and `processedAt` for `occurredAt`; `externalOrderId` and `occurredAt` win when both
+         *     are sent. An empty text in these fields or in a field of evidence counts as not sent.
          */
         post: operations["recordEvent"];
         delete?: never;
@@ -433,9 +436,9 @@ export interface paths {
         put?: never;
         /**
          * Connect a customer or a product to an affiliate
-         * @description Later orders of the customer, or with the product or variant, are evidence for the affiliate. E-mail addresses are compared without letter case,
-         *     all other values exactly; products and variants are named by their numeric ids, as text. Connections grow with customers and have no
-         *     limit of their own; a user makes at most 600 requests a minute.
+         * @description Later orders of the customer, or with the product or variant, are evidence for the affiliate. E-mail addresses are compared as in `EmailInput` and
+         *     stored in that form, all other values exactly; products and variants are named by their numeric ids, as text. Connections grow with customers and
+         *     have no limit of their own; a user makes at most 600 requests a minute.
          *
          *     Writes the audit record `connection.created` in the same transaction.
          */
@@ -757,7 +760,7 @@ export interface paths {
          * Explain what an order earned, and why
          * @description For every order that was reported, whether somebody was credited or nobody: every piece of evidence of every kind and why it won or lost, the restriction
          *     that stood against the winner, and the arithmetic line by line, with refunds. `replay` decides the stored facts again; `identical` says that the
-         *     decision is the recorded one, byte for byte.
+         *     decision is the recorded one, byte for byte, whichever version of the engine recorded it.
          */
         get: operations["explainOrder"];
         put?: never;
@@ -1171,7 +1174,10 @@ export interface components {
             /** Format: date-time */
             deletedAt: string | null;
         };
-        /** @description `name` or `firstName` is required. */
+        /**
+         * @description `name` or `firstName` is required. Names of every script are accepted and returned as sent; only U+0000 and unpaired surrogates are refused. A name may hold
+         *     control or bidirectional formatting characters: remove or isolate them where you show it, as the Developer page and the command line do.
+         */
         AffiliateCreate: {
             email: components["schemas"]["EmailInput"];
             name?: string | null;
@@ -1198,7 +1204,12 @@ export interface components {
             homePostalCode?: string | null;
             homeAddress?: string | null;
         };
-        /** @description Outer spaces are removed; letter case is kept. */
+        /**
+         * @description Returned as sent, without leading and trailing whitespace. Two addresses are the same when they are equal without letter case, in Unicode form NFC,
+         *     with an internationalized domain in its ASCII form (`xn--`) and without a dot at the end of the domain. To recognize an affiliate who buys from
+         *     themselves (`SELF_REFERRAL`), a display name (`Ada <ada@example.com>`), a plus tag, the dots of Gmail addresses, `googlemail.com` for `gmail.com`,
+         *     invisible characters and compatibility forms (fullwidth letters) do not count either.
+         */
         EmailInput: string;
         AffiliateReply: {
             data: components["schemas"]["Affiliate"];
@@ -1385,12 +1396,21 @@ export interface components {
             discountEnabled: boolean;
             discountType: components["schemas"]["DiscountType"] | null;
             discountValue: number | null;
+            /** @description How people or orders may confuse this code with another one. Usually empty. */
+            warnings: components["schemas"]["CouponWarning"][];
             createdAt: components["schemas"]["Instant"];
             updatedAt: components["schemas"]["Instant"];
         };
+        CouponWarning: {
+            /** @description `slug_of_another_affiliate`: the code wins over the slug. `mixed_scripts`: Latin letters beside Cyrillic or Greek ones. More may be added. */
+            code: string;
+            message: string;
+            /** @description The affiliate with that slug. */
+            affiliateId: string | null;
+        };
         CouponAssign: {
             affiliateId: components["schemas"]["Id"];
-            /** @description At most 9 characters, none of `0`, `o` and `O`. Left out: a code is generated. */
+            /** @description At most 9 characters (code points, as sent), none of them whitespace, a control character, an invisible format character or a direction mark; none of `0`, `o` and `O`, also not in compatibility form (fullwidth `０`). Returned as sent. Left out: a code is generated. */
             code?: string | null;
         };
         CouponReply: {
@@ -1481,7 +1501,7 @@ export interface components {
             createdAt: components["schemas"]["Instant"];
             updatedAt: components["schemas"]["Instant"];
         };
-        /** @description `hookUrl` and `target_url` stand for `url`; `url` wins when several are sent. Unknown properties are tolerated. */
+        /** @description `hookUrl` and `target_url` stand for `url`; `url` wins when several are sent, and an empty text counts as not sent. Unknown properties are tolerated. */
         WebhookCreate: {
             /** @description A public HTTPS address. Required. */
             url?: string | null;
@@ -1509,8 +1529,9 @@ export interface components {
              * @constant
              */
             type?: "conversion";
-            /** @description Your order id. Required; `orderId` stands for it. */
+            /** @description Your order id. Required; `orderId` stands for it. Two ids are the same order when they are equal in Unicode form NFC, without leading and trailing whitespace and without invisible characters (Default_Ignorable_Code_Point); letter case counts. Returned as sent first. */
             externalOrderId?: string | null;
+            /** @description Stands for `externalOrderId`. */
             orderId?: string | null;
             /** @description The goods before discount, shipping and tax. */
             amountCents?: number | null;
@@ -1519,9 +1540,9 @@ export interface components {
             taxCents?: number | null;
             /** @description `USD` when left out. */
             currency?: string | null;
-            /** @description Evidence `COUPON`. */
+            /** @description Evidence `COUPON`: a discount code, else the slug of an affiliate, compared as in `CouponAssign`. */
             couponCode?: string | null;
-            /** @description Evidence `COUPON`. */
+            /** @description Evidence `COUPON`, read like `couponCode`. */
             affiliateCode?: string | null;
             /** @description The affiliate's slug or id. Evidence `DIRECT_LINK`. */
             ref?: string | null;
@@ -1529,7 +1550,7 @@ export interface components {
             clickId?: string | null;
             /** @description Clicks of this session are evidence `DIRECT_LINK`. */
             sessionId?: string | null;
-            /** @description Evidence `CONNECTED_CUSTOMER`. */
+            /** @description Evidence `CONNECTED_CUSTOMER`. Compared as in `EmailInput`. */
             customerEmail?: string | null;
             /** @description Evidence `CONNECTED_CUSTOMER`. */
             customerId?: string | null;
@@ -2075,6 +2096,8 @@ export interface components {
             /** @enum {string} */
             outcome: "WON" | "OUTRANKED" | "LATER_IN_KIND" | "DID_NOT_COUNT";
             because: string;
+            /** @description Another affiliate whose slug equals this code. Codes come before slugs. */
+            slugAffiliateId: string | null;
         };
         /** @description The affiliate when the order was decided. */
         ExplainedAffiliate: {
@@ -2595,7 +2618,7 @@ export interface operations {
                 status?: components["schemas"]["AffiliateStatus"];
                 /** @description Only affiliates of this program. */
                 campaignId?: components["schemas"]["Id"];
-                /** @description Searches name, e-mail, first and last name for this text. Letter case does not matter; `%` and `_` are ordinary characters. */
+                /** @description Searches name, e-mail, first and last name for this text. Letter case does not matter; `%` and `_` are ordinary characters. A `+` of an address may be sent unencoded. */
                 q?: string;
             };
             header?: never;
@@ -3088,7 +3111,7 @@ export interface operations {
                 programId?: components["parameters"]["ProgramFilter"];
                 /** @description Only commissions of this payout batch. */
                 payoutBatchId?: components["schemas"]["Id"];
-                /** @description Only the commission of this order. Takes your id (`x1`) or the stored one (`api:x1`); the stored one wins. */
+                /** @description Only the commission of this order, compared as when the order is reported. Takes your id (`x1`) or the stored one (`api:x1`); the stored one wins. */
                 externalOrderId?: string;
                 /** @description The first instant, inclusive. A date alone is midnight UTC. */
                 from?: components["parameters"]["From"];
@@ -3364,7 +3387,7 @@ export interface operations {
                 after?: components["parameters"]["After"];
                 /** @description Only what belongs to this affiliate. */
                 affiliateId?: components["parameters"]["AffiliateFilter"];
-                /** @description Only codes that contain this text. Letter case does not matter. */
+                /** @description Only codes that contain this text, compared as in `CouponAssign`. */
                 code?: string;
                 /** @description Only coupons of affiliates with this status. */
                 status?: components["schemas"]["AffiliateStatus"];
@@ -3556,7 +3579,7 @@ export interface operations {
                 sessionId?: string;
                 /** @description Only what belongs to this affiliate. */
                 affiliateId?: components["parameters"]["AffiliateFilter"];
-                /** @description The customer's e-mail address. Letter case and outer spaces do not matter. */
+                /** @description The customer's e-mail address, compared as in `EmailInput`. A `+` may be sent unencoded, because an address has no spaces. */
                 customerEmail?: string;
                 /** @description The first instant, inclusive. A date alone is midnight UTC. */
                 from?: components["parameters"]["From"];
@@ -4302,7 +4325,7 @@ export interface operations {
                 affiliateId?: components["parameters"]["AffiliateFilter"];
                 /** @description Only connections of this kind. */
                 kind?: components["schemas"]["ConnectionKind"];
-                /** @description Only connections of this customer, product or variant. */
+                /** @description Only connections of this customer, product or variant. A `+` of an e-mail address may be sent unencoded. */
                 value?: string;
             };
             header?: never;
@@ -5206,7 +5229,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Your order id (`1000`) or the stored one (`api:1000`); the stored one wins.
+                 * @description Your order id (`1000`) or the stored one (`api:1000`), compared as when the order is reported; the stored one wins.
                  * @example 1000
                  */
                 externalOrderId: string;

@@ -57,7 +57,7 @@ describe('every reason code is named, with what became of it', () => {
     })
     const [winner] = candidatesOf(explained).filter(({ outcome }) => outcome === 'WON')
     expect(winner).toMatchObject({ reasonCode, because: 'It names an affiliate and nothing before it counts.' })
-    expect(explained.replay).toMatchObject({ identical: true, engineVersion: '1', recordedEngineVersion: '1' })
+    expect(explained.replay).toMatchObject({ identical: true, engineVersion: '2', recordedEngineVersion: '2' })
     expect(explained.evidence.map(({ rank }: { rank: number }) => rank)).toEqual([1, 2, 3, 4])
   })
 

@@ -120,3 +120,14 @@ test('facts that were tampered with do not give the recorded decision', async ()
   const { replay } = await expectOk(admin(server, 'GET', '/orders/o-1/explanation'))
   expect(replay.identical).toBe(false)
 })
+
+test('an order that an earlier engine decided the same way is identical', async () => {
+  const { changes } = server.sql
+    .prepare(
+      `update orders set "decision" = replace("decision", '"engineVersion":"2"', '"engineVersion":"1"') where "orderId" = 'api:o-2'`,
+    )
+    .run()
+  expect(changes).toBe(1)
+  const { replay } = await expectOk(admin(server, 'GET', '/orders/o-2/explanation'))
+  expect(replay).toMatchObject({ identical: true, engineVersion: '2', recordedEngineVersion: '1' })
+})

@@ -37,6 +37,7 @@ test('200 with the sent code and the discount of the program', async () => {
       discountEnabled: true,
       discountType: 'FIXED',
       discountValue: 7.5,
+      warnings: [],
       createdAt: affiliate.createdAt,
       updatedAt: new Date(server.clock.ms).toISOString(),
     },

@@ -36,7 +36,7 @@ test('200 with the decision and its trace, without a key, and nothing is written
         restrictionReasonCode: null,
       },
       trace: {
-        engineVersion: '1',
+        engineVersion: '2',
         candidates: [
           {
             kind: 'COUPON',

@@ -102,7 +102,7 @@ export interface JourneyRow extends JourneyColumns {
   createdAt: string
 }
 
-/** `kind` is `customerId`, `customerEmail` (lower case), `product` or `variant`. */
+/** `kind` is `customerId`, `customerEmail` (its key, see engine/email.ts), `product` or `variant`. */
 export interface ConnectionRow {
   id: string
   shopId: string

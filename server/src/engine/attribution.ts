@@ -2,8 +2,9 @@ import { counts, hit, miss } from './candidate.ts'
 import type { Candidate, EvidenceKind, Facts, MatchCode, Matches, ReasonCode } from './facts.ts'
 import type { Goods } from './goods.ts'
 import { linkEvidence } from './link-evidence.ts'
-import { affiliateOf, textOf } from './people.ts'
+import { affiliateOf } from './people.ts'
 import { productEvidence } from './product-evidence.ts'
+import { textOf } from './text.ts'
 
 /** All evidence of an order, and who won: `reasonCode` is the winner's, or says why nobody was attributed. */
 export interface Attributed {

@@ -4,11 +4,12 @@ import { restrictionOf } from './eligibility.ts'
 import type { Candidate, Decision, Facts, ProgramFact, RateGroup, RestrictionCode } from './facts.ts'
 import { type Goods, goodsOf } from './goods.ts'
 import { bpsOf } from './money.ts'
-import { affiliateOf, programOf, textOf } from './people.ts'
+import { affiliateOf, programOf } from './people.ts'
 import { connectedLines } from './product-evidence.ts'
+import { textOf } from './text.ts'
 
 /** Changes whenever the same facts could give another decision; recorded with every commission. */
-export const ENGINE_VERSION = '1'
+export const ENGINE_VERSION = '2'
 
 /**
  * Decides who earns how much on one order: the one money path behind conversions, store orders, dry runs and

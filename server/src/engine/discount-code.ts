@@ -1,3 +1,5 @@
+import { withoutInvisible } from './text.ts'
+
 /** Everything a generated code may hold: 34 characters, none of which is mistaken for another. */
 export const CODE_ALPHABET = 'ABCDEFGHIJKLMNPQRSTUVWXYZ123456789'
 /** Length of a generated code (section 4.5). */
@@ -6,29 +8,38 @@ export const CODE_LENGTH = 8
 export const MAX_CODE_LENGTH = 9
 
 /** Why a supplied code is refused. */
-export type CodeProblem = 'EMPTY' | 'TOO_LONG' | 'WHITE_SPACE_OR_CONTROL' | 'FORBIDDEN_CHARACTER'
+export type CodeProblem = 'EMPTY' | 'TOO_LONG' | 'NOT_VISIBLE' | 'FORBIDDEN_CHARACTER'
 
 /** Bytes from here on would favour the first letters: 7 × 34 of 256 values are used, the others are thrown away. */
 const UNBIASED_LIMIT = 256 - (256 % CODE_ALPHABET.length)
 
 /**
- * Why a supplied code is refused, null when it is fine: 1 to 9 code points, no white space or control character, none
- * of `0`, `o`, `O` (section 4.5).
+ * Why a supplied code is refused, null when it is fine: 1 to 9 code points as sent, no whitespace, control, format or
+ * direction character, none of `0`, `o`, `O`, neither as sent nor in the form it is compared by.
  */
 export function codeProblem(code: string): CodeProblem | null {
   const length = [...code].length
   if (length === 0) return 'EMPTY'
   if (length > MAX_CODE_LENGTH) return 'TOO_LONG'
-  if (/[\p{White_Space}\p{Cc}\p{Cs}\uFEFF]/u.test(code)) return 'WHITE_SPACE_OR_CONTROL'
-  return /[0oO]/.test(code) ? 'FORBIDDEN_CHARACTER' : null
+  if (/[\p{White_Space}\p{Cc}\p{Cf}\p{Cs}]/u.test(code)) return 'NOT_VISIBLE'
+  const key = codeKey(code)
+  // Fillers and variation selectors alone look like nothing.
+  if (key === '') return 'EMPTY'
+  return /[0oO]/.test(code + key) ? 'FORBIDDEN_CHARACTER' : null
+}
+
+/** Whether a code mixes Latin letters with those that have look-alikes among them, which reads like another code. */
+export function mixesScripts(code: string): boolean {
+  return /\p{Script=Latin}/u.test(code) && /[\p{Script=Cyrillic}\p{Script=Greek}]/u.test(code)
 }
 
 /**
- * What codes and slugs are compared by: trimmed and without case. Made here because databases fold case each in their
- * own way. Lower, upper, lower: `ß`, `ẞ` and `SS` meet only so.
+ * The form in which codes and slugs are compared: Unicode form NFKC, nothing invisible, without case, trimmed. Made here
+ * because databases fold case each in their own way. Lower, upper, lower: `ß`, `ẞ` and `SS` meet only so.
  */
 export function codeKey(text: string): string {
-  return text.trim().normalize('NFC').toLowerCase().toUpperCase().toLowerCase().normalize('NFC')
+  const visible = withoutInvisible(text.normalize('NFKC'))
+  return visible.toLowerCase().toUpperCase().toLowerCase().normalize('NFKC').trim()
 }
 
 /**

@@ -1,3 +1,4 @@
+import { mailboxKey } from './email.ts'
 import type { AffiliateFact, Order, ProgramFact, RateGroup, RestrictionCode } from './facts.ts'
 import { geoRestriction } from './geo.ts'
 
@@ -25,16 +26,8 @@ export function restrictionOf(input: EligibilityInput): RestrictionCode | null {
 }
 
 function isSelfReferral(buyer: string | null, affiliate: string): boolean {
-  const mailbox = mailboxOf(buyer ?? '')
-  return mailbox !== '' && mailbox === mailboxOf(affiliate)
-}
-
-/** The mailbox an address is delivered to: lower-case, trimmed, without a plus tag. */
-function mailboxOf(email: string): string {
-  const address = email.trim().toLowerCase()
-  const at = address.lastIndexOf('@')
-  const plus = address.indexOf('+')
-  return plus > 0 && plus < at ? address.slice(0, plus) + address.slice(at) : address
+  const mailbox = mailboxKey(buyer ?? '')
+  return mailbox !== '' && mailbox === mailboxKey(affiliate)
 }
 
 /** Flat rates are owed however little was paid, so only percentages need a base. */

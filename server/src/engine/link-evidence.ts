@@ -1,6 +1,7 @@
 import { hit, miss, type Source } from './candidate.ts'
 import type { AffiliateFact, Candidate, Click, Facts, MissCode } from './facts.ts'
-import { affiliateOf, programOf, textOf } from './people.ts'
+import { affiliateOf, programOf } from './people.ts'
+import { textOf } from './text.ts'
 
 const DAY_MS = 86_400_000
 /** Clocks of a storefront and a server differ: a click may look this much later than its order. */

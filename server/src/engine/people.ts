@@ -10,8 +10,3 @@ export function programOf(facts: Facts, affiliate: AffiliateFact): ProgramFact |
   const id = affiliate.programId
   return id !== null && Object.hasOwn(facts.programs, id) ? facts.programs[id]! : null
 }
-
-/** The text without surrounding white space; null when there is none. */
-export function textOf(value: string | null): string | null {
-  return value?.trim() || null
-}

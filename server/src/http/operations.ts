@@ -17,6 +17,9 @@ import type { Handlers } from './spec.ts'
 const recorded = (alreadyRecorded: boolean): Record<string, string> =>
   alreadyRecorded ? { 'X-Order-Already-Recorded': 'true' } : {}
 
+/** The first of a field and its aliases that was sent; an empty text was not. */
+const firstText = (...texts: (string | null | undefined)[]) => texts.find((text) => text?.trim())
+
 /** The whole API: operation, use case, status. Aliases of the wire end here. */
 export const handlers: Handlers<Context> = {
   listAffiliates: async (ctx, { query }) => ({ status: 200, body: await affiliates.list(ctx, query) }),
@@ -48,7 +51,7 @@ export const handlers: Handlers<Context> = {
 
   listWebhooks: async (ctx) => ({ status: 200, body: await webhooks.list(ctx) }),
   createWebhook: async (ctx, { query, body: { hookUrl, target_url, ...body } }) => {
-    const url = body.url ?? hookUrl ?? target_url
+    const url = firstText(body.url, hookUrl, target_url)
     if (query.test) return { status: 200, body: await webhooks.sendTestFor(ctx, url) }
     return { status: 200, body: { data: await webhooks.subscribe(ctx, { ...body, url }) } }
   },
@@ -62,8 +65,8 @@ export const handlers: Handlers<Context> = {
     const { orderId, processedAt, ...named } = body
     const conversion = {
       ...named,
-      externalOrderId: body.externalOrderId ?? orderId,
-      occurredAt: body.occurredAt ?? processedAt,
+      externalOrderId: firstText(body.externalOrderId, orderId),
+      occurredAt: firstText(body.occurredAt, processedAt),
     }
     if (query.dryRun) {
       const { reply, alreadyRecorded } = await conversions.dryRun(ctx, conversion)

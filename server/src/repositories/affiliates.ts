@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Trx } from '../db/database.ts'
 import type { AffiliateRow } from '../db/tables.ts'
+import { withPlus } from '../engine/email.ts'
 import { claimVersion } from './claim-version.ts'
 import { ofShop } from './of-shop.ts'
 import { containing, type PageQuery, pageOf } from './page.ts'
@@ -48,7 +49,10 @@ export async function listAffiliates(db: Trx, shopId: string, query: AffiliateFi
   let list = present(db, shopId).orderBy('createdAt', 'desc').orderBy('id', 'desc')
   if (query.status) list = list.where('status', '=', query.status)
   if (query.campaignId) list = list.where('campaignId', '=', query.campaignId)
-  if (query.q) list = list.where(sql<boolean>`"searchText" like ${containing(searchable([query.q]))} escape '\\'`)
+  if (query.q) {
+    const texts = [...new Set([query.q, withPlus(query.q)])].map((text) => containing(searchable([text])))
+    list = list.where((eb) => eb.or(texts.map((text) => sql<boolean>`"searchText" like ${text} escape '\\'`)))
+  }
   const { status, campaignId: programId } = query
   const total = query.q ? undefined : await countRows(db, shopId, { list: 'affiliates', programId, status })
   return pageOf(list, query, { total, list: 'affiliates' })

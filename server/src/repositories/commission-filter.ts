@@ -6,9 +6,9 @@ export interface CommissionFilter {
   affiliateId?: string
   programId?: string
   payoutBatchId?: string
-  /** The stored order id, such as `api:1001`, or the caller's own; one of them. */
+  /** The stored order id, such as `api:1001`, or one of two. */
   orderId?: string
-  externalOrderId?: string
+  otherOrderId?: string
   /** Instants, both inclusive, of `happenedAt`. */
   from?: string
   to?: string
@@ -21,14 +21,13 @@ export interface Matching extends CommissionFilter {
 }
 
 export function matching(db: Trx, values: Matching) {
-  const { status, affiliateId, programId, payoutBatchId, orderId, externalOrderId, from, to, before } = values
+  const { status, affiliateId, programId, payoutBatchId, orderId, otherOrderId, from, to, before } = values
   let list = db.selectFrom('commissions').where('shopId', '=', values.shopId)
   if (status) list = list.where('orderStatus', '=', status)
   if (affiliateId) list = list.where('affiliateId', '=', affiliateId)
   if (programId) list = list.where('programId', '=', programId)
   if (payoutBatchId) list = list.where('payoutBatchId', '=', payoutBatchId)
-  if (orderId) list = list.where('orderId', '=', orderId)
-  if (externalOrderId) list = list.where('externalOrderId', '=', externalOrderId)
+  if (orderId) list = list.where('orderId', 'in', otherOrderId ? [orderId, otherOrderId] : [orderId])
   if (from) list = list.where('happenedAt', '>=', from)
   if (to) list = list.where('happenedAt', '<=', to)
   return before ? list.where('happenedAt', '<', before) : list

@@ -1,5 +1,6 @@
 import type { Trx } from '../db/database.ts'
 import type { CommissionRow } from '../db/tables.ts'
+import { storedOrderIds } from '../engine/order-id.ts'
 import { type CommissionFilter, type Matching, matching } from './commission-filter.ts'
 import { countCommissions, placeOfPage } from './commission-totals.ts'
 import { findCommissionByOrder } from './commissions.ts'
@@ -13,6 +14,12 @@ interface Wanted extends Matching {
   afterId?: string
   limit: number
   offset: number
+}
+
+/** A filter as callers give it. */
+type Given = Omit<CommissionFilter, 'orderId' | 'otherOrderId'> & {
+  /** The caller's own order id or the stored one. */
+  externalOrderId?: string
 }
 
 /** What the list shows, in the order of the document: rows that need no copying on their way out. */
@@ -56,7 +63,7 @@ const select = shaped<Wanted>()((db, values) => {
 export async function listCommissions(
   db: Trx,
   shopId: string,
-  { page, limit, start, ...given }: CommissionFilter & PageQuery,
+  { page, limit, start, ...given }: Given & PageQuery,
 ): Promise<Page<Pick<CommissionRow, (typeof SHOWN)[number]>>> {
   const filter = await readFilter(db, shopId, given)
   const total = await countCommissions(db, shopId, filter)
@@ -66,16 +73,20 @@ export async function listCommissions(
   return toPage(await select(db, { ...filter, shopId, limit, ...place }), { page, limit }, total)
 }
 
-/** The stored id wins: only when no order has it is the text read as the caller's own id. An empty text is no filter. */
-async function readFilter(db: Trx, shopId: string, given: CommissionFilter): Promise<CommissionFilter> {
+/** An empty text is no filter. */
+async function readFilter(db: Trx, shopId: string, given: Given): Promise<CommissionFilter> {
   const { status, from, to, externalOrderId } = given
   const filter: CommissionFilter = { status, from, to }
   if (given.affiliateId) filter.affiliateId = given.affiliateId
   if (given.programId) filter.programId = given.programId
   if (given.payoutBatchId) filter.payoutBatchId = given.payoutBatchId
-  if (externalOrderId) {
-    const isStored = await findCommissionByOrder(db, shopId, externalOrderId)
-    filter[isStored ? 'orderId' : 'externalOrderId'] = externalOrderId
-  }
-  return filter
+  return externalOrderId ? { ...filter, ...(await orderFilter(db, shopId, externalOrderId)) } : filter
+}
+
+/** The stored id wins: only when no order has it is the text read as the caller's own id, of either source. */
+async function orderFilter(db: Trx, shopId: string, text: string): Promise<CommissionFilter> {
+  const { exact, bySource } = storedOrderIds(text)
+  for (const orderId of exact) if (await findCommissionByOrder(db, shopId, orderId)) return { orderId }
+  const [orderId, otherOrderId] = bySource
+  return { orderId, otherOrderId }
 }

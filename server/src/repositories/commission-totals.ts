@@ -18,8 +18,8 @@ const LAST_DAY = '9999-12-31'
 
 /** How many commissions match, exactly. Rows are only looked at where a filter leaves few of them. */
 export async function countCommissions(db: Trx, shopId: string, filter: CommissionFilter): Promise<number> {
-  const { payoutBatchId, orderId, externalOrderId, from, to, affiliateId, programId, status } = filter
-  if (payoutBatchId || orderId || externalOrderId) return countThem(db, { ...filter, shopId })
+  const { payoutBatchId, orderId, from, to, affiliateId, programId, status } = filter
+  if (payoutBatchId || orderId) return countThem(db, { ...filter, shopId })
   // No affiliate's id has a colon; the scopes of days do.
   if (affiliateId?.includes(':')) return countThem(db, { ...filter, shopId })
   if (!from && !to) return countRows(db, shopId, { list: 'commissions', scope: affiliateId, programId, status })
@@ -53,8 +53,8 @@ export async function placeOfPage(
   filter: CommissionFilter,
   offset: number,
 ): Promise<{ before?: string; offset: number }> {
-  const { programId, status, affiliateId, payoutBatchId, orderId, externalOrderId, from, to } = filter
-  const isNarrow = affiliateId || payoutBatchId || orderId || externalOrderId || from || to
+  const { programId, status, affiliateId, payoutBatchId, orderId, from, to } = filter
+  const isNarrow = affiliateId || payoutBatchId || orderId || from || to
   if (offset < FAR || isNarrow) return { offset }
   let skipped = 0
   let before: string | undefined

@@ -5,7 +5,8 @@ import { prepared, shaped } from './prepared.ts'
 
 interface ConnectionFilter extends PageQuery {
   kind?: ConnectionRow['kind']
-  value?: string
+  /** One of these. */
+  values?: string[]
   affiliateId?: string
 }
 
@@ -25,7 +26,7 @@ const affiliateOf = prepared<Pick<ConnectionRow, 'shopId' | 'kind' | 'value'>>()
     .compile(),
 )
 
-/** The affiliate a customer, product or variant is connected to. E-mail addresses are given in lower case. */
+/** The affiliate a customer, product or variant is connected to. E-mail addresses are given as their key. */
 export async function findConnection(
   db: Trx,
   shopId: string,
@@ -72,7 +73,7 @@ export async function findProductConnections(
 export function listConnections(db: Trx, shopId: string, query: ConnectionFilter) {
   let list = db.selectFrom('connections').selectAll().where('shopId', '=', shopId)
   if (query.kind) list = list.where('kind', '=', query.kind)
-  if (query.value) list = list.where('value', '=', query.value)
+  if (query.values) list = list.where('value', 'in', query.values)
   if (query.affiliateId) list = list.where('affiliateId', '=', query.affiliateId)
   return pageOf(list.orderBy('createdAt', 'desc').orderBy('id', 'desc'), query)
 }

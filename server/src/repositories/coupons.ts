@@ -11,7 +11,7 @@ interface CouponFilter extends PageQuery {
   status?: AffiliateRow['status']
 }
 
-/** A coupon is an affiliate's code with the discount of the affiliate's program (section 2.6). */
+/** A coupon is an affiliate's code with the discount of the affiliate's program; another affiliate may have it as slug. */
 const coupons = (db: Trx, shopId: string) =>
   db
     .selectFrom('affiliates')
@@ -30,6 +30,15 @@ const coupons = (db: Trx, shopId: string) =>
       'affiliates.createdAt',
       'affiliates.updatedAt',
     ])
+    .select((eb) =>
+      eb
+        .selectFrom('affiliates as namesake')
+        .select('namesake.id')
+        .whereRef('namesake.shopId', '=', 'affiliates.shopId')
+        .whereRef('namesake.slug', '=', 'affiliates.codeKey')
+        .whereRef('namesake.id', '<>', 'affiliates.id')
+        .as('slugAffiliateId'),
+    )
     .where('affiliates.shopId', '=', shopId)
     .where('affiliates.deletedAt', 'is', null)
 

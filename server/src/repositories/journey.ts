@@ -4,8 +4,8 @@ import type { JourneyRow } from '../db/tables.ts'
 interface JourneyFilter {
   sessionId?: string
   affiliateId?: string
-  /** As {@link JourneyRow.customerEmailKey} holds it. */
-  customerEmailKey?: string
+  /** As {@link JourneyRow.customerEmailKey} holds it; one of these. */
+  customerEmailKeys?: string[]
   /** Instants, both inclusive, of `occurredAt`. */
   from: string
   to?: string
@@ -18,7 +18,7 @@ export async function listJourney(db: Trx, shopId: string, query: JourneyFilter)
   if (query.to) list = list.where('occurredAt', '<=', query.to)
   if (query.sessionId !== undefined) list = list.where('sessionId', '=', query.sessionId)
   if (query.affiliateId !== undefined) list = list.where('affiliateId', '=', query.affiliateId)
-  if (query.customerEmailKey !== undefined) list = list.where('customerEmailKey', '=', query.customerEmailKey)
+  if (query.customerEmailKeys) list = list.where('customerEmailKey', 'in', query.customerEmailKeys)
   const { total } = await list.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
   const latest: JourneyRow[] = await list
     .selectAll()

@@ -2,13 +2,11 @@ import { type Context, nowIso } from '../context.ts'
 import type { Trx } from '../db/database.ts'
 import type { AffiliateRow } from '../db/tables.ts'
 import { codeFromBytes, codeKey } from '../engine/discount-code.ts'
+import { emailKey } from '../engine/email.ts'
 import { slugAttempt, slugFrom } from '../engine/slug.ts'
 import { findAffiliateByCode, findAffiliateBySlug, searchable } from '../repositories/affiliates.ts'
 
 type Given = Pick<AffiliateRow, 'name' | 'email' | 'firstName' | 'lastName' | 'campaignId' | 'status'>
-
-/** What e-mail addresses are compared by. */
-export const emailKey = (email: string): string => email.trim().normalize('NFC').toLowerCase()
 
 export const searchText = (row: Pick<AffiliateRow, 'name' | 'email' | 'firstName' | 'lastName'>): string =>
   searchable([row.name, row.email, row.firstName, row.lastName])

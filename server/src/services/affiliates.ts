@@ -1,12 +1,13 @@
 import { type Context, nowIso } from '../context.ts'
 import type { Trx } from '../db/database.ts'
 import type { AffiliateRow } from '../db/tables.ts'
+import { emailKey } from '../engine/email.ts'
 import { affiliateNotFound, concurrentChange, conflict, invalidBody, programNotFound } from '../errors.ts'
 import type { Body, Query } from '../http/spec.ts'
 import * as affiliates from '../repositories/affiliates.ts'
 import { findProgram } from '../repositories/programs.ts'
 import { statusEvents } from './affiliate-events.ts'
-import { emailKey, newAffiliate, searchText } from './affiliate-new.ts'
+import { newAffiliate, searchText } from './affiliate-new.ts'
 import { type AuditEntry, mutate } from './mutate.ts'
 import { placeAfter } from './paging.ts'
 import { mapPage, toAffiliate } from './wire.ts'
@@ -66,7 +67,7 @@ export async function update(ctx: Context, id: string, body: Body<'updateAffilia
     if (Object.keys(changes).length === 0) return { result: toAffiliate(before), audit: null }
     if (changes.email) await refuseTakenEmail(ctx, trx, changes.email, id)
     const after = { ...before, ...changes, updatedAt: nowIso(ctx) }
-    const keys = { emailKey: emailKey(after.email), searchText: searchText(after) }
+    const keys = { searchText: searchText(after), ...(changes.email && { emailKey: emailKey(changes.email) }) }
     const claimed = await affiliates.claimAffiliate(trx, ctx.shop.id, before, {
       ...changes,
       ...keys,

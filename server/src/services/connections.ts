@@ -1,11 +1,11 @@
 import { type Context, nowIso } from '../context.ts'
 import type { ConnectionRow } from '../db/tables.ts'
+import { emailKey, emailKeysOfQuery } from '../engine/email.ts'
 import { affiliateNotFound, conflict, invalidBody, notFound } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
 import type { Body, Query } from '../http/spec.ts'
 import { findAffiliate } from '../repositories/affiliates.ts'
 import * as connections from '../repositories/connections.ts'
-import { emailKey } from './affiliate-new.ts'
 import { mutate } from './mutate.ts'
 import { mapPage } from './wire.ts'
 
@@ -13,8 +13,14 @@ type Connection = components['schemas']['Connection']
 
 /** Whom customers, products and variants are connected to, newest first (section 4.9). */
 export async function list(ctx: Context, query: Query<'listConnections'>) {
-  const value = query.kind === 'customerEmail' && query.value ? emailKey(query.value) : query.value
-  return mapPage(await connections.listConnections(ctx.db.read, ctx.shop.id, { ...query, value }), toConnection)
+  const values = query.value ? comparables(query.kind, query.value) : undefined
+  return mapPage(await connections.listConnections(ctx.db.read, ctx.shop.id, { ...query, values }), toConnection)
+}
+
+/** What a queried value may be stored as. */
+function comparables(kind: ConnectionRow['kind'] | undefined, value: string): string[] {
+  if (kind === undefined) return [value, ...emailKeysOfQuery(value)]
+  return kind === 'customerEmail' ? emailKeysOfQuery(value) : [value]
 }
 
 /**

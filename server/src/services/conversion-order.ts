@@ -1,5 +1,7 @@
 import { type Context, nowIso } from '../context.ts'
 import type { Order, OrderLine } from '../engine/facts.ts'
+import { orderKey } from '../engine/order-id.ts'
+import { textOf } from '../engine/text.ts'
 import { invalid, invalidBody } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
 import { instantBody } from './instant.ts'
@@ -19,9 +21,8 @@ const MAX_CLICK_ID = 255
  * @throws ApiError 400 `invalid_body` or `occurred_at_in_future`.
  */
 export function toOrder(ctx: Context, body: Conversion): Order {
-  // Trimmed: one order must not earn twice because a caller's id has a space at its end.
   const externalOrderId = textOf(body.externalOrderId)
-  if (!externalOrderId) throw invalidBody('externalOrderId is required.')
+  if (!externalOrderId || !orderKey(externalOrderId)) throw invalidBody('externalOrderId is required.')
   const lines = (body.lineItems ?? []).map(toLine)
   const amountCents = body.amountCents ?? null
   checkAmount(amountCents, lines)
@@ -67,7 +68,7 @@ function checkAmount(amountCents: number | null, lines: OrderLine[]): void {
 
 /** When the order was placed, else now; clocks that differ a little are forgiven. */
 function orderAt(ctx: Context, occurredAt: string | null | undefined): string {
-  const at = instantBody('occurredAt', occurredAt)
+  const at = instantBody('occurredAt', occurredAt || null)
   if (!at) return nowIso(ctx)
   if (Date.parse(at) > ctx.now() + AHEAD_MS) {
     throw invalid('occurred_at_in_future', 'occurredAt must not be more than 5 minutes ahead of now.')
@@ -87,6 +88,3 @@ export function noteClickId(attributes: components['schemas']['NoteAttribute'][]
 /** The text up to a number of characters; a character of two code units is kept whole. */
 export const firstCharacters = (text: string, count: number): string =>
   [...text.slice(0, 2 * count)].slice(0, count).join('')
-
-/** Text without outer white space; blank text is no evidence. */
-export const textOf = (text: string | null | undefined): string | null => text?.trim() || null

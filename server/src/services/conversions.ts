@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts'
 import { decide } from '../engine/decide.ts'
 import type { Decision } from '../engine/facts.ts'
+import { storedOrderId } from '../engine/order-id.ts'
 import { invalid } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
 import { findOrder } from '../repositories/orders.ts'
@@ -10,8 +11,6 @@ import { mutate } from './mutate.ts'
 import { type IncomingOrder, recordOrder } from './orders.ts'
 
 type Schemas = components['schemas']
-
-const PREFIX = 'api:'
 
 /**
  * Records a conversion, once per order (section 4.9).
@@ -40,7 +39,7 @@ export async function record(
 export function toIncoming(ctx: Context, body: Conversion): IncomingOrder {
   const order = toOrder(ctx, body)
   const orderName = body.orderName ?? null
-  return { order, orderId: PREFIX + order.externalOrderId, orderName, trackingMethod: 'API' }
+  return { order, orderId: storedOrderId('api', order.externalOrderId), orderName, trackingMethod: 'API' }
 }
 
 /**
@@ -53,7 +52,7 @@ export async function dryRun(
   body: Conversion,
 ): Promise<{ reply: Schemas['ConversionDryRun']; alreadyRecorded: boolean }> {
   const order = toOrder(ctx, body)
-  const known = await findOrder(ctx.db.read, ctx.shop.id, PREFIX + order.externalOrderId)
+  const known = await findOrder(ctx.db.read, ctx.shop.id, storedOrderId('api', order.externalOrderId))
   const decision = decide(await gatherFacts(ctx.db.read, ctx.shop, order))
   const {
     candidates,

@@ -1,6 +1,6 @@
 import { type Context, nowIso } from '../context.ts'
 import type { AffiliateRow } from '../db/tables.ts'
-import { codeKey, codeProblem } from '../engine/discount-code.ts'
+import { codeKey, codeProblem, mixesScripts } from '../engine/discount-code.ts'
 import { affiliateNotFound, concurrentChange, conflict, invalid } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
 import type { Body, Query } from '../http/spec.ts'
@@ -11,6 +11,7 @@ import { mutate } from './mutate.ts'
 import { placeAfter } from './paging.ts'
 import { mapPage } from './wire.ts'
 
+type Schemas = components['schemas']
 type CouponRow = NonNullable<Awaited<ReturnType<typeof findCoupon>>>
 
 /** Lists the codes of affiliates that are not archived (section 4.5). */
@@ -27,7 +28,7 @@ export async function list(ctx: Context, query: Query<'listCoupons'>) {
 export async function assign(ctx: Context, body: Body<'assignCoupon'>) {
   const wanted = body.code ?? undefined
   if (wanted !== undefined && codeProblem(wanted)) {
-    throw invalid('discount_code_invalid', 'code must be 1 to 9 characters without spaces, 0, o or O.')
+    throw invalid('discount_code_invalid', 'code must be 1 to 9 visible characters without spaces, 0, o or O.')
   }
   const before = await affiliates.findAffiliate(ctx.db.read, ctx.shop.id, body.affiliateId)
   return mutate(ctx, async (trx) => {
@@ -55,7 +56,27 @@ export async function assign(ctx: Context, body: Body<'assignCoupon'>) {
   })
 }
 
-const toCoupon = (row: CouponRow): components['schemas']['Coupon'] => ({
+const toCoupon = ({ slugAffiliateId, createdAt, updatedAt, ...row }: CouponRow): Schemas['Coupon'] => ({
   ...row,
   discountEnabled: row.discountEnabled === 1,
+  warnings: warningsOf(row.code, slugAffiliateId),
+  createdAt,
+  updatedAt,
 })
+
+/** What may be confused with a code. Neither is refused: a slug is nobody's code, and look-alikes are other letters. */
+function warningsOf(code: string, slugAffiliateId: string | null): Schemas['CouponWarning'][] {
+  const warnings: Schemas['CouponWarning'][] = []
+  if (slugAffiliateId !== null) {
+    warnings.push({
+      code: 'slug_of_another_affiliate',
+      message: `This code is also the slug of affiliate ${slugAffiliateId}. Orders with it count for the affiliate with the code.`,
+      affiliateId: slugAffiliateId,
+    })
+  }
+  if (mixesScripts(code)) {
+    const message = 'This code mixes Latin letters with Cyrillic or Greek letters that look the same.'
+    warnings.push({ code: 'mixed_scripts', message, affiliateId: null })
+  }
+  return warnings
+}

@@ -32,15 +32,25 @@ const KINDS: Record<EvidenceKind, string> = {
   CONNECTED_PRODUCT: 'connected product',
 }
 
+/** Affiliates by the code that equals their slug, where the code names somebody else. */
+export type Namesakes = ReadonlyMap<string, string>
+
 /** All four kinds in the shop's order, each with its candidates and what became of them. */
-export function evidenceOf(facts: Facts, decision: Decision): Schemas['ExplainedEvidence'][] {
+export function evidenceOf(facts: Facts, decision: Decision, namesakes: Namesakes): Schemas['ExplainedEvidence'][] {
   const winner = decision.candidates.find(({ won }) => won)
   return facts.settings.precedence.map((kind, index) => {
     const own = decision.candidates.filter((candidate) => candidate.kind === kind)
-    const candidates = own.map((candidate) => ({ ...candidate, ...fateOf(candidate, winner, facts) }))
+    const candidates = own.map((candidate) => {
+      const { outcome, because } = fateOf(candidate, winner, facts)
+      const slugAffiliateId = (kind === 'COUPON' && namesakes.get(candidate.value)) || null
+      return { ...candidate, outcome, because: because + namesakeText(slugAffiliateId), slugAffiliateId }
+    })
     return { kind, rank: index + 1, because: kindBecause(own, winner), candidates }
   })
 }
+
+const namesakeText = (slugAffiliateId: string | null) =>
+  slugAffiliateId ? ` It is also the slug of affiliate ${slugAffiliateId}; codes come before slugs.` : ''
 
 /** The whole decision in one sentence. */
 export function summaryOf(decision: Decision): string {

@@ -2,22 +2,22 @@ import { createHash } from 'node:crypto'
 import type { Context } from '../context.ts'
 import type { OrderRow } from '../db/tables.ts'
 import { decide, ENGINE_VERSION } from '../engine/decide.ts'
+import { codeKey } from '../engine/discount-code.ts'
 import type { Decision, Facts } from '../engine/facts.ts'
+import { storedOrderIds } from '../engine/order-id.ts'
 import { affiliateOf, programOf } from '../engine/people.ts'
 import { notFound } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
+import { findAffiliateBySlug } from '../repositories/affiliates.ts'
 import { findCommissionByOrder } from '../repositories/commissions.ts'
 import { findOrder } from '../repositories/orders.ts'
 import { listRefunds } from '../repositories/refunds.ts'
 import { arithmeticOf } from './explain-arithmetic.ts'
-import { evidenceOf, RESTRICTIONS, summaryOf } from './explain-words.ts'
+import { evidenceOf, type Namesakes, RESTRICTIONS, summaryOf } from './explain-words.ts'
 import { toWire } from './refunds.ts'
 import { toCommission } from './wire.ts'
 
 type Explanation = components['schemas']['Explanation']
-
-/** Where orders come from; an id without one of these is looked for under each, in this order. */
-const SOURCES = ['api:', 'shopify:']
 
 /**
  * Why an order earned what it did, from what was stored with it (section 4.9), and what has become of it since.
@@ -39,7 +39,7 @@ export async function explain(ctx: Context, id: string): Promise<Explanation> {
     receivedAt: row.createdAt,
     precedence: facts.settings.precedence,
     clickTouch: facts.settings.clickTouch,
-    evidence: evidenceOf(facts, decision),
+    evidence: evidenceOf(facts, decision, await namesakesOf(ctx, row, decision)),
     ...peopleOf(facts, decision),
     arithmetic: arithmeticOf(facts, decision, refunds),
     order: { ...facts.order },
@@ -50,12 +50,24 @@ export async function explain(ctx: Context, id: string): Promise<Explanation> {
   }
 }
 
-/** Decides the stored facts again. The same facts give the same decision, byte for byte. */
+/** Whom else the codes of an order may have meant: slugs never change, so today's answer holds for older orders. */
+async function namesakesOf(ctx: Context, { createdAt }: OrderRow, { candidates }: Decision): Promise<Namesakes> {
+  const namesakes = new Map<string, string>()
+  for (const { kind, value, affiliateId } of candidates) {
+    if (kind !== 'COUPON' || affiliateId === null) continue
+    const other = await findAffiliateBySlug(ctx.db.read, ctx.shop.id, codeKey(value))
+    if (other && other.id !== affiliateId && other.createdAt <= createdAt) namesakes.set(value, other.id)
+  }
+  return namesakes
+}
+
+/** Decides the stored facts again. The same facts give the same decision, byte for byte but for the engine's version. */
 export function replay(row: Pick<OrderRow, 'facts' | 'decision'>): Explanation['replay'] {
-  const again = JSON.stringify(decide(JSON.parse(row.facts)))
+  const decision = decide(JSON.parse(row.facts))
+  const again = JSON.stringify(decision)
   const recorded: Decision = JSON.parse(row.decision)
   return {
-    identical: again === row.decision,
+    identical: JSON.stringify({ ...decision, engineVersion: recorded.engineVersion }) === row.decision,
     engineVersion: ENGINE_VERSION,
     recordedEngineVersion: recorded.engineVersion,
     decisionHash: createHash('sha256').update(again).digest('hex'),
@@ -63,8 +75,9 @@ export function replay(row: Pick<OrderRow, 'facts' | 'decision'>): Explanation['
 }
 
 async function findReported(ctx: Context, id: string): Promise<OrderRow | undefined> {
-  for (const source of ['', ...SOURCES]) {
-    const row = await findOrder(ctx.db.read, ctx.shop.id, source + id)
+  const { exact, bySource } = storedOrderIds(id)
+  for (const orderId of [...exact, ...bySource]) {
+    const row = await findOrder(ctx.db.read, ctx.shop.id, orderId)
     if (row) return row
   }
   return undefined

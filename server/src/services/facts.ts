@@ -1,13 +1,13 @@
 import type { Trx } from '../db/database.ts'
 import type { AffiliateRow, ProgramRow, ShopRow } from '../db/tables.ts'
 import { codeKey } from '../engine/discount-code.ts'
+import { emailKey } from '../engine/email.ts'
 import type { AffiliateFact, Click, Facts, Matches, Order, OrderLine, ProgramFact } from '../engine/facts.ts'
 import { findAffiliateByCode, findAffiliateBySlug, findAffiliatesById } from '../repositories/affiliates.ts'
 import { findConnection, findProductConnections } from '../repositories/connections.ts'
 import { findClick } from '../repositories/journey-clicks.ts'
 import { findGeoRules, findProductRules } from '../repositories/program-rules.ts'
 import { findPrograms } from '../repositories/programs.ts'
-import { emailKey } from './affiliate-new.ts'
 import { sessionClicks } from './session-clicks.ts'
 
 /** Everything the engine needs to decide one order. Reads only; missing things are facts too. */

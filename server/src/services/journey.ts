@@ -1,10 +1,10 @@
 import type { Context } from '../context.ts'
 import type { JourneyRow } from '../db/tables.ts'
+import { emailKeysOfQuery } from '../engine/email.ts'
 import { invalid } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
 import type { Query } from '../http/spec.ts'
 import { listJourney } from '../repositories/journey.ts'
-import { emailKey } from './affiliate-new.ts'
 import { lastDays } from './instant.ts'
 
 type Schemas = components['schemas']
@@ -22,9 +22,9 @@ export async function read(ctx: Context, query: Query<'getJourney'>): Promise<Sc
   if (sessionId === undefined && affiliateId === undefined && customerEmail === undefined) {
     throw invalid('journey_identifier_required', 'Send at least one of sessionId, affiliateId and customerEmail.')
   }
-  const customerEmailKey = customerEmail === undefined ? undefined : emailKey(customerEmail)
+  const customerEmailKeys = customerEmail === undefined ? undefined : emailKeysOfQuery(customerEmail)
   const bounds = lastDays(ctx, query, DAYS)
-  const who = { sessionId: sessionId?.trim(), affiliateId, customerEmailKey }
+  const who = { sessionId: sessionId?.trim(), affiliateId, customerEmailKeys }
   const { rows, total } = await listJourney(ctx.db.read, ctx.shop.id, { ...who, ...bounds, limit })
   return { journey: rows.map(toEntry), total }
 }

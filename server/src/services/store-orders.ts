@@ -2,6 +2,7 @@ import { type Context, nowIso } from '../context.ts'
 import type { Trx } from '../db/database.ts'
 import type { CommissionRow } from '../db/tables.ts'
 import type { StoreNoticeRow } from '../db/tables-owner.ts'
+import { storedOrderId } from '../engine/order-id.ts'
 import type { components } from '../http/schema.d.ts'
 import type { Body } from '../http/spec.ts'
 import { findCommissionByOrder } from '../repositories/commissions.ts'
@@ -18,7 +19,6 @@ import { essenceOf, toStoreRefund } from './store-refund.ts'
 
 type Reply = components['schemas']['ActionReply']
 
-const PREFIX = 'shopify:'
 /** There is nothing left that a cancellation could stop. */
 const OVER: CommissionRow['orderStatus'][] = ['CANCELED', 'REVERSED', 'REFUNDED']
 
@@ -33,7 +33,7 @@ export async function paid(
   body: Body<'recordStoreOrder'>,
 ): Promise<{ reply: Reply; alreadyRecorded: boolean }> {
   const { order, orderName, codes } = toStoreOrder(ctx, body)
-  const orderId = PREFIX + order.externalOrderId
+  const orderId = storedOrderId('shopify', order.externalOrderId)
   return mutate(ctx, async (trx, shop) => {
     const couponCode = await firstKnown(ctx, trx, codes)
     const incoming = { order: { ...order, couponCode }, orderId, orderName, trackingMethod: 'STORE_ORDER' as const }
@@ -49,7 +49,7 @@ export async function paid(
 
 /** Takes in that a store cancelled an order: unpaid commission is canceled, paid commission taken back. */
 export async function canceled(ctx: Context, body: Body<'cancelStoreOrder'>): Promise<Reply> {
-  const orderId = PREFIX + storeId('id', body.id)
+  const orderId = storedOrderId('shopify', storeId('id', body.id))
   return mutate(ctx, async (trx) => {
     const notice = { orderId, kind: 'canceled' as const, noticeId: '', body: '{}' }
     const row = await findCommissionByOrder(trx, ctx.shop.id, orderId)
@@ -62,7 +62,7 @@ export async function canceled(ctx: Context, body: Body<'cancelStoreOrder'>): Pr
 
 /** Takes in that a store refunded an order. What is more than there is left, is cut off. */
 export async function refunded(ctx: Context, body: Body<'refundStoreOrder'>): Promise<Reply> {
-  const orderId = PREFIX + storeId('order_id', body.order_id)
+  const orderId = storedOrderId('shopify', storeId('order_id', body.order_id))
   return mutate(ctx, async (trx) => {
     const row = await findCommissionByOrder(trx, ctx.shop.id, orderId)
     if (row) {

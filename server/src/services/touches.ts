@@ -1,12 +1,12 @@
 import { type Context, nowIso } from '../context.ts'
 import type { Trx } from '../db/database.ts'
 import type { JourneyRow } from '../db/tables.ts'
+import { emailKey } from '../engine/email.ts'
+import { textOf } from '../engine/text.ts'
 import { invalid, invalidBody } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
 import { findAffiliatesById } from '../repositories/affiliates.ts'
 import { findClick, insertJourneyEntry } from '../repositories/journey-clicks.ts'
-import { emailKey } from './affiliate-new.ts'
-import { textOf } from './conversion-order.ts'
 import { affiliateByCode, affiliateByRef } from './facts.ts'
 import { instantBody } from './instant.ts'
 import { mutate } from './mutate.ts'
@@ -27,7 +27,7 @@ export async function record(ctx: Context, body: Touch): Promise<Schemas['TouchR
     throw invalidBody('A click needs one of ref, affiliateCode, affiliateId and clickId.')
   }
   if (body.type === 'page_view' && !textOf(body.url)) throw invalidBody('url must not be blank.')
-  const occurredAt = instantBody('occurredAt', body.occurredAt) ?? nowIso(ctx)
+  const occurredAt = instantBody('occurredAt', body.occurredAt || null) ?? nowIso(ctx)
   if (Date.parse(occurredAt) > ctx.now() + AHEAD_MS) {
     throw invalid('occurred_at_in_future', 'occurredAt must not be more than 5 minutes ahead of now.')
   }

@@ -1,0 +1,24 @@
+import { withoutInvisible } from './text.ts'
+
+/** Where orders come from: the prefix of their stored id. */
+const SOURCES = ['api', 'shopify'] as const
+type Source = (typeof SOURCES)[number]
+
+/**
+ * The form in which order ids are compared and stored: Unicode form NFC, nothing invisible, no outer whitespace. Letter
+ * case counts. Normalized twice, because an invisible character may stand between a letter and its accent.
+ */
+export function orderKey(id: string): string {
+  return withoutInvisible(id.normalize('NFC')).normalize('NFC').trim()
+}
+
+/** The stored id of a caller's order, such as `api:1001`. */
+export const storedOrderId = (source: Source, externalOrderId: string): string =>
+  `${source}:${orderKey(externalOrderId)}`
+
+/** What a caller's text may name: the stored id itself, which wins, else the order of each source. */
+export function storedOrderIds(text: string): { exact: string[]; bySource: string[] } {
+  const named = SOURCES.find((source) => text.startsWith(`${source}:`))
+  const normalized = named ? storedOrderId(named, text.slice(named.length + 1)) : orderKey(text)
+  return { exact: [...new Set([text, normalized])], bySource: SOURCES.map((source) => storedOrderId(source, text)) }
+}
