@@ -5,6 +5,7 @@ import * as start from './migrations/0001-start.ts'
 import * as rowCounts from './migrations/0002-row-counts.ts'
 import * as refundTotals from './migrations/0005-refund-totals.ts'
 import * as limits from './migrations/0008-limits.ts'
+import * as identityKeys from './migrations/0009-identity-keys.ts'
 import { isSqliteBusy } from './storage-error.ts'
 
 /** In order of their names; a released one is never changed. */
@@ -13,6 +14,7 @@ export const migrations: Record<string, Migration> = {
   '0002-row-counts': rowCounts,
   '0005-refund-totals': refundTotals,
   '0008-limits': limits,
+  '0009-identity-keys': identityKeys,
 }
 
 /** Brings the schema up to date. Takes a plain Kysely handle, for migrations do not share transactions. */

@@ -18,7 +18,6 @@ export function emailKey(email: string): string {
 
 function domainKey(domain: string): string {
   const name = domain.replace(END, '')
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the whole of ASCII
   if (/^[\0-\x7f]*$/.test(name) || NOT_A_HOST.test(name)) return name
   const url = `http://${name}`
   return URL.canParse(url) ? new URL(url).hostname.replace(END, '') : name

@@ -16,9 +16,14 @@ export function orderKey(id: string): string {
 export const storedOrderId = (source: Source, externalOrderId: string): string =>
   `${source}:${orderKey(externalOrderId)}`
 
+/** A stored id in the form it is stored in now, however it is written. */
+export function normalizedOrderId(orderId: string): string {
+  const source = SOURCES.find((one) => orderId.startsWith(`${one}:`))
+  return source ? storedOrderId(source, orderId.slice(source.length + 1)) : orderKey(orderId)
+}
+
 /** What a caller's text may name: the stored id itself, which wins, else the order of each source. */
 export function storedOrderIds(text: string): { exact: string[]; bySource: string[] } {
-  const named = SOURCES.find((source) => text.startsWith(`${source}:`))
-  const normalized = named ? storedOrderId(named, text.slice(named.length + 1)) : orderKey(text)
-  return { exact: [...new Set([text, normalized])], bySource: SOURCES.map((source) => storedOrderId(source, text)) }
+  const exact = [...new Set([text, normalizedOrderId(text)])]
+  return { exact, bySource: SOURCES.map((source) => storedOrderId(source, text)) }
 }
