@@ -23,6 +23,7 @@ describe('the key of an address', () => {
     ['a@ä:80', 'a@ä:80'],
     ['a@ä\u200c.de', 'a@ä\u200c.de'],
     ['a@[::1]', 'a@[::1]'],
+    ['a@⁰', 'a@⁰'],
     ['', ''],
     ['@', '@'],
   ])('%j: %j', (email, key) => {
@@ -40,7 +41,7 @@ describe('the key of an address', () => {
         expect(emailKey(email.toLowerCase())).toBe(key)
         expect(mailboxKey(key)).toBe(mailboxKey(email))
       }),
-      { numRuns: 5000 },
+      { numRuns: 2000 },
     )
   })
 })

@@ -20,7 +20,9 @@ function domainKey(domain: string): string {
   const name = domain.replace(END, '')
   if (/^[\0-\x7f]*$/.test(name) || NOT_A_HOST.test(name)) return name
   const url = `http://${name}`
-  return URL.canParse(url) ? new URL(url).hostname.replace(END, '') : name
+  const host = URL.canParse(url) ? new URL(url).hostname.replace(END, '') : name
+  // A number would come back as an IPv4 address.
+  return /(^|\.)\d+$/.test(host) ? name : host
 }
 
 /**
