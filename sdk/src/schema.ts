@@ -900,7 +900,8 @@ export interface paths {
          *     the line items cost less the discount on them, without shipping and tax; where prices include tax it is taken out. Discount codes are evidence `COUPON`, the note
          *     attribute `referral_click_id` and the `ref` of the landing page `DIRECT_LINK`, the customer and the products the other two kinds. A repeated notification changes nothing.
          *
-         *     Refunds and cancellations that arrived before their order take effect now. Bodies may have 4 MiB; unknown properties are tolerated.
+         *     Refunds and cancellations that arrived before their order take effect now, and so does the `cancelled_at` of the order itself. An order whose `financial_status`
+         *     is not one of a paid order is rejected. Bodies may have 4 MiB; unknown properties are tolerated.
          *     Sends `commission.created` and writes its audit record in the same transaction.
          */
         post: operations["recordStoreOrder"];
@@ -922,7 +923,7 @@ export interface paths {
         /**
          * A store order was cancelled
          * @description An unpaid commission becomes `CANCELED`, a paid one `REVERSED` with a negative row, as by hand. A cancellation of an order that nobody is credited for is kept, and
-         *     counts when somebody is. A repeated notification changes nothing. Writes the audit record of the move in the same transaction.
+         *     counts when somebody is. An order without `cancelled_at` is not canceled and is rejected. A repeated notification changes nothing. Writes the audit record of the move in the same transaction.
          */
         post: operations["cancelStoreOrder"];
         delete?: never;
@@ -943,7 +944,7 @@ export interface paths {
         /**
          * A store order was refunded
          * @description Goods that were returned are taken off the commission, as by `POST /admin/v1/commissions/{id}/refund`, at what they were sold for; amounts without line items as they
-         *     are, and refunds of shipping not at all. What is more than there is left, is cut off. A refund of an order that nobody is credited for is kept, and counts when somebody is.
+         *     are, and refunds of shipping not at all. What is more than there is left, is cut off. A body without `refund_line_items` is not a refund and is rejected; the list may be empty. A refund of an order that nobody is credited for is kept, and counts when somebody is.
          *     A repeated notification changes nothing. Writes the audit record `commission.refunded` in the same transaction.
          */
         post: operations["refundStoreOrder"];
@@ -2253,6 +2254,13 @@ export interface components {
          */
         StoreOrder: {
             id: components["schemas"]["StoreId"];
+            /**
+             * @description An order in any other state is not paid, whatever the topic says.
+             * @enum {string}
+             */
+            financial_status: "paid" | "partially_refunded" | "refunded";
+            /** @description When set, the order is recorded and canceled at once. */
+            cancelled_at?: string | null;
             name?: components["schemas"]["StoreText"];
             currency?: string | null;
             email?: components["schemas"]["StoreText"];
@@ -2287,6 +2295,11 @@ export interface components {
             } | null;
             line_items?: components["schemas"]["StoreLine"][] | null;
         };
+        /** @description The properties of a canceled order that are read; others are ignored and not checked. */
+        StoreCancellation: {
+            id: components["schemas"]["StoreId"];
+            cancelled_at: string;
+        };
         StoreNote: {
             name?: string | null;
             value?: string | number | boolean | null;
@@ -2306,14 +2319,14 @@ export interface components {
             order_id: components["schemas"]["StoreId"];
             /** @description Cut after 1,000 characters. */
             note?: string | null;
-            refund_line_items?: {
+            refund_line_items: {
                 quantity?: number | null;
                 subtotal?: components["schemas"]["StoreMoney"];
                 line_item?: {
                     product_id?: components["schemas"]["StoreReference"];
                     variant_id?: components["schemas"]["StoreReference"];
                 } | null;
-            }[] | null;
+            }[];
             order_adjustments?: {
                 kind?: string | null;
                 amount?: components["schemas"]["StoreMoney"];
@@ -5531,7 +5544,10 @@ export interface operations {
     recordStoreOrder: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The topic of the notification, as Shopify sends it. The header is not signed; the body must be of this topic too. */
+                "X-Shopify-Topic": "orders/paid";
+            };
             path: {
                 /**
                  * @description Your shop, from `GET /admin/v1/settings`.
@@ -5578,7 +5594,10 @@ export interface operations {
     cancelStoreOrder: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The topic of the notification, as Shopify sends it. The header is not signed; the body must be of this topic too. */
+                "X-Shopify-Topic": "orders/cancelled";
+            };
             path: {
                 /**
                  * @description Your shop, from `GET /admin/v1/settings`.
@@ -5590,7 +5609,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["StoreOrder"];
+                "application/json": components["schemas"]["StoreCancellation"];
             };
         };
         responses: {
@@ -5624,7 +5643,10 @@ export interface operations {
     refundStoreOrder: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The topic of the notification, as Shopify sends it. The header is not signed; the body must be of this topic too. */
+                "X-Shopify-Topic": "refunds/create";
+            };
             path: {
                 /**
                  * @description Your shop, from `GET /admin/v1/settings`.

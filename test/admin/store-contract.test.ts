@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { snapshot } from '../contract/fixture.ts'
-import { type DocumentedOperation, documentedSentence, ownerOperations } from '../support/document.ts'
+import { type DocumentedOperation, documentedSentence, ownerOperations, requiredHeaders } from '../support/document.ts'
 import { failStatement, refuseInserts } from '../support/faults.ts'
 import { type Reply, type TestServer, testServer } from '../support/server.ts'
 import { expectOk, withAffiliate } from '../support/shop.ts'
@@ -14,6 +14,7 @@ interface Given {
   text?: string
   signature?: string | null
   method?: string
+  topic?: string
 }
 
 /** The first example of the document, signed, changed by `given`. */
@@ -24,7 +25,11 @@ function notify(server: TestServer, op: DocumentedOperation, given: Given = {}):
   return server.request(given.method ?? op.method, op.path.replace('{shopId}', server.shop.shopId), {
     key: null,
     ...(given.method ? {} : { raw: text }),
-    headers: signature === null ? {} : { 'X-Shopify-Hmac-Sha256': signature },
+    headers: {
+      ...requiredHeaders(op),
+      ...(given.topic && { 'X-Shopify-Topic': given.topic }),
+      ...(signature === null ? {} : { 'X-Shopify-Hmac-Sha256': signature }),
+    },
   })
 }
 
@@ -46,11 +51,18 @@ async function broken(work: () => Promise<Reply>, mend: () => void): Promise<Rep
   }
 }
 
+/** The body of another topic. */
+const OTHERS: Record<string, string> = {
+  recordStoreOrder: '{"id": 1, "financial_status": "pending", "cancelled_at": null}',
+  cancelStoreOrder: '{"id": 1, "financial_status": "paid", "cancelled_at": null}',
+  refundStoreOrder: '{"id": 1, "order_id": 2, "kind": "refund", "amount": "10.00"}',
+}
+
 const causes: Record<string, (server: TestServer, op: DocumentedOperation) => Promise<Reply>> = {
   invalid_json: (server, op) => notify(server, op, { text: '{"id": ' }),
   body_too_large: (server, op) => notify(server, op, { text: JSON.stringify({ note: 'x'.repeat(5 * 1024 * 1024) }) }),
-  invalid_body: (server, op) =>
-    notify(server, op, { text: op.id === 'refundStoreOrder' ? '{"id": 1, "order_id": true}' : '{"id": true}' }),
+  invalid_parameter: (server, op) => notify(server, op, { topic: 'orders/updated' }),
+  invalid_body: (server, op) => notify(server, op, { text: OTHERS[op.id]! }),
   store_signature_missing: (server, op) => notify(server, op, { signature: null }),
   store_signature_invalid: (server, op) => notify(server, op, { signature: 'bm8=' }),
   method_not_allowed: (server, op) => notify(server, op, { method: 'GET' }),

@@ -12,6 +12,9 @@ export const sign = (text: string, secret = SECRET) => createHmac('sha256', secr
 export interface Store {
   server: TestServer
   affiliate: { id: string }
+  pathOf: (topic: Topic, shopId?: string) => string
+  /** The headers that the store sends with a notification. */
+  headersOf: (topic: Topic, text: string) => Record<string, string>
   /** Sends a notification as the store does; `headers` replaces or adds. */
   notify: (topic: Topic, text: string, headers?: Record<string, string>) => Promise<Reply>
   commission: (id: number | string) => Promise<Record<string, unknown>>
@@ -24,14 +27,21 @@ export async function storeServer(options: Parameters<typeof testServer>[0] = {}
   const { affiliate } = await withAffiliate(server)
   await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: SECRET }))
   let ids = 5_600_000_000_000
+  const pathOf: Store['pathOf'] = (topic, shopId = server.shop.shopId) => `/integrations/shopify/${shopId}/${topic}`
+  const headersOf: Store['headersOf'] = (topic, text) => ({
+    'X-Shopify-Hmac-Sha256': sign(text),
+    'X-Shopify-Topic': topic.replace('-', '/'),
+  })
   return {
     server,
     affiliate,
+    pathOf,
+    headersOf,
     notify: (topic, text, headers = {}) =>
-      server.request('POST', `/integrations/shopify/${server.shop.shopId}/${topic}`, {
+      server.request('POST', pathOf(topic), {
         key: null,
         raw: text,
-        headers: { 'X-Shopify-Hmac-Sha256': sign(text), 'X-Shopify-Topic': topic.replace('-', '/'), ...headers },
+        headers: { ...headersOf(topic, text), ...headers },
       }),
     commission: async (id) =>
       (await server.request('GET', `/api/v1/commissions?externalOrderId=shopify:${id}`)).body.data[0],

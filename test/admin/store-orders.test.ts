@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Reply, type TestServer, testServer } from '../support/server.ts'
 import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
 import { admin } from './fixture.ts'
-import { orderPayload, refundPayload } from './store-payloads.ts'
+import { canceledPayload, orderPayload, refundPayload } from './store-payloads.ts'
 
 const SECRET = 'hush hush'
 
@@ -184,8 +184,8 @@ describe('orders-paid', () => {
   })
 
   test('400 when there is no telling what the goods cost', async () => {
-    for (const body of [{ id: nextId() }, { id: nextId(), line_items: [{ quantity: 1, price: 'free' }] }]) {
-      const reply = await notify('orders-paid', JSON.stringify(body))
+    for (const goods of [{}, { line_items: [{ quantity: 1, price: 'free' }] }]) {
+      const reply = await notify('orders-paid', JSON.stringify({ id: nextId(), financial_status: 'paid', ...goods }))
       expect([reply.status, reply.body.error]).toEqual([400, 'total_line_items_price must be what the goods cost.'])
     }
   })
@@ -207,14 +207,14 @@ describe('orders-cancelled', () => {
   test('cancels what is unpaid, once', async () => {
     const id = nextId()
     await ok(notify('orders-paid', orderPayload({ id, codes: ['NISA16'] })))
-    await ok(notify('orders-cancelled', orderPayload({ id })))
-    await ok(notify('orders-cancelled', orderPayload({ id })))
+    await ok(notify('orders-cancelled', canceledPayload({ id })))
+    await ok(notify('orders-cancelled', canceledPayload({ id })))
     expect((await commission(id)).orderStatus).toBe('CANCELED')
   })
 
   test('before its order is paid: the order is recorded and canceled at once', async () => {
     const id = nextId()
-    await ok(notify('orders-cancelled', orderPayload({ id })))
+    await ok(notify('orders-cancelled', canceledPayload({ id })))
     await ok(notify('orders-paid', orderPayload({ id, codes: ['NISA16'] })))
     expect((await commission(id)).orderStatus).toBe('CANCELED')
   })
@@ -231,7 +231,7 @@ describe('orders-cancelled', () => {
     const august = { periodStart: '2026-08-01', periodEnd: '2026-08-31T23:59:59.999Z' }
     const batch = await expectOk(server.request('POST', '/api/v1/payouts', { body: august }))
     await expectOk(server.request('PATCH', `/api/v1/payouts?id=${batch.id}&action=pay`))
-    await ok(notify('orders-cancelled', orderPayload({ id })))
+    await ok(notify('orders-cancelled', canceledPayload({ id })))
     await ok(notify('refunds-create', refundPayload({ orderId: id, items: [{ ...line, subtotal: 100 }] })))
     const row = await commission(id)
     expect(row.orderStatus).toBe('REVERSED')
@@ -246,7 +246,7 @@ describe('orders-cancelled', () => {
     await expectOk(server.request('PATCH', `/api/v1/affiliates?id=${refused.id}`, { body: { status: 'PENDING' } }))
     const id = nextId()
     await ok(notify('orders-paid', orderPayload({ id, codes: ['REFUSED'] })))
-    await ok(notify('orders-cancelled', orderPayload({ id })))
+    await ok(notify('orders-cancelled', canceledPayload({ id })))
     await expectOk(server.request('PATCH', `/api/v1/affiliates?id=${refused.id}`, { body: { status: 'APPROVED' } }))
     const row = await commission(id)
     expect(row.orderStatus).toBe('REJECTED')

@@ -81,6 +81,8 @@ export interface OrderGiven {
   totalTax?: string
   address?: object | null
   processedAt?: string
+  financialStatus?: string
+  cancelledAt?: string | null
 }
 
 /** The JSON text of a paid order. */
@@ -96,8 +98,8 @@ export function orderPayload(given: OrderGiven = {}): string {
     app_id: null,
     browser_ip: '216.191.105.146',
     buyer_accepts_marketing: true,
-    cancel_reason: null,
-    cancelled_at: null,
+    cancel_reason: given.cancelledAt ? 'customer' : null,
+    cancelled_at: given.cancelledAt ?? null,
     cart_token: '68778783ad298f1c80c3bafcddeea02f',
     checkout_id: 901414060,
     client_details: {
@@ -119,7 +121,7 @@ export function orderPayload(given: OrderGiven = {}): string {
     customer_locale: 'en',
     discount_codes: (given.codes ?? []).map((code) => ({ code, amount: '10.00', type: 'percentage' })),
     email: given.email === undefined ? 'jon@example.com' : given.email,
-    financial_status: 'paid',
+    financial_status: given.financialStatus ?? 'paid',
     fulfillment_status: null,
     landing_site: given.landingSite ?? null,
     landing_site_ref: null,
@@ -186,6 +188,10 @@ export function orderPayload(given: OrderGiven = {}): string {
   })
   return given.rawId ? text.replace(`"id":${id},`, `"id":${given.rawId},`) : text
 }
+
+/** The JSON text of a canceled order. */
+export const canceledPayload = (given: OrderGiven = {}): string =>
+  orderPayload({ cancelledAt: '2026-10-22T09:30:00-04:00', financialStatus: 'refunded', ...given })
 
 export interface RefundGiven {
   id?: number

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { admin, ID, type OwnerServer, ownerServer } from '../admin/fixture.ts'
 import { engine } from '../support/database.ts'
-import { type DocumentedOperation, operations, ownerOperations } from '../support/document.ts'
+import { type DocumentedOperation, operations, ownerOperations, requiredHeaders } from '../support/document.ts'
 import type { TestShop } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
 import type { Call } from './call.ts'
@@ -55,7 +55,7 @@ function send(server: OwnerServer, stranger: TestShop, op: DocumentedOperation, 
     ? call.path.replace(/shopify\/[^/]+/, `shopify/${server.shop.shopId}`)
     : call.path
   const search = new URLSearchParams(call.query).toString()
-  const headers = new Headers(call.headers)
+  const headers = new Headers({ ...requiredHeaders(op), ...call.headers })
   const token = credentialOf(server, stranger, op, call)
   if (token) headers.set('Authorization', `Bearer ${token}`)
   if (path.startsWith('/integrations/') && (call.credential === 'own' || call.credential === 'foreign')) {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { callOwner, type OwnerServer, ownerServer } from '../admin/fixture.ts'
 import { callOperation, snapshot } from '../contract/fixture.ts'
-import { type DocumentedOperation, operations, ownerOperations } from '../support/document.ts'
+import { type DocumentedOperation, operations, ownerOperations, requiredHeaders } from '../support/document.ts'
 import { bytesOf, type Captured, capture, type HeldRequests, holdRequests } from '../support/held-requests.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
 import {
@@ -45,7 +45,7 @@ async function bytesFor(op: DocumentedOperation, credential: Record<string, stri
   if (!op.path.startsWith('/integrations/')) return bytesOf(request, credential)
   const raw = JSON.stringify(request.options.body)
   const path = op.path.replace('{shopId}', server.shop.shopId)
-  return bytesOf({ ...request, path, options: { raw } }, { ...credential, ...signed(raw) })
+  return bytesOf({ ...request, path, options: { raw } }, { ...credential, ...requiredHeaders(op), ...signed(raw) })
 }
 
 const told = (answer: RawAnswer | undefined) => [answer?.status, answer?.headers['x-error-code']]

@@ -4,7 +4,14 @@ import { createApp } from '../../server/src/http/app.ts'
 import { createMetrics } from '../../server/src/metrics.ts'
 import { admin, callOwner, FRESH, type OwnerServer, ownerServer, sessionFor } from '../admin/fixture.ts'
 import { callOperation } from '../contract/fixture.ts'
-import { type DocumentedOperation, deref, document, operations, ownerOperations } from '../support/document.ts'
+import {
+  type DocumentedOperation,
+  deref,
+  document,
+  operations,
+  ownerOperations,
+  requiredHeaders,
+} from '../support/document.ts'
 import { failStatement } from '../support/faults.ts'
 import type { Reply, RequestOptions } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
@@ -70,7 +77,7 @@ const call = (op: DocumentedOperation, given: RequestOptions & { id?: string } =
   if (op.path.startsWith('/api/')) return callOperation(through, op, given)
   const text = (given.raw as string) ?? JSON.stringify(given.body ?? {})
   const signature = createHmac('sha256', STORE_SECRET).update(text).digest('base64')
-  const headers = { 'X-Shopify-Hmac-Sha256': signature }
+  const headers = { 'X-Shopify-Hmac-Sha256': signature, ...requiredHeaders(op) }
   return through.request('POST', op.path.replace('{shopId}', server.shop.shopId), { key: null, raw: text, headers })
 }
 

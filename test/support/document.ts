@@ -75,6 +75,14 @@ export const operation = (id: string): DocumentedOperation => {
   return found
 }
 
+/** The headers that an operation requires and that can have one value only, like the topic of a store notification. */
+export const requiredHeaders = (op: DocumentedOperation): Record<string, string> =>
+  Object.fromEntries(
+    op.parameters
+      .filter(({ in: place, required }) => place === 'header' && required)
+      .map(({ name, schema }) => [name, (schema.enum as string[])[0]!]),
+  )
+
 /** The sentence that the document shows for an error of an operation. */
 export function documentedSentence(op: DocumentedOperation, status: string, code: string): string {
   const response = deref(document.paths[op.path][op.method.toLowerCase()].responses[status])

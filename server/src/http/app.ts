@@ -138,11 +138,14 @@ interface Call {
 async function perform(server: Server, op: Operation, { c, visit }: Call): Promise<Answer> {
   const caller =
     op.credential === 'storeSignature' ? await expectStore(server, c) : await letIn(server, op, { c, visit })
-  const parameters = readParameters(op, c)
+  const isStore = 'signature' in caller
+  const early = isStore ? undefined : readParameters(op, c)
   const received = op.readBody && (await readBody(op, c))
-  const ctx = 'signature' in caller ? admitStore(server, caller, received?.bytes ?? NO_BYTES, visit) : caller
+  const ctx = isStore ? admitStore(server, caller, received?.bytes ?? NO_BYTES, visit) : caller
   // Whatever is said about a body that was on its way for long is said only to who may still call.
   if (received?.wasLate) await ctx.recheck?.(ctx.db.read)
+  // Nobody whose signature is wrong learns what a notification must be.
+  const parameters = early ?? readParameters(op, c)
   const input = await readInput(op, parameters, received?.bytes ?? NO_BYTES)
   if (op.takesIdempotencyKey) remember(ctx, op, c, input)
   const handler = handlers[op.id] as unknown as AnyHandler

@@ -39,6 +39,7 @@ export async function paid(
     const incoming = { order: { ...order, couponCode }, orderId, orderName, trackingMethod: 'STORE_ORDER' as const }
     const { result, audit, ...written } = await recordOrder({ ...ctx, shop }, trx, incoming)
     const { commissionId, alreadyRecorded } = result
+    if (body.cancelled_at && !alreadyRecorded) await keep(ctx, trx, canceledNotice(orderId))
     const later = commissionId && !alreadyRecorded ? await catchUp(ctx, trx, orderId) : []
     const message = alreadyRecorded ? 'Order recorded before.' : 'Order recorded.'
     const reply: Reply = { ok: true, message, ...(commissionId && { id: commissionId }) }
@@ -51,11 +52,10 @@ export async function paid(
 export async function canceled(ctx: Context, body: Body<'cancelStoreOrder'>): Promise<Reply> {
   const orderId = storedOrderId('shopify', storeId('id', body.id))
   return mutate(ctx, async (trx) => {
-    const notice = { orderId, kind: 'canceled' as const, noticeId: '', body: '{}' }
     const row = await findCommissionByOrder(trx, ctx.shop.id, orderId)
     const moved = row && (await cancelRow(ctx, trx, row))
     // What cannot be canceled now, because nobody or a rejected affiliate stands behind it, must not be paid later.
-    if (!moved && !(row && OVER.includes(row.orderStatus))) await keep(ctx, trx, notice)
+    if (!moved && !(row && OVER.includes(row.orderStatus))) await keep(ctx, trx, canceledNotice(orderId))
     return { result: toReply('Order canceled.', row), audit: moved ?? null }
   })
 }
@@ -108,6 +108,8 @@ async function catchUp(ctx: Context, trx: Trx, orderId: string): Promise<AuditEn
   }
   return audits.flatMap((audit) => audit ?? [])
 }
+
+const canceledNotice = (orderId: string) => ({ orderId, kind: 'canceled' as const, noticeId: '', body: '{}' })
 
 const wantedOf = (body: string, { currency }: CommissionRow): WantedRefund => toStoreRefund(JSON.parse(body), currency)
 

@@ -14,7 +14,7 @@ const MAX_REASON = 1000
  * amount: the store writes it as a discrepancy below zero. Shipping is not goods.
  */
 export function toStoreRefund(body: StoreRefund, currency: string): WantedRefund {
-  const items = (body.refund_line_items ?? []).filter(({ quantity }) => (quantity ?? 0) > 0)
+  const items = body.refund_line_items.filter(({ quantity }) => (quantity ?? 0) > 0)
   const lineItems = items.map(toLine)
   const beside = (body.order_adjustments ?? [])
     .filter(({ kind }) => kind === 'refund_discrepancy')
@@ -41,7 +41,7 @@ export const essenceOf = ({
   id,
   order_id,
   note: reasonOf({ note }),
-  refund_line_items: items?.map(({ quantity, subtotal, line_item: item }) => ({
+  refund_line_items: items.map(({ quantity, subtotal, line_item: item }) => ({
     quantity,
     subtotal,
     line_item: { product_id: item?.product_id, variant_id: item?.variant_id },
@@ -52,7 +52,7 @@ export const essenceOf = ({
 const reasonOf = ({ note }: Pick<StoreRefund, 'note'>): string | null =>
   firstCharacters(note?.trim() ?? '', MAX_REASON) || null
 
-type StoreRefundLine = NonNullable<StoreRefund['refund_line_items']>[number]
+type StoreRefundLine = StoreRefund['refund_line_items'][number]
 
 const toLine = ({ quantity, line_item: item }: StoreRefundLine): RefundLine => ({
   variantId: evidence(item?.variant_id),

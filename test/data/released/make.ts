@@ -8,7 +8,7 @@ import { PRIMARY_KEYS } from '../../../server/src/db/primary-keys.ts'
 import { checkEncryptionKey } from '../../../server/src/services/encryption-check.ts'
 import { linkFor } from '../../../server/src/services/users.ts'
 import { admin, ID, ownerServer } from '../../admin/fixture.ts'
-import { orderPayload } from '../../admin/store-payloads.ts'
+import { canceledPayload } from '../../admin/store-payloads.ts'
 import { createCluster } from '../../support/postgres-cluster.ts'
 import type { TestServer } from '../../support/server.ts'
 import { convert, expectOk } from '../../support/shop.ts'
@@ -62,8 +62,9 @@ async function fillTheRest(server: TestServer): Promise<Released['answered']> {
 async function cancelStoreOrder(server: TestServer): Promise<void> {
   const secret = 'of the store'
   await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: secret }))
-  const raw = orderPayload({ id: 5_600_000_000_001 })
-  const headers = { 'X-Shopify-Hmac-Sha256': createHmac('sha256', secret).update(raw).digest('base64') }
+  const raw = canceledPayload({ id: 5_600_000_000_001 })
+  const signature = createHmac('sha256', secret).update(raw).digest('base64')
+  const headers = { 'X-Shopify-Hmac-Sha256': signature, 'X-Shopify-Topic': 'orders/cancelled' }
   const path = `/integrations/shopify/${server.shop.shopId}/orders-cancelled`
   await expectOk(server.request('POST', path, { key: null, raw, headers }))
 }
