@@ -259,6 +259,10 @@ export interface paths {
          *     **click** and **page_view**: stored for the customer's journey and as evidence for later orders, answered 202 after they are on disk.
          *     An unknown `ref` is stored too. A click's `id` is what you send back as `clickId`. Both may be retried after a 503.
          *
+         *     A click id belongs to the affiliate it first named. A later click that sends it with a reference to another affiliate is stored under the `id` of the reply instead,
+         *     so that orders with the click id still go to the first affiliate. Ids are compared exactly, and each shop has its own.
+         *     A click whose `occurredAt` is in the future is stored as occurring when it was received, and so is a page view up to 5 minutes ahead; a page view further ahead is refused.
+         *
          *     Unknown properties are tolerated. `orderId` stands for `externalOrderId` and `processedAt` for `occurredAt`; `externalOrderId` and `occurredAt` win when both
          *     are sent. An empty text in these fields or in a field of evidence counts as not sent.
          */
@@ -1547,9 +1551,9 @@ export interface components {
             affiliateCode?: string | null;
             /** @description The affiliate's slug or id. Evidence `DIRECT_LINK`. */
             ref?: string | null;
-            /** @description The id of a reported click. Evidence `DIRECT_LINK`. */
+            /** @description The id of a reported click: the `id` of its reply, or the `clickId` you sent with it. Evidence `DIRECT_LINK`. */
             clickId?: string | null;
-            /** @description Clicks of this session are evidence `DIRECT_LINK`. */
+            /** @description Clicks of this session are evidence `DIRECT_LINK`. The last one that counts wins, or the first one when the setting `clickTouch` is `FIRST`. */
             sessionId?: string | null;
             /** @description Evidence `CONNECTED_CUSTOMER`. Compared as in `EmailInput`. */
             customerEmail?: string | null;
@@ -1599,7 +1603,7 @@ export interface components {
             ref?: string | null;
             affiliateCode?: string | null;
             affiliateId?: string | null;
-            /** @description Your own id of the click. Left out: the id of the reply is the click id. */
+            /** @description Your own id of the click. When left out, the `id` of the reply is the click id. It belongs to the affiliate it first named; a click on another affiliate is stored under the `id` of the reply. */
             clickId?: string | null;
             sessionId?: string | null;
             url?: string | null;
@@ -1616,7 +1620,7 @@ export interface components {
             customerId?: string | null;
             /**
              * Format: instant
-             * @description Now when left out.
+             * @description Defaults to the time of receipt, which also replaces a time in the future.
              */
             occurredAt?: string | null;
         };
@@ -1641,14 +1645,18 @@ export interface components {
             device?: string | null;
             customerEmail?: string | null;
             customerId?: string | null;
-            /** Format: instant */
+            /**
+             * Format: instant
+             * @description Defaults to the time of receipt, which also replaces a time up to 5 minutes in the future. Later times are refused.
+             */
             occurredAt?: string | null;
         };
         TouchReply: {
             /** @constant */
             ok: true;
+            /** @description Says when the click was stored under a new id, because its `clickId` belongs to another affiliate. */
             message: string;
-            /** @description The click id to send back as `clickId`. */
+            /** @description The click id to send back as `clickId`. It names this click whatever `clickId` was sent. */
             id: string;
         };
         Attribution: {
@@ -1853,7 +1861,7 @@ export interface components {
             taxWithholdingBps: number;
             attributionPrecedence: components["schemas"]["AttributionPrecedence"];
             /**
-             * @description Which of several clicks of a session counts.
+             * @description Which of several clicks of a session wins: the last or the first that is not too old. Clicks at the same time go by click id.
              * @enum {string}
              */
             clickTouch: "LAST" | "FIRST";

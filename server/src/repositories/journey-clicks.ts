@@ -1,4 +1,6 @@
+import { sql } from 'kysely'
 import type { Trx } from '../db/database.ts'
+import { indexedBy } from '../db/index-hint.ts'
 import type { JourneyRow } from '../db/tables.ts'
 import { prepared, preparedInsert } from './prepared.ts'
 
@@ -10,62 +12,70 @@ export interface StoredClick {
 
 const CLOCK_TOLERANCE_MS = 300_000
 
-const clicks = (db: Trx, shopId: string) =>
-  db
-    .selectFrom('journey')
-    .select(['id', 'clickId', 'affiliateId', 'occurredAt'])
-    .where('shopId', '=', shopId)
-    .where('type', '=', 'click')
-
+/** Up to when a click may have occurred to count for an order. */
 export const latestFor = (orderAt: string) => new Date(Date.parse(orderAt) + CLOCK_TOLERANCE_MS).toISOString()
 
+export type ClickRow = Pick<JourneyRow, 'id' | 'clickId' | 'affiliateId' | 'occurredAt'>
+
+/** Clicks, found by one of their indexes. Its condition stands in the query as it stands in the index. */
+export const clicksBy = (db: Trx, index: string) =>
+  sql`select id, "clickId", "affiliateId", "occurredAt" from journey ${indexedBy(db, index)} where type = 'click'`
+
+interface ClickKey {
+  shopId: string
+  clickId: string
+}
+
+const named = (db: Trx, { shopId, clickId }: ClickKey) =>
+  sql`${clicksBy(db, 'journey_clicks_clickId')} and "affiliateId" is not null
+    and "shopId" = ${shopId} and "clickId" = ${clickId}`
+
+const newest = prepared<ClickKey>()((db, key) =>
+  sql<ClickRow>`${named(db, key)} order by "occurredAt" desc, id desc limit 1`.compile(db),
+)
+
+const newestUpTo = prepared<ClickKey & { latest: string }>()((db, key) =>
+  sql<ClickRow>`${named(db, key)} and "occurredAt" <= ${key.latest}
+    order by "occurredAt" desc, id desc limit 1`.compile(db),
+)
+
+const unnamed = prepared<ClickKey>()((db, { shopId, clickId }) =>
+  sql<ClickRow>`${clicksBy(db, 'journey_clicks_unknown')} and "affiliateId" is null
+    and "shopId" = ${shopId} and "clickId" = ${clickId} limit 1`.compile(db),
+)
+
+const byId = prepared<ClickKey>()((db, { shopId, clickId }) =>
+  sql<ClickRow>`select id, "clickId", "affiliateId", "occurredAt" from journey
+    where id = ${clickId} and "shopId" = ${shopId} and type = 'click'`.compile(db),
+)
+
 /**
- * The newest click with this click id, the caller's own or ours. For an order, the newest that is not after it: the
- * same id may be clicked again later. One that is after it is answered when there is no other, to be refused by name.
+ * The click with this click id, the caller's own or the id of the click itself. Of several, the newest that names an
+ * affiliate and is not after the order: the same id may be clicked again later. A click after the order is returned
+ * only when there is no other, so that the engine can say so.
  */
 export async function findClick(
   db: Trx,
   shopId: string,
   clickId: string,
-  orderAt?: string,
+  orderAt: string,
 ): Promise<StoredClick | undefined> {
-  const newest = clicks(db, shopId)
-    .where('clickId', '=', clickId)
-    .orderBy('occurredAt', 'desc')
-    .orderBy('id', 'desc')
-    .limit(1)
-  const row =
-    (orderAt && (await newest.where('occurredAt', '<=', latestFor(orderAt)).executeTakeFirst())) ||
-    (await newest.executeTakeFirst()) ||
-    (await clicks(db, shopId).where('id', '=', clickId).executeTakeFirst())
-  return row && toStoredClick(row)
+  const key = { shopId, clickId, latest: latestFor(orderAt) }
+  for (const find of [newestUpTo, newest, byId, unnamed]) {
+    const [row] = await find(db, key)
+    if (row) return toStoredClick(row)
+  }
+  return undefined
 }
 
-/** The newest clicks of a session up to an order, at most so many, else the first one after it, to be refused by name. */
-export async function findSessionClicks(
-  db: Trx,
-  shopId: string,
-  { sessionId, orderAt }: Visit,
-  limit: number,
-): Promise<StoredClick[]> {
-  const ofSession = clicks(db, shopId).where('sessionId', '=', sessionId)
-  const before = await ofSession
-    .where('occurredAt', '<=', latestFor(orderAt))
-    .orderBy('occurredAt', 'desc')
-    .orderBy('id', 'desc')
-    .limit(limit)
-    .execute()
-  if (before.length > 0) return before.map(toStoredClick)
-  return (await ofSession.orderBy('occurredAt').orderBy('id').limit(1).execute()).map(toStoredClick)
+/** The affiliate that a click id belongs to; undefined as long as no click with this id has named one. */
+export async function findClickOwner(db: Trx, shopId: string, clickId: string): Promise<string | undefined> {
+  const key = { shopId, clickId }
+  const [row] = await newest(db, key)
+  return (row ?? (await byId(db, key))[0])?.affiliateId ?? undefined
 }
 
-/** The session whose clicks an order may be credited for. */
-export interface Visit {
-  sessionId: string
-  orderAt: string
-}
-
-export const toStoredClick = (row: Pick<JourneyRow, 'id' | 'clickId' | 'affiliateId' | 'occurredAt'>): StoredClick => ({
+export const toStoredClick = (row: ClickRow): StoredClick => ({
   clickId: row.clickId ?? row.id,
   affiliateId: row.affiliateId,
   occurredAt: row.occurredAt,

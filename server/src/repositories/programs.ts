@@ -81,3 +81,14 @@ export async function longestCookieDays(db: Trx): Promise<number> {
     .executeTakeFirst()
   return Number(row?.days ?? 0)
 }
+
+/** How many days a click counts, for each of the shop's programs; each number once. */
+export async function listCookieDays(db: Trx, shopId: string): Promise<number[]> {
+  const rows = await db
+    .selectFrom('programs')
+    .select('cookieDurationDays')
+    .distinct()
+    .where('shopId', '=', shopId)
+    .execute()
+  return rows.map((row) => row.cookieDurationDays)
+}

@@ -4,7 +4,7 @@ import type { Context, Deps } from '../context.ts'
 import type { Trx } from '../db/database.ts'
 import { emailKey } from '../engine/email.ts'
 import { findAffiliateByEmail, insertAffiliate } from '../repositories/affiliates.ts'
-import { findClick } from '../repositories/journey-clicks.ts'
+import { findClickOwner } from '../repositories/journey-clicks.ts'
 import { newAffiliate } from './affiliate-new.ts'
 import { toIncoming } from './conversions.ts'
 import { type AuditEntry, mutate } from './mutate.ts'
@@ -136,7 +136,7 @@ interface Dated extends Lot {
 
 async function addClicks(ctx: Context, trx: Trx, { from, to, affiliates, at }: Dated) {
   for (let n = from; n < to; n++) {
-    if (await findClick(trx, ctx.shop.id, seedClickId(n))) continue
+    if (await findClickOwner(trx, ctx.shop.id, seedClickId(n))) continue
     await keepTouch(ctx, trx, { body: seedClick(n, affiliates), occurredAt: new Date(at(n)).toISOString() })
   }
   return { result: undefined, audit: null }

@@ -6,7 +6,7 @@ import { textOf } from '../engine/text.ts'
 import { invalid, invalidBody } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
 import { findAffiliatesById } from '../repositories/affiliates.ts'
-import { findClick, insertJourneyEntry } from '../repositories/journey-clicks.ts'
+import { findClickOwner, insertJourneyEntry } from '../repositories/journey-clicks.ts'
 import { affiliateByCode, affiliateByRef } from './facts.ts'
 import { instantBody } from './instant.ts'
 import { mutate } from './mutate.ts'
@@ -27,47 +27,67 @@ export async function record(ctx: Context, body: Touch): Promise<Schemas['TouchR
     throw invalidBody('A click needs one of ref, affiliateCode, affiliateId and clickId.')
   }
   if (body.type === 'page_view' && !textOf(body.url)) throw invalidBody('url must not be blank.')
-  const occurredAt = instantBody('occurredAt', body.occurredAt || null) ?? nowIso(ctx)
-  if (Date.parse(occurredAt) > ctx.now() + AHEAD_MS) {
-    throw invalid('occurred_at_in_future', 'occurredAt must not be more than 5 minutes ahead of now.')
-  }
+  const occurredAt = occurredAtOf(ctx, body)
   return mutate(ctx, async (trx) => {
-    const id = await keepTouch(ctx, trx, { body, occurredAt })
-    const message = body.type === 'click' ? 'Click recorded.' : 'Page view recorded.'
+    const { id, clickId } = await keepTouch(ctx, trx, { body, occurredAt })
     // A touch is its own record: visits are counted, not audited.
-    return { result: { ok: true, message, id }, audit: null }
+    return { result: { ok: true, message: messageFor(body, clickId), id }, audit: null }
   })
 }
 
-/** Writes a touch that has been checked. Answers its id. */
+/**
+ * When a touch occurred. One in the future, by a visitor's clock that is ahead, occurred when it was received: else it
+ * would win over clicks that come later.
+ */
+function occurredAtOf(ctx: Context, { type, occurredAt }: Touch): string {
+  const at = instantBody('occurredAt', occurredAt || null)
+  const ahead = at === undefined ? 0 : Date.parse(at) - ctx.now()
+  if (type === 'page_view' && ahead > AHEAD_MS) {
+    throw invalid('occurred_at_in_future', 'occurredAt must not be more than 5 minutes ahead of now.')
+  }
+  return at === undefined || ahead > 0 ? nowIso(ctx) : at
+}
+
+function messageFor(body: Touch, clickId: string | null): string {
+  if (body.type === 'page_view') return 'Page view recorded.'
+  const isRenamed = textOf(body.clickId) !== null && textOf(body.clickId) !== clickId
+  return isRenamed ? 'Click recorded under a new id: its clickId belongs to another affiliate.' : 'Click recorded.'
+}
+
+/** Writes a touch that has been checked. Returns its id, and the click id it is found by. */
 export async function keepTouch(
   ctx: Context,
   trx: Trx,
   { body, occurredAt }: { body: Touch; occurredAt: string },
-): Promise<string> {
+): Promise<{ id: string; clickId: string | null }> {
   const id = ctx.newId('jrn')
-  const affiliate = await affiliateOf(trx, ctx.shop.id, body)
+  const given = textOf(body.clickId)
+  const owner = given === null ? undefined : await findClickOwner(trx, ctx.shop.id, given)
+  const affiliate = await affiliateOf(trx, ctx.shop.id, body, owner)
+  // A click id belongs to the affiliate it first named. Used for another one, it would take that affiliate's orders.
+  const isTaken = body.type === 'click' && owner !== undefined && affiliate !== undefined && affiliate.id !== owner
+  const clickId = body.type === 'click' && (given === null || isTaken) ? id : given
   await insertJourneyEntry(trx, ctx.shop.id, {
     ...touchColumns(body),
     id,
     occurredAt,
     affiliateId: affiliate?.id ?? null,
     programId: affiliate?.campaignId ?? null,
-    clickId: textOf(body.clickId) ?? (body.type === 'click' ? id : null),
+    clickId,
     createdAt: nowIso(ctx),
   })
-  return id
+  return { id, clickId }
 }
 
-/** The first reference that names somebody of this shop. */
-async function affiliateOf(trx: Trx, shopId: string, { ref, affiliateCode, affiliateId, clickId }: Touch) {
+/** The first reference that names somebody of this shop; last, the affiliate whose click id it is. */
+async function affiliateOf(trx: Trx, shopId: string, { ref, affiliateCode, affiliateId }: Touch, owner?: string) {
   const byId = async (id: string | null | undefined) =>
     id ? (await findAffiliatesById(trx, shopId, [id]))[0] : undefined
   return (
     (textOf(ref) && (await affiliateByRef(trx, shopId, ref!))) ||
     (textOf(affiliateCode) && (await affiliateByCode(trx, shopId, affiliateCode!))) ||
     (await byId(textOf(affiliateId))) ||
-    (await byId(textOf(clickId) && (await findClick(trx, shopId, textOf(clickId)!))?.affiliateId)) ||
+    (await byId(owner)) ||
     undefined
   )
 }
