@@ -6,7 +6,9 @@ import type { Run } from './run.ts'
 import { dataOf } from './unwrap.ts'
 
 type Action = components['schemas']['ModerationAction']
-type Request = components['schemas']['ModerationRequest']
+type Filter = NonNullable<components['schemas']['ModerationRequest']['filter']>
+/** Commissions by id, or all that match. */
+type Wanted = { action: Action } & ({ ids: string[] } | { filter: Filter })
 type Result = components['schemas']['ModerationResult']
 
 export interface ModerateOptions extends PeriodOptions {
@@ -41,18 +43,18 @@ export async function moderate(
   return ids.length === 1 ? moderateOne(run, action, ids[0] ?? '') : moderateSeveral(run, { action, ids })
 }
 
-function readFilter(run: Run, options: ModerateOptions): Request['filter'] | undefined {
+function readFilter(run: Run, options: ModerateOptions): Filter | undefined {
   const { matching, affiliate: affiliateId, program: programId, status } = options
   const period = readPeriod(options, run.world.now())
   if (!matching && (affiliateId || programId || status || period)) throw usage('Conditions need --matching.')
   if (!matching) return undefined
-  return { affiliateId, programId, status, ...period } as Request['filter']
+  return { affiliateId, programId, status, ...period } as Filter
 }
 
-const ask = async (run: Run, body: Request): Promise<Result> =>
+const ask = async (run: Run, body: Wanted & { dryRun: boolean }): Promise<Result> =>
   dataOf(await (await run.owner()).POST('/admin/v1/commissions/moderate', { body })).data
 
-async function preview(run: Run, request: Pick<Request, 'action' | 'ids' | 'filter'>): Promise<undefined> {
+async function preview(run: Run, request: Wanted): Promise<undefined> {
   run.talk.note('Dry run: nothing was changed.')
   run.record(await ask(run, { ...request, dryRun: true }))
 }
@@ -67,16 +69,12 @@ async function moderateOne(run: Run, action: Action, id: string): Promise<undefi
   } else run.record({ ...(dataOf(result).data as Commission), changed: true })
 }
 
-async function moderateSeveral(run: Run, request: Pick<Request, 'action' | 'ids'>): Promise<Exit | undefined> {
+async function moderateSeveral(run: Run, request: Wanted): Promise<Exit | undefined> {
   return finish(run, await ask(run, { ...request, dryRun: false }))
 }
 
 /** Counts first and asks; then goes on until nothing that matches is left. */
-async function moderateMatching(
-  run: Run,
-  request: Pick<Request, 'action' | 'filter'>,
-  { yes }: ModerateOptions,
-): Promise<Exit | undefined> {
+async function moderateMatching(run: Run, request: Wanted, { yes }: ModerateOptions): Promise<Exit | undefined> {
   const { remaining } = await ask(run, { ...request, dryRun: true })
   if (run.dryRun) return preview(run, request)
   if (remaining === 0) throw new CliError(exit.notFound, 'No commission matches.', { code: 'nothing_to_do' })

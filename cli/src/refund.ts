@@ -49,7 +49,9 @@ function refuseOther(asked: RefundCreate, { refund, data }: RefundReply): void {
   )
 }
 
-const itemsOf = ({ lineItems }: Pick<RefundCreate, 'lineItems'>): string =>
+type Line = { variantId?: string | null; productId?: string | null; quantity: number }
+
+const itemsOf = ({ lineItems }: { lineItems?: Line[] | null }): string =>
   (lineItems ?? [])
     .map(({ variantId, productId, quantity }) => `${variantId ?? ''} ${productId ?? ''} ${quantity}`)
     .sort()
@@ -62,8 +64,9 @@ function wasBefore({ refund }: RefundReply, { headers }: Response, tookMs: numbe
 }
 
 /** `variant:9001*2`: two pieces of a variant. */
-function readItem(text: string): { variantId?: string; productId?: string; quantity: number } {
+function readItem(text: string): { variantId: string; quantity: number } | { productId: string; quantity: number } {
   const [, kind, id = '', quantity = '1'] = /^(variant|product):(.+?)(?:\*(\d+))?$/.exec(text) ?? []
   if (!kind) throw usage(`An item is variant:<id>*<pieces> or product:<id>*<pieces>, not ${text}.`)
-  return { [`${kind}Id`]: id, quantity: Number(quantity) } as { variantId: string; quantity: number }
+  const pieces = { quantity: Number(quantity) }
+  return kind === 'variant' ? { variantId: id, ...pieces } : { productId: id, ...pieces }
 }

@@ -15,7 +15,7 @@ const method = (resource: string, { name, type, doc }: Entry) => {
 }
 
 // A list of values that has a name is shown by its name.
-const lists = exported.filter(({ type }) => type.startsWith(' = (string & {}) | '))
+const lists = exported.filter(({ type }) => /^ = [^{}]*\(string & \{\}\)[^{}]*$/.test(type))
 const named = (type: string) => lists.reduce((text, one) => text.replaceAll(one.type.slice(3), one.name), type)
 
 const member = ({ name, type, doc }: Entry) => `- \`${name}${named(type)}\`${doc && ` ${doc}`}`

@@ -77,7 +77,9 @@ const baseOf = (symbol: ts.Symbol) =>
 
 const membersOf = (symbol: ts.Symbol, base: string | undefined): ts.Symbol[] => {
   const type = checker.getDeclaredTypeOfSymbol(symbol)
-  if (type.isUnion() && !symbol.declarations?.[0]?.getText().includes('RequireOne<')) return []
+  // What is sent is a union where one of several fields is required; the fields are the same in all of it.
+  const isSent = /RequireOne<|OmitEach<|= Body</.test(symbol.declarations?.[0]?.getText() ?? '')
+  if (type.isUnion() && !isSent) return []
   const isOwn = ({ declarations }: ts.Symbol) =>
     declarations?.some(({ parent }) => symbol.declarations?.includes(parent as never))
   return type.getProperties().filter((member) => isOurs(member) && (!base || isOwn(member)))

@@ -1,5 +1,5 @@
 import type { components } from './schema.ts'
-import type { Body, Open, Query, RequireOne } from './types.ts'
+import type { Body, OmitEach, Open, Query, RequireOne } from './types.ts'
 
 type Schemas = components['schemas']
 
@@ -48,10 +48,10 @@ export interface ActionReply extends Open<Schemas['ActionReply']> {}
 
 export interface AffiliateQuery extends Query<'listAffiliates'> {}
 /** `name` or `firstName` is needed. */
-export type AffiliateCreate = RequireOne<Body<'createAffiliate'>, 'name' | 'firstName'>
+export type AffiliateCreate = Body<'createAffiliate'>
 export interface AffiliateUpdate extends Body<'updateAffiliate'> {}
 export interface ProgramQuery extends Query<'listPrograms'> {}
-export interface ProgramCreate extends Body<'createProgram'> {}
+export type ProgramCreate = Body<'createProgram'>
 export interface ProgramUpdate extends Body<'updateProgram'> {}
 export interface CommissionQuery extends Query<'listCommissions'> {}
 export interface PayoutQuery extends Query<'listPayouts'> {}
@@ -66,8 +66,5 @@ export interface WebhookCreate extends RequireOne<Omit<Body<'createWebhook'>, 'h
 export interface ConversionInput
   extends RequireOne<Omit<Schemas['ConversionEvent'], 'type' | 'orderId' | 'processedAt'>, 'externalOrderId'> {}
 /** A click. One of `ref`, `affiliateCode`, `affiliateId` and `clickId` is needed. */
-export type ClickInput = RequireOne<
-  Omit<Schemas['ClickEvent'], 'type'>,
-  'ref' | 'affiliateCode' | 'affiliateId' | 'clickId'
->
+export type ClickInput = OmitEach<Schemas['ClickEvent'], 'type'>
 export interface PageViewInput extends Omit<Schemas['PageViewEvent'], 'type'> {}

@@ -33,5 +33,8 @@ export type Open<T> = T extends string
       ? { [Key in keyof T]: Open<T[Key]> }
       : T
 
+/** `Omit`, of each member of a union. */
+export type OmitEach<T, Keys extends PropertyKey> = T extends unknown ? Omit<T, Keys> : never
+
 /** T, with at least one of the keys given and not null. */
 export type RequireOne<T, Keys extends keyof T> = T & { [Key in Keys]: { [K in Key]-?: NonNullable<T[K]> } }[Keys]

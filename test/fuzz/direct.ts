@@ -1,4 +1,4 @@
-import { type DocumentedOperation, deref, document } from '../support/document.ts'
+import { type DocumentedOperation, deref, document, wholesOf } from '../support/document.ts'
 import type { Call } from './call.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is walked as plain JSON
@@ -30,7 +30,7 @@ function placesOf(op: DocumentedOperation, schema: Json): Place[] {
   const parameters = op.parameters.filter(
     ({ in: place, name }) => place === 'path' || (place === 'query' && NAMES.test(name)),
   )
-  const alternatives: Json[] = schema ? [deref(schema)].flatMap((one) => (one.anyOf ?? [one]).map(deref)) : []
+  const alternatives: Json[] = schema ? wholesOf(schema) : []
   const properties = new Map<string, Json>(alternatives.flatMap((one) => Object.entries(one.properties ?? {})))
   const inBody = [...properties].filter(([name]) => NAMES.test(name))
   return [

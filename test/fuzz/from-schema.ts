@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { deref } from '../support/document.ts'
+import { composed, deref } from '../support/document.ts'
 import { hostileValue } from './hostile.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is walked as plain JSON
@@ -24,6 +24,8 @@ export function fromSchema(schema: Schema, known: Known, name = ''): fc.Arbitrar
 }
 
 function right(schema: Schema, known: Known, name: string): fc.Arbitrary<unknown> {
+  const { whole, choices } = composed(schema)
+  if (choices.length > 0) return chosen(objects(whole, known), choices, known)
   if ('const' in schema) return fc.constant(schema.const)
   if (schema.enum) return fc.constantFrom(...schema.enum)
   const alternatives: Schema[] = schema.anyOf ?? schema.allOf
@@ -90,4 +92,12 @@ function objects(schema: Schema, known: Known): fc.Arbitrary<unknown> {
     .tuple(whole, fc.string({ maxLength: 8 }), hostileValue)
     .map(([one, key, value]) => ({ ...one, [key]: value }))
   return fc.oneof({ weight: 6, arbitrary: whole }, { weight: 1, arbitrary: maimed }, { weight: 1, arbitrary: grown })
+}
+
+/** An object with one of the fields of each choice: what `whole` lacks of it is added. */
+function chosen(whole: fc.Arbitrary<unknown>, choices: Schema[], known: Known): fc.Arbitrary<unknown> {
+  const picks = choices.map(({ anyOf }) => fc.oneof(...anyOf.map((one: Schema) => objects(one, known))))
+  return fc
+    .tuple(whole, ...picks)
+    .map(([given, ...added]) => (given && typeof given === 'object' ? Object.assign({ ...given }, ...added) : given))
 }

@@ -11,6 +11,7 @@ import {
   operations,
   ownerOperations,
   requiredHeaders,
+  wholesOf,
 } from '../support/document.ts'
 import { failStatement } from '../support/faults.ts'
 import type { Reply, RequestOptions } from '../support/server.ts'
@@ -57,14 +58,13 @@ async function send(
 
 let planted = 0
 const isFreeText = (schema: { type?: unknown; enum?: unknown; pattern?: string; format?: string }) =>
-  [schema.type].flat().includes('string') && !schema.enum && !schema.format && !schema.pattern
+  [schema.type].flat().includes('string') && !schema.enum && !schema.format && (schema.pattern ?? '\\S') === '\\S'
 /** What names something that exists or takes few characters; the label of a key names the key, also in the audit. */
 const NAMES = /id$|ids$|^(label|code|kind|action|value|ref|type|secret|token|url|hookUrl|target_url)$|Code$/i
 
 // biome-ignore lint/suspicious/noExplicitAny: a body of any shape
 function plant(body: any, schema: any): any {
-  const known = deref(schema)
-  const shape = known.anyOf?.map(deref)[0] ?? known
+  const [shape] = wholesOf(schema)
   const values = Object.entries(shape.properties ?? {}).flatMap(([name, one]) => {
     const free = isFreeText(deref(one as never)) && !NAMES.test(name)
     return free ? [[name, `cnry${planted++}x`]] : []

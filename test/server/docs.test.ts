@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { deref, document, operations } from '../support/document.ts'
+import { composed, document, operations } from '../support/document.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 
 let server: TestServer
@@ -34,7 +34,7 @@ test('shows every field of every request body', () => {
     'WebhookCreate',
   ]
   for (const name of bodies) {
-    for (const field of Object.keys(deref({ $ref: `#/components/schemas/${name}` }).properties))
+    for (const field of Object.keys(composed({ $ref: `#/components/schemas/${name}` }).whole.properties))
       expect(page).toContain(`<code>${field}</code>`)
   }
 })

@@ -39,6 +39,18 @@ export const deref = (node: Json): Json =>
         .reduce((at: Json, step: string) => at[step], document)
     : node
 
+/** An object, and what it needs one of: `allOf` of the object and, for each choice, `anyOf` of objects. */
+export function composed(schema: Json): { whole: Json; choices: Json[] } {
+  const plain = deref(schema)
+  const [object, ...groups] = plain.allOf ?? []
+  if (!groups.length || !groups.every(({ anyOf }: Json) => anyOf)) return { whole: plain, choices: [] }
+  return { whole: deref(object), choices: groups }
+}
+
+/** The whole objects that a body may be. */
+export const wholesOf = (schema: Json): Json[] =>
+  (deref(schema).anyOf ?? [schema]).map((one: Json) => composed(one).whole)
+
 const everything: DocumentedOperation[] = Object.entries<Json>(document.paths).flatMap(([path, item]) =>
   METHODS.filter((method) => item[method]).map((method) => {
     const op = item[method]

@@ -4,6 +4,10 @@ import { recordEvent } from '../generated/operations.ts'
 import { orderKey } from '../idempotency.ts'
 import type { ClickInput, Conversion, ConversionDryRun, ConversionInput, PageViewInput, Touch } from '../models.ts'
 import type { CallOptions, WriteOptions } from '../options.ts'
+import type { Body } from '../types.ts'
+
+// The flat type does not say that an amount is required, so that orders can be built field by field.
+const toBody = (order: ConversionInput) => ({ ...order, type: 'conversion' }) as Body<'recordEvent'>
 
 /** Orders, clicks and page views of your own checkout (section 4.9). */
 export const events = (core: Core) => ({
@@ -13,7 +17,7 @@ export const events = (core: Core) => ({
    */
   conversion: (order: ConversionInput, options?: WriteOptions): Call<Conversion> =>
     core.call(recordEvent, {
-      body: { ...order, type: 'conversion' },
+      body: toBody(order),
       options,
       key: orderKey,
       pick: (reply) => reply as Conversion,
@@ -23,7 +27,7 @@ export const events = (core: Core) => ({
   dryRun: (order: ConversionInput, options?: CallOptions): Call<ConversionDryRun> =>
     core.call(recordEvent, {
       query: { dryRun: '1' },
-      body: { ...order, type: 'conversion' },
+      body: toBody(order),
       options,
       pick: (reply) => reply as ConversionDryRun,
     }),

@@ -1,5 +1,5 @@
 import { html, raw } from 'hono/html'
-import { deref, document, type OperationObject, type Parameter, type Schema } from './document.ts'
+import { alternativesOf, deref, document, type OperationObject, type Parameter, type Schema } from './document.ts'
 import { inlineSource, pageHeaders } from './page-headers.ts'
 import { requirement } from './sentence.ts'
 
@@ -92,7 +92,7 @@ const parameterTable = (parameters: Parameter[]): Html => html`<h4>Parameters</h
 ${parameters.map(({ name, required, schema, description }) => html`<tr><td><code>${name}</code>${required ? ' *' : ''}</td><td>${requirement(schema)}${usual(schema)}</td><td>${inline(description ?? '')}</td></tr>`)}
 </table>`
 
-const bodyTables = (schema: Schema): Html[] => (deref(schema).anyOf ?? [schema]).map((one) => bodyTable(deref(one)))
+const bodyTables = (schema: Schema): Html[] => alternativesOf(schema).map(({ whole }) => bodyTable(whole))
 
 const bodyTable = (schema: Schema & { description?: string }): Html => html`<h4>Body</h4>
 ${schema.description ? text(schema.description) : ''}

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { CORE_SCHEMA, load } from 'js-yaml'
+import type { ErrorCode } from '../errors.ts'
 
 /** A piece of JSON Schema or OpenAPI, as far as this server reads it. */
 export interface Schema {
@@ -23,8 +24,13 @@ export interface Schema {
   required?: string[]
   additionalProperties?: boolean | Schema
   anyOf?: Schema[]
+  allOf?: Schema[]
   /** How a sentence about a refused value ends: `<name> must <x-must>`. */
   'x-must'?: string
+  /** The code of a refused value, where it has one of its own. */
+  'x-error-code'?: ErrorCode
+  /** The sentence when none of the fields of a choice was given. */
+  'x-message'?: string
 }
 
 export interface Parameter {
@@ -84,3 +90,25 @@ export function deref<T extends { $ref?: string }>(node: T): T {
   const steps = node.$ref.slice('#/'.length).split('/')
   return steps.reduce<unknown>((at, step) => (at as Record<string, unknown>)[step], document) as T
 }
+
+/** A schema, the object that it is, and the choices of fields of which one is needed: each an `anyOf`. */
+export interface Composed {
+  schema: Schema
+  whole: Schema
+  choices: Schema[]
+}
+
+/**
+ * Reads how the document says that one of several fields is required: `allOf` of the object and, for each choice,
+ * `anyOf` of objects that each require a field.
+ */
+export function composed(schema: Schema): Composed {
+  const plain = deref(schema)
+  const { allOf: [object, ...groups] = [], ...rest } = plain
+  if (!object || groups.length === 0 || !groups.every(({ anyOf }) => anyOf))
+    return { schema, whole: plain, choices: [] }
+  return { schema, whole: { ...rest, ...deref(object) }, choices: groups }
+}
+
+/** The whole objects that a body may be. */
+export const alternativesOf = (schema: Schema): Composed[] => (deref(schema).anyOf ?? [schema]).map(composed)

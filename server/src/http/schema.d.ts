@@ -1190,7 +1190,11 @@ export interface components {
             lastName?: string | null;
             /** @description The program to join. Must belong to your shop. */
             campaignId?: string | null;
-        };
+        } & ({
+            name: string;
+        } | {
+            firstName: string;
+        });
         AffiliateUpdate: {
             name?: string;
             firstName?: string | null;
@@ -1256,7 +1260,7 @@ export interface components {
              */
             commissionType: "PERCENT_OF_SALE" | "FLAT_PER_ORDER" | "FLAT_PER_ITEM";
             /**
-             * @description A percentage, or currency units for the flat types.
+             * @description A percentage, or currency units for the flat types. Rounded half up to hundredths.
              * @default 16
              */
             commissionPercent: number;
@@ -1274,12 +1278,26 @@ export interface components {
              * @enum {string}
              */
             status: "DRAFT" | "PRIVATE" | "PUBLISH";
-        };
+        } & ({
+            /** @constant */
+            commissionType?: "PERCENT_OF_SALE";
+            commissionPercent?: number;
+        } | {
+            /** @constant */
+            commissionType: "FLAT_PER_ORDER";
+            commissionPercent?: number;
+        } | {
+            /** @constant */
+            commissionType: "FLAT_PER_ITEM";
+            commissionPercent?: number;
+        });
+        /** @description A percentage, or currency units for the flat types. Rounded half up to hundredths. */
+        CommissionPercentInput: number;
         ProgramUpdate: {
             name?: string;
             description?: string | null;
             commissionType?: components["schemas"]["CommissionType"];
-            commissionPercent?: number;
+            commissionPercent?: components["schemas"]["CommissionPercentInput"];
             cookieDurationDays?: number;
             autoApproveAffiliate?: boolean;
             autoApproveOrder?: boolean;
@@ -1518,7 +1536,13 @@ export interface components {
             secret?: string | null;
             /** @description A label of where the subscription comes from. `api` when left out. */
             source?: string | null;
-        };
+        } & ({
+            url: string;
+        } | {
+            hookUrl: string;
+        } | {
+            target_url: string;
+        });
         WebhookReply: {
             data: components["schemas"]["WebhookSubscription"];
         };
@@ -1559,7 +1583,7 @@ export interface components {
             customerEmail?: string | null;
             /** @description Evidence `CONNECTED_CUSTOMER`. */
             customerId?: string | null;
-            /** @description Evidence `CONNECTED_PRODUCT`. */
+            /** @description Evidence `CONNECTED_PRODUCT`. All lines together hold at most 1,000,000 pieces, and without `amountCents` cost at most 2147483647 cents. */
             lineItems?: components["schemas"]["LineItem"][] | null;
             /** @description Where the order goes, for programs that are limited to places. */
             shipping?: {
@@ -1579,7 +1603,17 @@ export interface components {
             note?: string | null;
             /** @description An attribute named `referral_click_id` stands for `clickId`. */
             noteAttributes?: components["schemas"]["NoteAttribute"][] | null;
-        };
+        } & ({
+            externalOrderId: string;
+        } | {
+            orderId: string;
+        }) & ({
+            amountCents: number;
+        } | {
+            lineItems: {
+                priceCents: number;
+            }[];
+        });
         NoteAttribute: {
             name?: string | null;
             value?: string | number | boolean | null;
@@ -1623,7 +1657,15 @@ export interface components {
              * @description Defaults to the time of receipt, which also replaces a time in the future.
              */
             occurredAt?: string | null;
-        };
+        } & ({
+            ref: string;
+        } | {
+            affiliateCode: string;
+        } | {
+            affiliateId: string;
+        } | {
+            clickId: string;
+        });
         /** @description A page that was seen. */
         PageViewEvent: {
             /** @constant */
@@ -1935,9 +1977,21 @@ export interface components {
              * @enum {string}
              */
             commissionType: "PERCENT_OF_SALE" | "FLAT_PER_ORDER" | "FLAT_PER_ITEM";
-            /** @description A percentage, or currency units for the flat types. */
+            /** @description A percentage, or currency units for the flat types. Rounded half up to hundredths. */
             commissionPercent: number;
-        };
+        } & ({
+            /** @constant */
+            commissionType?: "PERCENT_OF_SALE";
+            commissionPercent?: number;
+        } | {
+            /** @constant */
+            commissionType: "FLAT_PER_ORDER";
+            commissionPercent?: number;
+        } | {
+            /** @constant */
+            commissionType: "FLAT_PER_ITEM";
+            commissionPercent?: number;
+        });
         ProductRuleReply: {
             data: components["schemas"]["ProductRule"];
         };
@@ -1959,7 +2013,15 @@ export interface components {
             states?: string[] | null;
             cities?: string[] | null;
             postalPrefixes?: string[] | null;
-        };
+        } & ({
+            countries: string[];
+        } | {
+            states: string[];
+        } | {
+            cities: string[];
+        } | {
+            postalPrefixes: string[];
+        });
         GeoRuleReply: {
             data: components["schemas"]["GeoRule"];
         };
@@ -1975,7 +2037,11 @@ export interface components {
             variantId?: string | null;
             productId?: string | null;
             quantity: number;
-        };
+        } & ({
+            variantId: string;
+        } | {
+            productId: string;
+        });
         RefundCreate: {
             /** @description Your id of the refund, but not `reversal` or `carry`. */
             externalRefundId: string;
@@ -2034,7 +2100,13 @@ export interface components {
             } | null;
             /** @default false */
             dryRun: boolean | null;
-        };
+        } & ({
+            ids: string[];
+        } | {
+            filter: {
+                [key: string]: unknown;
+            };
+        });
         ModerationResult: {
             action: components["schemas"]["ModerationAction"];
             dryRun: boolean;
@@ -2153,9 +2225,18 @@ export interface components {
             programId?: string | null;
             cookieDurationDays?: number;
             commissionType?: components["schemas"]["CommissionType"];
-            /** @description A percentage, or currency units for the flat types. */
-            commissionPercent?: number;
-        };
+            commissionPercent?: components["schemas"]["CommissionPercentInput"];
+        } & ({
+            attributionPrecedence: components["schemas"]["PrecedenceInput"];
+        } | {
+            clickTouch: string;
+        } | {
+            cookieDurationDays: number;
+        } | {
+            commissionType: components["schemas"]["CommissionType"];
+        } | {
+            commissionPercent: number;
+        });
         Backtest: {
             /** @description How many orders were decided again. */
             orders: number;

@@ -1,27 +1,42 @@
 import type * as z from 'zod'
 import type { ErrorCode } from '../errors.ts'
-import { deref, type Schema } from './document.ts'
+import { composed, deref, type Schema } from './document.ts'
 
 type Issue = z.core.$ZodIssue
-type Path = readonly PropertyKey[]
+export type Path = readonly PropertyKey[]
 
-interface Complaint {
+export interface Complaint {
   code: ErrorCode | undefined
   sentence: string
 }
 
-/** One clear sentence about the first thing that is wrong, worded from the schema: what the value must be. */
-export function complain(schema: Schema, value: unknown, issues: readonly Issue[]): Complaint {
+/**
+ * One clear sentence about the first thing that is wrong, worded from the schema: what the value must be.
+ *
+ * @param home Where the value stands in the body.
+ */
+export function complain(schema: Schema, value: unknown, issues: readonly Issue[], home: Path = []): Complaint {
   const issue = deepest(issues)
   if (issue.code === 'unrecognized_keys') {
-    const name = printable(nameOf([...issue.path, issue.keys[0] ?? '']))
+    const name = printable(nameOf([...home, ...issue.path, issue.keys[0] ?? '']))
     return { code: 'unknown_property', sentence: `${name} is not a property of this request.` }
   }
-  const name = nameOf(issue.path)
-  if (issue.path.length > 0 && at(value, issue.path) === undefined)
-    return { code: undefined, sentence: `${name} is required.` }
-  return { code: undefined, sentence: `${name} must ${requirement(find(schema, issue.path))}.` }
+  const name = nameOf([...home, ...issue.path])
+  const given = at(value, issue.path)
+  if (issue.path.length > 0 && given === undefined) return { code: undefined, sentence: `${name} is required.` }
+  const wanted = find(schema, issue.path)
+  if (issue.code === 'invalid_format' && inner(wanted).pattern === NOT_BLANK)
+    return { code: undefined, sentence: `${name} must not be blank.` }
+  const code = inner(wanted)['x-error-code']
+  if (code && !isOfType(given, inner(wanted)))
+    return { code: undefined, sentence: `${name} must ${requirement({ type: inner(wanted).type })}.` }
+  return { code, sentence: `${name} must ${requirement(wanted)}.` }
 }
+
+/** What has a code of its own has it for its values; another type is as wrong there as anywhere. */
+const isOfType = (value: unknown, { type = [] }: Schema): boolean => [type].flat().includes(typeof value)
+
+const NOT_BLANK = '\\S'
 
 /** A union reports each alternative; the one that got furthest into the value is the one that was meant. */
 function deepest(issues: readonly Issue[], base: Path = []): Issue {
@@ -36,7 +51,7 @@ function deepest(issues: readonly Issue[], base: Path = []): Issue {
 }
 
 /** `lineItems[3].priceCents`, or `The body` for the whole. */
-function nameOf(path: Path): string {
+export function nameOf(path: Path): string {
   if (path.length === 0) return 'The body'
   return path.map((step, i) => (typeof step === 'number' ? `[${step}]` : `${i ? '.' : ''}${String(step)}`)).join('')
 }
@@ -44,7 +59,7 @@ function nameOf(path: Path): string {
 /** A name the caller made up may hold anything; it is shown short and without control characters. */
 const printable = (name: string) => name.replace(/[\p{Cc}\p{Cf}]/gu, '?').slice(0, 80)
 
-const at = (value: unknown, path: Path): unknown =>
+export const at = (value: unknown, path: Path): unknown =>
   path.reduce<unknown>((here, step) => (here as Record<PropertyKey, unknown> | undefined | null)?.[step], value)
 
 function find(schema: Schema, path: Path): Schema {
@@ -56,7 +71,7 @@ function find(schema: Schema, path: Path): Schema {
 
 /** The alternative that is not null. */
 function inner(schema: Schema): Schema {
-  const plain = deref(schema)
+  const plain = composed(schema).whole
   const other = plain.anyOf?.map(deref).find((one) => one.type !== 'null')
   return other ? inner(other) : plain
 }

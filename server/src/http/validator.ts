@@ -1,6 +1,8 @@
-import * as z from 'zod'
+import type * as z from 'zod'
 import { type ErrorCode, invalid } from '../errors.ts'
-import { deref, document, type Schema } from './document.ts'
+import { type ChoiceCheck, choiceCheck } from './choices.ts'
+import { compile } from './compile.ts'
+import { alternativesOf, type Composed, deref, type Schema } from './document.ts'
 import { complain } from './sentence.ts'
 
 /** Checks a value against a schema of the document and answers it with defaults filled. Throws ApiError 400. */
@@ -11,36 +13,15 @@ export interface Refusal {
   code: ErrorCode
 }
 
-/** Rewrites component references, so that one piece of the document stands alone as JSON Schema. */
-function standAlone(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(standAlone)
-  if (node === null || typeof node !== 'object') return node
-  return Object.fromEntries(
-    Object.entries(node).map(([key, value]) => [
-      key,
-      key === '$ref' && typeof value === 'string'
-        ? value.replace('#/components/schemas/', '#/$defs/')
-        : standAlone(value),
-    ]),
-  )
-}
-
-const $defs = standAlone(document.components.schemas)
-
-type JsonSchema = Parameters<typeof z.fromJSONSchema>[0]
-
-function compile(schema: Schema): z.ZodType {
-  const alone = standAlone(schema) as Record<string, unknown>
-  return z.fromJSONSchema({ $schema: 'https://json-schema.org/draft/2020-12/schema', $defs, ...alone } as JsonSchema)
-}
-
 /** A validator of one schema, or of the alternative that the value's tag names (`type: click`). */
 export function validator(schema: Schema, refusal: Refusal): Validator {
-  const alternatives = deref(schema).anyOf?.map(deref) ?? []
+  const alternatives = alternativesOf(schema)
   const tag = tagOf(alternatives)
   if (!tag) return validatorOfOne(deref(schema), refusal)
-  const byTag = new Map(alternatives.map((one) => [one.properties?.[tag]?.const, validatorOfOne(one, refusal)]))
-  const usual = alternatives.find((one) => one.properties?.[tag]?.default !== undefined)?.properties?.[tag]?.default
+  const byTag = new Map(
+    alternatives.map((one) => [one.whole.properties?.[tag]?.const, validatorOfOne(one.schema, refusal)]),
+  )
+  const usual = alternatives.map(({ whole }) => whole.properties?.[tag]?.default).find((one) => one !== undefined)
   return (value) => {
     const named = isRecord(value) ? (value[tag] ?? usual) : usual
     const check = byTag.get(named)
@@ -51,20 +32,20 @@ export function validator(schema: Schema, refusal: Refusal): Validator {
 
 function validatorOfOne(schema: Schema, refusal: Refusal): Validator {
   // Built when it is first needed: a start should not wait for what most calls never touch.
-  let zod: z.ZodType | undefined
+  let checks: { zod: z.ZodType; choices: ChoiceCheck | undefined } | undefined
   return (value) => {
-    zod ??= compile(schema)
-    const result = zod.safeParse(value)
-    if (result.success) return result.data
-    const { code, sentence } = complain(schema, value, result.error.issues)
-    throw invalid(code ?? refusal.code, sentence)
+    checks ??= { zod: compile(schema), choices: choiceCheck(schema) }
+    const result = checks.zod.safeParse(value)
+    const complaint = result.success ? checks.choices?.(result.data) : complain(schema, value, result.error.issues)
+    if (complaint) throw invalid(complaint.code ?? refusal.code, complaint.sentence)
+    return result.data
   }
 }
 
 /** The property that tells alternatives apart: each has it as a constant. */
-function tagOf(alternatives: Schema[]): string | undefined {
-  return Object.keys(alternatives[0]?.properties ?? {}).find((name) =>
-    alternatives.every((one) => one.properties?.[name]?.const !== undefined),
+function tagOf(alternatives: Composed[]): string | undefined {
+  return Object.keys(alternatives[0]?.whole.properties ?? {}).find((name) =>
+    alternatives.every(({ whole }) => whole.properties?.[name]?.const !== undefined),
   )
 }
 

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import { invalidBody, programNotFound } from '../errors.ts'
+import { programNotFound } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
 import type { Body } from '../http/spec.ts'
 import { findProgram } from '../repositories/programs.ts'
@@ -17,11 +17,7 @@ const RUN = new URL('./backtest-run.ts', import.meta.url)
  * @throws ApiError 400 `invalid_body`, `commission_percent_invalid` or `period_invalid`, 404 `program_not_found`.
  */
 export async function run(ctx: Context, wanted: Body<'runBacktest'>): Promise<components['schemas']['Backtest']> {
-  const { attributionPrecedence, clickTouch, cookieDurationDays, commissionType, commissionPercent } = wanted
-  const isEmpty = [attributionPrecedence, clickTouch, cookieDurationDays, commissionType, commissionPercent].every(
-    (value) => value === undefined,
-  )
-  if (isEmpty) throw invalidBody('Send at least one other setting to try.')
+  const { attributionPrecedence } = wanted
   const precedence = attributionPrecedence && precedenceOf(attributionPrecedence)
   if (wanted.programId && !(await findProgram(ctx.db.read, ctx.shop.id, wanted.programId))) throw programNotFound()
   const bounds = period(instantBody('from', wanted.from), instantBody('to', wanted.to))

@@ -59,9 +59,6 @@ function checkAmount(amountCents: number | null, lines: OrderLine[]): void {
     throw invalidBody(`lineItems must not hold more than ${MAX_QUANTITY} pieces in all.`)
   }
   if (amountCents !== null) return
-  if (lines.length === 0) throw invalidBody('amountCents is required unless lineItems is given.')
-  const unpriced = lines.findIndex((line) => line.priceCents === null)
-  if (unpriced >= 0) throw invalidBody(`lineItems[${unpriced}].priceCents is required when amountCents is not sent.`)
   const total = lines.reduce((sum, line) => sum + line.quantity * (line.priceCents ?? 0), 0)
   if (total > MAX_CENTS) throw invalidBody(`lineItems must not add up to more than ${MAX_CENTS} cents.`)
 }

@@ -143,10 +143,11 @@ const toRow = (ctx: Context, { id }: CommissionRow, wanted: WantedRefund, change
 function toWanted(body: Body<'refundCommission'>): WantedRefund {
   const refundId = body.externalRefundId.trim()
   if (!refundId || RESERVED.includes(refundId)) throw invalidBody('externalRefundId must name your refund.')
-  const lineItems = (body.lineItems ?? []).map(({ variantId = null, productId = null, quantity }) => {
-    if (!variantId && !productId) throw invalidBody('Each line item needs a variantId or a productId.')
-    return { variantId, productId, quantity }
-  })
+  const lineItems = (body.lineItems ?? []).map(({ variantId = null, productId = null, quantity }) => ({
+    variantId,
+    productId,
+    quantity,
+  }))
   return { refundId, amountCents: body.amountCents ?? null, lineItems, reason: body.reason ?? null }
 }
 

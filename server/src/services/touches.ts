@@ -3,7 +3,7 @@ import type { Trx } from '../db/database.ts'
 import type { JourneyRow } from '../db/tables.ts'
 import { emailKey } from '../engine/email.ts'
 import { textOf } from '../engine/text.ts'
-import { invalid, invalidBody } from '../errors.ts'
+import { invalid } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
 import { findAffiliatesById } from '../repositories/affiliates.ts'
 import { findClickOwner, insertJourneyEntry } from '../repositories/journey-clicks.ts'
@@ -23,10 +23,6 @@ const AHEAD_MS = 5 * 60_000
  * @throws ApiError 400 `invalid_body` or `occurred_at_in_future`, 503 when it cannot be looked up or stored.
  */
 export async function record(ctx: Context, body: Touch): Promise<Schemas['TouchReply']> {
-  if (body.type === 'click' && ![body.ref, body.affiliateCode, body.affiliateId, body.clickId].some(textOf)) {
-    throw invalidBody('A click needs one of ref, affiliateCode, affiliateId and clickId.')
-  }
-  if (body.type === 'page_view' && !textOf(body.url)) throw invalidBody('url must not be blank.')
   const occurredAt = occurredAtOf(ctx, body)
   return mutate(ctx, async (trx) => {
     const { id, clickId } = await keepTouch(ctx, trx, { body, occurredAt })

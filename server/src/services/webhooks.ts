@@ -28,13 +28,15 @@ export async function list(ctx: Context): Promise<components['schemas']['Webhook
   return { data: rows.map(toSubscription), available_events: [...availableEvents], emitted_events: [...emittedEvents] }
 }
 
+type Wanted = Omit<Body<'createWebhook'>, 'hookUrl' | 'target_url'>
+
 /**
  * Saves a subscription (section 4.8). Names of events are not checked.
  *
  * @throws ApiError 400 `invalid_body` without a URL, 400 `webhook_url_refused`, 409 `concurrent_change` or
  * `webhook_limit_reached`.
  */
-export async function subscribe(ctx: WebhookContext, body: Body<'createWebhook'>): Promise<Subscription> {
+export async function subscribe(ctx: WebhookContext, body: Wanted): Promise<Subscription> {
   const { url, isRefused } = await checkUrl(ctx, body.url)
   return mutate(ctx, async (trx) => {
     if (isRefused) throw urlRefused()
