@@ -35,11 +35,11 @@ describe('400 names the field', () => {
     ['type', { type: 'sale' }, 'type must be one of conversion, click, page_view.'],
     ['type', { type: 7 }, 'type must be one of conversion, click, page_view.'],
     ['externalOrderId', { externalOrderId: '  ' }, 'externalOrderId is required.'],
-    ['externalOrderId', { externalOrderId: 17 }, 'externalOrderId must be text of 1 to 255 characters or null.'],
+    ['externalOrderId', { externalOrderId: 17 }, 'externalOrderId must be text of at most 255 characters or null.'],
     [
       'externalOrderId',
       { externalOrderId: 'x'.repeat(256) },
-      'externalOrderId must be text of 1 to 255 characters or null.',
+      'externalOrderId must be text of at most 255 characters or null.',
     ],
     ['lineItems', { lineItems: {} }, 'lineItems must be a list of at most 1000 items or null.'],
     ['lineItems', { lineItems: Array(10_000).fill({}) }, 'lineItems must be a list of at most 1000 items or null.'],
