@@ -2642,6 +2642,29 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
+        /** @description The shop's plan has no API access. */
+        StoreForbidden: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The store has sent too many notifications within a minute. Nothing was recorded; Shopify retries. */
+        StoreRateLimited: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
     };
     parameters: {
         /** @description The page, counted from 1. */
@@ -5675,7 +5698,9 @@ export interface operations {
                 };
             };
             401: components["responses"]["StoreUnauthorized"];
+            403: components["responses"]["StoreForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["StoreRateLimited"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -5724,7 +5749,9 @@ export interface operations {
                 };
             };
             401: components["responses"]["StoreUnauthorized"];
+            403: components["responses"]["StoreForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["StoreRateLimited"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };
@@ -5773,7 +5800,9 @@ export interface operations {
                 };
             };
             401: components["responses"]["StoreUnauthorized"];
+            403: components["responses"]["StoreForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["StoreRateLimited"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
         };

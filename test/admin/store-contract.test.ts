@@ -43,7 +43,7 @@ async function storeServer(op: DocumentedOperation): Promise<TestServer> {
   return server
 }
 
-async function broken(work: () => Promise<Reply>, mend: () => void): Promise<Reply> {
+async function broken(work: () => Promise<Reply>, mend: () => unknown): Promise<Reply> {
   try {
     return await work()
   } finally {
@@ -65,6 +65,20 @@ const causes: Record<string, (server: TestServer, op: DocumentedOperation) => Pr
   invalid_body: (server, op) => notify(server, op, { text: OTHERS[op.id]! }),
   store_signature_missing: (server, op) => notify(server, op, { signature: null }),
   store_signature_invalid: (server, op) => notify(server, op, { signature: 'bm8=' }),
+  plan_required: async (server, op) => {
+    server.sql.prepare(`update shops set "plan" = 'GROWTH'`).run()
+    return broken(
+      () => notify(server, op),
+      () => server.sql.prepare(`update shops set "plan" = 'PROFESSIONAL'`).run(),
+    )
+  },
+  rate_limited: (server, op) => {
+    server.exhausted.add(`store:${server.shop.shopId}`)
+    return broken(
+      () => notify(server, op),
+      () => server.exhausted.clear(),
+    )
+  },
   method_not_allowed: (server, op) => notify(server, op, { method: 'GET' }),
   internal_error: (server, op) => {
     const { now } = server.deps

@@ -1,16 +1,21 @@
 import type { Context as HonoContext } from 'hono'
 import type { Context } from '../context.ts'
 import type { Trx } from '../db/database.ts'
-import { ApiError } from '../errors.ts'
+import type { ShopRow } from '../db/tables.ts'
+import { ApiError, forbidden, rateLimited } from '../errors.ts'
 import { findStore, isSigned, type Store } from '../services/stores.ts'
 import type { Visit } from './admit.ts'
 import { nameable } from './body.ts'
+import { PLAN_LIMITS } from './rate-limit.ts'
 import type { Server } from './server.ts'
 
 /** A request that may be a notification of this store: its body has not been read, so its signature is not verified. */
 export interface ExpectedStore extends Store {
   signature: Uint8Array
 }
+
+/** Notifications per window of a shop, as a multiple of what one of its API keys may send. */
+const STORE_FACTOR = 20
 
 /** An HMAC-SHA256 in base64. */
 const SIGNATURE = /^[A-Za-z0-9+/]{43}=$/
@@ -33,18 +38,35 @@ export async function expectStore({ deps }: Server, c: HonoContext): Promise<Exp
 }
 
 /**
- * Accepts a notification whose raw bytes were signed with the secret of the shop in the path.
+ * Accepts a notification whose raw bytes were signed with the secret of the shop in the path. Checks, in this order: the
+ * signature, the plan, the rate limit. The kill switches turn off `/api/v1` only.
  *
- * @throws ApiError 401 `store_signature_invalid`.
+ * @throws ApiError 401 `store_signature_invalid`, 403 `plan_required` or 429 `rate_limited`.
  */
-export function admitStore({ deps }: Server, store: ExpectedStore, bytes: Uint8Array, visit: Visit): Context {
+export async function admitStore(
+  { deps, limiter }: Server,
+  store: ExpectedStore,
+  bytes: Uint8Array,
+  visit: Visit,
+): Promise<Context> {
   if (!isSigned(bytes, store)) throw signatureInvalid()
+  const limit = STORE_FACTOR * requirePlan(store.shop)
+  const window = await limiter.consume(`store:${store.shop.id}`, limit)
+  if (window.exceeded) throw rateLimited(window)
   const recheck = async (db: Trx) => {
     const now = await findStore(deps, db, store.shop.id)
     if (now?.secret !== store.secret) throw signatureInvalid()
+    requirePlan(now.shop)
     return now.shop
   }
   return { ...deps, shop: store.shop, actor: 'store', requestId: visit.requestId, recheck }
+}
+
+/** The requests per window of an API key on the plan of the shop. */
+function requirePlan({ plan }: ShopRow): number {
+  const limit = PLAN_LIMITS[plan]
+  if (limit === undefined) throw forbidden('plan_required', 'Store notifications need the Professional plan.')
+  return limit
 }
 
 const signatureInvalid = () =>

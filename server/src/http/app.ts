@@ -141,7 +141,7 @@ async function perform(server: Server, op: Operation, { c, visit }: Call): Promi
   const isStore = 'signature' in caller
   const early = isStore ? undefined : readParameters(op, c)
   const received = op.readBody && (await readBody(op, c))
-  const ctx = isStore ? admitStore(server, caller, received?.bytes ?? NO_BYTES, visit) : caller
+  const ctx = isStore ? await admitStore(server, caller, received?.bytes ?? NO_BYTES, visit) : caller
   // Whatever is said about a body that was on its way for long is said only to who may still call.
   if (received?.wasLate) await ctx.recheck?.(ctx.db.read)
   // Nobody whose signature is wrong learns what a notification must be.
