@@ -1,5 +1,4 @@
-import { html } from 'hono/html'
-import type { Html } from './route.ts'
+import { type Html, html } from './html.ts'
 import { day } from './show.ts'
 
 const HEIGHT = 100

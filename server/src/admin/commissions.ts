@@ -1,4 +1,3 @@
-import { html } from 'hono/html'
 import { invalidBody, notFound } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
 import { namesOf } from '../services/affiliate-names.ts'
@@ -7,8 +6,9 @@ import { moderate } from '../services/moderation.ts'
 import { moderateMany } from '../services/moderation-bulk.ts'
 import { bodyOf, EVERYONE, like } from './contract.ts'
 import { form } from './controls.ts'
+import { type Html, html, isolated } from './html.ts'
 import { pageOf, pager } from './paging.ts'
-import type { Html, Route, View, Visitor } from './route.ts'
+import type { Route, View, Visitor } from './route.ts'
 import { address, badge, empty, money, time } from './show.ts'
 import { ACTIONS, type Cell, CHOICE, type Column, named, numeric, table } from './table.ts'
 
@@ -91,7 +91,9 @@ function row(one: Commission, name: string, { isOwner, many }: { isOwner: boolea
   const choice = html`<input type="checkbox" name="ids" value="${one.id}" aria-label="Choose order ${order}">`
   return [
     ...(many ? [choice] : []),
-    isAdjustment ? 'Adjustment' : html`<a href="${address('/admin/orders', { id: one.orderId })}">${order}</a>`,
+    isAdjustment
+      ? 'Adjustment'
+      : html`<a href="${address('/admin/orders', { id: one.orderId })}">${isolated(order)}</a>`,
     name || one.affiliateId,
     time(one.happenedAt),
     money(one.orderSubtotalCents - one.orderDiscountCents, one.currency),
@@ -107,7 +109,7 @@ const movesOf = ({ orderStatus }: Commission): Move[] => {
 }
 
 const button = ({ id }: Commission, move: Move, order: string): Html =>
-  html`<button class="small" formaction="${PATH}/${id}/${move}">${move[0]?.toUpperCase()}${move.slice(1)}<span class="unseen"> order ${order}</span></button> `
+  html`<button class="small" formaction="${PATH}/${id}/${move}">${move[0]?.toUpperCase()}${move.slice(1)}<span class="unseen"> order ${isolated(order)}</span></button> `
 
 const back = (visitor: Visitor) =>
   address(PATH, { status: chosen(visitor), page: visitor.form.get('page') ?? undefined })

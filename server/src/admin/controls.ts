@@ -1,5 +1,5 @@
-import { html } from 'hono/html'
-import type { Html, Visitor } from './route.ts'
+import { type Html, html } from './html.ts'
+import type { Visitor } from './route.ts'
 
 /** A form of this session. */
 export const form = ({ csrf }: Visitor, action: string, inner: Html | Html[], className = ''): Html =>

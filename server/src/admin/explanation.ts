@@ -1,6 +1,5 @@
-import { html } from 'hono/html'
 import type { components } from '../http/schema.d.ts'
-import type { Html } from './route.ts'
+import { type Html, html, isolated } from './html.ts'
 import { badge, money, time } from './show.ts'
 import { type Cell, type Column, named, numeric, table, wide } from './table.ts'
 
@@ -35,8 +34,8 @@ const facts = (found: Explanation, names: Names): Html => {
   const { affiliate, program, commission } = found
   return html`<dl class="facts">
 <div><dt>Received</dt><dd>${time(found.receivedAt)}</dd></div>
-<div><dt>Stored as</dt><dd><code>${found.orderId}</code></dd></div>
-<div><dt>Affiliate</dt><dd>${affiliate ? html`${names.get(affiliate.id) ?? affiliate.id} ${badge(affiliate.archived ? 'ARCHIVED' : affiliate.status)}` : 'nobody'}</dd></div>
+<div><dt>Stored as</dt><dd><code>${isolated(found.orderId)}</code></dd></div>
+<div><dt>Affiliate</dt><dd>${affiliate ? html`${nameIn(names, affiliate.id)} ${badge(affiliate.archived ? 'ARCHIVED' : affiliate.status)}` : 'nobody'}</dd></div>
 <div><dt>Program then</dt><dd>${program ? rate(program, currencyOf(found)) : 'none'}</dd></div>
 <div><dt>Commission now</dt><dd>${commission ? html`${money(commission.commissionAmountCents, commission.currency)} ${badge(commission.orderStatus)}` : 'none'}</dd></div>
 </dl>`
@@ -64,12 +63,14 @@ ${
 const CANDIDATE: Column[] = [named('Evidence'), named('Names'), 'Reason', 'Outcome', wide('Because')]
 
 const candidate = (one: Schemas['ExplainedCandidate'], names: Names): Cell[] => [
-  html`<small>${one.source}</small> <code class="break">${one.value}</code>`,
-  one.affiliateId === null ? 'nobody' : (names.get(one.affiliateId) ?? one.affiliateId),
+  html`<small>${one.source}</small> <code class="break">${isolated(one.value)}</code>`,
+  html`${one.affiliateId === null ? 'nobody' : nameIn(names, one.affiliateId)}${one.slugAffiliateId ? html` <small>also the slug of ${nameIn(names, one.slugAffiliateId)}</small>` : ''}`,
   html`<code>${one.reasonCode}</code>`,
   badge(one.outcome),
   one.because,
 ]
+
+const nameIn = (names: Names, id: string): Html => isolated(names.get(id) ?? id)
 
 const STEPS: Record<Schemas['ArithmeticLine']['step'], string> = {
   subtotal: 'Goods',

@@ -1,11 +1,11 @@
-import { html } from 'hono/html'
 import type { components } from '../http/schema.d.ts'
 import { namesOf } from '../services/affiliate-names.ts'
 import * as journey from '../services/journey.ts'
 import { EVERYONE } from './contract.ts'
 import { input } from './controls.ts'
 import { field } from './form.ts'
-import type { Html, Route, View, Visitor } from './route.ts'
+import { type Html, html, isolated } from './html.ts'
+import type { Route, View, Visitor } from './route.ts'
 import { address, empty, time } from './show.ts'
 
 type Entry = components['schemas']['JourneyEntry']
@@ -54,8 +54,8 @@ async function timeline({ ctx }: Visitor, who: Partial<Parameters<typeof journey
 const WORDS = { click: 'Click', page_view: 'Page view', conversion: 'Order' }
 
 const step = (entry: Entry, names: Map<string, string>): Html => html`<li class="${entry.type}">
-<p><strong>${WORDS[entry.type]}${entry.externalOrderId ? html` <a href="${address('/admin/orders', { id: entry.externalOrderId })}">${entry.externalOrderId}</a>` : ''}</strong> ${time(entry.occurredAt)}</p>
-<dl>${detailsOf(entry, names).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl></li>`
+<p><strong>${WORDS[entry.type]}${entry.externalOrderId ? html` <a href="${address('/admin/orders', { id: entry.externalOrderId })}">${isolated(entry.externalOrderId)}</a>` : ''}</strong> ${time(entry.occurredAt)}</p>
+<dl>${detailsOf(entry, names).map(([name, value]) => html`<div><dt>${name}</dt><dd>${isolated(value)}</dd></div>`)}</dl></li>`
 
 const detailsOf = (entry: Entry, names: Map<string, string>): [string, string][] => {
   const all: [string, string | null][] = [

@@ -1,12 +1,12 @@
-import { html } from 'hono/html'
 import { invalidBody } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
 import * as keys from '../services/keys.ts'
 import { bodyOf, like } from './contract.ts'
 import { checkboxes, confirmation, form, input } from './controls.ts'
 import { field } from './form.ts'
+import { type Html, html, isolated } from './html.ts'
 import { pager, slice } from './paging.ts'
-import type { Html, Route, View, Visitor } from './route.ts'
+import type { Route, View, Visitor } from './route.ts'
 import { badge, day, empty, time } from './show.ts'
 import { ACTIONS, type Cell, type Column, named, table, wide } from './table.ts'
 
@@ -94,8 +94,8 @@ async function ask(visitor: Visitor, verb: 'rotate' | 'revoke'): Promise<View> {
   const key = await keys.find(visitor.ctx, visitor.params.id ?? '')
   const text =
     verb === 'rotate'
-      ? html`<p>“${key.label}” (<code>${key.prefix}…</code>) gets a new secret. The old one is refused at once, so whatever uses it stops until it has the new one.</p>`
-      : html`<p>“${key.label}” (<code>${key.prefix}…</code>) is refused at once and for good. Whatever uses it stops.</p>`
+      ? html`<p>“${isolated(key.label)}” (<code>${key.prefix}…</code>) gets a new secret. The old one is refused at once, so whatever uses it stops until it has the new one.</p>`
+      : html`<p>“${isolated(key.label)}” (<code>${key.prefix}…</code>) is refused at once and for good. Whatever uses it stops.</p>`
   const button = verb === 'rotate' ? 'Rotate key' : 'Revoke key'
   const body = confirmation(visitor, { text, action: `${PATH}/${key.id}/${verb}`, button, back: PATH })
   return { title: verb === 'rotate' ? 'Rotate this key?' : 'Revoke this key?', body }

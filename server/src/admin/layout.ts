@@ -1,7 +1,7 @@
-import { html } from 'hono/html'
 import { ICON, SCRIPT, STYLE } from './assets.ts'
 import { form } from './controls.ts'
-import type { Flash, Html, View, Visitor } from './route.ts'
+import { type Html, html, isolated } from './html.ts'
+import type { Flash, View, Visitor } from './route.ts'
 
 interface Notes {
   /** Of the route, to mark where one is. */
@@ -28,12 +28,12 @@ export const layout = (visitor: Visitor, view: View, { path, flash, problem }: N
     `${view.title} · ${visitor.ctx.shop.name}`,
     html`<div class="frame">
 <header class="side"><div class="stick">
-<p class="shop"><img src="${ICON.path}" alt="" width="28" height="28"><span>${visitor.ctx.shop.name}</span></p>
+<p class="shop"><img src="${ICON.path}" alt="" width="28" height="28"><span>${isolated(visitor.ctx.shop.name)}</span></p>
 <nav aria-label="Pages">
 <ul>${MENU.filter((item) => visitor.isOwner || !item.owner).map((item) => menuItem(item, path))}</ul>
 </nav>
 <div class="who">
-<p><span class="mail">${visitor.ctx.user?.email ?? ''}</span> <span class="badge">${visitor.isOwner ? 'Owner' : 'Staff'}</span></p>
+<p><span class="mail">${isolated(visitor.ctx.user?.email ?? '')}</span> <span class="badge">${visitor.isOwner ? 'Owner' : 'Staff'}</span></p>
 ${form(visitor, '/admin/sign-out', html`<button class="quiet">Sign out</button>`)}
 </div>
 </div></header>

@@ -1,10 +1,10 @@
-import { html } from 'hono/html'
 import { namesOf } from '../services/affiliate-names.ts'
 import { explain } from '../services/explain.ts'
 import { like } from './contract.ts'
 import { input } from './controls.ts'
 import { explanation } from './explanation.ts'
 import { field } from './form.ts'
+import { html } from './html.ts'
 import type { Route, View, Visitor } from './route.ts'
 import { empty } from './show.ts'
 
@@ -26,7 +26,9 @@ ${input({ name: 'id', label: 'Order id', value: id, required: true, maxlength: 2
   const candidates = found.evidence.flatMap((kind) => kind.candidates)
   const names = await namesOf(
     visitor.ctx,
-    candidates.flatMap(({ affiliateId }) => affiliateId ?? []),
+    candidates.flatMap(({ affiliateId, slugAffiliateId }) =>
+      [affiliateId, slugAffiliateId].flatMap((one) => one ?? []),
+    ),
   )
   const body = html`${search}${explanation(found, names)}`
   return { title: `Why? Order ${found.externalOrderId}`, body, subjectId: found.orderId }

@@ -1,10 +1,10 @@
-import { html } from 'hono/html'
 import type { components } from '../http/schema.d.ts'
 import * as analytics from '../services/analytics.ts'
 import * as commissions from '../services/commissions.ts'
 import { chart } from './chart.ts'
 import { EVERYONE } from './contract.ts'
-import type { Html, Route, View, Visitor } from './route.ts'
+import { type Html, html, isolated } from './html.ts'
+import type { Route, View, Visitor } from './route.ts'
 import { address, day, empty, money } from './show.ts'
 import { named, numeric, table } from './table.ts'
 
@@ -92,7 +92,7 @@ ${
           numeric('Commission'),
         ],
         topAffiliates.map((one) => [
-          html`<a href="${address('/admin/journey', { affiliateId: one.affiliateId })}">${one.name || one.affiliateId}</a>`,
+          html`<a href="${address('/admin/journey', { affiliateId: one.affiliateId })}">${isolated(one.name || one.affiliateId)}</a>`,
           one.orders,
           one.clicks,
           `${(one.conversionRate * 100).toFixed(1)} %`,

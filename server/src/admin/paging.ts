@@ -1,5 +1,4 @@
-import { html } from 'hono/html'
-import type { Html } from './route.ts'
+import { type Html, html } from './html.ts'
 
 const PAGE_SIZE = 25
 

@@ -1,6 +1,5 @@
-import { html } from 'hono/html'
 import type { components } from '../http/schema.d.ts'
-import type { Html } from './route.ts'
+import { type Html, html } from './html.ts'
 import { badge, day, money, time } from './show.ts'
 
 type Batch = components['schemas']['PayoutBatch']

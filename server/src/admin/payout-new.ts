@@ -1,4 +1,3 @@
-import { html } from 'hono/html'
 import { ApiError } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
 import * as payouts from '../services/payouts.ts'
@@ -6,8 +5,9 @@ import { bodyOf, OWNERS } from './contract.ts'
 import { form, input } from './controls.ts'
 import { field } from './form.ts'
 import { inFormWords } from './form-words.ts'
+import { type Html, html } from './html.ts'
 import { batchFacts } from './payout-facts.ts'
-import type { Html, Route, View, Visitor } from './route.ts'
+import type { Route, View, Visitor } from './route.ts'
 import { money } from './show.ts'
 
 type Batch = components['schemas']['PayoutBatch']

@@ -1,4 +1,3 @@
-import { html } from 'hono/html'
 import { invalidBody } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
 import * as commissions from '../services/commissions.ts'
@@ -7,9 +6,10 @@ import { cancel } from '../services/payout-cancel.ts'
 import * as payouts from '../services/payouts.ts'
 import { like, OWNERS } from './contract.ts'
 import { confirmation, form, input } from './controls.ts'
+import { type Html, html, isolated } from './html.ts'
 import { pageOf, pager, slice } from './paging.ts'
 import { batchFacts } from './payout-facts.ts'
-import type { Html, Route, View, Visitor } from './route.ts'
+import type { Route, View, Visitor } from './route.ts'
 import { address, badge, money, time, typedCents } from './show.ts'
 import { type Cell, type Column, named, numeric, table } from './table.ts'
 
@@ -76,7 +76,7 @@ const lineRow = (line: Schemas['PayoutLine'], currency: string): Cell[] => [
 const commissionRow = (one: Schemas['Commission']): Cell[] => [
   one.trackingMethod === 'ADJUSTMENT'
     ? 'Adjustment'
-    : html`<a href="${address('/admin/orders', { id: one.orderId })}">${one.externalOrderId ?? one.orderId}</a>`,
+    : html`<a href="${address('/admin/orders', { id: one.orderId })}">${isolated(one.externalOrderId ?? one.orderId)}</a>`,
   time(one.happenedAt),
   badge(one.orderStatus),
   money(one.commissionAmountCents, one.currency),

@@ -1,7 +1,7 @@
-import { html } from 'hono/html'
 import type { components } from '../http/schema.d.ts'
 import * as payouts from '../services/payouts.ts'
 import { OWNERS } from './contract.ts'
+import { html } from './html.ts'
 import { pageOf, pager } from './paging.ts'
 import { payoutRoute } from './payout.ts'
 import { payoutNewRoutes } from './payout-new.ts'

@@ -1,10 +1,10 @@
 import type { Context as HonoContext } from 'hono'
-import { html } from 'hono/html'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { ApiError } from '../errors.ts'
 import { PAGE_HEADERS } from './headers.ts'
+import { type Html, html } from './html.ts'
 import { bare } from './layout.ts'
-import type { Html, View } from './route.ts'
+import type { View } from './route.ts'
 
 interface Sent {
   status: number

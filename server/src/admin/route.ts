@@ -1,8 +1,6 @@
-import type { html } from 'hono/html'
 import type { Context } from '../context.ts'
 import type { UserRow } from '../db/tables.ts'
-
-export type Html = ReturnType<typeof html>
+import type { Html } from './html.ts'
 
 /** One signed-in user who asks for a page or sent one of its forms. */
 export interface Visitor {

@@ -1,6 +1,5 @@
-import { html } from 'hono/html'
 import { digitsOf } from '../services/store-money.ts'
-import type { Html } from './route.ts'
+import { type Html, html } from './html.ts'
 
 /** Minor units for people: `1,440.00 USD`. */
 export function money(cents: number, currency: string): string {

@@ -1,5 +1,4 @@
 import type { Hono, Context as HonoContext } from 'hono'
-import { html } from 'hono/html'
 import type { Env } from '../http/admit.ts'
 import { admitSignIn } from '../http/admit-owner.ts'
 import { browserOf, sessionCookie } from '../http/browser.ts'
@@ -10,9 +9,9 @@ import { signIn } from '../services/sessions.ts'
 import { maxBytesOf } from './contract.ts'
 import { input } from './controls.ts'
 import { readForm } from './form.ts'
+import { type Html, html } from './html.ts'
 import { bare } from './layout.ts'
 import { sendPage } from './problem.ts'
-import type { Html } from './route.ts'
 
 const PATH = '/admin/sign-in'
 

@@ -1,5 +1,4 @@
-import { html } from 'hono/html'
-import type { Html } from './route.ts'
+import { type Html, html, isolated } from './html.ts'
 
 interface Set {
   label: string
@@ -40,7 +39,10 @@ const heading = ({ label, kind }: { label: string; kind: string }): Html => {
   return html`<th scope="col" role="columnheader" class="${kind}">${text}</th>`
 }
 
-const cell = (content: Cell, { label, kind }: { label: string; kind: string }, isHeader: boolean): Html =>
-  isHeader
-    ? html`<th scope="row" role="rowheader" class="${kind}">${content}</th>`
-    : html`<td role="cell" class="${kind}" data-label="${label}">${content}</td>`
+const cell = (content: Cell, { label, kind }: { label: string; kind: string }, isHeader: boolean): Html => {
+  // A text alone in its cell may be somebody's name, in any script.
+  const shown = typeof content === 'string' && content && kind !== 'number' ? isolated(content) : content
+  return isHeader
+    ? html`<th scope="row" role="rowheader" class="${kind}">${shown}</th>`
+    : html`<td role="cell" class="${kind}" data-label="${label}">${shown}</td>`
+}
