@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import * as shops from '../../server/src/services/shops.ts'
+import * as users from '../../server/src/services/users.ts'
 import { admin } from '../admin/fixture.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
@@ -78,6 +80,14 @@ describe('one address', () => {
     const again = { kind: 'customerEmail', value: 'KÄUFER@bücher.example.', affiliateId: id }
     expect((await admin(server, 'POST', '/connections', again)).headers.get('X-Error-Code')).toBe('connection_exists')
   })
+})
+
+test('a user of the shop is one, however the operator writes the address', async () => {
+  const { deps, shop } = server
+  const staff = { shop: shop.shopId, email: 'Mu\u0308ller@BU\u0308CHER.example.', role: 'STAFF' as const }
+  const { userId } = await shops.createUser(deps, { ...staff, email: 'müller@bücher.example' })
+  await expect(shops.createUser(deps, staff)).rejects.toThrow('already')
+  expect((await users.revoke(deps, staff)).userId).toBe(userId)
 })
 
 describe('an unencoded plus in the query', () => {

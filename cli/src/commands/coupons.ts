@@ -47,7 +47,9 @@ export function addCoupons(program: Command): void {
     work: async (run, { options, args: [affiliateId = ''] }) => {
       const body = { affiliateId, ...(options.code !== undefined && { code: options.code }) }
       if (run.dryRun) return run.wouldSend('POST', '/api/v1/coupons', body)
-      run.record(await (await run.client()).coupons.assign(body))
+      const coupon = await (await run.client()).coupons.assign(body)
+      run.record(coupon)
+      for (const warning of coupon.warnings) run.talk.warn(warning.message)
     },
   }).option('--code <code>', 'at most 9 characters, without 0, o and O')
 }

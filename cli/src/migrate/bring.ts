@@ -1,5 +1,5 @@
 import type { Affiliate, AffiliateCreate, AffiliateUpdate, ReferralClient } from '@referral/sdk'
-import { fitsCode, type Newcomer, type RefState, slugOf } from './plan.ts'
+import { addressKey, fitsCode, type Newcomer, type RefState, slugOf } from './plan.ts'
 
 /** What became of one affiliate. */
 export interface Brought {
@@ -24,7 +24,7 @@ export async function bring(
   newcomer: Newcomer,
   { known, program }: { known: Known; program: string | undefined },
 ): Promise<Brought> {
-  const there = known.get(newcomer.email.toLowerCase())
+  const there = known.get(addressKey(newcomer.email))
   const isHalf =
     there !== undefined &&
     there.name === newcomer.ref &&
@@ -82,6 +82,7 @@ async function bringCode(
   const { data, error } = await client.coupons.assign({ affiliateId: affiliate.id, code: wanted }).safe()
   if (error && error.code !== 'discount_code_taken' && error.code !== 'discount_code_invalid') throw error
   if (error) notes.push(`${wanted}: ${error.message}`)
+  for (const warning of data?.warnings ?? []) notes.push(warning.message)
   return data?.code ?? usual
 }
 

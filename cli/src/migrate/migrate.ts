@@ -11,7 +11,7 @@ import { plainText } from '../output/text.ts'
 import type { Run } from '../run.ts'
 import { isInteractive } from '../world.ts'
 import { type Brought, bring, type Known } from './bring.ts'
-import { fitsCode, foretellRef, type Newcomer, planMigration } from './plan.ts'
+import { addressKey, fitsCode, foretellRef, type Newcomer, planMigration } from './plan.ts'
 import { providers } from './providers.ts'
 
 export interface MigrateOptions {
@@ -94,7 +94,7 @@ async function bringAll(
 
 async function readKnown(client: ReferralClient): Promise<Known> {
   const known: Known = new Map()
-  for await (const affiliate of client.affiliates.list()) known.set(affiliate.email.toLowerCase(), affiliate)
+  for await (const affiliate of client.affiliates.list()) known.set(addressKey(affiliate.email), affiliate)
   return known
 }
 

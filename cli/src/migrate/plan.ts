@@ -28,8 +28,15 @@ export interface Newcomer {
 export const slugOf = (ref: string): string | undefined =>
   ref.length <= 60 && /^[a-z0-9]+(?:[-._][a-z0-9]+)*$/i.test(ref) ? ref.toLowerCase().replace(/[._]/g, '-') : undefined
 
-/** Discount codes have at most 9 characters and none of 0, o and O. */
-export const fitsCode = (code: string): boolean => [...code].length <= 9 && /^[^\s0oO\p{Cc}]+$/u.test(code)
+/** Discount codes have at most 9 characters, all visible, and none of 0, o and O, also not as fullwidth letters. */
+export const fitsCode = (code: string): boolean =>
+  [...code].length <= 9 &&
+  /^[^\s\p{Cc}\p{Cf}]+$/u.test(code) &&
+  /\P{Default_Ignorable_Code_Point}/u.test(code) &&
+  !/[0oO]/.test(code + code.normalize('NFKC'))
+
+/** What addresses are matched by. The service also compares the spellings of a domain, and refuses the second one. */
+export const addressKey = (email: string): string => email.trim().normalize('NFC').toLowerCase().normalize('NFC')
 
 /** What the rows of an export mean; rows without an e-mail address are told apart. */
 export function planMigration(
@@ -45,7 +52,7 @@ export function planMigration(
   const seen = new Set<string>()
   for (const row of rows) {
     const newcomer = readNewcomer(row, mapping, provider)
-    const key = newcomer.email.toLowerCase()
+    const key = addressKey(newcomer.email)
     if (row.problem) failed.push({ row, problem: row.problem })
     else if (!/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(newcomer.email)) failed.push({ row, problem: 'no e-mail address' })
     else if (seen.has(key)) failed.push({ row, problem: `${newcomer.email} stands in an earlier row` })

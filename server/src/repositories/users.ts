@@ -1,5 +1,6 @@
 import type { Trx } from '../db/database.ts'
 import type { UserRow } from '../db/tables.ts'
+import { emailKey } from '../engine/email.ts'
 
 export async function insertUser(trx: Trx, row: UserRow): Promise<void> {
   await trx.insertInto('users').values(row).execute()
@@ -11,8 +12,12 @@ export const findUserByToken = (db: Trx, tokenHash: string): Promise<UserRow | u
 export const findUser = (db: Trx, shopId: string, id: string): Promise<UserRow | undefined> =>
   db.selectFrom('users').selectAll().where('shopId', '=', shopId).where('id', '=', id).executeTakeFirst()
 
-export const findUserByEmail = (db: Trx, shopId: string, email: string): Promise<UserRow | undefined> =>
-  db.selectFrom('users').selectAll().where('shopId', '=', shopId).where('email', '=', email).executeTakeFirst()
+/** However the address is written; as it was written first. A shop has few users, so their addresses have no key column. */
+export async function findUserByEmail(db: Trx, shopId: string, email: string): Promise<UserRow | undefined> {
+  const users = await db.selectFrom('users').selectAll().where('shopId', '=', shopId).orderBy('id').execute()
+  const key = emailKey(email)
+  return users.find((user) => user.email === email) ?? users.find((user) => emailKey(user.email) === key)
+}
 
 /** Takes a user's access away unless it was taken before. Answers whether it was this call. */
 export async function claimRevocation(trx: Trx, shopId: string, id: string, revokedAt: string): Promise<boolean> {
