@@ -36,6 +36,13 @@ export const conflict = (code: ErrorCode, message: string, cause?: unknown) =>
 export const concurrentChange = (cause?: unknown) =>
   conflict('concurrent_change', 'Somebody else changed this meanwhile; read it again and retry.', cause)
 
+/** A report whose sums no number holds exactly; rounding them would lose cents. */
+export const totalTooLarge = () =>
+  conflict(
+    'total_too_large',
+    `These amounts add up to more than ${Number.MAX_SAFE_INTEGER} cents, the largest exact total. Choose a shorter period.`,
+  )
+
 export const affiliateNotFound = () => notFound('affiliate_not_found', 'No affiliate with this id exists in your shop.')
 export const programNotFound = () => notFound('program_not_found', 'No program with this id exists in your shop.')
 

@@ -275,6 +275,14 @@ export const causes: Record<string, Cause> = {
     return owner(server, 'runBacktest', { body: { commissionType: 'PERCENT_OF_SALE' } })
   },
   'runBacktest period_invalid': badBody({ clickTouch: 'LAST', from: '2026-10-02', to: '2026-10-01' }),
+  'runBacktest total_too_large': async (server) => {
+    const { key, ownerToken } = await server.createShop()
+    const program = { commissionType: 'FLAT_PER_ITEM', commissionPercent: 21_474_836.47 }
+    await withAffiliate(server, { key, program })
+    const order = { amountCents: 1, couponCode: 'NISA16', lineItems: [{ quantity: 1_000_000 }] }
+    for (const externalOrderId of '12345') await expectOk(convert(server, { ...order, externalOrderId }, { key }))
+    return owner(server, 'runBacktest', { key: ownerToken, body: { clickTouch: 'LAST' } })
+  },
   'runBacktest program_not_found': badBody({ clickTouch: 'LAST', programId: 'prg_none' }),
   'listAudit invalid_parameter': badQuery('limit=101'),
   'listAudit period_invalid': badQuery('from=2026-10-02&to=2026-10-01'),

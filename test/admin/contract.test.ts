@@ -9,7 +9,7 @@ import { callOwner, FRESH, type OwnerCall, type OwnerServer, ownerServer, sessio
 const ops = ownerOperations.filter((op) => op.path.startsWith('/admin/'))
 /** These bring about a change of their own before the refusal. */
 const CHANGES =
-  /concurrent|already|is_adjustment|still_restricted|exceeds|limit_reached|percent_required|webhook_not_found|not_finished/
+  /concurrent|already|is_adjustment|still_restricted|exceeds|total_too_large|limit_reached|percent_required|webhook_not_found|not_finished/
 
 /** Where nothing may change, and where anything may. */
 let calm: OwnerServer

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type AnalyticsFacts, summarize } from '../../server/src/engine/analytics.ts'
+import { type AnalyticsFacts, summarize as summarizeExactly } from '../../server/src/engine/analytics.ts'
 import type { AnalyticsRow } from '../../server/src/engine/analytics-tally.ts'
 
 const row = (given: Partial<AnalyticsRow> = {}): AnalyticsRow => ({
@@ -21,6 +21,8 @@ const facts = (given: Partial<AnalyticsFacts> = {}): AnalyticsFacts => ({
   clicksByAffiliate: [],
   ...given,
 })
+/** Sums that are known to be exact. */
+const summarize = (given: AnalyticsFacts) => summarizeExactly(given)!
 const totals = (...commissions: AnalyticsRow[]) => summarize(facts({ commissions })).totals
 
 describe('what a commission counts for', () => {
@@ -217,4 +219,15 @@ test('days and affiliates add up to the totals, whatever the rows are', () => {
       expect(totals.pendingCommissionCents).toBe(counted.reduce((sum, one) => sum + one.commissionAmountCents, 0))
     }),
   )
+})
+
+test.each([
+  ['at the limit', [9_007_199_254_740_990, 1], 9_007_199_254_740_991],
+  ['one cent above it', [9_007_199_254_740_991, 1], null],
+  ['above it on the way only', [9_007_199_254_740_991, 3, -4], 9_007_199_254_740_990],
+])('sums are exact or not given: %s', (_, amounts, expected) => {
+  const rows = amounts.map((commissionAmountCents) =>
+    row({ commissionAmountCents, trackingMethod: 'ADJUSTMENT', orderSubtotalCents: 0 }),
+  )
+  expect(summarizeExactly(facts({ commissions: rows }))?.totals.commissionCents ?? null).toBe(expected)
 })

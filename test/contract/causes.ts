@@ -174,6 +174,10 @@ export const causes: Record<string, Cause> = {
       await expectOk(convert(server, { ...ORDER, externalOrderId: currency, currency }, { key }))
     return call(server, 'createPayout', { key })
   },
+  'createPayout total_too_large': async ({ server }) => {
+    const { key } = await largestCommissions(server)
+    return call(server, 'createPayout', { key })
+  },
   'createPayout payout_claimed_concurrently': async (world, op) => {
     const { key } = await world.server.createShop()
     await withAffiliate(world.server, { key })
@@ -209,6 +213,10 @@ export const causes: Record<string, Cause> = {
       call(server, 'createPayout', { key, body: month }),
     ])
     return replies[1]
+  },
+  'getAnalytics total_too_large': async ({ server }) => {
+    const { key } = await largestCommissions(server)
+    return call(server, 'getAnalytics', { key, query: 'from=2026-10-01&to=2026-11-01' })
   },
   'payPayout invalid_parameter': badQuery(`id=${ID.batch}&action=cancel`),
   'payPayout payout_not_found': badQuery('id=bat_none&action=pay'),
@@ -274,6 +282,8 @@ export const causes: Record<string, Cause> = {
   'recordEvent occurred_at_in_future': badBody({ externalOrderId: 'x', amountCents: 1, occurredAt: '2027-01-01' }),
 }
 
+/** The highest flat rate, for each piece. */
+const LARGEST_RATE = { commissionType: 'FLAT_PER_ITEM', commissionPercent: 21_474_836.47 }
 const ORDER = { amountCents: 10_000, discountCents: 1000, couponCode: 'NISA16', occurredAt: '2026-10-20T15:04:05.000Z' }
 
 async function withThreshold(server: TestServer, columns: Record<string, unknown>): Promise<Reply> {
@@ -283,6 +293,16 @@ async function withThreshold(server: TestServer, columns: Record<string, unknown
   for (const [name, value] of Object.entries(columns))
     server.sql.prepare(`update shops set "${name}" = ? where id = ?`).run(value, shopId)
   return call(server, 'createPayout', { key })
+}
+
+/** A shop whose five commissions add up to more than any number holds exactly. */
+async function largestCommissions(server: TestServer): Promise<TestShop> {
+  const shop = await server.createShop()
+  const { key } = shop
+  await withAffiliate(server, { key, program: LARGEST_RATE })
+  for (const externalOrderId of '12345')
+    await expectOk(convert(server, { ...ORDER, externalOrderId, lineItems: [{ quantity: 1_000_000 }] }, { key }))
+  return shop
 }
 
 let orders = 0

@@ -21,7 +21,8 @@ beforeAll(async () => {
 afterAll(() => world.server.close())
 
 /** These bring about a change of their own before the refusal. */
-const CHANGES = /concurrent|taken|reused|already_paid|not_payable|threshold|mixed|commission_percent_required/
+const CHANGES =
+  /concurrent|taken|reused|already_paid|not_payable|threshold|mixed|total_too_large|commission_percent_required/
 
 for (const op of operations.filter((one) => !one.isPublic)) {
   describe(op.id, () => {

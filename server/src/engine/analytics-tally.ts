@@ -1,3 +1,5 @@
+import { exactSum } from './money.ts'
+
 /** What the sums read of a commission; amounts in cents, `happenedAt` ISO 8601 UTC. */
 export interface AnalyticsRow {
   affiliateId: string
@@ -49,15 +51,13 @@ export function tallyOf(row: AnalyticsRow): Tally | undefined {
   }
 }
 
-/** The sum of several tallies. */
-export function addUp(tallies: Tally[]): Tally {
+/** The sum of several tallies; null when it cannot be exact. */
+export function addUp(tallies: readonly Tally[]): Tally | null {
   const total = { ...NOTHING }
-  for (const tally of tallies) {
-    total.orders += tally.orders
-    total.revenueCents += tally.revenueCents
-    total.commissionCents += tally.commissionCents
-    total.approvedCommissionCents += tally.approvedCommissionCents
-    total.pendingCommissionCents += tally.pendingCommissionCents
+  for (const name of Object.keys(NOTHING) as (keyof Tally)[]) {
+    const sum = exactSum(tallies.map((tally) => tally[name]))
+    if (sum === null) return null
+    total[name] = sum
   }
   return total
 }

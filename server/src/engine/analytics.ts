@@ -38,27 +38,24 @@ const DAY_MS = 86_400_000
 /** Two years; a longer period shows only days on which something happened. */
 const FILLED_DAYS = 731
 
-/** Sums commissions and clicks (section 4.6). */
-export function summarize(facts: AnalyticsFacts): AnalyticsSums {
+/** Sums commissions and clicks; null when a sum cannot be exact. */
+export function summarize(facts: AnalyticsFacts): AnalyticsSums | null {
   const counted = facts.commissions.flatMap((row) => {
     const tally = tallyOf(row)
     return tally ? [{ affiliateId: row.affiliateId, date: row.happenedAt.slice(0, 10), tally }] : []
   })
   const clicks = facts.clicksByDay.reduce((total, day) => total + day.clicks, 0)
   const all = addUp(counted.map((one) => one.tally))
+  const byDay = sumsBy(counted, (one) => one.date)
+  const byAffiliate = sumsBy(counted, (one) => one.affiliateId)
+  if (!all || !byDay || !byAffiliate) return null
   const clicked = facts.clicksByAffiliate.map((one) => one.affiliateId).filter((id) => id !== null)
   const sold = counted.filter((one) => one.tally.orders > 0).map((one) => one.affiliateId)
   const activeAffiliates = new Set([...clicked, ...sold]).size
   return {
     totals: { ...all, clicks, activeAffiliates, conversionRate: conversionRate(all.orders, clicks) },
-    dailyBreakdown: days(
-      facts,
-      sumsBy(counted, (one) => one.date),
-    ),
-    topAffiliates: top(
-      facts,
-      sumsBy(counted, (one) => one.affiliateId),
-    ),
+    dailyBreakdown: days(facts, byDay),
+    topAffiliates: top(facts, byAffiliate),
   }
 }
 
@@ -68,9 +65,14 @@ interface Counted {
   tally: Tally
 }
 
-function sumsBy(counted: Counted[], key: (one: Counted) => string): Map<string, Tally> {
-  const groups = Map.groupBy(counted, key)
-  return new Map([...groups].map(([name, own]) => [name, addUp(own.map((one) => one.tally))]))
+function sumsBy(counted: Counted[], key: (one: Counted) => string): Map<string, Tally> | null {
+  const sums = new Map<string, Tally>()
+  for (const [name, own] of Map.groupBy(counted, key)) {
+    const sum = addUp(own.map((one) => one.tally))
+    if (!sum) return null
+    sums.set(name, sum)
+  }
+  return sums
 }
 
 function days({ from, to, clicksByDay }: AnalyticsFacts, sums: Map<string, Tally>): AnalyticsDay[] {

@@ -16,6 +16,23 @@ export function sum(values: readonly bigint[]): bigint {
   return values.reduce((total, value) => total + value, 0n)
 }
 
+/** The sum as a number; null when no number holds it exactly. */
+export function exactSum(values: readonly (number | bigint)[]): number | null {
+  let total = 0
+  for (const value of values) {
+    total += typeof value === 'number' ? value : Number.NaN
+    // As long as every partial sum is safe, it is exact; else only BigInt tells.
+    if (!Number.isSafeInteger(total)) return exact(values.reduce<bigint>((all, one) => all + BigInt(one), 0n))
+  }
+  return total
+}
+
+/** The same value as a number; null beyond ±(2^53 − 1), where numbers skip cents. */
+export function exact(value: bigint): number | null {
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : null
+}
+
 /** value × numerator ÷ denominator, rounded half up; 0 when the denominator is 0. All whole and non-negative. */
 export function share(value: number, numerator: number, denominator: number): number {
   const divisor = whole(denominator)

@@ -2,6 +2,8 @@ import { type PayoutRow, payoutLines } from './payout.ts'
 
 /** An ADJUSTMENT to write; `happenedAt` is ISO 8601 UTC. */
 export interface DebtRow extends PayoutRow {
+  commissionAmountCents: number
+  taxWithheldCents: number
   happenedAt: string
 }
 
@@ -17,11 +19,14 @@ export interface CarriedDebt {
 /**
  * Affiliates whose net in a batch is below zero are paid nothing and owe the rest: a balancing adjustment of +debt
  * lifts the batch's line to zero, an open one of −debt falls 1 ms after `periodEnd`, so that the next period nets it.
- * The rows are those of one batch, so all of one currency. No tax stands on a debt, which is net already.
+ * The rows are those of one batch, so all of one currency. No tax stands on a debt, which is net already. Null when
+ * the line of an affiliate cannot be exact.
  */
-export function carryDebts(rows: readonly PayoutRow[], periodEnd: string): CarriedDebt[] {
+export function carryDebts(rows: readonly PayoutRow[], periodEnd: string): CarriedDebt[] | null {
   const currency = rows[0]?.currency ?? ''
-  return payoutLines(rows)
+  const lines = payoutLines(rows)
+  if (!lines) return null
+  return lines
     .filter((line) => line.netPayableCents < 0)
     .map(({ affiliateId, netPayableCents }) => {
       const row = { affiliateId, currency, taxWithheldCents: 0 }

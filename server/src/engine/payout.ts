@@ -1,12 +1,12 @@
 import { hundredthsOf } from './decimal.ts'
-import { whole } from './money.ts'
+import { exactSum, whole } from './money.ts'
 
 /** What batch arithmetic reads of a commission; amounts in cents, negative in adjustments. */
 export interface PayoutRow {
   affiliateId: string
   currency: string
-  commissionAmountCents: number
-  taxWithheldCents: number
+  commissionAmountCents: number | bigint
+  taxWithheldCents: number | bigint
   /** How many rows were summed up in this one; 1 when not set. */
   commissions?: number
 }
@@ -29,25 +29,31 @@ export interface PayoutLine extends PayoutSums {
   affiliateId: string
 }
 
-/** Totals of the rows of a batch, all of one currency. */
-export function payoutTotals(rows: readonly PayoutRow[]): PayoutTotals {
+/** Totals of the rows of a batch, all of one currency; null when they cannot be exact. */
+export function payoutTotals(rows: readonly PayoutRow[]): PayoutTotals | null {
   const affiliates = new Set(rows.map((row) => row.affiliateId)).size
-  const { commissions, commissionCents, taxWithheldCents, netPayableCents } = sums(rows)
+  const totals = sums(rows)
+  if (!totals) return null
+  const { commissions, commissionCents, taxWithheldCents, netPayableCents } = totals
   return { commissions, affiliates, commissionCents, taxWithheldCents, netPayableCents }
 }
 
-/** One line per affiliate, by affiliate id; their sums are the batch's totals. */
-export function payoutLines(rows: readonly PayoutRow[]): PayoutLine[] {
+/** One line per affiliate, by affiliate id; their sums are the batch's totals. Null when a line cannot be exact. */
+export function payoutLines(rows: readonly PayoutRow[]): PayoutLine[] | null {
   const byAffiliate = Map.groupBy(rows, (row) => row.affiliateId)
-  return [...byAffiliate]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([affiliateId, own]) => ({ affiliateId, ...sums(own) }))
+  const lines: PayoutLine[] = []
+  for (const [affiliateId, own] of [...byAffiliate].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const line = sums(own)
+    if (!line) return null
+    lines.push({ affiliateId, ...line })
+  }
+  return lines
 }
 
-/** What waits because its affiliate is archived or rejected. */
-export function heldBack(rows: readonly PayoutRow[]): Pick<PayoutSums, 'commissions' | 'commissionCents'> {
-  const { commissions, commissionCents } = sums(rows)
-  return { commissions, commissionCents }
+/** What waits because its affiliate is archived or rejected; null when the sum cannot be exact. */
+export function heldBack(rows: readonly PayoutRow[]): Pick<PayoutSums, 'commissions' | 'commissionCents'> | null {
+  const waiting = sums(rows)
+  return waiting && { commissions: waiting.commissions, commissionCents: waiting.commissionCents }
 }
 
 /** The currencies of the rows in alphabetical order; more than one cannot share a batch (section 4.4). */
@@ -80,10 +86,12 @@ function isWholeCents(units: number): boolean {
   return /^\d+(\.\d{1,2})?$/.test(String(units))
 }
 
-function sums(rows: readonly PayoutRow[]): PayoutSums {
-  const commissionCents = rows.reduce((total, row) => total + row.commissionAmountCents, 0)
-  const taxWithheldCents = rows.reduce((total, row) => total + row.taxWithheldCents, 0)
-  const netPayableCents = commissionCents - taxWithheldCents
+function sums(rows: readonly PayoutRow[]): PayoutSums | null {
+  const commissionCents = exactSum(rows.map((row) => row.commissionAmountCents))
+  const taxWithheldCents = exactSum(rows.map((row) => row.taxWithheldCents))
+  if (commissionCents === null || taxWithheldCents === null) return null
+  const netPayableCents = exactSum([commissionCents, -taxWithheldCents])
+  if (netPayableCents === null) return null
   const commissions = rows.reduce((total, row) => total + (row.commissions ?? 1), 0)
   return { commissions, commissionCents, taxWithheldCents, netPayableCents }
 }

@@ -2,6 +2,7 @@ import { type ExpressionBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import type { Trx } from '../db/database.ts'
 import type { CommissionRow, Tables } from '../db/tables.ts'
 import { updateCommissions } from './commission-slices.ts'
+import { sumParts, wholeSum } from './exact-sums.ts'
 
 /** Which commissions a batch asks for; both instants are inclusive. */
 export interface CandidateFilter {
@@ -18,9 +19,12 @@ export interface Subtotal {
   programId: string | null
   currency: string
   commissions: number
-  commissionAmountCents: number
-  taxWithheldCents: number
+  commissionAmountCents: bigint
+  taxWithheldCents: bigint
 }
+
+/** The sums of a subtotal as the database returns them, each in two parts. */
+type Parts = Record<'centsHigh' | 'centsLow' | 'taxHigh' | 'taxLow', number>
 
 const APPROVED: CommissionRow['orderStatus'][] = ['APPROVED', 'ACCEPTED', 'PAYABLE']
 
@@ -49,26 +53,39 @@ const unpaidAffiliates = (db: Trx, shopId: string) =>
     // A literal, not a value: a partial index is only used when its condition stands in the query.
     .where(sql<boolean>`("deletedAt" is not null or status = 'REJECTED')`)
 
+const CENTS = sumParts('commissionAmountCents')
+const TAX = sumParts('taxWithheldCents')
+
+const toSubtotals = <Row extends Parts>(rows: Row[]) =>
+  rows.map(({ centsHigh, centsLow, taxHigh, taxLow, ...row }) => ({
+    ...row,
+    commissionAmountCents: wholeSum(centsHigh, centsLow),
+    taxWithheldCents: wholeSum(taxHigh, taxLow),
+  }))
+
 const subtotalsOf = <T>(query: SelectQueryBuilder<Tables, 'commissions', T>) =>
   query
     .select(['affiliateId', 'programId', 'currency'])
     .select((eb) => eb.fn.countAll<number>().as('commissions'))
-    .select(sql<number>`cast(sum("commissionAmountCents") as bigint)`.as('commissionAmountCents'))
-    .select(sql<number>`cast(sum("taxWithheldCents") as bigint)`.as('taxWithheldCents'))
+    .select([CENTS.high.as('centsHigh'), CENTS.low.as('centsLow'), TAX.high.as('taxHigh'), TAX.low.as('taxLow')])
     // In this order: affiliates first would tempt SQLite to walk through every commission of the shop by affiliate.
     .groupBy(['currency', 'programId', 'affiliateId'])
 
 /** Sums of what a batch would take. */
-export const sumCandidates = (db: Trx, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
-  subtotalsOf(db.selectFrom('commissions').where(isWaiting(shopId, filter)))
-    .where('affiliateId', 'not in', unpaidAffiliates(db, shopId))
-    .execute()
+export const sumCandidates = async (db: Trx, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
+  toSubtotals(
+    await subtotalsOf(db.selectFrom('commissions').where(isWaiting(shopId, filter)))
+      .where('affiliateId', 'not in', unpaidAffiliates(db, shopId))
+      .execute(),
+  )
 
 /** Sums of what a batch would have to leave behind. */
-export const sumHeldBack = (db: Trx, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
-  subtotalsOf(db.selectFrom('commissions').where(isWaiting(shopId, filter)))
-    .where('affiliateId', 'in', unpaidAffiliates(db, shopId))
-    .execute()
+export const sumHeldBack = async (db: Trx, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
+  toSubtotals(
+    await subtotalsOf(db.selectFrom('commissions').where(isWaiting(shopId, filter)))
+      .where('affiliateId', 'in', unpaidAffiliates(db, shopId))
+      .execute(),
+  )
 
 /** Puts every candidate that is still free into the batch. */
 export async function claimCandidates(
@@ -84,12 +101,18 @@ export async function claimCandidates(
 }
 
 /** Sums of the rows that stand in batches. */
-export const sumBatches = (db: Trx, shopId: string, batchIds: string[]): Promise<(Subtotal & { batchId: string })[]> =>
-  subtotalsOf(db.selectFrom('commissions').where('shopId', '=', shopId))
-    .where('payoutBatchId', 'in', batchIds)
-    .select((eb) => eb.ref('payoutBatchId').$notNull().as('batchId'))
-    .groupBy('payoutBatchId')
-    .execute()
+export const sumBatches = async (
+  db: Trx,
+  shopId: string,
+  batchIds: string[],
+): Promise<(Subtotal & { batchId: string })[]> =>
+  toSubtotals(
+    await subtotalsOf(db.selectFrom('commissions').where('shopId', '=', shopId))
+      .where('payoutBatchId', 'in', batchIds)
+      .select((eb) => eb.ref('payoutBatchId').$notNull().as('batchId'))
+      .groupBy('payoutBatchId')
+      .execute(),
+  )
 
 /** Marks every commission of a batch as paid. */
 export async function updateToPaid(trx: Trx, shopId: string, batchId: string, paidAt: string): Promise<void> {

@@ -20,16 +20,18 @@ type Analytics = components['schemas']['Analytics']
 /** At most this many commissions are read, the newest (section 8). */
 const MAX_COMMISSIONS = 10_000
 
-/** The sums of section 4.6. */
-export const runAside: RunAside<AnalyticsWish, Analytics> = async (db, { shopId, currency, ...filter }) => {
+/** The sums of section 4.6; null when one cannot be exact. */
+export const runAside: RunAside<AnalyticsWish, Analytics | null> = async (db, { shopId, currency, ...filter }) => {
   const commissions = await rows.listNewestCommissions(db, shopId, { ...filter, currency, limit: MAX_COMMISSIONS + 1 })
-  const { totals, dailyBreakdown, topAffiliates } = sums.summarize({
+  const summed = sums.summarize({
     from: filter.from,
     to: filter.to,
     commissions: commissions.slice(0, MAX_COMMISSIONS),
     clicksByDay: await rows.countClicksByDay(db, shopId, filter),
     clicksByAffiliate: await rows.countClicksByAffiliate(db, shopId, filter),
   })
+  if (!summed) return null
+  const { totals, dailyBreakdown, topAffiliates } = summed
   const currencies = (await rows.listCurrencies(db, shopId, filter)).sort()
   const truncated = commissions.length > MAX_COMMISSIONS
   return {

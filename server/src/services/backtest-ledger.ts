@@ -1,4 +1,5 @@
 import type { Decision } from '../engine/facts.ts'
+import { exactSum } from '../engine/money.ts'
 import type { components } from '../http/schema.d.ts'
 
 type Backtest = components['schemas']['Backtest']
@@ -16,8 +17,8 @@ interface Account {
   currency: string
   currentOrders: number
   proposedOrders: number
-  currentCents: number
-  proposedCents: number
+  currentCents: bigint
+  proposedCents: bigint
 }
 
 /** Who earned and would earn what, and which orders differ. */
@@ -47,31 +48,41 @@ export function addOutcome(ledger: Ledger, { orderId, currency, current, propose
   if (ledger.examples.length < MOST_EXAMPLES) ledger.examples.push({ orderId, currency, current: was, proposed: is })
 }
 
-/** The report; `names` by affiliate id. */
+/** The report, or null when an amount in it cannot be exact; `names` by affiliate id. */
 export function ledgerToReport(
   { orders, changed, examples, accounts }: Ledger,
   names: Map<string, string>,
-): Omit<Backtest, 'truncated'> {
-  const affiliates = [...accounts.values()]
-    .map((account) => ({
-      ...account,
-      name: names.get(account.affiliateId) ?? null,
-      deltaCents: account.proposedCents - account.currentCents,
-    }))
-    .filter((one) => one.deltaCents !== 0 || one.currentOrders !== one.proposedOrders)
-    .sort((a, b) => b.deltaCents - a.deltaCents || (a.affiliateId < b.affiliateId ? -1 : 1))
-  return { orders, changed, totals: totalsOf(accounts), affiliates, examples }
+): Omit<Backtest, 'truncated'> | null {
+  const totals = totalsOf(accounts)
+  const affiliates: Backtest['affiliates'] = []
+  for (const { affiliateId, currency, currentOrders, proposedOrders, ...cents } of accounts.values()) {
+    const amounts = amountsOf([cents])
+    if (!amounts) return null
+    if (amounts.deltaCents === 0 && currentOrders === proposedOrders) continue
+    const name = names.get(affiliateId) ?? null
+    affiliates.push({ affiliateId, name, currency, currentOrders, proposedOrders, ...amounts })
+  }
+  affiliates.sort((a, b) => b.deltaCents - a.deltaCents || (a.affiliateId < b.affiliateId ? -1 : 1))
+  return totals && { orders, changed, totals, affiliates, examples }
 }
 
-function totalsOf(accounts: Ledger['accounts']): Backtest['totals'] {
+function totalsOf(accounts: Ledger['accounts']): Backtest['totals'] | null {
   const byCurrency = Map.groupBy([...accounts.values()], ({ currency }) => currency)
-  return [...byCurrency]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([currency, own]) => {
-      const currentCents = own.reduce((sum, one) => sum + one.currentCents, 0)
-      const proposedCents = own.reduce((sum, one) => sum + one.proposedCents, 0)
-      return { currency, currentCents, proposedCents, deltaCents: proposedCents - currentCents }
-    })
+  const totals: Backtest['totals'] = []
+  for (const [currency, own] of [...byCurrency].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const amounts = amountsOf(own)
+    if (!amounts) return null
+    totals.push({ currency, ...amounts })
+  }
+  return totals
+}
+
+function amountsOf(accounts: Pick<Account, 'currentCents' | 'proposedCents'>[]) {
+  const currentCents = exactSum(accounts.map((one) => one.currentCents))
+  const proposedCents = exactSum(accounts.map((one) => one.proposedCents))
+  if (currentCents === null || proposedCents === null) return null
+  // Both are at least 0, so their difference is exact too.
+  return { currentCents, proposedCents, deltaCents: proposedCents - currentCents }
 }
 
 function book(ledger: Ledger, currency: string, decision: Decision, side: 'current' | 'proposed'): void {
@@ -83,11 +94,11 @@ function book(ledger: Ledger, currency: string, decision: Decision, side: 'curre
     currency,
     currentOrders: 0,
     proposedOrders: 0,
-    currentCents: 0,
-    proposedCents: 0,
+    currentCents: 0n,
+    proposedCents: 0n,
   }
   account[`${side}Orders`] += 1
-  account[`${side}Cents`] += decision.amountCents
+  account[`${side}Cents`] += BigInt(decision.amountCents)
   ledger.accounts.set(key, account)
 }
 

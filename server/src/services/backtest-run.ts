@@ -22,9 +22,9 @@ export interface BacktestWish {
   to?: string
 }
 
-/** The comparison, or why a program could not have had such a rate. */
+/** The comparison, null when it cannot be exact, or why a program could not have had such a rate. */
 export type BacktestResult =
-  | { report: components['schemas']['Backtest'] }
+  | { report: components['schemas']['Backtest'] | null }
   | { refused: { reason: RateRefusal; type: RateType } }
 
 const MOST = 10_000
@@ -62,7 +62,8 @@ export const runAside: RunAside<BacktestWish, BacktestResult> = async (
     throw error
   }
   const people = await findAffiliatesById(db, shopId, [...ledger.affiliateIds()])
-  return { report: { ...ledgerToReport(ledger, new Map(people.map(({ id, name }) => [id, name]))), truncated } }
+  const report = ledgerToReport(ledger, new Map(people.map(({ id, name }) => [id, name])))
+  return { report: report && { ...report, truncated } }
 }
 
 type Change = (facts: Facts) => Facts

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import { programNotFound } from '../errors.ts'
+import { programNotFound, totalTooLarge } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
 import type { Body } from '../http/spec.ts'
 import { findProgram } from '../repositories/programs.ts'
@@ -14,7 +14,8 @@ const RUN = new URL('./backtest-run.ts', import.meta.url)
 /**
  * Decides past orders again under other settings, and compares; aside, for it takes a while. Writes nothing.
  *
- * @throws ApiError 400 `invalid_body`, `commission_percent_invalid` or `period_invalid`, 404 `program_not_found`.
+ * @throws ApiError 400 `invalid_body`, `commission_percent_invalid` or `period_invalid`, 404 `program_not_found`, 409
+ *   `total_too_large`.
  */
 export async function run(ctx: Context, wanted: Body<'runBacktest'>): Promise<components['schemas']['Backtest']> {
   const { attributionPrecedence } = wanted
@@ -24,5 +25,6 @@ export async function run(ctx: Context, wanted: Body<'runBacktest'>): Promise<co
   const wish: BacktestWish = { ...bounds, shopId: ctx.shop.id, wanted, ...(precedence && { precedence }) }
   const done = await report<BacktestResult>(ctx, RUN, wish)
   if ('refused' in done) throw rateError(done.refused.reason, done.refused.type)
+  if (!done.report) throw totalTooLarge()
   return done.report
 }

@@ -21,7 +21,10 @@ export async function recomputeBatch(trx: Trx, ctx: Context, batchId: string): P
   const batch = await findBatch(trx, ctx.shop.id, batchId)
   if (!batch) throw payoutNotFound()
   if (batch.status !== 'OPEN') return batch
-  const { totals, debts } = settle(await sumBatches(trx, ctx.shop.id, [batchId]), batch.periodEnd)
+  const settled = settle(await sumBatches(trx, ctx.shop.id, [batchId]), batch.periodEnd)
+  // Rows only leave a batch or shrink, and its totals were exact before.
+  if (!settled) throw new Error('The totals of a batch are no longer exact')
+  const { totals, debts } = settled
   const emptied = totals.commissions === 0 ? ({ status: 'FAILED', failureReason: EMPTIED } as const) : {}
   const changes = { ...totals, ...emptied, updatedAt: nowIso(ctx) }
   if (!(await claimBatch(trx, ctx.shop.id, batch, changes))) throw concurrentChange()

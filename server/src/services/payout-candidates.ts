@@ -30,8 +30,8 @@ export function readFilter(body: Body<'createPayout'>): CandidateFilter {
  * batch took away meanwhile (section 4.4 rules 4 and 5).
  *
  * @throws ApiError 404 `no_eligible_commissions`; 409 `payout_claimed_concurrently`,
- *   `payout_threshold_needs_reconciliation`, `payout_mixed_currencies`, `payout_below_threshold` or
- *   `payout_below_threshold_after_claim`.
+ *   `payout_threshold_needs_reconciliation`, `payout_mixed_currencies`, `payout_below_threshold`,
+ *   `payout_below_threshold_after_claim` or `total_too_large`.
  */
 export function plan(ctx: Context, { periodEnd }: CandidateFilter, rows: Subtotal[], seen: Subtotal[]): Plan {
   const [first] = rows
@@ -41,13 +41,14 @@ export function plan(ctx: Context, { periodEnd }: CandidateFilter, rows: Subtota
   if (currencies.length > 1) throw mixed(currencies)
   const { currency } = first
   const settled = settle(rows, periodEnd)
+  if (!settled) throw batchTooLarge()
   const total = settled.totals.netPayableCents
   if (total < minimumPayoutCents) {
     const before = settle(
       seen.filter((row) => row.currency === currency),
       periodEnd,
     )
-    throw before.totals.netPayableCents >= minimumPayoutCents
+    throw !before || before.totals.netPayableCents >= minimumPayoutCents
       ? belowAfterClaim(total, minimumPayoutCents)
       : below(total, minimumPayoutCents)
   }
@@ -68,6 +69,13 @@ function minimumOf({ shop, config }: Context): number {
     `The old minimum payout setting (${shop.legacyMinimumPayout}) and the new one (${cents} cents) disagree; change one of them first.`,
   )
 }
+
+/** 409 when a total of a batch, or what it has to hold back, is beyond the exact numbers. */
+export const batchTooLarge = () =>
+  conflict(
+    'total_too_large',
+    `These commissions add up to more than ${Number.MAX_SAFE_INTEGER} cents, the largest exact total. Choose a shorter period, a program or affiliates, and create several batches.`,
+  )
 
 const noneEligible = () =>
   notFound('no_eligible_commissions', 'No approved commission without a batch happened in this period.')

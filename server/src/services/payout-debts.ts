@@ -13,14 +13,20 @@ export interface Settled {
   debts: (CarriedDebt & { programId: string | null })[]
 }
 
-/** Computes a batch from the sums of its rows, all of one currency: affiliates who owe are lifted to zero. */
-export function settle(rows: readonly Subtotal[], periodEnd: string): Settled {
+/**
+ * Computes a batch from the sums of its rows, all of one currency: affiliates who owe are lifted to zero. Null when a
+ * sum cannot be exact.
+ */
+export function settle(rows: readonly Subtotal[], periodEnd: string): Settled | null {
   const byAffiliate = Map.groupBy(rows, (row) => row.affiliateId)
-  const debts = carryDebts(rows, periodEnd).map((debt) => ({
+  const carried = carryDebts(rows, periodEnd)
+  const totals = carried && payoutTotals([...rows, ...carried.map((debt) => debt.balancing)])
+  if (!totals) return null
+  const debts = carried.map((debt) => ({
     ...debt,
     programId: onlyProgramOf(byAffiliate.get(debt.affiliateId) ?? []),
   }))
-  return { totals: payoutTotals([...rows, ...debts.map((debt) => debt.balancing)]), debts }
+  return { totals, debts }
 }
 
 /** A debt that comes from one program stays with it, so that batches of that program collect it. */

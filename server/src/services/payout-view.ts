@@ -34,7 +34,10 @@ export async function linesOf(ctx: Context, batchIds: string[]): Promise<Map<str
   const byBatch = Map.groupBy(rows, (row) => row.batchId)
   return new Map(
     [...byBatch].map(([batchId, own]) => {
-      const named = payoutLines(own).map(({ affiliateId, ...sums }) => {
+      const lines = payoutLines(own)
+      // They were exact when the batch was made, and a line only shrinks.
+      if (!lines) throw new Error('The lines of a batch are not exact')
+      const named = lines.map(({ affiliateId, ...sums }) => {
         const { name = '', email = '' } = people.get(affiliateId) ?? {}
         return { affiliateId, name, email, ...sums }
       })

@@ -9,7 +9,7 @@ import * as commissions from '../repositories/payout-commissions.ts'
 import { type AuditEntry, mutate } from './mutate.ts'
 import { placeAfter } from './paging.ts'
 import { payoutNotFound } from './payout-batch.ts'
-import { type Plan, plan, readFilter } from './payout-candidates.ts'
+import { batchTooLarge, type Plan, plan, readFilter } from './payout-candidates.ts'
 import { writeDebts } from './payout-debts.ts'
 import { linesOf, toBatch } from './payout-view.ts'
 import { findReply } from './replies.ts'
@@ -94,6 +94,7 @@ async function preview(ctx: Context, filter: commissions.CandidateFilter, seen: 
 /** A new batch but for its id. */
 async function newBatch(ctx: Context, db: Trx, filter: commissions.CandidateFilter, { currency, ...planned }: Plan) {
   const waiting = heldBack(await commissions.sumHeldBack(db, ctx.shop.id, { ...filter, currency }))
+  if (!waiting) throw batchTooLarge()
   const createdAt = nowIso(ctx)
   return {
     status: 'OPEN' as const,

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { admin } from '../admin/fixture.ts'
+import { type TestServer, testServer } from '../support/server.ts'
+import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
+import { OCTOBER } from './rows.ts'
+
+/** The largest amount that one order can earn: the highest flat rate for each of a million pieces. */
+const LARGEST = 2_147_483_647 * 1_000_000
+const MESSAGE = /^These (commissions|amounts) add up to more than 9007199254740991 cents, the largest exact total\./
+
+let server: TestServer
+let affiliates: { id: string }[]
+beforeAll(async () => {
+  server = await testServer()
+  const program = { commissionType: 'FLAT_PER_ITEM', commissionPercent: 21_474_836.47 }
+  const { program: made, affiliate } = await withAffiliate(server, { program })
+  affiliates = [affiliate, await newAffiliate(server, { campaignId: made.id, code: 'SECND' })]
+})
+afterAll(() => server.close())
+
+let orders = 0
+const order = (couponCode: string, at: string, amountCents = 100) =>
+  expectOk(
+    convert(server, {
+      externalOrderId: `large-${++orders}`,
+      amountCents,
+      couponCode,
+      lineItems: [{ quantity: 1_000_000 }],
+      occurredAt: at,
+    }),
+  )
+
+/** Three orders of each affiliate in October: together above 2^53, one affiliate's alone below. */
+describe('commissions above the largest exact total', () => {
+  beforeAll(async () => {
+    for (let i = 0; i < 3; i++) for (const code of ['NISA16', 'SECND']) await order(code, `2026-10-1${i}T00:00:00.000Z`)
+  })
+
+  test.each([false, true])('409 for a batch, dryRun %s, and nothing is claimed', async (dryRun) => {
+    const reply = await server.request('POST', '/api/v1/payouts', { body: { ...OCTOBER, dryRun } })
+    expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([409, 'total_too_large'])
+    expect(reply.body.error).toMatch(MESSAGE)
+    const { data } = await server.client.commissions.list({ status: 'PAYABLE' })
+    expect(data).toEqual([])
+  })
+
+  test('409 for analytics, and exact sums for a shorter period', async () => {
+    const analytics = (to: string) => server.request('GET', `/api/v1/analytics?from=2026-10-01&to=${to}`)
+    const reply = await analytics('2026-10-31')
+    expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([409, 'total_too_large'])
+    expect(reply.body.error).toMatch(MESSAGE)
+    expect((await expectOk(analytics('2026-10-11'))).totals.commissionCents).toBe(4 * LARGEST)
+  })
+
+  test('409 for a backtest', async () => {
+    const reply = await admin(server, 'POST', '/backtests', { clickTouch: 'FIRST' })
+    expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([409, 'total_too_large'])
+    const bounds = { from: '2026-10-10', to: '2026-10-10' }
+    const shorter = await expectOk(admin(server, 'POST', '/backtests', { clickTouch: 'FIRST', ...bounds }))
+    expect(shorter.totals).toMatchObject([{ currentCents: 2 * LARGEST, deltaCents: 0 }])
+  })
+
+  test('one affiliate at a time is paid to the cent', async () => {
+    for (const { id } of affiliates) {
+      const batch = await server.client.payouts.create({ ...OCTOBER, affiliateIds: [id] })
+      expect(batch.totals.netPayableCents).toBe(3 * LARGEST)
+      await server.client.payouts.pay(batch.id, { expectedTotalCents: 3 * LARGEST })
+    }
+  })
+})
+
+test('409 for sums that even the database cannot hold', async () => {
+  const { key, shopId } = await server.createShop()
+  const { affiliate } = await withAffiliate(server, { key, code: 'VAST16' })
+  const at = '2026-10-20T00:00:00.000Z'
+  for (const id of ['a', 'b'])
+    await expectOk(
+      convert(server, { externalOrderId: id, amountCents: 1, couponCode: 'VAST16', occurredAt: at }, { key }),
+    )
+  // Above 2^63; orders would have to be 4,300.
+  server.sql
+    .prepare('update commissions set "commissionAmountCents" = 9000000000000000000 where "shopId" = ?')
+    .run(shopId)
+  const body = { ...OCTOBER, affiliateIds: [affiliate.id] }
+  const reply = await server.request('POST', '/api/v1/payouts', { key, body })
+  expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([409, 'total_too_large'])
+})
