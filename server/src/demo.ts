@@ -107,12 +107,12 @@ Referral Program API with a demo shop
 
 Report an order of 100.00 with 10.00 off; the coupon belongs to Nisa, who earns 16 %:
 
-  curl ${url}/api/v1/events -H 'Authorization: Bearer ${key}' -H 'Idempotency-Key: order-1001' -d '{"externalOrderId":"1001","amountCents":10000,"discountCents":1000,"couponCode":"${CODE}"}'
+  curl ${url}/api/v1/events -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -H 'Idempotency-Key: order-1001' -d '{"externalOrderId":"1001","amountCents":10000,"discountCents":1000,"couponCode":"${CODE}"}'
 
 Send the same again: it is not counted twice. Then look at the commission, and at what another order would earn:
 
   curl ${url}/api/v1/commissions -H 'Authorization: Bearer ${key}'
 
-  curl '${url}/api/v1/events?dryRun=1' -H 'Authorization: Bearer ${key}' -d '{"externalOrderId":"1002","amountCents":5000,"ref":"nisa-karim"}'
+  curl '${url}/api/v1/events?dryRun=1' -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"externalOrderId":"1002","amountCents":5000,"ref":"nisa-karim"}'
 `
 }

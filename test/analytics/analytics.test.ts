@@ -148,6 +148,13 @@ test('money that was taken back counts, and archived affiliates keep their names
   expect(topAffiliates).toMatchObject([{ name: 'Gone', commissionCents: 700 }])
 })
 
+test.each(['page=1&page=2', 'limit=%00', 'page=&limit=none&limit=', 'unknown=1&unknown=2'])(
+  'what is ignored never fails: %s',
+  async (query) => {
+    expect((await server.request('GET', `/api/v1/analytics?${query}`)).status).toBe(200)
+  },
+)
+
 test('page and limit are accepted and change nothing', async () => {
   addCommission(server, { affiliateId: addAffiliate(server) })
   const { body } = await server.request('GET', '/api/v1/analytics?from=2026-10-01&to=2026-11-01&page=7&limit=1')

@@ -75,3 +75,10 @@ test('answers 200 with a bad credential, and while the API is off', async () => 
   expect((await off.request('GET', '/api/v1/docs', { key: null })).status).toBe(200)
   await off.close()
 })
+
+test('every command sends JSON as what it is', () => {
+  const commands = page.match(/<code>curl .*?<\/code>/gs) ?? []
+  expect(commands.length).toBeGreaterThan(0)
+  for (const command of commands.filter((one) => one.includes(' -d ')))
+    expect(command).toContain('Content-Type: application/json')
+})

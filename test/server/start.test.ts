@@ -51,6 +51,7 @@ test('the first start shows a command that turns an order into a commission, and
 
   const commands = lines.filter((line) => line.trim().startsWith('curl'))
   expect(commands).toHaveLength(3)
+  expect(commands.filter((one) => one.includes(' -d ') && !one.includes('Content-Type: application/json'))).toEqual([])
   const paste = (command: string | undefined) =>
     JSON.parse(execFileSync('sh', ['-c', `${command} -s`], { encoding: 'utf8' }))
   const order = paste(commands[0])

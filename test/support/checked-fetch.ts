@@ -20,6 +20,8 @@ export function checkedFetch(serve: Fetch): (input: RequestInfo | URL, init?: Re
     const method = request.method
     const path = new URL(request.url).pathname
     const response = await serve(request)
+    // There is no body to look at.
+    if (method === 'HEAD') return response
     const op = everything.find((one) => one.method === method && matches(one.path, path))
     const known = everything.some((one) => matches(one.path, path))
     const wrong = await findProblems(response.clone(), path, known ? op : undefined)

@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import { ApiError } from '../errors.ts'
 import type { Env } from '../http/admit.ts'
+import { allowHeader } from '../http/answer.ts'
 import { refusalOf } from '../http/refusal.ts'
 import type { Server } from '../http/server.ts'
 import { mountAssets } from './assets.ts'
@@ -38,7 +39,7 @@ export function mountAdmin(app: Hono<Env>, server: Server): void {
     pages.on('show' in route ? 'GET' : 'POST', `/admin${route.path}`, servePage(server, route))
   for (const [path, methods] of methodsByPath(pages)) {
     pages.all(path, (c) => {
-      c.header('Allow', methods.join(', '))
+      c.header('Allow', allowHeader(methods))
       throw new ApiError(405, 'method_not_allowed', `${c.req.method} is not allowed here.`)
     })
   }

@@ -25,6 +25,10 @@ export function render({ status, body, headers }: Answer, usual: Record<string, 
   return new Response(text, { status, headers: { ...usual, ...JSON_TYPE, ...headers } })
 }
 
+/** `Allow` for the methods of a path: whatever serves GET serves HEAD. */
+export const allowHeader = (methods: string[]): string =>
+  methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ')
+
 /** The answer to what was thrown. */
 export function refusal(server: Server, thrown: Error, requestId: string): Answer {
   const { status, code, message, retryAfter, headers: detail } = refusalOf(server, thrown, requestId)

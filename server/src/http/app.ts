@@ -9,7 +9,7 @@ import { createApiSwitch } from '../services/api-switch.ts'
 import { admit, type Env, type Visit, windowToShow } from './admit.ts'
 import { admitOwner, admitSignIn } from './admit-owner.ts'
 import { admitStore, expectStore } from './admit-store.ts'
-import { type Answer, refusal, render } from './answer.ts'
+import { type Answer, allowHeader, refusal, render } from './answer.ts'
 import { createLastUsed } from './authenticate.ts'
 import {
   canonicalJson,
@@ -62,7 +62,7 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
   if (options.metrics) mountMetrics(app, options.metrics, deps.config.metricsToken)
   for (const [path, methods] of methodsByPath()) {
     app.all(path, (c) => {
-      c.header('Allow', methods.join(', '))
+      c.header('Allow', allowHeader(methods))
       throw new ApiError(405, 'method_not_allowed', `${c.req.method} is not allowed here.`)
     })
   }
@@ -97,7 +97,7 @@ function serve(server: Server, op: Operation) {
     const answer = await perform(server, op, { c, visit }).catch((error) => refusal(server, error, visit.requestId))
     const usual = await usualHeaders(server, visit, op.path)
     leave(server, visit, c, answer.status)
-    return render(answer, usual)
+    return render(answer, { ...usual, ...op.deprecation })
   }
 }
 
@@ -152,7 +152,7 @@ async function perform(server: Server, op: Operation, { c, visit }: Call): Promi
   const { status, body, headers = {} } = await handler(ctx, input)
   if (op.audit) await recordAccess(ctx, op.audit, Object.values<string>(input.path ?? {})[0] ?? null)
   const replayed = ctx.idempotency?.replayed && { 'Idempotent-Replayed': 'true' }
-  return { status, body, headers: { ...headers, ...replayed, ...(op.deprecation && sunset(op.deprecation.sunset)) } }
+  return { status, body, headers: { ...headers, ...replayed } }
 }
 
 /** Whoever the operation is for, or a refusal. */
@@ -204,12 +204,6 @@ function remember(ctx: Context, op: Operation, c: HonoContext<Env>, { query, jso
   if (key !== undefined)
     ctx.idempotency = { key, subject: `${op.path}\n${canonicalJson(query)}\n${canonicalJson(json)}` }
 }
-
-const sunset = (at: string): Record<string, string> => ({
-  Deprecation: `@${Math.floor(Date.parse(at) / 1000)}`,
-  Sunset: new Date(at).toUTCString(),
-  Link: '</api/v1/docs>; rel="deprecation"',
-})
 
 function methodsByPath(): Map<string, string[]> {
   const paths = new Map<string, string[]>()

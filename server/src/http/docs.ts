@@ -62,6 +62,7 @@ function quickStart(): Html {
 <p>Report an order. The answer says which affiliate referred it, what it earns, and why.</p>
 <pre><code>curl ${'{base_url}'}/api/v1/events \\
   -H 'Authorization: Bearer &lt;API_KEY&gt;' \\
+  -H 'Content-Type: application/json' \\
   -H 'Idempotency-Key: order-1001' \\
   -d '${JSON.stringify(body)}'</code></pre>
 ${text(document.info.description)}

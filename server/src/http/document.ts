@@ -40,6 +40,8 @@ export interface Parameter {
   required?: boolean
   description?: string
   schema: Schema
+  /** Accepted, however it is sent, and not read. */
+  'x-ignored'?: true
 }
 
 export interface OperationObject {
@@ -55,6 +57,8 @@ export interface OperationObject {
   }
   responses: Record<string, ResponseObject>
   deprecated?: boolean
+  /** Of a deprecated operation: since when it is, and when it goes, at least 180 days later. */
+  'x-deprecated-since'?: string
   'x-sunset'?: string
   /** The audit record that a read leaves. */
   'x-audit'?: string

@@ -3652,10 +3652,10 @@ export interface operations {
                 programId?: components["parameters"]["ProgramFilter"];
                 /** @description The currency to sum, as three capital letters. */
                 currency?: components["schemas"]["Currency"];
-                /** @description Accepted and ignored. */
-                page?: string;
-                /** @description Accepted and ignored. */
-                limit?: string;
+                /** @description Accepted and ignored, whatever it holds. */
+                page?: unknown;
+                /** @description Accepted and ignored, whatever it holds. */
+                limit?: unknown;
             };
             header?: never;
             path?: never;

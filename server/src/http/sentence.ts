@@ -107,6 +107,8 @@ function describe(type: string | undefined, schema: Schema): string {
       return maxLength === undefined
         ? 'text'
         : `text of ${minLength > 0 ? `${minLength} to` : 'at most'} ${maxLength} characters`
+    case undefined:
+      return 'anything'
     case 'boolean':
       return 'true or false'
     case 'array':

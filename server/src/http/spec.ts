@@ -1,4 +1,5 @@
 import type { UserRow } from '../db/tables.ts'
+import { deprecationHeaders } from './deprecation.ts'
 import { deref, document, type OperationObject, type Parameter } from './document.ts'
 import { type Selection, selectionOf } from './json-selection.ts'
 import type { operations as Documented } from './schema.d.ts'
@@ -86,7 +87,8 @@ export interface Operation {
   readBody: Validator | undefined
   /** What of the body its schema names. */
   selection: Selection
-  deprecation: { sunset: string } | undefined
+  /** The headers that announce the end of a deprecated operation. */
+  deprecation: Record<string, string>
 }
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete']
@@ -114,7 +116,7 @@ function toOperation(path: string, method: string, object: OperationObject): Ope
     audit: object['x-audit'],
     throttle: object['x-throttle'],
     maxBodyBytes: object['x-max-body-bytes'],
-    queryParameters: inPlace('query'),
+    queryParameters: inPlace('query').filter((parameter) => !parameter['x-ignored']),
     pathParameters: inPlace('path'),
     takesIdempotencyKey: key !== undefined,
     headerParameters: inPlace('header'),
@@ -126,7 +128,7 @@ function toOperation(path: string, method: string, object: OperationObject): Ope
       : (value) => value,
     readBody: body && validator(body, { code: 'invalid_body' }),
     selection: selectionOf(body ?? {}),
-    deprecation: object.deprecated && object['x-sunset'] ? { sunset: object['x-sunset'] } : undefined,
+    deprecation: deprecationHeaders(object),
   }
 }
 

@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { document } from '../support/document.ts'
+import { type TestServer, testServer } from '../support/server.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await testServer()
+})
+afterAll(() => server.close())
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete']
+const paths = Object.entries<object>(document.paths).map(([path, item]) => ({
+  path,
+  url: path.replace(/\{\w+\}/g, 'none'),
+  methods: METHODS.filter((method) => method in item).map((method) => method.toUpperCase()),
+}))
+
+test.each(paths)('405 with the methods of $path in Allow, HEAD where there is GET', async ({ url, methods }) => {
+  const expected = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).sort()
+  const others = ['OPTIONS', ...METHODS.map((one) => one.toUpperCase())].filter((one) => !methods.includes(one))
+  for (const method of others) {
+    const { status, headers } = await server.request(method, url)
+    expect([status, headers.get('Allow')?.split(', ').sort()], method).toEqual([405, expected])
+  }
+})
+
+const readable = paths.filter(({ path, methods }) => methods.includes('GET') && !path.endsWith('/stream'))
+
+test.each(readable)('HEAD answers as GET does on $path, without a body', async ({ url }) => {
+  const key = url.startsWith('/admin/') ? server.shop.ownerToken : server.shop.key
+  const got = await server.request('GET', url, { key })
+  const head = await server.fetch(
+    new Request(`http://127.0.0.1${url}`, { method: 'HEAD', headers: { Authorization: `Bearer ${key}` } }),
+  )
+  expect([head.status, head.headers.get('Content-Type'), await head.text()]).toEqual([
+    got.status,
+    got.headers.get('Content-Type'),
+    '',
+  ])
+})
+
+test.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'])('%s of the events allows POST alone', async (method) => {
+  const { status, headers } = await server.fetch(
+    new Request('http://127.0.0.1/api/v1/events', { method, headers: { Authorization: `Bearer ${server.shop.key}` } }),
+  )
+  expect([status, headers.get('Allow')]).toEqual([405, 'POST'])
+})
