@@ -18,13 +18,12 @@ export async function explain(run: Run, externalOrderId: string): Promise<undefi
 
 function toProse(run: Run, data: Explanation): string {
   const { bold, dim, yellow } = run.style.palette
-  const currency = data.commission?.currency ?? String(data.order.currency ?? 'USD')
   const evidence = data.evidence.flatMap(({ kind, because, candidates }) => [
     `  ${kind}: ${plainText(because)}`,
     ...candidates.map((one) => dim(`    ${plainText(`${one.source} ${one.value}: ${one.because}`)}`)),
   ])
   const sums = data.arithmetic.map(
-    ({ text, cents }) => `  ${showMoney(cents, currency).padStart(16)}  ${plainText(text)}`,
+    ({ text, cents, currency }) => `  ${showMoney(cents, currency).padStart(16)}  ${plainText(text)}`,
   )
   const lines = [
     bold(plainText(data.summary)),

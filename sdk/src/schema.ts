@@ -1325,7 +1325,10 @@ export interface components {
             /** @description The stored order id, unique in your shop: `api:` and your id for orders of the API. */
             orderId: string;
             orderName: string | null;
+            /** @description The currency of `commissionAmountCents` and `taxWithheldCents`: the order's for percentages, the shop's for flat rates. */
             currency: string;
+            /** @description The currency of the order's amounts and of `commissionBaseCents`. */
+            orderCurrency: string;
             commissionType: components["schemas"]["CommissionType"] | null;
             commissionBaseCents: components["schemas"]["Cents"];
             /** @description 0 for the flat types. */
@@ -1747,6 +1750,8 @@ export interface components {
             baseCents: components["schemas"]["Cents"];
             amountCents: components["schemas"]["Cents"];
             taxWithheldCents: components["schemas"]["Cents"];
+            /** @description The currency of `amountCents` and `taxWithheldCents`: the order's for percentages, the shop's for flat rates. */
+            currency: string;
             /** @description The parts of the order that are paid at one rate each. */
             groups: components["schemas"]["RateGroup"][];
         };
@@ -1767,6 +1772,11 @@ export interface components {
             baseCents: components["schemas"]["Cents"];
             quantity: number;
             amountCents: components["schemas"]["Cents"];
+            /**
+             * @description `CURRENCY_MISMATCH`: the flat rate is in the shop's currency and cannot be added to percentages of an order in another currency, so it earns nothing.
+             * @enum {string|null}
+             */
+            unpaidReasonCode: "CURRENCY_MISMATCH" | null;
             /** @description Positions in `lineItems`, counted from 0. */
             lines: number[];
         };
@@ -1894,10 +1904,11 @@ export interface components {
             name: string;
             /** @enum {string} */
             plan: "FREE" | "STARTER" | "GROWTH" | "PROFESSIONAL" | "ENTERPRISE";
-            /** @description What analytics sum when no currency is asked for. */
+            /** @description The currency of flat rates and of `minimumPayoutCents`, and what analytics sum by default. */
             currency: string;
-            /** @description The least a payout batch must come to; null: the server's. */
+            /** @description The least that a payout batch in the shop's currency must come to; null: the default of the server. */
             minimumPayoutCents: number | null;
+            minimumPayoutCentsByCurrency: components["schemas"]["MinimumPayoutsByCurrency"];
             /** @description The minimum of earlier versions, in currency units. No batch is made while it disagrees with `minimumPayoutCents`. */
             legacyMinimumPayout: string | null;
             /** @description Withheld of every commission, in basis points. */
@@ -1914,9 +1925,19 @@ export interface components {
             updatedAt: components["schemas"]["Instant"];
         };
         PrecedenceInput: ("default" | "link-first" | "customer-first") | components["schemas"]["EvidenceKind"][];
+        /**
+         * @description The least that a payout batch in a currency other than the shop's must come to, in cents by currency code. 0 for currencies that are not named. An update replaces all of them.
+         * @example {
+         *       "EUR": 5000
+         *     }
+         */
+        MinimumPayoutsByCurrency: {
+            [key: string]: number;
+        };
         SettingsUpdate: {
             currency?: components["schemas"]["Currency"];
             minimumPayoutCents?: number | null;
+            minimumPayoutCentsByCurrency?: components["schemas"]["MinimumPayoutsByCurrency"];
             /** @description Null once the two are reconciled. */
             legacyMinimumPayout?: string | null;
             taxWithholdingBps?: number;
@@ -2204,6 +2225,8 @@ export interface components {
             /** @description How the cents come about. */
             text: string;
             cents: components["schemas"]["Cents"];
+            /** @description The currency of `cents`. */
+            currency: string;
         };
         ExplanationReply: {
             data: components["schemas"]["Explanation"];
@@ -2265,6 +2288,7 @@ export interface components {
             /** @description The newest changed orders, 50 at most. */
             examples: {
                 orderId: string;
+                /** @description The order's currency. */
                 currency: string;
                 current: components["schemas"]["BacktestOutcome"];
                 proposed: components["schemas"]["BacktestOutcome"];
@@ -2275,6 +2299,8 @@ export interface components {
             reasonCode: components["schemas"]["ReasonCode"];
             restrictionReasonCode: components["schemas"]["RestrictionReasonCode"] | null;
             amountCents: components["schemas"]["Cents"];
+            /** @description The currency of `amountCents`. */
+            currency: string;
         };
         BacktestReply: {
             data: components["schemas"]["Backtest"];

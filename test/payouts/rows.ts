@@ -76,6 +76,7 @@ export function commissionRow(server: TestServer, given: CommissionGiven): Commi
     orderId: `api:${id}`,
     orderName: null,
     currency: 'USD',
+    orderCurrency: given.currency ?? 'USD',
     commissionType: 'PERCENT_OF_SALE',
     commissionBaseCents: 10_000,
     commissionRateBps: 1000,

@@ -73,7 +73,10 @@ export interface Commission {
   /** The stored order id, unique in your shop: `api:` and your id for orders of the API. */
   orderId: string
   orderName: string | null
+  /** The currency of `commissionAmountCents` and `taxWithheldCents`: the order's for percentages, the shop's for flat rates. */
   currency: string
+  /** The currency of the order's amounts and of `commissionBaseCents`. */
+  orderCurrency: string
   commissionType: CommissionType | null
   commissionBaseCents: Cents
   /** 0 for the flat types. */

@@ -104,6 +104,7 @@ export const examples: Record<string, { event: string; timestamp: string; shop_i
       orderId: 'api:1000',
       orderName: '#1000',
       currency: 'USD',
+      orderCurrency: 'USD',
       commissionType: 'PERCENT_OF_SALE',
       commissionBaseCents: 9000,
       commissionRateBps: 1600,

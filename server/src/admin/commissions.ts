@@ -96,7 +96,7 @@ function row(one: Commission, name: string, { isOwner, many }: { isOwner: boolea
       : html`<a href="${address('/admin/orders', { id: one.orderId })}">${isolated(order)}</a>`,
     name || one.affiliateId,
     time(one.happenedAt),
-    money(one.orderSubtotalCents - one.orderDiscountCents, one.currency),
+    money(one.orderSubtotalCents - one.orderDiscountCents, one.orderCurrency),
     money(one.commissionAmountCents, one.currency),
     html`${badge(one.orderStatus)}${one.restrictionReasonCode ? html` <small>${one.restrictionReasonCode}</small>` : ''}`,
     isOwner && !isAdjustment ? movesOf(one).map((move) => button(one, move, order)) : '',

@@ -36,12 +36,14 @@ const facts = (found: Explanation, names: Names): Html => {
 <div><dt>Received</dt><dd>${time(found.receivedAt)}</dd></div>
 <div><dt>Stored as</dt><dd><code>${isolated(found.orderId)}</code></dd></div>
 <div><dt>Affiliate</dt><dd>${affiliate ? html`${nameIn(names, affiliate.id)} ${badge(affiliate.archived ? 'ARCHIVED' : affiliate.status)}` : 'nobody'}</dd></div>
-<div><dt>Program then</dt><dd>${program ? rate(program, currencyOf(found)) : 'none'}</dd></div>
+<div><dt>Program then</dt><dd>${program ? rate(program, flatCurrencyOf(found)) : 'none'}</dd></div>
 <div><dt>Commission now</dt><dd>${commission ? html`${money(commission.commissionAmountCents, commission.currency)} ${badge(commission.orderStatus)}` : 'none'}</dd></div>
 </dl>`
 }
 
-const currencyOf = ({ order }: Explanation): string => String(order.currency)
+/** A flat rate is money of the currency that the last lines of the arithmetic are in. */
+const flatCurrencyOf = ({ arithmetic, order }: Explanation): string =>
+  arithmetic.at(-1)?.currency ?? String(order.currency)
 
 function rate({ commissionType, rate }: NonNullable<Explanation['program']>, currency: string): string {
   if (commissionType === 'PERCENT_OF_SALE') return `${rate / 100} % of the goods`
@@ -86,9 +88,8 @@ const STEPS: Record<Schemas['ArithmeticLine']['step'], string> = {
 }
 
 const arithmetic = (found: Explanation): Html => {
-  const currency = currencyOf(found)
   const columns = ['Step', wide('How'), numeric('Amount')]
-  const rows = found.arithmetic.map(({ step, text, cents }) => ({
+  const rows = found.arithmetic.map(({ step, text, cents, currency }) => ({
     className: step,
     cells: [STEPS[step], text, money(cents, currency)],
   }))

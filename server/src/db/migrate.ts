@@ -7,6 +7,7 @@ import * as clickLookups from './migrations/0003-click-lookups.ts'
 import * as refundTotals from './migrations/0005-refund-totals.ts'
 import * as limits from './migrations/0008-limits.ts'
 import * as identityKeys from './migrations/0009-identity-keys.ts'
+import * as orderCurrency from './migrations/0010-order-currency.ts'
 import { isSqliteBusy } from './storage-error.ts'
 
 /** In order of their names; a released one is never changed. */
@@ -17,6 +18,7 @@ export const migrations: Record<string, Migration> = {
   '0005-refund-totals': refundTotals,
   '0008-limits': limits,
   '0009-identity-keys': identityKeys,
+  '0010-order-currency': orderCurrency,
 }
 
 /** Brings the schema up to date. Takes a plain Kysely handle, for migrations do not share transactions. */

@@ -17,6 +17,8 @@ export interface ShopRow {
   apiEnabled: Flag
   defaultProgramId: string | null
   minimumPayoutCents: number | null
+  /** JSON object of cents by currency code, for currencies other than the shop's. */
+  minimumPayoutCentsByCurrency: string
   /** The setting of earlier versions, decimal currency units as text. */
   legacyMinimumPayout: string | null
   taxWithholdingBps: number

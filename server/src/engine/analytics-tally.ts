@@ -7,6 +7,10 @@ export interface AnalyticsRow {
   orderStatus: string
   trackingMethod: string
   payoutBatchId: string | null
+  /** The currency of `commissionAmountCents`. */
+  currency: string
+  /** The currency of `orderSubtotalCents`. */
+  orderCurrency: string
   orderSubtotalCents: number
   commissionAmountCents: number
 }
@@ -32,19 +36,22 @@ export const NOTHING: Tally = {
 }
 
 /**
- * What a row counts for; nothing unless it is money that was earned. Adjustments, and paid rows that an adjustment took
+ * What a row counts for in one currency: the order in its own currency, the commission in the commission's. Nothing
+ * unless it is money that was earned. Adjustments, and paid rows that an adjustment took
  * back, count as commission only: they are no orders, and together they come to what was really paid.
  */
-export function tallyOf(row: AnalyticsRow): Tally | undefined {
-  const { commissionAmountCents: commissionCents, orderStatus } = row
+export function tallyOf(row: AnalyticsRow, currency: string): Tally | undefined {
+  const { orderStatus } = row
+  const commissionCents = row.currency === currency ? row.commissionAmountCents : 0
+  const isOrder = row.orderCurrency === currency
   const approved = APPROVED.includes(orderStatus)
   if (row.trackingMethod === 'ADJUSTMENT') return approved ? { ...NOTHING, commissionCents } : undefined
   // Only a row that was paid in a batch is reversed by an adjustment; it stays in its batch.
   if (orderStatus === 'REVERSED') return row.payoutBatchId === null ? undefined : { ...NOTHING, commissionCents }
   if (!approved && orderStatus !== 'PENDING') return undefined
   return {
-    orders: 1,
-    revenueCents: row.orderSubtotalCents,
+    orders: isOrder ? 1 : 0,
+    revenueCents: isOrder ? row.orderSubtotalCents : 0,
     commissionCents,
     approvedCommissionCents: approved ? commissionCents : 0,
     pendingCommissionCents: approved ? 0 : commissionCents,

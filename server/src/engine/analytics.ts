@@ -1,11 +1,12 @@
 import { type AnalyticsRow, addUp, NOTHING, type Tally, tallyOf } from './analytics-tally.ts'
 import { share } from './money.ts'
 
-/** Commissions of one currency, and the clicks of the same period and filter. */
+/** What is summed in one currency, and the clicks of the same period and filter. */
 export interface AnalyticsFacts {
   /** Both inclusive. */
   from: string
   to: string
+  currency: string
   commissions: readonly AnalyticsRow[]
   /** By UTC day, `YYYY-MM-DD`. */
   clicksByDay: readonly { date: string; clicks: number }[]
@@ -41,7 +42,7 @@ const FILLED_DAYS = 731
 /** Sums commissions and clicks; null when a sum cannot be exact. */
 export function summarize(facts: AnalyticsFacts): AnalyticsSums | null {
   const counted = facts.commissions.flatMap((row) => {
-    const tally = tallyOf(row)
+    const tally = tallyOf(row, facts.currency)
     return tally ? [{ affiliateId: row.affiliateId, date: row.happenedAt.slice(0, 10), tally }] : []
   })
   const clicks = facts.clicksByDay.reduce((total, day) => total + day.clicks, 0)

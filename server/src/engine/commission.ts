@@ -37,9 +37,28 @@ export function amountAt({
   rate,
   baseCents,
   quantity,
+  unpaidReasonCode,
 }: Omit<RateGroup, 'lines' | 'amountCents'>): number {
+  if (unpaidReasonCode) return 0
   if (commissionType === 'PERCENT_OF_SALE') return bpsOf(baseCents, rate)
   return Number(commissionType === 'FLAT_PER_ITEM' ? whole(rate) * whole(quantity) : whole(rate))
+}
+
+/**
+ * Settles the currency of a commission. A percentage is money of the order's currency, a flat rate of the shop's. Where
+ * both meet in an order of another currency they cannot be added: the percentages count, and the flat groups earn nothing.
+ */
+export function inOneCurrency(
+  groups: RateGroup[],
+  { order, shop }: { order: string; shop: string },
+): { currency: string; groups: RateGroup[] } {
+  const flat = groups.filter(({ commissionType }) => commissionType !== 'PERCENT_OF_SALE')
+  if (order === shop || flat.length === 0) return { currency: order, groups }
+  if (flat.length === groups.length) return { currency: shop, groups }
+  const paid = groups.map((group) =>
+    flat.includes(group) ? { ...group, amountCents: 0, unpaidReasonCode: 'CURRENCY_MISMATCH' as const } : group,
+  )
+  return { currency: order, groups: paid }
 }
 
 /** Σ of the groups' amounts, in cents. */

@@ -1,5 +1,5 @@
 import { type Attributed, attribute } from './attribution.ts'
-import { amountOf, baseOf, rateGroups, type Scope } from './commission.ts'
+import { amountOf, baseOf, inOneCurrency, rateGroups, type Scope } from './commission.ts'
 import { restrictionOf } from './eligibility.ts'
 import type { Candidate, Decision, Facts, ProgramFact, RateGroup, RestrictionCode } from './facts.ts'
 import { type Goods, goodsOf } from './goods.ts'
@@ -24,13 +24,18 @@ export function decide(facts: Facts): Decision {
   const scope: Scope =
     attributed.winner.kind === 'CONNECTED_PRODUCT' ? connectedLines(facts, affiliate.id) : 'WHOLE_ORDER'
   const baseCents = baseOf(goods, scope)
-  const groups = program ? rateGroups(program, facts.order.lines, goods, scope) : []
+  const { currency: shop = facts.order.currency } = facts.settings
+  const { currency, groups } = inOneCurrency(program ? rateGroups(program, facts.order.lines, goods, scope) : [], {
+    order: facts.order.currency,
+    shop,
+  })
   const restriction = restrictionOf({ order: facts.order, affiliate, program, baseCents, groups })
   return {
     ...undecided(attributed, goods),
     attribution: attributionOf(attributed.winner),
     ...programPart(program),
     baseCents,
+    ...(facts.settings.currency !== undefined && { currency }),
     ...(program && restriction === null ? earned(facts, program, groups) : restricted(restriction)),
   }
 }

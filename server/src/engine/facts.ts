@@ -105,6 +105,8 @@ export interface EngineSettings {
   precedence: EvidenceKind[]
   clickTouch: 'LAST' | 'FIRST'
   taxWithholdingBps: number
+  /** The shop's currency, which flat rates are money of. Orders of earlier versions were decided without it. */
+  currency?: string
 }
 
 export interface Facts {
@@ -157,6 +159,8 @@ export interface RateGroup extends Rate {
   amountCents: number
   /** Indexes into `order.lines`; empty for what no line accounts for. */
   lines: number[]
+  /** Set when the group earns nothing because its rate is money of another currency than the rest of the commission. */
+  unpaidReasonCode?: 'CURRENCY_MISMATCH'
 }
 
 export interface Attribution {
@@ -182,6 +186,8 @@ export interface Decision {
   baseCents: number
   amountCents: number
   taxWithheldCents: number
+  /** The currency of amount and tax: the shop's for flat rates, else the order's. Absent when the facts lack the shop's. */
+  currency?: string
   groups: RateGroup[]
   /** This order connects its customer to the affiliate for later orders (lifetime commission). */
   connectsCustomer: boolean

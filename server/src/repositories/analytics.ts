@@ -20,21 +20,21 @@ function commissions(db: Trx, shopId: string, filter: Filter) {
   return rows
 }
 
-/** The newest commissions of one currency. */
+/** The newest commissions whose amount or whose order is in a currency. */
 export const listNewestCommissions = (db: Trx, shopId: string, filter: Filter & { currency: string; limit: number }) =>
   commissions(db, shopId, filter)
     .select(['affiliateId', 'happenedAt', 'orderStatus', 'trackingMethod', 'payoutBatchId'])
-    .select(['orderSubtotalCents', 'commissionAmountCents'])
-    .where('currency', '=', filter.currency)
+    .select(['orderSubtotalCents', 'commissionAmountCents', 'currency', 'orderCurrency'])
+    .where((eb) => eb.or([eb('currency', '=', filter.currency), eb('orderCurrency', '=', filter.currency)]))
     .orderBy('happenedAt', 'desc')
     .orderBy('id', 'desc')
     .limit(filter.limit)
     .execute()
 
-/** The currencies that the commissions of a period are in. */
+/** The currencies of the commissions of a period and of their orders. */
 export async function listCurrencies(db: Trx, shopId: string, filter: Filter): Promise<string[]> {
-  const rows = await commissions(db, shopId, filter).select('currency').distinct().execute()
-  return rows.map((row) => row.currency)
+  const rows = await commissions(db, shopId, filter).select(['currency', 'orderCurrency']).distinct().execute()
+  return [...new Set(rows.flatMap((row) => [row.currency, row.orderCurrency]))]
 }
 
 function clicks(db: Trx, shopId: string, filter: Filter) {

@@ -31,6 +31,7 @@ const SHOWN = [
   'orderId',
   'orderName',
   'currency',
+  'orderCurrency',
   'commissionType',
   'commissionBaseCents',
   'commissionRateBps',

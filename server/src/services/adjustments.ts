@@ -9,6 +9,7 @@ export type AdjustmentColumns = Pick<
   | 'affiliateId'
   | 'programId'
   | 'currency'
+  | 'orderCurrency'
   | 'commissionAmountCents'
   | 'taxWithheldCents'
   | 'orderStatus'
@@ -45,7 +46,7 @@ export function adjustmentRow(ctx: Context, columns: AdjustmentColumns): Omit<Co
 /** Takes money back from a commission that was paid: a waiting row that the next batch of its time nets. */
 export const clawback = (
   ctx: Context,
-  { id, affiliateId, programId, currency }: CommissionRow,
+  { id, affiliateId, programId, currency, orderCurrency }: CommissionRow,
   { name, amountCents, taxCents }: { name: string; amountCents: number; taxCents: number },
 ): Omit<CommissionRow, 'shopId'> =>
   adjustmentRow(ctx, {
@@ -54,6 +55,7 @@ export const clawback = (
     affiliateId,
     programId,
     currency,
+    orderCurrency,
     commissionAmountCents: amountCents,
     taxWithheldCents: taxCents,
     orderStatus: 'APPROVED',

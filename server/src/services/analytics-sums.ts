@@ -26,6 +26,7 @@ export const runAside: RunAside<AnalyticsWish, Analytics | null> = async (db, { 
   const summed = sums.summarize({
     from: filter.from,
     to: filter.to,
+    currency,
     commissions: commissions.slice(0, MAX_COMMISSIONS),
     clicksByDay: await rows.countClicksByDay(db, shopId, filter),
     clicksByAffiliate: await rows.countClicksByAffiliate(db, shopId, filter),

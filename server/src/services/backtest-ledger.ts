@@ -7,6 +7,7 @@ type Backtest = components['schemas']['Backtest']
 /** One order as it was decided, and as it would be. */
 export interface Compared {
   orderId: string
+  /** The order's own currency. */
   currency: string
   current: Decision
   proposed: Decision
@@ -40,9 +41,9 @@ export function newLedger(): Ledger {
 
 export function addOutcome(ledger: Ledger, { orderId, currency, current, proposed }: Compared): void {
   ledger.orders += 1
-  book(ledger, currency, current, 'current')
-  book(ledger, currency, proposed, 'proposed')
-  const [was, is] = [outcomeOf(current), outcomeOf(proposed)]
+  book(ledger, current.currency ?? currency, current, 'current')
+  book(ledger, proposed.currency ?? currency, proposed, 'proposed')
+  const [was, is] = [outcomeOf(current, currency), outcomeOf(proposed, currency)]
   if (JSON.stringify(was) === JSON.stringify(is)) return
   ledger.changed += 1
   if (ledger.examples.length < MOST_EXAMPLES) ledger.examples.push({ orderId, currency, current: was, proposed: is })
@@ -102,9 +103,10 @@ function book(ledger: Ledger, currency: string, decision: Decision, side: 'curre
   ledger.accounts.set(key, account)
 }
 
-const outcomeOf = ({ attribution, restrictionReasonCode, amountCents }: Decision) => ({
+const outcomeOf = ({ attribution, restrictionReasonCode, amountCents, currency }: Decision, orderCurrency: string) => ({
   affiliateId: attribution.affiliateId,
   reasonCode: attribution.reasonCode,
   restrictionReasonCode,
   amountCents,
+  currency: currency ?? orderCurrency,
 })

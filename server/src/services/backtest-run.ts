@@ -15,6 +15,8 @@ type RateType = ProgramFact['commissionType']
 export interface BacktestWish {
   shopId: string
   wanted: Wanted
+  /** The shop's, for orders that were decided without it. */
+  currency: string
   /** The order in which evidence is to win, if another one. */
   precedence?: Facts['settings']['precedence']
   /** Instants, both inclusive, of the orders. */
@@ -44,9 +46,9 @@ class Refused extends Error {
 /** Decides the newest orders of a period again under other settings, and compares. */
 export const runAside: RunAside<BacktestWish, BacktestResult> = async (
   db,
-  { shopId, wanted, precedence, ...bounds },
+  { shopId, wanted, currency, precedence, ...bounds },
 ) => {
-  const change = changeOf(wanted, precedence)
+  const change = changeOf(wanted, { precedence, currency })
   const ledger = newLedger()
   let after: OrderRow | undefined
   let truncated = false
@@ -75,12 +77,12 @@ function compare(ledger: Ledger, row: OrderRow, change: Change): void {
 }
 
 /** What is tried, as a change of the stored facts. */
-function changeOf(wanted: Wanted, precedence: BacktestWish['precedence']): Change {
+function changeOf(wanted: Wanted, { precedence, currency }: Pick<BacktestWish, 'precedence' | 'currency'>): Change {
   const { clickTouch } = wanted
   const onProgram = programChange(wanted)
   return (facts) => ({
     ...facts,
-    settings: { ...facts.settings, ...(precedence && { precedence }), ...(clickTouch && { clickTouch }) },
+    settings: { currency, ...facts.settings, ...(precedence && { precedence }), ...(clickTouch && { clickTouch }) },
     programs: Object.fromEntries(Object.entries(facts.programs).map(([id, program]) => [id, onProgram(program)])),
   })
 }

@@ -22,7 +22,13 @@ export async function run(ctx: Context, wanted: Body<'runBacktest'>): Promise<co
   const precedence = attributionPrecedence && precedenceOf(attributionPrecedence)
   if (wanted.programId && !(await findProgram(ctx.db.read, ctx.shop.id, wanted.programId))) throw programNotFound()
   const bounds = period(instantBody('from', wanted.from), instantBody('to', wanted.to))
-  const wish: BacktestWish = { ...bounds, shopId: ctx.shop.id, wanted, ...(precedence && { precedence }) }
+  const wish: BacktestWish = {
+    ...bounds,
+    shopId: ctx.shop.id,
+    currency: ctx.shop.currency,
+    wanted,
+    ...(precedence && { precedence }),
+  }
   const done = await report<BacktestResult>(ctx, RUN, wish)
   if ('refused' in done) throw rateError(done.refused.reason, done.refused.type)
   if (!done.report) throw totalTooLarge()

@@ -9,6 +9,7 @@ import { type Conversion, toOrder } from './conversion-order.ts'
 import { gatherFacts } from './facts.ts'
 import { mutate } from './mutate.ts'
 import { type IncomingOrder, recordOrder } from './orders.ts'
+import { toDecision } from './wire.ts'
 
 type Schemas = components['schemas']
 
@@ -64,8 +65,9 @@ export async function dryRun(
     baseCents,
     amountCents,
     taxWithheldCents,
+    currency,
     groups,
-  } = decision
+  } = toDecision(decision, order.currency)
   const trace = {
     engineVersion,
     candidates,
@@ -76,6 +78,7 @@ export async function dryRun(
     baseCents,
     amountCents,
     taxWithheldCents,
+    currency,
     groups,
   }
   return { reply: { dryRun: true, ...toReply(decision, null), trace }, alreadyRecorded: Boolean(known?.commissionId) }

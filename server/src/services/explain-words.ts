@@ -53,13 +53,14 @@ const namesakeText = (slugAffiliateId: string | null) =>
   slugAffiliateId ? ` It is also the slug of affiliate ${slugAffiliateId}; codes come before slugs.` : ''
 
 /** The whole decision in one sentence. */
-export function summaryOf(decision: Decision): string {
+export function summaryOf(decision: Decision, { currency }: Facts['order']): string {
   const winner = decision.candidates.find(({ won }) => won)
   if (!winner) return `Nobody was credited: ${decision.attribution.reasonCode}.`
   const who = `The ${KINDS[winner.kind]} ${winner.value} won`
   const code = decision.restrictionReasonCode
   if (code) return `${who}, but earns nothing. ${RESTRICTIONS[code]}`
-  return `${who} and earns ${decision.amountCents} cents on ${decision.baseCents} cents of goods.`
+  const earned = `${decision.amountCents} ${decision.currency ?? currency} cents`
+  return `${who} and earns ${earned} on ${decision.baseCents} ${currency} cents of goods.`
 }
 
 function kindBecause(own: Candidate[], winner: Candidate | undefined): string {

@@ -15,7 +15,7 @@ import { listRefunds } from '../repositories/refunds.ts'
 import { arithmeticOf } from './explain-arithmetic.ts'
 import { evidenceOf, type Namesakes, RESTRICTIONS, summaryOf } from './explain-words.ts'
 import { toWire } from './refunds.ts'
-import { toCommission } from './wire.ts'
+import { toCommission, toDecision } from './wire.ts'
 
 type Explanation = components['schemas']['Explanation']
 
@@ -35,7 +35,7 @@ export async function explain(ctx: Context, id: string): Promise<Explanation> {
     orderId: row.orderId,
     externalOrderId: facts.order.externalOrderId,
     ...outcomeOf(decision),
-    summary: summaryOf(decision),
+    summary: summaryOf(decision, facts.order),
     receivedAt: row.createdAt,
     precedence: facts.settings.precedence,
     clickTouch: facts.settings.clickTouch,
@@ -43,7 +43,7 @@ export async function explain(ctx: Context, id: string): Promise<Explanation> {
     ...peopleOf(facts, decision),
     arithmetic: arithmeticOf(facts, decision, refunds),
     order: { ...facts.order },
-    decision,
+    decision: toDecision(decision, facts.order.currency),
     replay: replay(row),
     commission: commission ? toCommission(commission) : null,
     refunds: refunds.map(toWire),

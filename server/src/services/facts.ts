@@ -22,6 +22,7 @@ export async function gatherFacts(trx: Trx, shop: ShopRow, order: Order): Promis
       precedence: JSON.parse(shop.attributionPrecedence),
       clickTouch: shop.clickTouch,
       taxWithholdingBps: shop.taxWithholdingBps,
+      currency: shop.currency,
     },
     matches,
     affiliates: byId(affiliates.map(toAffiliateFact)),

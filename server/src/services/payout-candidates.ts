@@ -5,6 +5,7 @@ import type { Body } from '../http/spec.ts'
 import type { CandidateFilter, Subtotal } from '../repositories/payout-commissions.ts'
 import { instantBody } from './instant.ts'
 import { type Settled, settle } from './payout-debts.ts'
+import { minimumsByCurrency } from './settings.ts'
 
 /** A batch that may be made: its currency, what it comes to, and the minimum it meets. */
 export interface Plan extends Settled {
@@ -36,10 +37,10 @@ export function readFilter(body: Body<'createPayout'>): CandidateFilter {
 export function plan(ctx: Context, { periodEnd }: CandidateFilter, rows: Subtotal[], seen: Subtotal[]): Plan {
   const [first] = rows
   if (!first) throw seen.length ? claimedConcurrently() : noneEligible()
-  const minimumPayoutCents = minimumOf(ctx)
   const currencies = currenciesOf(rows)
   if (currencies.length > 1) throw mixed(currencies)
   const { currency } = first
+  const minimumPayoutCents = minimumOf(ctx, currency)
   const settled = settle(rows, periodEnd)
   if (!settled) throw batchTooLarge()
   const total = settled.totals.netPayableCents
@@ -55,8 +56,14 @@ export function plan(ctx: Context, { periodEnd }: CandidateFilter, rows: Subtota
   return { ...settled, currency, minimumPayoutCents }
 }
 
-/** The shop's minimum, else the server's. @throws ApiError 409 when the setting of earlier versions says otherwise. */
-function minimumOf({ shop, config }: Context): number {
+/**
+ * The least a batch of this currency must come to, in its cents: for the shop's own currency the shop's minimum, else the
+ * server's; for another one what the shop has set for it, else 0.
+ *
+ * @throws ApiError 409 `payout_threshold_needs_reconciliation` when the setting of earlier versions disagrees.
+ */
+function minimumOf({ shop, config }: Context, currency: string): number {
+  if (currency !== shop.currency) return minimumsByCurrency(shop)[currency] ?? 0
   const threshold = resolveThreshold({
     minimumPayoutCents: shop.minimumPayoutCents,
     defaultMinimumPayoutCents: config.minimumPayoutCents,

@@ -54,4 +54,5 @@ const carried = (
   ctx: Context,
   debt: DebtRow,
   place: Pick<CommissionRow, 'id' | 'orderStatus' | 'payoutBatchId' | 'programId' | 'debtId'>,
-): Omit<CommissionRow, 'shopId'> => adjustmentRow(ctx, { ...debt, ...place, orderId: `adj:${place.id}:carry` })
+): Omit<CommissionRow, 'shopId'> =>
+  adjustmentRow(ctx, { ...debt, ...place, orderCurrency: debt.currency, orderId: `adj:${place.id}:carry` })

@@ -41,11 +41,16 @@ export async function reopened(ctx: Context, trx: Trx, row: CommissionRow): Prom
   await upsertOrder(trx, ctx.shop.id, { ...order, ...kept })
   if (refunded) await storeRefunded(trx, ctx.shop.id, row.id, refunded)
   if (decision.connectsCustomer) await connectIfNew(ctx, trx, facts.order, row)
-  return { ...decided(decision), commissionAmountCents: left.amountCents, taxWithheldCents: left.taxWithheldCents }
+  return {
+    ...decided(decision, facts.order),
+    commissionAmountCents: left.amountCents,
+    taxWithheldCents: left.taxWithheldCents,
+  }
 }
 
 /** What the first decision may have left open, now filled in. */
-const decided = (decision: Decision): Partial<CommissionRow> => ({
+const decided = (decision: Decision, { currency }: Order): Partial<CommissionRow> => ({
+  currency: decision.currency ?? currency,
   programId: decision.programId,
   commissionType: decision.commissionType,
   commissionRateBps: decision.rateBps,

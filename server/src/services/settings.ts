@@ -31,9 +31,16 @@ export async function update(ctx: Context, body: Body<'updateSettings'>): Promis
 }
 
 function changedColumns(ctx: Context, body: Body<'updateSettings'>): Partial<ShopRow> {
-  const { attributionPrecedence: precedence, apiEnabled, storeWebhookSecret: secret, ...plain } = body
+  const {
+    attributionPrecedence: precedence,
+    minimumPayoutCentsByCurrency: minimums,
+    apiEnabled,
+    storeWebhookSecret: secret,
+    ...plain
+  } = body
   const sent: Partial<ShopRow> = { ...plain }
   if (precedence !== undefined) sent.attributionPrecedence = JSON.stringify(precedenceOf(precedence))
+  if (minimums !== undefined) sent.minimumPayoutCentsByCurrency = JSON.stringify(sortedByName(minimums))
   if (apiEnabled !== undefined) sent.apiEnabled = apiEnabled ? 1 : 0
   // Sealing the same secret twice gives two texts, so a sent one always counts as a change.
   if (secret !== undefined) sent.storeWebhookSecret = secret === null ? null : sealStoreSecret(ctx, ctx.shop.id, secret)
@@ -50,6 +57,13 @@ export function precedenceOf(input: components['schemas']['PrecedenceInput']): S
   return input
 }
 
+const sortedByName = (minimums: Record<string, number>): Record<string, number> =>
+  Object.fromEntries(Object.entries(minimums).sort(([a], [b]) => (a < b ? -1 : 1)))
+
+/** Minimum payouts in currencies other than the shop's own, in cents of each. */
+export const minimumsByCurrency = ({ minimumPayoutCentsByCurrency }: ShopRow): Record<string, number> =>
+  JSON.parse(minimumPayoutCentsByCurrency)
+
 function toSettings(shop: ShopRow): Settings {
   return {
     shopId: shop.id,
@@ -57,6 +71,7 @@ function toSettings(shop: ShopRow): Settings {
     plan: shop.plan,
     currency: shop.currency,
     minimumPayoutCents: shop.minimumPayoutCents,
+    minimumPayoutCentsByCurrency: minimumsByCurrency(shop),
     legacyMinimumPayout: shop.legacyMinimumPayout,
     taxWithholdingBps: shop.taxWithholdingBps,
     attributionPrecedence: JSON.parse(shop.attributionPrecedence),

@@ -102,6 +102,7 @@ function newShop(deps: Deps, { name, plan, currency }: { name: string; plan: Pla
     apiEnabled: 1,
     defaultProgramId: null,
     minimumPayoutCents: null,
+    minimumPayoutCentsByCurrency: '{}',
     legacyMinimumPayout: null,
     taxWithholdingBps: 0,
     attributionPrecedence: JSON.stringify(['COUPON', 'DIRECT_LINK', 'CONNECTED_CUSTOMER', 'CONNECTED_PRODUCT']),

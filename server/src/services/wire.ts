@@ -1,4 +1,5 @@
 import type { AffiliateRow, CommissionRow } from '../db/tables.ts'
+import type { Decision } from '../engine/facts.ts'
 import type { components } from '../http/schema.d.ts'
 import type { Page } from '../repositories/page.ts'
 import type { ProgramView } from '../repositories/programs.ts'
@@ -27,6 +28,13 @@ export function toCommission(row: CommissionRow): Schemas['Commission'] {
   const { shopId, debtId, version, ...commission } = row
   return commission
 }
+
+/** A decision with the fields that decisions of earlier versions lack. */
+export const toDecision = (decision: Decision, orderCurrency: string) => ({
+  ...decision,
+  currency: decision.currency ?? orderCurrency,
+  groups: decision.groups.map((group) => ({ ...group, unpaidReasonCode: group.unpaidReasonCode ?? null })),
+})
 
 /** A page of rows as a page of wire objects. */
 export const mapPage = <Row, Item>({ data, pagination }: Page<Row>, map: (row: Row) => Item): Page<Item> => ({

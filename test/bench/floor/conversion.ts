@@ -44,7 +44,7 @@ const findLast = sql<Link>('select seq, hash from audits where "shopId" = +? ord
 const findTakers = sql<{ id: string; events: string }>('select id, events from subscriptions where "shopId" = +?')
 const insertCommission = insert(
   'commissions',
-  'id shopId affiliateId programId externalOrderId orderId orderName currency commissionType commissionBaseCents commissionRateBps commissionAmountCents taxWithheldCents orderSubtotalCents orderDiscountCents orderShippingCents orderTaxCents trackingMethod attributionMethod attributionReasonCode orderStatus happenedAt createdAt updatedAt version',
+  'id shopId affiliateId programId externalOrderId orderId orderName currency orderCurrency commissionType commissionBaseCents commissionRateBps commissionAmountCents taxWithheldCents orderSubtotalCents orderDiscountCents orderShippingCents orderTaxCents trackingMethod attributionMethod attributionReasonCode orderStatus happenedAt createdAt updatedAt version',
 )
 const insertOrder = insert('orders', 'shopId orderId commissionId orderAt facts decision createdAt updatedAt')
 const insertJourney = insert(
@@ -98,6 +98,7 @@ function record(caller: Caller, key: string, body: Conversion): Answer {
     order.externalOrderId,
     orderId,
     body.orderName,
+    order.currency,
     order.currency,
     commissionType,
     baseCents,

@@ -45,7 +45,7 @@ const insert = (table: string, columns: string) => {
   return `insert into "${table}" (${names.map((name) => `"${name}"`)}) values (${names.map(() => `$${++count}`)})`
 }
 const WRITE = `with
-  a as (${insert('commissions', 'id shopId affiliateId programId externalOrderId orderId orderName currency commissionType commissionBaseCents commissionRateBps commissionAmountCents taxWithheldCents orderSubtotalCents orderDiscountCents orderShippingCents orderTaxCents trackingMethod attributionMethod attributionReasonCode orderStatus happenedAt createdAt updatedAt version')}),
+  a as (${insert('commissions', 'id shopId affiliateId programId externalOrderId orderId orderName currency orderCurrency commissionType commissionBaseCents commissionRateBps commissionAmountCents taxWithheldCents orderSubtotalCents orderDiscountCents orderShippingCents orderTaxCents trackingMethod attributionMethod attributionReasonCode orderStatus happenedAt createdAt updatedAt version')}),
   b as (${insert('orders', 'shopId orderId commissionId orderAt facts decision createdAt updatedAt')}),
   c as (${insert('journey', 'id shopId type occurredAt affiliateId programId customerEmail customerEmailKey externalOrderId orderId commissionId createdAt')}),
   d as (${insert('audits', 'shopId seq id actor action subjectId data requestId createdAt previousHash hash')}),
@@ -115,6 +115,7 @@ async function record(caller: Caller, key: string, body: Conversion): Promise<un
       order.externalOrderId,
       orderId,
       body.orderName,
+      order.currency,
       order.currency,
       commissionType,
       baseCents,
