@@ -52,8 +52,20 @@ test('200 another precedence: who gains, who loses, and nothing is written', asy
     {
       orderId: 'api:both',
       currency: 'USD',
-      current: { affiliateId: nisa.id, reasonCode: 'COUPON_MATCH', restrictionReasonCode: null, amountCents: 1440 },
-      proposed: { affiliateId: ada.id, reasonCode: 'CLICK_MATCH', restrictionReasonCode: null, amountCents: 1440 },
+      current: {
+        affiliateId: nisa.id,
+        reasonCode: 'COUPON_MATCH',
+        restrictionReasonCode: null,
+        amountCents: 1440,
+        currency: 'USD',
+      },
+      proposed: {
+        affiliateId: ada.id,
+        reasonCode: 'CLICK_MATCH',
+        restrictionReasonCode: null,
+        amountCents: 1440,
+        currency: 'USD',
+      },
     },
   ])
   expect(snapshot(server, ['audits'])).toBe(before)

@@ -143,7 +143,7 @@ describe('every restriction code is named', () => {
       replay: { identical: true },
     })
     expect(explained.summary).toContain(explained.restriction.because)
-    expect(explained.arithmetic).toContainEqual({ step: 'restricted', text: code, cents: 0 })
+    expect(explained.arithmetic).toContainEqual({ step: 'restricted', text: code, cents: 0, currency: 'USD' })
   })
 })
 
@@ -199,15 +199,25 @@ test('the arithmetic, line by line, adds up, refunds included', async () => {
   )
   const again = await expectOk(admin(server, 'GET', `/orders/api:${explained.externalOrderId}/explanation`))
   expect(again.arithmetic).toEqual([
-    { step: 'subtotal', text: 'Goods before discount, shipping and tax: 1 × 5000 + 2 × 2500', cents: 10_000 },
-    { step: 'discount', text: 'Discount on goods', cents: -1000 },
-    { step: 'base', text: 'What commission is paid on; shipping and tax are never in it', cents: 9000 },
-    { step: 'group', text: '4500 × 1600 ÷ 10000, rounded half up', cents: 720 },
-    { step: 'group', text: '250 × 2 pieces', cents: 500 },
-    { step: 'commission', text: 'The commission', cents: 1220 },
-    { step: 'tax', text: 'Withheld: 1220 × 1000 ÷ 10000, rounded half up', cents: 122 },
-    { step: 'refund', text: 'Refund r of 4500 cents of goods', cents: -720 },
-    { step: 'now', text: 'What the commission comes to after refunds', cents: 500 },
+    {
+      step: 'subtotal',
+      text: 'Goods before discount, shipping and tax: 1 × 5000 + 2 × 2500',
+      cents: 10_000,
+      currency: 'USD',
+    },
+    { step: 'discount', text: 'Discount on goods', cents: -1000, currency: 'USD' },
+    {
+      step: 'base',
+      text: 'What commission is paid on; shipping and tax are never in it',
+      cents: 9000,
+      currency: 'USD',
+    },
+    { step: 'group', text: '4500 × 1600 ÷ 10000, rounded half up', cents: 720, currency: 'USD' },
+    { step: 'group', text: '250 × 2 pieces', cents: 500, currency: 'USD' },
+    { step: 'commission', text: 'The commission', cents: 1220, currency: 'USD' },
+    { step: 'tax', text: 'Withheld: 1220 × 1000 ÷ 10000, rounded half up', cents: 122, currency: 'USD' },
+    { step: 'refund', text: 'Refund r of 4500 cents of goods', cents: -720, currency: 'USD' },
+    { step: 'now', text: 'What the commission comes to after refunds', cents: 500, currency: 'USD' },
   ])
   await expectOk(admin(server, 'PATCH', '/settings', { taxWithholdingBps: 0 }))
 })
@@ -222,6 +232,7 @@ test('CONNECTED_PRODUCT pays on its own lines, and the arithmetic says so', asyn
     step: 'outside',
     text: 'Lines that are not connected to the affiliate',
     cents: -6000,
+    currency: 'USD',
   })
   expect(arithmetic.at(-1).cents).toBe(480)
 })

@@ -48,6 +48,7 @@ test('200 newest happenedAt first, with every field', async () => {
     orderId: 'api:a',
     orderName: null,
     currency: 'USD',
+    orderCurrency: 'USD',
     commissionType: 'PERCENT_OF_SALE',
     commissionBaseCents: 9000,
     commissionRateBps: 1600,

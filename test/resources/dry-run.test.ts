@@ -64,8 +64,17 @@ test('200 with the decision and its trace, without a key, and nothing is written
         baseCents: 9000,
         amountCents: 1440,
         taxWithheldCents: 0,
+        currency: 'USD',
         groups: [
-          { commissionType: 'PERCENT_OF_SALE', rate: 1600, baseCents: 9000, quantity: 1, amountCents: 1440, lines: [] },
+          {
+            commissionType: 'PERCENT_OF_SALE',
+            rate: 1600,
+            baseCents: 9000,
+            quantity: 1,
+            amountCents: 1440,
+            unpaidReasonCode: null,
+            lines: [],
+          },
         ],
       },
     },
