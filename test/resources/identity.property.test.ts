@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type TestServer, testServer } from '../support/server.ts'
 import { convert, newAffiliate, withAffiliate } from '../support/shop.ts'
 
-const RUNS = process.env.TEST_ENGINE === 'postgres' ? 30 : 100
+const RUNS = process.env.TEST_ENGINE === 'postgres' ? 20 : 50
 
 let server: TestServer
 let client: TestServer['client']
@@ -122,33 +122,30 @@ describe('spellings that normalize alike', () => {
       { numRuns: RUNS },
     )
   })
+})
 
-  test('look-alikes of another script are another code, another order and another person', async () => {
-    const CYRILLIC: Record<string, string> = { A: 'А', B: 'В', C: 'С', E: 'Е', H: 'Н', K: 'К', M: 'М', P: 'Р', T: 'Т' }
-    const likes = fc.array(fc.constantFrom(...Object.keys(CYRILLIC)), { minLength: 1, maxLength: 4 })
-    await fc.assert(
-      fc.asyncProperty(likes, fc.nat({ max: 3 }), async (all, at) => {
-        const index = at % all.length
-        const [text, like] = [all.join(''), all.with(index, CYRILLIC[all[index]!]!).join('')]
-        const end = unique()
-        const [real, other] = [
-          await newAffiliate(server, { campaignId, email: `${text}${end}@example.com` }),
-          like + end,
-        ]
-        await client.coupons.assign({ affiliateId: real.id, code: text + end })
-        const fake = await newAffiliate(server, { campaignId, email: `${other}@example.com` })
-        expect((await client.coupons.assign({ affiliateId: fake.id, code: other })).code).toBe(other)
-        for (const [externalOrderId, affiliateId] of [
-          [text + end, real.id],
-          [other, fake.id],
-        ] as const) {
-          const order = { externalOrderId, amountCents: 100, couponCode: externalOrderId }
-          const buyer = externalOrderId === other ? real.email : fake.email
-          const { body } = await convert(server, { ...order, customerEmail: buyer })
-          expect(body.commission).toMatchObject({ affiliateId, eligible: true })
-        }
-      }),
-      { numRuns: RUNS },
-    )
-  })
+test('look-alikes of another script are another code, another order and another person', async () => {
+  const CYRILLIC: Record<string, string> = { A: 'А', B: 'В', C: 'С', E: 'Е', H: 'Н', K: 'К', M: 'М', P: 'Р', T: 'Т' }
+  const likes = fc.array(fc.constantFrom(...Object.keys(CYRILLIC)), { minLength: 1, maxLength: 4 })
+  await fc.assert(
+    fc.asyncProperty(likes, fc.nat({ max: 3 }), async (all, at) => {
+      const index = at % all.length
+      const [text, like] = [all.join(''), all.with(index, CYRILLIC[all[index]!]!).join('')]
+      const end = unique()
+      const [real, other] = [await newAffiliate(server, { campaignId, email: `${text}${end}@example.com` }), like + end]
+      await client.coupons.assign({ affiliateId: real.id, code: text + end })
+      const fake = await newAffiliate(server, { campaignId, email: `${other}@example.com` })
+      expect((await client.coupons.assign({ affiliateId: fake.id, code: other })).code).toBe(other)
+      for (const [externalOrderId, affiliateId] of [
+        [text + end, real.id],
+        [other, fake.id],
+      ] as const) {
+        const order = { externalOrderId, amountCents: 100, couponCode: externalOrderId }
+        const buyer = externalOrderId === other ? real.email : fake.email
+        const { body } = await convert(server, { ...order, customerEmail: buyer })
+        expect(body.commission).toMatchObject({ affiliateId, eligible: true })
+      }
+    }),
+    { numRuns: RUNS / 2 },
+  )
 })
