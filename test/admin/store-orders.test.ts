@@ -190,6 +190,16 @@ describe('orders-paid', () => {
     }
   })
 
+  test.each([
+    { total_line_items_price: '9999999999999.999' },
+    { total_tax: '9007199254740.992' },
+    { line_items: [{ quantity: 1, price: '9999999999999.999' }] },
+  ])('400 for an amount that no number holds exactly: %j', async (given) => {
+    const text = { ...JSON.parse(orderPayload({ id: nextId(), currency: 'KWD', codes: ['NISA16'] })), ...given }
+    const reply = await notify('orders-paid', JSON.stringify(text))
+    expect([reply.status, reply.body.error]).toEqual([400, 'Amounts must be at most 9007199254740991 minor units.'])
+  })
+
   test('a big order of 400 lines is taken', async () => {
     const id = nextId()
     const lines = Array.from({ length: 400 }, (_, i) => ({
@@ -291,6 +301,18 @@ describe('refunds-create', () => {
       ),
     )
     expect((await commission(id)).commissionAmountCents).toBe(960)
+  })
+
+  test('adds up amounts that no number holds exactly', async () => {
+    const id = nextId()
+    const priced = { ...line, quantity: 1, price: '100.000' }
+    await ok(notify('orders-paid', orderPayload({ id, lines: [priced], currency: 'KWD', codes: ['NISA16'] })))
+    const items = [{ quantity: 1, subtotal: '9007199254741.002', line_item: { product_id: null } }]
+    const order_adjustments = [{ kind: 'refund_discrepancy', amount: '9007199254740.993' }]
+    const refund = { id: 1, order_id: id, refund_line_items: items, order_adjustments }
+    await ok(notify('refunds-create', JSON.stringify(refund)))
+    const { refunds } = await expectOk(admin(server, 'GET', `/orders/${id}/explanation`))
+    expect(refunds[0].goodsCents).toBe(9)
   })
 
   test('before its order is paid, and while nobody is credited: it counts as soon as somebody is', async () => {

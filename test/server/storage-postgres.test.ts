@@ -68,6 +68,14 @@ test('counts and sums are numbers', async () => {
   expect(rows).toEqual([{ n: Number.MAX_SAFE_INTEGER }])
 })
 
+test('a sum that no number holds exactly is refused, not rounded, and the connections go on', async () => {
+  const twice = (on: Trx) => sql<{ n: number }>`select 9007199254740991::bigint * ${sql.lit(2)} as n`.execute(on)
+  await expect(twice(db.read)).rejects.toThrow('too large to be exact')
+  await expect(db.transact(twice, SHOP)).rejects.toThrow('too large to be exact')
+  await db.transact((trx) => put(trx, 'after'), SHOP)
+  expect(await names()).toEqual(['after'])
+})
+
 test('work whose connection ends before the commit runs again on another one', async () => {
   let runs = 0
   const result = await db.transact(async (trx) => {

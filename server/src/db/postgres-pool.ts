@@ -22,10 +22,18 @@ const IDLE_IN_TRANSACTION_MS = 10_000
 const INT8 = 20
 const NUMERIC = 1700
 
-/** Counts and sums of cents are whole numbers far below 2^53; pg would give them as text. */
+/** pg returns counts and amounts as text. @throws Error rather than rounding one that no number holds exactly. */
+function toNumber(text: string): number {
+  const number = Number(text)
+  if (Number.isInteger(number) && !Number.isSafeInteger(number)) {
+    throw new Error('A number in the database is too large to be exact')
+  }
+  return number
+}
+
 const types = {
   getTypeParser: ((oid: number, format?: 'text') =>
-    oid === INT8 || oid === NUMERIC ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+    oid === INT8 || oid === NUMERIC ? toNumber : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 }
 
 /** A pool of connections to `postgres://…`. TLS and time-outs follow the address (`sslmode`, `sslrootcert`, `lock_timeout` …). */

@@ -16,12 +16,12 @@ export function digitsOf(currency: string): number {
  * An amount in currency units, `"199.65"` or `199.65`, in minor units: exact, decimals beyond the currency's rounded
  * half away from zero. Null for what is no amount.
  */
-export function minorUnits(amount: string | number | null | undefined, currency: string): number | null {
+export function minorUnits(amount: string | number | null | undefined, currency: string): bigint | null {
   const match = /^([+-]?)(\d{1,13})(?:\.(\d*))?$/.exec(String(amount ?? '').trim())
   if (!match) return null
   const [, sign, units = '0', fraction = ''] = match
   const digits = digitsOf(currency)
   const padded = fraction.padEnd(digits + 1, '0')
   const minor = BigInt(units + padded.slice(0, digits)) + (Number(padded[digits]) >= 5 ? 1n : 0n)
-  return Number(sign === '-' ? -minor : minor)
+  return sign === '-' ? -minor : minor
 }

@@ -1,5 +1,6 @@
 import { type Context, nowIso } from '../context.ts'
 import type { Order, OrderLine } from '../engine/facts.ts'
+import { exact } from '../engine/money.ts'
 import { invalidBody } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
 import { noteClickId } from './conversion-order.ts'
@@ -40,7 +41,7 @@ export function toStoreOrder(ctx: Context, body: StoreOrder): StoreIncoming {
   if (lines.reduce((sum, line) => sum + line.quantity, 0) > MAX_QUANTITY) {
     throw invalidBody(`line_items must not hold more than ${MAX_QUANTITY} pieces.`)
   }
-  const cents = (amount: Schemas['StoreMoney'] | undefined) => Math.max(0, minorUnits(amount, currency) ?? 0)
+  const cents = (amount: Schemas['StoreMoney'] | undefined) => Math.max(0, centsOf(amount, currency) ?? 0)
   return {
     order: {
       externalOrderId: storeId('id', body.id),
@@ -69,7 +70,7 @@ function toLine(line: Schemas['StoreLine'], currency: string): OrderLine {
     productId: evidence(line.product_id),
     variantId: evidence(line.variant_id),
     quantity: Math.max(1, line.quantity ?? 1),
-    priceCents: minorUnits(line.price, currency),
+    priceCents: centsOf(line.price, currency),
   }
 }
 
@@ -78,13 +79,13 @@ function toLine(line: Schemas['StoreLine'], currency: string): OrderLine {
  * shipping takes nothing from them; where prices include tax, it is taken out of the goods.
  */
 function goodsOf(body: StoreOrder, lines: OrderLine[], currency: string): Pick<Order, 'amountCents' | 'discountCents'> {
-  const priced = lines.reduce((sum, line) => sum + line.quantity * (line.priceCents ?? 0), 0)
+  const priced = lines.reduce((sum, line) => sum + BigInt(line.quantity) * BigInt(line.priceCents ?? 0), 0n)
   const isPriced = lines.length > 0 && lines.every(({ priceCents }) => priceCents !== null)
-  const gross = minorUnits(body.total_line_items_price, currency) ?? (isPriced ? priced : null)
-  const subtotal = minorUnits(body.subtotal_price, currency)
+  const gross = centsOf(body.total_line_items_price, currency) ?? (isPriced ? exact(priced) : null)
+  const subtotal = centsOf(body.subtotal_price, currency)
   if (gross === null || gross < 0 || gross > MAX_CENTS)
     throw invalidBody('total_line_items_price must be what the goods cost.')
-  const discount = subtotal === null ? (minorUnits(body.total_discounts, currency) ?? 0) : gross - subtotal
+  const discount = subtotal === null ? (centsOf(body.total_discounts, currency) ?? 0) : gross - subtotal
   const amountCents = Math.max(0, gross - (body.taxes_included ? lineTaxes(body, currency) : 0))
   return { amountCents, discountCents: Math.max(0, discount) }
 }
@@ -92,7 +93,16 @@ function goodsOf(body: StoreOrder, lines: OrderLine[], currency: string): Pick<O
 const lineTaxes = (body: StoreOrder, currency: string): number =>
   (body.line_items ?? [])
     .flatMap((line) => line.tax_lines ?? [])
-    .reduce((sum, tax) => sum + Math.max(0, minorUnits(tax.price, currency) ?? 0), 0)
+    .reduce((sum, tax) => sum + Math.max(0, centsOf(tax.price, currency) ?? 0), 0)
+
+/** An amount in minor units; null for what is no amount. @throws ApiError 400 when no number holds it exactly. */
+function centsOf(amount: Schemas['StoreMoney'] | undefined, currency: string): number | null {
+  const minor = minorUnits(amount, currency)
+  if (minor === null) return null
+  const cents = exact(minor)
+  if (cents === null) throw invalidBody(`Amounts must be at most ${Number.MAX_SAFE_INTEGER} minor units.`)
+  return cents
+}
 
 /** Codes as programs are limited by them: `US`, `CA`. */
 function toPlace(address: StoreOrder['shipping_address']): Order['shipping'] {

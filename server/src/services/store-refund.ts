@@ -1,3 +1,4 @@
+import { exact } from '../engine/money.ts'
 import type { RefundLine } from '../engine/refund-goods.ts'
 import type { components } from '../http/schema.d.ts'
 import { firstCharacters } from './conversion-order.ts'
@@ -18,16 +19,25 @@ export function toStoreRefund(body: StoreRefund, currency: string): WantedRefund
   const lineItems = items.map(toLine)
   const beside = (body.order_adjustments ?? [])
     .filter(({ kind }) => kind === 'refund_discrepancy')
-    .reduce((sum, { amount }) => sum - (minorUnits(amount, currency) ?? 0), 0)
-  const worth = items.reduce((sum, { subtotal }) => sum + (minorUnits(subtotal, currency) ?? 0), 0)
-  const isPlain = beside === 0 && lineItems.length > 0 && lineItems.every(isNamed)
+    .map(({ amount }) => -(minorUnits(amount, currency) ?? 0n))
+    .reduce((sum, cents) => sum + cents, 0n)
+  const worth = items
+    .map(({ subtotal }) => minorUnits(subtotal, currency) ?? 0n)
+    .reduce((sum, cents) => sum + cents, 0n)
+  const isPlain = beside === 0n && lineItems.length > 0 && lineItems.every(isNamed)
   return {
     refundId: storeId('id', body.id),
-    amountCents: isPlain ? null : Math.max(0, worth + beside),
+    amountCents: isPlain ? null : atMostLargest(worth + beside),
     lineItems: lineItems.filter(isNamed),
     reason: reasonOf(body),
     isFact: true,
   }
+}
+
+/** Every order is worth less than the largest exact number, and a refund takes no more than is left. */
+function atMostLargest(cents: bigint): number {
+  if (cents <= 0n) return 0
+  return exact(cents) ?? Number.MAX_SAFE_INTEGER
 }
 
 /** What has to be kept of a refund to read it again, and nothing of who was refunded. */
