@@ -11,15 +11,21 @@ export const digitsOf = (currency: string): number =>
   DIGITS.find(([, codes]) => codes.split(' ').includes(currency))?.[0] ?? 2
 
 /** Minor units as a decimal number: 144000 gives `1440.00`. Integers all the way. */
-export function toDecimal(cents: number, currency: string): string {
+export function toDecimal(cents: number | bigint, currency: string): string {
   const digits = digitsOf(currency)
-  const text = String(Math.abs(cents)).padStart(digits + 1, '0')
+  const text = String(cents)
+    .replace('-', '')
+    .padStart(digits + 1, '0')
   const units = text.slice(0, text.length - digits)
   return `${cents < 0 ? '-' : ''}${units}${digits ? `.${text.slice(-digits)}` : ''}`
 }
 
+/** Adds up minor units exactly; numbers would skip cents above 2^53. */
+export const sumCents = (values: readonly number[]): bigint =>
+  values.reduce<bigint>((total, cents) => total + BigInt(cents), 0n)
+
 /** For people: `1,440.00 USD`. */
-export function showMoney(cents: number, currency: string): string {
+export function showMoney(cents: number | bigint, currency: string): string {
   const [units = '', rest] = toDecimal(cents, currency).split('.')
   const grouped = units.replace(/\B(?=(\d{3})+$)/g, ',')
   return `${grouped}${rest === undefined ? '' : `.${rest}`} ${currency}`

@@ -167,6 +167,43 @@ test.skipIf(!python)(
   30_000,
 )
 
+test('an export whose total no number holds exactly is refused, and says what to do', async () => {
+  const vast = await openShop()
+  const { id: campaignId } = await vast.client.programs.create({
+    name: 'Vast',
+    commissionType: 'FLAT_PER_ITEM',
+    commissionPercent: 21_474_836.47,
+    autoApproveOrder: true,
+  })
+  const { id } = await vast.client.affiliates.create({ name: 'Vast', email: 'vast@example.com', campaignId })
+  await vast.client.affiliates.update(id, { status: 'APPROVED' })
+  await vast.client.coupons.assign({ affiliateId: id, code: 'VAST16' })
+  const ids: string[] = []
+  for (const month of ['2026-05', '2026-06']) {
+    for (const name of 'abc')
+      await vast.client.events.conversion(
+        {
+          externalOrderId: `${month}-${name}`,
+          amountCents: 1,
+          lineItems: [{ quantity: 1_000_000 }],
+          couponCode: 'VAST16',
+          occurredAt: `${month}-10`,
+        },
+        { idempotencyKey: `${month}-${name}` },
+      )
+    const { from: periodStart, to: periodEnd } = monthPeriod(month, 0)
+    ids.push((await vast.client.payouts.create({ periodStart, periodEnd })).id)
+  }
+  const dir = join(folder.path, 'vast')
+  const { code, stderr } = await cli(['payouts', 'export', ...ids, '--dir', dir], { env: vast.env })
+  await vast.close()
+  expect([code, stderr]).toEqual([
+    5,
+    expect.stringContaining('128,849,018,820,000.00 USD, too much for an exact total'),
+  ])
+  expect(stderr).toContain('Export fewer batches at a time.')
+})
+
 test('a dry run of an export writes nothing', async () => {
   const [batch] = await batches()
   const before = readdirSync(folder.path)

@@ -147,19 +147,19 @@ async function findDifference(
   client: ReferralClient,
   { id, totals, currency }: PayoutBatch,
 ): Promise<Check | undefined> {
-  let cents = 0
-  let tax = 0
+  let cents = 0n
+  let tax = 0n
   let count = 0
   try {
     for await (const row of client.commissions.list({ payoutBatchId: id })) {
-      cents += row.commissionAmountCents
-      tax += row.taxWithheldCents
+      cents += BigInt(row.commissionAmountCents)
+      tax += BigInt(row.taxWithheldCents)
       count += 1
     }
   } catch (error) {
     return skipped('payouts', (error as Error).message)
   }
-  if (cents === totals.commissionCents && tax === totals.taxWithheldCents) return undefined
+  if (cents === BigInt(totals.commissionCents) && tax === BigInt(totals.taxWithheldCents)) return undefined
   return failed(
     'payouts',
     `${id} says ${showMoney(totals.netPayableCents, currency)}, its ${count} commissions come to ${showMoney(cents - tax, currency)}`,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { CliError, type Exit, exit, usage } from '../exit.ts'
-import { showMoney } from '../money.ts'
+import { showMoney, sumCents } from '../money.ts'
 import { csvLine } from '../output/csv.ts'
 import type { Run } from '../run.ts'
 import { type BatchWithLines, readBatch } from './batch.ts'
@@ -50,12 +50,12 @@ export async function exportBatches(
 
 /** What is paid out is what the batch says, to the cent, or there is no file. */
 function checked(batch: BatchWithLines): BatchWithLines {
-  const sum = batch.lines.reduce((total, line) => total + line.netPayableCents, 0)
+  const sum = sumCents(batch.lines.map((line) => line.netPayableCents))
   if (batch.status === 'FAILED')
     throw new CliError(exit.conflict, `Batch ${batch.id} is FAILED; there is nothing to pay.`, {
       code: 'payout_not_payable',
     })
-  if (sum !== batch.totals.netPayableCents)
+  if (sum !== BigInt(batch.totals.netPayableCents))
     throw new CliError(
       exit.unexpected,
       `The lines of ${batch.id} come to ${sum} cents, its total is ${batch.totals.netPayableCents}.`,
@@ -96,7 +96,17 @@ function lay(batches: readonly BatchWithLines[], options: ExportOptions): { file
 function toText(rows: readonly Payee[], currency: string, format: Format): Omit<Draft, 'file' | 'currency'> {
   const head = format.header ? csvLine(format.header) : ''
   const text = head + rows.map((payee) => csvLine(format.cells(payee, currency))).join('')
-  const totalCents = rows.reduce((sum, payee) => sum + payee.netPayableCents, 0)
+  const total = sumCents(rows.map((payee) => payee.netPayableCents))
+  const totalCents = Number(total)
+  if (!Number.isSafeInteger(totalCents))
+    throw new CliError(
+      exit.conflict,
+      `These batches come to ${showMoney(total, currency)}, too much for an exact total.`,
+      {
+        code: 'total_too_large',
+        hint: 'Export fewer batches at a time.',
+      },
+    )
   return { text, rows: rows.length, totalCents, sha256: createHash('sha256').update(text).digest('hex') }
 }
 
