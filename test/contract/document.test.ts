@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest'
+import { composed, deref, document, operation, operations, ownerOperations } from '../support/document.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: the document is walked as plain JSON
+type Json = any
+
+const schemas: Record<string, Json> = document.components.schemas
+
+/** Every schema that a node holds or refers to, by where it stands. */
+function* schemasOf(node: Json, at: string, seen = new Set<Json>()): Generator<[at: string, schema: Json]> {
+  if (node === null || typeof node !== 'object' || seen.has(node)) return
+  seen.add(node)
+  if (node.$ref) return yield* schemasOf(deref(node), node.$ref.replace('#/components/schemas/', ''), seen)
+  yield [at, node]
+  for (const [key, one] of Object.entries(node)) {
+    if (key === 'examples' || key === 'example') continue
+    yield* schemasOf(one, `${at}.${key}`.replace('.properties.', '.'), seen)
+  }
+}
+
+/** The lists that the product fixes, and switches that are echoed as they were sent. */
+const FIXED = new Set(
+  [
+    schemas.AffiliateStatus,
+    schemas.CommissionStatus,
+    schemas.ProgramStatus,
+    schemas.PayoutBatchStatus,
+    schemas.CommissionType,
+    schemas.DiscountType,
+    schemas.EvidenceKind,
+    schemas.ModerationAction,
+    { enum: ['LAST', 'FIRST'] },
+    { enum: ['product', 'variant'] },
+  ].map((list) => list.enum.join()),
+)
+
+test('every list of values in a response is fixed by the product, or says that it may grow', () => {
+  const replies = [...operations, ...ownerOperations].map(
+    ({ path, method }) => document.paths[path][method.toLowerCase()].responses,
+  )
+  const lists = [...schemasOf([replies, document.webhooks], '')].filter(([, { enum: values }]) => values?.length > 1)
+  expect(lists.length).toBeGreaterThan(15)
+  const silent = lists.filter(([, one]) => !one['x-extensible-enum'] && !FIXED.has(one.enum.join()))
+  expect(silent.map(([at]) => at)).toEqual([])
+  const both = lists.filter(([, one]) => one['x-extensible-enum'] && FIXED.has(one.enum.join()))
+  expect(both.map(([at]) => at)).toEqual([])
+})
+
+describe('what generators make names of', () => {
+  test('no schema is named like something that a program has anyway', () => {
+    expect(Object.keys(schemas).filter((name) => name in globalThis)).toEqual([])
+  })
+
+  test('every webhook has a name of its own, like what a receiver calls its handler', () => {
+    const names = Object.fromEntries(
+      Object.entries<Json>(document.webhooks).map(([event, { post }]) => [event, post.operationId]),
+    )
+    expect(names).toEqual({
+      'affiliate.approved': 'onAffiliateApproved',
+      'affiliate.rejected': 'onAffiliateRejected',
+      'affiliate.status_changed': 'onAffiliateStatusChanged',
+      'commission.created': 'onCommissionCreated',
+      test: 'onTest',
+    })
+  })
+})
+
+describe('recordEvent', () => {
+  const { path } = operation('recordEvent')
+  const { requestBody, responses } = document.paths[path].post
+
+  test('the three events are told apart by a constant that only a conversion may leave out', () => {
+    const events = requestBody.content['application/json'].schema.anyOf.map((one: Json) => composed(one).whole)
+    const types = events.map(({ properties, required = [] }: Json) => [
+      properties.type.const,
+      required.includes('type'),
+    ])
+    expect(types).toEqual([
+      ['conversion', false],
+      ['click', true],
+      ['page_view', true],
+    ])
+  })
+
+  test('no reply is also another one', () => {
+    const replies = Object.entries<Json>(responses)
+      .filter(([status]) => status.startsWith('2'))
+      .map(([status, one]) => [status, deref(one.content['application/json'].schema)] as const)
+    expect(replies.map(([status]) => status)).toEqual(['201', '202', '2XX'])
+    const [conversion, touch, dryRun] = replies.map(([, schema]) => schema)
+    expect([conversion.properties.dryRun.const, dryRun.properties.dryRun.const]).toEqual([false, true])
+    expect(dryRun.required).toContain('dryRun')
+    expect(touch.required.filter((name: string) => conversion.required.includes(name))).toEqual([])
+  })
+})
