@@ -1095,7 +1095,7 @@ export interface components {
          * @description What went wrong, for programs.
          * @enum {string}
          */
-        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_limit_reached" | "geo_rule_not_found" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "order_not_found" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "role_missing" | "scope_missing" | "session_expired" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_signature_invalid" | "store_signature_missing" | "total_too_large" | "unknown_property" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
+        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "order_not_found" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_signature_invalid" | "store_signature_missing" | "total_too_large" | "unknown_property" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
         /** @description An opaque id. */
         Id: string;
         IdempotencyKey: string;
@@ -2544,6 +2544,21 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
+        /** @description Required storage or audit is unavailable, the API is switched off, or the server is receiving too much data at once. Nothing was written. Safe to retry. */
+        UnavailableOrBusy: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
         /** @description There is neither an owner token nor a session. */
         AdminUnauthorized: {
             headers: {
@@ -2648,6 +2663,18 @@ export interface components {
         };
         /** @description Required storage or audit is unavailable and nothing was written. Safe to retry. */
         UnavailableUnmetered: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description Required storage or audit is unavailable, or the server is receiving too much data at once. Nothing was written. Safe to retry. */
+        UnavailableOrBusyUnmetered: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
                 "X-Error-Code": components["headers"]["ErrorCode"];
@@ -2891,7 +2918,7 @@ export interface operations {
             };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
         };
     };
     archiveAffiliate: {
@@ -3045,7 +3072,7 @@ export interface operations {
             };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
         };
     };
     listPrograms: {
@@ -3164,7 +3191,7 @@ export interface operations {
             };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
         };
     };
     updateProgram: {
@@ -3243,7 +3270,7 @@ export interface operations {
             };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
         };
     };
     listCommissions: {
@@ -3446,7 +3473,7 @@ export interface operations {
             };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
         };
     };
     payPayout: {
@@ -3662,7 +3689,7 @@ export interface operations {
             };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
         };
     };
     getAnalytics: {
@@ -3891,7 +3918,7 @@ export interface operations {
             };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
         };
     };
     deleteWebhook: {
@@ -4050,7 +4077,7 @@ export interface operations {
             };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
             /** @description The decision of a dry run, with status 200. Nothing was written. */
             "2XX": {
                 headers: {
@@ -4179,7 +4206,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["SignInThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
         };
     };
     deleteSession: {
@@ -4287,7 +4314,7 @@ export interface operations {
             };
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
         };
     };
     revokeKey: {
@@ -4477,7 +4504,7 @@ export interface operations {
             };
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
         };
     };
     listConnections: {
@@ -4590,7 +4617,7 @@ export interface operations {
             };
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
         };
     };
     deleteConnection: {
@@ -4743,7 +4770,7 @@ export interface operations {
             };
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
         };
     };
     deleteProductRule: {
@@ -4900,7 +4927,7 @@ export interface operations {
             };
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
         };
     };
     deleteGeoRule: {
@@ -5289,7 +5316,7 @@ export interface operations {
             };
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
         };
     };
     moderateCommissions: {
@@ -5331,7 +5358,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
         };
     };
     cancelPayout: {
@@ -5494,7 +5521,7 @@ export interface operations {
             };
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
         };
     };
     listAudit: {
@@ -5754,7 +5781,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["StoreRateLimited"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
         };
     };
     cancelStoreOrder: {
@@ -5805,7 +5832,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["StoreRateLimited"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
         };
     };
     refundStoreOrder: {
@@ -5856,7 +5883,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["StoreRateLimited"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
         };
     };
     updateWebhook: {
@@ -5926,7 +5953,7 @@ export interface operations {
             };
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
         };
     };
     onAffiliateApproved: {

@@ -76,6 +76,24 @@ export const auditUnavailable = (cause?: unknown) =>
 export const apiDisabled = () =>
   new ApiError(503, 'api_disabled', 'The API is switched off at the moment; try again later.', { retryAfter: 60 })
 
+const MIB = 1024 * 1024
+const sizeOf = (bytes: number): string => (bytes < MIB ? `${bytes / 1024} KiB` : `${bytes / MIB} MiB`)
+
+export const bodyTooLarge = (limit: number) => invalid('body_too_large', `The body is larger than ${sizeOf(limit)}.`)
+
+/** The limits stand in http/body-budget.ts. */
+export const bodyTimeout = () =>
+  invalid(
+    'body_timeout',
+    'The request body did not arrive in time. Send it within 30 seconds, without pauses of 10 seconds.',
+  )
+
+/** Nothing was read of the request but its headers and some of its body. */
+export const serverBusy = () =>
+  new ApiError(503, 'server_busy', 'The server is receiving too much data at once. Retry in a moment.', {
+    retryAfter: 1,
+  })
+
 /** `reset`: seconds until the window ends. */
 export const rateLimited = ({ reset }: { reset: number }) =>
   new ApiError(429, 'rate_limited', `Too many requests; try again in ${reset} seconds.`, { retryAfter: reset })

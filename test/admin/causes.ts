@@ -1,3 +1,4 @@
+import { withoutMemory, withStalledBody } from '../support/bodies.ts'
 import { type DocumentedOperation, ownerOperations } from '../support/document.ts'
 import type { Reply } from '../support/server.ts'
 import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
@@ -84,6 +85,8 @@ export const sharedCauses: Record<string, Cause> = {
     )
   },
   invalid_json: calling({ raw: '{"token": ' }),
+  body_timeout: (server, op) => withStalledBody(server, (given) => callOwner(server, op, given)),
+  server_busy: (server, op) => withoutMemory(server, () => callOwner(server, op)),
   body_too_large: calling({ raw: JSON.stringify({ note: 'x'.repeat(2 * 1024 * 1024) }) }),
 }
 

@@ -1,9 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { snapshot } from '../contract/fixture.ts'
+import { withoutMemory, withStalledBody } from '../support/bodies.ts'
 import { type DocumentedOperation, documentedSentence, ownerOperations, requiredHeaders } from '../support/document.ts'
 import { failStatement, refuseInserts } from '../support/faults.ts'
-import { type Reply, type TestServer, testServer } from '../support/server.ts'
+import { type Reply, type RequestOptions, type TestServer, testServer } from '../support/server.ts'
 import { expectOk, withAffiliate } from '../support/shop.ts'
 import { admin } from './fixture.ts'
 
@@ -12,6 +13,8 @@ const ops = ownerOperations.filter((op) => op.path.startsWith('/integrations/'))
 
 interface Given {
   text?: string
+  /** Instead of the text that is signed. */
+  raw?: RequestOptions['raw']
   signature?: string | null
   method?: string
   topic?: string
@@ -24,7 +27,7 @@ function notify(server: TestServer, op: DocumentedOperation, given: Given = {}):
     given.signature === undefined ? createHmac('sha256', SECRET).update(text).digest('base64') : given.signature
   return server.request(given.method ?? op.method, op.path.replace('{shopId}', server.shop.shopId), {
     key: null,
-    ...(given.method ? {} : { raw: text }),
+    ...(given.method ? {} : { raw: given.raw ?? text }),
     headers: {
       ...requiredHeaders(op),
       ...(given.topic && { 'X-Shopify-Topic': given.topic }),
@@ -59,6 +62,8 @@ const OTHERS: Record<string, string> = {
 }
 
 const causes: Record<string, (server: TestServer, op: DocumentedOperation) => Promise<Reply>> = {
+  body_timeout: (server, op) => withStalledBody(server, ({ raw }) => notify(server, op, { raw })),
+  server_busy: (server, op) => withoutMemory(server, () => notify(server, op)),
   invalid_json: (server, op) => notify(server, op, { text: '{"id": ' }),
   body_too_large: (server, op) => notify(server, op, { text: JSON.stringify({ note: 'x'.repeat(5 * 1024 * 1024) }) }),
   invalid_parameter: (server, op) => notify(server, op, { topic: 'orders/updated' }),

@@ -1,3 +1,4 @@
+import { withoutMemory, withStalledBody } from '../support/bodies.ts'
 import type { DocumentedOperation } from '../support/document.ts'
 import type { Reply, TestServer, TestShop } from '../support/server.ts'
 import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
@@ -84,6 +85,8 @@ export const sharedCauses: Record<string, Cause> = {
     ),
   api_disabled: ({ server, switchedOff }, op) => callOperation(server, op, { key: switchedOff.key }),
   invalid_json: calling({ raw: '{"email": ' }),
+  body_timeout: ({ server }, op) => withStalledBody(server, (given) => callOperation(server, op, given)),
+  server_busy: ({ server }, op) => withoutMemory(server, () => callOperation(server, op)),
   body_too_large: calling({ raw: JSON.stringify({ note: 'x'.repeat(2 * 1024 * 1024) }) }),
   idempotency_key_invalid: calling({ headers: { 'Idempotency-Key': 'ключ'.replace(/./g, 'é') } }),
   idempotency_key_reused: async ({ server }, op) => {

@@ -27,6 +27,8 @@ const get = (lines = '', path = '/api/v1/programs') =>
   `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${server.shop.key}\r\n${lines}${CLOSE}`
 const post = (lines: string, body: string) =>
   `POST /api/v1/programs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${server.shop.key}\r\n${lines}\r\n${body}`
+const store = (lines: string) =>
+  `POST /integrations/shopify/${server.shop.shopId}/orders-paid HTTP/1.1\r\nHost: x\r\n${lines}Content-Length: 2\r\n\r\n{}`
 
 test.each([
   ['a Host with a space', `GET /api/v1/programs HTTP/1.1\r\nHost: a b\r\n${CLOSE}`],
@@ -52,6 +54,13 @@ test.each([
     'a length and chunks',
     'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
   ],
+  [
+    'chunks and a length',
+    'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n',
+  ],
+  ['chunks in HTTP/1.0', `POST / HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+  ['two Hosts', `GET /api/v1/programs HTTP/1.1\r\nHost: x\r\nHost: y\r\n${CLOSE}`],
+  ['the same Host twice', `GET / HTTP/1.1\r\nHost: x\r\nhost: x\r\n${CLOSE}`],
   ['a negative length', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n'],
   ['chunks of another kind', 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, identity\r\n\r\n0\r\n\r\n'],
 ])('400 in JSON, with a request id, for %s', async (_name, bytes) => {
@@ -109,9 +118,28 @@ test('what is odd but right is answered as usual', async () => {
   ])
 })
 
-test('two keys are none, and two requests in a row get two answers', async () => {
-  const twice = await send(get(`Authorization: Bearer ${server.shop.key}x\r\n`))
-  expect(twice.map(({ status }) => status)).toEqual([401])
+test.each([
+  ['Authorization', () => get(`authorization: Bearer ${server.shop.key}\r\n`)],
+  [
+    'Idempotency-Key',
+    () => post('Idempotency-Key: a\r\nIdempotency-Key: b\r\nContent-Length: 14\r\n', '{"name":"Two"}'),
+  ],
+  [
+    'Idempotency-Key',
+    () => post('Idempotency-Key: a\r\nidempotency-key: a\r\nContent-Length: 14\r\n', '{"name":"Two"}'),
+  ],
+  ['X-Shopify-Hmac-Sha256', () => store('X-Shopify-Hmac-Sha256: YQ==\r\nX-Shopify-Hmac-Sha256: YQ==\r\n')],
+  ['X-Shopify-Topic', () => store('X-Shopify-Topic: orders/paid\r\nX-Shopify-Topic: orders/cancelled\r\n')],
+])('400 for the header %s sent twice; nothing happens', async (name, bytes) => {
+  const before = snapshot(server)
+  const [answer, ...more] = await send(bytes())
+  expect(answer).toMatchObject({ status: 400, headers: { 'x-error-code': 'header_repeated', connection: 'close' } })
+  expect(JSON.parse(answer!.body).error).toMatch(new RegExp(`^Send the header ${name} only once\\.$`, 'i'))
+  expect(more).toEqual([])
+  expect(snapshot(server)).toBe(before)
+})
+
+test('two requests in a row get two answers', async () => {
   const inARow = await send(get().replace(CLOSE, '\r\n') + get('', '/api/v1/none'))
   expect(inARow.map(({ status }) => status)).toEqual([200, 404])
 })

@@ -28,7 +28,7 @@ export async function capture(server: TestServer, call: (server: never) => Promi
 /** The bytes of a request; without a body, one empty line ends it. */
 export function bytesOf({ method, path, options }: Captured, credential: Record<string, string>): Buffer {
   const { body, raw } = options
-  const payload = Buffer.from(raw ?? (body === undefined ? '' : JSON.stringify(body)))
+  const payload = Buffer.from((raw as string | undefined) ?? (body === undefined ? '' : JSON.stringify(body)))
   const headers: Record<string, string> = { Host: '127.0.0.1', ...options.headers, ...credential, Connection: 'close' }
   if (payload.length > 0) headers['Content-Length'] = String(payload.length)
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)

@@ -5,6 +5,7 @@ import type { Deps, IdPrefix } from '../../server/src/context.ts'
 import { openLimitStore } from '../../server/src/db/limit-store.ts'
 import { createDeps } from '../../server/src/deps.ts'
 import { createApp } from '../../server/src/http/app.ts'
+import { BodyBudget } from '../../server/src/http/body-budget.ts'
 import { createRateLimiter, LIMITER_OPTIONS, type RateLimiter } from '../../server/src/http/rate-limit.ts'
 import { createApiKey } from '../../server/src/services/keys.ts'
 import * as shops from '../../server/src/services/shops.ts'
@@ -31,7 +32,7 @@ export interface Reply {
 export interface RequestOptions {
   body?: unknown
   /** Sent as it is instead of `body`. */
-  raw?: string | Uint8Array
+  raw?: string | Uint8Array | ReadableStream
   headers?: Record<string, string>
   /** Another key than the shop's; null for none. */
   key?: string | null
@@ -68,7 +69,8 @@ export async function testServer(options: TestServerOptions = {}) {
   const limiter = options.limited
     ? createRateLimiter({ store: limits.store, patienceMs: 5000 })
     : roomyLimiter(exhausted)
-  const app = createApp(deps, { limiter })
+  const bodies = new BodyBudget()
+  const app = createApp(deps, { limiter, bodies })
   const fetch = checkedFetch(async (request) => {
     const response = await asCall(() => app.fetch(request))
     await settled()
@@ -87,6 +89,7 @@ export async function testServer(options: TestServerOptions = {}) {
       method,
       headers: { ...(key === null ? {} : { Authorization: `Bearer ${key}` }), ...headers },
       body: payload as BodyInit | undefined,
+      ...(payload instanceof ReadableStream && { duplex: 'half' }),
     })
     const isJson = response.headers.get('Content-Type')?.includes('json')
     return {
@@ -101,6 +104,7 @@ export async function testServer(options: TestServerOptions = {}) {
   return {
     app,
     limiter,
+    bodies,
     fetch,
     /** The SDK with the shop's key; `clientOf` takes another one. */
     client: clientOf(shop.key),

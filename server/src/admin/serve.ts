@@ -6,6 +6,7 @@ import { ApiError, forbidden } from '../errors.ts'
 import type { Env } from '../http/admit.ts'
 import { countOwner, isOwnForm, ownerContext, requireRole, sessionExpired } from '../http/admit-owner.ts'
 import { nameable } from '../http/body.ts'
+import { shopHolder } from '../http/body-budget.ts'
 import { type Browser, browserOf } from '../http/browser.ts'
 import { countPublic } from '../http/public-window.ts'
 import { refusalOf } from '../http/refusal.ts'
@@ -13,7 +14,7 @@ import type { Server } from '../http/server.ts'
 import { recordAccess } from '../services/access.ts'
 import { csrfTokenOf, findBySession, type Owner } from '../services/sessions.ts'
 import { FLASH_COOKIE, flashCookie, forgetFlash, readFlash } from './flash.ts'
-import { readForm } from './form.ts'
+import { MAX_FORM_BYTES, readForm } from './form.ts'
 import { inFormWords } from './form-words.ts'
 import { layout } from './layout.ts'
 import { problemView, sendPage } from './problem.ts'
@@ -75,7 +76,7 @@ async function show({ c, server, owner, visitor }: Call, { show, audit, path }: 
 }
 
 async function act({ c, server, browser, owner, visitor }: Call, { act }: Action): Promise<Response> {
-  const form = await readForm(c.req.raw)
+  const form = await readForm(server, c, { limit: MAX_FORM_BYTES, holder: shopHolder(owner.shop) })
   if (!isOwnForm(server, owner, { ...browser, csrfToken: form.get('csrf') })) {
     throw forbidden('csrf_token_invalid', 'This form did not come from a page of your session. Open the page again.')
   }

@@ -1,6 +1,7 @@
 import type { Hono, Context as HonoContext } from 'hono'
 import type { Env } from '../http/admit.ts'
 import { admitSignIn } from '../http/admit-owner.ts'
+import { addressHolder } from '../http/body-budget.ts'
 import { browserOf, sessionCookie } from '../http/browser.ts'
 import { countPublic } from '../http/public-window.ts'
 import { refusalOf } from '../http/refusal.ts'
@@ -8,7 +9,7 @@ import type { Server } from '../http/server.ts'
 import { signIn } from '../services/sessions.ts'
 import { maxBytesOf } from './contract.ts'
 import { input } from './controls.ts'
-import { readForm } from './form.ts'
+import { MAX_FORM_BYTES, readForm } from './form.ts'
 import { type Html, html } from './html.ts'
 import { bare } from './layout.ts'
 import { sendPage } from './problem.ts'
@@ -30,7 +31,10 @@ export function mountSignIn(app: Hono<Env>, server: Server): void {
     try {
       // Counted before anything is read: reading a form costs more than refusing it.
       await admitSignIn(server, address, browser)
-      form = await readForm(c.req.raw, maxBytesOf('createSession'))
+      form = await readForm(server, c, {
+        limit: maxBytesOf('createSession') ?? MAX_FORM_BYTES,
+        holder: addressHolder(address),
+      })
       return await enter(server, c, { form, isHttps: browser.isHttps })
     } catch (thrown) {
       const error = refusalOf(server, thrown as Error, requestId)

@@ -3,6 +3,7 @@ import type { Trx } from '../db/database.ts'
 import type { ShopRow } from '../db/tables.ts'
 import { ApiError, apiDisabled, forbidden, rateLimited } from '../errors.ts'
 import { authenticate, type Caller, findCaller } from './authenticate.ts'
+import type { BodyAccount } from './body-budget.ts'
 import { ADDRESS_LIMIT, PLAN_LIMITS, type Window } from './rate-limit.ts'
 import type { Server } from './server.ts'
 import type { Operation } from './spec.ts'
@@ -18,6 +19,8 @@ export interface Visit {
   operation?: string
   /** The window that the response headers tell. */
   window?: Window
+  /** What the body takes of the server's memory. */
+  body?: BodyAccount
 }
 
 /** What every handler finds beside its request. */

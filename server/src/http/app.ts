@@ -8,18 +8,11 @@ import { recordAccess } from '../services/access.ts'
 import { createApiSwitch } from '../services/api-switch.ts'
 import { admit, type Env, type Visit, windowToShow } from './admit.ts'
 import { admitOwner, admitSignIn } from './admit-owner.ts'
-import { admitStore, expectStore } from './admit-store.ts'
+import { admitStore, type ExpectedStore, expectStore } from './admit-store.ts'
 import { type Answer, allowHeader, refusal, render } from './answer.ts'
 import { createLastUsed } from './authenticate.ts'
-import {
-  canonicalJson,
-  MAX_BODY_BYTES,
-  MAX_NOTIFICATION_BYTES,
-  nameable,
-  parseJson,
-  parseSelected,
-  readBytes,
-} from './body.ts'
+import { canonicalJson, MAX_BODY_BYTES, MAX_NOTIFICATION_BYTES, nameable, parseJson, parseSelected } from './body.ts'
+import { addressHolder, BodyBudget, shopHolder, storeHolder } from './body-budget.ts'
 import { browserOf } from './browser.ts'
 import { clientAddress, clientNetwork } from './client-address.ts'
 import { readQuery, searchOf } from './coerce.ts'
@@ -30,6 +23,7 @@ import { handlers } from './operations.ts'
 import { NOSNIFF } from './page-headers.ts'
 import { PlainPathsFirst } from './plain-paths-first.ts'
 import { createRateLimiter, type RateLimiter, windowHeaders } from './rate-limit.ts'
+import { type ReceivedBody, readBody } from './read-body.ts'
 import { requestIdOf } from './request-id.ts'
 import type { Server } from './server.ts'
 import { type Input, type Operation, type OperationId, operations } from './spec.ts'
@@ -41,6 +35,7 @@ type AnyHandler = (
 
 export interface AppOptions {
   limiter?: RateLimiter
+  bodies?: BodyBudget
   metrics?: Metrics
 }
 
@@ -49,6 +44,7 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
   const server: Server = {
     deps,
     limiter: options.limiter ?? createRateLimiter(),
+    bodies: options.bodies ?? new BodyBudget(),
     apiSwitch: createApiSwitch(deps),
     noteUse: createLastUsed(deps),
     metrics: options.metrics,
@@ -124,6 +120,7 @@ async function usualHeaders(server: Server, visit: Visit, path: string): Promise
 }
 
 function leave({ metrics, deps }: Server, visit: Visit, c: HonoContext<Env>, status: number): void {
+  visit.body?.release()
   const ms = performance.now() - visit.startedAt
   metrics?.request(visit.operation ?? 'other', status, ms / 1000)
   const { method, path } = c.req
@@ -140,7 +137,7 @@ async function perform(server: Server, op: Operation, { c, visit }: Call): Promi
     op.credential === 'storeSignature' ? await expectStore(server, c) : await letIn(server, op, { c, visit })
   const isStore = 'signature' in caller
   const early = isStore ? undefined : readParameters(op, c)
-  const received = op.readBody && (await readBody(op, c))
+  const received = op.readBody && (await receive(server, op, { c, visit }, caller))
   const ctx = isStore ? await admitStore(server, caller, received?.bytes ?? NO_BYTES, visit) : caller
   // Whatever is said about a body that was on its way for long is said only to who may still call.
   if (received?.wasLate) await ctx.recheck?.(ctx.db.read)
@@ -177,12 +174,18 @@ function readParameters(op: Operation, c: HonoContext<Env>): Parameters {
   return { query, path, headers } as Parameters
 }
 
-/** `wasLate`: some of the body had not arrived yet when the caller was authenticated. */
-async function readBody(op: Operation, c: HonoContext<Env>): Promise<{ bytes: Uint8Array; wasLate: boolean }> {
-  const { incoming } = (c.env ?? {}) as { incoming?: { complete: boolean } }
-  const wasLate = incoming?.complete === false
-  const usual = op.credential === 'storeSignature' ? MAX_NOTIFICATION_BYTES : MAX_BODY_BYTES
-  return { bytes: await readBytes(c.req.raw, op.maxBodyBytes ?? usual), wasLate }
+function receive(
+  server: Server,
+  op: Operation,
+  { c, visit }: Call,
+  caller: Context | ExpectedStore,
+): Promise<ReceivedBody> {
+  if ('signature' in caller) {
+    const holder = storeHolder(caller.shop, visit.address)
+    return readBody(server, c, { limit: op.maxBodyBytes ?? MAX_NOTIFICATION_BYTES, holder })
+  }
+  const holder = op.credential === 'none' ? addressHolder(visit.address) : shopHolder(caller.shop)
+  return readBody(server, c, { limit: op.maxBodyBytes ?? MAX_BODY_BYTES, holder })
 }
 
 async function readInput(op: Operation, parameters: Parameters, bytes: Uint8Array): Promise<RawInput> {

@@ -1,5 +1,5 @@
 import { setImmediate as breathe } from 'node:timers/promises'
-import { ApiError, invalid, invalidBody } from '../errors.ts'
+import { invalid, invalidBody } from '../errors.ts'
 import { selectJson } from './json-select.ts'
 import type { Selection } from './json-selection.ts'
 import { shapeOf } from './json-shape.ts'
@@ -71,31 +71,6 @@ function refuseUnwieldy(bytes: Uint8Array): void {
     throw invalidBody(`No object of the body may have more than ${MAX_PROPERTIES} properties.`)
   }
 }
-
-/** The raw bytes, read no further than the limit. @throws ApiError 400 `body_too_large` or `invalid_body`. */
-export function readBytes(request: Request, limit = MAX_BODY_BYTES): Promise<Uint8Array> {
-  return readUpTo(request, limit).catch((error) => {
-    throw error instanceof ApiError ? error : invalidBody('The body broke off.')
-  })
-}
-
-async function readUpTo(request: Request, limit: number): Promise<Uint8Array> {
-  if (Number(request.headers.get('content-length')) > limit) throw tooLarge(limit)
-  if (request.headers.has('content-length')) return new Uint8Array(await request.arrayBuffer())
-  if (!request.body) return new Uint8Array()
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of request.body) {
-    size += chunk.length
-    if (size > limit) throw tooLarge(limit)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
-
-const tooLarge = (limit: number) => invalid('body_too_large', `The body is larger than ${sizeOf(limit)}.`)
-
-const sizeOf = (bytes: number): string => (bytes < MIB ? `${bytes / 1024} KiB` : `${bytes / MIB} MiB`)
 
 /** Text that a database cannot keep as it was sent is refused rather than changed. */
 export function isStorable(text: string): boolean {

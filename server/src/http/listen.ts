@@ -1,25 +1,42 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
-import { ApiError, invalid } from '../errors.ts'
+import { ApiError } from '../errors.ts'
+import { headerFault, malformed, requestTimeout } from './header-faults.ts'
 import { type Known, type Read, rawRefusal, readFrom, refuse } from './malformed.ts'
 
 type Fetch = Parameters<typeof getRequestListener>[0]
 
+export interface ListenerOptions {
+  /** How long the headers of a request may take to arrive. */
+  headersMs?: number
+}
+
+const HEADERS_MS = 10_000
+/** More than headers and body may take together; what sends a body that nobody reads is cut off then. */
+const REQUEST_MS = 60_000
+
 /** The app on a socket. What is too broken to become a request is refused as everything else is: JSON and a request id. */
-export function createListener(fetch: Fetch, known: Known): Server {
+export function createListener(fetch: Fetch, known: Known, { headersMs = HEADERS_MS }: ListenerOptions = {}): Server {
   let reading: IncomingMessage
-  const refuseIncoming = (incoming: IncomingMessage) => refuse(known, malformed(), readFrom(incoming))
+  const refuseIncoming = (incoming: IncomingMessage, error: ApiError) => refuse(known, error, readFrom(incoming))
   const answer = getRequestListener(
     (request, env) => {
       const incoming = env.incoming as IncomingMessage
-      return hasHost(incoming) ? fetch(request, env) : refuseIncoming(incoming)
+      const fault = headerFault(incoming)
+      return fault ? refuseIncoming(incoming, fault) : fetch(request, env)
     },
     // What cannot be made a request fails at once, before another one is read.
-    { hostname: 'localhost', errorHandler: () => refuseIncoming(reading) },
+    { hostname: 'localhost', errorHandler: () => refuseIncoming(reading, malformed()) },
   )
-  // Node would answer a missing Host with nothing at all.
-  const server = createServer({ requireHostHeader: false }, (incoming, outgoing) => {
+  const options = {
+    // Node would answer a missing Host with nothing at all.
+    requireHostHeader: false,
+    headersTimeout: headersMs,
+    requestTimeout: REQUEST_MS,
+    connectionsCheckingInterval: Math.min(1000, headersMs),
+  }
+  const server = createServer(options, (incoming, outgoing) => {
     reading = incoming
     return answer(incoming, outgoing)
   })
@@ -37,9 +54,6 @@ type Broken = NodeJS.ErrnoException & { rawPacket?: Buffer }
 /** As Node knows a socket by itself: with the answer that is under way on it. */
 type Answering = Duplex & { _httpMessage?: ServerResponse | null; remoteAddress?: string }
 
-const hasHost = ({ headers, httpVersion }: IncomingMessage) => headers.host !== undefined || httpVersion === '1.0'
-
-const malformed = () => invalid('request_malformed', 'This is not a valid HTTP request.')
 const noTunnel = () => new ApiError(405, 'method_not_allowed', 'CONNECT is not allowed here.')
 
 /**
@@ -52,11 +66,13 @@ async function refuseRaw(known: Known, error: Broken | ApiError, socket: Answeri
   // The client has gone, has had its answer, or is about to have one that this would break.
   const isTooLate = () => !socket.writable || underWay?.headersSent
   if (error.code === 'ECONNRESET' || error === FOLLOWED || isTooLate()) return void socket.destroy()
-  const refusal = error instanceof ApiError ? error : malformed()
+  const refusal = error instanceof ApiError ? error : faultOf(error)
   const text = await rawRefusal(known, refusal, readRaw(error, socket))
   if (isTooLate()) return void socket.destroy()
   socket.end(text, () => socket.destroy())
 }
+
+const faultOf = ({ code }: Broken): ApiError => (code === 'ERR_HTTP_REQUEST_TIMEOUT' ? requestTimeout() : malformed())
 
 /** What can be told: the path stands in the request that broke off, or where the bytes begin. */
 function readRaw(error: Broken | ApiError, { _httpMessage: underWay, remoteAddress }: Answering): Read {

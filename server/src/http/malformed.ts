@@ -26,9 +26,10 @@ export const readFrom = ({ url, socket, headers }: IncomingMessage): Read => ({
   forwardedFor: [headers['x-forwarded-for']].flat().join(),
 })
 
-/** The refusal as an answer of the app. */
+/** The refusal as an answer of the app. Nothing else is read from the connection, for where the next request begins is not sure. */
 export async function refuse(known: Known, error: ApiError, read: Read): Promise<Response> {
-  return Response.json({ error: error.message }, { status: error.status, headers: await headersOf(known, error, read) })
+  const headers = { ...(await headersOf(known, error, read)), Connection: 'close' }
+  return Response.json({ error: error.message }, { status: error.status, headers })
 }
 
 /** The refusal as it goes over the wire. */

@@ -1,0 +1,128 @@
+import { serverBusy } from '../errors.ts'
+
+const KIB = 1024
+const MIB = 1024 * KIB
+
+/** How much memory the bodies of open requests may take, and how long a body may take to arrive. */
+export interface BodyLimits {
+  /** Bodies of requests that nobody has proven to be allowed yet. */
+  unverifiedBytes: number
+  /** Bodies of more than 64 KiB. */
+  largeBytes: number
+  /** All others, which large ones therefore cannot crowd out. */
+  smallBytes: number
+  /** The longest pause between two pieces of a body. */
+  stallMs: number
+  /** The time for a whole body. */
+  totalMs: number
+}
+
+export const BODY_LIMITS: BodyLimits = {
+  unverifiedBytes: 32 * MIB,
+  largeBytes: 32 * MIB,
+  smallBytes: 32 * MIB,
+  stallMs: 10_000,
+  totalMs: 30_000,
+}
+
+/** The largest part of a pool that one holder, such as a shop, may have: the rest is left for others. */
+const SHARES = { unverifiedBytes: 1 / 2, largeBytes: 1 / 4, smallBytes: 1 / 8 } as const
+const SMALL_BODY = 64 * KIB
+/** An open request costs more than its bytes, so that many tiny bodies are bounded too. */
+const LEAST_UNVERIFIED = 16 * KIB
+
+type PoolName = keyof typeof SHARES
+
+/** Whose body it is: the shop, or the address of a caller without a credential. */
+export interface Holder {
+  names: string[]
+  isVerified: boolean
+}
+
+export const shopHolder = ({ id }: { id: string }): Holder => ({ names: [`shop ${id}`], isVerified: true })
+
+export const addressHolder = (address: string): Holder => ({ names: [`address ${address}`], isVerified: false })
+
+/** Somebody who may be this shop's store; that is known when the signature over the whole body has been verified. */
+export const storeHolder = ({ id }: { id: string }, address: string): Holder => ({
+  names: [`shop ${id}`, `address ${address}`],
+  isVerified: false,
+})
+
+/** What the bodies of open requests take, by pool and holder. One for each process. */
+export class BodyBudget {
+  readonly limits: BodyLimits
+  readonly #used = new Map<string, number>()
+
+  constructor(limits: BodyLimits = { ...BODY_LIMITS }) {
+    this.limits = limits
+  }
+
+  /** Bytes in use by pool, and by pool and holder. */
+  get used(): Record<string, number> {
+    return Object.fromEntries(this.#used)
+  }
+
+  /** Opens the account of one request. */
+  open(holder: Holder): BodyAccount {
+    return new BodyAccount(this, holder)
+  }
+
+  /** @throws ApiError 503 `server_busy`; nothing is taken then. */
+  take(pool: PoolName, names: string[], bytes: number): void {
+    const limit = this.limits[pool]
+    const share = limit * SHARES[pool]
+    const isFull = (name: string, most: number) => (this.#used.get(name) ?? 0) + bytes > most
+    if (isFull(pool, limit) || names.some((name) => isFull(`${pool} ${name}`, share))) throw serverBusy()
+    this.#add(pool, names, bytes)
+  }
+
+  give(pool: PoolName, names: string[], bytes: number): void {
+    this.#add(pool, names, -bytes)
+  }
+
+  #add(pool: PoolName, names: string[], bytes: number): void {
+    for (const name of [pool, ...names.map((one) => `${pool} ${one}`)]) {
+      const used = (this.#used.get(name) ?? 0) + bytes
+      if (used === 0) this.#used.delete(name)
+      else this.#used.set(name, used)
+    }
+  }
+}
+
+/** What the body of one request takes, until the request ends. */
+export class BodyAccount {
+  readonly #budget: BodyBudget
+  readonly #holder: Holder
+  #pool: PoolName
+  #bytes = 0
+
+  constructor(budget: BodyBudget, holder: Holder) {
+    this.#budget = budget
+    this.#holder = holder
+    this.#pool = holder.isVerified ? 'smallBytes' : 'unverifiedBytes'
+  }
+
+  get limits(): BodyLimits {
+    return this.#budget.limits
+  }
+
+  /** Raises what the body takes to so many bytes. @throws ApiError 503 `server_busy`. */
+  raise(to: number): void {
+    const { names, isVerified } = this.#holder
+    const bytes = isVerified ? to : Math.max(to, LEAST_UNVERIFIED)
+    if (bytes <= this.#bytes) return
+    if (this.#pool === 'smallBytes' && bytes > SMALL_BODY) {
+      this.release()
+      this.#pool = 'largeBytes'
+    }
+    this.#budget.take(this.#pool, names, bytes - this.#bytes)
+    this.#bytes = bytes
+  }
+
+  /** Gives everything back. */
+  release(): void {
+    if (this.#bytes > 0) this.#budget.give(this.#pool, this.#holder.names, this.#bytes)
+    this.#bytes = 0
+  }
+}
