@@ -181,6 +181,17 @@ describe('what is checked before the body', () => {
   })
 })
 
+/** Waits until something has not changed for a while, however busy the machine is. */
+async function whenSettled(look: () => Promise<unknown>): Promise<void> {
+  let seen = ''
+  for (let quiet = 0; quiet < 10; quiet++) {
+    await sleep(50)
+    const now = JSON.stringify(await look())
+    if (now !== seen) quiet = 0
+    seen = now
+  }
+}
+
 describe('memory', () => {
   const LIMITS = { unverifiedBytes: 1024 * KIB, largeBytes: 2048 * KIB, smallBytes: 512 * KIB }
 
@@ -191,14 +202,14 @@ describe('memory', () => {
       client.write(head(path, { ...headers, 'Content-Length': bytes }))
       client.write(Buffer.alloc(bytes - 1, ' '))
     }
-    await sleep(300)
-    const answers = await Promise.all(clients.map((client) => client.answer(0)))
+    const look = () => Promise.all(clients.map((client) => client.answer(0)))
+    const answers = await whenSettled(async () => [await look(), server.bodies.used] as const).then(look)
     return {
       refused: answers.filter((answer) => answer !== undefined),
       held: answers.filter((answer) => answer === undefined).length,
       end: async () => {
         for (const client of clients) client.close()
-        await sleep(100)
+        await whenSettled(async () => server.bodies.used)
       },
     }
   }
@@ -255,7 +266,7 @@ describe('memory', () => {
       broken.write('{')
       await sleep(20)
       broken.close()
-      await sleep(100)
+      await whenSettled(async () => server.bodies.used)
       expect(server.bodies.used).toEqual(ended.used)
     }))
 
@@ -264,10 +275,10 @@ describe('memory', () => {
       const client = open()
       client.write(head('/api/v1/affiliates', { ...bearer(), 'Transfer-Encoding': 'chunked' }))
       client.write('1\r\n \r\n'.repeat(50_000))
-      await sleep(300)
+      await whenSettled(async () => server.bodies.used)
       expect(Math.max(...Object.values(server.bodies.used))).toBeLessThanOrEqual(64 * KIB)
       client.close()
-      await sleep(50)
+      await whenSettled(async () => server.bodies.used)
       expect(server.bodies.used).toEqual({})
     }))
 })
