@@ -1095,7 +1095,7 @@ export interface components {
          * @description What went wrong, for programs.
          * @enum {string}
          */
-        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "order_not_found" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_signature_invalid" | "store_signature_missing" | "total_too_large" | "unknown_property" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
+        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "order_not_found" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_signature_invalid" | "store_signature_missing" | "total_too_large" | "unknown_property" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
         /** @description An opaque id. */
         Id: string;
         IdempotencyKey: string;
@@ -1922,6 +1922,10 @@ export interface components {
             /** @description False: `/api/v1` answers 503 for this shop. */
             apiEnabled: boolean;
             hasStoreWebhookSecret: boolean;
+            /** @description The only store whose notifications are accepted; null: every store that signs with the secret. */
+            storeDomain: string | null;
+            /** @description The other domains of that store. */
+            storeDomainAliases: string[];
             updatedAt: components["schemas"]["Instant"];
         };
         PrecedenceInput: ("default" | "link-first" | "customer-first") | components["schemas"]["EvidenceKind"][];
@@ -1947,6 +1951,14 @@ export interface components {
             apiEnabled?: boolean;
             /** @description What store notifications are signed with. Kept sealed and never shown; null switches them off. */
             storeWebhookSecret?: string | null;
+            /**
+             * @description The `myshopify.com` domain of your store. Once it is set, a notification must carry it in `X-Shopify-Shop-Domain`, and the `order_status_url` of an order must be
+             *     of this domain or of an alias. Set it when several stores sign with one secret. Set the aliases with it: Shopify builds `order_status_url` from the primary domain
+             *     of the store, and an order of a domain that is not listed is rejected.
+             */
+            storeDomain?: string | null;
+            /** @description The other domains that customers know your store by, the primary domain included. */
+            storeDomainAliases?: string[];
         };
         SettingsReply: {
             data: components["schemas"]["Settings"];
@@ -2362,6 +2374,8 @@ export interface components {
         StoreReference: number | string | null;
         /** @description Text of more than 255 characters is ignored. */
         StoreText: string | null;
+        /** @description An address of the store. Once `storeDomain` is set, its domain must be that or an alias, and it may have 8,192 characters. */
+        StoreUrl: string | null;
         /** @description An amount in currency units. */
         StoreMoney: string | number | null;
         /**
@@ -2377,6 +2391,7 @@ export interface components {
             financial_status: "paid" | "partially_refunded" | "refunded";
             /** @description When set, the order is recorded and canceled at once. */
             cancelled_at?: string | null;
+            order_status_url?: components["schemas"]["StoreUrl"];
             name?: components["schemas"]["StoreText"];
             currency?: string | null;
             email?: components["schemas"]["StoreText"];
@@ -2415,6 +2430,7 @@ export interface components {
         StoreCancellation: {
             id: components["schemas"]["StoreId"];
             cancelled_at: string;
+            order_status_url?: components["schemas"]["StoreUrl"];
         };
         StoreNote: {
             name?: string | null;
@@ -2685,7 +2701,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The signature is missing or does not fit the shop. */
+        /** @description The signature is missing or does not fit the shop, or the notification is of another store. */
         StoreUnauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2741,6 +2757,8 @@ export interface components {
         ProgramIdQuery: components["schemas"]["Id"];
         /** @description 1 to 255 printable ASCII characters. The same key with the same body gives the first answer again; with another body, 409. */
         IdempotencyKey: components["schemas"]["IdempotencyKey"];
+        /** @description The `myshopify.com` domain of the store, as Shopify sends it. It must be the shop's `storeDomain`, once that is set. */
+        StoreDomainHeader: string;
         /** @description The event type. Unsigned; decide by the body's `event`. */
         WebhookEventHeader: string;
         /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
@@ -5738,6 +5756,8 @@ export interface operations {
             header: {
                 /** @description The topic of the notification, as Shopify sends it. The header is not signed; the body must be of this topic too. */
                 "X-Shopify-Topic": "orders/paid";
+                /** @description The `myshopify.com` domain of the store, as Shopify sends it. It must be the shop's `storeDomain`, once that is set. */
+                "X-Shopify-Shop-Domain"?: components["parameters"]["StoreDomainHeader"];
             };
             path: {
                 /**
@@ -5790,6 +5810,8 @@ export interface operations {
             header: {
                 /** @description The topic of the notification, as Shopify sends it. The header is not signed; the body must be of this topic too. */
                 "X-Shopify-Topic": "orders/cancelled";
+                /** @description The `myshopify.com` domain of the store, as Shopify sends it. It must be the shop's `storeDomain`, once that is set. */
+                "X-Shopify-Shop-Domain"?: components["parameters"]["StoreDomainHeader"];
             };
             path: {
                 /**
@@ -5841,6 +5863,8 @@ export interface operations {
             header: {
                 /** @description The topic of the notification, as Shopify sends it. The header is not signed; the body must be of this topic too. */
                 "X-Shopify-Topic": "refunds/create";
+                /** @description The `myshopify.com` domain of the store, as Shopify sends it. It must be the shop's `storeDomain`, once that is set. */
+                "X-Shopify-Shop-Domain"?: components["parameters"]["StoreDomainHeader"];
             };
             path: {
                 /**

@@ -70,6 +70,13 @@ const causes: Record<string, (server: TestServer, op: DocumentedOperation) => Pr
   invalid_body: (server, op) => notify(server, op, { text: OTHERS[op.id]! }),
   store_signature_missing: (server, op) => notify(server, op, { signature: null }),
   store_signature_invalid: (server, op) => notify(server, op, { signature: 'bm8=' }),
+  store_domain_mismatch: (server, op) => {
+    server.sql.prepare(`update shops set "storeDomain" = 'hats.myshopify.com'`).run()
+    return broken(
+      () => notify(server, op),
+      () => server.sql.prepare('update shops set "storeDomain" = null').run(),
+    )
+  },
   plan_required: async (server, op) => {
     server.sql.prepare(`update shops set "plan" = 'GROWTH'`).run()
     return broken(

@@ -4,6 +4,7 @@ import { type Migration, Migrator } from 'kysely/migration'
 import * as start from './migrations/0001-start.ts'
 import * as rowCounts from './migrations/0002-row-counts.ts'
 import * as clickLookups from './migrations/0003-click-lookups.ts'
+import * as storeDomains from './migrations/0004-store-domains.ts'
 import * as refundTotals from './migrations/0005-refund-totals.ts'
 import * as limits from './migrations/0008-limits.ts'
 import * as identityKeys from './migrations/0009-identity-keys.ts'
@@ -15,6 +16,7 @@ export const migrations: Record<string, Migration> = {
   '0001-start': start,
   '0002-row-counts': rowCounts,
   '0003-click-lookups': clickLookups,
+  '0004-store-domains': storeDomains,
   '0005-refund-totals': refundTotals,
   '0008-limits': limits,
   '0009-identity-keys': identityKeys,

@@ -25,6 +25,9 @@ export interface ShopRow {
   attributionPrecedence: string
   clickTouch: 'LAST' | 'FIRST'
   storeWebhookSecret: string | null
+  /** The domain of the only store whose notifications count, null for any store; then a JSON list of its other domains. */
+  storeDomain: string | null
+  storeDomainAliases: string
   /** Claimed by every change of the subscriptions. */
   webhooksVersion: number
   version: number

@@ -3,6 +3,7 @@ import type { Context } from '../context.ts'
 import type { Trx } from '../db/database.ts'
 import type { ShopRow } from '../db/tables.ts'
 import { ApiError, forbidden, rateLimited } from '../errors.ts'
+import { requireDomain } from '../services/store-domain.ts'
 import { findStore, isSigned, type Store } from '../services/stores.ts'
 import type { Visit } from './admit.ts'
 import { nameable } from './body.ts'
@@ -12,6 +13,8 @@ import type { Server } from './server.ts'
 /** A request that may be a notification of this store: its body has not been read, so its signature is not verified. */
 export interface ExpectedStore extends Store {
   signature: Uint8Array
+  /** `X-Shopify-Shop-Domain` */
+  domain: string | undefined
 }
 
 /** Notifications per window of a shop, as a multiple of what one of its API keys may send. */
@@ -34,14 +37,14 @@ export async function expectStore({ deps }: Server, c: HonoContext): Promise<Exp
   const store =
     SIGNATURE.test(signature) && (await findStore(deps, deps.db.read, nameable(c.req.param('shopId') ?? '')))
   if (!store) throw signatureInvalid()
-  return { ...store, signature: Buffer.from(signature, 'base64') }
+  return { ...store, signature: Buffer.from(signature, 'base64'), domain: c.req.header('X-Shopify-Shop-Domain') }
 }
 
 /**
  * Accepts a notification whose raw bytes were signed with the secret of the shop in the path. Checks, in this order: the
- * signature, the plan, the rate limit. The kill switches turn off `/api/v1` only.
+ * signature, the domain, the plan, the rate limit. The kill switches turn off `/api/v1` only.
  *
- * @throws ApiError 401 `store_signature_invalid`, 403 `plan_required` or 429 `rate_limited`.
+ * @throws ApiError 401 `store_signature_invalid` or `store_domain_mismatch`, 403 `plan_required` or 429 `rate_limited`.
  */
 export async function admitStore(
   { deps, limiter }: Server,
@@ -50,12 +53,14 @@ export async function admitStore(
   visit: Visit,
 ): Promise<Context> {
   if (!isSigned(bytes, store)) throw signatureInvalid()
+  requireDomain(store.shop, store.domain)
   const limit = STORE_FACTOR * requirePlan(store.shop)
   const window = await limiter.consume(`store:${store.shop.id}`, limit)
   if (window.exceeded) throw rateLimited(window)
   const recheck = async (db: Trx) => {
     const now = await findStore(deps, db, store.shop.id)
     if (now?.secret !== store.secret) throw signatureInvalid()
+    requireDomain(now.shop, store.domain)
     requirePlan(now.shop)
     return now.shop
   }

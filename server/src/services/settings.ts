@@ -6,6 +6,7 @@ import type { components } from '../http/schema.d.ts'
 import type { Body } from '../http/spec.ts'
 import { claimShop } from '../repositories/shops.ts'
 import { mutate } from './mutate.ts'
+import { toDomain } from './store-domain.ts'
 import { sealStoreSecret } from './store-secret.ts'
 
 type Settings = components['schemas']['Settings']
@@ -36,6 +37,8 @@ function changedColumns(ctx: Context, body: Body<'updateSettings'>): Partial<Sho
     minimumPayoutCentsByCurrency: minimums,
     apiEnabled,
     storeWebhookSecret: secret,
+    storeDomain: domain,
+    storeDomainAliases: aliases,
     ...plain
   } = body
   const sent: Partial<ShopRow> = { ...plain }
@@ -44,6 +47,10 @@ function changedColumns(ctx: Context, body: Body<'updateSettings'>): Partial<Sho
   if (apiEnabled !== undefined) sent.apiEnabled = apiEnabled ? 1 : 0
   // Sealing the same secret twice gives two texts, so a sent one always counts as a change.
   if (secret !== undefined) sent.storeWebhookSecret = secret === null ? null : sealStoreSecret(ctx, ctx.shop.id, secret)
+  if (domain !== undefined) sent.storeDomain = domain === null ? null : toDomain('storeDomain', domain)
+  if (aliases !== undefined) {
+    sent.storeDomainAliases = JSON.stringify(aliases.map((one, i) => toDomain(`storeDomainAliases[${i}]`, one)))
+  }
   const differs = ([name, value]: [string, unknown]) => value !== undefined && value !== ctx.shop[name as keyof ShopRow]
   return Object.fromEntries(Object.entries(sent).filter(differs)) as Partial<ShopRow>
 }
@@ -78,6 +85,8 @@ function toSettings(shop: ShopRow): Settings {
     clickTouch: shop.clickTouch,
     apiEnabled: shop.apiEnabled === 1,
     hasStoreWebhookSecret: shop.storeWebhookSecret !== null,
+    storeDomain: shop.storeDomain,
+    storeDomainAliases: JSON.parse(shop.storeDomainAliases),
     updatedAt: shop.updatedAt,
   }
 }

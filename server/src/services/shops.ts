@@ -108,6 +108,8 @@ function newShop(deps: Deps, { name, plan, currency }: { name: string; plan: Pla
     attributionPrecedence: JSON.stringify(['COUPON', 'DIRECT_LINK', 'CONNECTED_CUSTOMER', 'CONNECTED_PRODUCT']),
     clickTouch: 'LAST',
     storeWebhookSecret: null,
+    storeDomain: null,
+    storeDomainAliases: '[]',
     webhooksVersion: 1,
     version: 1,
     createdAt,

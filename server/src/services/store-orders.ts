@@ -14,6 +14,7 @@ import { recordOrder } from './orders.ts'
 import { recomputeBatch } from './payout-batch.ts'
 import { recordRefund, type WantedRefund } from './refunds.ts'
 import { standingOf } from './standing.ts'
+import { requireDomainOf } from './store-domain.ts'
 import { storeId, toStoreOrder } from './store-order.ts'
 import { essenceOf, toStoreRefund } from './store-refund.ts'
 
@@ -26,7 +27,7 @@ const OVER: CommissionRow['orderStatus'][] = ['CANCELED', 'REVERSED', 'REFUNDED'
  * Records an order that a store says was paid, once, through the one money path (section 1); then what the store had
  * told of it before.
  *
- * @throws ApiError 400 `invalid_body`.
+ * @throws ApiError 400 `invalid_body` or 401 `store_domain_mismatch`.
  */
 export async function paid(
   ctx: Context,
@@ -35,6 +36,7 @@ export async function paid(
   const { order, orderName, codes } = toStoreOrder(ctx, body)
   const orderId = storedOrderId('shopify', order.externalOrderId)
   return mutate(ctx, async (trx, shop) => {
+    requireDomainOf(shop, body.order_status_url)
     const couponCode = await firstKnown(ctx, trx, codes)
     const incoming = { order: { ...order, couponCode }, orderId, orderName, trackingMethod: 'STORE_ORDER' as const }
     const { result, audit, ...written } = await recordOrder({ ...ctx, shop }, trx, incoming)
@@ -48,10 +50,15 @@ export async function paid(
   })
 }
 
-/** Takes in that a store cancelled an order: unpaid commission is canceled, paid commission taken back. */
+/**
+ * Takes in that a store cancelled an order: unpaid commission is canceled, paid commission taken back.
+ *
+ * @throws ApiError 400 `invalid_body` or 401 `store_domain_mismatch`.
+ */
 export async function canceled(ctx: Context, body: Body<'cancelStoreOrder'>): Promise<Reply> {
   const orderId = storedOrderId('shopify', storeId('id', body.id))
-  return mutate(ctx, async (trx) => {
+  return mutate(ctx, async (trx, shop) => {
+    requireDomainOf(shop, body.order_status_url)
     const row = await findCommissionByOrder(trx, ctx.shop.id, orderId)
     const moved = row && (await cancelRow(ctx, trx, row))
     // What cannot be canceled now, because nobody or a rejected affiliate stands behind it, must not be paid later.
