@@ -21,7 +21,9 @@ const file = (name: string) => join(folder.path, name)
 
 async function importFile(name: string, rows: string[], ...args: string[]) {
   writeFileSync(file(name), rows.map((row) => `${row}\n`).join(''))
-  const { code, stdout, stderr } = await cli(['events', 'import', file(name), ...args, '--json'], { env: shop.env })
+  const { code, stdout, stderr } = await cli(['events', 'import', file(name), '--from', 'csv', ...args, '--json'], {
+    env: shop.env,
+  })
   return { code, stderr, report: JSON.parse(stdout || 'null') }
 }
 

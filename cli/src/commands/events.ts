@@ -14,29 +14,56 @@ const upTo32 = (text: string): number => {
   return value
 }
 
+const howMany = (text: string): number => {
+  if (text === 'all') return Number.MAX_SAFE_INTEGER
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number, or all.')
+  return Number(text)
+}
+
 export function addEvents(program: Command): void {
   const events = group(program, 'events', 'report orders, clicks and page views')
   addSend(events)
   leaf<ImportOptions>(events, 'import <file>', {
     summary: 'report the orders of a CSV file, each once',
     details:
-      'Shows which column is read as what, then asks; without a terminal it sends at once, with or without --yes, so look with --dry-run first. Money is in cents where the column is named so, else decimal; what could be read two ways is refused until you say which, and so is a discount that the amount has lost already. Without a date column every order counts as happening now. Rows that only carry one more line item of the order above are left out. Keeps to the rate limit, can be stopped and run again, and sends nothing twice. Rows that fail go to failed.csv beside the file, with the reason; the command ends with 8 then. Orders that the file calls cancelled, refunded or not paid fail too (columns `Cancelled at`, `Refunded Amount`, `Financial Status`), unless you say --any-status; and orders that the service knows with another amount or affiliate: an order counts once. A failed.csv of another file is kept, and the next one is failed-2.csv. `<file>.….sent` beside it remembers what was taken.',
+      'Reads exports of Shopify, WooCommerce and Stripe, and plain CSV files; - is standard input. Shows which column is read as what, then asks; without a terminal it sends at once, with or without --yes, so look with --dry-run first: it lists every failed row, writes failed.csv, and asks the service about 50 orders spread over the file, or as many as --forecast says. Money is in cents where the column is named so, else decimal; what could be read two ways is refused until you say which, and so is a discount that the amount has lost already. Where the totals show that prices include tax, goods are counted without their share of it. Times without an offset need --timezone. Without a date column every order counts as happening now. Of several coupons the first that belongs to an affiliate counts. Rows that only carry one more line item of the order above are left out. Orders that were not paid, were cancelled, disputed or refunded, also in part, fail with the reason, and so do orders in a state that is not known; --any-status imports them all the same. Orders that the service knows with another amount or affiliate fail too: an order counts once. Keeps to the rate limit, can be stopped and run again, and sends nothing twice. Failed rows go to failed.csv beside the file; the command ends with 8 then. A failed.csv of another file is kept, and the next one is failed-2.csv. `<file>.….sent` beside it remembers what was taken.',
     output: 'ImportReport',
     writes: true,
     examples: [
       'referral events import orders.csv --dry-run',
+      'referral events import orders_export.csv --from woocommerce --timezone Europe/Berlin',
       'referral events import orders.csv --map externalOrderId=Name --map amountCents=Subtotal --map discountCents=',
     ],
     work: async (run, { options, args: [file = ''] }) =>
       (await import('../events/import.ts')).importOrders(run, file, options),
   })
     .addOption(repeated('--map <field=Column>', 'which column a field is in; field= for none; repeat'))
+    .addOption(
+      choice('--from <shop>', 'the kind of export; detected when left out', [
+        'shopify',
+        'woocommerce',
+        'stripe',
+        'csv',
+      ]),
+    )
+    .option('--timezone <zone>', 'of times without an offset, like Europe/Berlin')
+    .addOption(
+      choice('--prices <basis>', 'whether prices include tax; read from the totals when left out', [
+        'with-tax',
+        'without-tax',
+      ]),
+    )
     .addOption(choice('--money <unit>', 'what numbers without decimals are', ['cents', 'units']))
     .addOption(choice('--decimal <mark>', 'how decimals are written', ['.', ',']))
     .option('--currency <code>', 'of rows that name none', 'USD')
     .option('--any-status', 'also orders that are cancelled, refunded or not paid')
     .addOption(
       new Option('--parallel <n>', 'so many at once; the order of rows is not kept').argParser(upTo32).default(1),
+    )
+    .addOption(
+      new Option('--forecast <n>', 'orders that a dry run asks the service about, 0 or all')
+        .argParser(howMany)
+        .default(50),
     )
     .option('-y, --yes', 'do not ask')
 }

@@ -30,7 +30,7 @@ function readBytes(file: string): Buffer {
   }
 }
 
-function decode(bytes: Buffer, file: string): string {
+export function decode(bytes: Buffer, file: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {

@@ -1,10 +1,11 @@
 import { basename } from 'node:path'
-import { confirm } from '../ask.ts'
-import { type Csv, readCsv } from '../csv/read.ts'
+import { confirm, readStdin } from '../ask.ts'
+import { type Csv, decode, parseCsv, readCsv } from '../csv/read.ts'
 import { type Exit, exit } from '../exit.ts'
 import type { Run } from '../run.ts'
 import { isInteractive } from '../world.ts'
 import { writeFailed } from './failed.ts'
+import { type Forecast, forecast } from './forecast.ts'
 import { Journal } from './journal.ts'
 import { type PlanOptions, planImport } from './plan.ts'
 import { preview } from './preview.ts'
@@ -12,18 +13,26 @@ import { type Counts, Sending } from './sending.ts'
 
 export interface ImportOptions extends PlanOptions {
   parallel: number
+  /** How many orders a dry run asks the service about. */
+  forecast: number
   yes?: boolean
 }
 
 /** Reports the orders of a file, each once, however often it is run. */
 export async function importOrders(run: Run, file: string, options: ImportOptions): Promise<Exit | undefined> {
-  const csv = readCsv(file)
-  const { reading, orders, failed, lineRows } = planImport(csv, options)
+  const csv =
+    file === '-' ? parseCsv(decode(await readStdin(run.world), 'standard input'), 'standard input') : readCsv(file)
+  const { dialect, reading, orders, failed, lineRows } = planImport(csv, options)
+  run.talk.note(`read as an export of ${dialect.title}${options.from ? '' : '; --from names another'}`)
   preview(run, csv, reading)
   if (lineRows)
     run.talk.note(`left out, because they only carry one more line item of the order above: ${lineRows} of the rows`)
   const counts: Counts = { sent: 0, attributed: 0, knownBefore: 0, failed }
-  if (!run.dryRun) {
+  let found: Forecast | null = null
+  if (run.dryRun) {
+    if (orders.length > 0 && options.forecast > 0)
+      found = await forecast(run, await run.client(), { orders, sample: options.forecast })
+  } else {
     const journal = new Journal(file, { baseUrl: run.settings.baseUrl, apiKey: run.apiKey })
     const open = orders.filter(({ order }) => !journal.has(order))
     counts.knownBefore = orders.length - open.length
@@ -32,18 +41,32 @@ export async function importOrders(run: Run, file: string, options: ImportOption
     if (open.length) journal.open()
     if (open.length) await new Sending(run, counts, journal).sendAll(open, options.parallel)
   }
-  return report(run, csv, { file, counts })
+  return report(run, csv, { file, counts, forecast: found })
 }
 
-function report(run: Run, csv: Csv, { file, counts }: { file: string; counts: Counts }): Exit | undefined {
+function report(
+  run: Run,
+  csv: Csv,
+  { file, counts, forecast }: { file: string; counts: Counts; forecast: Forecast | null },
+): Exit | undefined {
   const { failed, ...others } = counts
-  const failedFile = failed.length && !run.dryRun ? writeFailed(csv, file, failed) : null
-  for (const { row, problem } of failed.slice(0, 5)) run.talk.warn(`line ${row.line}: ${problem}`)
-  if (failed.length > 5) run.talk.warn(`and ${failed.length - 5} more`)
+  const failedFile = failed.length ? writeFailed(csv, file, failed) : null
+  // A dry run is there to be read; an import points at its file.
+  const shown = run.dryRun ? failed : failed.slice(0, 5)
+  for (const { row, problem } of shown) run.talk.warn(`line ${row.line}: ${problem}`)
+  if (failed.length > shown.length) run.talk.warn(`and ${failed.length - shown.length} more`)
   if (failedFile && basename(failedFile) !== 'failed.csv')
     run.talk.note(`failed.csv holds other rows and was kept; these are in ${failedFile}`)
   if (run.dryRun) run.talk.note('Dry run: nothing was sent.')
   else if (counts.sent === 0) run.talk.note(`Nothing new: ${counts.knownBefore} orders were sent before.`)
-  run.record({ file, rows: csv.rows.length, ...others, failed: failed.length, failedFile, dryRun: run.dryRun })
+  run.record({
+    file,
+    rows: csv.rows.length,
+    ...others,
+    failed: failed.length,
+    failedFile,
+    forecast,
+    dryRun: run.dryRun,
+  })
   return failed.length ? exit.partial : undefined
 }

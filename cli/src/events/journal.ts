@@ -15,13 +15,15 @@ export const orderHash = (order: ConversionInput): string => hash(JSON.stringify
  * knows repeated orders too; it saves requests.
  */
 export class Journal {
-  readonly file: string
+  /** Undefined for standard input, of which nothing is remembered: the service knows repeated orders. */
+  readonly file: string | undefined
   readonly #known: Set<string>
 
   constructor(csvFile: string, { baseUrl, apiKey = '' }: Pick<Settings, 'baseUrl' | 'apiKey'>) {
     // The visible beginning of the key tells shops apart without giving anything away.
-    this.file = `${csvFile}.${hash(`${baseUrl}\n${apiKey.slice(0, 10)}`).slice(0, 8)}.sent`
-    const text = existsSync(this.file) ? readFileSync(this.file, 'utf8') : ''
+    this.file =
+      csvFile === '-' ? undefined : `${csvFile}.${hash(`${baseUrl}\n${apiKey.slice(0, 10)}`).slice(0, 8)}.sent`
+    const text = this.file !== undefined && existsSync(this.file) ? readFileSync(this.file, 'utf8') : ''
     // A last line that was cut off in the middle is no order.
     this.#known = new Set(text.split('\n').filter((line) => line.length === 64))
   }
@@ -32,6 +34,7 @@ export class Journal {
 
   /** Finds out before the first order whether it can be written. */
   open(): void {
+    if (this.file === undefined) return
     try {
       appendFileSync(this.file, '', { mode: 0o600 })
     } catch (cause) {
@@ -47,7 +50,7 @@ export class Journal {
   add(order: ConversionInput): void {
     const line = orderHash(order)
     if (this.#known.has(line)) return
-    appendFileSync(this.file, `${line}\n`, { mode: 0o600 })
+    if (this.file !== undefined) appendFileSync(this.file, `${line}\n`, { mode: 0o600 })
     this.#known.add(line)
   }
 }

@@ -17,8 +17,8 @@ export async function knownOtherwise(
   const currency = order.currency ?? 'USD'
   if (known) {
     const was = known.orderSubtotalCents - known.orderDiscountCents
-    if (was !== netOf(order) || known.currency !== currency)
-      return `recorded before with ${showMoney(was, known.currency)}, not ${showMoney(netOf(order), currency)}; an order counts once`
+    if (was !== netOf(order) || known.orderCurrency !== currency)
+      return `recorded before with ${showMoney(was, known.orderCurrency)}, not ${showMoney(netOf(order), currency)}; an order counts once`
   }
   if (!order.couponCode && !order.affiliateCode && !order.ref) return undefined
   const { attribution } = await paced(() => client.events.dryRun(order))

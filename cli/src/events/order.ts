@@ -2,7 +2,10 @@ import type { ConversionInput } from '@referral/sdk'
 import type { Mapping } from '../csv/headers.ts'
 import type { CsvRow } from '../csv/read.ts'
 import { type MoneyColumn, toCents } from './amounts.ts'
+import { splitCodes } from './codes.ts'
 import { MONEY_FIELDS } from './fields.ts'
+import { type Prices, withoutTax } from './prices.ts'
+import { toInstant } from './times.ts'
 
 /** How the rows of one file are read. */
 export interface Reading {
@@ -10,22 +13,17 @@ export interface Reading {
   money: Record<string, MoneyColumn>
   /** Of rows that name none. */
   currency: string
+  /** Of times that name none. */
+  timezone?: string | undefined
+  prices?: Prices
 }
 
 /** A row as an order, or why it is none. */
 export type ReadRow =
-  | { row: CsvRow; order: ConversionInput; problem?: never }
+  | { row: CsvRow; order: ConversionInput; codes: string[]; problem?: never }
   | { row: CsvRow; order?: never; problem: string }
 
 const ISO = /^\d{4}-\d{2}-\d{2}(T.*)?$/
-
-/** Shops write `2026-10-31 14:00:00 +0200`; the same as the API reads it. A time without its zone is left as it is. */
-const toInstant = (text: string) =>
-  text.replace(
-    /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?) ?(Z|UTC|[+-]\d{2}):?(\d{2})?$/,
-    (_, day, time, zone, minutes) =>
-      /^[+-]/.test(zone) ? `${day}T${time}${zone}:${minutes ?? '00'}` : `${day}T${time}Z`,
-  )
 
 export function currencyOf(cells: Record<string, string>, { mapping, currency }: Omit<Reading, 'money'>): string {
   return (mapping.currency ? cells[mapping.currency]?.trim().toUpperCase() : '') || currency
@@ -35,6 +33,7 @@ export function readOrder(row: CsvRow, reading: Reading): ReadRow {
   const currency = currencyOf(row.cells, reading)
   const order: Record<string, unknown> = { currency }
   const shipping: Record<string, string> = {}
+  const codes: string[] = []
   for (const [field, column] of Object.entries(reading.mapping)) {
     const text = row.cells[column]?.trim() ?? ''
     if (text === '' || field === 'currency') continue
@@ -44,11 +43,16 @@ export function readOrder(row: CsvRow, reading: Reading): ReadRow {
       if (typeof cents !== 'number') return { row, problem: cents.problem }
       order[field] = cents
     } else if (field.startsWith('shipping.')) shipping[field.slice('shipping.'.length)] = text
-    else order[field] = field === 'occurredAt' ? toInstant(text) : text
+    else if (field === 'couponCode') codes.push(...splitCodes(text))
+    else order[field] = field === 'occurredAt' ? toInstant(text, reading.timezone) : text
   }
   if (Object.keys(shipping).length) order.shipping = shipping
+  // All of them, until it is known which belong to affiliates: the file is compared by what it says.
+  if (codes.length > 0) order.couponCode = codes.join(', ')
   const problem = missing(order, currency)
-  return problem === undefined ? { row, order: order as ConversionInput } : { row, problem }
+  if (problem !== undefined) return { row, problem }
+  if (reading.prices === 'with-tax') order.amountCents = withoutTax(order as { amountCents: number })
+  return { row, order: order as ConversionInput, codes }
 }
 
 function missing(order: Record<string, unknown>, currency: string): string | undefined {
@@ -56,7 +60,8 @@ function missing(order: Record<string, unknown>, currency: string): string | und
   if (order.amountCents === undefined) return 'no amount'
   if (!/^[A-Z]{3}$/.test(currency)) return `${currency} is no currency`
   const at = order.occurredAt
-  if (typeof at === 'string' && !ISO.test(at)) return `${at} is no time with an offset, like 2026-10-31T14:00:00Z`
+  if (typeof at === 'string' && !ISO.test(at))
+    return `${at} is no time with an offset, like 2026-10-31T14:00:00Z; --timezone says the zone of such times`
   return undefined
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { RateLimit } from '@referral/sdk'
+import type { RateLimit, ReferralClient } from '@referral/sdk'
 
 export interface PaceOptions {
   signal: AbortSignal
@@ -19,6 +19,11 @@ export class Pace {
 
   constructor(options: PaceOptions) {
     this.#options = options
+  }
+
+  /** Requests of a window, once a response has said so. */
+  get limit(): number | undefined {
+    return this.#resetAt === 0 && this.#limit === 1 ? undefined : this.#limit
   }
 
   /** Waits until the next request may go. */
@@ -59,3 +64,16 @@ export class Pace {
     this.#resetAt = 0
   }
 }
+
+/** A client and a way to make each of its requests wait its turn. */
+export const pacedClient = (client: ReferralClient, pace: Pace) => ({
+  client,
+  paced: async <T>(call: () => PromiseLike<T>): Promise<T> => {
+    await pace.turn()
+    try {
+      return await call()
+    } finally {
+      pace.landed(client.rateLimit)
+    }
+  },
+})

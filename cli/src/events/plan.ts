@@ -3,14 +3,20 @@ import { mapColumns } from '../csv/headers.ts'
 import type { Csv, CsvRow } from '../csv/read.ts'
 import { usage } from '../exit.ts'
 import { type MoneyOptions, readMoneyColumn } from './amounts.ts'
+import { type Dialect, type DialectName, detectDialect, dialects, fieldsOf, unpaidIn } from './dialects.ts'
 import { refuseDiscountTwice } from './discount.ts'
-import { ORDER_FIELDS } from './fields.ts'
 import { orderHash } from './journal.ts'
 import { withoutLineRows } from './line-rows.ts'
 import { currencyOf, isMoney, type Reading, type ReadRow, readOrder } from './order.ts'
-import { unsettledBy } from './unsettled.ts'
+import { detectPrices, type Prices } from './prices.ts'
+import { checkZone } from './times.ts'
 
 export interface PlanOptions extends MoneyOptions {
+  /** The kind of export; detected when left out. */
+  from?: DialectName
+  /** The zone of times that name none. */
+  timezone?: string
+  prices?: Prices
   map?: string[]
   currency: string
   /** Orders that are cancelled, refunded or not paid too. */
@@ -20,6 +26,8 @@ export interface PlanOptions extends MoneyOptions {
 export interface OpenOrder {
   row: CsvRow
   order: ConversionInput
+  /** Every coupon of the row. With several, the one to report is chosen when the order is sent. */
+  codes: string[]
 }
 
 /** A row that cannot be an order, and why. */
@@ -29,6 +37,7 @@ export interface FailedRow {
 }
 
 export interface Plan {
+  dialect: Dialect
   reading: Reading
   orders: OpenOrder[]
   failed: FailedRow[]
@@ -38,26 +47,30 @@ export interface Plan {
 
 /** What the rows of a file mean. Throws when the file as a whole could mean two things. */
 export function planImport(csv: Csv, options: PlanOptions): Plan {
-  const reading = readingOf(csv, options)
+  checkZone(options.timezone)
+  const dialect = dialects[options.from ?? detectDialect(csv.header)]
+  const reading = readingOf(csv, dialect, options)
   const isAsked = options.map?.some((pair) => /^discountCents=./.test(pair))
   if (!isAsked) refuseDiscountTwice(csv, reading)
   const { rows: orders, lineRows } = withoutLineRows(csv, reading.mapping)
-  const unsettled = options.anyStatus ? () => undefined : unsettledBy(csv.header)
+  reading.prices = options.prices ?? detectPrices({ ...csv, rows: orders }, reading)
+  const unpaid = options.anyStatus ? () => undefined : unpaidIn(dialect, csv.header)
   const read = (row: CsvRow): ReadRow => {
-    const problem = row.problem ?? unsettled(row)
+    const problem = row.problem ?? unpaid(row)
     return problem === undefined ? readOrder(row, reading) : { row, problem }
   }
   const rows = refuseTwins(orders.map(read))
   return {
+    dialect,
     reading,
     lineRows,
-    orders: rows.flatMap(({ row, order }) => (order ? [{ row, order }] : [])),
+    orders: rows.flatMap((read) => (read.order ? [{ row: read.row, order: read.order, codes: read.codes }] : [])),
     failed: rows.flatMap(({ row, problem }) => (problem === undefined ? [] : [{ row, problem }])),
   }
 }
 
-function readingOf({ header, rows }: Csv, options: PlanOptions): Reading {
-  const mapping = mapColumns(header, ORDER_FIELDS, options.map)
+function readingOf({ header, rows }: Csv, dialect: Dialect, options: PlanOptions): Reading {
+  const mapping = mapColumns(header, fieldsOf(dialect), options.map)
   for (const field of ['externalOrderId', 'amountCents'])
     if (!mapping[field])
       throw usage(
@@ -73,7 +86,7 @@ function readingOf({ header, rows }: Csv, options: PlanOptions): Reading {
       .map(({ cells }) => ({ text: cells[column] ?? '', currency: currencyOf(cells, { mapping, currency }) }))
     money[field] = readMoneyColumn(column, values, options)
   }
-  return { mapping, money, currency }
+  return { mapping, money, currency, timezone: options.timezone ?? dialect.timezone }
 }
 
 /** Two rows of one order with different contents: nobody knows which is right, and only one could count. */

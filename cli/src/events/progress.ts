@@ -9,14 +9,18 @@ export class Progress {
   #done = 0
   #shown = 0
   #note = ''
+  #perMinute: number | undefined
+  readonly #startedAt = Date.now()
 
   constructor(talk: Talk, total: number) {
     this.#talk = talk
     this.#total = total
   }
 
-  step(): void {
+  /** One more is done. `perMinute`: how many requests the service allows in a minute, where that is known. */
+  step(perMinute?: number): void {
     this.#done += 1
+    this.#perMinute = perMinute
     this.#note = ''
     const now = Date.now()
     const pause = this.#talk.isTerminal ? 100 : 5000
@@ -36,8 +40,21 @@ export class Progress {
     if (this.#talk.isTerminal && this.#done > 0) this.#talk.show('\n')
   }
 
+  /** How long the rest takes: at the pace so far, and no faster than the service allows. */
+  #left(): string {
+    const rest = this.#total - this.#done
+    const soFar = (rest * (Date.now() - this.#startedAt)) / Math.max(1, this.#done) / 1000
+    // A first window passes in a moment and says nothing about the next ones.
+    const allowed = this.#perMinute ? Math.floor(rest / this.#perMinute) * 60 : 0
+    const seconds = Math.max(soFar, allowed)
+    if (seconds < 10) return ''
+    return seconds < 90
+      ? `, about ${Math.ceil(seconds / 10) * 10} s left`
+      : `, about ${Math.ceil(seconds / 60)} min left`
+  }
+
   #show(): void {
-    const text = `${this.#done} of ${this.#total}${this.#note}`
+    const text = `${this.#done} of ${this.#total}${this.#left()}${this.#note}`
     const filled = Math.round((WIDTH * this.#done) / this.#total)
     const bar = `[${'#'.repeat(filled)}${' '.repeat(WIDTH - filled)}]`
     if (this.#talk.isTerminal) this.#talk.show(`\r\u001b[K${bar} ${text}`)

@@ -2,9 +2,10 @@ import type { ReferralClient, ReferralError } from '@referral/sdk'
 import { makeClient } from '../client.ts'
 import { CliError, exit } from '../exit.ts'
 import type { Run } from '../run.ts'
+import { CodeOwners } from './codes.ts'
 import { type Journal, orderHash } from './journal.ts'
 import { knownOtherwise } from './known.ts'
-import { Pace } from './pace.ts'
+import { Pace, pacedClient } from './pace.ts'
 import type { FailedRow, OpenOrder } from './plan.ts'
 import { Progress } from './progress.ts'
 
@@ -38,12 +39,14 @@ export class Sending {
     const stop = run.catchInterrupt()
     const progress = new Progress(run.talk, open.length)
     const pace = new Pace({ signal: stop.signal, onWait: (seconds) => progress.wait(seconds) })
+    const owners = new CodeOwners(pacedClient(client, pace))
     const queue = open.values()
     const work = async () => {
       for (const one of queue) {
+        const order = one.codes.length > 1 ? await this.#choose(one, owners) : one.order
         await pace.turn()
-        await this.#send(one, { client, pace, signal: stop.signal })
-        progress.step()
+        await this.#send({ ...one, order }, one.order, { client, pace, signal: stop.signal })
+        progress.step(pace.limit)
       }
     }
     try {
@@ -58,8 +61,20 @@ export class Sending {
     }
   }
 
+  /** One coupon of several: the first that belongs to an affiliate. */
+  async #choose({ row, order, codes }: OpenOrder, owners: CodeOwners): Promise<OpenOrder['order']> {
+    const settled = await owners.settle(order, codes)
+    if (settled.others.length > 0)
+      this.#run.talk.warn(
+        `line ${row.line}: ${codes.join(', ')} belong to several affiliates; ${settled.order.couponCode} counts`,
+      )
+    return settled.order
+  }
+
+  /** `read`: the order as the file has it, which the journal remembers. */
   async #send(
-    { row, order }: OpenOrder,
+    { row, order }: Pick<OpenOrder, 'row' | 'order'>,
+    read: OpenOrder['order'],
     { client, pace, signal }: { client: ReferralClient; pace: Pace; signal: AbortSignal },
   ): Promise<void> {
     const counts = this.#counts
@@ -83,22 +98,9 @@ export class Sending {
       counts.sent += 1
       if (result.data.commission.id !== null) counts.attributed += 1
     }
-    this.#journal.add(order)
+    this.#journal.add(read)
   }
 }
-
-/** The client for a second look, each request in its turn. */
-const pacedClient = (client: ReferralClient, pace: Pace) => ({
-  client,
-  paced: async <T>(call: () => PromiseLike<T>): Promise<T> => {
-    await pace.turn()
-    try {
-      return await call()
-    } finally {
-      pace.landed(client.rateLimit)
-    }
-  },
-})
 
 /** What is wrong with the order itself goes to failed.csv; what would hit every further one ends the import. */
 function problemOf(error: ReferralError): string {
