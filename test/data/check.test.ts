@@ -22,6 +22,12 @@ const broken: [what: string, breakIt: string, mendIt: string, problem: RegExp][]
     /^Payout batch bat_01KAH0000000000000000000B1 says 1441 cents net, its commissions add up to 1440/,
   ],
   [
+    'an amount that no number holds exactly',
+    `update commissions set "commissionAmountCents" = 9007199254740993 where id = '${ID.commission}'`,
+    `update commissions set "commissionAmountCents" = 1440 where id = '${ID.commission}'`,
+    /says 1440 cents net, its commissions add up to 9007199254740993,/,
+  ],
+  [
     'a commission that left its batch',
     `update commissions set "payoutBatchId" = null where id = '${ID.commission}'`,
     `update commissions set "payoutBatchId" = '${ID.batch}' where id = '${ID.commission}'`,

@@ -1,19 +1,19 @@
 import { sql } from 'kysely'
 import type { Trx } from '../db/database.ts'
 
-/** A batch whose stored totals are not the sums of its rows. */
+/** A batch whose stored totals are not the sums of its rows. Cents as text: here they may be beyond the exact numbers. */
 export interface WrongTotal {
   id: string
   shopId: string
-  stored: number
-  summed: number
+  stored: string
+  summed: string
 }
 
 /** Batches that hold rows, compared with them: how many, their money and what is withheld of it. */
 export async function listWrongTotals(db: Trx): Promise<WrongTotal[]> {
   const { rows } = await sql<WrongTotal>`
-    select b.id, b."shopId", b."netPayableCents" as stored,
-      coalesce(cast(r.cents - r.withheld as bigint), 0) as summed
+    select b.id, b."shopId", cast(b."netPayableCents" as text) as stored,
+      cast(coalesce(r.cents - r.withheld, 0) as text) as summed
     from "payoutBatches" b left join (
       select "payoutBatchId", count(*) as count, sum("commissionAmountCents") as cents, sum("taxWithheldCents") as withheld
       from commissions where "payoutBatchId" is not null group by "payoutBatchId"
@@ -29,9 +29,10 @@ export async function listWrongTotals(db: Trx): Promise<WrongTotal[]> {
 /** Commissions whose refunds add up to other goods than their running total. */
 export async function listWrongRefundTotals(
   db: Trx,
-): Promise<{ commissionId: string; stored: number; summed: number }[]> {
-  const { rows } = await sql<{ commissionId: string; stored: number; summed: number }>`
-    select t."commissionId", t."goodsCents" as stored, cast(coalesce(sum(r."goodsCents"), 0) as bigint) as summed
+): Promise<{ commissionId: string; stored: string; summed: string }[]> {
+  const { rows } = await sql<{ commissionId: string; stored: string; summed: string }>`
+    select t."commissionId", cast(t."goodsCents" as text) as stored,
+      cast(coalesce(sum(r."goodsCents"), 0) as text) as summed
     from "refundTotals" t
     left join refunds r on r."shopId" = t."shopId" and r."commissionId" = t."commissionId"
     group by t."shopId", t."commissionId", t."goodsCents"
