@@ -25,15 +25,17 @@ const exports: Record<string, string> = {
   refersion:
     'ID,First Name,Last Name,Email,Link,Coupon,Status\n77,Adam,Jones,adam@example.com,https://shop.example/?rfsn=adam,ADAM15,ACTIVE\n',
   firstpromoter: 'email,first_name,last_name,ref_id,promo_code,state\nadam@example.com,Adam,Jones,adam,ADAM15,active\n',
+  uppromote:
+    'First name,Last name,Email,Status,Program,Affiliate link,Coupon\nAdam,Jones,adam@example.com,Active,Default,https://shop.example/?sca_ref=adam,ADAM15\n',
+  goaffpro:
+    'Name,Email,Ref code,Referral link,Coupon,Status\nAdam Jones,adam@example.com,adam,https://shop.example/?ref=adam,ADAM15,approved\n',
 }
 
 test('each export is read into the same person', () => {
   for (const [name, text] of Object.entries(exports)) {
     const provider = providers[name]
     if (!provider) throw new Error(name)
-    // Refersion numbers its affiliates; the code of its links is another one.
-    const asked = name === 'refersion' ? ['ref='] : undefined
-    const { newcomers, failed } = planMigration(parseCsv(text, name), provider, asked)
+    const { newcomers, failed } = planMigration(parseCsv(text, name), provider, undefined)
     expect(failed).toEqual([])
     expect(newcomers).toHaveLength(1)
     expect(newcomers[0], name).toMatchObject({
@@ -70,8 +72,9 @@ test('old links earn, whoever was there before is left alone, and what cannot be
     'as slug',
     'as code',
     'lost',
-    'as slug',
-    'kept',
+    // An earlier row takes that slug, and the last affiliate is here already.
+    'lost',
+    'lost',
   ])
   expect((await shop.client.affiliates.list()).data).toHaveLength(1)
 
@@ -118,3 +121,49 @@ test('a run that died between the old code and the real name is completed', asyn
   const [half] = (await shop.client.affiliates.list({ q: 'half@' })).data
   expect(half).toMatchObject({ name: 'Half Way', status: 'APPROVED' })
 })
+
+test('nothing is lost in silence, and the dry run names the same as the real run', async () => {
+  const { env } = shop
+  await withAffiliate(shop, { code: 'TAKEN1', name: 'Tess', email: 'tess@example.com' })
+  const path = join(folder.path, 'loss.csv')
+  writeFileSync(
+    path,
+    [
+      'ID,First Name,Last Name,Email,Link,Coupon,PayPal Email,Unpaid Commissions,Status',
+      // The id is no link code: the link has one.
+      '901,Ona,Ott,ona@example.com,https://shop.example/?rfsn=901.abc,UNA15,,0.00,ACTIVE',
+      '902,Pia,Pax,pia@example.com,https://shop.example/?rfsn=902.abc,"SARAH10, PIA22",pia@paypal.example,12.50,ACTIVE',
+      '903,Rob,Ray,rob@example.com,"https://shop.example/?rfsn=rob https://shop.example/?rfsn=bob",TAKEN1,,,ACTIVE',
+      '904,Tess,T,tess@example.com,,OTHER9,,,ACTIVE',
+      '',
+    ].join('\n'),
+  )
+  const leftOut = (stdout: string) =>
+    Object.fromEntries(JSON.parse(stdout).map((row: { email: string; leftOut: string[] }) => [row.email, row.leftOut]))
+  const dry = await cli(['import', 'refersion', path, '--dry-run', '--json'], { env })
+  const real = await cli(['import', 'refersion', path, '--json'], { env })
+  expect([dry.code, real.code]).toEqual([8, 8])
+  expect(leftOut(dry.stdout)).toEqual(leftOut(real.stdout))
+  expect(leftOut(real.stdout)).toEqual({
+    'ona@example.com': [],
+    'pia@example.com': [
+      'code PIA22: an affiliate has one code',
+      'PayPal address pia@paypal.example: payee details are not kept',
+      'balance 12.50: pay it where it was earned',
+      'code SARAH10: a code has at most 9 characters, and none of 0, o and O',
+    ],
+    'rob@example.com': ['link bob: an affiliate has one link', 'code TAKEN1: somebody else has it'],
+    'tess@example.com': [
+      'code OTHER9: the affiliate was here before and keeps TAKEN1',
+      'link 904: the affiliate was here before and has tess',
+    ],
+  })
+  expect(real.stderr).toContain('pia@example.com: left out: balance 12.50: pay it where it was earned')
+  const [ona] = (await shop.client.affiliates.list({ q: 'ona@' })).data
+  expect(ona?.slug).toBe('901-abc')
+
+  const clean = join(folder.path, 'clean.csv')
+  writeFileSync(clean, 'Name,Email,Ref code,Coupon,Status\nUli Urs,uli@example.com,uli,ULI22,approved\n')
+  for (const args of [['--dry-run'], []])
+    expect((await cli(['import', 'goaffpro', clean, ...args, '--json'], { env })).code).toBe(0)
+}, 60_000)

@@ -2,13 +2,13 @@ import { Argument, type Command } from 'commander'
 import { leaf, repeated } from '../command.ts'
 import type { MigrateOptions } from '../migrate/migrate.ts'
 
-const PROVIDERS = ['rewardful', 'tapfiliate', 'refersion', 'firstpromoter']
+const PROVIDERS = ['rewardful', 'tapfiliate', 'refersion', 'firstpromoter', 'uppromote', 'goaffpro']
 
 export function addImport(program: Command): void {
   leaf<MigrateOptions>(program, 'import', {
     summary: 'bring affiliates over from another service',
     details:
-      'Reads the CSV export of its affiliates; see MIGRATING.md for the columns. Old links keep working where the ref code consists of letters, digits and single dashes: it becomes the slug. Old coupons become discount codes where they have at most 9 characters and none of 0, o and O. What cannot be kept is named, and the command ends with 8. Affiliates who are there already are left as they are.',
+      'Reads the CSV export of its affiliates; see MIGRATING.md for the columns. Old links keep working where the ref code consists of letters, digits and single dashes: it becomes the slug. Old coupons become discount codes where they have at most 9 characters and none of 0, o and O. What cannot be kept is named, also PayPal addresses, balances and further codes or links, and the command ends with 8; --dry-run reads the shop and names the same. Affiliates who are there already are left as they are.',
     output: 'BroughtAffiliate[]',
     writes: true,
     examples: [

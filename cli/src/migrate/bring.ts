@@ -10,6 +10,8 @@ export interface Brought {
   ref: RefState
   code: string
   notes: string
+  /** What the export had and was not kept, each with the reason. */
+  leftOut: string[]
 }
 
 /** The affiliates that are there, by e-mail address. */
@@ -31,21 +33,23 @@ export async function bring(
     slugOf(there.name) !== undefined &&
     there.name !== newcomer.name
   const notes = [...newcomer.notes]
+  const leftOut = [...newcomer.leftOut]
   let affiliate = there ?? (await client.affiliates.create(toCreate(newcomer, program)))
   let code = affiliate.discountCode
   if (!there || isHalf) {
-    code = await bringCode(client, affiliate, { newcomer, notes })
+    code = await bringCode(client, affiliate, { newcomer, notes, leftOut })
     affiliate = await finish(client, affiliate, newcomer)
   } else if (newcomer.coupon && newcomer.coupon.toLowerCase() !== code.toLowerCase())
-    notes.push(`keeps its code ${code}`)
+    leftOut.push(keepsItsCode(newcomer.coupon, code))
   return {
     email: newcomer.email,
     id: affiliate.id,
     action: isHalf ? 'completed' : there ? 'existed' : 'created',
     slug: affiliate.slug,
-    ref: refState(newcomer, affiliate.slug, { code, notes }),
+    ref: refState(newcomer, affiliate.slug, { code, notes, leftOut, existed: there !== undefined && !isHalf }),
     code,
     notes: notes.join('; '),
+    leftOut,
   }
 }
 
@@ -70,23 +74,27 @@ async function finish(client: ReferralClient, affiliate: Affiliate, newcomer: Ne
 async function bringCode(
   client: ReferralClient,
   affiliate: Affiliate,
-  { newcomer: { coupon, ref }, notes }: { newcomer: Newcomer; notes: string[] },
+  { newcomer: { coupon, ref }, notes, leftOut }: { newcomer: Newcomer; notes: string[]; leftOut: string[] },
 ): Promise<string> {
   const usual = affiliate.discountCode
   const wanted = coupon ?? (ref !== undefined && slugOf(ref) === undefined ? ref : undefined)
   if (wanted === undefined || wanted.toLowerCase() === usual.toLowerCase()) return usual
   if (!fitsCode(wanted)) {
-    if (coupon) notes.push(`${coupon} cannot be a code: at most 9 characters, without 0, o and O`)
+    if (coupon) leftOut.push(cannotBeACode(coupon))
     return usual
   }
   const { data, error } = await client.coupons.assign({ affiliateId: affiliate.id, code: wanted }).safe()
   if (error && error.code !== 'discount_code_taken' && error.code !== 'discount_code_invalid') throw error
-  if (error) notes.push(`${wanted}: ${error.message}`)
+  if (error && coupon) leftOut.push(error.code === 'discount_code_taken' ? isTaken(wanted) : cannotBeACode(wanted))
   for (const warning of data?.warnings ?? []) notes.push(warning.message)
   return data?.code ?? usual
 }
 
-function refState({ ref }: Newcomer, slug: string, { code, notes }: { code: string; notes: string[] }): RefState {
+export function refState(
+  { ref }: Newcomer,
+  slug: string,
+  { code, notes, leftOut, existed }: { code: string; notes: string[]; leftOut: string[]; existed: boolean },
+): RefState {
   if (ref === undefined) return 'none'
   if (slug === ref.toLowerCase()) return 'kept'
   if (slug === slugOf(ref)) {
@@ -97,8 +105,14 @@ function refState({ ref }: Newcomer, slug: string, { code, notes }: { code: stri
     notes.push(`send ${ref} as affiliateCode, not as ref`)
     return 'as code'
   }
-  notes.push(slugOf(ref) ? `its slug is ${slug}, not ${slugOf(ref)}` : `${ref} cannot be a slug: ${SLUG_RULE}`)
+  if (existed) leftOut.push(`link ${ref}: the affiliate was here before and has ${slug}`)
+  else leftOut.push(slugOf(ref) ? `link ${ref}: somebody else has it` : `link ${ref}: a link has ${SLUG_RULE}`)
   return 'lost'
 }
+
+export const cannotBeACode = (code: string) => `code ${code}: a code has at most 9 characters, and none of 0, o and O`
+export const isTaken = (code: string) => `code ${code}: somebody else has it`
+export const keepsItsCode = (code: string, own: string) =>
+  `code ${code}: the affiliate was here before and keeps ${own}`
 
 const SLUG_RULE = 'letters and digits with single dashes, dots or underscores between them'

@@ -1,7 +1,7 @@
 import type { ReferralClient } from '@referral/sdk'
 import { confirm } from '../ask.ts'
 import { makeClient } from '../client.ts'
-import { readCsv } from '../csv/read.ts'
+import { type Csv, readCsv } from '../csv/read.ts'
 import { writeFailed } from '../events/failed.ts'
 import { Pace } from '../events/pace.ts'
 import type { FailedRow } from '../events/plan.ts'
@@ -11,7 +11,8 @@ import { plainText } from '../output/text.ts'
 import type { Run } from '../run.ts'
 import { isInteractive } from '../world.ts'
 import { type Brought, bring, type Known } from './bring.ts'
-import { addressKey, fitsCode, foretellRef, type Newcomer, planMigration } from './plan.ts'
+import { addressKey, type Newcomer, planMigration } from './plan.ts'
+import { predict } from './predict.ts'
 import { providers } from './providers.ts'
 
 export interface MigrateOptions {
@@ -20,7 +21,7 @@ export interface MigrateOptions {
   yes?: boolean
 }
 
-const COLUMNS = ['email', 'id', 'action', 'slug', 'ref', 'code', 'notes']
+const COLUMNS = ['email', 'id', 'action', 'slug', 'ref', 'code', 'notes', 'leftOut']
 
 /** Brings the affiliates of another service over; what is there already is left as it is. */
 export async function migrate(
@@ -37,32 +38,39 @@ export async function migrate(
       .map(([field, column]) => `${field} from ${column}`)
       .join(', ')}`,
   )
-  if (run.dryRun) return foretell(run, newcomers, failed)
+  if (run.dryRun) return preview(run, csv, { file, newcomers, failed })
   if (newcomers.length && isInteractive(run.world))
     await confirm(run.world, `Create up to ${newcomers.length} affiliates?`, options.yes)
   const brought = await bringAll(run, newcomers, { failed, program: options.program })
   run.rows(brought, COLUMNS)
   for (const { row, problem } of failed.slice(0, 5)) run.talk.warn(`line ${row.line}: ${problem}`)
   if (failed.length) run.talk.warn(`${failed.length} rows failed: see ${writeFailed(csv, file, failed)}`)
-  const lost = brought.filter(({ ref }) => ref === 'lost')
-  if (lost.length) run.talk.warn(`The links of ${lost.length} affiliates do not work any more; see their notes.`)
-  return failed.length || lost.length ? exit.partial : undefined
+  return endWith(run, brought, failed)
 }
 
-/** Without asking the service: what can be kept, and what cannot. */
-function foretell(run: Run, newcomers: readonly Newcomer[], failed: readonly FailedRow[]): Exit | undefined {
-  run.talk.note('Dry run: nothing was sent.')
+/** Names everything that was not kept. 8 when there is any, or a row failed. */
+function endWith(
+  run: Run,
+  rows: readonly Pick<Brought, 'email' | 'leftOut'>[],
+  failed: readonly FailedRow[],
+): Exit | undefined {
+  const left = rows.flatMap(({ email, leftOut }) => leftOut.map((what) => `${email}: left out: ${what}`))
+  for (const line of left) run.talk.warn(line)
+  return failed.length || left.length ? exit.partial : undefined
+}
+
+/** What a run would do and leave out. Reads the shop, and changes nothing. */
+async function preview(
+  run: Run,
+  csv: Csv,
+  { file, newcomers, failed }: { file: string; newcomers: readonly Newcomer[]; failed: readonly FailedRow[] },
+): Promise<Exit | undefined> {
+  run.talk.note('Dry run: nothing is changed.')
   for (const { row, problem } of failed) run.talk.warn(`line ${row.line}: ${problem}`)
-  const rows = newcomers.map(({ email, name, status, ref, coupon, notes }) => ({
-    email,
-    name,
-    status,
-    ref: foretellRef({ ref, coupon }),
-    code: coupon && fitsCode(coupon) ? coupon : null,
-    notes: notes.join('; '),
-  }))
-  run.rows(rows, ['email', 'name', 'status', 'ref', 'code', 'notes'])
-  return failed.length || rows.some(({ ref }) => ref === 'lost') ? exit.partial : undefined
+  if (failed.length) run.talk.note(`The failed rows are in ${writeFailed(csv, file, failed)}`)
+  const rows = predict(newcomers, await readKnown(await run.client()))
+  run.rows(rows, ['email', 'name', 'action', 'slug', 'ref', 'code', 'notes', 'leftOut'])
+  return endWith(run, rows, failed)
 }
 
 async function bringAll(

@@ -1,5 +1,5 @@
 import type { AffiliateStatus, AffiliateUpdate } from '@referral/sdk'
-import { mapColumns } from '../csv/headers.ts'
+import { findColumn, mapColumns } from '../csv/headers.ts'
 import type { Csv, CsvRow } from '../csv/read.ts'
 import { usage } from '../exit.ts'
 import { CONTACT_FIELDS, type Provider } from './providers.ts'
@@ -19,6 +19,8 @@ export interface Newcomer {
   contact: AffiliateUpdate
   /** Said about this row. */
   notes: string[]
+  /** What the export has and this service cannot keep, whatever else is there. */
+  leftOut: string[]
 }
 
 /**
@@ -47,11 +49,12 @@ export function planMigration(
   const mapping = mapColumns(header, provider.columns, asked)
   if (!mapping.email)
     throw usage('Which column is email?', `Add --map email=Column. Columns: ${header.filter(Boolean).join(', ')}.`)
+  const id = provider.id && findColumn(header, provider.id)
   const failed: { row: CsvRow; problem: string }[] = []
   const newcomers: Newcomer[] = []
   const seen = new Set<string>()
   for (const row of rows) {
-    const newcomer = readNewcomer(row, mapping, provider)
+    const newcomer = readNewcomer(row, { mapping, provider, id })
     const key = addressKey(newcomer.email)
     if (row.problem) failed.push({ row, problem: row.problem })
     else if (!/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(newcomer.email)) failed.push({ row, problem: 'no e-mail address' })
@@ -62,34 +65,37 @@ export function planMigration(
   return { mapping, newcomers, failed }
 }
 
-function readNewcomer(row: CsvRow, mapping: Record<string, string>, provider: Provider): Newcomer {
+interface Reading {
+  mapping: Record<string, string>
+  provider: Provider
+  id: string | undefined
+}
+
+function readNewcomer(row: CsvRow, { mapping, provider, id }: Reading): Newcomer {
   const cell = (field: string) => row.cells[mapping[field] ?? '']?.trim() || undefined
   const [firstName, lastName, email = ''] = [cell('firstName'), cell('lastName'), cell('email')]
   const name = cell('name') ?? ([firstName, lastName].filter(Boolean).join(' ') || (email.split('@')[0] ?? ''))
   const contact = Object.fromEntries(CONTACT_FIELDS.flatMap((field) => (cell(field) ? [[field, cell(field)]] : [])))
   const notes: string[] = []
   const [coupon, ...others] = (cell('coupon') ?? '').split(/[\s,;|]+/).filter(Boolean)
-  if (others.length) notes.push(`only one code is kept, not ${others.join(', ')}`)
+  const leftOut = others.map((code) => `code ${code}: an affiliate has one code`)
   const said = cell('status')
   const status = said === undefined ? 'PENDING' : provider.statuses[said.toLowerCase().replace(/[^a-z0-9]/g, '')]
   if (!status) notes.push(`status ${said} is not known; PENDING`)
-  const ref = cell('ref') ?? refOf(cell('link'), provider.linkParameter)
-  return { row, email, name, firstName, lastName, status: status ?? 'PENDING', ref, coupon, contact, notes }
+  const [link, ...links] = refsOf(cell('link'), provider.linkParameter)
+  const ref = cell('ref') ?? link ?? (id && !mapping.ref ? row.cells[id]?.trim() || undefined : undefined)
+  for (const other of new Set(links)) if (other !== ref) leftOut.push(`link ${other}: an affiliate has one link`)
+  if (cell('paypal')) leftOut.push(`PayPal address ${cell('paypal')}: payee details are not kept`)
+  if (/[1-9]/.test(cell('balance') ?? '')) leftOut.push(`balance ${cell('balance')}: pay it where it was earned`)
+  return { row, email, name, firstName, lastName, status: status ?? 'PENDING', ref, coupon, contact, notes, leftOut }
 }
 
-/** The code in a link: `https://shop.example/?via=adam`. */
-function refOf(link: string | undefined, parameter: string): string | undefined {
-  const first = link?.split(/[\s,;|]+/).find((one) => URL.canParse(one))
-  return first ? (new URL(first).searchParams.get(parameter) ?? undefined) : undefined
-}
+/** The codes in links: `https://shop.example/?via=adam`. */
+const refsOf = (links: string | undefined, parameter: string): string[] =>
+  (links ?? '').split(/[\s,;|]+/).flatMap((link) => {
+    const code = URL.canParse(link) ? new URL(link).searchParams.get(parameter) : null
+    return code ? [code] : []
+  })
 
 /** Whether old links work: as they are, with another `ref`, as `affiliateCode`, or no longer. */
 export type RefState = 'kept' | 'as slug' | 'as code' | 'lost' | 'none'
-
-/** What becomes of an old ref, as long as nobody else in the shop has its slug or code. */
-export function foretellRef({ ref, coupon }: Pick<Newcomer, 'ref' | 'coupon'>): RefState {
-  if (ref === undefined) return 'none'
-  const slug = slugOf(ref)
-  if (slug !== undefined) return slug === ref.toLowerCase() ? 'kept' : 'as slug'
-  return !coupon && fitsCode(ref) ? 'as code' : 'lost'
-}

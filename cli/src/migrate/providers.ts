@@ -5,12 +5,40 @@ export interface Provider {
   title: string
   /** The parameter of its links that holds the ref code. */
   linkParameter: string
+  /** The number of an affiliate there. It is what links carry only where the export shows no other code. */
+  id?: readonly string[]
   /** Field and the names its columns have; `--map` adds others. */
   columns: Readonly<Record<string, readonly string[]>>
   statuses: Readonly<Record<string, AffiliateStatus>>
 }
 
+/** What has no place here yet. It is named, so that nothing is lost in silence. */
+const LEFT_OUT = {
+  paypal: [
+    'paypalEmail',
+    'paypal',
+    'paypalAddress',
+    'paypalAccount',
+    'payoutEmail',
+    'paymentEmail',
+    'payoutsPaypalEmail',
+  ],
+  balance: [
+    'balance',
+    'currentBalance',
+    'unpaidBalance',
+    'unpaidCommissions',
+    'unpaidEarnings',
+    'pendingPayment',
+    'amountDue',
+    'dueCommissions',
+    'totalUnpaid',
+    'outstanding',
+  ],
+}
+
 const PERSON = {
+  ...LEFT_OUT,
   email: ['emailAddress', 'affiliateEmail'],
   firstName: ['first'],
   lastName: ['last'],
@@ -77,9 +105,10 @@ export const providers: Readonly<Record<string, Provider>> = {
   refersion: {
     title: 'Refersion',
     linkParameter: 'rfsn',
+    id: ['affiliateId', 'id'],
     columns: {
       ...PERSON,
-      ref: ['rfsn', 'affiliateCode', 'code', 'affiliateId', 'id'],
+      ref: ['rfsn', 'affiliateCode', 'code'],
       link: ['affiliateLink', 'trackingLink', 'referralLink', 'url'],
       coupon: ['coupons', 'couponCode', 'conversionTrigger', 'trigger'],
       status: ['affiliateStatus'],
@@ -113,6 +142,42 @@ export const providers: Readonly<Record<string, Provider>> = {
       blocked: 'REJECTED',
       inactive: 'REJECTED',
       archived: 'REJECTED',
+    },
+  },
+  uppromote: {
+    title: 'UpPromote',
+    linkParameter: 'sca_ref',
+    columns: {
+      ...PERSON,
+      ref: ['scaRef', 'affiliateCode', 'customAffiliateLinkCode'],
+      link: ['affiliateLink', 'defaultAffiliateLink', 'customAffiliateLink', 'referralLink'],
+      coupon: ['coupon', 'coupons', 'couponCode', 'defaultCoupon'],
+      status: ['affiliateStatus'],
+    },
+    statuses: {
+      active: 'APPROVED',
+      approved: 'APPROVED',
+      pending: 'PENDING',
+      inactive: 'REJECTED',
+      denied: 'REJECTED',
+    },
+  },
+  goaffpro: {
+    title: 'GoAffPro',
+    linkParameter: 'ref',
+    columns: {
+      ...PERSON,
+      ref: ['refCode', 'referralCode', 'affiliateCode'],
+      link: ['referralLink', 'affiliateLink', 'refLink'],
+      coupon: ['coupon', 'coupons', 'couponCode'],
+      status: ['affiliateStatus'],
+    },
+    statuses: {
+      approved: 'APPROVED',
+      active: 'APPROVED',
+      pending: 'PENDING',
+      rejected: 'REJECTED',
+      blocked: 'REJECTED',
     },
   },
 }
