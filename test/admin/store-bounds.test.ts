@@ -130,6 +130,43 @@ describe('400 for what the commission depends on', () => {
   })
 })
 
+describe('refunds that wait for the commission of their order', () => {
+  const items = many(1000, (i) => ({ product_id: i + 1, variant_id: null, quantity: 1, price: '10.00' }))
+  const refund = (orderId: number, id: number, count: number) =>
+    store.notify(
+      'refunds-create',
+      refundPayload({ id, orderId, items: many(count, (i) => ({ ...items[i]!, subtotal: 10 })) }),
+    )
+  const told = async (pending: Promise<Reply>) => {
+    const { status, headers } = await pending
+    return [status, headers.get('X-Error-Code')]
+  }
+
+  test('409 after 50 of one order; those that are kept count once, and the next one after them', async () => {
+    const id = store.nextId()
+    for (let n = 1; n <= 50; n++) expect(await told(refund(id, n, 1))).toEqual([200, null])
+    expect(await told(refund(id, 51, 1))).toEqual([409, 'store_refund_limit_reached'])
+    expect(await told(refund(id, 50, 1))).toEqual([200, null])
+    expect(await told(refund(store.nextId(), 51, 1))).toEqual([200, null])
+    const lines = items.map((line, i) => ({ ...line, quantity: i === 0 ? 100 : 1 }))
+    await expectOk(record(orderPayload({ id, lines, codes: ['NISA16'] })))
+    expect((await store.commission(id)).commissionAmountCents).toBe((1099 - 50) * 160)
+    expect(await told(refund(id, 51, 1))).toEqual([200, null])
+    expect((await store.commission(id)).commissionAmountCents).toBe((1099 - 51) * 160)
+  })
+
+  test('409 when they hold more than half a million characters', async () => {
+    const id = store.nextId()
+    let kept = 0
+    while ((await refund(id, kept + 1, 1000)).status === 200) kept++
+    expect(kept).toBeGreaterThan(3)
+    expect(kept).toBeLessThan(15)
+    const lines = items.map((line) => ({ ...line, quantity: 20 }))
+    await expectOk(record(orderPayload({ id, lines, codes: ['NISA16'] })))
+    expect((await store.commission(id)).commissionAmountCents).toBe((20 - kept) * 160_000)
+  })
+})
+
 describe('a body that is not JSON is rejected where it is read', () => {
   test.each([
     ['cut off', (text: string) => text.slice(0, -1)],

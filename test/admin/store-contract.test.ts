@@ -36,6 +36,9 @@ function notify(server: TestServer, op: DocumentedOperation, given: Given = {}):
   })
 }
 
+/** An order that nobody is credited for, with as many refunds as are kept. */
+const CROWDED = 77
+
 /** A shop that stores may write to. The order of the examples is there already, but for the one that records it. */
 async function storeServer(op: DocumentedOperation): Promise<TestServer> {
   const server = await testServer()
@@ -43,6 +46,11 @@ async function storeServer(op: DocumentedOperation): Promise<TestServer> {
   await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: SECRET }))
   const paid = ops.find(({ id }) => id === 'recordStoreOrder')!
   if (op !== paid) await expectOk(notify(server, paid))
+  if (op.id === 'refundStoreOrder') {
+    for (let id = 1; id <= 50; id++) {
+      await expectOk(notify(server, op, { text: `{"id": ${id}, "order_id": ${CROWDED}, "refund_line_items": []}` }))
+    }
+  }
   return server
 }
 
@@ -77,6 +85,8 @@ const causes: Record<string, (server: TestServer, op: DocumentedOperation) => Pr
       () => server.sql.prepare('update shops set "storeDomain" = null').run(),
     )
   },
+  store_refund_limit_reached: (server, op) =>
+    notify(server, op, { text: `{"id": 51, "order_id": ${CROWDED}, "refund_line_items": []}` }),
   plan_required: async (server, op) => {
     server.sql.prepare(`update shops set "plan" = 'GROWTH'`).run()
     return broken(

@@ -362,6 +362,28 @@ describe('refunds-create', () => {
     expect((await commission(id)).commissionAmountCents).toBe(2500)
   })
 
+  test('is money of the order, also where a flat rate is money of the shop', async () => {
+    const flat = { name: 'Flat', autoApproveOrder: true, commissionType: 'FLAT_PER_ORDER', commissionPercent: 5 }
+    const { id: campaignId } = await expectOk(server.request('POST', '/api/v1/programs', { body: flat }))
+    await newAffiliate(server, { campaignId, code: 'YENS' })
+    const early = nextId()
+    const partOf = (orderId: number) => refundPayload({ id: 1, orderId, discrepancy: '-100' })
+    await ok(notify('refunds-create', partOf(early)))
+    for (const id of [early, nextId()]) {
+      const lines = [{ product_id: 1, variant_id: 2, quantity: 1, price: '10000' }]
+      await ok(notify('orders-paid', orderPayload({ id, lines, subtotal: '10000', currency: 'JPY', codes: ['YENS'] })))
+      await ok(notify('refunds-create', partOf(id)))
+      expect(await commission(id)).toMatchObject({
+        currency: 'USD',
+        orderCurrency: 'JPY',
+        commissionAmountCents: 500,
+        orderStatus: 'APPROVED',
+      })
+      await ok(notify('refunds-create', refundPayload({ id: 2, orderId: id, discrepancy: '-9900' })))
+      expect(await commission(id)).toMatchObject({ commissionAmountCents: 0, orderStatus: 'REFUNDED' })
+    }
+  })
+
   test('custom goods without ids are taken at their money', async () => {
     const id = nextId()
     const custom = { product_id: null, variant_id: null, quantity: 1, price: '40.00' }

@@ -98,8 +98,19 @@ function targetOf(cut: Cut, taken: RefundedGoods): RefundTarget {
   }
 }
 
-/** A restricted commission has no groups: its base stands as one part that pays nothing. */
+/** Several refunds may be applied to one snapshot, and cutting an order of many lines is most of the work. */
+const cuts = new WeakMap<RefundSnapshot, Cut>()
+
 function cutOf(snapshot: RefundSnapshot): Cut {
+  const known = cuts.get(snapshot)
+  if (known) return known
+  const cut = newCut(snapshot)
+  cuts.set(snapshot, cut)
+  return cut
+}
+
+/** A restricted commission has no groups: its base stands as one part that pays nothing. */
+function newCut(snapshot: RefundSnapshot): Cut {
   const { subtotalCents, discountCents, lines, baseCents, groups, taxWithholdingBps } = snapshot
   const goods: Goods = goodsOf({ amountCents: subtotalCents, discountCents, lines })
   const paid = groups.length > 0 ? groups : [unpaid(baseCents)]

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Trx } from '../db/database.ts'
 import type { StoreNoticeRow } from '../db/tables-owner.ts'
 
@@ -25,6 +26,20 @@ export const listStoreNotices = (db: Trx, shopId: string, orderId: string): Prom
     .orderBy('kind')
     .orderBy('createdAt')
     .orderBy('noticeId')
+    .execute()
+
+/** The refunds that are kept for an order, with the length of their bodies. */
+export const listKeptRefunds = (
+  db: Trx,
+  shopId: string,
+  orderId: string,
+): Promise<{ noticeId: string; length: number }[]> =>
+  db
+    .selectFrom('storeNotices')
+    .select(['noticeId', sql<number>`length(body)`.as('length')])
+    .where('shopId', '=', shopId)
+    .where('orderId', '=', orderId)
+    .where('kind', '=', 'refund')
     .execute()
 
 /** Keeps a notice; the same one again changes nothing. */

@@ -2,7 +2,7 @@ import { type Context, nowIso } from '../context.ts'
 import type { Trx } from '../db/database.ts'
 import type { CommissionRow } from '../db/tables.ts'
 import type { RefundRow } from '../db/tables-owner.ts'
-import { type AppliedRefund, applyRefund, type RefundTarget } from '../engine/refund.ts'
+import { type AppliedRefund, applyRefund, type RefundSnapshot, type RefundTarget } from '../engine/refund.ts'
 import type { Refund, RefundLine } from '../engine/refund-goods.ts'
 import { concurrentChange, conflict, invalid, invalidBody } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
@@ -57,13 +57,14 @@ export async function refund(ctx: Context, id: string, body: Body<'refundCommiss
 
 /**
  * Writes one refund of a commission, in the caller's transaction: the amount of an unpaid one moves to what is left, a
- * paid one gets a negative adjustment.
+ * paid one gets a negative adjustment. `snapshot`: what was recorded with the order, when the caller has read it.
  */
 export async function recordRefund(
   ctx: Context,
   trx: Trx,
   before: CommissionRow,
   wanted: WantedRefund,
+  snapshot?: RefundSnapshot,
 ): Promise<Mutation<Refunded>> {
   if (before.trackingMethod === 'ADJUSTMENT') throw isAdjustment()
   const known = await findRefund(trx, ctx.shop.id, before.id, wanted.refundId)
@@ -74,7 +75,7 @@ export async function recordRefund(
   const { status, batch } = await standingOf(ctx, trx, before)
   if (SETTLED.includes(status) && !wanted.isFact) throw settled(status)
   if (status === 'REFUNDED' && !wanted.isFact) throw exceeds(0)
-  const { before: was, after: is, refunded } = await apply(ctx, trx, before, wanted)
+  const { before: was, after: is, refunded } = await apply(ctx, trx, before, { wanted, snapshot })
   const goodsCents = is.refundedCents - was.refundedCents
   const amounts = SETTLED.includes(status) ? NOTHING : difference(was, is)
   const isUnpaid = UNPAID.includes(status)
@@ -110,9 +111,9 @@ async function apply(
   ctx: Context,
   trx: Trx,
   { id, orderId }: CommissionRow,
-  wanted: WantedRefund,
+  { wanted, snapshot: known }: { wanted: WantedRefund; snapshot: RefundSnapshot | undefined },
 ): Promise<AppliedRefund> {
-  const snapshot = snapshotOf(await orderOf(ctx, trx, orderId))
+  const snapshot = known ?? snapshotOf(await orderOf(ctx, trx, orderId))
   const applied = applyRefund(snapshot, await findRefunded(trx, ctx.shop.id, id, snapshot), wanted)
   if (applied.problem && !wanted.isFact) {
     if (applied.problem === 'UNKNOWN_ITEM') {

@@ -3,23 +3,28 @@ import type { Trx } from '../db/database.ts'
 import type { CommissionRow } from '../db/tables.ts'
 import type { StoreNoticeRow } from '../db/tables-owner.ts'
 import { storedOrderId } from '../engine/order-id.ts'
+import { conflict } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
 import type { Body } from '../http/spec.ts'
 import { findCommissionByOrder } from '../repositories/commissions.ts'
-import { insertStoreNoticeIfNew, listStoreNotices } from '../repositories/store-notices.ts'
+import { insertStoreNoticeIfNew, listKeptRefunds, listStoreNotices } from '../repositories/store-notices.ts'
 import { affiliateByCode } from './facts.ts'
 import { MOVES, move } from './moderation.ts'
 import { type AuditEntry, type Mutation, mutate } from './mutate.ts'
 import { recordOrder } from './orders.ts'
 import { recomputeBatch } from './payout-batch.ts'
+import { snapshotOf } from './refund-snapshot.ts'
 import { recordRefund, type WantedRefund } from './refunds.ts'
-import { standingOf } from './standing.ts'
+import { orderOf, standingOf } from './standing.ts'
 import { requireDomainOf } from './store-domain.ts'
 import { storeId, toStoreOrder } from './store-order.ts'
 import { essenceOf, toStoreRefund } from './store-refund.ts'
 
 type Reply = components['schemas']['ActionReply']
 
+const MAX_KEPT_REFUNDS = 50
+/** Of what is kept of them: about 5,000 line items. */
+const MAX_KEPT_LENGTH = 500_000
 /** There is nothing left that a cancellation could stop. */
 const OVER: CommissionRow['orderStatus'][] = ['CANCELED', 'REVERSED', 'REFUNDED']
 
@@ -67,17 +72,21 @@ export async function canceled(ctx: Context, body: Body<'cancelStoreOrder'>): Pr
   })
 }
 
-/** Takes in that a store refunded an order. What is more than there is left, is cut off. */
+/**
+ * Takes in that a store refunded an order. What is more than there is left, is cut off.
+ *
+ * @throws ApiError 400 `invalid_body` or 409 `store_refund_limit_reached`.
+ */
 export async function refunded(ctx: Context, body: Body<'refundStoreOrder'>): Promise<Reply> {
   const orderId = storedOrderId('shopify', storeId('order_id', body.order_id))
   return mutate(ctx, async (trx) => {
     const row = await findCommissionByOrder(trx, ctx.shop.id, orderId)
     if (row) {
-      const { audit } = await recordRefund(ctx, trx, row, toStoreRefund(body, row.currency))
+      const { audit } = await recordRefund(ctx, trx, row, toStoreRefund(body, row.orderCurrency))
       return { result: toReply('Refund recorded.', row), audit }
     }
-    const notice = { noticeId: storeId('id', body.id), body: JSON.stringify(essenceOf(body)) }
-    await keep(ctx, trx, { orderId, kind: 'refund', ...notice })
+    const notice = { orderId, noticeId: storeId('id', body.id), body: JSON.stringify(essenceOf(body)) }
+    await keepRefund(ctx, trx, notice)
     return { result: toReply('Refund kept until somebody is credited for its order.', row), audit: null }
   })
 }
@@ -107,18 +116,35 @@ async function cancelRow(ctx: Context, trx: Trx, row: CommissionRow): Promise<Au
 /** What the store told before the order could be credited, in the transaction that credits it. */
 async function catchUp(ctx: Context, trx: Trx, orderId: string): Promise<AuditEntry[]> {
   const audits: Mutation<unknown>['audit'][] = []
-  for (const { kind, body } of await listStoreNotices(trx, ctx.shop.id, orderId)) {
+  const notices = await listStoreNotices(trx, ctx.shop.id, orderId)
+  const snapshot = notices.length > 0 ? snapshotOf(await orderOf(ctx, trx, orderId)) : undefined
+  for (const { kind, body } of notices) {
     const row = await findCommissionByOrder(trx, ctx.shop.id, orderId)
     if (!row) continue
     if (kind === 'canceled') audits.push((await cancelRow(ctx, trx, row)) ?? null)
-    else audits.push((await recordRefund(ctx, trx, row, wantedOf(body, row))).audit)
+    else audits.push((await recordRefund(ctx, trx, row, wantedOf(body, row), snapshot)).audit)
   }
   return audits.flatMap((audit) => audit ?? [])
 }
 
 const canceledNotice = (orderId: string) => ({ orderId, kind: 'canceled' as const, noticeId: '', body: '{}' })
 
-const wantedOf = (body: string, { currency }: CommissionRow): WantedRefund => toStoreRefund(JSON.parse(body), currency)
+const wantedOf = (body: string, { orderCurrency }: CommissionRow): WantedRefund =>
+  toStoreRefund(JSON.parse(body), orderCurrency)
+
+/** All kept refunds of an order are recorded in the transaction that records the order, so there are only so many. */
+async function keepRefund(ctx: Context, trx: Trx, notice: { orderId: string; noticeId: string; body: string }) {
+  const kept = await listKeptRefunds(trx, ctx.shop.id, notice.orderId)
+  if (kept.some(({ noticeId }) => noticeId === notice.noticeId)) return
+  const length = kept.reduce((sum, one) => sum + one.length, 0)
+  if (kept.length >= MAX_KEPT_REFUNDS || length > MAX_KEPT_LENGTH) {
+    throw conflict(
+      'store_refund_limit_reached',
+      'Too many refunds of this order wait for its commission; send the refund again once somebody is credited.',
+    )
+  }
+  await keep(ctx, trx, { ...notice, kind: 'refund' })
+}
 
 const keep = (ctx: Context, trx: Trx, notice: Omit<StoreNoticeRow, 'shopId' | 'createdAt'>) =>
   insertStoreNoticeIfNew(trx, { ...notice, shopId: ctx.shop.id, createdAt: nowIso(ctx) })
