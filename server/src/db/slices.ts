@@ -5,6 +5,25 @@ import type { Trx } from './database.ts'
 /** SQLite works in this process, and nothing else runs during a statement. */
 export const isInProcess = (trx: Trx): boolean => trx.getExecutor().adapter instanceof SqliteAdapter
 
+/** Milliseconds of work after which other requests get a turn. */
+const TURN_MS = 10
+
+/**
+ * Works on items one after the other, in their order. On SQLite, other requests run in between, so that many items do
+ * not hold up the process.
+ */
+export async function inTurns<T>(trx: Trx, items: Iterable<T>, work: (item: T) => Promise<unknown>): Promise<void> {
+  const isShared = isInProcess(trx)
+  let startedAt = performance.now()
+  for (const item of items) {
+    if (isShared && performance.now() - startedAt > TURN_MS) {
+      await nextTurn()
+      startedAt = performance.now()
+    }
+    await work(item)
+  }
+}
+
 /** How many rows change before other requests get a turn. */
 const SLICE = 400
 

@@ -1,7 +1,6 @@
-import type { RunAside } from '../db/aside.ts'
 import type { Trx } from '../db/database.ts'
 import type { AuditRow } from '../db/tables-owner.ts'
-import { type Page, type PageQuery, pageOf } from './page.ts'
+import { type PageQuery, pageOf } from './page.ts'
 import { prepared } from './prepared.ts'
 
 export interface AuditFilter extends PageQuery {
@@ -38,10 +37,7 @@ export async function insertAudit(trx: Trx, row: AuditRow): Promise<void> {
   await insertOne(trx, row)
 }
 
-/** A filtered list is counted row by row: aside, where nobody waits for it. */
-export const runAside: RunAside<{ shopId: string; query: AuditFilter }, Page<AuditRow>> = (db, { shopId, query }) =>
-  listAudits(db, shopId, query)
-
+/** A filtered list is counted row by row. */
 export const isFiltered = ({ action, actor, from, to }: AuditFilter): boolean => Boolean(action || actor || from || to)
 
 /** Newest first. */

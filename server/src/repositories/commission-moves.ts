@@ -1,3 +1,4 @@
+import type { RunAside } from '../db/aside.ts'
 import type { Trx } from '../db/database.ts'
 import type { CommissionRow } from '../db/tables.ts'
 import { claimVersion } from './claim-version.ts'
@@ -32,16 +33,23 @@ function moving(db: Trx, shopId: string, filter: MoveFilter) {
   return filter.to ? list.where('happenedAt', '<=', filter.to) : list
 }
 
-/** The first that match, oldest first. */
-export const listMoving = (db: Trx, shopId: string, filter: MoveFilter, limit: number): Promise<CommissionRow[]> =>
-  moving(db, shopId, filter).selectAll().orderBy('happenedAt').orderBy('id').limit(limit).execute()
+/** Commissions that a bulk action may move. */
+export interface Movable {
+  /** The first of them, oldest first. */
+  ids: string[]
+  /** How many there are. */
+  total: number
+}
 
-/** How many match. */
-export async function countMoving(db: Trx, shopId: string, filter: MoveFilter): Promise<number> {
-  const { total } = await moving(db, shopId, filter)
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow()
-  return total
+/** Reads up to every commission of a shop, so it runs in the report thread. */
+export const runAside: RunAside<{ shopId: string; query: MoveFilter & { limit: number } }, Movable> = async (
+  db,
+  { shopId, query: { limit, ...filter } },
+) => {
+  const list = moving(db, shopId, filter)
+  const { total } = await list.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  const first = limit === 0 ? [] : await list.select('id').orderBy('happenedAt').orderBy('id').limit(limit).execute()
+  return { ids: first.map(({ id }) => id), total }
 }
 
 export const findCommissionsById = (db: Trx, shopId: string, ids: string[]): Promise<CommissionRow[]> =>

@@ -1,7 +1,6 @@
-import type { RunAside } from '../db/aside.ts'
 import type { Trx } from '../db/database.ts'
 import type { DeliveryRow } from '../db/tables.ts'
-import { type Page, type PageQuery, pageOf } from './page.ts'
+import { type PageQuery, pageOf } from './page.ts'
 import { countRows } from './row-counts.ts'
 
 interface DeliveryFilter extends PageQuery {
@@ -21,12 +20,7 @@ const deliveries = (db: Trx, shopId: string) =>
     .select('webhookEvents.event')
     .where('deliveries.shopId', '=', shopId)
 
-/** A filtered list is counted row by row: aside, where nobody waits for it. */
-export const runAside: RunAside<{ shopId: string; query: DeliveryFilter }, Page<LoggedDelivery>> = (
-  db,
-  { shopId, query },
-) => listDeliveries(db, shopId, query)
-
+/** A filtered list is counted row by row. */
 export const isFiltered = ({ subscriptionId, event, status }: DeliveryFilter): boolean =>
   Boolean(subscriptionId || event || status)
 

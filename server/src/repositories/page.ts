@@ -15,6 +15,11 @@ export interface Page<Row> {
   pagination: { page: number; limit: number; total: number; totalPages: number }
 }
 
+/** Every row before a page is read; beyond these, the list belongs in the report thread. */
+const DEEP_OFFSET = 5000
+
+export const isDeep = ({ page, limit }: PageQuery): boolean => (page - 1) * limit > DEEP_OFFSET
+
 /** Rows, and how many there are on all pages, as a page. */
 export const toPage = <Row>(data: Row[], { page, limit }: PageQuery, total: number): Page<Row> => ({
   data,

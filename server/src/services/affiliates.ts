@@ -5,9 +5,11 @@ import { emailKey } from '../engine/email.ts'
 import { affiliateNotFound, concurrentChange, conflict, invalidBody, programNotFound } from '../errors.ts'
 import type { Body, Query } from '../http/spec.ts'
 import * as affiliates from '../repositories/affiliates.ts'
+import { isDeep } from '../repositories/page.ts'
 import { findProgram } from '../repositories/programs.ts'
 import { statusEvents } from './affiliate-events.ts'
 import { newAffiliate, searchText } from './affiliate-new.ts'
+import { readList } from './lists.ts'
 import { type AuditEntry, mutate } from './mutate.ts'
 import { placeAfter } from './paging.ts'
 import { mapPage, toAffiliate } from './wire.ts'
@@ -15,7 +17,8 @@ import { mapPage, toAffiliate } from './wire.ts'
 /** Lists affiliates that are not archived, newest first (section 4.1). */
 export async function list(ctx: Context, query: Query<'listAffiliates'>) {
   const start = await placeAfter(ctx, 'affiliates', query)
-  return mapPage(await affiliates.listAffiliates(ctx.db.read, ctx.shop.id, { ...query, start }), toAffiliate)
+  const readsMany = Boolean(query.q) || isDeep(query)
+  return mapPage(await readList(ctx, 'affiliates', { ...query, start }, readsMany), toAffiliate)
 }
 
 /**

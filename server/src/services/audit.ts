@@ -2,15 +2,15 @@ import type { Context, Deps } from '../context.ts'
 import type { AuditRow } from '../db/tables-owner.ts'
 import type { components } from '../http/schema.d.ts'
 import type { Query } from '../http/spec.ts'
-import { isFiltered, listAudited, listAudits, listChain } from '../repositories/audits.ts'
-import type { Page } from '../repositories/page.ts'
+import { isFiltered, listAudited, listChain } from '../repositories/audits.ts'
+import { isDeep } from '../repositories/page.ts'
 import { listShops } from '../repositories/shops.ts'
 import { type ChainBreak, followChain } from './audit-chain.ts'
 import { instantParam, period } from './instant.ts'
+import { readList } from './lists.ts'
 import { mapPage } from './wire.ts'
 
 const LOT = 1000
-const AUDITS = new URL('../repositories/audits.ts', import.meta.url)
 
 /**
  * Lists what was done in the shop, newest first.
@@ -20,10 +20,7 @@ const AUDITS = new URL('../repositories/audits.ts', import.meta.url)
 export async function list(ctx: Context, query: Query<'listAudit'>) {
   const bounds = period(instantParam('from', query.from), instantParam('to', query.to))
   const wish = { ...query, ...bounds }
-  const page = isFiltered(wish)
-    ? await ctx.db.aside<Page<AuditRow>>(AUDITS, { shopId: ctx.shop.id, query: wish })
-    : await listAudits(ctx.db.read, ctx.shop.id, wish)
-  return mapPage(page, toRecord)
+  return mapPage(await readList(ctx, 'audits', wish, isFiltered(wish) || isDeep(wish)), toRecord)
 }
 
 /** The newest row of a chain. Kept elsewhere, it tells later whether the end was cut off. */

@@ -1,7 +1,8 @@
 import type { Context } from '../context.ts'
 import type { Query } from '../http/spec.ts'
-import { listCommissions } from '../repositories/commission-list.ts'
+import { isDeep } from '../repositories/page.ts'
 import { instantParam, period } from './instant.ts'
+import { readList } from './lists.ts'
 import { placeAfter } from './paging.ts'
 
 /**
@@ -13,5 +14,10 @@ export async function list(ctx: Context, query: Query<'listCommissions'>) {
   const bounds = period(instantParam('from', query.from), instantParam('to', query.to))
   const externalOrderId = query.externalOrderId?.trim()
   const start = await placeAfter(ctx, 'commissions', query)
-  return listCommissions(ctx.db.read, ctx.shop.id, { ...query, ...bounds, externalOrderId, start })
+  const { affiliateId, payoutBatchId, from, to } = query
+  // These are counted row by row; other totals are kept, and other deep pages begin at the count of a day.
+  const isCounted = payoutBatchId || (affiliateId && (from || to))
+  const isWalked = isDeep(query) && (affiliateId || from || to)
+  const filter = { ...query, ...bounds, externalOrderId, start }
+  return readList(ctx, 'commissions', filter, Boolean(isCounted || isWalked))
 }

@@ -6,6 +6,7 @@ import type { components } from '../http/schema.d.ts'
 import type { Body, Query } from '../http/spec.ts'
 import { findAffiliate } from '../repositories/affiliates.ts'
 import * as connections from '../repositories/connections.ts'
+import { readList } from './lists.ts'
 import { mutate } from './mutate.ts'
 import { mapPage } from './wire.ts'
 
@@ -14,7 +15,8 @@ type Connection = components['schemas']['Connection']
 /** Whom customers, products and variants are connected to, newest first (section 4.9). */
 export async function list(ctx: Context, query: Query<'listConnections'>) {
   const values = query.value ? comparables(query.kind, query.value) : undefined
-  return mapPage(await connections.listConnections(ctx.db.read, ctx.shop.id, { ...query, values }), toConnection)
+  // No index serves every filter and the order, and customers connect with every order.
+  return mapPage(await readList(ctx, 'connections', { ...query, values }, true), toConnection)
 }
 
 /** What a queried value may be stored as. */

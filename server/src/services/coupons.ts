@@ -5,8 +5,10 @@ import { affiliateNotFound, concurrentChange, conflict, invalid } from '../error
 import type { components } from '../http/schema.d.ts'
 import type { Body, Query } from '../http/spec.ts'
 import * as affiliates from '../repositories/affiliates.ts'
-import { findCoupon, listCoupons } from '../repositories/coupons.ts'
+import { findCoupon } from '../repositories/coupons.ts'
+import { isDeep } from '../repositories/page.ts'
 import { freeCode } from './affiliate-new.ts'
+import { readList } from './lists.ts'
 import { mutate } from './mutate.ts'
 import { placeAfter } from './paging.ts'
 import { mapPage } from './wire.ts'
@@ -17,7 +19,8 @@ type CouponRow = NonNullable<Awaited<ReturnType<typeof findCoupon>>>
 /** Lists the codes of affiliates that are not archived (section 4.5). */
 export async function list(ctx: Context, query: Query<'listCoupons'>) {
   const start = await placeAfter(ctx, 'affiliates', query)
-  return mapPage(await listCoupons(ctx.db.read, ctx.shop.id, { ...query, start }), toCoupon)
+  const readsMany = Boolean(query.code) || isDeep(query)
+  return mapPage(await readList(ctx, 'coupons', { ...query, start }, readsMany), toCoupon)
 }
 
 /**

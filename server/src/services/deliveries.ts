@@ -3,22 +3,18 @@ import { conflict, notFound } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
 import type { Query } from '../http/spec.ts'
 import { insertDeliveries } from '../repositories/deliveries.ts'
-import { findDelivery, isFiltered, type LoggedDelivery, listDeliveries } from '../repositories/delivery-log.ts'
-import type { Page } from '../repositories/page.ts'
+import { findDelivery, isFiltered, type LoggedDelivery } from '../repositories/delivery-log.ts'
+import { isDeep } from '../repositories/page.ts'
 import { findSubscription } from '../repositories/subscriptions.ts'
+import { readList } from './lists.ts'
 import { mutate } from './mutate.ts'
 import { mapPage } from './wire.ts'
-
-const LOG = new URL('../repositories/delivery-log.ts', import.meta.url)
 
 type Delivery = components['schemas']['Delivery']
 
 /** The log of webhook deliveries, newest first (section 6.2). */
 export async function list(ctx: Context, query: Query<'listDeliveries'>) {
-  const page = isFiltered(query)
-    ? await ctx.db.aside<Page<LoggedDelivery>>(LOG, { shopId: ctx.shop.id, query })
-    : await listDeliveries(ctx.db.read, ctx.shop.id, query)
-  return mapPage(page, toDelivery)
+  return mapPage(await readList(ctx, 'deliveries', query, isFiltered(query) || isDeep(query)), toDelivery)
 }
 
 /**

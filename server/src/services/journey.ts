@@ -4,8 +4,8 @@ import { emailKeysOfQuery } from '../engine/email.ts'
 import { invalid } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
 import type { Query } from '../http/spec.ts'
-import { listJourney } from '../repositories/journey.ts'
 import { lastDays } from './instant.ts'
+import { readList } from './lists.ts'
 
 type Schemas = components['schemas']
 
@@ -25,7 +25,7 @@ export async function read(ctx: Context, query: Query<'getJourney'>): Promise<Sc
   const customerEmailKeys = customerEmail === undefined ? undefined : emailKeysOfQuery(customerEmail)
   const bounds = lastDays(ctx, query, DAYS)
   const who = { sessionId: sessionId?.trim(), affiliateId, customerEmailKeys }
-  const { rows, total } = await listJourney(ctx.db.read, ctx.shop.id, { ...who, ...bounds, limit })
+  const { rows, total } = await readList(ctx, 'journey', { ...who, ...bounds, limit }, true)
   return { journey: rows.map(toEntry), total }
 }
 

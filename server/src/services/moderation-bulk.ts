@@ -1,19 +1,23 @@
 import type { Context } from '../context.ts'
 import type { Trx } from '../db/database.ts'
+import { inTurns } from '../db/slices.ts'
 import type { CommissionRow } from '../db/tables.ts'
 import { ApiError, invalidBody } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
 import type { Body } from '../http/spec.ts'
-import { countMoving, findCommissionsById, listMoving, type MoveFilter } from '../repositories/commission-moves.ts'
+import { findCommissionsById, type Movable, type MoveFilter } from '../repositories/commission-moves.ts'
 import { instantBody, period } from './instant.ts'
 import { type Action, MOVES, type Moved, move } from './moderation.ts'
 import { mutate } from './mutate.ts'
 import { recomputeBatch } from './payout-batch.ts'
+import { report } from './report.ts'
 
 type Reply = components['schemas']['ModerationResult']
 
-/** More would hold up everybody else for too long; the answer says how many are left. */
+/** More would make other changes wait for too long; the answer says how many are left. */
 const MOST = 500
+
+const MOVES_OF_SHOP = new URL('../repositories/commission-moves.ts', import.meta.url)
 
 /**
  * Moves many commissions, by id or by filter, in one transaction. Those that cannot be moved are told and left alone.
@@ -25,18 +29,21 @@ export async function moderateMany(ctx: Context, body: Body<'moderateCommissions
   if (Boolean(body.ids) === Boolean(body.filter)) throw invalidBody('Send either ids or filter.')
   const filter = body.filter ? readFilter(body.action, body.filter) : undefined
   if (body.dryRun) return preview(ctx, body, filter)
+  const found = filter && (await find(ctx, filter, MOST))
+  const ids = found?.ids ?? [...new Set(body.ids)]
   return mutate(ctx, async (trx) => {
-    const rows = await select(trx, ctx, body.ids ?? [], filter)
+    const known = await findCommissionsById(trx, ctx.shop.id, ids)
+    // Another request may have moved some since they were found; those no longer match.
+    const rows = filter ? known.filter((row) => filter.statuses.includes(row.orderStatus)) : known
     const { moved, skipped } = await moveAll(ctx, trx, body.action, rows)
     for (const id of unknownIds(body.ids, rows)) skipped.push({ id, code: 'commission_not_found' })
     for (const id of new Set(moved.flatMap(({ leftBatchId }) => leftBatchId ?? []))) await recomputeBatch(trx, ctx, id)
-    const left = filter ? await countMoving(trx, ctx.shop.id, filter) : 0
     const result = {
       action: body.action,
       dryRun: false,
       changed: moved.length,
       skipped,
-      remaining: left - stuck(skipped, filter),
+      remaining: found ? found.total - found.ids.length : 0,
     }
     const data = { action: body.action, changed: result.changed, skipped: skipped.length }
     const summary = { action: 'commissions.moderated', subjectId: null, data }
@@ -44,13 +51,13 @@ export async function moderateMany(ctx: Context, body: Body<'moderateCommissions
   })
 }
 
-const select = (trx: Trx, ctx: Context, ids: string[], filter: MoveFilter | undefined): Promise<CommissionRow[]> =>
-  filter ? listMoving(trx, ctx.shop.id, filter, MOST) : findCommissionsById(trx, ctx.shop.id, [...new Set(ids)])
+const find = (ctx: Context, filter: MoveFilter, limit: number): Promise<Movable> =>
+  report<Movable>(ctx, MOVES_OF_SHOP, { shopId: ctx.shop.id, query: { ...filter, limit } })
 
 async function moveAll(ctx: Context, trx: Trx, action: Action, rows: CommissionRow[]) {
   const moved: Moved[] = []
   const skipped: Reply['skipped'] = []
-  for (const row of rows) {
+  await inTurns(trx, rows, async (row) => {
     try {
       moved.push(await move(ctx, trx, action, row))
     } catch (error) {
@@ -58,7 +65,7 @@ async function moveAll(ctx: Context, trx: Trx, action: Action, rows: CommissionR
       if (!(error instanceof ApiError) || error.status !== 409) throw error
       skipped.push({ id: row.id, code: error.code })
     }
-  }
+  })
   return { moved, skipped }
 }
 
@@ -69,8 +76,8 @@ async function preview(
 ): Promise<Reply> {
   const { from } = MOVES[action]
   if (filter) {
-    const remaining = await countMoving(ctx.db.read, ctx.shop.id, filter)
-    return { action, dryRun: true, changed: 0, skipped: [], remaining }
+    const { total } = await find(ctx, filter, 0)
+    return { action, dryRun: true, changed: 0, skipped: [], remaining: total }
   }
   const rows = await findCommissionsById(ctx.db.read, ctx.shop.id, [...new Set(ids)])
   const remaining = rows.filter((row) => from.includes(row.orderStatus) && row.trackingMethod !== 'ADJUSTMENT').length
@@ -81,9 +88,6 @@ const unknownIds = (ids: string[] | null | undefined, rows: CommissionRow[]) => 
   const known = new Set(rows.map(({ id }) => id))
   return [...new Set(ids)].filter((id) => !known.has(id))
 }
-
-/** Rows that were looked at and could not be moved still match; they are no reason to call again. */
-const stuck = (skipped: Reply['skipped'], filter: MoveFilter | undefined) => (filter ? skipped.length : 0)
 
 function readFilter(action: Action, filter: NonNullable<Body<'moderateCommissions'>['filter']>): MoveFilter {
   const { from } = MOVES[action]

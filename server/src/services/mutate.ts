@@ -1,5 +1,6 @@
 import { type Context, nowIso } from '../context.ts'
 import type { Trx } from '../db/database.ts'
+import { inTurns } from '../db/slices.ts'
 import { CommitUnknown, isStorageError, isUniqueViolation } from '../db/storage-error.ts'
 import type { ShopRow } from '../db/tables.ts'
 import { auditUnavailable, concurrentChange, outcomeUnknown, storageUnavailable } from '../errors.ts'
@@ -58,7 +59,7 @@ async function attempt<T>(ctx: Context, trx: Trx, work: Work<T>) {
   const { shop, stored } = await begin<T>(ctx, trx)
   if (stored) return { result: stored.result, replayed: true, enqueued: false }
   const { result, audit, events = [], keepReply: keep } = await work(trx, shop)
-  for (const entry of [audit ?? []].flat()) await writeAudit(ctx, trx, entry)
+  await inTurns(trx, [audit ?? []].flat(), (entry) => writeAudit(ctx, trx, entry))
   const enqueued = await enqueue(ctx, trx, events)
   await keepReply(ctx, trx, result, keep)
   return { result, replayed: false, enqueued }

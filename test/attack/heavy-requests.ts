@@ -1,0 +1,361 @@
+import { createHmac } from 'node:crypto'
+import { admin, FRESH, ID, type OwnerServer } from '../admin/fixture.ts'
+import { operation } from '../support/document.ts'
+import { expectOk, newAffiliate } from '../support/shop.ts'
+import { LARGE, type Size } from './large-shop.ts'
+import type { Call, HeavyRequest } from './stall.ts'
+
+const SECRET = 'hush'
+const ALL_TIME = 'from=0001-01-01&to=9999-12-31'
+const LINES = Array.from({ length: 1000 }, (_, i) => ({
+  productId: `${7000 + i}`,
+  variantId: `${90_000 + i}`,
+  quantity: 900,
+  priceCents: 100,
+}))
+const PERIOD = { periodStart: '2000-01-01', periodEnd: '2099-01-01' }
+
+let made = 0
+const fresh = () => `attack-${++made}`
+
+/** The heaviest valid requests of every operation, by its id. */
+export async function heavyRequests(server: OwnerServer, size: Size): Promise<HeavyRequest[]> {
+  await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: SECRET }))
+  return [...lists(size), ...reports(server), ...changes(server), ...ownerChanges(server), ...notifications(server)]
+}
+
+/** One that is the same each time. */
+function get(id: string, ...queries: string[]): HeavyRequest[] {
+  const { method, path } = operation(id)
+  return queries.map((query) => ({
+    operation: id,
+    name: query,
+    make: () => ({ method, path: `${path}${query && `?${query}`}` }),
+  }))
+}
+
+function lists({ commissions, affiliates }: Size): HeavyRequest[] {
+  const last = (count: number) => `limit=100&page=${Math.floor(count / 100)}`
+  const { affiliate } = LARGE
+  return [
+    ...get(
+      'listAffiliates',
+      last(affiliates),
+      'q=nobody&limit=100',
+      `q=${encodeURIComponent('person')}&${last(affiliates)}`,
+      `status=APPROVED&campaignId=${ID.program}&${last(affiliates * 0.9)}`,
+    ),
+    ...get('listPrograms', last(2000), 'status=PUBLISH&limit=100', last(100)),
+    ...get(
+      'listCommissions',
+      last(commissions),
+      'limit=100',
+      `affiliateId=${affiliate}&${last(commissions / 2)}`,
+      `affiliateId=${affiliate}&status=PENDING&limit=100`,
+      `affiliateId=${affiliate}&programId=${ID.program}&status=REJECTED&limit=100`,
+      `affiliateId=${affiliate}&${ALL_TIME}&limit=100`,
+      `status=PAID&programId=${ID.program}&${last(commissions * 0.3)}`,
+      `${ALL_TIME}&${last(commissions)}`,
+      'from=2026-10-20T00:00:01Z&to=2026-10-20T23:00:00Z',
+      `payoutBatchId=${LARGE.batch}&${last(commissions / 2)}`,
+      `payoutBatchId=${LARGE.batch}&status=PENDING`,
+      'externalOrderId=large',
+    ),
+    ...get('listPayouts', 'limit=100', 'limit=100&include=lines', `id=${LARGE.batch}&include=lines`, last(5000)),
+    ...get('listCoupons', last(affiliates), 'code=nobody', `status=APPROVED&${last(affiliates * 0.9)}`),
+    ...get('listWebhooks', ''),
+    ...get('listKeys', ''),
+    ...get(
+      'listConnections',
+      last(commissions / 10),
+      `affiliateId=${affiliate}&${last(commissions / 10)}`,
+      'kind=product',
+    ),
+    ...get('listProductRules', last(9000), `programId=${ID.program}&limit=100`),
+    ...get('listGeoRules', 'limit=100'),
+    ...get(
+      'listAudit',
+      last(commissions),
+      `action=none`,
+      `${ALL_TIME}&${last(commissions)}`,
+      'actor=operator&limit=100',
+    ),
+    ...get(
+      'listDeliveries',
+      last(commissions),
+      'status=FAILED&limit=100',
+      `event=none`,
+      `subscriptionId=${ID.webhook}`,
+    ),
+    ...get('getSettings', ''),
+    ...get('getSession', ''),
+    ...get('getDocs', ''),
+  ]
+}
+
+function reports(server: OwnerServer): HeavyRequest[] {
+  const { affiliate, session, email } = LARGE
+  return [
+    ...get(
+      'getAnalytics',
+      ALL_TIME,
+      `${ALL_TIME}&affiliateId=${affiliate}&programId=${ID.program}`,
+      `${ALL_TIME}&currency=EUR`,
+    ),
+    ...get(
+      'getJourney',
+      `sessionId=${session}&limit=500&${ALL_TIME}`,
+      `affiliateId=${affiliate}&limit=500&${ALL_TIME}`,
+      `customerEmail=${email}&limit=500&${ALL_TIME}`,
+      `customerEmail=${email}&sessionId=${session}&affiliateId=${affiliate}&limit=500&${ALL_TIME}`,
+    ),
+    {
+      operation: 'explainOrder',
+      name: '1,000 lines and 1,001 refunds',
+      make: () => ({ method: 'GET', path: `/admin/v1/orders/${LARGE.order}/explanation` }),
+    },
+    post('runBacktest', 'all time', () => ({
+      attributionPrecedence: 'link-first',
+      commissionPercent: 20,
+      programId: ID.program,
+      ...allTime,
+    })),
+    { operation: 'streamDeliveries', name: '', make: () => ({ method: 'GET', path: '/admin/v1/deliveries/stream' }) },
+    {
+      operation: 'createSession',
+      name: '',
+      make: () => ({
+        method: 'POST',
+        path: '/admin/v1/session',
+        body: { token: server.shop.ownerToken },
+        headers: { Authorization: '' },
+      }),
+    },
+  ]
+}
+
+const allTime = { from: '0001-01-01', to: '9999-12-31' }
+
+/** A request with a body; `id` stands for what the path names. */
+function post(
+  id: string,
+  name: string,
+  body: (n: number) => unknown,
+  given: {
+    headers?: () => Record<string, string>
+    query?: () => string | Promise<string>
+    id?: () => string | Promise<string>
+  } = {},
+): HeavyRequest {
+  const { method, path } = operation(id)
+  return {
+    operation: id,
+    name,
+    make: async (): Promise<Call> => {
+      const named = (await given.id?.()) ?? ''
+      const query = (await given.query?.()) ?? ''
+      return {
+        method,
+        path: `${path.replace(/\{\w+\}/, named)}${query && `?${query}`}`,
+        body: body(++made),
+        headers: given.headers?.() ?? {},
+      }
+    },
+  }
+}
+
+function changes(server: OwnerServer): HeavyRequest[] {
+  const idempotent = () => ({ 'Idempotency-Key': fresh() })
+  const affiliateId = async () => (await newAffiliate(server)).id as string
+  const hooks = async () => {
+    const reply = server.request('POST', '/api/v1/webhooks', { body: { url: `https://93.184.215.14/${fresh()}` } })
+    return `id=${(await expectOk(reply)).id}`
+  }
+  return [
+    post('createAffiliate', '', (n) => ({ name: 'ﬃ'.repeat(60), email: `attack${n}@example.com` })),
+    post('updateAffiliate', '', (n) => ({ name: `${'x'.repeat(180)}${n}` }), { query: () => `id=${LARGE.affiliate}` }),
+    post('archiveAffiliate', '', () => undefined, { query: async () => `id=${await affiliateId()}` }),
+    post('createProgram', '', (n) => ({ name: `Program ${n}`, description: 'x'.repeat(1000) })),
+    post('updateProgram', '', (n) => ({ name: `Program ${n}` }), { query: () => `id=${ID.program}` }),
+    post('createPayout', 'dry run of all time', () => ({ ...PERIOD, dryRun: true })),
+    post('createPayout', 'dry run of 1,000 affiliates', () => ({
+      ...PERIOD,
+      dryRun: true,
+      affiliateIds: Array.from({ length: 1000 }, (_, i) => `aff_x${i}`),
+    })),
+    post('createPayout', 'all time', () => PERIOD, { query: () => free(server) }),
+    post('payPayout', 'everything', () => undefined, {
+      query: async () => `id=${await openBatch(server)}&action=pay`,
+    }),
+    post('assignCoupon', '', (n) => ({ affiliateId: LARGE.affiliate, code: `Q${n}` })),
+    post('createWebhook', '', (n) => ({ url: `https://93.184.215.14/w${n}` }), {}),
+    post('deleteWebhook', '', () => undefined, { query: hooks }),
+    post(
+      'recordEvent',
+      'conversion of 1,000 lines',
+      (n) => ({
+        externalOrderId: `attack-${n}`,
+        couponCode: 'NISA16',
+        lineItems: LINES,
+        customerEmail: LARGE.email,
+        sessionId: LARGE.session,
+        ref: 'nisa-karim',
+      }),
+      { headers: idempotent },
+    ),
+    post(
+      'recordEvent',
+      'dry run of 1,000 lines',
+      (n) => ({
+        externalOrderId: `attack-${n}`,
+        couponCode: 'NISA16',
+        lineItems: LINES,
+        customerEmail: LARGE.email,
+        sessionId: LARGE.session,
+      }),
+      { headers: idempotent, query: () => 'dryRun=1' },
+    ),
+    post('recordEvent', 'click', () => ({ type: 'click', ref: 'nisa-karim', sessionId: LARGE.session }), {
+      headers: idempotent,
+    }),
+  ]
+}
+
+/** Lets go of what an earlier try put into a batch. */
+function free({ sql }: OwnerServer): string {
+  sql.exec(`update commissions set "payoutBatchId" = null, "orderStatus" = 'APPROVED', "paidAt" = null where "payoutBatchId" in
+    (select id from "payoutBatches" where "periodStart" < '2001')`)
+  return ''
+}
+
+/** An open batch of all that is approved. */
+async function openBatch(server: OwnerServer): Promise<string> {
+  free(server)
+  return (await expectOk(server.request('POST', '/api/v1/payouts', { body: PERIOD }))).id
+}
+
+function ownerChanges(server: OwnerServer): HeavyRequest[] {
+  const used = (id: string, body: (n: number) => unknown = () => undefined, name = '') =>
+    post(id, name, body, { id: () => FRESH[id]!(server) })
+  const places = Array.from({ length: 500 }, (_, i) => `${i}`.padEnd(100, 'x'))
+  const geo = { countries: places, states: places, cities: places, postalPrefixes: places }
+  const lines = Array.from({ length: 1000 }, (_, i) => ({ variantId: `${90_000 + i}`, quantity: 1 }))
+  const large = () =>
+    server.sql.prepare('select id from commissions where "orderId" = ?').pluck().get(`api:${LARGE.order}`) as string
+  const moderate = (action: string, filter: object = {}, rest: object = {}) =>
+    post('moderateCommissions', `${action} ${JSON.stringify({ ...filter, ...rest })}`, () => ({
+      action,
+      filter,
+      ...rest,
+    }))
+  const ids = (status: string) =>
+    server.sql
+      .prepare(`select id from commissions where "orderStatus" = ? and id like 'com_x%' limit 500`)
+      .pluck()
+      .all(status)
+  const { affiliate: affiliateId } = LARGE
+  return [
+    post('deleteSession', '', () => undefined, {}),
+    post('createKey', '', () => ({ label: 'Attack', scopes: ['events:write'] })),
+    used('revokeKey'),
+    used('rotateKey'),
+    post('updateSettings', '', (n) => ({ taxWithholdingBps: n % 100 })),
+    post('createConnection', '', (n) => ({ kind: 'product', value: `${5_000_000 + n}`, affiliateId })),
+    used('deleteConnection'),
+    post('createProductRule', '', (n) => ({
+      programId: ID.program,
+      kind: 'product',
+      value: `${6_000_000 + n}`,
+      commissionPercent: 5,
+    })),
+    used('deleteProductRule'),
+    post('setGeoRule', '2,000 places', () => geo, { id: () => ID.manual }),
+    used('deleteGeoRule'),
+    used('approveCommission'),
+    used('rejectCommission'),
+    used('cancelCommission'),
+    post('cancelCommission', 'of the large batch', () => undefined, {
+      id: () =>
+        server.sql
+          .prepare(
+            `select id from commissions where "payoutBatchId" = 'bat_open' and "orderStatus" = 'PAYABLE' limit 1`,
+          )
+          .pluck()
+          .get() as string,
+    }),
+    used('reverseCommission'),
+    used('reopenCommission'),
+    post(
+      'refundCommission',
+      '1,000 lines, after 1,000 refunds',
+      (n) => ({ externalRefundId: `attack-${n}`, lineItems: lines }),
+      { id: large },
+    ),
+    post('refundCommission', 'of the large batch', (n) => ({ externalRefundId: `attack-${n}`, amountCents: 1 }), {
+      id: () =>
+        server.sql
+          .prepare(
+            `select id from commissions where "payoutBatchId" = 'bat_open' and "orderStatus" = 'PAYABLE' limit 1`,
+          )
+          .pluck()
+          .get() as string,
+    }),
+    moderate('approve'),
+    moderate('approve', { affiliateId, programId: ID.program }, { dryRun: true }),
+    moderate('reject', {}, { dryRun: true }),
+    moderate('reopen'),
+    moderate('reverse'),
+    moderate('cancel'),
+    post('moderateCommissions', 'approve 500 ids', () => ({ action: 'approve', ids: ids('PENDING') })),
+    post('cancelPayout', 'everything', () => undefined, { id: () => openBatch(server) }),
+    post('redeliver', '', () => undefined, { id: () => 'dlv_0x1' }),
+    post('updateWebhook', '', (n) => ({ url: `https://93.184.215.14/u${n}` }), { id: () => ID.webhook }),
+  ]
+}
+
+function notifications(server: OwnerServer): HeavyRequest[] {
+  let ids = 20_000_000
+  const lines = Array.from({ length: 1000 }, (_, i) => ({
+    product_id: i,
+    variant_id: 100_000 + i,
+    price: '9.99',
+    quantity: 3,
+    name: 'x'.repeat(2000),
+  }))
+  const items = Array.from({ length: 2000 }, (_, i) => ({
+    quantity: 1,
+    subtotal: 9.99,
+    line_item: { product_id: i % 1000, variant_id: 100_000 + (i % 1000) },
+  }))
+  const notify = (id: string, topic: string, body: () => object): HeavyRequest => ({
+    operation: id,
+    name: 'the largest',
+    make: () => {
+      const { path } = operation(id)
+      const text = JSON.stringify(body())
+      const signature = createHmac('sha256', SECRET).update(text).digest('base64')
+      return {
+        method: 'POST',
+        path: path.replace('{shopId}', server.shop.shopId),
+        body: text,
+        headers: { 'X-Shopify-Hmac-Sha256': signature, 'X-Shopify-Topic': topic },
+      }
+    },
+  })
+  const order = (id: number) => ({
+    id,
+    financial_status: 'paid',
+    cancelled_at: null,
+    total_line_items_price: '29970.00',
+    discount_codes: [{ code: 'NISA16' }],
+    line_items: lines,
+  })
+  return [
+    notify('recordStoreOrder', 'orders/paid', () => order(++ids)),
+    notify('refundStoreOrder', 'refunds/create', () => ({ id: ++ids, order_id: 20_000_001, refund_line_items: items })),
+    notify('cancelStoreOrder', 'orders/cancelled', () => ({
+      ...order(20_000_001),
+      cancelled_at: '2026-10-22T00:00:00Z',
+    })),
+  ]
+}

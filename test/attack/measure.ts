@@ -1,0 +1,27 @@
+import { ownerServer } from '../admin/fixture.ts'
+import { heavyRequests } from './heavy-requests.ts'
+import { fillLargeShop, type Size } from './large-shop.ts'
+import { type Stall, stallOf } from './stall.ts'
+
+/** What is promised: no request keeps the others waiting for longer. */
+export const MAX_STALL_MS = 50
+
+/** By the clock and by the work of this thread: other processes of a busy machine only lengthen the first. */
+export const isTooLong = ({ wallMs, cpuMs }: Stall): boolean => wallMs > MAX_STALL_MS && cpuMs > MAX_STALL_MS
+
+/** The worst stall of every heavy request, one after the other, on a shop of this size. */
+export async function measureStalls(size: Size, { tries }: { tries: number }): Promise<Stall[]> {
+  const server = await ownerServer()
+  // No address is looked up.
+  Object.assign(server.deps, { resolve: async () => ['8.8.8.8'] })
+  try {
+    await fillLargeShop(server, size)
+    const stalls: Stall[] = []
+    for (const request of await heavyRequests(server, size)) {
+      stalls.push(await stallOf(server, request, { tries, enough: MAX_STALL_MS }))
+    }
+    return stalls
+  } finally {
+    await server.close()
+  }
+}

@@ -1,0 +1,15 @@
+// SQLite only: PostgreSQL works in a process of its own, and its statements hold up nobody here.
+import { expect, test } from 'vitest'
+import { operations, ownerOperations } from '../support/document.ts'
+import { isTooLong, MAX_STALL_MS, measureStalls } from './measure.ts'
+import { stallTable } from './stall.ts'
+
+test(`no operation keeps other requests waiting for more than ${MAX_STALL_MS} ms, however large the shop is`, {
+  timeout: 300_000,
+}, async () => {
+  const stalls = await measureStalls({ commissions: 20_000, affiliates: 20_000 }, { tries: 5 })
+  const slow = stalls.filter(isTooLong)
+  expect(slow, stallTable(slow)).toEqual([])
+  const measured = new Set(stalls.map(({ operation }) => operation))
+  expect([...operations, ...ownerOperations].map(({ id }) => id).filter((id) => !measured.has(id))).toEqual([])
+})

@@ -1,0 +1,15 @@
+import { isTooLong, MAX_STALL_MS, measureStalls } from '../../attack/measure.ts'
+import { stallTable } from '../../attack/stall.ts'
+import { figure, type Given, type LongTest, sized } from '../promise.ts'
+
+async function run(given: Given): Promise<string> {
+  const size = { commissions: sized(1_000_000, given), affiliates: sized(100_000, given) }
+  const stalls = await measureStalls(size, { tries: 5 })
+  const slow = stalls.filter(isTooLong)
+  if (slow.length > 0) throw new Error(`longer than ${MAX_STALL_MS} ms:\n${stallTable(slow)}`)
+  const operations = new Set(stalls.map(({ operation }) => operation)).size
+  const of = `${figure(size.commissions)} commissions, ${figure(size.affiliates)} affiliates`
+  return `${operations} operations, ${stalls.length} requests, ${of}; work of the thread, by the clock:\n${stallTable(stalls)}`
+}
+
+export const promise: LongTest = { says: 'No operation stops the others', minutes: 20, run }
