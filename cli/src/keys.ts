@@ -1,5 +1,6 @@
 import type { components } from '@referral/sdk'
 import { confirm } from './ask.ts'
+import { values } from './contract.ts'
 import type { Column } from './output/render.ts'
 import type { Run } from './run.ts'
 import { dataOf } from './unwrap.ts'
@@ -18,7 +19,7 @@ const COLUMNS: Column<Key>[] = [
   'label',
   'prefix',
   'status',
-  { field: 'scopes', show: ({ scopes }) => (scopes.length === 13 ? 'all' : scopes.join(' ')) },
+  { field: 'scopes', show: ({ scopes }) => (scopes.length === values.Scope.length ? 'all' : scopes.join(' ')) },
   'lastUsedAt',
   'expiresAt',
 ]

@@ -9,6 +9,7 @@ type Action = components['schemas']['ModerationAction']
 type Filter = NonNullable<components['schemas']['ModerationRequest']['filter']>
 /** Commissions by id, or all that match. */
 type Wanted = { action: Action } & ({ ids: string[] } | { filter: Filter })
+type Status = components['schemas']['CommissionStatus']
 type Result = components['schemas']['ModerationResult']
 
 export interface ModerateOptions extends PeriodOptions {
@@ -20,7 +21,7 @@ export interface ModerateOptions extends PeriodOptions {
 }
 
 // What an action leads to, so that doing it twice is no failure.
-const RESULTS: Record<Action, string> = {
+const RESULTS: Record<Action, Status> = {
   approve: 'APPROVED',
   reject: 'REJECTED',
   cancel: 'CANCELED',

@@ -1,7 +1,11 @@
 import type { PagedCall } from '@referral/sdk'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { rows as contractRows } from './contract.ts'
 import type { Column } from './output/render.ts'
 import type { Run } from './run.ts'
+
+/** The service gives no more rows at once. */
+const MOST = contractRows.list.most
 
 export interface ListOptions {
   all?: boolean
@@ -19,7 +23,7 @@ const atLeastOne = (text: string): number => {
 export const pageOptions = (command: Command): Command =>
   command
     .addOption(new Option('--all', 'every row').conflicts(['limit', 'page']))
-    .addOption(new Option('--limit <n>', 'how many rows').argParser(atLeastOne).default(20))
+    .addOption(new Option('--limit <n>', 'how many rows').argParser(atLeastOne).default(contractRows.list.usual))
     .addOption(new Option('--page <n>', 'which page of --limit rows').argParser(atLeastOne).default(1))
 
 /** How to ask the service for a list with so many rows a page. */
@@ -32,7 +36,7 @@ export async function printList<T extends object>(
   { ask, columns }: { ask: Ask<T>; columns: readonly Column<T>[] },
 ): Promise<void> {
   if (options.all) {
-    run.rows(await ask({ limit: 100 }).toArray(), columns)
+    run.rows(await ask({ limit: MOST }).toArray(), columns)
     return
   }
   const { rows, total } = await readSome(ask, options)
@@ -45,18 +49,17 @@ async function readSome<T extends object>(
   ask: Ask<T>,
   { limit, page }: ListOptions,
 ): Promise<{ rows: T[]; total: number }> {
-  if (limit <= 100) {
+  if (limit <= MOST) {
     const { data, pagination } = await ask({ limit, page })
     return { rows: data, total: pagination.total }
   }
-  // The service gives at most 100 rows at once.
   const skip = (page - 1) * limit
   const rows: T[] = []
-  for (let at = Math.floor(skip / 100) + 1; ; at++) {
-    const { data, pagination } = await ask({ limit: 100, page: at })
+  for (let at = Math.floor(skip / MOST) + 1; ; at++) {
+    const { data, pagination } = await ask({ limit: MOST, page: at })
     rows.push(...data)
-    const have = rows.length - (skip % 100)
+    const have = rows.length - (skip % MOST)
     if (have >= limit || at >= pagination.totalPages)
-      return { rows: rows.slice(skip % 100, (skip % 100) + limit), total: pagination.total }
+      return { rows: rows.slice(skip % MOST, (skip % MOST) + limit), total: pagination.total }
   }
 }

@@ -1,12 +1,12 @@
 import type { Affiliate, AffiliateCreate, AffiliateQuery, AffiliateStatus, AffiliateUpdate } from '@referral/sdk'
 import type { Command } from 'commander'
 import { choice, group, leaf } from '../command.ts'
+import { values } from '../contract.ts'
 import { usage } from '../exit.ts'
 import type { Column } from '../output/render.ts'
 import { type ListOptions, pageOptions, printList } from '../read-list.ts'
 import type { Run } from '../run.ts'
 
-const STATUSES = ['PENDING', 'ACTIVE', 'APPROVED', 'REJECTED']
 const COLUMNS: Column<Affiliate>[] = ['id', 'name', 'email', 'status', 'slug', 'discountCode', 'createdAt']
 
 // Flag, field of the API, what it is.
@@ -65,7 +65,7 @@ function addList(affiliates: Command): void {
       },
     }),
   )
-    .addOption(choice('--status <status>', 'only these', STATUSES))
+    .addOption(choice('--status <status>', 'only these', values.AffiliateStatus))
     .option('--program <id>', 'only of this program')
     .option('--search <text>', 'in names and e-mail addresses')
 }
@@ -109,7 +109,7 @@ function addUpdate(affiliates: Command): void {
     },
   })
   for (const [flags, , what] of DETAILS) update.option(flags, what)
-  update.addOption(choice('--status <status>', 'new status', STATUSES))
+  update.addOption(choice('--status <status>', 'new status', values.AffiliateStatus))
 }
 
 function addDecision(parent: Command, verb: string, status: 'APPROVED' | 'REJECTED'): void {

@@ -1,13 +1,12 @@
 import type { Commission, CommissionQuery } from '@referral/sdk'
 import type { Command } from 'commander'
 import { choice, group, leaf } from '../command.ts'
+import { values } from '../contract.ts'
 import { showMoney } from '../money.ts'
 import type { Column } from '../output/render.ts'
 import { type PeriodOptions, readPeriod } from '../period.ts'
 import { type ListOptions, pageOptions, printList } from '../read-list.ts'
 import { addModeration } from './moderation.ts'
-
-const STATUSES = ['REJECTED', 'PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID', 'REVERSED', 'CANCELED', 'REFUNDED']
 
 export const COLUMNS: Column<Commission>[] = [
   'id',
@@ -59,7 +58,7 @@ export function addCommissions(program: Command): void {
       },
     }),
   )
-    .addOption(choice('--status <status>', 'only these', STATUSES))
+    .addOption(choice('--status <status>', 'only these', values.CommissionStatus))
     .option('--affiliate <id>', 'only of this affiliate')
     .option('--program <id>', 'only of this program')
     .option('--batch <id>', 'only of this payout batch')

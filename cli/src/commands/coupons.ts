@@ -1,6 +1,7 @@
 import type { AffiliateStatus, Coupon, CouponQuery } from '@referral/sdk'
 import type { Command } from 'commander'
 import { choice, group, leaf } from '../command.ts'
+import { values } from '../contract.ts'
 import type { Column } from '../output/render.ts'
 import { type ListOptions, pageOptions, printList } from '../read-list.ts'
 
@@ -35,9 +36,7 @@ export function addCoupons(program: Command): void {
   )
     .option('--affiliate <id>', 'only of this affiliate')
     .option('--code <text>', 'only codes that contain this')
-    .addOption(
-      choice('--status <status>', 'only of affiliates in this status', ['PENDING', 'ACTIVE', 'APPROVED', 'REJECTED']),
-    )
+    .addOption(choice('--status <status>', 'only of affiliates in this status', values.AffiliateStatus))
 
   leaf<{ code?: string }>(coupons, 'assign <affiliateId>', {
     summary: 'give an affiliate a code; a random one without --code',

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { choice, group, leaf, repeated } from '../command.ts'
+import { values } from '../contract.ts'
 import type { ImportOptions } from '../events/import.ts'
 import type { SendOptions } from '../events/send.ts'
 
@@ -80,7 +81,7 @@ function addSend(events: Command): void {
     ],
     work: async (run, { options }) => (await import('../events/send.ts')).sendEvent(run, options),
   })
-    .addOption(choice('--type <type>', 'what happened', ['conversion', 'click', 'page_view']).default('conversion'))
+    .addOption(choice('--type <type>', 'what happened', values.EventType).default('conversion'))
     .option('--input <file>', 'a JSON body; - for standard input; options win over it')
     .option('--order <id>', 'your order id')
     .addOption(new Option('--amount-cents <n>', 'goods before discount, shipping and tax').argParser(cents))

@@ -1,6 +1,7 @@
 import type { JourneyEntry, JourneyQuery } from '@referral/sdk'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { leaf } from '../command.ts'
+import { rows } from '../contract.ts'
 import { usage } from '../exit.ts'
 import type { Column } from '../output/render.ts'
 import { type PeriodOptions, readPeriod } from '../period.ts'
@@ -23,9 +24,11 @@ interface JourneyOptions extends PeriodOptions {
   limit: number
 }
 
-const upTo500 = (text: string): number => {
+const MOST = rows.journey.most
+
+const upToMost = (text: string): number => {
   const value = Number(text)
-  if (!/^\d+$/.test(text) || value < 1 || value > 500) throw new InvalidArgumentError('It must be from 1 to 500.')
+  if (!/^\d+$/.test(text) || value < 1 || value > MOST) throw new InvalidArgumentError(`It must be from 1 to ${MOST}.`)
   return value
 }
 
@@ -50,5 +53,5 @@ export function addJourney(program: Command): void {
     .option('--month <month>', '2026-10, last or this')
     .option('--from <time>', 'from this day or instant; 90 days back when left out')
     .option('--to <time>', 'to this day or instant, inclusive')
-    .addOption(new Option('--limit <n>', 'at most so many entries').argParser(upTo500).default(100))
+    .addOption(new Option('--limit <n>', 'at most so many entries').argParser(upToMost).default(rows.journey.usual))
 }

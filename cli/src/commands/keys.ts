@@ -1,26 +1,7 @@
-import type { components } from '@referral/sdk'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { group, leaf, repeated } from '../command.ts'
+import { values } from '../contract.ts'
 import type { CreateKeyOptions } from '../keys.ts'
-
-// A scope that the document adds and this lacks does not compile.
-const EVERY: Record<components['schemas']['Scope'], true> = {
-  'affiliates:read': true,
-  'affiliates:write': true,
-  'commissions:read': true,
-  'coupons:read': true,
-  'coupons:write': true,
-  'payouts:read': true,
-  'payouts:write': true,
-  'programs:read': true,
-  'programs:write': true,
-  'analytics:read': true,
-  'events:write': true,
-  'webhooks:read': true,
-  'webhooks:write': true,
-}
-/** Every scope there is (section 5 rule 6). */
-const SCOPES = Object.keys(EVERY)
 
 export function addKeys(program: Command): void {
   const keys = group(program, 'keys', 'API keys of the shop')
@@ -40,12 +21,16 @@ export function addKeys(program: Command): void {
       'referral keys create --label Scripts --scope all --json=secret | jq -r .secret | referral login --profile scripts',
     ],
     work: async (run, { options }) =>
-      (await import('../keys.ts')).createKey(run, options, options.scope.includes('all') ? [...SCOPES] : options.scope),
+      (await import('../keys.ts')).createKey(
+        run,
+        options,
+        options.scope.includes('all') ? [...values.Scope] : options.scope,
+      ),
   })
     .requiredOption('--label <label>', 'what the key is for')
     .addOption(
       repeated('--scope <scope>', 'what it may do; repeat, or `all`')
-        .choices([...SCOPES, 'all'])
+        .choices([...values.Scope, 'all'])
         .argParser(readScope)
         .makeOptionMandatory(),
     )
@@ -64,7 +49,7 @@ export function addKeys(program: Command): void {
 }
 
 function readScope(value: string, all: string[] = []): string[] {
-  const known: readonly string[] = [...SCOPES, 'all']
+  const known: readonly string[] = [...values.Scope, 'all']
   for (const one of value.split(','))
     if (!known.includes(one)) throw new InvalidArgumentError(`Scopes are ${known.join(', ')}.`)
   return [...all, ...value.split(',')]

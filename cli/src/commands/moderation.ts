@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { choice, leaf, repeated } from '../command.ts'
+import type { values } from '../contract.ts'
 import type { ModerateOptions } from '../moderation.ts'
 import type { RefundOptions } from '../refund.ts'
 
@@ -11,7 +12,15 @@ const ACTIONS = {
   reopen: 'decide rejected commissions anew, with what holds today',
 } as const
 
-const STATUSES = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID', 'REJECTED']
+// From the other states no action leads anywhere.
+const STATUSES: (typeof values.CommissionStatus)[number][] = [
+  'PENDING',
+  'APPROVED',
+  'ACCEPTED',
+  'PAYABLE',
+  'PAID',
+  'REJECTED',
+]
 
 const cents = (text: string): number => {
   if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('It must be a whole number of cents, like 3000.')

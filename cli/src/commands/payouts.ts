@@ -1,6 +1,7 @@
 import type { PayoutPreview, PayoutQuery } from '@referral/sdk'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { choice, group, leaf, repeated } from '../command.ts'
+import { values } from '../contract.ts'
 import { showMoney } from '../money.ts'
 import type { Column } from '../output/render.ts'
 import type { ExportOptions } from '../payouts/export.ts'
@@ -39,7 +40,7 @@ export function addPayouts(program: Command): void {
         })
       },
     }),
-  ).addOption(choice('--status <status>', 'only these', ['OPEN', 'PROCESSING', 'PAID', 'FAILED']))
+  ).addOption(choice('--status <status>', 'only these', values.PayoutBatchStatus))
   addCreate(payouts)
   addPay(payouts)
   addExport(payouts)

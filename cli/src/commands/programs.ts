@@ -1,12 +1,11 @@
 import type { Program, ProgramCreate, ProgramQuery, ProgramStatus, ProgramUpdate } from '@referral/sdk'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { choice, group, leaf } from '../command.ts'
+import { values } from '../contract.ts'
 import { usage } from '../exit.ts'
 import type { Column } from '../output/render.ts'
 import { type ListOptions, pageOptions, printList } from '../read-list.ts'
 
-const STATUSES = ['DRAFT', 'PRIVATE', 'PUBLISH']
-const TYPES = ['PERCENT_OF_SALE', 'FLAT_PER_ORDER', 'FLAT_PER_ITEM']
 const COLUMNS: Column<Program>[] = [
   'id',
   'name',
@@ -51,7 +50,7 @@ export function addPrograms(program: Command): void {
         })
       },
     }),
-  ).addOption(choice('--status <status>', 'only these', STATUSES))
+  ).addOption(choice('--status <status>', 'only these', values.ProgramStatus))
   addChanges(programs)
 }
 
@@ -90,7 +89,7 @@ function addChanges(programs: Command): void {
   update
     .option('--lifetime', "a customer's first order connects the customer for good")
     .option('--no-lifetime', 'every order needs its own evidence')
-    .addOption(choice('--discount <type>', 'what its codes take off', ['PERCENT', 'FIXED', 'none']))
+    .addOption(choice('--discount <type>', 'what its codes take off', [...values.DiscountType, 'none']))
     .addOption(new Option('--discount-value <number>', 'per cent, or currency units').argParser(decimal))
 }
 
@@ -99,14 +98,16 @@ function addFields(command: Command): Option {
   command
     .addOption(name)
     .option('--description <text>', 'description')
-    .addOption(choice('--type <type>', 'how the commission is counted; the flat ones need --commission', TYPES))
+    .addOption(
+      choice('--type <type>', 'how the commission is counted; the flat ones need --commission', values.CommissionType),
+    )
     .addOption(new Option('--commission <number>', 'per cent, or currency units for flat types').argParser(decimal))
     .addOption(new Option('--cookie-days <n>', 'how long a click counts; 0: never').argParser(decimal))
     .option('--auto-approve-affiliates', 'approve affiliates who join')
     .option('--no-auto-approve-affiliates', 'let affiliates wait for approval')
     .option('--auto-approve-orders', 'approve commissions at once')
     .option('--no-auto-approve-orders', 'let commissions wait for approval')
-    .addOption(choice('--status <status>', 'who sees it', STATUSES))
+    .addOption(choice('--status <status>', 'who sees it', values.ProgramStatus))
   return name
 }
 

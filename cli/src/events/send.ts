@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
 import type { ClickInput, ConversionInput, PageViewInput } from '@referral/sdk'
 import { readStdin } from '../ask.ts'
+import type { values } from '../contract.ts'
 import { notFound, usage } from '../exit.ts'
 import type { Run } from '../run.ts'
 
 export interface SendOptions {
-  type: 'conversion' | 'click' | 'page_view'
+  type: (typeof values.EventType)[number]
   input?: string
   idempotencyKey?: string
   [field: string]: unknown

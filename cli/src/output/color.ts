@@ -1,3 +1,4 @@
+import type { values } from '../contract.ts'
 import type { Environment } from '../environment.ts'
 
 export type Paint = (text: string) => string
@@ -32,12 +33,18 @@ export function paletteFor(env: Environment, { isTerminal, plain }: { isTerminal
   return isTerminal && env.TERM !== 'dumb' ? COLORED : PLAIN
 }
 
-const GOOD = ['APPROVED', 'ACTIVE', 'ACCEPTED', 'PAYABLE', 'PAID', 'PUBLISH', 'active', 'ok']
-const BAD = ['REJECTED', 'REVERSED', 'CANCELED', 'REFUNDED', 'FAILED', 'revoked', 'failed']
+type Status = 'AffiliateStatus' | 'CommissionStatus' | 'ProgramStatus' | 'PayoutBatchStatus'
+/** Whatever has a status in the contract, the keys, and the checks of the command line itself. */
+type State = (typeof values)[Status][number] | 'active' | 'revoked' | 'ok' | 'failed' | 'warning'
+
+const GOOD: State[] = ['APPROVED', 'ACTIVE', 'ACCEPTED', 'PAYABLE', 'PAID', 'PUBLISH', 'active', 'ok']
+const BAD: State[] = ['REJECTED', 'REVERSED', 'CANCELED', 'REFUNDED', 'FAILED', 'revoked', 'failed']
+const WAITING: State[] = ['PENDING', 'OPEN', 'PROCESSING', 'DRAFT', 'PRIVATE', 'warning']
 
 /** States in the colour of what they mean. */
 export function paintState(palette: Palette, text: string): string {
-  if (GOOD.includes(text)) return palette.green(text)
-  if (BAD.includes(text)) return palette.red(text)
-  return /^(PENDING|OPEN|PROCESSING|DRAFT|PRIVATE|warning)$/.test(text) ? palette.yellow(text) : text
+  const isAmong = (states: State[]) => (states as string[]).includes(text)
+  if (isAmong(GOOD)) return palette.green(text)
+  if (isAmong(BAD)) return palette.red(text)
+  return isAmong(WAITING) ? palette.yellow(text) : text
 }

@@ -1,0 +1,50 @@
+import { globSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { PLAN_LIMITS } from '../../server/src/http/rate-limit.ts'
+import { availableEvents, emittedEvents } from '../../server/src/services/webhooks-events.ts'
+import { deref, document } from '../support/document.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+// biome-ignore lint/suspicious/noExplicitAny: the document is walked as plain JSON
+type Json = any
+
+const lists = (function* listsOf(node: Json): Generator<string[]> {
+  if (node === null || typeof node !== 'object') return
+  if (Array.isArray(node.enum)) yield node.enum.filter((value: unknown) => typeof value === 'string')
+  for (const one of Object.values(node)) yield* listsOf(one)
+})(document)
+const documented = [...lists, Object.keys(document.webhooks)].filter((list) => list.length > 2)
+
+/** Lists and unions of texts in the source of a package that reaches its users apart from the document. */
+function written(): { file: string; texts: string[] }[] {
+  const files = globSync('{cli,sdk,webhook-verifier}/src/**/*.ts', { cwd: ROOT })
+  return files.flatMap((file) => {
+    const source = readFileSync(ROOT + file, 'utf8')
+    if (/^(\/\/ (Made|Generated) from|\/\*\*\n \* This file was auto-generated)/.test(source)) return []
+    const found = source.matchAll(/\[([^[\]]*)\]|'[\w.:]+'(?:\s*\|\s*'[\w.:]+')+/g)
+    return [...found].map(([text]) => ({ file, texts: [...text.matchAll(/'([\w.:]+)'/g)].map(([, one]) => one!) }))
+  })
+}
+
+test('no package keeps a list of the document by hand', () => {
+  expect(documented.length).toBeGreaterThan(20)
+  const kept = written().filter(({ texts }) => documented.some((list) => list.every((one) => texts.includes(one))))
+  expect(kept).toEqual([])
+})
+
+test('the names of events are those of the document', () => {
+  const sent = Object.keys(document.webhooks)
+  expect([...emittedEvents, 'test']).toEqual(sent)
+  const { value } = deref({ $ref: '#/components/examples/webhookList' })
+  expect([value.emitted_events, value.available_events]).toEqual([emittedEvents, availableEvents])
+})
+
+test('the limits of the plans are those of the document', () => {
+  const { description } = document.components.securitySchemes.apiKey
+  const said = /Professional plan \(([\d,]+) requests a minute\) or the legacy Enterprise plan \(([\d,]+)\)/.exec(
+    description.replaceAll(/\s+/g, ' '),
+  )
+  const [PROFESSIONAL, ENTERPRISE] = said?.slice(1).map((one) => Number(one.replaceAll(',', ''))) ?? []
+  expect(PLAN_LIMITS).toEqual({ PROFESSIONAL, ENTERPRISE })
+})
