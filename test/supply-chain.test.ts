@@ -53,7 +53,7 @@ test('every package is pinned by its hash and comes from the registry', () => {
 })
 
 test('every dependency has its reason', () => {
-  const reasons = read('DECISIONS.md').split('## Dependencies of the server')[1] ?? ''
+  const reasons = read('docs/decisions/dependencies.md')
   const named = new Set([...reasons.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = '']) => cell.split(', ')))
   const own = (name: string) =>
     name.startsWith('@referral/') || name.startsWith('@types/') || /-(arm64|x64)$/.test(name)
