@@ -92,6 +92,20 @@ export function addOperatorCommands(program: Command): void {
   })
     .requiredOption('--shop <shopId>')
     .requiredOption('--email <email>')
+  add<users.NamedUser>(
+    owner,
+    'token',
+    "replace a user's owner token and end their sessions",
+    async (deps, print, options) => {
+      const { userId, ownerToken } = await users.replaceToken(deps, options)
+      print(
+        { userId, ownerToken },
+        `User ${userId}. New token, shown once: ${ownerToken}. The old one no longer works.`,
+      )
+    },
+  )
+    .requiredOption('--shop <shopId>')
+    .requiredOption('--email <email>')
   add<users.NamedUser>(owner, 'revoke', "take a user's access away", async (deps, print, options) => {
     const { userId } = await users.revoke(deps, options)
     print({ userId }, `User ${userId} has no access any more.`)

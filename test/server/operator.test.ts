@@ -60,7 +60,18 @@ test('a shop, a key and an owner are made while the server runs, and the key wor
   expect(await status(secret)).toBe(200)
 }, 60_000)
 
+test('an owner token is replaced while the server runs, and the old one stops at once', async () => {
+  const { shopId, ownerToken: old } = await json('shop', 'create', '--name', 'Caps', '--owner-email', 'o@caps.example')
+  const session = async (token: string) =>
+    (await fetch(`${server.url}/admin/v1/session`, { headers: { Authorization: `Bearer ${token}` } })).status
+  expect(await session(old)).toBe(200)
+  const replaced = await json('owner', 'token', '--shop', shopId, '--email', 'o@caps.example')
+  expect(replaced).toEqual({ userId: expect.stringMatching(/^usr_/), ownerToken: expect.stringMatching(/^ro_/) })
+  expect([await session(old), await session(replaced.ownerToken)]).toEqual([403, 200])
+})
+
 test.each([
+  [['owner', 'token', '--shop', 'shp_none', '--email', 'x@example.com'], 'There is no shop shp_none.'],
   [['key', 'create', '--shop', 'shp_none', '--label', 'x', '--scope', 'all'], 'There is no shop shp_none.'],
   [['shop', 'create', '--name', 'X', '--currency', 'euro'], '--currency must be three capital letters, like USD.'],
   [['shop', 'set', 'shp_none', '--plan', 'FREE'], 'There is no shop shp_none.'],

@@ -17,6 +17,11 @@ export async function deleteSessionsOf(trx: Trx, shopId: string, userId: string)
   await trx.deleteFrom('sessions').where('shopId', '=', shopId).where('userId', '=', userId).execute()
 }
 
+/** Makes every sign-in link of a user open nothing. */
+export async function deleteSignInLinksOf(trx: Trx, shopId: string, userId: string): Promise<void> {
+  await trx.deleteFrom('signInLinks').where('shopId', '=', shopId).where('userId', '=', userId).execute()
+}
+
 /** Forgets the shop's sessions and sign-in links that have had their time. */
 export async function deleteExpired(trx: Trx, shopId: string, now: string): Promise<void> {
   await trx.deleteFrom('sessions').where('shopId', '=', shopId).where('expiresAt', '<=', now).execute()

@@ -30,3 +30,16 @@ export async function claimRevocation(trx: Trx, shopId: string, id: string, revo
     .executeTakeFirst()
   return numUpdatedRows === 1n
 }
+
+/** Replaces a user's token. Returns false when the user was revoked or has another token meanwhile. */
+export async function updateTokenIfUnchanged(trx: Trx, user: UserRow, tokenHash: string): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('users')
+    .set({ tokenHash })
+    .where('shopId', '=', user.shopId)
+    .where('id', '=', user.id)
+    .where('tokenHash', '=', user.tokenHash)
+    .where('revokedAt', 'is', null)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}

@@ -1,8 +1,9 @@
 import { type Context, type Deps, nowIso } from '../context.ts'
 import type { UserRow } from '../db/tables.ts'
-import { deleteSessionsOf } from '../repositories/sessions.ts'
-import { claimRevocation, findUserByEmail } from '../repositories/users.ts'
+import { deleteSessionsOf, deleteSignInLinksOf } from '../repositories/sessions.ts'
+import { claimRevocation, findUserByEmail, updateTokenIfUnchanged } from '../repositories/users.ts'
 import { mutate } from './mutate.ts'
+import { createSecret, hashSecret } from './secret.ts'
 import { createSignInLink } from './sessions.ts'
 import { operatorContext } from './shops.ts'
 
@@ -26,6 +27,26 @@ export async function revoke(deps: Deps, named: NamedUser): Promise<{ userId: st
     if (!(await claimRevocation(trx, ctx.shop.id, user.id, revokedAt))) throw new Error('This user is revoked already.')
     await deleteSessionsOf(trx, ctx.shop.id, user.id)
     return { result: { userId: user.id }, audit: { action: 'user.revoked', subjectId: user.id } }
+  })
+}
+
+/**
+ * Gives a user another owner token, which is in the result and nowhere else. The old one opens nothing from the commit on,
+ * and every session and sign-in link of the user ends.
+ */
+export async function replaceToken(deps: Deps, named: NamedUser): Promise<{ userId: string; ownerToken: string }> {
+  const { ctx, user } = await find(deps, named)
+  return mutate(ctx, async (trx) => {
+    const ownerToken = createSecret('ro', deps.random)
+    if (!(await updateTokenIfUnchanged(trx, user, hashSecret(ownerToken)))) {
+      throw new Error('Another command changed this user meanwhile. Run this one again.')
+    }
+    await deleteSessionsOf(trx, ctx.shop.id, user.id)
+    await deleteSignInLinksOf(trx, ctx.shop.id, user.id)
+    return {
+      result: { userId: user.id, ownerToken },
+      audit: { action: 'owner_token.replaced', subjectId: user.id },
+    }
   })
 }
 
