@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isPostgresUrl } from './db/url.ts'
@@ -33,13 +33,12 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /** Reads the environment, once; the only place that does. Makes the encryption key on the first start. */
 export function readConfig(env: Environment = process.env): Config {
-  const dataDir = resolve(ROOT, env.REFERRAL_DATA_DIR || '.referral')
-  const databaseUrl = env.DATABASE_URL || `file:${dataDir}/referral.db`
+  const { dataDir, databaseUrl } = readPlaces(env)
   return {
     host: env.HOST || '127.0.0.1',
     port: integer(env, 'PORT', { usual: 8787, minimum: 1, maximum: 65_535 }) ?? 8787,
     dataDir,
-    databaseUrl: checkDatabaseUrl(databaseUrl),
+    databaseUrl,
     redisUrl: env.REDIS_URL ? checkRedisUrl(env.REDIS_URL) : undefined,
     demo: flag(env, 'REFERRAL_DEMO', !isPostgresUrl(databaseUrl)),
     encryptionKeys: encryptionKeys(env.REFERRAL_ENCRYPTION_KEY, dataDir, databaseUrl),
@@ -53,6 +52,12 @@ export function readConfig(env: Environment = process.env): Config {
   }
 }
 
+/** Where the data is. Unlike {@link readConfig}, it neither needs nor makes an encryption key. */
+export function readPlaces(env: Environment = process.env): Pick<Config, 'dataDir' | 'databaseUrl'> {
+  const dataDir = resolve(ROOT, env.REFERRAL_DATA_DIR || '.referral')
+  return { dataDir, databaseUrl: checkDatabaseUrl(env.DATABASE_URL || `file:${dataDir}/referral.db`) }
+}
+
 /** Where this process listens. */
 export const addressOf = ({ host, port }: Pick<Config, 'host' | 'port'>): string =>
   `http://${host.includes(':') ? `[${host}]` : host}:${port}`
@@ -62,6 +67,23 @@ export const encryptionKeyPlace = (dataDir: string, env: Environment = process.e
   env.REFERRAL_ENCRYPTION_KEY ? 'REFERRAL_ENCRYPTION_KEY' : keyFile(dataDir)
 
 const keyFile = (dataDir: string) => resolve(dataDir, 'encryption.key')
+
+/** Lies beside a new encryption key until the database that it is for exists. */
+const firstStartFile = (dataDir: string) => resolve(dataDir, 'first-start')
+
+/** Notes that the database exists: from now on its encryption key without it is a loss, and stops the start. */
+export function endFirstStart({ dataDir }: Pick<Config, 'dataDir'>): void {
+  rmSync(firstStartFile(dataDir), { force: true })
+}
+
+/**
+ * Whether a database that was used before is gone. Two processes may start at once for the first time: the one that sees
+ * the key of the other also sees its note, or else its database. So the note comes first.
+ */
+function isLost(database: string, dataDir: string): boolean {
+  if (existsSync(firstStartFile(dataDir))) return false
+  return !existsSync(database) || statSync(database).size === 0
+}
 
 function integer(
   env: Environment,
@@ -123,12 +145,21 @@ function encryptionKeys(text: string | undefined, dataDir: string, databaseUrl: 
     )
   }
   const file = keyFile(dataDir)
-  if (!existsSync(file)) {
+  const database = databaseUrl.replace(/^file:/, '')
+  if (existsSync(file)) {
+    // An empty database would look like a first start, and every key, token and order like one that never was.
+    if (isLost(database, dataDir)) {
+      throw new ConfigError(
+        `${database} is missing or empty, but ${file} belongs to a database: correct DATABASE_URL or restore a backup (referral-server restore <file>); to start anew, move the key away first.`,
+      )
+    }
+  } else {
     // Another key would open nothing of what is there, and might be taken for the right one later.
-    if (existsSync(databaseUrl.replace(/^file:/, ''))) {
+    if (existsSync(database)) {
       throw new ConfigError(`${file} is missing: put back the encryption key that this database was made with.`)
     }
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    writeFileSync(firstStartFile(dataDir), '', { mode: 0o600 })
     const key = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')
     // wx: of two processes that start at once, one makes the key and the other reads it.
     try {

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { encryptionKeyPlace, readConfig } from './config.ts'
+import { encryptionKeyPlace, endFirstStart, readConfig, readPlaces } from './config.ts'
 import type { Deps } from './context.ts'
 import { openDatabase } from './db/database.ts'
 import { createDeps } from './deps.ts'
@@ -34,7 +34,8 @@ export function addDataCommands(program: Command): void {
     .option(...JSON_OPTION)
     .action(async (file: string, { json }: Json) => {
       const { restore } = await import('./db/backup.ts')
-      const replaced = await restore(file, readConfig().databaseUrl)
+      // What is restored may be all that is left: the key is looked at when the server starts.
+      const replaced = await restore(file, readPlaces().databaseUrl)
       print(json, { file, replaced: replaced ?? null }, [
         `Restored from ${file}.`,
         ...(replaced ? [`What was there before is kept as ${replaced}.`] : []),
@@ -111,6 +112,7 @@ const withDeps = <T>(work: (deps: Deps) => Promise<T>): Promise<T> => {
   const config = { ...readConfig(), logLevel: 'warn' }
   return withDatabase(config.databaseUrl, async (db) => {
     await db.migrate()
+    endFirstStart(config)
     return work(createDeps(config, db))
   })
 }

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { addressOf, readConfig } from './config.ts'
+import { addressOf, endFirstStart, readConfig } from './config.ts'
 import type { Deps } from './context.ts'
 import { openDatabase } from './db/database.ts'
 import { createDeps } from './deps.ts'
@@ -155,6 +155,7 @@ async function withDatabase(work: (deps: Deps) => Promise<void>): Promise<void> 
   const db = await openDatabase(config.databaseUrl)
   try {
     await db.migrate()
+    endFirstStart(config)
     await work(createDeps({ ...config, logLevel: 'warn' }, db))
   } finally {
     await db.close()

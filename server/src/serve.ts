@@ -1,6 +1,6 @@
 import type { Server, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { addressOf, type Config, encryptionKeyPlace, readConfig } from './config.ts'
+import { addressOf, type Config, encryptionKeyPlace, endFirstStart, readConfig } from './config.ts'
 import type { Deps } from './context.ts'
 import { openDatabase } from './db/database.ts'
 import { makeDemo } from './demo.ts'
@@ -25,6 +25,7 @@ export async function serve(): Promise<void> {
   const metrics = createMetrics()
   const db = await openDatabase(config.databaseUrl, metrics.group)
   await db.migrate()
+  endFirstStart(config)
   const deps = createDeps(config, db)
   await checkEncryptionKey(deps, encryptionKeyPlace(config.dataDir))
   metrics.watch(deps)

@@ -1,0 +1,88 @@
+import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { run, startServer, temporaryFolder } from '../support/process.ts'
+
+let folder: ReturnType<typeof temporaryFolder>
+let env: Record<string, string>
+let file: (name: string) => string
+beforeEach(() => {
+  folder = temporaryFolder()
+  env = { REFERRAL_DATA_DIR: folder.path, REFERRAL_DEMO: '0' }
+  file = (name) => join(folder.path, name)
+})
+afterEach(() => folder.remove())
+
+const names = () => readdirSync(folder.path).sort()
+const shops = async () => JSON.parse((await run(['shop', 'list', '--json'], env)).stdout).data.length
+/** A database in use, and nothing of it but its key and a backup. */
+async function lose(): Promise<void> {
+  expect((await run(['shop', 'create', '--name', 'Hats'], env)).code).toBe(0)
+  expect((await run(['backup', file('kept')], env)).code).toBe(0)
+  for (const name of ['referral.db', 'referral.db-wal', 'referral.db-shm']) rmSync(file(name), { force: true })
+}
+const sentence = () =>
+  `${file('referral.db')} is missing or empty, but ${file('encryption.key')} belongs to a database: correct DATABASE_URL or restore a backup (referral-server restore <file>); to start anew, move the key away first.\n`
+
+test.each(['serve', 'shop create --name Caps', 'check', 'migrate', 'seed --shop shp_1'])(
+  '%s stops when the database is gone and its key is not, and makes nothing',
+  async (command) => {
+    await lose()
+    const before = names()
+    expect(await run(command.split(' '), env)).toEqual({ code: 1, stdout: '', stderr: sentence() })
+    expect(names()).toEqual(before)
+  },
+)
+
+test('an empty file is no database either', async () => {
+  await lose()
+  writeFileSync(file('referral.db'), '')
+  expect(await run(['serve'], env)).toEqual({ code: 1, stdout: '', stderr: sentence() })
+  truncateSync(file('referral.db'))
+  expect(await run(['check'], env)).toMatchObject({ code: 1, stderr: sentence() })
+})
+
+test('the ways on are those of the sentence: a backup, or the key out of the way', async () => {
+  await lose()
+  expect((await run(['restore', file('kept')], env)).code).toBe(0)
+  expect(await shops()).toBe(1)
+
+  rmSync(file('referral.db'))
+  rmSync(file('encryption.key'))
+  const server = await startServer(env)
+  await server.stop()
+  expect(await shops()).toBe(0)
+  expect(existsSync(file('encryption.key'))).toBe(true)
+})
+
+test('a backup is restored where nothing is, without making a key that would not fit', async () => {
+  await lose()
+  const key = readFileSync(file('encryption.key'))
+  rmSync(file('encryption.key'))
+  expect((await run(['restore', file('kept')], env)).code).toBe(0)
+  expect(existsSync(file('encryption.key'))).toBe(false)
+  expect((await run(['serve'], env)).stderr).toContain('put back the encryption key')
+  writeFileSync(file('encryption.key'), key, { mode: 0o600 })
+  expect(await shops()).toBe(1)
+})
+
+test('first starts at the same time, and one that was broken off, are first starts', async () => {
+  const runs = await Promise.all(Array.from({ length: 4 }, () => run(['shop', 'list'], env)))
+  expect(runs.map(({ code, stderr }) => [code, stderr])).toEqual(Array(4).fill([0, '']))
+  expect(names()).toEqual(['encryption.key', 'referral.db'])
+
+  for (const name of names()) rmSync(file(name))
+  // Stopped by a bad setting that is read after the key was made.
+  expect((await run(['serve'], { ...env, LOG_LEVEL: 'loud' })).code).toBe(1)
+  expect(existsSync(file('encryption.key'))).toBe(true)
+  const server = await startServer(env)
+  await server.stop()
+  expect(names()).toEqual(['encryption.key', 'referral.db'])
+})
+
+test('with the key in the environment, an empty database is a first start', async () => {
+  await lose()
+  const key = readFileSync(file('encryption.key'), 'utf8').trim()
+  env = { ...env, REFERRAL_ENCRYPTION_KEY: key }
+  expect(await shops()).toBe(0)
+})
