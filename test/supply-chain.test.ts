@@ -52,6 +52,18 @@ test('every package is pinned by its hash and comes from the registry', () => {
   expect(loose).toEqual([])
 })
 
+test('every container image is named by its full version, and a digest can take its place', () => {
+  const dockerfile = read('deploy/Dockerfile')
+  const [, node] = /^ARG NODE_IMAGE=(.+)$/m.exec(dockerfile) ?? []
+  const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)
+  expect(bases).toEqual(Array(2).fill('$' + '{NODE_IMAGE}'))
+  const { server, ...others } = parse(read('deploy/compose.yaml')).services
+  expect(server.build.args).toEqual({ NODE_IMAGE: `\${NODE_IMAGE:-${node}}` })
+  const images = Object.values<{ image: string }>(others).map(({ image }) => /^\$\{\w+_IMAGE:-(.+)\}$/.exec(image)?.[1])
+  const isExact = (image = '') => /^node:\d+\.\d+\.\d+-|^postgres:\d+\.\d+$|^redis:\d+\.\d+\.\d+$/.test(image)
+  expect([node, ...images].filter((image) => !isExact(image))).toEqual([])
+})
+
 test('every dependency has its reason', () => {
   const reasons = read('docs/decisions/dependencies.md')
   const named = new Set([...reasons.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = '']) => cell.split(', ')))
