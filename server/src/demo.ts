@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Deps } from './context.ts'
 import { findShop } from './repositories/shops.ts'
@@ -22,14 +22,15 @@ export async function makeDemo(deps: Deps, url: string): Promise<string> {
   const shopId = known.REFERRAL_SHOP_ID
   const isThere = shopId !== undefined && (await findShop(deps.db.read, shopId)) !== undefined
   const env = isThere ? { ...known, REFERRAL_BASE_URL: url } : await createDemo(deps, url)
-  mkdirSync(deps.config.dataDir, { recursive: true })
-  // Written aside and moved, so that nobody ever reads half of it.
+  mkdirSync(deps.config.dataDir, { recursive: true, mode: 0o700 })
+  // Written aside and moved, so that nobody ever reads half of it. A file left there may be readable by others.
+  rmSync(`${file}.new`, { force: true })
   writeFileSync(
     `${file}.new`,
     Object.entries(env)
       .map(([name, value]) => `${name}=${value}\n`)
       .join(''),
-    { mode: 0o600 },
+    { mode: 0o600, flag: 'wx' },
   )
   renameSync(`${file}.new`, file)
   return banner(url, env, { file, signIn: await signInPath(deps, env) })

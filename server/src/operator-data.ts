@@ -20,10 +20,11 @@ export function addDataCommands(program: Command): void {
     .action(async (file: string, { json }: Json) => {
       const config = readConfig()
       const { backup } = await import('./db/backup.ts')
-      const bytes = await backup(config.databaseUrl, file)
+      const { bytes, sha256 } = await backup(config.databaseUrl, file)
       const keptElsewhere = encryptionKeyPlace(config.dataDir)
-      print(json, { file, bytes, encryptionKey: keptElsewhere }, [
+      print(json, { file, bytes, sha256, encryptionKey: keptElsewhere }, [
         `${file}: ${bytes} bytes, checked.`,
+        `SHA-256 ${sha256}, also in ${file}.sha256: keep both together, and the sum elsewhere too.`,
         `It does not hold the encryption key, without which webhook secrets stay shut. Keep ${keptElsewhere} too.`,
       ])
     })
@@ -35,27 +36,34 @@ export function addDataCommands(program: Command): void {
     .action(async (file: string, { json }: Json) => {
       const { restore } = await import('./db/backup.ts')
       // What is restored may be all that is left: the key is looked at when the server starts.
-      const replaced = await restore(file, readPlaces().databaseUrl)
-      print(json, { file, replaced: replaced ?? null }, [
+      const { replaced, isVerified } = await restore(file, readPlaces().databaseUrl)
+      print(json, { file, replaced: replaced ?? null, verified: isVerified }, [
         `Restored from ${file}.`,
+        isVerified
+          ? 'Its SHA-256 is the one it was written with.'
+          : `${file}.sha256 is missing: only its structure was checked.`,
         ...(replaced ? [`What was there before is kept as ${replaced}.`] : []),
       ])
     })
 
   program
-    .command('check')
-    .description('look whether everything stored fits together; ends with 1 when it does not')
+    .command('check [backup]')
+    .description('look whether everything stored fits together, here or in a backup; ends with 1 when it does not')
     .option('--recount', 'count the rows of all lists anew first')
     .option(...JSON_OPTION)
-    .action(async ({ json, recount: again }: Json & { recount?: boolean }) => {
+    .action(async (file: string | undefined, { json, recount: again }: Json & { recount?: boolean }) => {
       const { check } = await import('./services/check.ts')
+      const { coverageOf } = await import('./services/check-coverage.ts')
       const { recount } = await import('./services/recount.ts')
-      const report = await withDeps(async (deps) => {
-        if (again) await recount(deps.config)
-        return check(deps)
-      })
+      const ofDatabase = () =>
+        withDeps(async (deps) => {
+          if (again) await recount(deps.config)
+          return { report: await check(deps), covered: coverageOf({ url: deps.config.databaseUrl, key: true }) }
+        })
+      const { report, covered } = await (file === undefined ? ofDatabase() : checkBackup(file))
       const counts = `${report.audit.shops} shops, ${report.audit.rows} audit rows`
-      print(json, report, report.ok ? [`All is well: ${counts}.`] : [...report.problems, `Not well: ${counts}.`])
+      const lines = report.ok ? [`All is well: ${counts}.`, ...covered] : [...report.problems, `Not well: ${counts}.`]
+      print(json, report, lines)
       if (!report.ok) process.exitCode = 1
     })
 
@@ -78,6 +86,18 @@ export function addDataCommands(program: Command): void {
     })
 
   addSeed(program)
+}
+
+async function checkBackup(file: string) {
+  const { withBackup } = await import('./db/backup.ts')
+  const { check } = await import('./services/check.ts')
+  const { coverageOf } = await import('./services/check-coverage.ts')
+  return withBackup(file, (url, isVerified) =>
+    withDatabase(url, async (db) => {
+      await db.migrate()
+      return { report: await check({ db }), covered: coverageOf({ url, checksum: isVerified }) }
+    }),
+  )
 }
 
 function addSeed(program: Command): void {

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Format, formats, type Payee } from '../../cli/src/payouts/formats.ts'
@@ -202,6 +202,20 @@ test('an export whose total no number holds exactly is refused, and says what to
     expect.stringContaining('128,849,018,820,000.00 USD, too much for an exact total'),
   ])
   expect(stderr).toContain('Export fewer batches at a time.')
+})
+
+test('only its owner reads an export, also in place of files that others could read', async () => {
+  const [batch] = await batches()
+  const command = ['payouts', 'export', batch?.id ?? '', '--format', 'csv', '--dir', folder.path, '--force']
+  const [first] = await json<{ file: string }[]>(command, { env: shop.env })
+  for (const name of [first?.file ?? '', `${first?.file}.new`, join(folder.path, 'SHA256SUMS')]) {
+    writeFileSync(name, '')
+    chmodSync(name, 0o644)
+  }
+  const [again] = await json<{ file: string }[]>(command, { env: shop.env })
+  expect(again?.file).toBe(first?.file)
+  const modes = readdirSync(folder.path).map((name) => (statSync(join(folder.path, name)).mode & 0o777).toString(8))
+  expect([...new Set(modes)]).toEqual(['600'])
 })
 
 test('a dry run of an export writes nothing', async () => {

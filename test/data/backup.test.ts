@@ -1,9 +1,11 @@
 // SQLite only: PostgreSQL brings its own backups.
-import { copyFileSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import SQLite from 'better-sqlite3'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { BackupError, backup, restore } from '../../server/src/db/backup.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { BackupError, backup, restore, withBackup } from '../../server/src/db/backup.ts'
 import { openDatabase } from '../../server/src/db/database.ts'
 import { check } from '../../server/src/services/check.ts'
 import { databaseFile } from '../support/database.ts'
@@ -45,7 +47,7 @@ test('backups under load hold every order that was acknowledged before they bega
     await new Promise((done) => setTimeout(done, 30))
     const before = [...acknowledged]
     const file = join(folder, `backup-${i}.db`)
-    expect(await backup(server.url, file)).toBe(statSync(file).size)
+    expect((await backup(server.url, file)).bytes).toBe(statSync(file).size)
     const held = idsIn(file)
     expect(before.filter((id) => !held.has(id))).toEqual([])
     const db = await openDatabase(`file:${file}`)
@@ -57,11 +59,12 @@ test('backups under load hold every order that was acknowledged before they bega
   expect(acknowledged.length).toBeGreaterThan(20)
 })
 
-test('only its owner reads a backup, it is one file, and it never replaces another', async () => {
+test('only its owner reads a backup, it is one file with its checksum beside it, and it never replaces another', async () => {
   const file = join(folder, 'backup.db')
   await backup(server.url, file)
   expect(statSync(file).mode & 0o777).toBe(0o600)
-  expect(readdirSync(folder).filter((name) => name.startsWith('backup'))).toEqual(['backup.db'])
+  expect(statSync(`${file}.sha256`).mode & 0o777).toBe(0o600)
+  expect(readdirSync(folder).filter((name) => name.startsWith('backup'))).toEqual(['backup.db', 'backup.db.sha256'])
   await expect(backup(server.url, file)).rejects.toThrow(/exists already/)
   const none = join(folder, 'none')
   await expect(backup(server.url, join(none, 'backup.db'))).rejects.toThrow(`There is no folder ${none}.`)
@@ -76,8 +79,8 @@ test('a restored backup is what was there when it was made, and what was there s
   copyFileSync(databaseFile(server.url), target)
   // What a database that was not closed leaves behind, and would be taken for the end of the restored one.
   copyFileSync(`${databaseFile(server.url)}-wal`, `${target}-wal`)
-  const replaced = await restore(file, `file:${target}`)
-  expect(existsSync(`${target}-wal`)).toBe(false)
+  const { replaced, isVerified } = await restore(file, `file:${target}`)
+  expect([isVerified, existsSync(`${target}-wal`)]).toEqual([true, false])
   expect([idsIn(target).has(first), idsIn(target).has(later)]).toEqual([true, false])
   expect(idsIn(replaced ?? '').has(later)).toBe(true)
   const db = await openDatabase(`file:${target}`)
@@ -89,7 +92,7 @@ test('a backup restores where nothing is yet', async () => {
   const file = join(folder, 'backup.db')
   await backup(server.url, file)
   const target = join(folder, 'new', 'referral.db')
-  expect(await restore(file, `file:${target}`)).toBeUndefined()
+  expect(await restore(file, `file:${target}`)).toEqual({ replaced: undefined, isVerified: true })
   expect(idsIn(target)).toEqual(idsIn(file))
 })
 
@@ -99,7 +102,7 @@ test('a database that was damaged is kept as it is, with its log', async () => {
   const target = join(folder, 'damaged.db')
   writeFileSync(target, 'this is no database, and longer than a header of one hundred bytes'.repeat(3))
   writeFileSync(`${target}-wal`, 'log')
-  const replaced = await restore(file, `file:${target}`)
+  const { replaced } = await restore(file, `file:${target}`)
   expect([existsSync(replaced ?? ''), existsSync(`${replaced}-wal`), existsSync(`${target}-wal`)]).toEqual([
     true,
     true,
@@ -135,7 +138,58 @@ test('restoring is refused while the database is in use, and from what is no sou
   const newer = new SQLite(file)
   newer.prepare(`insert into kysely_migration values ('9999-later', '2030-01-01')`).run()
   newer.close()
+  rmSync(`${file}.sha256`)
   expect(await refused(file)).toContain('is of a newer version (9999-later); upgrade first')
+})
+
+describe('the checksum of a backup', () => {
+  test('is the one that other programs compute, and replaces that of an earlier backup', async () => {
+    const file = join(folder, 'backup.db')
+    writeFileSync(`${file}.sha256`, 'of a backup that is gone')
+    const { sha256 } = await backup(server.url, file)
+    expect(sha256).toBe(createHash('sha256').update(readFileSync(file)).digest('hex'))
+    expect(execFileSync('sha256sum', ['--check', 'backup.db.sha256'], { cwd: folder, encoding: 'utf8' })).toBe(
+      'backup.db: OK\n',
+    )
+  })
+
+  test('shows a changed byte that the structure does not', async () => {
+    await withAffiliate(server, { code: 'SECRET', program: { description: 'a text nothing is computed from' } })
+    const file = join(folder, 'backup.db')
+    await backup(server.url, file)
+    const bytes = readFileSync(file)
+    bytes.write('another', bytes.indexOf('nothing is computed from'))
+    writeFileSync(file, bytes)
+    const target = join(folder, 'target.db')
+    const message = `${file} was changed since it was written: its SHA-256 is not the one in ${file}.sha256. Use another backup.`
+    await expect(restore(file, `file:${target}`)).rejects.toThrow(message)
+    await expect(withBackup(file, async () => {})).rejects.toThrow(message)
+    expect(readdirSync(folder).filter((name) => /restoring|target/.test(name))).toEqual([])
+    rmSync(`${file}.sha256`)
+    expect((await restore(file, `file:${target}`)).isVerified).toBe(false)
+  })
+
+  test('is not guessed when the file beside a backup holds none', async () => {
+    const file = join(folder, 'backup.db')
+    await backup(server.url, file)
+    writeFileSync(`${file}.sha256`, 'lost')
+    await expect(restore(file, `file:${join(folder, 'target.db')}`)).rejects.toThrow(
+      `${file}.sha256 holds no SHA-256. Put the right one there, or remove it.`,
+    )
+  })
+})
+
+test('a backup is checked without being changed', async () => {
+  await order()
+  const file = join(folder, 'backup.db')
+  const { sha256 } = await backup(server.url, file)
+  const report = await withBackup(file, async (url) => {
+    const db = await openDatabase(url)
+    return check({ db }).finally(() => db.close())
+  })
+  expect(report).toMatchObject({ ok: true, problems: [] })
+  expect(createHash('sha256').update(readFileSync(file)).digest('hex')).toBe(sha256)
+  expect(readdirSync(folder).filter((name) => name.startsWith('backup'))).toEqual(['backup.db', 'backup.db.sha256'])
 })
 
 test('PostgreSQL is told its own commands', async () => {

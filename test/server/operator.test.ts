@@ -1,3 +1,5 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type RunningServer, run, startServer, temporaryFolder } from '../support/process.ts'
 
@@ -68,6 +70,26 @@ test('an owner token is replaced while the server runs, and the old one stops at
   const replaced = await json('owner', 'token', '--shop', shopId, '--email', 'o@caps.example')
   expect(replaced).toEqual({ userId: expect.stringMatching(/^usr_/), ownerToken: expect.stringMatching(/^ro_/) })
   expect([await session(old), await session(replaced.ownerToken)]).toEqual([403, 200])
+})
+
+test('a backup is checked by itself, and the result says what was verified and what cannot be', async () => {
+  const file = join(folder.path, 'kept.db')
+  const { bytes, sha256, encryptionKey } = await json('backup', file)
+  expect([bytes, encryptionKey]).toEqual([statSync(file).size, join(folder.path, 'encryption.key')])
+  expect(readFileSync(`${file}.sha256`, 'utf8')).toBe(`${sha256}  kept.db\n`)
+  expect(await json('check', file)).toMatchObject({ ok: true, problems: [], audit: { breaks: [] } })
+  const { code, stdout } = await run(['check', file], env)
+  const [result, verified, invisible] = stdout.split('\n')
+  expect([code, result]).toEqual([0, expect.stringMatching(/^All is well: \d+ shops/)])
+  expect(verified).toMatch(/^Verified: .*the SHA-256 of the backup/)
+  expect(invisible).toMatch(/^Not visible to a check: /)
+  expect((await run(['check'], env)).stdout).toMatch(/^Verified: .*the encryption key\.$/m)
+
+  const changed = readFileSync(file)
+  changed[changed.length - 1]! ^= 1
+  writeFileSync(file, changed)
+  const refused = await run(['check', file], env)
+  expect([refused.code, refused.stdout, refused.stderr]).toEqual([1, '', expect.stringContaining('was changed since')])
 })
 
 test.each([

@@ -1,8 +1,9 @@
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { type Csv, parseCsv } from '../csv/read.ts'
 import { verbatimCell } from '../output/csv.ts'
 import { plainText } from '../output/text.ts'
+import { writePrivateFile } from '../private-file.ts'
 import type { FailedRow } from './plan.ts'
 
 const line = (cells: readonly string[]) => `${cells.map(verbatimCell).join(',')}\n`
@@ -14,8 +15,7 @@ export function writeFailed(csv: Csv, file: string, failed: readonly FailedRow[]
   const lines = [...failed]
     .sort((a, b) => a.row.line - b.row.line)
     .map(({ row, problem }) => line([...columns.map(({ i }) => row.fields[i] ?? ''), plainText(problem)]))
-  writeFileSync(`${target}.new`, line([...columns.map(({ name }) => name), 'error']) + lines.join(''), { mode: 0o600 })
-  renameSync(`${target}.new`, target)
+  writePrivateFile(target, line([...columns.map(({ name }) => name), 'error']) + lines.join(''))
   return target
 }
 

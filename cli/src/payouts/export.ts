@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { CliError, type Exit, exit, usage } from '../exit.ts'
 import { showMoney, sumCents } from '../money.ts'
 import { csvLine } from '../output/csv.ts'
+import { writePrivateFile } from '../private-file.ts'
 import type { Run } from '../run.ts'
 import { type BatchWithLines, readBatch } from './batch.ts'
 import { type Format, formats, type Payee } from './formats.ts'
@@ -116,7 +117,7 @@ function write(files: readonly Draft[], { dir, force }: ExportOptions): void {
   if (there && !force)
     throw usage(`${there.file} is there and differs.`, 'Add --force to replace it, or choose another --dir.')
   mkdirSync(dir, { recursive: true })
-  for (const { file, text } of files) writeFileSync(file, text, { mode: 0o600 })
+  for (const { file, text } of files) writePrivateFile(file, text)
   writeSums(files, join(dir, 'SHA256SUMS'))
 }
 
@@ -131,5 +132,5 @@ function writeSums(files: readonly Draft[], sums: string): void {
     const name = basename(file)
     lines.set(name, `${sha256}  ${name}`)
   }
-  writeFileSync(sums, [...lines.values()].map((line) => `${line}\n`).join(''), { mode: 0o600 })
+  writePrivateFile(sums, [...lines.values()].map((line) => `${line}\n`).join(''))
 }

@@ -1,20 +1,23 @@
 import {
   accessSync,
-  chmodSync,
   closeSync,
   constants,
-  copyFileSync,
   existsSync,
   fsyncSync,
   mkdirSync,
+  mkdtempSync,
   openSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join, resolve } from 'node:path'
 import SQLite from 'better-sqlite3'
 import { findUnknownMigrations } from './migrate.ts'
+import { copyPrivately, createPrivateFile, sha256Of } from './private-file.ts'
 import { withStockHandle } from './sqlite.ts'
 import { isSqliteBusy } from './storage-error.ts'
 import { isPostgresUrl } from './url.ts'
@@ -24,12 +27,16 @@ export class BackupError extends Error {}
 
 const ALL_PAGES = 0x7fffffff
 
+/** The checksum of a backup lies beside it, as `sha256sum --check` reads it. */
+const checksumFile = (file: string) => `${file}.sha256`
+
 /**
- * Writes a consistent copy of a SQLite database into a new file while others go on writing. Answers its size in bytes.
+ * Writes a consistent copy of a SQLite database into a new file while others go on writing, and its SHA-256 into a file
+ * beside it. Only their owner can read them, from the first byte on. Returns the size in bytes, and the checksum.
  *
  * @throws BackupError
  */
-export async function backup(url: string, file: string): Promise<number> {
+export async function backup(url: string, file: string): Promise<{ bytes: number; sha256: string }> {
   const path = pathOf(url, 'pg_dump --format=custom --file=referral.dump "$DATABASE_URL"')
   if (!existsSync(path)) throw new BackupError(`There is no database at ${path}.`)
   if (existsSync(file)) throw new BackupError(`${file} exists already; name a new file.`)
@@ -38,42 +45,92 @@ export async function backup(url: string, file: string): Promise<number> {
   const source = new SQLite(path, { readonly: true, timeout: 5000 })
   try {
     removeWith(part)
+    createPrivateFile(part)
     // In one step: a backup in several begins again whenever somebody has written in between.
     await source.backup(part, { progress: () => ALL_PAGES })
-    chmodSync(part, 0o600)
     checkSound(part)
     endWal(part)
+    const sha256 = sha256Of(part)
+    // Of an earlier backup of this name; beside the new one it would be wrong.
+    rmSync(checksumFile(file), { force: true })
     moveDurably(part, file)
+    createPrivateFile(part)
+    writeFileSync(part, `${sha256}  ${basename(file)}\n`)
+    moveDurably(part, checksumFile(file))
+    return { bytes: statSync(file).size, sha256 }
   } finally {
     source.close()
     removeWith(part)
   }
-  return statSync(file).size
+}
+
+interface Restored {
+  /** Where the database that was there before is kept. */
+  replaced: string | undefined
+  /** Whether the checksum was there to compare with. */
+  isVerified: boolean
 }
 
 /**
- * Puts a backup in the place of a SQLite database that nobody uses. What was there is kept beside it; answers its name.
+ * Puts a backup in the place of a SQLite database that nobody uses. What was there is kept beside it.
  *
- * @throws BackupError when the file is no sound backup, is of a newer version, or the database is in use.
+ * @throws BackupError when the file is no sound backup or not the one that was written, is of a newer version, or the
+ *   database is in use.
  */
-export async function restore(file: string, url: string): Promise<string | undefined> {
+export async function restore(file: string, url: string): Promise<Restored> {
   const path = pathOf(url, 'pg_restore --clean --if-exists --dbname="$DATABASE_URL" referral.dump')
   if (!existsSync(file)) throw new BackupError(`There is no file ${file}.`)
   const part = `${path}.restoring`
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  copyFileSync(file, part)
   try {
-    chmodSync(part, 0o600)
-    checkSound(part)
-    const newer = await withStockHandle(part, findUnknownMigrations)
-    if (newer.length > 0) throw new BackupError(`${file} is of a newer version (${newer.join(', ')}); upgrade first.`)
+    const isVerified = await copyVerified(file, part)
     endWal(part)
     const replaced = setAside(path)
     moveDurably(part, path)
-    return replaced
+    return { replaced, isVerified }
   } finally {
     removeWith(part)
   }
+}
+
+/**
+ * Lets work read a backup, which stays as it is: work gets the address of a private copy.
+ *
+ * @throws BackupError as `restore` does.
+ */
+export async function withBackup<T>(file: string, work: (url: string, isVerified: boolean) => Promise<T>): Promise<T> {
+  if (!existsSync(file)) throw new BackupError(`There is no file ${file}.`)
+  const folder = mkdtempSync(join(tmpdir(), 'referral-check-'))
+  try {
+    const copy = join(folder, 'referral.db')
+    const isVerified = await copyVerified(file, copy)
+    return await work(`file:${copy}`, isVerified)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Copies a sound backup of this version. Returns whether there was a checksum to compare it with. */
+async function copyVerified(file: string, to: string): Promise<boolean> {
+  const expected = readChecksum(file)
+  const actual = copyPrivately(file, to)
+  if (expected !== undefined && expected !== actual) {
+    throw new BackupError(
+      `${file} was changed since it was written: its SHA-256 is not the one in ${checksumFile(file)}. Use another backup.`,
+    )
+  }
+  checkSound(to, file)
+  const newer = await withStockHandle(to, findUnknownMigrations)
+  if (newer.length > 0) throw new BackupError(`${file} is of a newer version (${newer.join(', ')}); upgrade first.`)
+  return expected !== undefined
+}
+
+function readChecksum(file: string): string | undefined {
+  const beside = checksumFile(file)
+  if (!existsSync(beside)) return undefined
+  const [, sum] = /^([0-9a-f]{64})\b/i.exec(readFileSync(beside, 'utf8')) ?? []
+  if (!sum) throw new BackupError(`${beside} holds no SHA-256. Put the right one there, or remove it.`)
+  return sum.toLowerCase()
 }
 
 function pathOf(url: string, instead: string): string {
@@ -90,7 +147,7 @@ function expectFolder(folder: string): void {
   }
 }
 
-function checkSound(file: string): void {
+function checkSound(file: string, name = file): void {
   let said: unknown
   try {
     const copy = new SQLite(file)
@@ -100,7 +157,7 @@ function checkSound(file: string): void {
   } catch (error) {
     said = (error as Error).message
   }
-  if (said !== 'ok') throw new BackupError(`${file} is not a sound database of this server: ${said}.`)
+  if (said !== 'ok') throw new BackupError(`${name} is not a sound database of this server: ${said}.`)
 }
 
 /** Moves what the database file is still missing into it, which works only when nobody else has it open. */
@@ -127,7 +184,7 @@ function setAside(path: string): string | undefined {
   if (!existsSync(path)) return undefined
   const replaced = `${path}.replaced-${new Date().toISOString().replace(/[:.]/g, '-')}`
   // SQLite may throw the log of a damaged database away.
-  if (existsSync(`${path}-wal`)) copyFileSync(`${path}-wal`, `${replaced}-wal`)
+  if (existsSync(`${path}-wal`)) copyPrivately(`${path}-wal`, `${replaced}-wal`)
   try {
     endWal(path)
     removeWith(replaced)

@@ -2,13 +2,10 @@ import { createHash, type Hash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { type Kysely, sql } from 'kysely'
 import { isInUse } from './backup.ts'
+import { eachPage, type Row, TABLE_NAMES, type TableName } from './each-page.ts'
 import { withHandle } from './handle.ts'
-import { PRIMARY_KEYS } from './primary-keys.ts'
 import type { Tables } from './tables.ts'
 import { isPostgresUrl } from './url.ts'
-
-type Row = Record<string, unknown>
-type Name = keyof typeof PRIMARY_KEYS
 
 /** A sentence for the operator. */
 export class CopyError extends Error {}
@@ -19,9 +16,6 @@ export interface CopiedTable {
   /** SHA-256 of all rows in the order of their keys; the same on both sides. */
   checksum: string
 }
-
-const PAGE = 500
-const NAMES = Object.keys(PRIMARY_KEYS) as Name[]
 
 /**
  * Copies every row of one database into another, empty one, in one transaction there, from one moment here. Afterwards
@@ -35,7 +29,7 @@ export function copyDatabase(from: string, to: string): Promise<CopiedTable[]> {
       inOneMoment(source, async (snapshot) => {
         await refuseRows(target)
         await target.transaction().execute(async (trx) => {
-          for (const name of NAMES) await eachPage(snapshot, name, (rows) => insert(trx, name, rows))
+          for (const name of TABLE_NAMES) await eachPage(snapshot, name, (rows) => insert(trx, name, rows))
         })
         return compare(snapshot, target)
       }),
@@ -60,28 +54,13 @@ const inOneMoment = <T>(db: Kysely<Tables>, work: (db: Kysely<Tables>) => Promis
   db.transaction().setIsolationLevel('repeatable read').execute(work)
 
 async function refuseRows(target: Kysely<Tables>): Promise<void> {
-  for (const name of NAMES) {
+  for (const name of TABLE_NAMES) {
     const row = await target.selectFrom(name).select(sql`1`.as('one')).limit(1).executeTakeFirst()
     if (row) throw new CopyError(`The database to copy into already holds rows (${name}); name an empty one.`)
   }
 }
 
-/** All rows in the order of their keys. */
-async function eachPage(db: Kysely<Tables>, name: Name, take: (rows: Row[]) => unknown): Promise<void> {
-  const keys = PRIMARY_KEYS[name].map((key) => sql.ref(key))
-  let after: unknown[] | undefined
-  for (;;) {
-    const where = after ? sql`where (${sql.join(keys)}) > (${sql.join(after)})` : sql``
-    const { rows } = await sql<Row>`
-      select * from ${sql.table(name)} ${where} order by ${sql.join(keys)} limit ${sql.lit(PAGE)}`.execute(db)
-    const last = rows.at(-1)
-    if (!last) return
-    await take(rows)
-    after = PRIMARY_KEYS[name].map((key) => last[key])
-  }
-}
-
-async function insert(trx: Kysely<Tables>, name: Name, rows: Row[]): Promise<void> {
+async function insert(trx: Kysely<Tables>, name: TableName, rows: Row[]): Promise<void> {
   const columns = Object.keys(rows[0] ?? {})
   // PostgreSQL takes 65,535 values in one statement, SQLite 32,766.
   const most = Math.floor(30_000 / columns.length)
@@ -94,7 +73,7 @@ async function insert(trx: Kysely<Tables>, name: Name, rows: Row[]): Promise<voi
 
 async function compare(source: Kysely<Tables>, target: Kysely<Tables>): Promise<CopiedTable[]> {
   const copied: CopiedTable[] = []
-  for (const table of NAMES) {
+  for (const table of TABLE_NAMES) {
     const [here, there] = [await summarize(source, table), await summarize(target, table)]
     if (here.rows !== there.rows || here.checksum !== there.checksum) {
       throw new CopyError(`${table} differs after copying (${here.rows} rows here, ${there.rows} there); start again.`)
@@ -104,7 +83,7 @@ async function compare(source: Kysely<Tables>, target: Kysely<Tables>): Promise<
   return copied
 }
 
-async function summarize(db: Kysely<Tables>, name: Name): Promise<Omit<CopiedTable, 'table'>> {
+async function summarize(db: Kysely<Tables>, name: TableName): Promise<Omit<CopiedTable, 'table'>> {
   const hash: Hash = createHash('sha256')
   let rows = 0
   await eachPage(db, name, (page) => {

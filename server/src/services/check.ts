@@ -9,6 +9,7 @@ import {
 } from '../repositories/consistency.ts'
 import { type ChainCheck, checkChains } from './audit.ts'
 import { isRightKey } from './encryption-check.ts'
+import { findBadRows } from './stored-rows.ts'
 
 export interface CheckReport {
   ok: boolean
@@ -18,11 +19,24 @@ export interface CheckReport {
 }
 
 /**
- * Checks that everything stored fits together: files, totals of batches and refunds, carried debts, references, the
- * chains of the audit, and the encryption key when there is a vault.
+ * Checks that everything stored fits together: files, rows, decisions, totals of batches and refunds, carried debts,
+ * references, the chains of the audit, and the encryption key when there is a vault. `check-coverage.ts` says what that
+ * leaves open.
  */
 export async function check({ db, vault }: Pick<Deps, 'db'> & Partial<Pick<Deps, 'vault'>>): Promise<CheckReport> {
-  const problems = (await db.findDamage()).map((line) => `The database is damaged: ${line}`)
+  const damage = (await db.findDamage()).map((line) => `The database is damaged: ${line}`)
+  try {
+    const { problems, audit } = await checkRows({ db, vault })
+    return { ok: damage.length + problems.length === 0, problems: [...damage, ...problems], audit }
+  } catch (error) {
+    if (damage.length === 0) throw error
+    const rest = `The rest cannot be checked: ${(error as Error).message}.`
+    return { ok: false, problems: [...damage, rest], audit: { shops: 0, rows: 0, breaks: [], heads: [] } }
+  }
+}
+
+async function checkRows({ db, vault }: Parameters<typeof check>[0]): Promise<Omit<CheckReport, 'ok'>> {
+  const problems: string[] = []
   for (const { id, stored, summed } of await listWrongTotals(db.read)) {
     problems.push(
       `Payout batch ${id} says ${stored} cents net, its commissions add up to ${summed}, or its counts differ.`,
@@ -45,13 +59,14 @@ export async function check({ db, vault }: Pick<Deps, 'db'> & Partial<Pick<Deps,
       `Shop ${shopId} has ${rows} rows of ${list}${of}, but ${counted} are counted, or not as they are; check --recount counts anew.`,
     )
   }
+  problems.push(...(await findBadRows({ db })))
   if (vault && !(await isRightKey({ db, vault })))
     problems.push('The encryption key is not the one that this database is used with.')
   const audit = await checkChains({ db })
   for (const { shopId, seq, reason } of audit.breaks) {
     problems.push(`The audit of shop ${shopId} is broken at row ${seq}: ${WHY[reason]}.`)
   }
-  return { ok: problems.length === 0, problems, audit }
+  return { problems, audit }
 }
 
 const WHY = {
