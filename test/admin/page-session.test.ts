@@ -75,7 +75,8 @@ describe('signing in', () => {
   test('429 for the page itself after 600 views a minute from one address', async () => {
     const limited = await testServer({ limited: true })
     const visitor = visitorOf(limited)
-    for (let i = 0; i < 300; i++) {
+    await Promise.all(Array.from({ length: 596 }, () => limited.limiter.consume('public:unknown', 600)))
+    for (let i = 0; i < 2; i++) {
       expect((await visitor.open('/admin/sign-in')).status).toBe(200)
       expect((await visitor.open('/admin/keys')).status).toBe(303)
     }

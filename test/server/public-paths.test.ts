@@ -41,11 +41,10 @@ test('the two forms of the document differ in their tags', async () => {
 
 test('429 after 600 requests of one address in a window; others, health and the docs go on', async () => {
   const get = from('203.0.113.3')
-  for (let i = 0; i < 200; i++) {
-    expect((await get('/openapi.json', { 'If-None-Match': '*' })).status).toBe(304)
-    expect((await get('/openapi.yaml', { 'If-None-Match': '*' })).status).toBe(304)
-    expect((await get('/')).status).toBe(302)
-  }
+  await Promise.all(Array.from({ length: 597 }, () => server.limiter.consume('public:203.0.113.3', 600)))
+  expect((await get('/openapi.json', { 'If-None-Match': '*' })).status).toBe(304)
+  expect((await get('/openapi.yaml', { 'If-None-Match': '*' })).status).toBe(304)
+  expect((await get('/')).status).toBe(302)
   for (const path of ['/openapi.json', '/openapi.yaml', '/']) {
     const refused = await get(path)
     expect([refused.status, refused.headers.get('X-Error-Code')]).toEqual([429, 'rate_limited'])
