@@ -1,6 +1,7 @@
 import { cpus } from 'node:os'
 import { p3, p4 } from './goals/conversions.ts'
 import { p7 } from './goals/deliveries.ts'
+import { fairness } from './goals/fairness.ts'
 import { p5, p9 } from './goals/large.ts'
 import { p1, p2 } from './goals/lists.ts'
 import { peers } from './goals/peers.ts'
@@ -16,6 +17,7 @@ type Goal = (options: Options) => Promise<void>
 const GOALS: Record<string, Goal> = { p1, p2, p3, p4, p5, p6, p7, p8, p9, p10 }
 /** Only when they are asked for by name. */
 const LONG: Record<string, Goal> = {
+  fairness,
   memory,
   peers,
   profile: async ({ seconds }) => {

@@ -20,6 +20,10 @@ test.each([
   })
 })
 
-test('without a secret the signature is empty', async () => {
-  expect(await signatureHeaders(undefined, '{}', { id: 'dlv_1', at })).toEqual({ 'X-Service-Signature': '' })
+test('without a secret the signature is empty, and the delivery has its id and its time', async () => {
+  expect(await signatureHeaders(undefined, '{}', { id: 'dlv_1', at })).toEqual({
+    'X-Service-Signature': '',
+    'webhook-id': 'dlv_1',
+    'webhook-timestamp': String(Math.floor(at / 1000)),
+  })
 })

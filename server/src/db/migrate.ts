@@ -6,6 +6,7 @@ import * as rowCounts from './migrations/0002-row-counts.ts'
 import * as clickLookups from './migrations/0003-click-lookups.ts'
 import * as storeDomains from './migrations/0004-store-domains.ts'
 import * as refundTotals from './migrations/0005-refund-totals.ts'
+import * as deliveryFairness from './migrations/0006-delivery-fairness.ts'
 import * as limits from './migrations/0008-limits.ts'
 import * as identityKeys from './migrations/0009-identity-keys.ts'
 import * as orderCurrency from './migrations/0010-order-currency.ts'
@@ -18,6 +19,7 @@ export const migrations: Record<string, Migration> = {
   '0003-click-lookups': clickLookups,
   '0004-store-domains': storeDomains,
   '0005-refund-totals': refundTotals,
+  '0006-delivery-fairness': deliveryFairness,
   '0008-limits': limits,
   '0009-identity-keys': identityKeys,
   '0010-order-currency': orderCurrency,

@@ -224,6 +224,8 @@ export interface paths {
          *     any text is a name, and a name that is never sent receives nothing. The `secret` signs each delivery and is never shown again.
          *
          *     A shop has at most 100 subscriptions, and the lists of their event names hold at most 1 MiB together, as JSON; beyond that the reply is 409 `webhook_limit_reached`.
+         *     Shops take turns. Each server sends at most 16 deliveries at a time to a subscription, 64 of a shop to one host and 128 of a shop; to a subscription whose last response was not
+         *     complete, one at a time and at most one a second, and 8 of the shop.
          *     Writes the audit record `webhook.created`, without URL and secret, in the same transaction.
          *
          *     With `?test=1` nothing is saved and nothing is sent to the URL of the body: a `test` event goes to the subscriptions that take all events or name `test`.

@@ -31,13 +31,30 @@ export async function insertDeliveries(trx: Trx, shopId: string, rows: NewDelive
   await Promise.all(rows.map((row) => insertDelivery(trx, { shopId, ...row })))
 }
 
-/** The subscriptions after one that something waits for, by id. Looks at one row for each, however many wait. */
-export const listWaitedFor = prepared<{ after: string; limit: number }>()((db, { after, limit }) =>
+/** The shops after one that something waits for, by id. Looks at one row for each, however many wait. */
+export const listShopsWaitedFor = prepared<{ after: string; limit: number }>()((db, { after, limit }) =>
   sql<{ id: string }>`
     with recursive waiting(id) as (
-      select min("subscriptionId") from deliveries where "status" = 'PENDING' and "subscriptionId" > ${after}
+      select min("shopId") from deliveries where "status" = 'PENDING' and "shopId" > ${after}
       union all
-      select (select min("subscriptionId") from deliveries where "status" = 'PENDING' and "subscriptionId" > waiting.id)
+      select (select min("shopId") from deliveries where "status" = 'PENDING' and "shopId" > waiting.id)
+      from waiting where waiting.id is not null
+    )
+    select id from waiting where id is not null limit ${limit}`.compile(db),
+)
+
+/** The subscriptions of a shop after one that something waits for, in the same way. */
+export const listWaitedFor = prepared<{ shopId: string; after: string; limit: number }>()(
+  (db, { shopId, after, limit }) =>
+    sql<{ id: string }>`
+    with recursive waiting(id) as (
+      select min("subscriptionId") from deliveries
+      where "status" = 'PENDING' and "shopId" = ${shopId} and "subscriptionId" > ${after}
+      union all
+      select (
+        select min("subscriptionId") from deliveries
+        where "status" = 'PENDING' and "shopId" = ${shopId} and "subscriptionId" > waiting.id
+      )
       from waiting where waiting.id is not null
     )
     select id from waiting where id is not null limit ${limit}`.compile(db),
@@ -51,15 +68,17 @@ export async function findOutboxDepth(db: Trx): Promise<{ pending: number; oldes
 }
 
 /** What waits for a subscription, the oldest first. */
-export const listWaiting = prepared<{ subscriptionId: string; limit: number }>()((db, { subscriptionId, limit }) =>
-  db
-    .selectFrom('deliveries')
-    .select(['id', 'eventId', 'subscriptionId', 'webhookId', 'follows'])
-    .where(isWaiting)
-    .where('subscriptionId', '=', subscriptionId)
-    .orderBy('id')
-    .limit(limit)
-    .compile(),
+export const listWaiting = prepared<{ shopId: string; subscriptionId: string; limit: number }>()(
+  (db, { shopId, subscriptionId, limit }) =>
+    db
+      .selectFrom('deliveries')
+      .select(['id', 'eventId', 'subscriptionId', 'webhookId', 'follows'])
+      .where(isWaiting)
+      .where('shopId', '=', shopId)
+      .where('subscriptionId', '=', subscriptionId)
+      .orderBy('id')
+      .limit(limit)
+      .compile(),
 )
 
 const updateOne = prepared<FinishedDelivery>()((trx, ended) => {
@@ -74,6 +93,11 @@ export async function updateFinished(trx: Trx, finished: FinishedDelivery[]): Pr
 }
 
 /** Forgets what waits for a subscription. */
-export async function deleteWaiting(trx: Trx, subscriptionId: string): Promise<void> {
-  await trx.deleteFrom('deliveries').where(isWaiting).where('subscriptionId', '=', subscriptionId).execute()
+export async function deleteWaiting(trx: Trx, shopId: string, subscriptionId: string): Promise<void> {
+  await trx
+    .deleteFrom('deliveries')
+    .where(isWaiting)
+    .where('shopId', '=', shopId)
+    .where('subscriptionId', '=', subscriptionId)
+    .execute()
 }

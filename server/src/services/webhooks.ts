@@ -74,7 +74,7 @@ export async function unsubscribe(ctx: Context, id: string): Promise<components[
   const reply = await mutate(ctx, async (trx) => {
     if (!(await subscriptions.claimSubscriptions(trx, ctx.shop.id, ctx.shop.webhooksVersion))) throw concurrentChange()
     await subscriptions.deleteSubscription(trx, ctx.shop.id, id)
-    await deleteWaiting(trx, id)
+    await deleteWaiting(trx, ctx.shop.id, id)
     return {
       result: { ok: true as const, message: 'Webhook subscription removed.', id },
       audit: { action: 'webhook.deleted', subjectId: id },

@@ -5,11 +5,12 @@ import { type FinishedDelivery, updateFinished } from '../repositories/deliverie
 import { type Claimant, releaseAllOf } from '../repositories/subscriptions.ts'
 import { claimantAt, joinClaimants, leaveClaimants, RENEW_MS, renew } from './claimant.ts'
 import { createDeliver, type Deliver, type Means } from './deliver.ts'
-import { type Delivery, exchange, PAGE } from './exchange.ts'
-import { type Lane, Lanes } from './lanes.ts'
+import { type Bid, type Catch, type Delivery, exchange, PAGE } from './exchange.ts'
 import { lazyTransport } from './lazy-transport.ts'
 import { failed, type Outcome } from './outcome.ts'
+import type { Queue } from './queue.ts'
 import { createResolve } from './resolve.ts'
+import { DeliveryScheduler } from './scheduler.ts'
 import type { Transport, TransportOptions } from './transport.ts'
 
 export interface DispatcherOptions
@@ -50,7 +51,7 @@ class OutboxDispatcher implements Dispatcher {
   readonly #transport: Transport
   readonly #deliverTo: Deliver
   readonly #name = joinClaimants()
-  readonly #lanes = new Lanes()
+  readonly #scheduler = new DeliveryScheduler()
   /** The subscriptions of all deliveries that were taken and are not yet recorded as finished, by delivery. */
   readonly #held = new Map<string, string>()
   #state: 'new' | 'running' | 'stopped' = 'new'
@@ -59,8 +60,9 @@ class OutboxDispatcher implements Dispatcher {
   #turns: Promise<void> | undefined
   #linger: NodeJS.Timeout | undefined
   #recheckTimer: NodeJS.Timeout | undefined
-  /** The subscription that was served last; the next look begins after it. */
+  /** The shop that was served last, and the subscription of each that still waits; the next look begins after it. */
   #after = ''
+  #afterOf = new Map<string, string>()
   #renewal: NodeJS.Timeout | undefined
 
   constructor(options: DispatcherOptions) {
@@ -118,7 +120,7 @@ class OutboxDispatcher implements Dispatcher {
     this.#turns = undefined
   }
 
-  /** Looks at every subscription that something waits for, page by page, once. */
+  /** Looks at every shop that something waits for, page by page, once. */
   async #sweep(): Promise<void> {
     const known = new Set<string>()
     while (this.#state === 'running') {
@@ -129,27 +131,40 @@ class OutboxDispatcher implements Dispatcher {
     }
   }
 
-  /** Results in, deliveries out. Answers which subscriptions were looked at. */
+  /** Results in, deliveries out. Returns the shops that were looked at. */
   async #exchange(): Promise<string[]> {
     const finished = this.#finished.splice(0)
     clearTimeout(this.#linger)
     this.#linger = undefined
-    const plan = (ids: string[]) => this.#lanes.plan(ids)
-    const bid = { claimant: this.#claimant(), finished, held: this.#held, after: this.#after, plan }
+    const plan: Bid['plan'] = (waiting) => this.#scheduler.plan(waiting)
+    const places = { after: this.#after, afterOf: this.#afterOf }
+    const bid = { claimant: this.#claimant(), finished, held: this.#held, ...places, plan }
     const got = await this.#attempt('outbox_not_exchanged', (trx) => exchange(trx, bid))
     if (!got) {
       this.#finished.unshift(...finished)
       return []
     }
     for (const { id } of finished) this.#held.delete(id)
-    for (const id of this.#lanes.keep(got.destinations)) this.#held.delete(id)
+    for (const id of this.#scheduler.keep(got.destinations)) this.#held.delete(id)
     for (const delivery of got.deliveries) {
       this.#held.set(delivery.id, delivery.subscriptionId)
-      this.#lanes.add(got.destinations.get(delivery.subscriptionId)!, delivery)
+      this.#scheduler.add(got.destinations.get(delivery.subscriptionId)!, delivery)
     }
     if (got.isShared) this.#recheck()
-    this.#after = (got.seen.length < PAGE ? got.planned : got.seen).at(-1) ?? ''
-    return got.seen
+    this.#turn(got)
+    return [...got.seen.keys()]
+  }
+
+  /** The next look begins after what was taken; after a page of which nothing was wanted, with the next one. */
+  #turn({ seen, planned }: Catch): void {
+    const shops = [...seen].filter(([, ids]) => ids.some((id) => planned.has(id)))
+    this.#after = (seen.size < PAGE ? shops : [...seen]).at(-1)?.[0] ?? ''
+    const afterOf = new Map<string, string>()
+    for (const [shopId, ids] of seen) {
+      const last = ids.findLast((id) => planned.has(id)) ?? this.#afterOf.get(shopId)
+      if (last !== undefined) afterOf.set(shopId, last)
+    }
+    this.#afterOf = afterOf
   }
 
   #recheck(): void {
@@ -159,26 +174,31 @@ class OutboxDispatcher implements Dispatcher {
 
   #send(): void {
     while (this.#state === 'running') {
-      const next = this.#lanes.next()
+      const next = this.#scheduler.next()
       if (!next) return
-      void this.#deliver(next.lane, next.delivery)
+      void this.#deliver(next.queue, next.delivery)
     }
   }
 
-  async #deliver(lane: Lane, delivery: Delivery): Promise<void> {
+  async #deliver(queue: Queue, delivery: Delivery): Promise<void> {
     const startedAt = performance.now()
-    const outcome = await this.#deliverTo(lane.destination, delivery).catch((error: Error) => this.#reportBug(error))
+    const outcome = await this.#deliverTo(queue.destination, delivery).catch((error: Error) => this.#reportBug(error))
     if (!outcome || (this.#state === 'stopped' && !outcome.isComplete)) return
     const { isComplete, ...ended } = outcome
-    this.#note(lane, delivery, { ...ended, durationMs: Math.round(performance.now() - startedAt) })
-    for (const id of this.#lanes.end(lane, delivery, isComplete)) this.#held.delete(id)
-    this.#send()
+    this.#note(queue, delivery, { ...ended, durationMs: Math.round(performance.now() - startedAt) })
+    if (isComplete) this.#end(queue, delivery, true)
+    else setTimeout(() => this.#end(queue, delivery, false), this.#scheduler.pauseOf(queue)).unref()
     if (this.#finished.length >= LOT || this.#finished.length === this.#held.size) this.wake()
     else this.#linger ??= setTimeout(this.wake, LINGER_MS)
   }
 
+  #end(queue: Queue, delivery: Delivery, isComplete: boolean): void {
+    for (const id of this.#scheduler.end(queue, delivery, isComplete)) this.#held.delete(id)
+    this.#send()
+  }
+
   #note(
-    { destination }: Lane,
+    { destination }: Queue,
     { id, event }: Delivery,
     ended: Omit<Outcome, 'isComplete'> & { durationMs: number },
   ): void {

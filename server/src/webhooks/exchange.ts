@@ -2,6 +2,7 @@ import type { Trx } from '../db/database.ts'
 import {
   deleteWaiting,
   type FinishedDelivery,
+  listShopsWaitedFor,
   listWaitedFor,
   listWaiting,
   updateFinished,
@@ -17,8 +18,9 @@ import {
 } from '../repositories/subscriptions.ts'
 import { listBodies } from '../repositories/webhook-events.ts'
 
-/** So many subscriptions are looked at in one transaction. */
+/** So many shops are looked at in one transaction, and so many subscriptions of each. */
 export const PAGE = 64
+const SUBSCRIPTIONS_PAGE = 128
 
 /** A delivery with what it says. */
 export interface Delivery extends WaitingDelivery {
@@ -32,19 +34,22 @@ export interface Bid {
   finished: FinishedDelivery[]
   /** The deliveries it has and their subscriptions, those among them that are finished. */
   held: ReadonlyMap<string, string>
-  /** Look at the subscriptions after this one first. */
+  /** Look at the shops after this one first. */
   after: string
-  /** How many more deliveries it wants of each subscription. */
-  plan: (subscriptionIds: string[]) => Map<string, number>
+  /** Of a shop, look at the subscriptions after this one first. */
+  afterOf: ReadonlyMap<string, string>
+  /** How many more deliveries it wants of each subscription, given by shop. */
+  plan: (waiting: ReadonlyMap<string, string[]>) => Map<string, number>
 }
 
 export interface Catch {
   /** All that it may send to now. */
   destinations: Map<string, Destination>
   deliveries: Delivery[]
-  /** The subscriptions that were looked at, and those of them that something was wanted of; fewer than a page are all. */
-  seen: string[]
-  planned: string[]
+  /** The subscriptions that were looked at, by shop; fewer shops than a page are all. */
+  seen: ReadonlyMap<string, string[]>
+  /** Those of them that something was wanted of. */
+  planned: ReadonlySet<string>
   /** Something waits that another process has the right to send. */
   isShared: boolean
 }
@@ -58,20 +63,21 @@ export async function exchange(trx: Trx, bid: Bid): Promise<Catch> {
   await updateFinished(trx, bid.finished)
   const held = countHeld(bid)
   const mine = await listDestinations(trx, { by })
-  const seen = await look(trx, bid.after)
+  const seen = await look(trx, bid)
+  const shopOf = new Map([...seen].flatMap(([shopId, ids]) => ids.map((id) => [id, shopId])))
   const plan = bid.plan(seen)
   // In the order of ids, so that two processes cannot wait for each other.
   const wanted = [...plan.keys()].filter((id) => !mine.some((one) => one.id === id)).sort()
   const got = await Promise.all(wanted.map((id) => claimDestination(trx, { ...bid.claimant, id })))
   const destinations = new Map([...mine, ...got.flat()].map((one) => [one.id, one]))
   const lost = wanted.filter((id) => !destinations.has(id))
-  const isShared = (await Promise.all(lost.map((id) => forgetOrphans(trx, id)))).includes(false)
+  const isShared = (await Promise.all(lost.map((id) => forgetOrphans(trx, shopOf.get(id) ?? '', id)))).includes(false)
 
   const taken = (
     await Promise.all(
       [...plan].map(([id, room]) => {
         if (!destinations.has(id)) return []
-        return take(trx, bid, { id, room, held: held.get(id) ?? 0 })
+        return take(trx, bid, { id, shopId: shopOf.get(id) ?? '', room, held: held.get(id) ?? 0 })
       }),
     )
   ).flat()
@@ -79,21 +85,40 @@ export async function exchange(trx: Trx, bid: Bid): Promise<Catch> {
   const idle = [...destinations.keys()].filter((id) => !busy.has(id))
   await Promise.all(idle.map((id) => releaseDestination(trx, { by, id })))
   for (const id of idle) destinations.delete(id)
-  return { destinations, deliveries: await withBodies(trx, taken), seen, planned: [...plan.keys()], isShared }
+  return { destinations, deliveries: await withBodies(trx, taken), seen, planned: new Set(plan.keys()), isShared }
 }
 
-/** A page of the subscriptions that something waits for, from one on and around. */
-async function look(trx: Trx, after: string): Promise<string[]> {
-  const seen = new Set((await listWaitedFor(trx, { after, limit: PAGE })).map(({ id }) => id))
-  if (seen.size < PAGE && after !== '') {
-    for (const { id } of await listWaitedFor(trx, { after: '', limit: PAGE - seen.size })) seen.add(id)
-  }
-  return [...seen]
+/** A page of the shops that something waits for, and of each a page of its subscriptions: nobody's many hide the others'. */
+async function look(trx: Trx, { after, afterOf }: Bid): Promise<ReadonlyMap<string, string[]>> {
+  const shops = await around(PAGE, after, (from, limit) => listShopsWaitedFor(trx, { after: from, limit }))
+  const pages = shops.map(async (shopId): Promise<[string, string[]]> => {
+    const list = (from: string, limit: number) => listWaitedFor(trx, { shopId, after: from, limit })
+    return [shopId, await around(SUBSCRIPTIONS_PAGE, afterOf.get(shopId) ?? '', list)]
+  })
+  return new Map(await Promise.all(pages))
+}
+
+/** A page of ids after one, and from the beginning when there are fewer. */
+async function around(
+  page: number,
+  after: string,
+  list: (after: string, limit: number) => Promise<{ id: string }[]>,
+): Promise<string[]> {
+  const ids = new Set((await list(after, page)).map(({ id }) => id))
+  if (ids.size < page && after !== '') for (const { id } of await list('', page - ids.size)) ids.add(id)
+  return [...ids]
+}
+
+interface Wanted {
+  shopId: string
+  id: string
+  room: number
+  held: number
 }
 
 /** What waits for a subscription and is not already here. */
-async function take(trx: Trx, bid: Bid, { id, room, held }: { id: string; room: number; held: number }) {
-  const waiting = await listWaiting(trx, { subscriptionId: id, limit: room + held })
+async function take(trx: Trx, bid: Bid, { shopId, id, room, held }: Wanted) {
+  const waiting = await listWaiting(trx, { shopId, subscriptionId: id, limit: room + held })
   return waiting.filter((one) => !bid.held.has(one.id)).slice(0, room)
 }
 
@@ -107,9 +132,9 @@ function countHeld({ held, finished }: Bid): Map<string, number> {
 }
 
 /** What waits for a subscription that is gone will never be sent. Answers whether it is gone. */
-async function forgetOrphans(trx: Trx, id: string): Promise<boolean> {
+async function forgetOrphans(trx: Trx, shopId: string, id: string): Promise<boolean> {
   if (await hasSubscription(trx, id)) return false
-  await deleteWaiting(trx, id)
+  await deleteWaiting(trx, shopId, id)
   return true
 }
 
