@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { pino } from 'pino'
 import { monotonicFactory } from 'ulid'
 import type { Config } from './config.ts'
 import type { Deps } from './context.ts'
 import type { Database } from './db/database.ts'
+import { createLog } from './log.ts'
 import { createVault } from './vault.ts'
 
 /** Random numbers from 0 to 1; asking the system for each of them would cost more than the rest of an id. */
@@ -26,7 +26,7 @@ export function createDeps(config: Config, db: Database): Deps {
   return {
     config,
     db,
-    log: pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true })),
+    log: createLog(config.logLevel),
     vault: createVault(config.encryptionKeys),
     now,
     newId: (prefix) => `${prefix}_${ulid(now())}`,

@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Deps } from './context.ts'
+import { droppedLines } from './log.ts'
 import { findOutboxDepth } from './repositories/deliveries.ts'
 
 /** What a server process counts. */
@@ -30,6 +31,8 @@ export function createMetrics(): Metrics {
   const requests = counter('http_requests_total', 'Answered requests', ['operation', 'status'])
   const limitHits = counter('limit_hits_total', 'Requests refused with 429')
   const storeFailures = counter('limit_store_failures_total', 'Requests let through because they could not be counted')
+  // Counted where lines are written, which is before anything here is.
+  const dropped = counter('log_lines_dropped_total', 'Log lines that nobody read in time')
   const deliveries = counter('deliveries_total', 'Webhook deliveries that ended, by diagnostic code', ['code'])
   const histogram = (name: string, help: string, buckets: number[], labelNames: string[] = []) =>
     new Histogram({ name: `referral_${name}`, help, buckets, labelNames, registers })
@@ -51,6 +54,8 @@ export function createMetrics(): Metrics {
     text: async () => {
       // Before anything is written: a gauge that looked by itself would leave those before it at their last values.
       await look()
+      dropped.reset()
+      dropped.inc(droppedLines())
       return { type: register.contentType, text: await register.metrics() }
     },
   }

@@ -1,0 +1,102 @@
+import { fstatSync, writeSync } from 'node:fs'
+import { type Logger, pino } from 'pino'
+
+/** How much of the log may wait for a reader that does not keep up. What comes on top is dropped and counted. */
+const MAX_WAITING_BYTES = 1024 * 1024
+const RETRY_MS = 20
+/** How long the end of the process waits for the reader. */
+const EXIT_MS = 2000
+const PAUSE_MS = 5
+
+/**
+ * Standard error as a destination that nobody can hold up: a line is written at once when there is room for it, so that
+ * it outlives a crash, and waits in memory otherwise. Asynchronous writing, as pino's own destination offers it, would
+ * lose what waits when the process is killed.
+ */
+class StandardError {
+  /** Lines that nobody will read. */
+  dropped = 0
+  /** Called with the number of lines that were dropped, once there is room again. */
+  onRoom: (dropped: number) => void = () => {}
+  readonly #fd = 2
+  #waiting: Buffer[] = []
+  #waitingBytes = 0
+  #untold = 0
+  #isClosed = false
+
+  constructor() {
+    const status = fstatSync(this.#fd, { throwIfNoEntry: false })
+    // Looking at the stream makes Node switch a pipe or a socket to writing without waiting. Files never wait, and a
+    // terminal waits only while its user holds it.
+    if (status?.isFIFO() || status?.isSocket()) void process.stderr
+    process.once('exit', () => this.flushSync())
+  }
+
+  write(line: string): void {
+    const bytes = Buffer.from(line)
+    if (this.#isClosed || this.#waitingBytes + bytes.length > MAX_WAITING_BYTES) return void this.#drop()
+    this.#waiting.push(bytes)
+    this.#waitingBytes += bytes.length
+    if (this.#waiting.length === 1 && !this.#send()) this.#retry()
+  }
+
+  /** Writes what waits, as long as the reader takes it soon. */
+  flushSync(): void {
+    const until = performance.now() + EXIT_MS
+    while (!this.#send() && performance.now() < until) Atomics.wait(NEVER, 0, 0, PAUSE_MS)
+  }
+
+  /** Writes as much as there is room for. Returns whether that was everything. */
+  #send(): boolean {
+    for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
+      const written = this.#tryWrite(next)
+      if (written === undefined) return false
+      this.#waitingBytes -= written
+      if (written < next.length) this.#waiting[0] = next.subarray(written)
+      else this.#waiting.shift()
+    }
+    return true
+  }
+
+  /** How many bytes were written; undefined when there is no room. */
+  #tryWrite(bytes: Buffer): number | undefined {
+    try {
+      return writeSync(this.#fd, bytes)
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      if (code === 'EAGAIN') return undefined
+      this.#isClosed ||= code === 'EPIPE'
+      this.#drop()
+      return bytes.length
+    }
+  }
+
+  #retry(): void {
+    setTimeout(() => {
+      if (!this.#send()) return this.#retry()
+      const untold = this.#untold
+      this.#untold = 0
+      if (untold > 0 && !this.#isClosed) this.onRoom(untold)
+    }, RETRY_MS).unref()
+  }
+
+  #drop(): void {
+    this.dropped++
+    this.#untold++
+  }
+}
+
+const NEVER = new Int32Array(new SharedArrayBuffer(4))
+
+let standardError: StandardError | undefined
+
+/** JSON lines on standard error. */
+export function createLog(level: string): Logger {
+  standardError ??= new StandardError()
+  const log = pino({ level }, standardError)
+  standardError.onRoom = (dropped) => log.warn({ dropped }, 'log lines dropped')
+  return log
+}
+
+/** How many lines of this process's log were dropped. */
+export const droppedLines = (): number => standardError?.dropped ?? 0
