@@ -123,6 +123,23 @@ describe('400 for what the commission depends on', () => {
     ])
   })
 
+  test('1,025 characters of white space in a row, and not 1,024', async () => {
+    const spaced = (count: number) => paid({}).replace('{', `{${' '.repeat(count)}`)
+    const { status, body } = await record(spaced(1025))
+    expect([status, body.error]).toEqual([400, 'White space must have at most 1024 characters in a row.'])
+    expect((await record(spaced(1024))).status).toBe(200)
+  })
+
+  test('more than 40,000 values in all that is read', async () => {
+    const taxes = (count: number) => many(1000, () => ({ ...line, tax_lines: many(count, () => ({ price: '0.01' })) }))
+    expect((await record(paid({ line_items: taxes(15) }))).status).toBe(200)
+    const { status, body } = await record(paid({ line_items: taxes(25) }))
+    expect([status, body.error]).toEqual([
+      400,
+      'The body must not hold more than 40000 values of the documented properties.',
+    ])
+  })
+
   test('a number of 1,025 digits, also where nobody reads it', async () => {
     const text = paid({}).replace('"total_weight":567', `"total_weight":${'9'.repeat(1025)}`)
     const { status, body } = await record(text)

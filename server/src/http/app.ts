@@ -1,3 +1,4 @@
+import { setImmediate as breathe } from 'node:timers/promises'
 import { Hono, type Context as HonoContext } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { mountAdmin } from '../admin/mount.ts'
@@ -11,7 +12,15 @@ import { admitOwner, admitSignIn } from './admit-owner.ts'
 import { admitStore, type ExpectedStore, expectStore } from './admit-store.ts'
 import { type Answer, allowHeader, refusal, render } from './answer.ts'
 import { createLastUsed } from './authenticate.ts'
-import { canonicalJson, MAX_BODY_BYTES, MAX_NOTIFICATION_BYTES, nameable, parseJson, parseSelected } from './body.ts'
+import {
+  canonicalJson,
+  LARGE,
+  MAX_BODY_BYTES,
+  MAX_NOTIFICATION_BYTES,
+  nameable,
+  parseJson,
+  parseSelected,
+} from './body.ts'
 import { addressHolder, BodyBudget, shopHolder, storeHolder } from './body-budget.ts'
 import { browserOf } from './browser.ts'
 import { clientAddress, clientNetwork } from './client-address.ts'
@@ -191,7 +200,10 @@ function receive(
 async function readInput(op: Operation, parameters: Parameters, bytes: Uint8Array): Promise<RawInput> {
   const isNotification = op.credential === 'storeSignature'
   const json = op.readBody && (isNotification ? await parseSelected(bytes, op.selection) : parseJson(bytes))
-  return { ...parameters, body: op.readBody?.(json), json } as RawInput
+  const body = op.readBody?.(json)
+  // Others have a turn before so much is recorded.
+  if (isNotification && bytes.length > LARGE) await breathe()
+  return { ...parameters, body, json } as RawInput
 }
 
 const headersOf = ({ headerParameters }: Operation, c: HonoContext<Env>): Record<string, string | undefined> =>

@@ -14,7 +14,10 @@ const MAX_DEPTH = 32
 const MAX_VALUES = 65_000
 /** Of one object. What is named once for all takes longest to read. */
 const MAX_PROPERTIES = 500
-const LARGE = 64 * 1024
+/** 1,000 lines with 17 taxes each. */
+const MAX_NOTIFICATION_VALUES = 40_000
+/** What takes several milliseconds to validate. */
+export const LARGE = 64 * 1024
 
 /**
  * A body as JSON, whatever its content type says: the bytes decide. No body reads as an empty object.
@@ -34,7 +37,7 @@ export function parseJson(bytes: Uint8Array): unknown {
  */
 export async function parseSelected(bytes: Uint8Array, selection: Selection): Promise<unknown> {
   if (bytes.length === 0) return {}
-  const selected = await selectJson(bytes, selection, MAX_VALUES)
+  const selected = await selectJson(bytes, selection, MAX_NOTIFICATION_VALUES)
   const value = parse(selected)
   // Others have a turn before so much is validated.
   if (selected.length > LARGE) await breathe()

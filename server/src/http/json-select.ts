@@ -18,8 +18,9 @@ const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
 /** A number holds every integer of so many digits. */
 const SAFE_DIGITS = 15
 const MAX_NUMBER = 1024
-/** Bytes between two turns of the event loop: about 10 ms before the code is compiled, 1 ms after. */
-const SLICE = 64 * 1024
+const MAX_SPACE = 1024
+/** Bytes between two turns of the event loop: a few milliseconds before the code is compiled, less than one after. */
+const SLICE = 16 * 1024
 
 /**
  * Copies what is read of a JSON text. A large payload then costs one pass over its bytes, during which other requests
@@ -191,7 +192,8 @@ class Selector {
   #skipSpace(): void {
     const bytes = this.#bytes
     let at = this.#at
-    while (isSpace(bytes[at])) at++
+    while (isSpace(bytes[at]) && at - this.#at <= MAX_SPACE) at++
+    if (at - this.#at > MAX_SPACE) throw invalidBody(`White space must have at most ${MAX_SPACE} characters in a row.`)
     this.#at = at
   }
 
