@@ -1,6 +1,9 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import { SqliteAdapter } from 'kysely'
 import type { Trx } from './database.ts'
+
+/** Resolves when other requests have had a turn. */
+export const nextTurn = (): Promise<void> => setImmediate()
 
 /** SQLite works in this process, and nothing else runs during a statement. */
 export const isInProcess = (trx: Trx): boolean => trx.getExecutor().adapter instanceof SqliteAdapter
@@ -25,7 +28,7 @@ export async function inTurns<T>(trx: Trx, items: Iterable<T>, work: (item: T) =
 }
 
 /** How many rows change before other requests get a turn. */
-const SLICE = 400
+const SLICE = 100
 
 /** Makes a long change slice by slice, so that other requests run in between; for use with SQLite. */
 export async function inSlices<T>(all: T[], change: (some: T[]) => Promise<unknown>): Promise<void> {

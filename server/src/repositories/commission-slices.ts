@@ -1,11 +1,11 @@
-import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Trx } from '../db/database.ts'
 import { inSlices, isInProcess } from '../db/slices.ts'
-import type { CommissionRow, Tables } from '../db/tables.ts'
+import type { CommissionRow } from '../db/tables.ts'
+import { type Condition, partsOf, type Range } from './commission-parts.ts'
 import { insertCommission } from './commissions.ts'
 import { ofShop } from './of-shop.ts'
 
-type Condition = (eb: ExpressionBuilder<Tables, 'commissions'>) => Expression<SqlBool>
 type Changes = Pick<CommissionRow, 'orderStatus' | 'updatedAt'> &
   Partial<Pick<CommissionRow, 'payoutBatchId' | 'paidAt'>>
 
@@ -13,7 +13,7 @@ type Changes = Pick<CommissionRow, 'orderStatus' | 'updatedAt'> &
 const MAX_INSERTED = 400
 
 /**
- * Changes all commissions of a shop that meet a condition, in the caller's transaction: with one statement on
+ * Changes all commissions of a range that meet a condition, in the caller's transaction: with one statement on
  * PostgreSQL, and in slices on SQLite.
  *
  * @returns how many changed.
@@ -21,16 +21,23 @@ const MAX_INSERTED = 400
 export async function updateCommissions(
   trx: Trx,
   shopId: string,
-  condition: Condition,
+  { range, condition }: { range: Range; condition: Condition },
   changes: Changes,
 ): Promise<number> {
   const update = trx.updateTable('commissions').set((eb) => ({ ...changes, version: eb('version', '+', 1) }))
   if (!isInProcess(trx)) {
-    const { numUpdatedRows } = await update.where('shopId', '=', shopId).where(condition).executeTakeFirst()
+    const { numUpdatedRows } = await update
+      .where('shopId', '=', shopId)
+      .where(range.whole)
+      .where(condition)
+      .executeTakeFirst()
     return Number(numUpdatedRows)
   }
   const found = trx.selectFrom('commissions').select('id').where('shopId', '=', shopId).where(condition)
-  const ids = (await found.execute()).map(({ id }) => id)
+  const ids: string[] = []
+  for await (const part of partsOf(trx, shopId, range)) {
+    for (const { id } of await found.where(part).execute()) ids.push(id)
+  }
   await inSlices(ids, (some) =>
     update
       .where(ofShop(shopId))

@@ -1,6 +1,8 @@
 import { type ExpressionBuilder, type SelectQueryBuilder, sql } from 'kysely'
+import type { RunAside } from '../db/aside.ts'
 import type { Trx } from '../db/database.ts'
 import type { CommissionRow, Tables } from '../db/tables.ts'
+import { type Condition, ofBatch, ofPeriod, partsOf, type Range } from './commission-parts.ts'
 import { updateCommissions } from './commission-slices.ts'
 import { sumParts, wholeSum } from './exact-sums.ts'
 
@@ -28,13 +30,10 @@ type Parts = Record<'centsHigh' | 'centsLow' | 'taxHigh' | 'taxLow', number>
 
 const APPROVED: CommissionRow['orderStatus'][] = ['APPROVED', 'ACCEPTED', 'PAYABLE']
 
-/** Money that is approved, in no batch yet and not nothing (section 4.4 rule 3), whoever it belongs to. */
-const isWaiting = (shopId: string, filter: CandidateFilter) => (eb: ExpressionBuilder<Tables, 'commissions'>) => {
+/** In no batch yet and not nothing, whoever it belongs to. */
+const isFree = (shopId: string, filter: CandidateFilter) => (eb: ExpressionBuilder<Tables, 'commissions'>) => {
   const conditions = [
     eb('commissions.shopId', '=', shopId),
-    eb('commissions.orderStatus', 'in', APPROVED),
-    eb('commissions.happenedAt', '>=', filter.periodStart),
-    eb('commissions.happenedAt', '<=', filter.periodEnd),
     eb('commissions.payoutBatchId', 'is', null),
     eb('commissions.commissionAmountCents', '<>', 0),
   ]
@@ -43,6 +42,9 @@ const isWaiting = (shopId: string, filter: CandidateFilter) => (eb: ExpressionBu
   if (filter.programId) conditions.push(eb('commissions.programId', '=', filter.programId))
   return eb.and(conditions)
 }
+
+/** The approved commissions of the period. */
+const approvedIn = ({ periodStart, periodEnd }: CandidateFilter): Range => ofPeriod(APPROVED, periodStart, periodEnd)
 
 /** Archived and rejected affiliates are not paid; their money waits. */
 const unpaidAffiliates = (db: Trx, shopId: string) =>
@@ -71,21 +73,48 @@ const subtotalsOf = <T>(query: SelectQueryBuilder<Tables, 'commissions', T>) =>
     // In this order: affiliates first would tempt SQLite to walk through every commission of the shop by affiliate.
     .groupBy(['currency', 'programId', 'affiliateId'])
 
-/** Sums of what a batch would take. */
-export const sumCandidates = async (db: Trx, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
-  toSubtotals(
-    await subtotalsOf(db.selectFrom('commissions').where(isWaiting(shopId, filter)))
-      .where('affiliateId', 'not in', unpaidAffiliates(db, shopId))
-      .execute(),
-  )
+type Sums = (part: Condition) => Promise<Subtotal[]>
 
-/** Sums of what a batch would have to leave behind. */
-export const sumHeldBack = async (db: Trx, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
-  toSubtotals(
-    await subtotalsOf(db.selectFrom('commissions').where(isWaiting(shopId, filter)))
-      .where('affiliateId', 'in', unpaidAffiliates(db, shopId))
-      .execute(),
-  )
+/** Of what a batch would take, or of what it would have to leave behind. */
+const sumsOf =
+  (db: Trx, shopId: string, filter: CandidateFilter, isTaken: boolean): Sums =>
+  async (part) =>
+    toSubtotals(
+      await subtotalsOf(db.selectFrom('commissions').where(part).where(isFree(shopId, filter)))
+        .where('affiliateId', isTaken ? 'not in' : 'in', unpaidAffiliates(db, shopId))
+        .execute(),
+    )
+
+/** Sums of what a batch would take, in the caller's transaction. */
+export const sumCandidates = (trx: Trx, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
+  sumInParts(trx, shopId, approvedIn(filter), sumsOf(trx, shopId, filter, true))
+
+/** Sums of what a batch would have to leave behind, in the caller's transaction. */
+export const sumHeldBack = (trx: Trx, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
+  sumInParts(trx, shopId, approvedIn(filter), sumsOf(trx, shopId, filter, false))
+
+/** The same without a transaction: every commission of the period is read, so it runs in the report thread. */
+export const runAside: RunAside<
+  { shopId: string; query: { filter: CandidateFilter; isTaken: boolean } },
+  Subtotal[]
+> = (db, { shopId, query: { filter, isTaken } }) => sumsOf(db, shopId, filter, isTaken)(approvedIn(filter).whole)
+
+async function sumInParts(trx: Trx, shopId: string, range: Range, sums: Sums): Promise<Subtotal[]> {
+  const merged = new Map<string, Subtotal>()
+  for await (const part of partsOf(trx, shopId, range)) {
+    for (const row of await sums(part)) {
+      const key = `${row.affiliateId} ${row.programId} ${row.currency}`
+      const known = merged.get(key)
+      if (!known) merged.set(key, row)
+      else {
+        known.commissions += row.commissions
+        known.commissionAmountCents += row.commissionAmountCents
+        known.taxWithheldCents += row.taxWithheldCents
+      }
+    }
+  }
+  return [...merged.values()]
+}
 
 /** Puts every candidate that is still free into the batch. */
 export async function claimCandidates(
@@ -94,11 +123,17 @@ export async function claimCandidates(
   filter: CandidateFilter,
   batch: { id: string; updatedAt: string },
 ): Promise<void> {
-  const isCandidate = (eb: ExpressionBuilder<Tables, 'commissions'>) =>
-    eb.and([isWaiting(shopId, filter)(eb), eb('commissions.affiliateId', 'not in', unpaidAffiliates(trx, shopId))])
+  const isPayable: Condition = (eb) =>
+    eb.and([isFree(shopId, filter)(eb), eb('commissions.affiliateId', 'not in', unpaidAffiliates(trx, shopId))])
   const changes = { payoutBatchId: batch.id, orderStatus: 'PAYABLE', updatedAt: batch.updatedAt } as const
-  await updateCommissions(trx, shopId, isCandidate, changes)
+  await updateCommissions(trx, shopId, { range: approvedIn(filter), condition: isPayable }, changes)
 }
+
+/** Sums of the rows of a batch, in the caller's transaction. */
+export const sumBatch = (trx: Trx, shopId: string, batchId: string): Promise<Subtotal[]> =>
+  sumInParts(trx, shopId, ofBatch(batchId), async (part) =>
+    toSubtotals(await subtotalsOf(trx.selectFrom('commissions').where('shopId', '=', shopId).where(part)).execute()),
+  )
 
 /** Sums of the rows that stand in batches. */
 export const sumBatches = async (
@@ -117,5 +152,5 @@ export const sumBatches = async (
 /** Marks every commission of a batch as paid. */
 export async function updateToPaid(trx: Trx, shopId: string, batchId: string, paidAt: string): Promise<void> {
   const changes = { orderStatus: 'PAID', paidAt, updatedAt: paidAt } as const
-  await updateCommissions(trx, shopId, (eb) => eb('payoutBatchId', '=', batchId), changes)
+  await updateCommissions(trx, shopId, { range: ofBatch(batchId), condition: (eb) => eb.lit(true) }, changes)
 }

@@ -1,4 +1,5 @@
 import type { Trx } from '../db/database.ts'
+import { type Condition, inOne, ofBatch } from './commission-parts.ts'
 import { updateCommissions } from './commission-slices.ts'
 
 /**
@@ -19,14 +20,13 @@ export async function cancelCarriedDebts(trx: Trx, shopId: string, batchId: stri
     .where('open.payoutBatchId', 'is', null)
     .where('open.orderStatus', '=', 'APPROVED')
   const changes = { orderStatus: 'CANCELED', payoutBatchId: null, updatedAt: at } as const
-  await updateCommissions(trx, shopId, (eb) => eb('debtId', 'in', waiting), changes)
+  const isDebt: Condition = (eb) => eb('debtId', 'in', waiting)
+  await updateCommissions(trx, shopId, { range: inOne(isDebt), condition: isDebt }, changes)
 }
 
 /** Releases every commission of a batch: it is approved again, and another batch may take it. Returns how many. */
-export const releaseCommissions = (trx: Trx, shopId: string, batchId: string, at: string): Promise<number> =>
-  updateCommissions(
-    trx,
-    shopId,
-    (eb) => eb.and([eb('payoutBatchId', '=', batchId), eb('orderStatus', '=', 'PAYABLE')]),
-    { orderStatus: 'APPROVED', payoutBatchId: null, updatedAt: at },
-  )
+export const releaseCommissions = (trx: Trx, shopId: string, batchId: string, at: string): Promise<number> => {
+  const changes = { orderStatus: 'APPROVED', payoutBatchId: null, updatedAt: at } as const
+  const condition: Condition = (eb) => eb('orderStatus', '=', 'PAYABLE')
+  return updateCommissions(trx, shopId, { range: ofBatch(batchId), condition }, changes)
+}

@@ -3,7 +3,7 @@ import type { Trx } from '../db/database.ts'
 import type { PayoutBatchRow } from '../db/tables.ts'
 import { concurrentChange, notFound } from '../errors.ts'
 import { claimBatch, findBatch } from '../repositories/payout-batches.ts'
-import { sumBatches } from '../repositories/payout-commissions.ts'
+import { sumBatch } from '../repositories/payout-commissions.ts'
 import { settle, writeDebts } from './payout-debts.ts'
 
 const EMPTIED = 'Every commission left this batch before it was paid.'
@@ -21,7 +21,7 @@ export async function recomputeBatch(trx: Trx, ctx: Context, batchId: string): P
   const batch = await findBatch(trx, ctx.shop.id, batchId)
   if (!batch) throw payoutNotFound()
   if (batch.status !== 'OPEN') return batch
-  const settled = settle(await sumBatches(trx, ctx.shop.id, [batchId]), batch.periodEnd)
+  const settled = settle(await sumBatch(trx, ctx.shop.id, batchId), batch.periodEnd)
   // Rows only leave a batch or shrink, and its totals were exact before.
   if (!settled) throw new Error('The totals of a batch are no longer exact')
   const { totals, debts } = settled

@@ -1,4 +1,5 @@
-import type { Context } from '../context.ts'
+import type { RunAside } from '../db/aside.ts'
+import type { Trx } from '../db/database.ts'
 import type { PayoutBatchRow } from '../db/tables.ts'
 import { payoutLines } from '../engine/payout.ts'
 import type { components } from '../http/schema.d.ts'
@@ -26,11 +27,20 @@ export function toBatch(row: Omit<PayoutBatchRow, 'id' | 'shopId' | 'version'> &
   } satisfies Schemas['PayoutBatch']
 }
 
-/** What each batch pays to whom, by batch id. Archived affiliates keep their names here. */
-export async function linesOf(ctx: Context, batchIds: string[]): Promise<Map<string, Schemas['PayoutLine'][]>> {
+/** By batch id. */
+export type Lines = Map<string, Schemas['PayoutLine'][]>
+
+/**
+ * What each batch pays to whom. Archived affiliates keep their names here. Every commission of the batches is read, so it
+ * runs in the report thread.
+ */
+export const runAside: RunAside<{ shopId: string; query: string[] }, Lines> = async (
+  db,
+  { shopId, query: batchIds },
+) => {
   if (batchIds.length === 0) return new Map()
-  const rows = await sumBatches(ctx.db.read, ctx.shop.id, batchIds)
-  const people = await findPeople(ctx, new Set(rows.map((row) => row.affiliateId)))
+  const rows = await sumBatches(db, shopId, batchIds)
+  const people = await findPeople(db, shopId, new Set(rows.map((row) => row.affiliateId)))
   const byBatch = Map.groupBy(rows, (row) => row.batchId)
   return new Map(
     [...byBatch].map(([batchId, own]) => {
@@ -49,11 +59,11 @@ export async function linesOf(ctx: Context, batchIds: string[]): Promise<Map<str
 /** A database takes only so many values in one list. */
 const AT_ONCE = 500
 
-async function findPeople(ctx: Context, ids: Set<string>) {
+async function findPeople(db: Trx, shopId: string, ids: Set<string>) {
   const people = new Map<string, { name: string; email: string }>()
   const rest = [...ids]
   while (rest.length) {
-    const some = await findAffiliatesById(ctx.db.read, ctx.shop.id, rest.splice(0, AT_ONCE))
+    const some = await findAffiliatesById(db, shopId, rest.splice(0, AT_ONCE))
     for (const { id, name, email } of some) people.set(id, { name, email })
   }
   return people

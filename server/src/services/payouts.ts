@@ -1,5 +1,4 @@
 import { type Context, nowIso } from '../context.ts'
-import type { Trx } from '../db/database.ts'
 import type { PayoutBatchRow } from '../db/tables.ts'
 import { heldBack } from '../engine/payout.ts'
 import { concurrentChange, conflict } from '../errors.ts'
@@ -11,9 +10,13 @@ import { placeAfter } from './paging.ts'
 import { payoutNotFound } from './payout-batch.ts'
 import { batchTooLarge, type Plan, plan, readFilter } from './payout-candidates.ts'
 import { writeDebts } from './payout-debts.ts'
-import { linesOf, toBatch } from './payout-view.ts'
+import { type Lines, toBatch } from './payout-view.ts'
 import { findReply } from './replies.ts'
+import { report } from './report.ts'
 import { mapPage } from './wire.ts'
+
+const LINES = new URL('./payout-view.ts', import.meta.url)
+const SUMS = new URL('../repositories/payout-commissions.ts', import.meta.url)
 
 /**
  * Lists batches with their totals, newest first (section 4.4 rule 1). Who looked is on record before anything is read,
@@ -28,7 +31,8 @@ export async function list(ctx: Context, query: Query<'listPayouts'>) {
   await record(ctx, { action: 'payouts.accessed', subjectId: id ?? null, data: asked })
   const page = await listBatches(ctx.db.read, ctx.shop.id, { ...query, start })
   const ids = page.data.map((row) => row.id)
-  const lines = query.include === 'lines' ? await linesOf(ctx, ids) : undefined
+  const lines =
+    query.include === 'lines' ? await report<Lines>(ctx, LINES, { shopId: ctx.shop.id, query: ids }) : undefined
   const reply = mapPage(page, (row) => ({ ...toBatch(row), ...(lines && { lines: lines.get(row.id) ?? [] }) }))
   const data = { batches: ids.length, total: page.pagination.total }
   await record(ctx, { action: 'payouts.listed', subjectId: id ?? null, data })
@@ -43,8 +47,9 @@ export async function list(ctx: Context, query: Query<'listPayouts'>) {
  */
 export async function create(ctx: Context, body: Body<'createPayout'>) {
   const filter = readFilter(body)
+  if (body.dryRun) return preview(ctx, filter)
+  // Only what an error says depends on these sums, so parts of different times will do.
   const seen = await commissions.sumCandidates(ctx.db.read, ctx.shop.id, filter)
-  if (body.dryRun) return preview(ctx, filter, seen)
   return mutate(ctx, async (trx) => {
     // Looked at again before the first write, so that losing a race costs nothing to undo.
     const left = await commissions.sumCandidates(trx, ctx.shop.id, filter)
@@ -52,8 +57,9 @@ export async function create(ctx: Context, body: Body<'createPayout'>) {
     const batch = { id: ctx.newId('bat'), updatedAt: nowIso(ctx) }
     await commissions.claimCandidates(trx, ctx.shop.id, { ...filter, currency }, batch)
     // The totals come from the rows that were claimed, whatever was seen before.
-    const claimed = plan(ctx, filter, await commissions.sumBatches(trx, ctx.shop.id, [batch.id]), seen)
-    const row = { id: batch.id, version: 1, ...(await newBatch(ctx, trx, filter, claimed)) }
+    const claimed = plan(ctx, filter, await commissions.sumBatch(trx, ctx.shop.id, batch.id), seen)
+    const held = await commissions.sumHeldBack(trx, ctx.shop.id, { ...filter, currency })
+    const row = { id: batch.id, version: 1, ...newBatch(ctx, filter, claimed, held) }
     await insertBatch(trx, ctx.shop.id, row)
     await writeDebts(ctx, trx, batch.id, claimed.debts)
     const { periodStart, periodEnd, netPayableCents } = row
@@ -86,14 +92,25 @@ export async function pay(ctx: Context, { id, expectedTotalCents }: Query<'payPa
 }
 
 /** The batch that would be made. Writes nothing and keeps no reply, but a key that stands for another call stays taken. */
-async function preview(ctx: Context, filter: commissions.CandidateFilter, seen: commissions.Subtotal[]) {
+async function preview(ctx: Context, filter: commissions.CandidateFilter) {
   await findReply(ctx, ctx.db.read)
-  return toBatch({ id: null, ...(await newBatch(ctx, ctx.db.read, filter, plan(ctx, filter, seen, seen))) })
+  const seen = await sumAside(ctx, filter, true)
+  const planned = plan(ctx, filter, seen, seen)
+  const held = await sumAside(ctx, { ...filter, currency: planned.currency }, false)
+  return toBatch({ id: null, ...newBatch(ctx, filter, planned, held) })
 }
 
-/** A new batch but for its id. */
-async function newBatch(ctx: Context, db: Trx, filter: commissions.CandidateFilter, { currency, ...planned }: Plan) {
-  const waiting = heldBack(await commissions.sumHeldBack(db, ctx.shop.id, { ...filter, currency }))
+const sumAside = (ctx: Context, filter: commissions.CandidateFilter, isTaken: boolean) =>
+  report<commissions.Subtotal[]>(ctx, SUMS, { shopId: ctx.shop.id, query: { filter, isTaken } })
+
+/** A new batch but for its id. `held`: what it has to leave behind. */
+function newBatch(
+  ctx: Context,
+  filter: commissions.CandidateFilter,
+  { currency, ...planned }: Plan,
+  held: commissions.Subtotal[],
+) {
+  const waiting = heldBack(held)
   if (!waiting) throw batchTooLarge()
   const createdAt = nowIso(ctx)
   return {
