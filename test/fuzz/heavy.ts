@@ -94,6 +94,20 @@ export async function stallOf(
   return { ms: best, status }
 }
 
+/** How many turns the event loop makes during some work. */
+export async function turnsOf(work: () => Promise<unknown>): Promise<number> {
+  let turns = 0
+  let isCounting = true
+  const turn = () => {
+    turns++
+    if (isCounting) setImmediate(turn)
+  }
+  setImmediate(turn)
+  await work()
+  isCounting = false
+  return turns
+}
+
 /** Answers the longest time between two turns of the event loop since then. */
 function watchLoop(): () => Promise<number> {
   let longest = 0

@@ -1,7 +1,9 @@
 // SQLite only: what is measured is how requests are read, not where they are stored.
-import { expect, test } from 'vitest'
-import { heavyRequests, stallOf } from './heavy.ts'
-import { fuzzWorld } from './world.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { convert } from '../support/shop.ts'
+import { heavyRequests, stallOf, turnsOf } from './heavy.ts'
+import { heavyNotifications } from './heavy-store.ts'
+import { type FuzzWorld, fuzzWorld } from './world.ts'
 
 /** 50 ms is what is promised, and measured in test/long; this machine may be busy. */
 const MS = 400
@@ -15,4 +17,35 @@ test('no request holds up the others, however large and twisted it is', async ()
   }
   await world.server.close()
   expect(slow).toEqual([])
+})
+
+describe('many large requests at once give others a turn in between', () => {
+  const MANY = 32
+  let world: FuzzWorld
+  beforeAll(async () => {
+    world = await fuzzWorld()
+  })
+  afterAll(() => world.server.close())
+
+  test('store orders, one after the other', async () => {
+    const order = heavyNotifications(world).find(({ name }) => name === 'orders-paid with 1,000 lines')!
+    const send = () => stallOf(world, order, { tries: 1 })
+    const [one, all] = [await turnsOf(send), await turnsOf(() => Promise.all(Array.from({ length: MANY }, send)))]
+    // Read side by side, all of them took as many turns as one.
+    expect(all).toBeGreaterThan((MANY * one) / 4)
+  })
+
+  test('conversions, within the transaction that they share', async () => {
+    const lineItems = Array.from({ length: 1000 }, (_, i) => ({
+      productId: `${i}`,
+      variantId: `${i}`,
+      priceCents: 999,
+    }))
+    let ids = 0
+    const send = () => convert(world.server, { externalOrderId: `many-${++ids}`, couponCode: 'NISA16', lineItems })
+    await send()
+    const all = await turnsOf(() => Promise.all(Array.from({ length: MANY }, send)))
+    // Without turns it is one.
+    expect(all).toBeGreaterThan(2)
+  })
 })

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type SQLite from 'better-sqlite3'
 import type { Kysely } from 'kysely'
 import type { OnGroup } from './database.ts'
@@ -14,6 +14,8 @@ interface Job {
 }
 
 const MAX_GROUP = 64
+/** Milliseconds of work after which other requests get a turn. */
+const TURN_MS = 10
 const BUSY_MS = 5000
 
 /** Another process may hold the write lock. Waiting for it here leaves the event loop free, unlike SQLite's own wait. */
@@ -52,7 +54,13 @@ export function groupCommit({ database, trx, executor, onGroup }: GroupCommitOpt
     const answers: (() => void)[] = []
     try {
       await beginOrWait(begin)
+      let startedAt = performance.now()
       for (const job of jobs) {
+        // The transaction stays open meanwhile: other requests read with connections of their own.
+        if (performance.now() - startedAt > TURN_MS) {
+          await nextTurn()
+          startedAt = performance.now()
+        }
         const writesBefore = executor.writes
         try {
           const value = await job.work(trx)

@@ -1,4 +1,3 @@
-import { setImmediate as breathe } from 'node:timers/promises'
 import { Hono, type Context as HonoContext } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { mountAdmin } from '../admin/mount.ts'
@@ -33,6 +32,7 @@ import { NOSNIFF } from './page-headers.ts'
 import { PlainPathsFirst } from './plain-paths-first.ts'
 import { createRateLimiter, type RateLimiter, windowHeaders } from './rate-limit.ts'
 import { type ReceivedBody, readBody } from './read-body.ts'
+import { ReadingLine } from './reading-line.ts'
 import { requestIdOf } from './request-id.ts'
 import type { Server } from './server.ts'
 import { type Input, type Operation, type OperationId, operations } from './spec.ts'
@@ -54,6 +54,7 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
     deps,
     limiter: options.limiter ?? createRateLimiter(),
     bodies: options.bodies ?? new BodyBudget(),
+    readingLine: new ReadingLine(),
     apiSwitch: createApiSwitch(deps),
     noteUse: createLastUsed(deps),
     metrics: options.metrics,
@@ -147,12 +148,16 @@ async function perform(server: Server, op: Operation, { c, visit }: Call): Promi
   const isStore = 'signature' in caller
   const early = isStore ? undefined : readParameters(op, c)
   const received = op.readBody && (await receive(server, op, { c, visit }, caller))
-  const ctx = isStore ? await admitStore(server, caller, received?.bytes ?? NO_BYTES, visit) : caller
+  const bytes = received?.bytes ?? NO_BYTES
+  const ctx = isStore ? await admitStore(server, caller, bytes, visit) : caller
   // Whatever is said about a body that was on its way for long is said only to who may still call.
   if (received?.wasLate) await ctx.recheck?.(ctx.db.read)
   // Nobody whose signature is wrong learns what a notification must be.
   const parameters = early ?? readParameters(op, c)
-  const input = await readInput(op, parameters, received?.bytes ?? NO_BYTES)
+  const read = () => readNotification(op, parameters, bytes)
+  const input = !isStore
+    ? readInput(op, parameters, bytes)
+    : await (bytes.length > LARGE ? server.readingLine.read(ctx.shop.id, read) : read())
   if (op.takesIdempotencyKey) remember(ctx, op, c, input)
   const handler = handlers[op.id] as unknown as AnyHandler
   const { status, body, headers = {} } = await handler(ctx, input)
@@ -197,13 +202,14 @@ function receive(
   return readBody(server, c, { limit: op.maxBodyBytes ?? MAX_BODY_BYTES, holder })
 }
 
-async function readInput(op: Operation, parameters: Parameters, bytes: Uint8Array): Promise<RawInput> {
-  const isNotification = op.credential === 'storeSignature'
-  const json = op.readBody && (isNotification ? await parseSelected(bytes, op.selection) : parseJson(bytes))
-  const body = op.readBody?.(json)
-  // Others have a turn before so much is recorded.
-  if (isNotification && bytes.length > LARGE) await breathe()
-  return { ...parameters, body, json } as RawInput
+function readInput(op: Operation, parameters: Parameters, bytes: Uint8Array): RawInput {
+  const json = op.readBody && parseJson(bytes)
+  return { ...parameters, body: op.readBody?.(json), json } as RawInput
+}
+
+async function readNotification(op: Operation, parameters: Parameters, bytes: Uint8Array): Promise<RawInput> {
+  const json = await parseSelected(bytes, op.selection)
+  return { ...parameters, body: op.readBody?.(json), json } as RawInput
 }
 
 const headersOf = ({ headerParameters }: Operation, c: HonoContext<Env>): Record<string, string | undefined> =>

@@ -4,12 +4,14 @@ import type { ApiSwitch } from '../services/api-switch.ts'
 import type { Caller } from './authenticate.ts'
 import type { BodyBudget } from './body-budget.ts'
 import type { RateLimiter } from './rate-limit.ts'
+import type { ReadingLine } from './reading-line.ts'
 
 /** What the HTTP side holds beside the world: limits, the kill switch, and the note of a key's use. */
 export interface Server {
   deps: Deps
   limiter: RateLimiter
   bodies: BodyBudget
+  readingLine: ReadingLine
   apiSwitch: ApiSwitch
   metrics: Metrics | undefined
   noteUse: (key: Caller['key']) => void

@@ -1,5 +1,6 @@
 import { type Context, nowIso } from '../context.ts'
 import type { Trx } from '../db/database.ts'
+import { inTurns } from '../db/slices.ts'
 import type { CommissionRow } from '../db/tables.ts'
 import type { StoreNoticeRow } from '../db/tables-owner.ts'
 import { storedOrderId } from '../engine/order-id.ts'
@@ -118,12 +119,12 @@ async function catchUp(ctx: Context, trx: Trx, orderId: string): Promise<AuditEn
   const audits: Mutation<unknown>['audit'][] = []
   const notices = await listStoreNotices(trx, ctx.shop.id, orderId)
   const snapshot = notices.length > 0 ? snapshotOf(await orderOf(ctx, trx, orderId)) : undefined
-  for (const { kind, body } of notices) {
+  await inTurns(trx, notices, async ({ kind, body }) => {
     const row = await findCommissionByOrder(trx, ctx.shop.id, orderId)
-    if (!row) continue
+    if (!row) return
     if (kind === 'canceled') audits.push((await cancelRow(ctx, trx, row)) ?? null)
     else audits.push((await recordRefund(ctx, trx, row, wantedOf(body, row), snapshot)).audit)
-  }
+  })
   return audits.flatMap((audit) => audit ?? [])
 }
 
