@@ -99,8 +99,10 @@ test('one batch per currency in one command; one below the minimum is named', as
   })
   await orderIn('USD', 'june-2', '2026-06-12T12:00:00Z')
 
-  const set = await cli(['api', 'PATCH', '/admin/v1/settings', '-F', 'minimumPayoutCents=2000'], {
+  // The minimum of the shop is of its own currency; the euro has one of its own.
+  const set = await cli(['api', 'PATCH', '/admin/v1/settings', '--input', '-'], {
     env: shop.env,
+    input: JSON.stringify({ minimumPayoutCents: 2000, minimumPayoutCentsByCurrency: { EUR: 2000 } }),
   })
   expect(set.code).toBe(0)
   const some = await payouts('create', '--month', '2026-06', '--each-currency', '--json=currency')
