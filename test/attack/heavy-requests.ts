@@ -248,9 +248,10 @@ function ownerChanges(server: OwnerServer): HeavyRequest[] {
       filter,
       ...rest,
     }))
+  // Filled up with others when earlier tries have used them up; those are skipped.
   const ids = (status: string) =>
     server.sql
-      .prepare(`select id from commissions where "orderStatus" = ? and id like 'com_x%' limit 500`)
+      .prepare(`select id from commissions where id like 'com_x%' order by "orderStatus" = ? desc limit 500`)
       .pluck()
       .all(status)
   const { affiliate: affiliateId } = LARGE
