@@ -98,6 +98,7 @@ describe('400 for what the commission depends on', () => {
     ],
     ['an id of 256 characters', { id: 'x'.repeat(256) }, 'id must be an integer or text of 1 to 255 characters.'],
     ['a blank id', { id: ' ' }, 'id must be an integer or text of 1 to 255 characters.'],
+    ['an invisible id', { id: '\u200b\u2060' }, 'id must be an integer or text of 1 to 255 characters.'],
     ['a list in place of text', { email: many(100, () => 'a@example.com') }, 'email must be text or null.'],
     [
       'a million pieces and one',

@@ -1,6 +1,7 @@
 import { type Context, nowIso } from '../context.ts'
 import type { Order, OrderLine } from '../engine/facts.ts'
 import { exact } from '../engine/money.ts'
+import { orderKey } from '../engine/order-id.ts'
 import { invalidBody } from '../errors.ts'
 import type { components } from '../http/schema.d.ts'
 import { noteClickId } from './conversion-order.ts'
@@ -26,7 +27,7 @@ const MAX_CENTS = 1_000_000_000_000
 /** The id of an order or refund of a store, as digits. @throws ApiError 400 `invalid_body` when it is blank. */
 export function storeId(name: string, id: string | number): string {
   const text = String(id).trim()
-  if (!text) throw invalidBody(`${name} must be an integer or text of 1 to ${MAX_EVIDENCE} characters.`)
+  if (!orderKey(text)) throw invalidBody(`${name} must be an integer or text of 1 to ${MAX_EVIDENCE} characters.`)
   return text
 }
 
