@@ -11,7 +11,7 @@ import {
 } from 'kysely'
 
 /** This SQLite build plans a SELECT again whenever a bound `= ?` or `limit ?` changes; a `+?` stops that. */
-const stable = (text: string) =>
+export const stable = (text: string) =>
   /^\s*(select|with)/i.test(text) ? text.replace(/(=|limit|offset) \?/gi, '$1 +?') : text
 
 /** Runs queries at once on one connection: statements are cached per SQL text, and nothing waits for a connection. */

@@ -3,7 +3,7 @@ import type { Trx } from '../db/database.ts'
 import type { AffiliateRow } from '../db/tables.ts'
 import { withPlus } from '../engine/email.ts'
 import { claimVersion } from './claim-version.ts'
-import { ofShop } from './of-shop.ts'
+import { ofShop, unindexed } from './of-shop.ts'
 import { containing, type PageQuery, pageOf } from './page.ts'
 import { prepared } from './prepared.ts'
 import { countRows } from './row-counts.ts'
@@ -46,16 +46,23 @@ export const findAffiliateBySlug = async (db: Trx, shopId: string, value: string
   (await bySlug(db, { shopId, value }))[0]
 
 export async function listAffiliates(db: Trx, shopId: string, query: AffiliateFilter) {
+  const { status, campaignId: programId } = query
+  const byStatus = status && (!programId || (await isStatusNarrower(db, shopId, { status, programId })))
   let list = present(db, shopId).orderBy('createdAt', 'desc').orderBy('id', 'desc')
-  if (query.status) list = list.where('status', '=', query.status)
-  if (query.campaignId) list = list.where('campaignId', '=', query.campaignId)
+  // One of the two finds the rows by its index, the other checks them.
+  if (status) list = list.where(byStatus ? 'status' : unindexed(db, 'status'), '=', status)
+  if (programId) list = list.where(byStatus ? unindexed(db, 'campaignId') : 'campaignId', '=', programId)
   if (query.q) {
     const texts = [...new Set([query.q, withPlus(query.q)])].map((text) => containing(searchable([text])))
     list = list.where((eb) => eb.or(texts.map((text) => sql<boolean>`"searchText" like ${text} escape '\\'`)))
   }
-  const { status, campaignId: programId } = query
   const total = query.q ? undefined : await countRows(db, shopId, { list: 'affiliates', programId, status })
   return pageOf(list, query, { total, list: 'affiliates' })
+}
+
+async function isStatusNarrower(db: Trx, shopId: string, { status, programId }: { status: string; programId: string }) {
+  const list = 'affiliates'
+  return (await countRows(db, shopId, { list, status })) < (await countRows(db, shopId, { list, programId }))
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { Trx } from '../db/database.ts'
 import type { CommissionRow } from '../db/tables.ts'
 import { storedOrderIds } from '../engine/order-id.ts'
-import { type CommissionFilter, type Matching, matching } from './commission-filter.ts'
-import { countCommissions, placeOfPage } from './commission-totals.ts'
+import { type CommissionFilter, type Matching, matching, type ReadBy } from './commission-filter.ts'
+import { countCommissions, narrowest, placeOfPage } from './commission-totals.ts'
 import { findCommissionByOrder } from './commissions.ts'
 import { type Page, type PageQuery, toPage } from './page.ts'
 import { behind } from './page-place.ts'
@@ -53,12 +53,22 @@ const SHOWN = [
   'updatedAt',
 ] as const satisfies (keyof CommissionRow)[]
 
-const select = shaped<Wanted>()((db, values) => {
-  const { afterAt, afterId, limit, offset } = values
-  const list = matching(db, values).select(SHOWN)
-  const rest = afterAt && afterId ? list.where(behind('commissions', { at: afterAt, id: afterId })) : list
-  return rest.orderBy('happenedAt', 'desc').orderBy('id', 'desc').limit(limit).offset(offset).compile()
-})
+const selectBy = (readBy: ReadBy | undefined) =>
+  shaped<Wanted>()((db, values) => {
+    const { afterAt, afterId, limit, offset } = values
+    const list = matching(db, values, readBy).select(SHOWN)
+    const rest = afterAt && afterId ? list.where(behind('commissions', { at: afterAt, id: afterId })) : list
+    return rest.orderBy('happenedAt', 'desc').orderBy('id', 'desc').limit(limit).offset(offset).compile()
+  })
+
+const selects = {
+  all: selectBy(undefined),
+  orderId: selectBy('orderId'),
+  payoutBatchId: selectBy('payoutBatchId'),
+  affiliateId: selectBy('affiliateId'),
+  orderStatus: selectBy('orderStatus'),
+  programId: selectBy('programId'),
+}
 
 /** Commissions by `happenedAt`, newest first. `externalOrderId` may be the stored id too. */
 export async function listCommissions(
@@ -71,6 +81,7 @@ export async function listCommissions(
   const offset = (page - 1) * limit
   if (total <= offset) return toPage([], { page, limit }, total)
   const place = start ? { afterAt: start.at, afterId: start.id, offset } : await placeOfPage(db, shopId, filter, offset)
+  const select = selects[(await narrowest(db, shopId, filter)) ?? 'all']
   return toPage(await select(db, { ...filter, shopId, limit, ...place }), { page, limit }, total)
 }
 

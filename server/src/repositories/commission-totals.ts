@@ -1,7 +1,7 @@
 import type { Trx } from '../db/database.ts'
-import { type CommissionFilter, type Matching, matching } from './commission-filter.ts'
+import { type CommissionFilter, type Matching, matching, narrowestByKind, type ReadBy } from './commission-filter.ts'
 import { shaped } from './prepared.ts'
-import { countRows, listDays } from './row-counts.ts'
+import { type CountFilter, countRows, listDays } from './row-counts.ts'
 
 const count = shaped<Matching>()((db, values) =>
   matching(db, values)
@@ -13,6 +13,8 @@ const countThem = async (db: Trx, values: Matching): Promise<number> => (await c
 
 const DAY = /^\d{4}-\d\d-\d\dT/
 const DAY_MS = 86_400_000
+/** Sorts after the scope of every day. */
+const AFTER_DAYS = 'day;'
 /** Four digits do not name the day after it. */
 const LAST_DAY = '9999-12-31'
 
@@ -33,8 +35,13 @@ async function countPeriod(db: Trx, shopId: string, filter: CommissionFilter): P
   const first = from && dayAfter(from)
   const last = to?.slice(0, 10)
   if (first && last && first >= last) return countThem(db, { ...filter, shopId })
-  const days = await listDays(db, { shopId, programId, status })
-  const whole = days.filter(({ day }) => (!first || day >= first) && (!last || day < last))
+  const whole = await listDays(db, {
+    shopId,
+    programId,
+    status,
+    from: `day:${first ?? ''}`,
+    before: last ? `day:${last}` : AFTER_DAYS,
+  })
   const edge = { shopId, programId, status }
   const before = from && first ? await countThem(db, { ...edge, from, before: first }) : 0
   const after = to && last ? await countThem(db, { ...edge, from: last, to }) : 0
@@ -58,10 +65,24 @@ export async function placeOfPage(
   if (offset < FAR || isNarrow) return { offset }
   let skipped = 0
   let before: string | undefined
-  for (const { day, rows } of await listDays(db, { shopId, programId, status })) {
+  for (const { day, rows } of await listDays(db, { shopId, programId, status, from: 'day:', before: AFTER_DAYS })) {
     if (skipped + rows > offset) break
     skipped += rows
     before = day
   }
   return before === undefined ? { offset } : { before, offset: offset - skipped }
+}
+
+/** The filter that leaves the fewest rows; of several that may leave many, by their counts. */
+export async function narrowest(db: Trx, shopId: string, filter: CommissionFilter): Promise<ReadBy | undefined> {
+  const { orderId, payoutBatchId, affiliateId, status, programId } = filter
+  const broad: [ReadBy, Omit<CountFilter, 'list'>][] = []
+  if (affiliateId) broad.push(['affiliateId', { scope: affiliateId }])
+  if (status) broad.push(['orderStatus', { status }])
+  if (programId) broad.push(['programId', { programId }])
+  if (orderId || payoutBatchId || broad.length < 2) return narrowestByKind(filter)
+  const counted = await Promise.all(
+    broad.map(async ([readBy, by]) => ({ readBy, rows: await countRows(db, shopId, { list: 'commissions', ...by }) })),
+  )
+  return counted.reduce((least, one) => (one.rows < least.rows ? one : least)).readBy
 }

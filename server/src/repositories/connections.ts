@@ -1,5 +1,6 @@
 import type { Trx } from '../db/database.ts'
 import type { ConnectionRow } from '../db/tables.ts'
+import { unindexed } from './of-shop.ts'
 import { type PageQuery, pageOf } from './page.ts'
 import { prepared, shaped } from './prepared.ts'
 
@@ -69,13 +70,20 @@ export async function findProductConnections(
   return Object.fromEntries(rows.map((row) => [`${row.kind}:${row.value}`, row.affiliateId]))
 }
 
-/** Newest first. */
+const KINDS: ConnectionRow['kind'][] = ['customerId', 'customerEmail', 'product', 'variant']
+
+/** Newest first; those of a value are few, and are sorted when they have been found. */
 export function listConnections(db: Trx, shopId: string, query: ConnectionFilter) {
-  let list = db.selectFrom('connections').selectAll().where('shopId', '=', shopId)
+  const all = db.selectFrom('connections').selectAll().where('shopId', '=', shopId)
+  let list = query.values ? all.orderBy(unindexed(db, 'createdAt'), 'desc') : all.orderBy('createdAt', 'desc')
   if (query.kind) list = list.where('kind', '=', query.kind)
-  if (query.values) list = list.where('value', 'in', query.values)
+  if (query.values) {
+    list = list.where('value', 'in', query.values)
+    // The index has kinds before values.
+    if (!query.kind) list = list.where('kind', 'in', KINDS)
+  }
   if (query.affiliateId) list = list.where('affiliateId', '=', query.affiliateId)
-  return pageOf(list.orderBy('createdAt', 'desc').orderBy('id', 'desc'), query)
+  return pageOf(list.orderBy('id', 'desc'), query)
 }
 
 export async function insertConnection(trx: Trx, row: ConnectionRow): Promise<void> {

@@ -18,6 +18,8 @@ export async function hasOtherOrder(trx: Trx, shopId: string, customer: Customer
       .select('journey.id')
       .where('journey.shopId', '=', shopId)
       .where(`journey.${column}`, '=', value)
+      // Of all that is known of a customer, only orders: there is an index of these.
+      .where('journey.commissionId', 'is not', null)
       .where('journey.orderId', '<>', customer.orderId)
       // An order that was restricted was credited to nobody in the end.
       .where('commissions.restrictionReasonCode', 'is', null)

@@ -113,12 +113,13 @@ export async function findAffiliateEdges(
       union all
       select (select min("affiliateId") from ${clicked} and "affiliateId" > named.id) from named where named.id is not null
     ),
-    people(id, since) as (
-      select affiliates.id, windows.since from named
-      join affiliates on affiliates.id = named.id
-      left join programs on programs.id = affiliates."campaignId"
-      join windows on windows.days = coalesce(programs."cookieDurationDays", ${DEFAULT_COOKIE_DAYS})
+    owners(id, days) as materialized (
+      select named.id, (
+        select coalesce(programs."cookieDurationDays", ${DEFAULT_COOKIE_DAYS}) from affiliates
+        left join programs on programs.id = affiliates."campaignId" where affiliates.id = named.id
+      ) from named
     ),
+    people(id, since) as (select owners.id, windows.since from owners join windows on windows.days = owners.days),
     edges(id) as (${edge('asc')} union ${edge('desc')})
     select id, "clickId", "affiliateId", "occurredAt" from journey where id in (select id from edges)`.execute(db)
   // Sorted here: a database that is asked for an order may look for it in an index of all shops' touches.

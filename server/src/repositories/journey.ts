@@ -1,5 +1,6 @@
 import type { Trx } from '../db/database.ts'
 import type { JourneyRow } from '../db/tables.ts'
+import { unindexed } from './of-shop.ts'
 
 interface JourneyFilter {
   sessionId?: string
@@ -12,13 +13,23 @@ interface JourneyFilter {
   limit: number
 }
 
+/** A session is usually shorter than what a customer did, and that shorter than what came over an affiliate. */
+function matching(db: Trx, shopId: string, { sessionId, affiliateId, customerEmailKeys, from, to }: JourneyFilter) {
+  let list = db.selectFrom('journey').where('shopId', '=', shopId).where('occurredAt', '>=', from)
+  if (to) list = list.where('occurredAt', '<=', to)
+  if (sessionId !== undefined) list = list.where('sessionId', '=', sessionId)
+  const byEmail = sessionId === undefined
+  if (customerEmailKeys)
+    list = list.where(byEmail ? 'customerEmailKey' : unindexed(db, 'customerEmailKey'), 'in', customerEmailKeys)
+  const byAffiliate = byEmail && !customerEmailKeys
+  if (affiliateId !== undefined)
+    list = list.where(byAffiliate ? 'affiliateId' : unindexed(db, 'affiliateId'), '=', affiliateId)
+  return list
+}
+
 /** The latest entries that match all of the filter, oldest first, and how many match. */
 export async function listJourney(db: Trx, shopId: string, query: JourneyFilter) {
-  let list = db.selectFrom('journey').where('shopId', '=', shopId).where('occurredAt', '>=', query.from)
-  if (query.to) list = list.where('occurredAt', '<=', query.to)
-  if (query.sessionId !== undefined) list = list.where('sessionId', '=', query.sessionId)
-  if (query.affiliateId !== undefined) list = list.where('affiliateId', '=', query.affiliateId)
-  if (query.customerEmailKeys) list = list.where('customerEmailKey', 'in', query.customerEmailKeys)
+  const list = matching(db, shopId, query)
   const { total } = await list.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
   const latest: JourneyRow[] = await list
     .selectAll()

@@ -1,6 +1,7 @@
 import type { Trx } from '../db/database.ts'
 import { type Condition, inOne, ofBatch } from './commission-parts.ts'
 import { updateCommissions } from './commission-slices.ts'
+import { unindexed } from './of-shop.ts'
 
 /**
  * Cancels both rows of each debt that a batch carried on, which add up to nothing. A debt that another batch has
@@ -16,9 +17,13 @@ export async function cancelCarriedDebts(trx: Trx, shopId: string, batchId: stri
     .where('balancing.shopId', '=', shopId)
     .where('balancing.payoutBatchId', '=', batchId)
     .whereRef('balancing.debtId', '=', 'balancing.id')
+    // The index of debts holds these only.
+    .where('balancing.debtId', 'is not', null)
+    .where('open.debtId', 'is not', null)
     .whereRef('open.debtId', '<>', 'open.id')
     .where('open.payoutBatchId', 'is', null)
-    .where('open.orderStatus', '=', 'APPROVED')
+    // Found by the debt: a shop has many approved commissions.
+    .where(unindexed(trx, 'open.orderStatus'), '=', 'APPROVED')
   const changes = { orderStatus: 'CANCELED', payoutBatchId: null, updatedAt: at } as const
   const isDebt: Condition = (eb) => eb('debtId', 'in', waiting)
   await updateCommissions(trx, shopId, { range: inOne(isDebt), condition: isDebt }, changes)

@@ -27,6 +27,7 @@ const programs = (db: Trx, shopId: string) =>
         eb
           .selectFrom('shops')
           .select(sql<1>`1`.as('one'))
+          .whereRef('shops.id', '=', 'programs.shopId')
           .whereRef('shops.defaultProgramId', '=', 'programs.id')
           .as('isDefault'),
     ])

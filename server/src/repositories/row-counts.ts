@@ -28,16 +28,26 @@ export async function countRows(db: Trx, shopId: string, filter: CountFilter): P
   return (await summed(db, { ...filter, scope: filter.scope ?? '', shopId }))[0]?.total ?? 0
 }
 
-/** How many commissions happened on each day up to one, the latest day first. */
-export const listDays = shaped<{ shopId: string; programId?: string; status?: string }>()((db, values) => {
+interface Days {
+  shopId: string
+  programId?: string
+  status?: string
+  /** The first day, as `day:YYYY-MM-DD`. */
+  from: string
+  /** The day after the last. */
+  before: string
+}
+
+/** How many commissions happened on each day of a period, the latest day first. */
+export const listDays = shaped<Days>()((db, values) => {
   let days = db
     .selectFrom('rowCounts')
     .select(sql<string>`substr(scope, 5)`.as('day'))
     .select(sql<number>`cast(sum(rows) as bigint)`.as('rows'))
     .where('shopId', '=', values.shopId)
     .where('list', '=', 'commissions')
-    .where('scope', '>=', 'day:')
-    .where('scope', '<', 'day;')
+    .where('scope', '>=', values.from)
+    .where('scope', '<', values.before)
   if (values.programId) days = days.where('programId', '=', values.programId)
   if (values.status) days = days.where('status', '=', values.status)
   return days.groupBy('scope').orderBy('scope', 'desc').compile()

@@ -1,0 +1,233 @@
+import { createHmac } from 'node:crypto'
+import { callOwner, FRESH, ID, type OwnerServer, sessionFor } from '../../admin/fixture.ts'
+import { callOperation } from '../../contract/fixture.ts'
+import { operation, operations, ownerOperations, requiredHeaders } from '../../support/document.ts'
+import type { Reply } from '../../support/server.ts'
+import { convert } from '../../support/shop.ts'
+
+/** Every way to leave filters out, up to two at once. */
+const pairs = (filters: string[]): string[] => [
+  '',
+  ...filters,
+  ...filters.flatMap((one, i) => filters.slice(i + 1).map((other) => `${one}&${other}`)),
+]
+
+const range = ['from=2026-08-12T08:00:00Z', 'to=2026-09-20']
+
+/** What lists can be filtered by, and what they may begin behind. */
+const FILTERS: Record<string, string[]> = {
+  listAffiliates: ['status=APPROVED', `campaignId=${ID.program}`, 'q=karim'],
+  listPrograms: ['status=PUBLISH'],
+  listCommissions: [
+    'status=REJECTED',
+    `affiliateId=${ID.affiliate}`,
+    `programId=${ID.program}`,
+    `payoutBatchId=${ID.batch}`,
+    ...range,
+  ],
+  listPayouts: [`id=${ID.batch}`, 'status=FAILED', 'include=lines'],
+  listCoupons: [`affiliateId=${ID.affiliate}`, 'status=APPROVED', 'code=NISA'],
+  getAnalytics: [`affiliateId=${ID.affiliate}`, `programId=${ID.program}`, ...range],
+  listConnections: ['kind=customerEmail', 'value=known@example.com', `affiliateId=${ID.affiliate}`],
+  listProductRules: [`programId=${ID.program}`],
+  listAudit: ['action=key.created', 'actor=operator', ...range],
+  listDeliveries: [`subscriptionId=${ID.webhook}`, 'status=FAILED', 'event=affiliate.approved'],
+}
+const MORE: Record<string, string[]> = {
+  listAffiliates: [`after=${ID.affiliate}`, 'page=40'],
+  listPrograms: [`after=${ID.program}`],
+  listCommissions: [
+    `after=${ID.commission}`,
+    `after=${ID.commission}&status=PAID`,
+    'page=250',
+    'externalOrderId=1000',
+    'externalOrderId=api:1000',
+    'externalOrderId=none',
+  ],
+  listPayouts: [`after=${ID.batch}`],
+  listCoupons: [`after=${ID.affiliate}`],
+}
+
+const JOURNEYS = [
+  'sessionId=s-long',
+  'sessionId=none',
+  `affiliateId=${ID.affiliate}`,
+  'customerEmail=long@example.com',
+  `sessionId=s-long&affiliateId=${ID.affiliate}`,
+  'sessionId=s-pages&customerEmail=long@example.com',
+  `affiliateId=${ID.affiliate}&customerEmail=long@example.com`,
+].flatMap((query) => [query, `${query}&${range.join('&')}`])
+
+let made = 0
+const orderOf = (evidence: object) => ({ externalOrderId: `plan-${++made}`, amountCents: 10_000, ...evidence })
+const lines = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({ productId: `${n}`, variantId: `v${n}`, quantity: 1, priceCents: 100 }))
+
+/** Orders with every kind of evidence, each found, unknown, and found very often. */
+const ORDERS: object[] = [
+  {},
+  { couponCode: 'NISA16', customerId: 'c-1', customerEmail: 'known@example.com' },
+  { couponCode: 'nisa-karim', affiliateCode: 'gone' },
+  { ref: ID.affiliate },
+  { ref: 'nobody' },
+  ...['unknown', 'jrn_x00000100', 'long-100', 'c-again', 'c-nobody', 'c-pages'].map((clickId) => ({ clickId })),
+  { clickId: 'c-again', occurredAt: '2024-06-01' },
+  ...['unknown', 's-long', 's-nobody', 's-pages'].map((sessionId) => ({ sessionId })),
+  { sessionId: 's-long', occurredAt: '2026-03-01' },
+  { sessionId: 's-long', occurredAt: '2024-01-01' },
+  { customerId: 'c-long', customerEmail: 'long@example.com' },
+  { lineItems: lines(3) },
+  { lineItems: lines(40) },
+]
+
+const CLICKS: object[] = [
+  { ref: 'nobody' },
+  { ref: 'nobody', clickId: 'unknown' },
+  { ref: ID.affiliate, clickId: 'c-nobody' },
+  { affiliateCode: 'NISA16', clickId: 'c-again' },
+  { affiliateId: ID.affiliate, clickId: 'long-7' },
+  { clickId: 'c-again', sessionId: 's-long' },
+  { clickId: 'jrn_x00000100', customerEmail: 'long@example.com' },
+]
+
+type Call = (server: OwnerServer) => Promise<Pick<Reply, 'status' | 'body'>>
+
+/** What stores sign their notifications with. */
+export const STORE_SECRET = 'hush'
+
+/** A store's notification: the document's example, changed by `more`. */
+const notify =
+  (id: string, more: object = {}): Call =>
+  (server) => {
+    const op = operation(id)
+    const raw = JSON.stringify({ ...(Object.values(op.requestExamples)[0]?.value as object), ...more })
+    const signature = createHmac('sha256', STORE_SECRET).update(raw).digest('base64')
+    const path = op.path.replace('{shopId}', server.shop.shopId)
+    return server.request(op.method, path, {
+      key: null,
+      raw,
+      headers: { ...requiredHeaders(op), 'X-Shopify-Hmac-Sha256': signature },
+    })
+  }
+
+const get =
+  (id: string, query: string): Call =>
+  (server) => {
+    const op = operation(id)
+    return op.path.startsWith('/api/') ? callOperation(server, op, { query }) : callOwner(server, op, { query })
+  }
+
+/** Listens until an event came, leaves, and goes on after it. */
+const stream: Call = async (server) => {
+  const path = '/admin/v1/deliveries/stream'
+  const owner = { Authorization: `Bearer ${server.shop.ownerToken}` }
+  const listen = async (after: Record<string, string>) => {
+    const response = await server.app.request(path, { headers: { ...owner, ...after } })
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+    await reader.read()
+    await convert(server, orderOf({ couponCode: 'NISA16' }))
+    const { value } = await reader.read()
+    await reader.cancel()
+    return { status: response.status, body: /^id: (.*)$/m.exec(value ?? '')?.[1] ?? '' }
+  }
+  const { body } = await listen({})
+  return listen({ 'Last-Event-ID': body })
+}
+
+/** What an operation is called with beside its example. */
+const SPECIAL: Record<string, Call[]> = {
+  recordEvent: [
+    ...ORDERS.map(
+      (evidence): Call =>
+        (server) =>
+          convert(server, orderOf(evidence)),
+    ),
+    ...ORDERS.map(
+      (evidence): Call =>
+        (server) =>
+          server.request('POST', '/api/v1/events?dryRun=1', { body: orderOf(evidence) }),
+    ),
+    ...CLICKS.map(
+      (body): Call =>
+        (server) =>
+          server.request('POST', '/api/v1/events', { body: { type: 'click', ...body } }),
+    ),
+    (server) =>
+      server.request('POST', '/api/v1/events', {
+        body: {
+          type: 'page_view',
+          url: 'https://shop.example/',
+          clickId: 'c-again',
+          customerEmail: 'long@example.com',
+        },
+      }),
+  ],
+  recordStoreOrder: [
+    notify('recordStoreOrder', {
+      id: 7001,
+      landing_site: '/hats?ref=nobody',
+      discount_codes: [{ code: 'gone' }, { code: 'NISA16' }],
+      note_attributes: [{ name: 'referral_click_id', value: 'c-nobody' }],
+      customer: { id: 'c-long' },
+      email: 'long@example.com',
+    }),
+  ],
+  createPayout: [
+    {},
+    { currency: 'USD' },
+    { programId: ID.program },
+    { affiliateIds: [ID.affiliate] },
+    { affiliateIds: [ID.affiliate, 'aff_7'], programId: ID.program, currency: 'USD' },
+  ].map(
+    (filter): Call =>
+      (server) => {
+        const body = { periodStart: '2025-01-01', periodEnd: '2026-12-31', dryRun: true, ...filter }
+        return server.request('POST', '/api/v1/payouts', { body })
+      },
+  ),
+  moderateCommissions: [
+    { ids: Array.from({ length: 8 }, (_, n) => `com_${n}`) },
+    { filter: { status: 'PENDING', affiliateId: ID.affiliate } },
+    { filter: { status: 'PENDING', programId: ID.program, from: '2026-08-12', to: '2026-09-20' } },
+  ].map(
+    (which): Call =>
+      (server) => {
+        const op = operation('moderateCommissions')
+        return callOwner(server, op, { body: { action: 'approve', ...which } })
+      },
+  ),
+  getJourney: JOURNEYS.map((query) => get('getJourney', query)),
+}
+
+/** What an operation does to the example server, once it has been called as its example says. */
+export interface PlannedCall {
+  id: string
+  name: string
+  call: Call
+}
+
+/** What takes away what the others need. */
+const LAST = ['updateSettings', 'deleteWebhook', 'archiveAffiliate']
+
+/** Calls of every operation of the document: its example, each of its filters, and what else makes it ask differently. */
+export function everyCall(): PlannedCall[] {
+  const all = [...operations, ...ownerOperations]
+  const order = all.toSorted((a, b) => LAST.indexOf(a.id) - LAST.indexOf(b.id))
+  return order.flatMap((op) => {
+    const filters = [...pairs(FILTERS[op.id] ?? []), ...(MORE[op.id] ?? [])].filter(Boolean)
+    const calls = [exampleOf(op.id), ...filters.map((query) => get(op.id, query)), ...(SPECIAL[op.id] ?? [])]
+    return calls.map((call, n) => ({ id: op.id, name: `${op.id}${filters[n - 1] ? ` ${filters[n - 1]}` : ''}`, call }))
+  })
+}
+
+const isPublic = (id: string) => operation(id).path.startsWith('/api/')
+
+export function exampleOf(id: string): Call {
+  if (operation(id).path.startsWith('/integrations/')) return notify(id)
+  if (id === 'streamDeliveries') return stream
+  if (isPublic(id)) return (server) => callOperation(server, operation(id))
+  return async (server) => {
+    const fresh = await FRESH[id]?.(server)
+    return callOwner(server, operation(id), { ...sessionFor(server, { id }), ...(fresh && { id: fresh }) })
+  }
+}

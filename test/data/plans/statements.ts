@@ -1,0 +1,67 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { CompiledQuery } from 'kysely'
+import type { RunAside } from '../../../server/src/db/aside.ts'
+import type { TestServer } from '../../support/server.ts'
+
+/** A statement that the server ran, with some of the values it ran with. */
+export interface Statement {
+  sql: string
+  values: (readonly unknown[])[]
+  /** In the thread for reports, where nobody waits for it. */
+  isAside: boolean
+  /** What caused it. */
+  cause: string
+}
+
+type Execute = (query: CompiledQuery) => Promise<unknown>
+
+const MOST_VALUES = 4
+
+/** Remembers every statement that a server runs from now on. */
+export function watchStatements(server: TestServer): {
+  seen: Map<string, Statement>
+  causing: (cause: string) => void
+} {
+  const seen = new Map<string, Statement>()
+  const aside = new AsyncLocalStorage<true>()
+  const watched = new WeakSet<object>()
+  let cause = ''
+
+  function watch(executor: { executeQuery: Execute }): void {
+    if (watched.has(executor)) return
+    watched.add(executor)
+    const execute = executor.executeQuery
+    executor.executeQuery = (query) => {
+      note(query)
+      return execute.call(executor, query)
+    }
+  }
+
+  function note({ sql, parameters }: CompiledQuery): void {
+    const isAside = aside.getStore() === true
+    const key = `${isAside} ${sql}`
+    const known = seen.get(key) ?? { sql, values: [], isAside, cause }
+    if (known.values.length < MOST_VALUES) known.values.push(parameters)
+    seen.set(key, known)
+  }
+
+  const { db } = server
+  watch(db.read.getExecutor() as unknown as { executeQuery: Execute })
+  const { transact } = db
+  db.transact = (work, shopId) =>
+    transact((trx) => {
+      watch(trx.getExecutor() as unknown as { executeQuery: Execute })
+      return work(trx)
+    }, shopId)
+  // Here instead of in its thread, where its statements cannot be seen.
+  db.aside = async <T>(module: URL, input: unknown) => {
+    const { runAside }: { runAside: RunAside<unknown, T> } = await import(module.href)
+    return aside.run(true, () => runAside(db.read, input))
+  }
+  return {
+    seen,
+    causing: (next) => {
+      cause = next
+    },
+  }
+}
