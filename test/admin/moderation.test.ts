@@ -121,6 +121,12 @@ describe('reopen', () => {
 })
 
 describe('many at once', () => {
+  test('200 by a filter that nothing matches', async () => {
+    const filter = { affiliateId: 'aff_none' }
+    const done = await expectOk(till.admin('POST', '/commissions/moderate', { action: 'approve', filter }))
+    expect(done).toEqual({ action: 'approve', dryRun: false, changed: 0, skipped: [], remaining: 0 })
+  })
+
   test('200 by filter: only what can be moved, and only what matches', async () => {
     const other = await till.affiliate('SECND', { autoApproveOrder: false })
     await till.affiliate('THIRD', { autoApproveOrder: false })

@@ -52,8 +52,10 @@ export const runAside: RunAside<{ shopId: string; query: MoveFilter & { limit: n
   return { ids: first.map(({ id }) => id), total }
 }
 
-export const findCommissionsById = (db: Trx, shopId: string, ids: string[]): Promise<CommissionRow[]> =>
-  db
+export async function findCommissionsById(db: Trx, shopId: string, ids: string[]): Promise<CommissionRow[]> {
+  // PostgreSQL refuses an empty list.
+  if (ids.length === 0) return []
+  return db
     .selectFrom('commissions')
     .selectAll()
     .where(ofShop(shopId))
@@ -61,3 +63,4 @@ export const findCommissionsById = (db: Trx, shopId: string, ids: string[]): Pro
     .orderBy('happenedAt')
     .orderBy('id')
     .execute()
+}
