@@ -20,9 +20,10 @@ const CLICKS = [
 /** The orders of a customer, among all that the customer did. */
 const CUSTOMERS = [
   `drop index "journey_shopId_customerId"`,
-  `create index "journey_orders_customerId" on journey ("shopId", "customerId") where "commissionId" is not null`,
+  `create index "journey_orders_customerId" on journey ("shopId", "customerId")
+    where "commissionId" is not null and "customerId" is not null`,
   `create index "journey_orders_customerEmailKey" on journey ("shopId", "customerEmailKey")
-    where "commissionId" is not null`,
+    where "commissionId" is not null and "customerEmailKey" is not null`,
 ]
 
 /**
@@ -38,7 +39,6 @@ const LISTS = [
     where "deletedAt" is null`,
   `create index "affiliates_list_status" on affiliates ("shopId", status, "createdAt" desc, id desc)
     where "deletedAt" is null`,
-  `drop index "commissions_shopId_payoutBatchId"`,
   `create index "commissions_list_payoutBatchId" on commissions ("shopId", "payoutBatchId", "happenedAt" desc, id desc)
     where "payoutBatchId" is not null`,
   `create index "connections_list" on connections ("shopId", "createdAt" desc, id desc)`,
@@ -51,12 +51,6 @@ const LISTS = [
   `create index "geoRules_list" on "geoRules" ("shopId", "programId")`,
 ]
 
-/** What a payout batch takes: the commissions that wait to be paid, which are few of all. */
-const PAYOUTS = [
-  `create index "commissions_waiting" on commissions ("shopId", "happenedAt")
-    where "payoutBatchId" is null and "orderStatus" in ('APPROVED', 'ACCEPTED', 'PAYABLE')`,
-]
-
 export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of [...CLICKS, ...CUSTOMERS, ...LISTS, ...PAYOUTS]) await sql.raw(statement).execute(db)
+  for (const statement of [...CLICKS, ...CUSTOMERS, ...LISTS]) await sql.raw(statement).execute(db)
 }
