@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { PRIMARY_KEYS } from '../../server/src/db/primary-keys.ts'
 import { document } from '../support/document.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 
@@ -44,4 +45,20 @@ test.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'])('%s of the events allows PO
     new Request('http://127.0.0.1/api/v1/events', { method, headers: { Authorization: `Bearer ${server.shop.key}` } }),
   )
   expect([status, headers.get('Allow')]).toEqual([405, 'POST'])
+})
+
+const tables = Object.keys(PRIMARY_KEYS).filter((table) => table !== 'audits')
+const rows = () =>
+  Object.fromEntries(
+    tables.map((table) => [table, server.sql.prepare(`select count(*) from "${table}"`).pluck().get()]),
+  )
+
+test.each(paths.filter(({ methods }) => methods.includes('GET')))('HEAD on $path adds nothing', async ({ url }) => {
+  const before = rows()
+  const key = url.startsWith('/admin/') ? server.shop.ownerToken : server.shop.key
+  for (const query of ['', '?sessionId=s-1'])
+    await server.fetch(
+      new Request(`http://127.0.0.1${url}${query}`, { method: 'HEAD', headers: { Authorization: `Bearer ${key}` } }),
+    )
+  expect(rows()).toEqual(before)
 })

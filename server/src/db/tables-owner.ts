@@ -75,6 +75,11 @@ export interface StreamRow {
   createdAt: string
   /** Events are kept for it until then. */
   expiresAt: string
+  /** Who opened it. */
+  userId: string | null
+  /** The connection that reads it, and how long that counts as open without another sign of life. */
+  connection: string | null
+  connectedUntil: string | null
 }
 
 /** An event that one of these streams is to be sent. */

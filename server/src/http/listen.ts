@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import { ApiError } from '../errors.ts'
@@ -10,14 +11,23 @@ type Fetch = Parameters<typeof getRequestListener>[0]
 export interface ListenerOptions {
   /** How long the headers of a request may take to arrive. */
   headersMs?: number
+  /** How long a client may read nothing of a response that waits for it. */
+  stalledMs?: number
 }
 
 const HEADERS_MS = 10_000
 /** More than headers and body may take together; what sends a body that nobody reads is cut off then. */
 const REQUEST_MS = 60_000
 
+/** A client that reads nothing for so long must not hold on to its response, nor to its event stream. */
+const STALLED_MS = 60_000
+
 /** The app on a socket. What is too broken to become a request is refused as everything else is: JSON and a request id. */
-export function createListener(fetch: Fetch, known: Known, { headersMs = HEADERS_MS }: ListenerOptions = {}): Server {
+export function createListener(
+  fetch: Fetch,
+  known: Known,
+  { headersMs = HEADERS_MS, stalledMs = STALLED_MS }: ListenerOptions = {},
+): Server {
   let reading: IncomingMessage
   const refuseIncoming = (incoming: IncomingMessage, error: ApiError) => refuse(known, error, readFrom(incoming))
   const answer = getRequestListener(
@@ -40,6 +50,8 @@ export function createListener(fetch: Fetch, known: Known, { headersMs = HEADERS
     reading = incoming
     return answer(incoming, outgoing)
   })
+  // A request may take longer than that; what counts is that something waits to be read.
+  server.setTimeout(stalledMs, (socket: Socket) => void (socket.writableLength > 0 && socket.destroy()))
   server.on('clientError', (error: Broken, socket) => void refuseRaw(known, error, socket))
   // Nobody is led on to elsewhere. Node would hang up.
   server.on('connect', (_incoming, socket) => void refuseRaw(known, noTunnel(), socket))

@@ -74,6 +74,8 @@ export interface Operation {
   /** The audit record that a read leaves. */
   audit: string | undefined
   throttle: 'sign-in' | undefined
+  /** Answers with a stream that only its reader ends. */
+  streams: boolean
   /** The operation's own bound of its body. */
   maxBodyBytes: number | undefined
   queryParameters: Parameter[]
@@ -115,6 +117,7 @@ function toOperation(path: string, method: string, object: OperationObject): Ope
     roles: (security[0]?.ownerToken ?? []) as UserRow['role'][],
     audit: object['x-audit'],
     throttle: object['x-throttle'],
+    streams: Object.hasOwn(object.responses['200']?.content ?? {}, 'text/event-stream'),
     maxBodyBytes: object['x-max-body-bytes'],
     queryParameters: inPlace('query').filter((parameter) => !parameter['x-ignored']),
     pathParameters: inPlace('path'),

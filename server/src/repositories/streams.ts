@@ -18,14 +18,56 @@ const living = prepared<{ shopId: string; now: string }>()((db, { shopId, now })
 export const listStreams = (db: Trx, shopId: string, now: string): Promise<Pick<StreamRow, 'id' | 'events'>[]> =>
   living(db, { shopId, now })
 
+/** A stream that events are kept for, and who reads it. */
+export type KeptStream = Pick<StreamRow, 'id' | 'userId' | 'createdAt' | 'connectedUntil'>
+
+/** The streams of a shop that events are kept for, the oldest first. */
+export const listKeptStreams = (db: Trx, shopId: string, now: string): Promise<KeptStream[]> =>
+  db
+    .selectFrom('streams')
+    .select(['id', 'userId', 'createdAt', 'connectedUntil'])
+    .where('shopId', '=', shopId)
+    .where('expiresAt', '>', now)
+    .orderBy('createdAt')
+    .orderBy('id')
+    .execute()
+
 export async function insertStream(trx: Trx, row: StreamRow): Promise<void> {
   await trx.insertInto('streams').values(row).execute()
 }
 
-/** Lets a stream live on until then. */
-export async function updateStream(trx: Trx, shopId: string, id: string, expiresAt: string): Promise<void> {
-  await trx.updateTable('streams').set({ expiresAt }).where('shopId', '=', shopId).where('id', '=', id).execute()
+export async function updateStream(
+  trx: Trx,
+  shopId: string,
+  id: string,
+  changes: Pick<StreamRow, 'expiresAt'> & Partial<StreamRow>,
+): Promise<void> {
+  await trx.updateTable('streams').set(changes).where('shopId', '=', shopId).where('id', '=', id).execute()
 }
+
+/** Says until when a connection counts as open, null when it has ended. Returns whether it still is the stream's. */
+export async function updateConnection(
+  trx: Trx,
+  { shopId, id, connection }: Pick<StreamRow, 'shopId' | 'id' | 'connection'>,
+  connectedUntil: string | null,
+): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('streams')
+    .set({ connectedUntil, ...(connectedUntil === null && { connection: null }) })
+    .where('shopId', '=', shopId)
+    .where('id', '=', id)
+    .where('connection', '=', connection)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+const connectionOf = prepared<{ shopId: string; id: string }>()((db, { shopId, id }) =>
+  db.selectFrom('streams').select('connection').where('shopId', '=', shopId).where('id', '=', id).compile(),
+)
+
+/** The connection that reads a stream now. */
+export const findConnection = async (db: Trx, shopId: string, id: string): Promise<string | null | undefined> =>
+  (await connectionOf(db, { shopId, id }))[0]?.connection
 
 /** Appends to what streams have to be sent, in the order given. */
 export async function insertStreamDeliveries(trx: Trx, rows: Omit<StreamDeliveryRow, 'seq'>[]): Promise<void> {
