@@ -52,8 +52,8 @@ export interface Context extends Deps {
   isHttps?: boolean
   requestId: string
   /**
-   * Checks the caller's credential again and returns the shop, both as `db` sees them. What takes long, and every
-   * transaction, ends with this. Missing where there is no credential, as for the operator.
+   * Checks the caller's credential again and returns the shop, both as `db` sees them. Every transaction begins with this
+   * check, and slow reads end with it. Absent where there is no credential, as for the operator.
    *
    * @throws ApiError the same error as for a new request.
    */

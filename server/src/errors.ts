@@ -81,14 +81,14 @@ const sizeOf = (bytes: number): string => (bytes < MIB ? `${bytes / 1024} KiB` :
 
 export const bodyTooLarge = (limit: number) => invalid('body_too_large', `The body is larger than ${sizeOf(limit)}.`)
 
-/** The limits stand in http/body-budget.ts. */
+/** The limits are in http/body-budget.ts. */
 export const bodyTimeout = () =>
   invalid(
     'body_timeout',
     'The request body did not arrive in time. Send it within 30 seconds, without pauses of 10 seconds.',
   )
 
-/** Nothing was read of the request but its headers and some of its body. */
+/** The request was rejected before its body was read in full. */
 export const serverBusy = () =>
   new ApiError(503, 'server_busy', 'The server is receiving too much data at once. Retry in a moment.', {
     retryAfter: 1,

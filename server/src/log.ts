@@ -1,7 +1,7 @@
 import { fstatSync, writeSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
 
-/** How much of the log may wait for a reader that does not keep up. What comes on top is dropped and counted. */
+/** How much of the log is kept for a reader that does not keep up. Further lines are dropped and counted. */
 const MAX_WAITING_BYTES = 1024 * 1024
 const RETRY_MS = 20
 /** How long the end of the process waits for the reader. */
@@ -9,12 +9,11 @@ const EXIT_MS = 2000
 const PAUSE_MS = 5
 
 /**
- * Standard error as a destination that nobody can hold up: a line is written at once when there is room for it, so that
- * it outlives a crash, and waits in memory otherwise. Asynchronous writing, as pino's own destination offers it, would
- * lose what waits when the process is killed.
+ * Writes lines to standard error and never blocks. A line is written at once if there is room for it, so that it survives
+ * a crash; else it is queued. pino's own asynchronous destination would lose its buffer when the process is killed.
  */
 class StandardError {
-  /** Lines that nobody will read. */
+  /** Lines that were never written. */
   dropped = 0
   /** Called with the number of lines that were dropped, once there is room again. */
   onRoom: (dropped: number) => void = () => {}
@@ -26,8 +25,8 @@ class StandardError {
 
   constructor() {
     const status = fstatSync(this.#fd, { throwIfNoEntry: false })
-    // Looking at the stream makes Node switch a pipe or a socket to writing without waiting. Files never wait, and a
-    // terminal waits only while its user holds it.
+    // Opening the stream makes Node set O_NONBLOCK on a pipe or a socket. Files do not block, and a terminal only blocks
+    // while its user pauses it.
     if (status?.isFIFO() || status?.isSocket()) void process.stderr
     process.once('exit', () => this.flushSync())
   }
@@ -40,7 +39,7 @@ class StandardError {
     if (this.#waiting.length === 1 && !this.#send()) this.#retry()
   }
 
-  /** Writes what waits, as long as the reader takes it soon. */
+  /** Writes the queue, and gives up when the reader does not take it in time. */
   flushSync(): void {
     const until = performance.now() + EXIT_MS
     while (!this.#send() && performance.now() < until) Atomics.wait(NEVER, 0, 0, PAUSE_MS)
@@ -86,6 +85,7 @@ class StandardError {
   }
 }
 
+/** Never notified: only the timeout ends a wait for it. */
 const NEVER = new Int32Array(new SharedArrayBuffer(4))
 
 let standardError: StandardError | undefined

@@ -168,20 +168,38 @@ export const signed = (body: string, secret = SECRET) => ({
   'X-Shopify-Hmac-Sha256': createHmac('sha256', secret).update(body).digest('base64'),
 })
 
-const storeWay = (secret: string | null): Way => ({
-  refusal: [401, 'store_signature_invalid'],
+type Settings = Parameters<typeof settings.update>[1]
+
+const setSettings = async (other: OtherProcess, sent: Settings): Promise<void> =>
+  void (await settings.update(await operator(other), sent))
+
+const storeWay = (
+  refusal: Way['refusal'],
+  revoke: (other: OtherProcess) => Promise<void>,
+  restore?: (other: OtherProcess) => Promise<void>,
+): Way => ({
+  refusal,
   make: async (other) => {
-    await setSecret(other, SECRET)
-    return { headers: {}, revoke: () => setSecret(other, secret) }
+    await setSettings(other, { storeWebhookSecret: SECRET })
+    return { headers: {}, revoke: () => revoke(other), ...(restore && { restore: () => restore(other) }) }
   },
 })
 
-async function setSecret(other: OtherProcess, storeWebhookSecret: string | null): Promise<void> {
-  await settings.update(await operator(other), { storeWebhookSecret })
-}
+const newSecret = (storeWebhookSecret: string | null) =>
+  storeWay([401, 'store_signature_invalid'], (other) => setSettings(other, { storeWebhookSecret }))
 
-/** Of the secret that a store signs with. */
+/** Of the secret that a store signs with, and of what else it needs. */
 export const storeWays: Record<string, Way> = {
-  'the secret was replaced': storeWay('another'),
-  'the secret was removed': storeWay(null),
+  'the secret was replaced': newSecret('another'),
+  'the secret was removed': newSecret(null),
+  'the plan was lowered': storeWay(
+    [403, 'plan_required'],
+    setShop({ plan: 'GROWTH' }),
+    setShop({ plan: 'PROFESSIONAL' }),
+  ),
+  'the shop was bound to another store': storeWay(
+    [401, 'store_domain_mismatch'],
+    (other) => setSettings(other, { storeDomain: 'other.example.com' }),
+    (other) => setSettings(other, { storeDomain: null }),
+  ),
 }

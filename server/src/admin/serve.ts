@@ -99,7 +99,7 @@ async function refuse({ c, server, visitor }: Call, route: Route, thrown: Error)
   return sendPage(c, { ...error, status: error.status, page: layout(visitor, view, { path: route.path, problem }) })
 }
 
-/** Why the session no longer opens this page. A form may be long on its way, and its page must not be shown again then. */
+/** Returns why the session may no longer open this page: it may have ended while the form was arriving. */
 const isGone = (ctx: Context): Promise<Error | undefined> =>
   ctx.recheck!(ctx.db.read).then(
     () => undefined,

@@ -10,7 +10,7 @@ import { nameable } from './body.ts'
 import { PLAN_LIMITS } from './rate-limit.ts'
 import type { Server } from './server.ts'
 
-/** A request that may be a notification of this store: its body has not been read, so its signature is not verified. */
+/** A notification whose signature is not verified yet, because its body has not been read. */
 export interface ExpectedStore extends Store {
   signature: Uint8Array
   /** `X-Shopify-Shop-Domain` */
@@ -24,8 +24,8 @@ const STORE_FACTOR = 20
 const SIGNATURE = /^[A-Za-z0-9+/]{43}=$/
 
 /**
- * Everything that can be checked before the body is read, so that nobody can make the server hold bodies for a shop that
- * takes none.
+ * Checks everything that does not need the body, so that the server buffers no body for a shop that accepts no
+ * notifications.
  *
  * @throws ApiError 401 `store_signature_missing` or `store_signature_invalid`; a shop that does not exist looks the same.
  */

@@ -48,7 +48,7 @@ export async function admit(server: Server, op: Operation, visit: Visit): Promis
   return { ...server.deps, shop, actor: `key:${key.id}`, requestId: visit.requestId, recheck }
 }
 
-/** The checks of {@link admit} that can turn out differently while a request is open. */
+/** Repeats the checks of {@link admit} whose outcome can change while a request is open. */
 async function checkAgain(
   deps: Deps,
   db: Trx,

@@ -150,7 +150,7 @@ async function perform(server: Server, op: Operation, { c, visit }: Call): Promi
   const received = op.readBody && (await receive(server, op, { c, visit }, caller))
   const bytes = received?.bytes ?? NO_BYTES
   const ctx = isStore ? await admitStore(server, caller, bytes, visit) : caller
-  // Whatever is said about a body that was on its way for long is said only to who may still call.
+  // A caller whose credential was revoked while the body was arriving learns nothing from it.
   if (received?.wasLate) await ctx.recheck?.(ctx.db.read)
   // Nobody whose signature is wrong learns what a notification must be.
   const parameters = early ?? readParameters(op, c)

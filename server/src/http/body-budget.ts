@@ -5,11 +5,11 @@ const MIB = 1024 * KIB
 
 /** How much memory the bodies of open requests may take, and how long a body may take to arrive. */
 export interface BodyLimits {
-  /** Bodies of requests that nobody has proven to be allowed yet. */
+  /** Bodies whose sender is not authenticated yet. */
   unverifiedBytes: number
   /** Bodies of more than 64 KiB. */
   largeBytes: number
-  /** All others, which large ones therefore cannot crowd out. */
+  /** All other bodies; large ones cannot crowd them out. */
   smallBytes: number
   /** The longest pause between two pieces of a body. */
   stallMs: number
@@ -25,7 +25,7 @@ export const BODY_LIMITS: BodyLimits = {
   totalMs: 30_000,
 }
 
-/** The largest part of a pool that one holder, such as a shop, may have: the rest is left for others. */
+/** The largest part of a pool that one holder, such as a shop, may use; the rest is left for others. */
 const SHARES = { unverifiedBytes: 1 / 2, largeBytes: 1 / 4, smallBytes: 1 / 8 } as const
 const SMALL_BODY = 64 * KIB
 /** An open request costs more than its bytes, so that many tiny bodies are bounded too. */
@@ -33,7 +33,7 @@ const LEAST_UNVERIFIED = 16 * KIB
 
 type PoolName = keyof typeof SHARES
 
-/** Whose body it is: the shop, or the address of a caller without a credential. */
+/** Whom the memory of a body is counted for: the shop, the address of a caller without a credential, or both. */
 export interface Holder {
   names: string[]
   isVerified: boolean
@@ -43,7 +43,7 @@ export const shopHolder = ({ id }: { id: string }): Holder => ({ names: [`shop $
 
 export const addressHolder = (address: string): Holder => ({ names: [`address ${address}`], isVerified: false })
 
-/** Somebody who may be this shop's store; that is known when the signature over the whole body has been verified. */
+/** A store, whose signature can only be verified over the whole body. */
 export const storeHolder = ({ id }: { id: string }, address: string): Holder => ({
   names: [`shop ${id}`, `address ${address}`],
   isVerified: false,

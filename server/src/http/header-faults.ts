@@ -6,14 +6,14 @@ export const malformed = () => invalid('request_malformed', 'This is not a valid
 export const requestTimeout = () =>
   invalid('request_timeout', 'The request did not arrive in time. Send its headers within 10 seconds.')
 
-/** Headers that decide what a request may do or does. Two of them would be joined, or one of them ignored. */
+/** Headers that decide what a request does or may do. A second one would be joined to the first, or ignored. */
 const ONCE = new Set(['authorization', 'idempotency-key', 'x-csrf-token', 'last-event-id', 'origin', 'sec-fetch-site'])
 const isOnce = (name: string): boolean => ONCE.has(name) || name.startsWith('x-shopify-')
 
-/** Why a request is refused for its headers alone, which the parser let through. */
+/** Returns the error for headers that Node's parser accepts and this server does not. */
 export function headerFault({ headers, rawHeaders, httpVersion }: IncomingMessage): ApiError | undefined {
   if (headers.host === undefined && httpVersion !== '1.0') return malformed()
-  // Where the message ends would be a matter of opinion, between this server and a proxy before it.
+  // A proxy may disagree about where the message ends, which allows request smuggling.
   if (headers['transfer-encoding'] !== undefined) {
     if (httpVersion === '1.0' || headers['content-length'] !== undefined) return malformed()
   }

@@ -26,7 +26,7 @@ export const readFrom = ({ url, socket, headers }: IncomingMessage): Read => ({
   forwardedFor: [headers['x-forwarded-for']].flat().join(),
 })
 
-/** The refusal as an answer of the app. Nothing else is read from the connection, for where the next request begins is not sure. */
+/** The refusal as an answer of the app. Closes the connection, because it is not certain where the next request begins. */
 export async function refuse(known: Known, error: ApiError, read: Read): Promise<Response> {
   const headers = { ...(await headersOf(known, error, read)), Connection: 'close' }
   return Response.json({ error: error.message }, { status: error.status, headers })

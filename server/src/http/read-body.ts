@@ -44,7 +44,7 @@ export async function readBody(
   }
 }
 
-/** A body that lies in the buffers of its connection already, which are small. */
+/** Reads a body that has arrived in the buffers of its connection, which are small. */
 async function readWhole(request: Request, limit: number, account: BodyAccount): Promise<Uint8Array> {
   const bytes = new Uint8Array(await request.arrayBuffer())
   if (bytes.length > limit) throw bodyTooLarge(limit)
@@ -74,16 +74,21 @@ function collect(source: Readable, gathered: Gathered): Promise<Uint8Array> {
       }
     }
     const onClose = () => fail(source.errored ?? new Error('The connection was closed'))
-    const stall = setTimeout(() => fail(bodyTimeout()), stallMs)
+    const giveUp = () => {
+      const { size } = gathered
+      // After a pause of the process itself, pieces may be waiting that have not been read yet.
+      setImmediate(() => (gathered.size === size ? fail(bodyTimeout()) : stall.refresh()))
+    }
+    const stall = setTimeout(giveUp, stallMs)
     const total = setTimeout(() => fail(bodyTimeout()), totalMs)
     source.on('data', onData).on('end', onEnd).on('close', onClose)
-    // What follows an early end is of no interest, and must not be an uncaught error.
+    // It stays: an error after an early end must not be uncaught.
     source.on('error', fail)
     if (source.destroyed) onClose()
   })
 }
 
-/** The same for a request that came over no socket. */
+/** The same for a request without a socket, as in tests. */
 async function collectWeb(source: ReadableStream<Uint8Array> | null, gathered: Gathered): Promise<Uint8Array> {
   if (!source) return gathered.bytes
   const { stallMs, totalMs } = gathered.account.limits
@@ -133,6 +138,10 @@ class Gathered {
     if (size > this.#buffer.length) this.#grow(size)
     this.#buffer.set(chunk, this.#size)
     this.#size = size
+  }
+
+  get size(): number {
+    return this.#size
   }
 
   get bytes(): Uint8Array {

@@ -34,7 +34,7 @@ type Work<T> = (trx: Trx, shop: ShopRow) => Promise<Mutation<T>>
  * one transaction or not at all. The dispatcher is woken after the commit. Work may run more than once.
  *
  * The transaction begins with the caller's credential: what was revoked before it commits changes nothing, and gets no
- * stored reply either. Transactions on one shop run one after the other, so no revocation slips in behind the check.
+ * stored reply either. Transactions on one shop run one after the other, so nothing is revoked between check and commit.
  *
  * @throws ApiError 401, 403 or 503 as for a new request when the credential no longer opens this; 409
  *   `idempotency_key_reused` or `concurrent_change`; 503 when storage or audit fail; what work throws.
@@ -65,7 +65,7 @@ async function attempt<T>(ctx: Context, trx: Trx, work: Work<T>) {
   return { result, replayed: false, enqueued }
 }
 
-/** Both are asked at once, which is one round trip to PostgreSQL; a refusal of the credential comes first. */
+/** Runs both queries at once, which costs one round trip on PostgreSQL. A rejected credential takes precedence. */
 async function begin<T>(ctx: Context, trx: Trx) {
   const checking = ctx.recheck?.(trx)
   const finding = findReply<T>(ctx, trx)
