@@ -10,6 +10,8 @@ import { findLastAudit } from '../../../server/src/repositories/audits.ts'
 import { listCommissions } from '../../../server/src/repositories/commission-list.ts'
 import { findConnection } from '../../../server/src/repositories/connections.ts'
 import { findKey } from '../../../server/src/repositories/idempotency-keys.ts'
+import { findClick } from '../../../server/src/repositories/journey-clicks.ts'
+import { findSessionClicks } from '../../../server/src/repositories/journey-sessions.ts'
 import { findOrder } from '../../../server/src/repositories/orders.ts'
 import { findGeoRules, findProductRules } from '../../../server/src/repositories/program-rules.ts'
 import { findPrograms } from '../../../server/src/repositories/programs.ts'
@@ -90,6 +92,9 @@ async function shippedSelects({ url, shopId, codes }: DataSet): Promise<Map<stri
   await listCommissions(read, shopId, { page: 1, limit: 20 })
   await findKey(read, shopId, 'key')
   await findOrder(read, shopId, 'api:1')
+  const orderAt = new Date().toISOString()
+  await findClick(read, shopId, 'unknown', orderAt)
+  await findSessionClicks(read, shopId, { sessionId: 'unknown', orderAt }, 100)
   await findAffiliateBySlug(read, shopId, code)
   await findPrograms(read, shopId, [programId])
   await findConnection(read, shopId, 'customerEmail', 'a@example.com')
@@ -97,7 +102,7 @@ async function shippedSelects({ url, shopId, codes }: DataSet): Promise<Map<stri
   await findGeoRules(read, shopId, programId)
   await findLastAudit(read, shopId)
   await listFilters(read, shopId)
-  await listStreams(read, shopId, new Date().toISOString())
+  await listStreams(read, shopId, orderAt)
   await close()
   SQLite.prototype.prepare = prepare
   return seen
