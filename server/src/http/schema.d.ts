@@ -1927,7 +1927,7 @@ export interface components {
             /** @description False: `/api/v1` answers 503 for this shop. */
             apiEnabled: boolean;
             hasStoreWebhookSecret: boolean;
-            /** @description The only store whose notifications are accepted; null: every store that signs with the secret. */
+            /** @description Null: every store that signs with the secret is accepted. */
             storeDomain: string | null;
             /** @description The other domains of that store. */
             storeDomainAliases: string[];
@@ -1957,12 +1957,11 @@ export interface components {
             /** @description What store notifications are signed with. Kept sealed and never shown; null switches them off. */
             storeWebhookSecret?: string | null;
             /**
-             * @description The `myshopify.com` domain of your store. Once it is set, a notification must carry it in `X-Shopify-Shop-Domain`, and the `order_status_url` of an order must be
-             *     of this domain or of an alias. Set it when several stores sign with one secret. Set the aliases with it: Shopify builds `order_status_url` from the primary domain
-             *     of the store, and an order of a domain that is not listed is rejected.
+             * @description The `myshopify.com` domain of your store. Once it is set, notifications must name it in `X-Shopify-Shop-Domain`, and the `order_status_url` of an order must be
+             *     of this domain or of an alias.
              */
             storeDomain?: string | null;
-            /** @description The other domains that customers know your store by, the primary domain included. */
+            /** @description The other domains of your store, its primary domain included. */
             storeDomainAliases?: string[];
         };
         SettingsReply: {
@@ -2379,18 +2378,15 @@ export interface components {
         StoreReference: number | string | null;
         /** @description Text of more than 255 characters is ignored. */
         StoreText: string | null;
-        /** @description An address of the store. Once `storeDomain` is set, its domain must be that or an alias, and it may have 8,192 characters. */
+        /** @description An address of the store, with at most 8,192 characters once `storeDomain` is set. */
         StoreUrl: string | null;
         /** @description An amount in currency units. */
         StoreMoney: string | number | null;
-        /**
-         * @description The properties of a store's order that are read; others are ignored and not checked. A property outside its bounds is rejected when the commission depends on it,
-         *     and ignored when it is evidence only: an overlong `landing_site` does not lose the order.
-         */
+        /** @description The properties of a store's order that are read; others are ignored and not checked. Outside its bounds, evidence is ignored and everything else rejected. */
         StoreOrder: {
             id: components["schemas"]["StoreId"];
             /**
-             * @description An order in any other state is not paid, whatever the topic says.
+             * @description In any other state an order is not paid.
              * @enum {string}
              */
             financial_status: "paid" | "partially_refunded" | "refunded";
@@ -2401,7 +2397,7 @@ export interface components {
             currency?: string | null;
             email?: components["schemas"]["StoreText"];
             contact_email?: components["schemas"]["StoreText"];
-            /** @description The address the visitor came in by; its `ref` is evidence `DIRECT_LINK`. Ignored with more than 8,192 characters. */
+            /** @description The landing page; its `ref` is evidence `DIRECT_LINK`. Ignored with more than 8,192 characters. */
             landing_site?: string | null;
             processed_at?: string | null;
             created_at?: string | null;
@@ -2762,7 +2758,7 @@ export interface components {
         ProgramIdQuery: components["schemas"]["Id"];
         /** @description 1 to 255 printable ASCII characters. The same key with the same body gives the first answer again; with another body, 409. */
         IdempotencyKey: components["schemas"]["IdempotencyKey"];
-        /** @description The `myshopify.com` domain of the store, as Shopify sends it. It must be the shop's `storeDomain`, once that is set. */
+        /** @description The domain of the store, as Shopify sends it. */
         StoreDomainHeader: string;
         /** @description The event type. Unsigned; decide by the body's `event`. */
         WebhookEventHeader: string;
@@ -5770,9 +5766,9 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The topic of the notification, as Shopify sends it. The header is not signed; the body must be of this topic too. */
+                /** @description The topic, as Shopify sends it. */
                 "X-Shopify-Topic": "orders/paid";
-                /** @description The `myshopify.com` domain of the store, as Shopify sends it. It must be the shop's `storeDomain`, once that is set. */
+                /** @description The domain of the store, as Shopify sends it. */
                 "X-Shopify-Shop-Domain"?: components["parameters"]["StoreDomainHeader"];
             };
             path: {
@@ -5824,9 +5820,9 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The topic of the notification, as Shopify sends it. The header is not signed; the body must be of this topic too. */
+                /** @description The topic, as Shopify sends it. */
                 "X-Shopify-Topic": "orders/cancelled";
-                /** @description The `myshopify.com` domain of the store, as Shopify sends it. It must be the shop's `storeDomain`, once that is set. */
+                /** @description The domain of the store, as Shopify sends it. */
                 "X-Shopify-Shop-Domain"?: components["parameters"]["StoreDomainHeader"];
             };
             path: {
@@ -5877,9 +5873,9 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The topic of the notification, as Shopify sends it. The header is not signed; the body must be of this topic too. */
+                /** @description The topic, as Shopify sends it. */
                 "X-Shopify-Topic": "refunds/create";
-                /** @description The `myshopify.com` domain of the store, as Shopify sends it. It must be the shop's `storeDomain`, once that is set. */
+                /** @description The domain of the store, as Shopify sends it. */
                 "X-Shopify-Shop-Domain"?: components["parameters"]["StoreDomainHeader"];
             };
             path: {
