@@ -28,11 +28,17 @@ writeFileSync(join(out, 'schema.d.ts'), "export type * from './cjs/schema.js'\n"
 writeFileSync(join(out, 'generated/examples.js'), "export { examples } from '../cjs/generated/examples.js'\n")
 
 // The types of the whole API: successes only, for every refusal is an `Error`; without the headers that every answer
-// repeats; with less indentation.
+// repeats; without the parameters that a path does not have; with less indentation.
 const repeated = /headers: \{[^{}]*\[name: string\]: unknown;\s*\};/g
 const refusals = /^( +)(?:\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n\1)?[45]\d\d: (?:\{\n[\s\S]*?^\1\};|components[^;]*;)\n/gm
+const noParameters = /^ *parameters: \{\n(?: *(?:query|header|path|cookie)\?: never;\n){4} *\};\n/gm
+const slimPaths = (text: string) => {
+  const end = text.indexOf('\n}\n')
+  return text.slice(0, end).replaceAll(noParameters, '') + text.slice(end)
+}
 rewrite('cjs/schema.d.ts', (text) =>
-  text
+  slimPaths(text)
+    .replaceAll(/^( *)\* {2,}/gm, '$1* ')
     .replaceAll(repeated, 'headers: { [name: string]: unknown };')
     .replaceAll(refusals, '')
     .replaceAll(/^ +/gm, (indent) => ' '.repeat(indent.length / 4)),
