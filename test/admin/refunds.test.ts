@@ -51,6 +51,14 @@ describe('before payment', () => {
     expect(till.row(id).commissionAmountCents).toBe(800)
   })
 
+  test('200 the same refund id in another spelling changes nothing; a reserved name is one in any spelling', async () => {
+    const id = await till.order()
+    await expectOk(till.refund(id, 'r1', 3000))
+    for (const same of ['r1\u200b', 'r1\u0085', ' r1 ']) await expectOk(till.refund(id, same, 1000))
+    expect(till.row(id).commissionAmountCents).toBe(960)
+    expect(codeOf(await till.refund(id, 'reversal\u200b', 1))).toEqual([400, 'invalid_body'])
+  })
+
   test('409 more than is left, and nothing is written', async () => {
     const id = await till.order()
     await expectOk(till.refund(id, 'a', 8000))

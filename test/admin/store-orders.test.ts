@@ -392,3 +392,18 @@ describe('refunds-create', () => {
     expect((await commission(id)).commissionAmountCents).toBe(800)
   })
 })
+
+test('a buyer is the affiliate by any of the addresses that the store sends', async () => {
+  const own = await newAffiliate(server, { email: 'ann@example.com', code: 'ANN1', name: 'Ann' })
+  for (const change of [
+    { email: 'z@z.com', customer: { id: 1, email: 'ann@example.com' } },
+    { email: 'z@z.com', contact_email: 'Ann+shop@example.com' },
+    { email: 'ann@example.com', contact_email: 'z@z.com' },
+  ]) {
+    const id = nextId()
+    await ok(
+      notify('orders-paid', JSON.stringify({ ...orderPayload({ id }), ...change, discount_codes: [{ code: 'ANN1' }] })),
+    )
+    expect(await commission(id)).toMatchObject({ affiliateId: own.id, restrictionReasonCode: 'SELF_REFERRAL' })
+  }
+})

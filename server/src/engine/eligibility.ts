@@ -21,7 +21,8 @@ export function restrictionOf(input: EligibilityInput): RestrictionCode | null {
   if (affiliate.status === 'REJECTED') return 'AFFILIATE_REJECTED'
   if (affiliate.status === 'PENDING') return 'AFFILIATE_NOT_APPROVED'
   if (program === null) return 'PROGRAM_MISSING'
-  if (isSelfReferral(order.customerEmail, affiliate.email)) return 'SELF_REFERRAL'
+  const buyer = [order.customerEmail, ...(order.otherEmails ?? [])]
+  if (buyer.some((email) => isSelfReferral(email, affiliate.email))) return 'SELF_REFERRAL'
   return geoRestriction(program.geoRule, order.shipping) ?? zeroBase(input)
 }
 

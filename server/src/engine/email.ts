@@ -27,11 +27,11 @@ function domainKey(domain: string): string {
 
 /**
  * The mailbox behind an address, to recognize an affiliate who is the buyer: like {@link emailKey}, and without display
- * name, plus tag, the dots of Gmail, the alias domain of Gmail, invisible characters and compatibility forms.
+ * name, comments, quotes, plus tag, the dots of Gmail, the alias domain of Gmail, invisible characters and compatibility forms.
  */
 export function mailboxKey(email: string): string {
   const text = withoutInvisible(email.normalize('NFKC'))
-  const address = emailKey(/<([^<>]*@[^<>]*)>/.exec(text)?.[1] ?? text)
+  const address = emailKey(bareAddress(/<([^<>]*@[^<>]*)>/.exec(text)?.[1] ?? text))
   const at = address.lastIndexOf('@')
   if (at < 0) return address
   const domain = address.slice(at + 1)
@@ -39,6 +39,17 @@ export function mailboxKey(email: string): string {
   const local = address.slice(0, plus > 0 && plus < at ? plus : at)
   const isGmail = domain === 'gmail.com' || domain === 'googlemail.com'
   return isGmail ? `${local.replaceAll('.', '')}@gmail.com` : `${local}@${domain}`
+}
+
+/** Comments in parentheses, a `mailto:` in front, and separators behind: what mail programs ignore around an address. */
+function bareAddress(text: string): string {
+  let bare = text
+  for (let before = ''; before !== bare; ) {
+    before = bare
+    bare = bare.replace(/\([^()]*\)/g, '')
+  }
+  const [first = ''] = bare.replace(/^\s*mailto:/i, '').split(/[;,]\s*(?=$|\S+@)/)
+  return first.replace(/\s*@\s*/, '@').replace(/^\s*"([^"\s]+)"@/, '$1@')
 }
 
 /** A text from a query string in which the spaces before an `@` were meant as `+`: an unencoded one arrives as a space. */

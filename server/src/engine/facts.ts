@@ -40,6 +40,8 @@ export interface Order {
   sessionId: string | null
   customerId: string | null
   customerEmail: string | null
+  /** Further addresses of the buyer, which only self-referral looks at. */
+  otherEmails?: string[]
   lines: OrderLine[]
   shipping: Place | null
 }

@@ -1,15 +1,18 @@
 import { withoutInvisible } from './text.ts'
 
+/** Whitespace by its Unicode property, which `trim` knows but for U+0085, and control characters. */
+const OUTER = /^[\s\p{White_Space}\p{Cc}]+|[\s\p{White_Space}\p{Cc}]+$/gu
+
 /** Where orders come from: the prefix of their stored id. */
 const SOURCES = ['api', 'shopify'] as const
 type Source = (typeof SOURCES)[number]
 
 /**
- * The form in which order ids are compared and stored: Unicode form NFC, nothing invisible, no outer whitespace. Letter
- * case counts. Normalized twice, because an invisible character may stand between a letter and its accent.
+ * The form in which order ids are compared and stored: Unicode form NFC, nothing invisible, no outer whitespace or control
+ * characters. Letter case counts. Normalized twice, because an invisible character may stand between a letter and its accent.
  */
 export function orderKey(id: string): string {
-  return withoutInvisible(id.normalize('NFC')).normalize('NFC').trim()
+  return withoutInvisible(id.normalize('NFC')).normalize('NFC').replace(OUTER, '')
 }
 
 /** The stored id of a caller's order, such as `api:1001`. */

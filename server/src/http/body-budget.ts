@@ -5,8 +5,10 @@ const MIB = 1024 * KIB
 
 /** How much memory the bodies of open requests may take, and how long a body may take to arrive. */
 export interface BodyLimits {
-  /** Bodies whose sender is not authenticated yet. */
+  /** Bodies of up to 64 KiB whose sender is not authenticated yet. */
   unverifiedBytes: number
+  /** Larger bodies of such senders, which cannot crowd out small ones. */
+  unverifiedLargeBytes: number
   /** Bodies of more than 64 KiB. */
   largeBytes: number
   /** All other bodies; large ones cannot crowd them out. */
@@ -19,23 +21,31 @@ export interface BodyLimits {
 
 export const BODY_LIMITS: BodyLimits = {
   unverifiedBytes: 32 * MIB,
+  unverifiedLargeBytes: 32 * MIB,
   largeBytes: 32 * MIB,
   smallBytes: 32 * MIB,
   stallMs: 10_000,
   totalMs: 30_000,
 }
 
-/** The largest part of a pool that one holder, such as a shop, may use; the rest is left for others. */
-const SHARES = { unverifiedBytes: 1 / 2, largeBytes: 1 / 4, smallBytes: 1 / 8 } as const
+/** The largest part of a pool that one shop or one client address may use; the rest is left for others. */
+const SHARES = {
+  // Anyone can name a shop, so its share is wider than that of the address the bytes come from.
+  unverifiedBytes: { shop: 1 / 2, address: 1 / 8 },
+  unverifiedLargeBytes: { shop: 1 / 2, address: 1 / 4 },
+  largeBytes: { shop: 1 / 4, address: 1 / 4 },
+  smallBytes: { shop: 1 / 8, address: 1 / 8 },
+} as const
 const SMALL_BODY = 64 * KIB
 /** An open request costs more than its bytes, so that many tiny bodies are bounded too. */
 const LEAST_UNVERIFIED = 16 * KIB
 
 type PoolName = keyof typeof SHARES
+type HolderName = `shop ${string}` | `address ${string}`
 
 /** Whom the memory of a body is counted for: the shop, the address of a caller without a credential, or both. */
 export interface Holder {
-  names: string[]
+  names: HolderName[]
   isVerified: boolean
 }
 
@@ -69,19 +79,19 @@ export class BodyBudget {
   }
 
   /** @throws ApiError 503 `server_busy`; nothing is taken then. */
-  take(pool: PoolName, names: string[], bytes: number): void {
+  take(pool: PoolName, names: HolderName[], bytes: number): void {
     const limit = this.limits[pool]
-    const share = limit * SHARES[pool]
+    const shareOf = (name: HolderName) => limit * SHARES[pool][name.startsWith('shop ') ? 'shop' : 'address']
     const isFull = (name: string, most: number) => (this.#used.get(name) ?? 0) + bytes > most
-    if (isFull(pool, limit) || names.some((name) => isFull(`${pool} ${name}`, share))) throw serverBusy()
+    if (isFull(pool, limit) || names.some((name) => isFull(`${pool} ${name}`, shareOf(name)))) throw serverBusy()
     this.#add(pool, names, bytes)
   }
 
-  give(pool: PoolName, names: string[], bytes: number): void {
+  give(pool: PoolName, names: HolderName[], bytes: number): void {
     this.#add(pool, names, -bytes)
   }
 
-  #add(pool: PoolName, names: string[], bytes: number): void {
+  #add(pool: PoolName, names: HolderName[], bytes: number): void {
     for (const name of [pool, ...names.map((one) => `${pool} ${one}`)]) {
       const used = (this.#used.get(name) ?? 0) + bytes
       if (used === 0) this.#used.delete(name)
@@ -107,14 +117,18 @@ export class BodyAccount {
     return this.#budget.limits
   }
 
+  get #largePool(): PoolName {
+    return this.#holder.isVerified ? 'largeBytes' : 'unverifiedLargeBytes'
+  }
+
   /** Raises what the body takes to so many bytes. @throws ApiError 503 `server_busy`. */
   raise(to: number): void {
     const { names, isVerified } = this.#holder
     const bytes = isVerified ? to : Math.max(to, LEAST_UNVERIFIED)
     if (bytes <= this.#bytes) return
-    if (this.#pool === 'smallBytes' && bytes > SMALL_BODY) {
+    if (bytes > SMALL_BODY && this.#pool !== this.#largePool) {
       this.release()
-      this.#pool = 'largeBytes'
+      this.#pool = this.#largePool
     }
     this.#budget.take(this.#pool, names, bytes - this.#bytes)
     this.#bytes = bytes

@@ -2,6 +2,7 @@ import { type Context, nowIso } from '../context.ts'
 import type { Trx } from '../db/database.ts'
 import type { CommissionRow } from '../db/tables.ts'
 import type { RefundRow } from '../db/tables-owner.ts'
+import { orderKey } from '../engine/order-id.ts'
 import { type AppliedRefund, applyRefund, type RefundSnapshot, type RefundTarget } from '../engine/refund.ts'
 import type { Refund, RefundLine } from '../engine/refund-goods.ts'
 import { concurrentChange, conflict, invalid, invalidBody } from '../errors.ts'
@@ -142,7 +143,7 @@ const toRow = (ctx: Context, { id }: CommissionRow, wanted: WantedRefund, change
 })
 
 function toWanted(body: Body<'refundCommission'>): WantedRefund {
-  const refundId = body.externalRefundId.trim()
+  const refundId = orderKey(body.externalRefundId)
   if (!refundId || RESERVED.includes(refundId)) throw invalidBody('externalRefundId must name your refund.')
   const lineItems = (body.lineItems ?? []).map(({ variantId = null, productId = null, quantity }) => ({
     variantId,

@@ -43,6 +43,8 @@ export function toStoreOrder(ctx: Context, body: StoreOrder): StoreIncoming {
     throw invalidBody(`line_items must not hold more than ${MAX_QUANTITY} pieces.`)
   }
   const cents = (amount: Schemas['StoreMoney'] | undefined) => Math.max(0, centsOf(amount, currency) ?? 0)
+  const emails = [body.email, body.contact_email, body.customer?.email].map(evidence).filter((email) => email !== null)
+  const [customerEmail = null, ...otherEmails] = new Set(emails)
   return {
     order: {
       externalOrderId: storeId('id', body.id),
@@ -57,7 +59,9 @@ export function toStoreOrder(ctx: Context, body: StoreOrder): StoreIncoming {
       clickId: noteClickId(body.note_attributes),
       sessionId: null,
       customerId: evidence(body.customer?.id),
-      customerEmail: evidence(body.email) ?? evidence(body.contact_email) ?? evidence(body.customer?.email),
+      customerEmail,
+      // A buyer may give one address at the checkout and have another one in the account.
+      ...(otherEmails.length > 0 && { otherEmails }),
       lines,
       shipping: toPlace(body.shipping_address),
     },
