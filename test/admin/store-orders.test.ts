@@ -402,7 +402,10 @@ test('a buyer is the affiliate by any of the addresses that the store sends', as
   ]) {
     const id = nextId()
     await ok(
-      notify('orders-paid', JSON.stringify({ ...orderPayload({ id }), ...change, discount_codes: [{ code: 'ANN1' }] })),
+      notify(
+        'orders-paid',
+        JSON.stringify({ ...JSON.parse(orderPayload({ id })), ...change, discount_codes: [{ code: 'ANN1' }] }),
+      ),
     )
     expect(await commission(id)).toMatchObject({ affiliateId: own.id, restrictionReasonCode: 'SELF_REFERRAL' })
   }
