@@ -107,6 +107,11 @@ describe('secrets, tokens and what bodies say stay out of logs, refusals, metric
     if (schema)
       await call(op, { body: { ...body, [Object.keys(body ?? { x: 1 })[0]!]: { cnry: `cnry${planted++}x` } } })
     await call(op, { key: `rk_cnry${'x'.repeat(45)}`, headers: { Cookie: 'referral_session=cnryCookie' } })
+    if (op.path.startsWith('/integrations/')) {
+      const headers = { ...requiredHeaders(op), 'X-Shopify-Hmac-Sha256': createHmac('sha256', 'cnry').digest('base64') }
+      const path = op.path.replace('{shopId}', server.shop.shopId)
+      await through.request('POST', path, { key: null, raw: JSON.stringify(body ?? {}), headers })
+    }
   })
 
   test('none of them was left anywhere', async () => {
