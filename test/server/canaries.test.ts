@@ -60,7 +60,8 @@ let planted = 0
 const isFreeText = (schema: { type?: unknown; enum?: unknown; pattern?: string; format?: string }) =>
   [schema.type].flat().includes('string') && !schema.enum && !schema.format && (schema.pattern ?? '\\S') === '\\S'
 /** What names something that exists or takes few characters; the label of a key names the key, also in the audit. */
-const NAMES = /id$|ids$|^(label|code|kind|action|value|ref|type|secret|token|url|hookUrl|target_url|storeDomain)$|Code$/i
+const NAMES =
+  /id$|ids$|^(label|code|kind|action|value|ref|type|secret|token|url|hookUrl|target_url|storeDomain)$|Code$/i
 
 // biome-ignore lint/suspicious/noExplicitAny: a body of any shape
 function plant(body: any, schema: any): any {
