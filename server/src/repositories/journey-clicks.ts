@@ -21,6 +21,9 @@ export type ClickRow = Pick<JourneyRow, 'id' | 'clickId' | 'affiliateId' | 'occu
 export const clicksBy = (db: Trx, index: string) =>
   sql`select id, "clickId", "affiliateId", "occurredAt" from journey ${indexedBy(db, index)} where type = 'click'`
 
+/** When a click occurred, in the form that the indexes of clicks alone have an order for. */
+export const time = sql`("occurredAt" || '')`
+
 interface ClickKey {
   shopId: string
   clickId: string
@@ -31,12 +34,12 @@ const named = (db: Trx, { shopId, clickId }: ClickKey) =>
     and "shopId" = ${shopId} and "clickId" = ${clickId}`
 
 const newest = prepared<ClickKey>()((db, key) =>
-  sql<ClickRow>`${named(db, key)} order by "occurredAt" desc, id desc limit 1`.compile(db),
+  sql<ClickRow>`${named(db, key)} order by ${time} desc, id desc limit 1`.compile(db),
 )
 
 const newestUpTo = prepared<ClickKey & { latest: string }>()((db, key) =>
-  sql<ClickRow>`${named(db, key)} and "occurredAt" <= ${key.latest}
-    order by "occurredAt" desc, id desc limit 1`.compile(db),
+  sql<ClickRow>`${named(db, key)} and ${time} <= ${key.latest}
+    order by ${time} desc, id desc limit 1`.compile(db),
 )
 
 const unnamed = prepared<ClickKey>()((db, { shopId, clickId }) =>

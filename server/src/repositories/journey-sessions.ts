@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Trx } from '../db/database.ts'
 import { indexedBy } from '../db/index-hint.ts'
 import { DEFAULT_COOKIE_DAYS } from '../engine/link-evidence.ts'
-import { type ClickRow, clicksBy, latestFor, type StoredClick, toStoredClick } from './journey-clicks.ts'
+import { type ClickRow, clicksBy, latestFor, type StoredClick, time, toStoredClick } from './journey-clicks.ts'
 import { prepared } from './prepared.ts'
 
 /** The session whose clicks an order may be credited for. */
@@ -32,16 +32,19 @@ interface Stretch {
 const ofSession = (db: Trx, { shopId, sessionId }: Stretch) =>
   sql`${clicksBy(db, 'journey_clicks_session')} and "shopId" = ${shopId} and "sessionId" = ${sessionId}`
 
+/** When a click of an affiliate occurred, in the form that only the index by affiliate has an order for. */
+const timeOfAffiliate = sql`("affiliateId" || "occurredAt")`
+
 /** Equal times go by click id, as in the engine. */
-const inOrder = (way: 'asc' | 'desc') => sql`order by "occurredAt" ${sql.raw(way)}, "clickId" ${sql.raw(way)}`
+const inOrder = (way: 'asc' | 'desc') => sql`order by ${time} ${sql.raw(way)}, "clickId" ${sql.raw(way)}`
 
 const newest = prepared<Stretch & { limit: number }>()((db, values) =>
-  sql<ClickRow>`${ofSession(db, values)} and "occurredAt" <= ${values.latest}
+  sql<ClickRow>`${ofSession(db, values)} and ${time} <= ${values.latest}
     ${inOrder('desc')} limit ${values.limit}`.compile(db),
 )
 
 const firstAfter = prepared<Stretch>()((db, values) =>
-  sql<ClickRow>`${ofSession(db, values)} and "occurredAt" > ${values.latest} ${inOrder('asc')} limit 1`.compile(db),
+  sql<ClickRow>`${ofSession(db, values)} and ${time} > ${values.latest} ${inOrder('asc')} limit 1`.compile(db),
 )
 
 /**
@@ -63,16 +66,15 @@ const pageFrom = (way: 'asc' | 'desc') =>
   prepared<Stretch & { since: string; limit: number }>()((db, values) =>
     sql<ClickRow & { named: string | null; days: number | null }>`
       select c.*, affiliates.id as named, programs."cookieDurationDays" as days from (
-        ${ofSession(db, values)} and "occurredAt" >= ${values.since} and "occurredAt" <= ${values.latest}
+        ${ofSession(db, values)} and ${time} >= ${values.since} and ${time} <= ${values.latest}
         ${inOrder(way)} limit ${values.limit}
       ) c
       left join affiliates on affiliates.id = c."affiliateId"
-      left join programs on programs.id = affiliates."campaignId"
-      ${inOrder(way)}`.compile(db),
+      left join programs on programs.id = affiliates."campaignId"`.compile(db),
   )
 const pages = { first: pageFrom('asc'), last: pageFrom('desc') }
 
-/** The first or the last clicks of a session since an instant, whether they count or not. */
+/** The first or the last clicks of a session since an instant, whether they count or not, the outermost first. */
 export async function findEdgeClicks(
   db: Trx,
   shopId: string,
@@ -80,11 +82,12 @@ export async function findEdgeClicks(
   { edge, limit }: { edge: 'first' | 'last'; limit: number },
 ): Promise<WindowedClick[]> {
   const rows = await pages[edge](db, { shopId, sessionId, latest: latestFor(orderAt), since, limit })
-  return rows.map(({ named, days, ...row }) => ({
+  const clicks = rows.map(({ named, days, ...row }) => ({
     ...toStoredClick(row),
     days: days ?? DEFAULT_COOKIE_DAYS,
     isNamed: named !== null,
   }))
+  return clicks.sort(edge === 'first' ? byTime : (a, b) => byTime(b, a))
 }
 
 /**
@@ -103,8 +106,8 @@ export async function findAffiliateEdges(
   const edge = (way: 'asc' | 'desc') => sql`
     select (
       select id from ${clicked} and "affiliateId" = people.id
-        and "occurredAt" >= people.since and "occurredAt" <= ${latestFor(orderAt)}
-      ${inOrder(way)} limit 1
+        and ${timeOfAffiliate} >= people.id || people.since and ${timeOfAffiliate} <= people.id || ${latestFor(orderAt)}
+      order by ${timeOfAffiliate} ${sql.raw(way)}, "clickId" ${sql.raw(way)} limit 1
     ) from people`
   const { rows } = await sql<ClickRow>`
     with recursive windows(days, since) as (values ${values}),

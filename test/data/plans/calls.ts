@@ -72,7 +72,7 @@ const ORDERS: object[] = [
   { ref: 'nobody' },
   ...['unknown', 'jrn_x00000100', 'long-100', 'c-again', 'c-nobody', 'c-pages'].map((clickId) => ({ clickId })),
   { clickId: 'c-again', occurredAt: '2024-06-01' },
-  ...['unknown', 's-long', 's-nobody', 's-pages'].map((sessionId) => ({ sessionId })),
+  ...['unknown', 's-long', 's-one', 's-nobody', 's-pages'].map((sessionId) => ({ sessionId })),
   { sessionId: 's-long', occurredAt: '2026-03-01' },
   { sessionId: 's-long', occurredAt: '2024-01-01' },
   { customerId: 'c-long', customerEmail: 'long@example.com' },

@@ -118,6 +118,8 @@ const JOURNEY: Growth[] = [
     like,
     columns: { ...click, affiliateId: skewed, sessionId: `'s-long'`, clickId: `'long-' || n.i` },
   },
+  // A session on one affiliate, of whose clicks most have expired while other programs have longer cookies.
+  { huge: 20_000, others: 0, like, columns: { ...click, sessionId: `'s-one'`, clickId: `'one-' || n.i` } },
   // A click id that a storefront sends again and again, and one that names nobody.
   { huge: 8000, others: 0, like, columns: { ...click, sessionId: 'null', clickId: `'c-again'` } },
   {
