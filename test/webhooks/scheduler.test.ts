@@ -310,3 +310,16 @@ test('a queue that empties goes on as wide as it was, until nothing waits for it
   scheduler.keep(new Map())
   expect(plan()).toBe(4)
 })
+
+test('an impatient look passes over few that are blocked, and the next one goes on from there', () => {
+  const scheduler = new DeliveryScheduler()
+  for (const shop of ['one', 'two'])
+    for (const name of subscriptionsOf(shop, 40)) add(scheduler, some(name, 2), 'hooks.example')
+  expect(takeAll(scheduler)).toHaveLength(96)
+  // Both are blocked at that host, and so are those after them that have something there.
+  for (let i = 0; i < 32; i++) add(scheduler, some(`late${i}/1`, 2), 'hooks.example')
+  expect(takeAll(scheduler)).toHaveLength(32)
+  add(scheduler, some('free/1', 1))
+  const looks = Array.from({ length: 12 }, () => scheduler.next(4)?.delivery.subscriptionId)
+  expect(looks.filter(Boolean)).toEqual(['free/1'])
+})

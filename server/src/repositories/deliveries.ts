@@ -31,16 +31,26 @@ export async function insertDeliveries(trx: Trx, shopId: string, rows: NewDelive
   await Promise.all(rows.map((row) => insertDelivery(trx, { shopId, ...row })))
 }
 
-/** The shops after one that something waits for, by id. Looks at one row for each, however many wait. */
+/** A shop that something waits for, with the first and the last of its subscriptions that it waits for. */
+export interface WaitingShop {
+  id: string
+  first: string
+  last: string
+}
+
+/** The shops after one that something waits for, by id. Looks at few rows for each, however many wait. */
 export const listShopsWaitedFor = prepared<{ after: string; limit: number }>()((db, { after, limit }) =>
-  sql<{ id: string }>`
+  sql<WaitingShop>`
     with recursive waiting(id) as (
       select min("shopId") from deliveries where "status" = 'PENDING' and "shopId" > ${after}
       union all
       select (select min("shopId") from deliveries where "status" = 'PENDING' and "shopId" > waiting.id)
       from waiting where waiting.id is not null
     )
-    select id from waiting where id is not null limit ${limit}`.compile(db),
+    select id,
+      (select min("subscriptionId") from deliveries where "status" = 'PENDING' and "shopId" = waiting.id) as "first",
+      (select max("subscriptionId") from deliveries where "status" = 'PENDING' and "shopId" = waiting.id) as "last"
+    from waiting where id is not null limit ${limit}`.compile(db),
 )
 
 /** The subscriptions of a shop after one that something waits for, in the same way. */

@@ -40,6 +40,8 @@ export interface Dispatcher {
 /** So many results are written at once, or after so long. */
 const LOT = 256
 const LINGER_MS = 25
+/** How many shops without room a look after a delivery passes over; the look after the next exchange passes over all. */
+const PATIENCE = 4
 /** When to look again at what another process has the right to send. */
 const SHARED_MS = 500
 
@@ -172,9 +174,9 @@ class OutboxDispatcher implements Dispatcher {
     this.#recheckTimer = setTimeout(this.wake, SHARED_MS).unref()
   }
 
-  #send(): void {
+  #send(patience?: number): void {
     while (this.#state === 'running') {
-      const next = this.#scheduler.next()
+      const next = this.#scheduler.next(patience)
       if (!next) return
       void this.#deliver(next.queue, next.delivery)
     }
@@ -187,6 +189,7 @@ class OutboxDispatcher implements Dispatcher {
     const { isComplete, ...ended } = outcome
     this.#note(queue, delivery, { ...ended, durationMs: Math.round(performance.now() - startedAt) })
     if (isComplete) this.#end(queue, delivery, true)
+    // No exchange follows the pause, so the look after it is a whole one.
     else setTimeout(() => this.#end(queue, delivery, false), this.#scheduler.pauseOf(queue)).unref()
     if (this.#finished.length >= LOT || this.#finished.length === this.#held.size) this.wake()
     else this.#linger ??= setTimeout(this.wake, LINGER_MS)
@@ -194,7 +197,7 @@ class OutboxDispatcher implements Dispatcher {
 
   #end(queue: Queue, delivery: Delivery, isComplete: boolean): void {
     for (const id of this.#scheduler.end(queue, delivery, isComplete)) this.#held.delete(id)
-    this.#send()
+    this.#send(isComplete ? PATIENCE : undefined)
   }
 
   #note(

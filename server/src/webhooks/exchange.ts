@@ -91,22 +91,27 @@ export async function exchange(trx: Trx, bid: Bid): Promise<Catch> {
 /** A page of the shops that something waits for, and of each a page of its subscriptions: nobody's many hide the others'. */
 async function look(trx: Trx, { after, afterOf }: Bid): Promise<ReadonlyMap<string, string[]>> {
   const shops = await around(PAGE, after, (from, limit) => listShopsWaitedFor(trx, { after: from, limit }))
-  const pages = shops.map(async (shopId): Promise<[string, string[]]> => {
+  const pages = shops.map(async ({ id: shopId, first, last }): Promise<[string, string[]]> => {
+    // Most shops have one.
+    if (first === last) return [shopId, [first]]
     const list = (from: string, limit: number) => listWaitedFor(trx, { shopId, after: from, limit })
-    return [shopId, await around(SUBSCRIPTIONS_PAGE, afterOf.get(shopId) ?? '', list)]
+    const page = await around(SUBSCRIPTIONS_PAGE, afterOf.get(shopId) ?? '', list)
+    return [shopId, page.map(({ id }) => id)]
   })
   return new Map(await Promise.all(pages))
 }
 
-/** A page of ids after one, and from the beginning when there are fewer. */
-async function around(
+/** A page of rows by id, of which those after one come first. */
+async function around<Row extends { id: string }>(
   page: number,
   after: string,
-  list: (after: string, limit: number) => Promise<{ id: string }[]>,
-): Promise<string[]> {
-  const ids = new Set((await list(after, page)).map(({ id }) => id))
-  if (ids.size < page && after !== '') for (const { id } of await list('', page - ids.size)) ids.add(id)
-  return [...ids]
+  list: (after: string, limit: number) => Promise<Row[]>,
+): Promise<Row[]> {
+  const first = await list('', page)
+  // Where a page holds all of them, one look is enough.
+  const next = first.length < page || after === '' ? [] : await list(after, page)
+  const rows = [...next, ...first.filter(({ id }) => id > after), ...first.filter(({ id }) => id <= after)]
+  return [...new Map(rows.map((row) => [row.id, row])).values()].slice(0, page)
 }
 
 interface Wanted {

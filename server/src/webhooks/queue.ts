@@ -29,5 +29,4 @@ export function takeNext(queue: Queue): Delivery | undefined {
 }
 
 /** The host that a destination names, in whatever spelling; what is no URL is never sent to. */
-export const hostOf = ({ url }: Destination): string =>
-  URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, '') : ''
+export const hostOf = ({ url }: Destination): string => URL.parse(url)?.hostname.replace(/\.$/, '') ?? ''

@@ -58,11 +58,14 @@ export class DeliveryScheduler {
     this.#offer(shop, queue)
   }
 
-  /** The next delivery to send, which is in flight from now on. */
-  next(): { queue: Queue; delivery: Delivery } | undefined {
-    for (let turns = this.#ready.length; turns > 0; turns--) {
+  /**
+   * The next delivery to send, which is in flight from now on. Passes over at most `patience` shops, and as many queues of
+   * each, that have no room: the next call goes on from there.
+   */
+  next(patience = Number.POSITIVE_INFINITY): { queue: Queue; delivery: Delivery } | undefined {
+    for (let turns = Math.min(patience, this.#ready.length); turns > 0; turns--) {
       const shop = this.#ready.shift()!
-      const next = this.#inFlight.hasRoom(shop.id) ? this.#nextOf(shop) : undefined
+      const next = this.#inFlight.hasRoom(shop.id) ? this.#nextOf(shop, patience) : undefined
       shop.isReady = shop.ready.length > 0
       if (shop.isReady) this.#ready.push(shop)
       if (next) return next
@@ -143,8 +146,8 @@ export class DeliveryScheduler {
     this.#ready.push(shop)
   }
 
-  #nextOf(shop: ShopQueues): { queue: Queue; delivery: Delivery } | undefined {
-    for (let turns = shop.ready.length; turns > 0; turns--) {
+  #nextOf(shop: ShopQueues, patience: number): { queue: Queue; delivery: Delivery } | undefined {
+    for (let turns = Math.min(patience, shop.ready.length); turns > 0; turns--) {
       const queue = shop.ready.shift()!
       if (!this.#hasRoom(queue)) {
         shop.ready.push(queue)
