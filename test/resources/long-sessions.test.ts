@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { admin } from '../admin/fixture.ts'
+import { grow } from '../data/plans/shop-data.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { expectOk, newAffiliate } from '../support/shop.ts'
 
@@ -21,8 +22,9 @@ interface Click extends Person {
 
 let server: TestServer
 let people: Person[]
-/** A program with a cookie of 7 days. */
+/** A program with a cookie of 7 days, and its many affiliates. */
 let short: string
+let others: string[]
 beforeAll(async () => {
   server = await testServer()
   const withCookie = async (cookieDurationDays: number) => {
@@ -40,6 +42,9 @@ beforeAll(async () => {
     { id: (await newAffiliate(server)).id, days: 30 },
   ]
   server.sql.prepare(`update affiliates set "campaignId" = null where id = ?`).run(people[5]?.id)
+  const columns = { emailKey: `'x' || n.i`, codeKey: `'x' || n.i`, slug: `'x' || n.i` }
+  grow(server, 'affiliates', { huge: 120, others: 0, columns, like: `"campaignId" = '${short}'` })
+  others = server.sql.prepare(`select id from affiliates where "campaignId" = ?`).pluck().all(short) as string[]
 })
 afterAll(() => server.close())
 
@@ -147,8 +152,7 @@ describe.each(['FIRST', 'LAST'] as const)('clickTouch %s', (touch) => {
   test('is exact with clicks on more affiliates than a page holds', async () => {
     const sessionId = `s-${++count}`
     const orderAt = server.clock.ms
-    const others = await Promise.all(Array.from({ length: 120 }, () => newAffiliate(server, { campaignId: short })))
-    const many = others.map(({ id }, n) => ({ id, days: 7, clickId: `c-${n}`, at: orderAt - 20 * DAY + n }))
+    const many = others.map((id, n) => ({ id, days: 7, clickId: `c-${n}`, at: orderAt - 20 * DAY + n }))
     const [first, last] = [-15 * DAY, -14 * DAY].map((ms, n) => ({
       ...people[0]!,
       clickId: `kept-${n}`,
