@@ -5,7 +5,7 @@ import { expectOk, newAffiliate } from '../support/shop.ts'
 import { LARGE, type Size } from './large-shop.ts'
 import type { Call, HeavyRequest } from './stall.ts'
 
-const SECRET = 'hush'
+export const STORE_SECRET = 'hush'
 const ALL_TIME = 'from=0001-01-01&to=9999-12-31'
 const LINES = Array.from({ length: 1000 }, (_, i) => ({
   productId: `${7000 + i}`,
@@ -13,14 +13,14 @@ const LINES = Array.from({ length: 1000 }, (_, i) => ({
   quantity: 900,
   priceCents: 100,
 }))
-const PERIOD = { periodStart: '2000-01-01', periodEnd: '2099-01-01' }
+const EVER = { periodStart: '2000-01-01', periodEnd: '2099-01-01' }
 
 let made = 0
 const fresh = () => `attack-${++made}`
 
 /** The heaviest valid requests of every operation, by its id. */
 export async function heavyRequests(server: OwnerServer, size: Size): Promise<HeavyRequest[]> {
-  await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: SECRET }))
+  await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: STORE_SECRET }))
   return [...lists(size), ...reports(server), ...changes(server), ...ownerChanges(server), ...notifications(server)]
 }
 
@@ -177,14 +177,14 @@ function changes(server: OwnerServer): HeavyRequest[] {
     post('archiveAffiliate', '', () => undefined, { query: async () => `id=${await affiliateId()}` }),
     post('createProgram', '', (n) => ({ name: `Program ${n}`, description: 'x'.repeat(1000) })),
     post('updateProgram', '', (n) => ({ name: `Program ${n}` }), { query: () => `id=${ID.program}` }),
-    post('createPayout', 'dry run of all time', () => ({ ...PERIOD, dryRun: true })),
+    post('createPayout', 'dry run of all time', () => ({ ...EVER, dryRun: true })),
     post('createPayout', 'dry run of 1,000 affiliates', () => ({
-      ...PERIOD,
+      ...EVER,
       dryRun: true,
       affiliateIds: Array.from({ length: 1000 }, (_, i) => `aff_x${i}`),
     })),
-    post('createPayout', 'all time', () => PERIOD, { query: () => free(server) }),
-    post('payPayout', 'everything', () => undefined, {
+    post('createPayout', '6,000 commissions, 600 debts', () => LARGE.payoutPeriod, { query: () => release(server) }),
+    post('payPayout', '6,000 commissions, 600 debts', () => undefined, {
       query: async () => `id=${await openBatch(server)}&action=pay`,
     }),
     post('assignCoupon', '', (n) => ({ affiliateId: LARGE.affiliate, code: `Q${n}` })),
@@ -221,17 +221,22 @@ function changes(server: OwnerServer): HeavyRequest[] {
   ]
 }
 
-/** Lets go of what an earlier try put into a batch. */
-function free({ sql }: OwnerServer): string {
-  sql.exec(`update commissions set "payoutBatchId" = null, "orderStatus" = 'APPROVED', "paidAt" = null where "payoutBatchId" in
-    (select id from "payoutBatches" where "periodStart" < '2001')`)
+/** Releases the commissions of the batch that an earlier try created or paid. */
+async function release(server: OwnerServer): Promise<string> {
+  const ofPeriod = `"periodStart" like '2001-%'`
+  // Nobody can cancel a paid batch.
+  server.sql.exec(`update commissions set "orderStatus" = 'PAYABLE', "paidAt" = null where "orderStatus" = 'PAID' and
+    "payoutBatchId" in (select id from "payoutBatches" where ${ofPeriod});
+    update "payoutBatches" set status = 'OPEN', "paidAt" = null where ${ofPeriod} and status = 'PAID'`)
+  const batches = server.sql.prepare(`select id from "payoutBatches" where ${ofPeriod} and status = 'OPEN'`)
+  for (const id of batches.pluck().all()) await expectOk(admin(server, 'POST', `/payouts/${id}/cancel`))
   return ''
 }
 
-/** An open batch of all that is approved. */
+/** An open batch of the largest size. */
 async function openBatch(server: OwnerServer): Promise<string> {
-  free(server)
-  return (await expectOk(server.request('POST', '/api/v1/payouts', { body: PERIOD }))).id
+  await release(server)
+  return (await expectOk(server.request('POST', '/api/v1/payouts', { body: LARGE.payoutPeriod }))).id
 }
 
 function ownerChanges(server: OwnerServer): HeavyRequest[] {
@@ -308,7 +313,7 @@ function ownerChanges(server: OwnerServer): HeavyRequest[] {
     moderate('reverse'),
     moderate('cancel'),
     post('moderateCommissions', 'approve 500 ids', () => ({ action: 'approve', ids: ids('PENDING') })),
-    post('cancelPayout', 'everything', () => undefined, { id: () => openBatch(server) }),
+    post('cancelPayout', '6,000 commissions, 600 debts', () => undefined, { id: () => openBatch(server) }),
     post('redeliver', '', () => undefined, { id: () => 'dlv_0x1' }),
     post('updateWebhook', '', (n) => ({ url: `https://93.184.215.14/u${n}` }), { id: () => ID.webhook }),
   ]
@@ -334,7 +339,7 @@ function notifications(server: OwnerServer): HeavyRequest[] {
     make: () => {
       const { path } = operation(id)
       const text = JSON.stringify(body())
-      const signature = createHmac('sha256', SECRET).update(text).digest('base64')
+      const signature = createHmac('sha256', STORE_SECRET).update(text).digest('base64')
       return {
         method: 'POST',
         path: path.replace('{shopId}', server.shop.shopId),

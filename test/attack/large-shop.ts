@@ -1,5 +1,6 @@
 import { recount } from '../../server/src/services/recount.ts'
 import { ID, type OwnerServer } from '../admin/fixture.ts'
+import { engine } from '../support/database.ts'
 import { convert, expectOk } from '../support/shop.ts'
 
 export interface Size {
@@ -15,10 +16,15 @@ export const LARGE = {
   order: 'large',
   session: 's-large',
   email: 'large@example.com',
+  /** Holds the commissions of the largest payout batch, and nothing else. */
+  payoutPeriod: { periodStart: '2001-01-01', periodEnd: '2001-12-31' },
 }
 
+/** A batch as large as a shop makes in a month, with affiliates who owe. */
+const PAYOUT = { commissions: 6000, debts: 600 }
+
 type Row = Record<string, unknown>
-type Trigger = { name: string; sql: string }
+type SchemaObject = { type: 'trigger' | 'index'; name: string; sql: string }
 
 /**
  * Multiplies the rows of a shop by statements over whole tables: reporting a million orders takes too long.
@@ -26,10 +32,7 @@ type Trigger = { name: string; sql: string }
 export async function fillLargeShop(server: OwnerServer, { commissions, affiliates }: Size): Promise<void> {
   const { sql } = server
   await reportLargeOrder(server)
-  sql.exec('pragma synchronous = off; pragma cache_size = -1000000')
-  // Counted at the end: counting each row takes most of the time.
-  const triggers = sql.prepare(`select name, sql from sqlite_schema where type = 'trigger'`).all() as Trigger[]
-  for (const { name } of triggers) sql.exec(`drop trigger "${name}"`)
+  const rebuild = engine === 'sqlite' ? dropIndexes(server) : () => {}
   const multiply = (table: string, count: number, own: Record<string, string>, like = 'true') => {
     const row = sql.prepare(`select * from "${table}" where ${like} limit 1`).get() as Row
     const names = Object.keys(row)
@@ -38,7 +41,11 @@ export async function fillLargeShop(server: OwnerServer, { commissions, affiliat
       select ${names.map((name) => own[name] ?? `r."${name}"`)} from (select * from "${table}" where ${like} limit 1) r, n`)
   }
   // A third within one day, the others within a thousand.
-  const at = `strftime('%Y-%m-%dT%H:%M:%fZ', '2026-10-20', '-' || (iif(i % 3, (i % 1000) * 86400, 0) + i % 86400) || ' seconds')`
+  const secondsBack = `(case when i % 3 = 0 then 0 else (i % 1000) * 86400 end + i % 86400)`
+  const at =
+    engine === 'sqlite'
+      ? `strftime('%Y-%m-%dT%H:%M:%fZ', '2026-10-20', '-' || ${secondsBack} || ' seconds')`
+      : `to_char(timestamp '2026-10-20' - ${secondsBack} * interval '1 second', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
   const program = `id = '${ID.program}'`
   multiply('programs', 2000, { id: `'prg_x' || i` }, program)
   multiply(
@@ -53,7 +60,7 @@ export async function fillLargeShop(server: OwnerServer, { commissions, affiliat
       discountCode: `'X' || i`,
       codeKey: `'x' || i`,
       campaignId: `'${ID.program}'`,
-      status: `iif(i % 10, 'APPROVED', 'REJECTED')`,
+      status: `case when i % 10 = 0 then 'REJECTED' else 'APPROVED' end`,
       createdAt: at,
     },
     `id = '${ID.affiliate}'`,
@@ -67,11 +74,41 @@ export async function fillLargeShop(server: OwnerServer, { commissions, affiliat
       id: `'com_x' || i`,
       orderId: `'api:x' || i`,
       externalOrderId: `'x' || i`,
-      affiliateId: `iif(i % 2, '${LARGE.affiliate}', 'aff_x' || (1 + i % ${affiliates}))`,
-      programId: `iif(i % 4, '${ID.program}', 'prg_x' || (1 + i % 2000))`,
+      affiliateId: `case when i % 2 = 0 then 'aff_x' || (1 + i % ${affiliates}) else '${LARGE.affiliate}' end`,
+      programId: `case when i % 4 = 0 then 'prg_x' || (1 + i % 2000) else '${ID.program}' end`,
       orderStatus: `case i / 8 % 10 when 0 then 'REJECTED' when 1 then 'PENDING' when 2 then 'PENDING' when 3 then 'APPROVED' when 4 then 'PAYABLE' else 'PAID' end`,
-      payoutBatchId: `iif(i / 8 % 10 > 4, '${LARGE.batch}', iif(i / 8 % 10 = 4, 'bat_open', null))`,
+      payoutBatchId: `case when i / 8 % 10 > 4 then '${LARGE.batch}' when i / 8 % 10 = 4 then 'bat_open' end`,
       happenedAt: at,
+    },
+    `id = '${ID.commission}'`,
+  )
+  const { debts } = PAYOUT
+  const ofPayout = {
+    // 900 of the first thousand: every tenth is rejected, and gets no payout.
+    affiliateId: `'aff_x' || (i % 900 / 9 * 10 + i % 9 + 1)`,
+    orderStatus: `'APPROVED'`,
+    payoutBatchId: 'null',
+    happenedAt: `'2001-06-01T12:00:00.000Z'`,
+  }
+  multiply(
+    'commissions',
+    PAYOUT.commissions - debts,
+    { ...ofPayout, id: `'com_p' || i`, orderId: `'api:p' || i`, externalOrderId: `'p' || i` },
+    `id = '${ID.commission}'`,
+  )
+  multiply('orders', PAYOUT.commissions - debts, { orderId: `'api:p' || i`, commissionId: `'com_p' || i`, orderAt: at })
+  // What refunds after payment leave behind; more than the other commissions earned.
+  multiply(
+    'commissions',
+    debts,
+    {
+      ...ofPayout,
+      id: `'com_d' || i`,
+      orderId: `'adj:d' || i`,
+      externalOrderId: 'null',
+      commissionAmountCents: '-1000000',
+      commissionType: 'null',
+      trackingMethod: `'ADJUSTMENT'`,
     },
     `id = '${ID.commission}'`,
   )
@@ -97,9 +134,21 @@ export async function fillLargeShop(server: OwnerServer, { commissions, affiliat
   multiply('deliveries', commissions, { id: `'dlv_0x' || i`, eventId: `'evt_x' || i`, status: `'FAILED'` })
   const last = sql.prepare('select max(seq) from audits where "shopId" = ?').pluck().get(server.shop.shopId)
   multiply('audits', commissions, { id: `'aud_x' || i`, seq: `${last} + i` }, `"shopId" = '${server.shop.shopId}'`)
-  for (const trigger of triggers) sql.exec(trigger.sql)
+  rebuild()
   await recount({ databaseUrl: server.url })
-  sql.exec('pragma wal_checkpoint(truncate); pragma cache_size = -2000')
+}
+
+/** Fast inserts into SQLite: counting and indexing each row takes most of the time. Returns what makes it as it was. */
+function dropIndexes({ sql }: OwnerServer): () => void {
+  sql.exec('pragma synchronous = off; pragma cache_size = -1000000; pragma temp_store = memory')
+  const dropped = sql
+    .prepare(`select type, name, sql from sqlite_schema where type in ('trigger', 'index') and sql is not null`)
+    .all() as SchemaObject[]
+  for (const { type, name } of dropped) sql.exec(`drop ${type} "${name}"`)
+  return () => {
+    for (const object of dropped) sql.exec(object.sql)
+    sql.exec('pragma wal_checkpoint(truncate); pragma cache_size = -2000')
+  }
 }
 
 /** An order of a thousand lines with a thousand refunds. */

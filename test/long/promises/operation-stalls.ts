@@ -12,4 +12,4 @@ async function run(given: Given): Promise<string> {
   return `${operations} operations, ${stalls.length} requests, ${of}; work of the thread, by the clock:\n${stallTable(stalls)}`
 }
 
-export const promise: LongTest = { says: 'No operation stops the others', minutes: 20, run }
+export const promise: LongTest = { says: 'No operation stops the others', minutes: 10, run }

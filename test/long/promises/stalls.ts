@@ -1,6 +1,5 @@
 import { heavyRequests, stallOf } from '../../fuzz/heavy.ts'
 import { fuzzWorld } from '../../fuzz/world.ts'
-import { moneyStalls } from '../heavy-money.ts'
 import { type Given, type LongTest, sized } from '../promise.ts'
 
 const MS = 50
@@ -16,7 +15,6 @@ async function run(given: Given): Promise<string> {
       if (status >= 500) throw new Error(`${heavy.name} was answered ${status}`)
       if (ms > worst.ms) worst = { ms, name: heavy.name }
     }
-    for (const { name, ms } of await moneyStalls(world, tries)) if (ms > worst.ms) worst = { ms, name }
   } finally {
     await world.server.close()
   }
