@@ -8,7 +8,9 @@ const read = (file: string) => readFileSync(`${ROOT}${file}`, 'utf8')
 const workspace = parse(read('pnpm-workspace.yaml'))
 const lockfile = parse(read('pnpm-lock.yaml'))
 
-const manifests = ['package.json', ...workspace.packages.map((folder: string) => `${folder}/package.json`)]
+// Tools that are installed into a folder of their own while their test runs.
+const apart = globSync('test/long/*/package.json', { cwd: ROOT })
+const manifests = ['package.json', ...workspace.packages.map((folder: string) => `${folder}/package.json`), ...apart]
 const KINDS = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies']
 const wanted: [file: string, name: string, version: string][] = manifests.flatMap((file) => {
   const manifest = JSON.parse(read(file))
@@ -50,6 +52,19 @@ test('every package is pinned by its hash and comes from the registry', () => {
       !/^sha512-.{80,}$/.test(String(resolution.integrity)) || 'tarball' in resolution || 'repo' in resolution,
   )
   expect(loose).toEqual([])
+})
+
+test('what is installed apart is pinned by its hash too, wherever its registry is', () => {
+  expect(apart.length).toBeGreaterThan(0)
+  for (const file of apart) {
+    const locked = JSON.parse(read(file.replace('package.json', 'package-lock.json')))
+    const { '': root, ...packages } = locked.packages as Record<string, Record<string, unknown>>
+    expect(root?.dependencies, file).toEqual(JSON.parse(read(file)).dependencies)
+    const loose = Object.entries(packages).filter(
+      ([, one]) => !/^sha512-.{80,}$/.test(String(one.integrity)) || 'resolved' in one || 'link' in one,
+    )
+    expect(loose, file).toEqual([])
+  }
 })
 
 test('every container image is named by its full version, and a digest can take its place', () => {

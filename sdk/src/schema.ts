@@ -1409,7 +1409,7 @@ export interface components {
             affiliateIds?: components["schemas"]["Id"][] | null;
             /** @description Only commissions of this program. */
             programId?: string | null;
-            /** @default false */
+            /** @description False when left out. */
             dryRun?: boolean | null;
         };
         PayoutBatchReply: {
@@ -1563,7 +1563,7 @@ export interface components {
         /** @description An order. `externalOrderId` is required, and `amountCents` unless every line item has a price. */
         ConversionEvent: {
             /**
-             * @default conversion
+             * @description `conversion` when left out.
              * @constant
              */
             type?: "conversion";
@@ -2136,7 +2136,7 @@ export interface components {
                  */
                 to?: string | null;
             } | null;
-            /** @default false */
+            /** @description False when left out. */
             dryRun?: boolean | null;
         } & ({
             ids: string[];

@@ -58,7 +58,7 @@ export const handlers: Handlers<Context> = {
   deleteWebhook: async (ctx, { query }) => ({ status: 200, body: await webhooks.unsubscribe(ctx, query.id) }),
 
   recordEvent: async (ctx, { query, body }) => {
-    if (body.type !== 'conversion') {
+    if (body.type === 'click' || body.type === 'page_view') {
       if (query.dryRun) throw invalid('invalid_parameter', 'dryRun is for conversions only.')
       return { status: 202, body: await touches.record(ctx, body) }
     }

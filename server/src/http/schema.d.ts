@@ -1409,8 +1409,8 @@ export interface components {
             affiliateIds?: components["schemas"]["Id"][] | null;
             /** @description Only commissions of this program. */
             programId?: string | null;
-            /** @default false */
-            dryRun: boolean | null;
+            /** @description False when left out. */
+            dryRun?: boolean | null;
         };
         PayoutBatchReply: {
             data: components["schemas"]["PayoutBatch"];
@@ -1563,10 +1563,10 @@ export interface components {
         /** @description An order. `externalOrderId` is required, and `amountCents` unless every line item has a price. */
         ConversionEvent: {
             /**
-             * @default conversion
+             * @description `conversion` when left out.
              * @constant
              */
-            type: "conversion";
+            type?: "conversion";
             /** @description Your order id. Required; `orderId` stands for it. Two ids are the same order when they are equal in Unicode form NFC, without leading and trailing whitespace and without invisible characters (Default_Ignorable_Code_Point); letter case counts. Returned as sent first. */
             externalOrderId?: string | null;
             /** @description Stands for `externalOrderId`. */
@@ -2136,8 +2136,8 @@ export interface components {
                  */
                 to?: string | null;
             } | null;
-            /** @default false */
-            dryRun: boolean | null;
+            /** @description False when left out. */
+            dryRun?: boolean | null;
         } & ({
             ids: string[];
         } | {

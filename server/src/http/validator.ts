@@ -21,12 +21,13 @@ export function validator(schema: Schema, refusal: Refusal): Validator {
   const byTag = new Map(
     alternatives.map((one) => [one.whole.properties?.[tag]?.const, validatorOfOne(one.schema, refusal)]),
   )
-  const usual = alternatives.map(({ whole }) => whole.properties?.[tag]?.default).find((one) => one !== undefined)
+  // Said by `required` instead of `default`: some generators take a field with a default for a required one.
+  const usual = alternatives.find(({ whole }) => !whole.required?.includes(tag))?.whole.properties?.[tag]?.const
   return (value) => {
     const named = isRecord(value) ? (value[tag] ?? usual) : usual
     const check = byTag.get(named)
     if (!check) throw invalid(refusal.code, `${tag} must be one of ${[...byTag.keys()].join(', ')}.`)
-    return check(isRecord(value) && value[tag] === null ? { ...value, [tag]: usual } : value)
+    return check(isRecord(value) && (value[tag] ?? null) === null ? { ...value, [tag]: usual } : value)
   }
 }
 

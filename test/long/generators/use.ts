@@ -1,0 +1,19 @@
+/** What a consumer is given. */
+export interface Given {
+  baseUrl: string
+  apiKey: string
+  /** The discount code of an approved affiliate whose program pays 16 %. */
+  code: string
+}
+
+/** What a consumer read from the replies, through the generated types. */
+export interface Used {
+  commissionCents: number
+  clickId: string
+  dryRunBaseCents: number
+  error: string
+  emails: string[]
+}
+
+/** Each consumer exports one, and calls nothing but its generated client. */
+export type Use = (given: Given) => Promise<Used>

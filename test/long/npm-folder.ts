@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process'
+import { cpSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Finished, temporaryFolder } from '../support/process.ts'
+import { Missing } from './promise.ts'
+
+const DOCUMENT = fileURLToPath(new URL('../../openapi.yaml', import.meta.url))
+const UNREACHABLE = /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|ETIMEDOUT|ERR_SOCKET_TIMEOUT)\b/
+
+/** A temporary folder outside the workspace, with its own packages and a copy of openapi.yaml. */
+export interface NpmFolder {
+  path: string
+  /** Runs a command of its packages to the end. @throws its output when it fails. */
+  run: (command: string, args: string[], env?: Record<string, string>) => Promise<string>
+  remove: () => void
+}
+
+/** Copies `test/long/<name>` and installs what its package-lock.json names. @throws {Missing} without npm or registry. */
+export async function npmFolder(name: string): Promise<NpmFolder> {
+  const folder = temporaryFolder()
+  try {
+    cpSync(new URL(name, import.meta.url), folder.path, { recursive: true })
+    cpSync(DOCUMENT, join(folder.path, 'openapi.yaml'))
+    const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+    const installed = await finish('npm', args, folder.path).catch((error: Error) => {
+      throw new Missing(`npm does not start: ${error.message}`)
+    })
+    if (UNREACHABLE.test(installed.stderr)) throw new Missing('the npm registry cannot be reached')
+    if (installed.code !== 0) throw new Error(`npm ci ended with ${installed.code}: ${installed.stderr}`)
+  } catch (error) {
+    folder.remove()
+    throw error
+  }
+  const run: NpmFolder['run'] = async (command, args, env = {}) => {
+    const bin = join(folder.path, 'node_modules/.bin', command)
+    const { code, stdout, stderr } = await finish(process.execPath, [bin, ...args], folder.path, env)
+    if (code !== 0) throw new Error(`${command} ended with ${code}:\n${stdout}${stderr}`)
+    return stdout
+  }
+  return { path: folder.path, run, remove: folder.remove }
+}
+
+function finish(command: string, args: string[], cwd: string, env: Record<string, string> = {}): Promise<Finished> {
+  // npm and what it starts run on the Node.js of the tests.
+  const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter)
+  const child = spawn(command, args, { cwd, env: { ...process.env, ...env, PATH }, stdio: ['ignore', 'pipe', 'pipe'] })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk
+  })
+  return new Promise((done, fail) => {
+    child.once('error', fail)
+    child.once('close', (code) => done({ code, stdout, stderr }))
+  })
+}
