@@ -1,6 +1,6 @@
 import type { components } from '../http/schema.d.ts'
 import type { RowCountRow } from './tables-counts.ts'
-import type * as owner from './tables-owner.ts'
+import type { AuditRow, RefundRow, RefundTotalsRow, SessionRow, SignInLinkRow, StoreNoticeRow, StreamDeliveryRow, StreamRow } from './tables-owner.ts'
 
 /**
  * The rows as they are stored, alike on SQLite and Postgres: text ids, ISO 8601 text with milliseconds, integer cents,
@@ -223,16 +223,16 @@ export interface InstanceSettingRow {
 export interface Tables {
   shops: ShopRow
   users: UserRow
-  sessions: owner.SessionRow
-  signInLinks: owner.SignInLinkRow
+  sessions: SessionRow
+  signInLinks: SignInLinkRow
   apiKeys: ApiKeyRow
   programs: ProgramRow
   affiliates: AffiliateRow
   commissions: CommissionRow
   orders: OrderRow
-  refunds: owner.RefundRow
-  refundTotals: owner.RefundTotalsRow
-  storeNotices: owner.StoreNoticeRow
+  refunds: RefundRow
+  refundTotals: RefundTotalsRow
+  storeNotices: StoreNoticeRow
   journey: JourneyRow
   connections: ConnectionRow
   productRules: ProductRuleRow
@@ -241,10 +241,10 @@ export interface Tables {
   subscriptions: SubscriptionRow
   webhookEvents: WebhookEventRow
   deliveries: DeliveryRow
-  streams: owner.StreamRow
-  streamDeliveries: owner.StreamDeliveryRow
+  streams: StreamRow
+  streamDeliveries: StreamDeliveryRow
   idempotencyKeys: IdempotencyKeyRow
-  audits: owner.AuditRow
+  audits: AuditRow
   instanceSettings: InstanceSettingRow
   rowCounts: RowCountRow
 }

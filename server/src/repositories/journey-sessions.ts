@@ -38,7 +38,7 @@ const timeOfAffiliate = sql`("affiliateId" || "occurredAt")`
 /** Equal times go by click id, as in the engine. */
 const inOrder = (way: 'asc' | 'desc') => sql`order by ${time} ${sql.raw(way)}, "clickId" ${sql.raw(way)}`
 
-const newest = prepared<Stretch & { limit: number }>()((db, values) =>
+const newestInSession = prepared<Stretch & { limit: number }>()((db, values) =>
   sql<ClickRow>`${ofSession(db, values)} and ${time} <= ${values.latest}
     ${inOrder('desc')} limit ${values.limit}`.compile(db),
 )
@@ -58,7 +58,7 @@ export async function findSessionClicks(
   limit: number,
 ): Promise<StoredClick[]> {
   const values = { shopId, sessionId, latest: latestFor(orderAt), limit }
-  const rows = await newest(db, values)
+  const rows = await newestInSession(db, values)
   return (rows.length > 0 ? rows : await firstAfter(db, values)).map(toStoredClick)
 }
 

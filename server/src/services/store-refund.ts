@@ -16,7 +16,7 @@ const MAX_REASON = 1000
  */
 export function toStoreRefund(body: StoreRefund, currency: string): WantedRefund {
   const items = body.refund_line_items.filter(({ quantity }) => (quantity ?? 0) > 0)
-  const lineItems = items.map(toLine)
+  const lineItems = items.map(toRefundLine)
   const beside = (body.order_adjustments ?? [])
     .filter(({ kind }) => kind === 'refund_discrepancy')
     .map(({ amount }) => -(minorUnits(amount, currency) ?? 0n))
@@ -64,7 +64,7 @@ const reasonOf = ({ note }: Pick<StoreRefund, 'note'>): string | null =>
 
 type StoreRefundLine = StoreRefund['refund_line_items'][number]
 
-const toLine = ({ quantity, line_item: item }: StoreRefundLine): RefundLine => ({
+const toRefundLine = ({ quantity, line_item: item }: StoreRefundLine): RefundLine => ({
   variantId: evidence(item?.variant_id),
   productId: evidence(item?.product_id),
   quantity: quantity ?? 0,
