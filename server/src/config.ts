@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isPostgresUrl } from './db/url.ts'
+import { isPostgresUrl } from './database/url.ts'
 
 export interface Config {
   host: string

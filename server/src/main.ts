@@ -4,8 +4,8 @@ import { Command } from 'commander'
 
 // Before anything else is loaded, so that the next start finds it compiled.
 enableCompileCache()
-const { addOperatorCommands } = await import('./operator.ts')
-const { addDataCommands } = await import('./operator-data.ts')
+const { addOperatorCommands } = await import('./operator/commands.ts')
+const { addDataCommands } = await import('./operator/data-commands.ts')
 
 const program = new Command('referral-server')
   .description('The referral program API: serve it and operate it.')

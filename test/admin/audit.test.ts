@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { checkChains } from '../../server/src/services/audit.ts'
-import { hashAudit } from '../../server/src/services/audit-chain.ts'
+import { checkChains } from '../../server/src/accounts/audit-log.ts'
+import { hashAudit } from '../../server/src/core/audit.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { expectOk, newAffiliate } from '../support/shop.ts'
 import { admin } from './fixture.ts'

@@ -1,4 +1,4 @@
-import * as shops from '../../server/src/services/shops.ts'
+import * as shops from '../../server/src/accounts/shops.ts'
 import { exampleServer, ID as PUBLIC } from '../contract/fixture.ts'
 import { type DocumentedOperation, operation } from '../support/document.ts'
 import type { Reply, RequestOptions, TestServer } from '../support/server.ts'

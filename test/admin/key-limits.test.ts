@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import * as shops from '../../server/src/services/shops.ts'
+import * as shops from '../../server/src/accounts/shops.ts'
 import { insertKeys } from '../support/keys.ts'
 import { type Reply, type TestServer, type TestShop, testServer } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'

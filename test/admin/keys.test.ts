@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { isWellFormed } from '../../server/src/services/secret.ts'
+import { isWellFormed } from '../../server/src/core/secret.ts'
 import { type Reply, type TestServer, testServer } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
 import { admin } from './fixture.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import * as users from '../../server/src/services/users.ts'
+import * as users from '../../server/src/accounts/users.ts'
 import { type Reply, type TestServer, testServer } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
 import { admin, signIn, staffOf } from './fixture.ts'

@@ -1,6 +1,6 @@
 // SQLite only: the pages call the use cases that are tested on both databases
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import * as users from '../../server/src/services/users.ts'
+import * as users from '../../server/src/accounts/users.ts'
 import { testServer } from '../support/server.ts'
 import { noticeOf, visitorOf } from './page-fixture.ts'
 import { codeOf, FOREIGN, openPageShop, type PageShop } from './page-shop.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createApiSwitch } from '../../server/src/services/api-switch.ts'
-import * as shops from '../../server/src/services/shops.ts'
+import * as shops from '../../server/src/accounts/shops.ts'
+import { createApiSwitch } from '../../server/src/core/api-switch.ts'
 import { snapshot } from '../contract/fixture.ts'
 import type { Reply } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { keepHouse } from '../../server/src/services/housekeeping.ts'
+import { keepHouse } from '../../server/src/operator/retention.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
 import { admin, staffOf } from './fixture.ts'

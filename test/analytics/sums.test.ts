@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { AnalyticsRow } from '../../server/src/engine/analytics.ts'
 import { type AnalyticsFacts, summarize as summarizeExactly } from '../../server/src/engine/analytics.ts'
-import type { AnalyticsRow } from '../../server/src/engine/analytics-tally.ts'
 
 const row = (given: Partial<AnalyticsRow> = {}): AnalyticsRow => ({
   affiliateId: 'A',

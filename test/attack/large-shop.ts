@@ -1,4 +1,4 @@
-import { recount } from '../../server/src/services/recount.ts'
+import { recount } from '../../server/src/operator/consistency.ts'
 import { ID, type OwnerServer } from '../admin/fixture.ts'
 import { engine } from '../support/database.ts'
 import { convert, expectOk } from '../support/shop.ts'

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { PLAN_LIMITS } from '../../server/src/http/rate-limit.ts'
-import { availableEvents, emittedEvents } from '../../server/src/services/webhooks-events.ts'
+import { availableEvents, emittedEvents } from '../../server/src/webhooks/webhooks.ts'
 import { deref, document } from '../support/document.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))

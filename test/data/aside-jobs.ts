@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { RunAside } from '../../server/src/db/aside.ts'
+import type { RunAside } from '../../server/src/database/report-thread.ts'
 
 type Wish = 'statement' | 'shops' | 'exit' | 'hang' | 'rest' | 'bug' | 'odd bug' | 'odd answer' | 'storage' | 'write'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { StorageError } from '../../server/src/db/storage-error.ts'
+import { StorageError } from '../../server/src/database/storage-error.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 
 let server: TestServer

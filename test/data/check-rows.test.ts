@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { check } from '../../server/src/services/check.ts'
+import { check } from '../../server/src/operator/check.ts'
 import { exampleServer, ID } from '../contract/fixture.ts'
 import { engine } from '../support/database.ts'
 import type { TestServer } from '../support/server.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { check } from '../../server/src/services/check.ts'
-import { recount } from '../../server/src/services/recount.ts'
+import { check } from '../../server/src/operator/check.ts'
+import { recount } from '../../server/src/operator/consistency.ts'
 import { exampleServer, ID } from '../contract/fixture.ts'
 import type { TestServer } from '../support/server.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { keepHouse } from '../../server/src/services/housekeeping.ts'
+import { keepHouse } from '../../server/src/operator/retention.ts'
 import { admin, type OwnerServer, ownerServer } from '../admin/fixture.ts'
 import { databaseFile, engine } from '../support/database.ts'
 import { operations, ownerOperations } from '../support/document.ts'

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { listWrongCounts } from '../../server/src/repositories/consistency.ts'
-import { check } from '../../server/src/services/check.ts'
-import { seed } from '../../server/src/services/seed.ts'
+import { check } from '../../server/src/operator/check.ts'
+import { listWrongCounts } from '../../server/src/operator/consistency.ts'
+import { seed } from '../../server/src/operator/seed.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 
 let server: TestServer

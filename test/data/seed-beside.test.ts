@@ -1,8 +1,8 @@
 // SQLite only: one writes at a time, whichever process it is.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { openDatabase } from '../../server/src/db/database.ts'
-import { seed } from '../../server/src/services/seed.ts'
+import { openDatabase } from '../../server/src/database/database.ts'
+import { seed } from '../../server/src/operator/seed.ts'
 import { testServer } from '../support/server.ts'
 
 /** Twice what a seed writes before it lets others write. */

@@ -1,10 +1,10 @@
 // PostgreSQL only: on SQLite a migration is alone.
 import type { Kysely } from 'kysely'
 import { afterEach, expect, test } from 'vitest'
-import { withHandle } from '../../server/src/db/handle.ts'
-import { migrate, migrations } from '../../server/src/db/migrate.ts'
-import type { Tables } from '../../server/src/db/tables.ts'
-import { listWrongCounts } from '../../server/src/repositories/consistency.ts'
+import { withHandle } from '../../server/src/database/handle.ts'
+import { migrate, migrations } from '../../server/src/database/migrate.ts'
+import type { Tables } from '../../server/src/database/tables.ts'
+import { listWrongCounts } from '../../server/src/operator/consistency.ts'
 import { emptyDatabase } from '../support/database.ts'
 
 const ends: (() => Promise<void> | void)[] = []

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
+import { PRECEDENCE_PRESETS } from '../../server/src/engine/attribution.ts'
 import type { CommissionType, Facts, GeoRule, Order, OrderLine, ProductRule } from '../../server/src/engine/facts.ts'
-import { PRECEDENCE_PRESETS } from '../../server/src/engine/precedence.ts'
 import { at } from './facts.ts'
 
 const DAY = 86_400_000

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { PRECEDENCE_PRESETS } from '../../server/src/engine/attribution.ts'
 import { decide } from '../../server/src/engine/decide.ts'
-import { PRECEDENCE_PRESETS } from '../../server/src/engine/precedence.ts'
 import { affiliate, click, facts, line, outcome } from './facts.ts'
 
 describe('each kind of evidence', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { emailKey, emailKeysOfQuery, mailboxKey } from '../../server/src/engine/email.ts'
+import { emailKey, emailKeysOfQuery, mailboxKey } from '../../server/src/engine/identity.ts'
 
 describe('the key of an address', () => {
   test.each([

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { apportion } from '../../server/src/engine/apportion.ts'
-import { allocate, bpsOf, share, whole } from '../../server/src/engine/money.ts'
+import { allocate, apportion, bpsOf, share, whole } from '../../server/src/engine/money.ts'
 
 const RUNS = { numRuns: 500 }
 const total = (values: number[]) => values.reduce((sum, value) => sum + value, 0)

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  carryDebts,
   currenciesOf,
   heldBack,
   type PayoutRow,
@@ -8,7 +9,6 @@ import {
   payoutTotals,
   resolveThreshold,
 } from '../../server/src/engine/payout.ts'
-import { carryDebts } from '../../server/src/engine/payout-debt.ts'
 
 const PERIOD_END = '2026-10-31T23:59:59.999Z'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fromHundredths, hundredthsOf } from '../../server/src/engine/decimal.ts'
 import type { CommissionType } from '../../server/src/engine/facts.ts'
+import { fromHundredths, hundredthsOf } from '../../server/src/engine/money.ts'
 import {
   commissionPercentOf,
   discountFromInput,

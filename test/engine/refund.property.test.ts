@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { decide } from '../../server/src/engine/decide.ts'
 import type { OrderLine } from '../../server/src/engine/facts.ts'
 import { applyRefund, type RefundSnapshot, refundTarget, totalRefunds } from '../../server/src/engine/refund.ts'
-import type { Refund, RefundedGoods, RefundLine } from '../../server/src/engine/refund-goods.ts'
+import type { Refund, RefundedGoods, RefundLine } from '../../server/src/engine/refund-items.ts'
 import { anyFacts } from './arbitraries.ts'
 import { amount, checkNext, items, snapshotOf, targetAfter, totalsAfter } from './snapshot.ts'
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Database } from '../../server/src/db/database.ts'
+import type { Database } from '../../server/src/database/database.ts'
 import { decide } from '../../server/src/engine/decide.ts'
 import type { Acknowledged, Sent } from './load.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { ApiError } from '../../server/src/errors.ts'
-import { instantBody, instantParam, period } from '../../server/src/services/instant.ts'
+import { ApiError } from '../../server/src/contract/errors.ts'
+import { instantBody, instantParam, period } from '../../server/src/core/time.ts'
 
 test.each([
   ['2026-10-31', '2026-10-31T00:00:00.000Z'],

@@ -1,4 +1,4 @@
-import type { AffiliateRow, CommissionRow } from '../../server/src/db/tables.ts'
+import type { AffiliateRow, CommissionRow } from '../../server/src/database/tables.ts'
 import type { TestServer } from '../support/server.ts'
 
 const AT = '2026-10-20T12:00:00.000Z'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import * as shops from '../../server/src/services/shops.ts'
-import * as users from '../../server/src/services/users.ts'
+import * as shops from '../../server/src/accounts/shops.ts'
+import * as users from '../../server/src/accounts/users.ts'
 import { admin } from '../admin/fixture.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'

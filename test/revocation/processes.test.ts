@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import * as shops from '../../server/src/services/shops.ts'
+import * as shops from '../../server/src/accounts/shops.ts'
 import { call } from '../support/calls.ts'
 import { bytesOf, holdLastByte } from '../support/held-requests.ts'
 import { type RunningServer, startServer } from '../support/process.ts'

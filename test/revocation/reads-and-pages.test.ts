@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import * as users from '../../server/src/services/users.ts'
+import * as users from '../../server/src/accounts/users.ts'
 import { callOwner, ID, type OwnerServer, ownerServer } from '../admin/fixture.ts'
 import { callOperation, snapshot } from '../contract/fixture.ts'
 import { operation } from '../support/document.ts'

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { deprecationHeaders } from '../../server/src/http/deprecation.ts'
-import { operations } from '../../server/src/http/spec.ts'
+import { deprecationHeaders, operations } from '../../server/src/contract/spec.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 
 let server: TestServer

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { nowIso } from '../../server/src/context.ts'
-import { updateFinished } from '../../server/src/repositories/deliveries.ts'
-import { check } from '../../server/src/services/check.ts'
-import { keepHouse } from '../../server/src/services/housekeeping.ts'
+import { nowIso } from '../../server/src/core/context.ts'
+import { check } from '../../server/src/operator/check.ts'
+import { keepHouse } from '../../server/src/operator/retention.ts'
+import { updateFinished } from '../../server/src/webhooks/delivery-queries.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
 

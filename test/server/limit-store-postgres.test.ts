@@ -1,7 +1,7 @@
 // PostgreSQL only: limits that are counted in it.
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LimitStore, openLimitStore } from '../../server/src/db/limit-store.ts'
+import { type LimitStore, openLimitStore } from '../../server/src/database/limit-store.ts'
 import { createRateLimiter, LIMITER_OPTIONS } from '../../server/src/http/rate-limit.ts'
 import { type TestDatabase, testDatabase } from '../support/database.ts'
 

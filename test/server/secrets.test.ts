@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createSecret, isWellFormed, type SecretKind } from '../../server/src/services/secret.ts'
+import { createSecret, isWellFormed, type SecretKind } from '../../server/src/core/secret.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 
 let server: TestServer

@@ -1,8 +1,8 @@
 // PostgreSQL only: what connections to a server promise.
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Database, openDatabase, type Trx } from '../../server/src/db/database.ts'
-import { StorageError } from '../../server/src/db/storage-error.ts'
+import { type Database, openDatabase, type Trx } from '../../server/src/database/database.ts'
+import { StorageError } from '../../server/src/database/storage-error.ts'
 import { administer, databaseUrl, type TestDatabase, testDatabase } from '../support/database.ts'
 
 const SHOP = 'shp_1'

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import SQLite from 'better-sqlite3'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { openDatabase, type Trx } from '../../server/src/db/database.ts'
-import { isSqliteBusy } from '../../server/src/db/storage-error.ts'
+import { openDatabase, type Trx } from '../../server/src/database/database.ts'
+import { isSqliteBusy } from '../../server/src/database/storage-error.ts'
 import { testDatabase } from '../support/database.ts'
 
 const pragma = async (on: Trx, name: string) =>

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Database, openDatabase, type Trx } from '../../server/src/db/database.ts'
-import { isUniqueViolation } from '../../server/src/db/storage-error.ts'
+import { type Database, openDatabase, type Trx } from '../../server/src/database/database.ts'
+import { isUniqueViolation } from '../../server/src/database/storage-error.ts'
 import { type TestDatabase, testDatabase } from '../support/database.ts'
 
 let at: TestDatabase

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { type Database, openDatabase } from '../../server/src/db/database.ts'
+import { type Database, openDatabase } from '../../server/src/database/database.ts'
 import { openPostgresSql, openSqliteSql, type Sql } from './sql.ts'
 
 /** What the tests of this run store on; the test configuration says so. */

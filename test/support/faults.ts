@@ -1,4 +1,4 @@
-import { StorageError } from '../../server/src/db/storage-error.ts'
+import { StorageError } from '../../server/src/database/storage-error.ts'
 import type { TestServer } from './server.ts'
 
 type Execute = (query: unknown) => Promise<unknown>

@@ -1,7 +1,7 @@
-import { type Context, nowIso } from '../../server/src/context.ts'
-import { insertApiKey } from '../../server/src/repositories/api-keys.ts'
-import { SCOPES } from '../../server/src/services/keys.ts'
-import { createSecret, hashSecret, prefixOf } from '../../server/src/services/secret.ts'
+import { insertApiKey } from '../../server/src/accounts/key-queries.ts'
+import { SCOPES } from '../../server/src/accounts/keys.ts'
+import { type Context, nowIso } from '../../server/src/core/context.ts'
+import { createSecret, hashSecret, prefixOf } from '../../server/src/core/secret.ts'
 
 /**
  * Secrets of so many keys with every scope, each with a rate-limit window of its own. Written to the table directly: load on

@@ -1,7 +1,7 @@
 import type { Config } from '../../server/src/config.ts'
-import type { DeliveryRow } from '../../server/src/db/tables.ts'
-import { createDispatcher, type DispatcherOptions } from '../../server/src/webhooks/dispatcher.ts'
-import { sealSecret } from '../../server/src/webhooks/secrets.ts'
+import type { DeliveryRow } from '../../server/src/database/tables.ts'
+import { createDispatcher, type DispatcherOptions } from '../../server/src/webhooks/delivery/dispatcher.ts'
+import { sealSecret } from '../../server/src/webhooks/delivery/signing.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 

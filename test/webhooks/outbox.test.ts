@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { joinClaimants, leaveClaimants } from '../../server/src/webhooks/claimant.ts'
+import { joinClaimants, leaveClaimants } from '../../server/src/webhooks/delivery/lease.ts'
 import { type Fixture, until, webhookFixture } from './fixture.ts'
 
 let at: Fixture

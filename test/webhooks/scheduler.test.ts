@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Delivery } from '../../server/src/webhooks/exchange.ts'
-import type { Queue } from '../../server/src/webhooks/queue.ts'
-import { DeliveryScheduler } from '../../server/src/webhooks/scheduler.ts'
+import type { Delivery } from '../../server/src/webhooks/delivery/outbox-sync.ts'
+import type { Queue } from '../../server/src/webhooks/delivery/plan.ts'
+import { DeliveryScheduler } from '../../server/src/webhooks/delivery/scheduler.ts'
 
 type Taken = { queue: Queue; delivery: Delivery }
 

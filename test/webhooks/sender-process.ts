@@ -1,7 +1,7 @@
 import { pino } from 'pino'
-import { openDatabase } from '../../server/src/db/database.ts'
-import { createVault } from '../../server/src/vault.ts'
-import { createDispatcher } from '../../server/src/webhooks/dispatcher.ts'
+import { createVault } from '../../server/src/core/vault.ts'
+import { openDatabase } from '../../server/src/database/database.ts'
+import { createDispatcher } from '../../server/src/webhooks/delivery/dispatcher.ts'
 
 /** A sender in a process of its own, over the test server's database; it runs until it is killed. */
 const [, , url = '', receiver = ''] = process.argv

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Env, Hono } from 'hono'
+import { pageHeaders } from '../http/page-headers.ts'
 
 interface Asset {
   /** With a hash of its content, so that a browser may keep it for good. */
@@ -29,4 +30,10 @@ function load(name: string, type: string): Asset {
   const content = readFileSync(new URL(`assets/${name}`, import.meta.url), 'utf8')
   const hash = createHash('sha256').update(content).digest('hex').slice(0, 16)
   return { path: `/admin/assets/${hash}-${name}`, type, content }
+}
+
+/** Headers of every page of the Developer page. */
+export const PAGE_HEADERS = {
+  ...pageHeaders({ style: "'self'", script: "'self'", image: "'self'", form: "'self'" }),
+  'Cache-Control': 'no-store',
 }

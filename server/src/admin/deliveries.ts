@@ -1,16 +1,13 @@
-import type { components } from '../http/schema.d.ts'
-import * as deliveries from '../services/deliveries.ts'
-import * as webhooks from '../services/webhooks.ts'
-import { availableEvents } from '../services/webhooks-events.ts'
-import { like } from './contract.ts'
-import { form, select } from './controls.ts'
-import { endpoint } from './endpoint.ts'
-import { field } from './form.ts'
+import type { components } from '../contract/schema.d.ts'
+import * as deliveries from '../webhooks/deliveries.ts'
+import * as webhooks from '../webhooks/webhooks.ts'
+import { availableEvents } from '../webhooks/webhooks.ts'
+import { field, form, select } from './form.ts'
 import { type Html, html } from './html.ts'
-import { pageOf, pager } from './paging.ts'
 import type { Route, View, Visitor } from './route.ts'
+import { endpoint, like } from './route.ts'
 import { badge, empty, time } from './show.ts'
-import { ACTIONS, type Cell, type Column, named, numeric, table } from './table.ts'
+import { ACTIONS, type Cell, type Column, named, numeric, pageOf, pager, table } from './table.ts'
 
 type Delivery = components['schemas']['Delivery']
 type Subscription = components['schemas']['WebhookSubscription']

@@ -1,4 +1,4 @@
-import type { components } from '../http/schema.d.ts'
+import type { components } from '../contract/schema.d.ts'
 import { type Html, html, isolated } from './html.ts'
 import { badge, money, time } from './show.ts'
 import { type Cell, type Column, named, numeric, table, wide } from './table.ts'

@@ -1,6 +1,8 @@
-import { invalidBody } from '../errors.ts'
-import { isStorable } from '../http/body.ts'
+import { invalidBody } from '../contract/errors.ts'
 import { readBody } from '../http/read-body.ts'
+import { isStorable } from '../http/request-body.ts'
+import { type Html, html } from './html.ts'
+import type { Visitor } from './route.ts'
 
 export const MAX_FORM_BYTES = 64 * 1024
 
@@ -20,3 +22,64 @@ export async function readForm(...[server, c, expected]: Parameters<typeof readB
 
 /** A field without outer white space; undefined when nothing was typed. */
 export const field = (form: URLSearchParams, name: string): string | undefined => form.get(name)?.trim() || undefined
+
+/** What the forms call the fields of the API. */
+const LABELS = new Map([
+  ['periodStart', 'First day'],
+  ['periodEnd', 'Last day'],
+  ['currency', 'Currency'],
+  ['expiresAt', 'Expires'],
+  ['label', 'Label'],
+  ['url', 'Address'],
+])
+const INSTANT = /an ISO 8601 date \((.+?)\) or a timestamp .+?(?=\.$)/
+
+/** Why the API refused what a form sent, in the words of the form. Its fields for time take days. */
+export const inFormWords = (sentence: string): string =>
+  sentence.replace(/^\w+|\b[a-z]+[A-Z]\w+/g, (name) => LABELS.get(name) ?? name).replace(INSTANT, 'a day, such as $1')
+
+/** A form of this session. */
+export const form = ({ csrf }: Visitor, action: string, inner: Html | Html[], className = ''): Html =>
+  html`<form method="post" action="${action}" class="${className}"><input type="hidden" name="csrf" value="${csrf}">${inner}</form>`
+
+interface Input {
+  name: string
+  label: string
+  type?: string
+  value?: string | undefined
+  hint?: string
+  required?: boolean
+  placeholder?: string
+  autocomplete?: string
+  maxlength?: number
+}
+
+/** A labelled field, with what there is to know about it. */
+export const input = ({ name, label, hint, ...given }: Input): Html => {
+  const { type = 'text', value = '', required = false, placeholder = '', autocomplete = 'off', maxlength = 500 } = given
+  return html`<div class="field"><label for="${name}">${label}</label>
+<input id="${name}" name="${name}" type="${type}" value="${value}" placeholder="${placeholder}" autocomplete="${autocomplete}" maxlength="${maxlength}"${required ? html` required` : ''}${hint ? html` aria-describedby="${name}-hint"` : ''}>
+${hint ? html`<p class="hint" id="${name}-hint">${hint}</p>` : ''}</div>`
+}
+
+/** A labelled choice of one. */
+export const select = (
+  name: string,
+  label: string,
+  options: readonly (readonly [value: string, text: string])[],
+  chosen: string,
+): Html => html`<div class="field"><label for="${name}">${label}</label>
+<select id="${name}" name="${name}">${options.map(([value, text]) => html`<option value="${value}"${value === chosen ? html` selected` : ''}>${text}</option>`)}</select></div>`
+
+/** A choice of several, all of one name. */
+export const checkboxes = (name: string, legend: string, values: readonly string[], chosen: readonly string[]): Html =>
+  html`<fieldset><legend>${legend}</legend><div class="boxes">
+${values.map((value) => html`<label class="box"><input type="checkbox" name="${name}" value="${value}"${chosen.includes(value) ? html` checked` : ''}> <code>${value || '""'}</code></label>`)}
+</div></fieldset>`
+
+/** Asks before what cannot be undone, without a script. */
+export const confirmation = (
+  visitor: Visitor,
+  { text, action, button, back }: { text: Html; action: string; button: string; back: string },
+): Html => html`<div class="card narrow">${text}
+${form(visitor, action, html`<button class="danger">${button}</button> <a class="button" href="${back}">Keep it</a>`, 'row')}</div>`

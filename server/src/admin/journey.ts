@@ -1,11 +1,10 @@
-import type { components } from '../http/schema.d.ts'
-import { namesOf } from '../services/affiliate-names.ts'
-import * as journey from '../services/journey.ts'
-import { EVERYONE } from './contract.ts'
-import { input } from './controls.ts'
-import { field } from './form.ts'
+import { namesOf } from '../affiliates/affiliates.ts'
+import type { components } from '../contract/schema.d.ts'
+import * as journey from '../journey/journey.ts'
+import { field, input } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import type { Route, View, Visitor } from './route.ts'
+import { EVERYONE } from './route.ts'
 import { address, empty, time } from './show.ts'
 
 type Entry = components['schemas']['JourneyEntry']

@@ -1,14 +1,12 @@
-import { invalidBody } from '../errors.ts'
-import type { components } from '../http/schema.d.ts'
-import * as keys from '../services/keys.ts'
-import { bodyOf, like } from './contract.ts'
-import { checkboxes, confirmation, form, input } from './controls.ts'
-import { field } from './form.ts'
+import * as keys from '../accounts/keys.ts'
+import { invalidBody } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import { checkboxes, confirmation, field, form, input } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
-import { pager, slice } from './paging.ts'
 import type { Route, View, Visitor } from './route.ts'
+import { bodyOf, like } from './route.ts'
 import { badge, day, empty, time } from './show.ts'
-import { ACTIONS, type Cell, type Column, named, table, wide } from './table.ts'
+import { ACTIONS, type Cell, type Column, named, pager, slice, table, wide } from './table.ts'
 
 type ApiKey = components['schemas']['ApiKey']
 

@@ -1,17 +1,14 @@
-import { invalidBody } from '../errors.ts'
-import type { components } from '../http/schema.d.ts'
-import * as commissions from '../services/commissions.ts'
-import { payoutNotFound } from '../services/payout-batch.ts'
-import { cancel } from '../services/payout-cancel.ts'
-import * as payouts from '../services/payouts.ts'
-import { like, OWNERS } from './contract.ts'
-import { confirmation, form, input } from './controls.ts'
+import * as commissions from '../commissions/commissions.ts'
+import { invalidBody } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import { payoutNotFound } from '../payouts/batch.ts'
+import { cancel } from '../payouts/cancel.ts'
+import * as payouts from '../payouts/payouts.ts'
+import { confirmation, form, input } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
-import { pageOf, pager, slice } from './paging.ts'
-import { batchFacts } from './payout-facts.ts'
-import type { Route, View, Visitor } from './route.ts'
-import { address, badge, money, time, typedCents } from './show.ts'
-import { type Cell, type Column, named, numeric, table } from './table.ts'
+import { like, OWNERS, type Route, type View, type Visitor } from './route.ts'
+import { address, badge, day, money, time, typedCents } from './show.ts'
+import { type Cell, type Column, named, numeric, pageOf, pager, slice, table } from './table.ts'
 
 type Schemas = components['schemas']
 
@@ -118,4 +115,21 @@ async function askToCancel(visitor: Visitor): Promise<View> {
 async function giveUp({ ctx, params }: Visitor) {
   const { id } = await cancel(ctx, params.id ?? '')
   return { to: `${PATH}/${id}`, flash: { text: 'The batch is canceled; its commissions are approved again.' } }
+}
+
+type Batch = components['schemas']['PayoutBatch']
+
+/** What there is to know about a batch, made or not. */
+export const batchFacts = (batch: Batch): Html => {
+  const { totals, heldBack, currency } = batch
+  return html`<dl class="facts">
+<div><dt>Period</dt><dd>${day(batch.periodStart)} – ${day(batch.periodEnd)}</dd></div>
+${batch.id ? html`<div><dt>Status</dt><dd>${badge(batch.status)}${batch.failureReason ? html` <small>${batch.failureReason}</small>` : ''}</dd></div>` : ''}
+<div><dt>To pay</dt><dd><strong>${money(totals.netPayableCents, currency)}</strong></dd></div>
+<div><dt>Commissions</dt><dd>${totals.commissions}, ${money(totals.commissionCents, currency)}</dd></div>
+<div><dt>Affiliates</dt><dd>${totals.affiliates}</dd></div>
+<div><dt>Tax withheld</dt><dd>${money(totals.taxWithheldCents, currency)}</dd></div>
+<div><dt>Held back</dt><dd>${heldBack.commissions ? `${heldBack.commissions}, ${money(heldBack.commissionCents, currency)} of archived or rejected affiliates` : 'nothing'}</dd></div>
+${batch.id ? html`<div><dt>Created</dt><dd>${time(batch.createdAt)}</dd></div><div><dt>Paid</dt><dd>${time(batch.paidAt, 'not yet')}</dd></div>` : ''}
+</dl>`
 }

@@ -1,13 +1,12 @@
-import type { components } from '../http/schema.d.ts'
-import * as payouts from '../services/payouts.ts'
-import { OWNERS } from './contract.ts'
+import type { components } from '../contract/schema.d.ts'
+import * as payouts from '../payouts/payouts.ts'
 import { html } from './html.ts'
-import { pageOf, pager } from './paging.ts'
 import { payoutRoute } from './payout.ts'
 import { payoutNewRoutes } from './payout-new.ts'
 import type { Route, View, Visitor } from './route.ts'
+import { OWNERS } from './route.ts'
 import { badge, day, empty, money } from './show.ts'
-import { type Cell, type Column, numeric, table } from './table.ts'
+import { type Cell, type Column, numeric, pageOf, pager, table } from './table.ts'
 
 type Batch = components['schemas']['PayoutBatch']
 

@@ -1,4 +1,4 @@
-import { digitsOf } from '../services/store-money.ts'
+import { digitsOf } from '../stores/payload.ts'
 import { type Html, html } from './html.ts'
 
 /** Minor units for people: `1,440.00 USD`. */

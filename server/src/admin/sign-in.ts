@@ -1,18 +1,17 @@
 import type { Hono, Context as HonoContext } from 'hono'
-import type { Env } from '../http/admit.ts'
-import { admitSignIn } from '../http/admit-owner.ts'
+import { signIn, signOut } from '../accounts/sessions.ts'
+import type { Env } from '../http/authorize.ts'
+import { admitSignIn } from '../http/authorize-owner.ts'
 import { addressHolder } from '../http/body-budget.ts'
-import { browserOf, sessionCookie } from '../http/browser.ts'
 import { countPublic } from '../http/public-window.ts'
-import { refusalOf } from '../http/refusal.ts'
+import { refusalOf } from '../http/response.ts'
 import type { Server } from '../http/server.ts'
-import { signIn } from '../services/sessions.ts'
-import { maxBytesOf } from './contract.ts'
-import { input } from './controls.ts'
-import { MAX_FORM_BYTES, readForm } from './form.ts'
+import { browserOf, sessionCookie } from '../http/session-cookie.ts'
+import { input, MAX_FORM_BYTES, readForm } from './form.ts'
 import { type Html, html } from './html.ts'
 import { bare } from './layout.ts'
 import { sendPage } from './problem.ts'
+import { EVERYONE, maxBytesOf, type Route } from './route.ts'
 
 const PATH = '/admin/sign-in'
 
@@ -85,3 +84,14 @@ ${input({ name: 'token', label: 'Owner token', type: 'password', required: true,
 <p class="hint">Signed in already and came by a link from elsewhere? <a href="${next}">Go on</a>.</p>`,
   )
 }
+
+export const signOutRoutes: Route[] = [
+  {
+    path: '/sign-out',
+    roles: EVERYONE,
+    act: async ({ ctx }) => {
+      await signOut(ctx)
+      return { to: '/admin/sign-in?signed-out=1', cookie: sessionCookie(null, ctx.isHttps) }
+    },
+  },
+]

@@ -1,15 +1,12 @@
-import type { components } from '../http/schema.d.ts'
-import { update } from '../services/webhook-update.ts'
-import * as webhooks from '../services/webhooks.ts'
-import { emittedEvents } from '../services/webhooks-events.ts'
-import { bodyOf, EVERYONE, like, OWNERS } from './contract.ts'
-import { checkboxes, confirmation, form, input } from './controls.ts'
-import { endpoint } from './endpoint.ts'
+import type { components } from '../contract/schema.d.ts'
+import * as webhooks from '../webhooks/webhooks.ts'
+import { emittedEvents, update } from '../webhooks/webhooks.ts'
+import { checkboxes, confirmation, form, input } from './form.ts'
 import { type Html, html } from './html.ts'
-import { pager, slice } from './paging.ts'
 import type { Flash, Route, View, Visitor } from './route.ts'
+import { bodyOf, EVERYONE, endpoint, like, OWNERS } from './route.ts'
 import { address, empty, time } from './show.ts'
-import { ACTIONS, type Cell, type Column, named, table, wide } from './table.ts'
+import { ACTIONS, type Cell, type Column, named, pager, slice, table, wide } from './table.ts'
 
 type Subscription = components['schemas']['WebhookSubscription']
 

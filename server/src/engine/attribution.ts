@@ -1,10 +1,7 @@
-import { counts, hit, miss } from './candidate.ts'
+import { affiliateOf, counts, hit, linkEvidence, miss, productEvidence } from './evidence.ts'
 import type { Candidate, EvidenceKind, Facts, MatchCode, Matches, ReasonCode } from './facts.ts'
-import type { Goods } from './goods.ts'
-import { linkEvidence } from './link-evidence.ts'
-import { affiliateOf } from './people.ts'
-import { productEvidence } from './product-evidence.ts'
-import { textOf } from './text.ts'
+import { textOf } from './identity.ts'
+import type { Goods } from './line-groups.ts'
 
 /** All evidence of an order, and who won: `reasonCode` is the winner's, or says why nobody was attributed. */
 export interface Attributed {
@@ -42,3 +39,13 @@ function named(facts: Facts, kind: EvidenceKind, source: NamedSource, code: Matc
   const affiliate = affiliateOf(facts, facts.matches[source])
   return [affiliate === null ? miss(from, 'NO_MATCH') : hit(from, affiliate.id, code)]
 }
+
+/** The order in which kinds of evidence win, by the name a shop chooses it with. Every preset lists all four kinds. */
+export const PRECEDENCE_PRESETS = {
+  default: ['COUPON', 'DIRECT_LINK', 'CONNECTED_CUSTOMER', 'CONNECTED_PRODUCT'],
+  'link-first': ['DIRECT_LINK', 'COUPON', 'CONNECTED_CUSTOMER', 'CONNECTED_PRODUCT'],
+  'customer-first': ['CONNECTED_CUSTOMER', 'COUPON', 'DIRECT_LINK', 'CONNECTED_PRODUCT'],
+} as const satisfies Record<string, readonly EvidenceKind[]>
+
+/** The name of a preset. */
+export type PrecedencePreset = keyof typeof PRECEDENCE_PRESETS

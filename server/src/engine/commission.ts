@@ -1,5 +1,5 @@
 import type { OrderLine, ProgramFact, Rate, RateGroup } from './facts.ts'
-import type { Goods } from './goods.ts'
+import type { Goods } from './line-groups.ts'
 import { bpsOf, sum, whole } from './money.ts'
 
 /** The lines an order is paid on: all of them and what no line accounts for, or only some. */

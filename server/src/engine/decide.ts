@@ -1,12 +1,11 @@
 import { type Attributed, attribute } from './attribution.ts'
 import { amountOf, baseOf, inOneCurrency, rateGroups, type Scope } from './commission.ts'
 import { restrictionOf } from './eligibility.ts'
+import { affiliateOf, connectedLines, programOf } from './evidence.ts'
 import type { Candidate, Decision, Facts, ProgramFact, RateGroup, RestrictionCode } from './facts.ts'
-import { type Goods, goodsOf } from './goods.ts'
+import { textOf } from './identity.ts'
+import { type Goods, goodsOf } from './line-groups.ts'
 import { bpsOf } from './money.ts'
-import { affiliateOf, programOf } from './people.ts'
-import { connectedLines } from './product-evidence.ts'
-import { textOf } from './text.ts'
 
 /** Changes whenever the same facts could give another decision; recorded with every commission. */
 export const ENGINE_VERSION = '2'

@@ -1,4 +1,4 @@
-import { withoutInvisible } from './text.ts'
+import { withoutInvisible } from './identity.ts'
 
 /** Everything a generated code may hold: 34 characters, none of which is mistaken for another. */
 export const CODE_ALPHABET = 'ABCDEFGHIJKLMNPQRSTUVWXYZ123456789'

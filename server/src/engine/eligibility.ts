@@ -1,6 +1,5 @@
-import { mailboxKey } from './email.ts'
-import type { AffiliateFact, Order, ProgramFact, RateGroup, RestrictionCode } from './facts.ts'
-import { geoRestriction } from './geo.ts'
+import type { AffiliateFact, GeoRule, Order, Place, ProgramFact, RateGroup, RestrictionCode } from './facts.ts'
+import { mailboxKey } from './identity.ts'
 
 /** What decides whether the winner earns on an order. */
 export interface EligibilityInput {
@@ -35,4 +34,33 @@ function isSelfReferral(buyer: string | null, affiliate: string): boolean {
 function zeroBase({ baseCents, groups }: EligibilityInput): RestrictionCode | null {
   const onlyPercent = groups.every((group) => group.commissionType === 'PERCENT_OF_SALE')
   return baseCents === 0 && onlyPercent ? 'ZERO_BASE' : null
+}
+
+/**
+ * Compares where an order ships to with a program's rule. Every list that is not empty must match, trimmed and
+ * case-insensitive; a field the order lacks is reported before one that does not match. Null: nothing stands against it.
+ */
+export function geoRestriction(rule: GeoRule | null, place: Place | null): 'GEO_UNKNOWN' | 'GEO_NOT_ELIGIBLE' | null {
+  if (rule === null) return null
+  const checks = [
+    { list: rule.countries, field: place?.country, matches: equal },
+    { list: rule.states, field: place?.state, matches: equal },
+    { list: rule.cities, field: place?.city, matches: equal },
+    { list: rule.postalPrefixes, field: place?.postalCode, matches: startsWith },
+  ].filter(({ list }) => list.length > 0)
+  if (checks.some(({ field }) => key(field) === '')) return 'GEO_UNKNOWN'
+  const allowed = checks.every(({ list, field, matches }) => list.some((entry) => matches(key(field), key(entry))))
+  return allowed ? null : 'GEO_NOT_ELIGIBLE'
+}
+
+function key(text: string | null | undefined): string {
+  return (text ?? '').trim().toLowerCase()
+}
+
+function equal(field: string, entry: string): boolean {
+  return field === entry
+}
+
+function startsWith(field: string, prefix: string): boolean {
+  return field.startsWith(prefix)
 }

@@ -59,3 +59,58 @@ export function allocate(total: bigint, weights: readonly bigint[]): bigint[] {
   const lucky = new Set(order.slice(0, Number(total - sum(parts))).map((entry) => entry.index))
   return parts.map((part, index) => (lucky.has(index) ? part + 1n : part))
 }
+
+/**
+ * A number times 100, rounded half up, read from its shortest decimal text (`16.5`, `1e-7`, `1e+21`) in exact
+ * arithmetic: 1.005 gives 101 although the binary number is a little less. Null unless the number is finite.
+ * Halves of negative numbers go up too, towards zero.
+ */
+export function hundredthsOf(value: number): bigint | null {
+  if (!Number.isFinite(value)) return null
+  const [mantissa = '', exponent = '0'] = String(value).split('e')
+  const [units = '', fraction = ''] = mantissa.split('.')
+  const digits = BigInt(units + fraction)
+  const shift = Number(exponent) - fraction.length + 2
+  if (shift >= 0) return digits * 10n ** BigInt(shift)
+  const divisor = 10n ** BigInt(-shift)
+  return floorDiv(2n * digits + divisor, 2n * divisor)
+}
+
+/** Hundredths as a number whose shortest text has at most two decimals: 1650 gives 16.5. */
+export function fromHundredths(hundredths: number): number {
+  return hundredths / 100
+}
+
+function floorDiv(dividend: bigint, divisor: bigint): bigint {
+  const quotient = dividend / divisor
+  return dividend < 0n && quotient * divisor !== dividend ? quotient - 1n : quotient
+}
+
+/**
+ * Splits `total` by weight into whole parts that sum up to it; ties go to the lowest index. With two weights this is
+ * the largest remainder. With more, plain largest remainders can make a part shrink while the total grows, and a
+ * bigger refund would pay commission out again; taking the remainder relative to the part's size never does.
+ * No part passes its weight while the total does not pass Σ weights; weights that are all 0 give zeros.
+ */
+export function apportion(total: number, weights: readonly number[]): number[] {
+  const sizes = weights.map(whole)
+  const goal = whole(total)
+  const all = sum(sizes)
+  if (all === 0n) return sizes.map(() => 0)
+  const parts = sizes.map((size) => (2n * goal * size + all) / (2n * all))
+  for (let left = goal - sum(parts); left > 0n; left--) parts[next(sizes, parts)]! += 1n
+  for (let over = sum(parts) - goal; over > 0n; over--) parts[last(sizes, parts)]! -= 1n
+  return parts.map(Number)
+}
+
+/** The part whose next cent is due first: the smallest (2 × part + 1) ÷ size. */
+function next(sizes: bigint[], parts: bigint[]): number {
+  const due = (index: number) => 2n * parts[index]! + 1n
+  return sizes.reduce((best, size, index) => (due(index) * sizes[best]! < due(best) * size ? index : best), 0)
+}
+
+/** The part whose newest cent was due last: the largest (2 × part − 1) ÷ size. */
+function last(sizes: bigint[], parts: bigint[]): number {
+  const due = (index: number) => 2n * parts[index]! - 1n
+  return sizes.reduce((best, size, index) => (due(index) * sizes[best]! >= due(best) * size ? index : best), 0)
+}

@@ -1,5 +1,5 @@
-import { fromHundredths, hundredthsOf } from './decimal.ts'
 import type { CommissionType, Rate } from './facts.ts'
+import { fromHundredths, hundredthsOf } from './money.ts'
 
 /** The largest stored amount: signed 32-bit cents (section 4.2). */
 export const MAX_CENTS = 2_147_483_647

@@ -1,8 +1,7 @@
-import { apportion } from './apportion.ts'
 import { amountAt } from './commission.ts'
 import type { OrderLine, RateGroup } from './facts.ts'
-import { type Goods, goodsOf } from './goods.ts'
-import { bpsOf, sum, whole } from './money.ts'
+import { type Goods, goodsOf } from './line-groups.ts'
+import { apportion, bpsOf, sum, whole } from './money.ts'
 import {
   addRefund,
   indexLines,
@@ -11,7 +10,7 @@ import {
   type RefundedOrder,
   type RefundProblem,
   untouched,
-} from './refund-goods.ts'
+} from './refund-items.ts'
 
 /** What was recorded with a commission; refunds are computed from it, never from today's rate. */
 export interface RefundSnapshot {

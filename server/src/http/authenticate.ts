@@ -1,10 +1,10 @@
 import { timingSafeEqual } from 'node:crypto'
-import { type Deps, nowIso } from '../context.ts'
-import type { Trx } from '../db/database.ts'
-import { ApiError, forbidden, storageUnavailable } from '../errors.ts'
-import { findKeyWithShop, type KeyWithShop, updateLastUsed } from '../repositories/api-keys.ts'
-import { bestEffort } from '../services/best-effort.ts'
-import { hashSecret, isWellFormed } from '../services/secret.ts'
+import { findKeyWithShop, type KeyWithShop, updateLastUsed } from '../accounts/key-queries.ts'
+import { ApiError, forbidden, storageUnavailable } from '../contract/errors.ts'
+import { bestEffort } from '../core/best-effort.ts'
+import { type Deps, nowIso } from '../core/context.ts'
+import { hashSecret, isWellFormed } from '../core/secret.ts'
+import type { Trx } from '../database/database.ts'
 
 export interface Caller extends KeyWithShop {
   scopes: string[]

@@ -1,4 +1,4 @@
-import { serverBusy } from '../errors.ts'
+import { serverBusy } from '../contract/errors.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB

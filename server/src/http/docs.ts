@@ -1,7 +1,20 @@
+import { createHash } from 'node:crypto'
+import type { Context, Hono } from 'hono'
 import { html, raw } from 'hono/html'
-import { alternativesOf, deref, document, type OperationObject, type Parameter, type Schema } from './document.ts'
+import {
+  alternativesOf,
+  deref,
+  document,
+  documentText,
+  type OperationObject,
+  type Parameter,
+  type Schema,
+} from '../contract/document.ts'
+import { requirement } from '../contract/validation-message.ts'
+import type { Env } from './authorize.ts'
 import { inlineSource, pageHeaders } from './page-headers.ts'
-import { requirement } from './sentence.ts'
+import { countPublic } from './public-window.ts'
+import type { Server } from './server.ts'
 
 type Html = ReturnType<typeof html>
 type Entry = { method: string; path: string; op: OperationObject }
@@ -167,3 +180,46 @@ dd { margin: 0 0 .5rem 1rem }
 
 /** It has no script, no image and no form, and its one style is known by its hash. */
 export const DOCS_HEADERS = pageHeaders({ style: inlineSource(STYLE) })
+
+interface Served {
+  text: string
+  type: string
+  tag: string
+}
+
+/** The contract itself, for anyone. Each form of it is built once, and a client that has it gets 304. */
+export function mountDocument(app: Hono<Env>, server: Server): void {
+  const yaml = once(() => served(documentText, 'application/yaml; charset=utf-8'))
+  const json = once(() => served(JSON.stringify(document), 'application/json'))
+  const serve = (form: () => Served) => async (c: Context<Env>) => {
+    await countPublic(server, c.get('visit'))
+    const { text, type, tag } = form()
+    const headers = { ETag: tag, 'Cache-Control': 'no-cache' }
+    if (holds(c.req.header('If-None-Match'), tag)) return c.body(null, 304, headers)
+    return c.body(text, 200, { ...headers, 'Content-Type': type })
+  }
+  app.get('/', async (c) => {
+    await countPublic(server, c.get('visit'))
+    return c.redirect('/api/v1/docs')
+  })
+  app.get('/openapi.yaml', serve(yaml))
+  app.get('/openapi.json', serve(json))
+}
+
+const served = (text: string, type: string): Served => ({
+  text,
+  type,
+  tag: `"${createHash('sha256').update(text).digest('hex').slice(0, 16)}"`,
+})
+
+/** Whether `If-None-Match` names the tag. Comparison is weak, as RFC 9110 says for this header. */
+const holds = (given: string | undefined, tag: string): boolean =>
+  (given ?? '').split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === tag)
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}

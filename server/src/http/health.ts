@@ -1,6 +1,11 @@
-import type { Env, Hono } from 'hono'
-import type { Deps } from '../context.ts'
-import { createReadiness } from '../services/readiness.ts'
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { HttpBindings } from '@hono/node-server'
+import type { Context, Env, Hono } from 'hono'
+import type { Deps } from '../core/context.ts'
+import { findInstanceSetting } from '../core/installation-settings.ts'
+import type { Metrics } from '../core/metrics.ts'
+import type { Database } from '../database/database.ts'
+import { clientAddress } from './client-address.ts'
 
 /** Liveness and readiness. They are never limited, so they stay cheap. */
 export function mountHealth<E extends Env>(app: Hono<E>, { db }: Deps): void {
@@ -10,4 +15,54 @@ export function mountHealth<E extends Env>(app: Hono<E>, { db }: Deps): void {
     const ready = await isReady()
     return c.json({ status: ready ? 'ok' : 'unavailable' }, ready ? 200 : 503)
   })
+}
+
+const LOOPBACK = /^(::1|(::ffff:)?127\.\d+\.\d+\.\d+)$/
+const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i
+/** What proxies add to a request that they pass on. */
+const FORWARDED =
+  /^(forwarded|via|x-forwarded(-.*)?|x-real-ip|x-client-ip|x-cluster-client-ip|x-original-.*|x-envoy-.*|true-client-ip|cdn-loop|cf-.*)$/
+
+/** `GET /metrics`: for this machine, and for whoever has the token when there is one. */
+export function mountMetrics<E extends Env>(app: Hono<E>, metrics: Metrics, token: string | undefined): void {
+  app.get('/metrics', async (c) => {
+    if (!isLocal(c) && !(token && holds(c, token))) {
+      const error = 'Metrics are for processes of this machine. Send METRICS_TOKEN as a bearer token from elsewhere.'
+      return c.json({ error }, 403)
+    }
+    const { type, text } = await metrics.text()
+    return c.body(text, 200, { 'Content-Type': type })
+  })
+}
+
+/**
+ * Whether a process of this machine asks for itself. What a proxy of this machine passes on comes from elsewhere: it adds
+ * a header, names another host, or, as nginx did by default until 1.29.7, speaks HTTP/1.0. A proxy that does none of these
+ * looks like a local process; docs/self-hosting.md says how to configure it.
+ */
+const isLocal = (c: Context): boolean =>
+  LOOPBACK.test(clientAddress(c, 0)) &&
+  LOOPBACK_HOST.test(c.req.header('Host') ?? '') &&
+  (c.env as HttpBindings).incoming.httpVersion !== '1.0' &&
+  ![...c.req.raw.headers.keys()].some((name) => FORWARDED.test(name))
+
+function holds(c: Context, token: string): boolean {
+  const sent = /^Bearer +(\S+)$/i.exec(c.req.header('Authorization')?.trim() ?? '')?.[1] ?? ''
+  const digest = (text: string) => createHash('sha256').update(text).digest()
+  return timingSafeEqual(digest(sent), digest(token))
+}
+
+/** Whether the schema is current and the database answers now. The schema is looked at until it is; it does not go back. */
+export function createReadiness(db: Database): () => Promise<boolean> {
+  let migrated = false
+  return async () => {
+    try {
+      migrated ||= await db.isMigrated()
+      await findInstanceSetting(db.read, 'apiEnabled')
+      return migrated
+    } catch {
+      // Whatever the reason, it is not ready; the log of the failing calls tells why.
+      return false
+    }
+  }
 }

@@ -2,9 +2,17 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
-import { ApiError } from '../errors.ts'
-import { headerFault, malformed, requestTimeout } from './header-faults.ts'
-import { type Known, type Read, rawRefusal, readFrom, refuse } from './malformed.ts'
+import { ApiError } from '../contract/errors.ts'
+import {
+  headerFault,
+  type Known,
+  malformed,
+  type Read,
+  rawRefusal,
+  readFrom,
+  refuse,
+  requestTimeout,
+} from './malformed.ts'
 
 type Fetch = Parameters<typeof getRequestListener>[0]
 

@@ -1,5 +1,5 @@
-import { rateLimited } from '../errors.ts'
-import type { Visit } from './admit.ts'
+import { rateLimited } from '../contract/errors.ts'
+import type { Visit } from './authorize.ts'
 import type { Server } from './server.ts'
 
 /**

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Context } from 'hono'
-import { ApiError, bodyTimeout, bodyTooLarge, invalidBody } from '../errors.ts'
-import type { Env } from './admit.ts'
+import { ApiError, bodyTimeout, bodyTooLarge, invalidBody } from '../contract/errors.ts'
+import type { Env } from './authorize.ts'
 import type { BodyAccount, Holder } from './body-budget.ts'
 import type { Server } from './server.ts'
 

@@ -1,4 +1,4 @@
-import type { Deps } from '../context.ts'
+import type { Deps } from '../core/context.ts'
 
 /** The caller's own id when it is short and harmless, else a new one. */
 export function requestIdOf(given: string | undefined, deps: Pick<Deps, 'newId'>): string {

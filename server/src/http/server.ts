@@ -1,10 +1,10 @@
-import type { Deps } from '../context.ts'
-import type { Metrics } from '../metrics.ts'
-import type { ApiSwitch } from '../services/api-switch.ts'
+import type { ApiSwitch } from '../core/api-switch.ts'
+import type { Deps } from '../core/context.ts'
+import type { Metrics } from '../core/metrics.ts'
 import type { Caller } from './authenticate.ts'
 import type { BodyBudget } from './body-budget.ts'
+import type { ReadingLine } from './parse-queue.ts'
 import type { RateLimiter } from './rate-limit.ts'
-import type { ReadingLine } from './reading-line.ts'
 
 /** What the HTTP side holds beside the world: limits, the kill switch, and the note of a key's use. */
 export interface Server {

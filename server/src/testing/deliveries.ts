@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Deps } from '../context.ts'
-import { createDispatcher } from '../webhooks/dispatcher.ts'
-import type { Transport } from '../webhooks/transport.ts'
+import type { Deps } from '../core/context.ts'
+import { createDispatcher } from '../webhooks/delivery/dispatcher.ts'
+import type { Transport } from '../webhooks/delivery/transport.ts'
 
 /** One delivery as a receiver would get it (section 6.2). */
 export interface CapturedDelivery {

@@ -3,16 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import SQLite from 'better-sqlite3'
 import { readConfig } from '../../../server/src/config.ts'
-import { openDatabase } from '../../../server/src/db/database.ts'
-import { createDeps } from '../../../server/src/deps.ts'
-import { insertDeliveries } from '../../../server/src/repositories/deliveries.ts'
-import {
-  deleteSubscription,
-  insertSubscription,
-  listSubscriptions,
-} from '../../../server/src/repositories/subscriptions.ts'
-import { insertWebhookEvent } from '../../../server/src/repositories/webhook-events.ts'
-import { sealSecret } from '../../../server/src/webhooks/secrets.ts'
+import { createDeps } from '../../../server/src/core/deps.ts'
+import { insertWebhookEvent } from '../../../server/src/core/outbox.ts'
+import { openDatabase } from '../../../server/src/database/database.ts'
+import { sealSecret } from '../../../server/src/webhooks/delivery/signing.ts'
+import { insertDeliveries } from '../../../server/src/webhooks/delivery-queries.ts'
+import { deleteSubscription, insertSubscription, listSubscriptions } from '../../../server/src/webhooks/queries.ts'
 import { spreadOf } from '../harness/compare.ts'
 import { CACHE, copyOf, type DataSet } from '../harness/data.ts'
 import type { Options } from '../harness/options.ts'

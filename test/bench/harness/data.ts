@@ -12,14 +12,14 @@ import {
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import SQLite from 'better-sqlite3'
+import * as shops from '../../../server/src/accounts/shops.ts'
+import { listAffiliates } from '../../../server/src/affiliates/queries.ts'
 import { readConfig } from '../../../server/src/config.ts'
-import type { Deps } from '../../../server/src/context.ts'
-import { openDatabase } from '../../../server/src/db/database.ts'
-import { createDeps } from '../../../server/src/deps.ts'
-import { listAffiliates } from '../../../server/src/repositories/affiliates.ts'
-import { insertSubscription, updateSubscription } from '../../../server/src/repositories/subscriptions.ts'
-import { seed } from '../../../server/src/services/seed.ts'
-import * as shops from '../../../server/src/services/shops.ts'
+import type { Deps } from '../../../server/src/core/context.ts'
+import { createDeps } from '../../../server/src/core/deps.ts'
+import { openDatabase } from '../../../server/src/database/database.ts'
+import { seed } from '../../../server/src/operator/seed.ts'
+import { insertSubscription, updateSubscription } from '../../../server/src/webhooks/queries.ts'
 import { insertKeys } from '../../support/keys.ts'
 
 /** Git-ignored; delete it to have the data made again. */
@@ -37,7 +37,7 @@ export interface DataSet {
 }
 
 const KEYS = 500
-const SCHEMA = fileURLToPath(new URL('../../../server/src/db/migrations/', import.meta.url))
+const SCHEMA = fileURLToPath(new URL('../../../server/src/database/migrations/', import.meta.url))
 
 /** What the engine makes; larger tables hold copies of it, for a million through the engine takes its time. */
 const SEEDED = 10_000

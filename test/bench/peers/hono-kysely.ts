@@ -4,7 +4,7 @@ import SQLite from 'better-sqlite3'
 import { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { Kysely, SqliteDialect } from 'kysely'
-import type { Tables } from '../../../server/src/db/tables.ts'
+import type { Tables } from '../../../server/src/database/tables.ts'
 
 /** Hono and Kysely as in their manuals: a middleware that authenticates, queries built where they are needed. */
 const database = new SQLite((process.env.DATABASE_URL ?? '').slice('file:'.length))

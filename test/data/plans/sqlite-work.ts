@@ -1,5 +1,5 @@
 import SQLite from 'better-sqlite3'
-import { stable } from '../../../server/src/db/sqlite-executor.ts'
+import { stable } from '../../../server/src/database/sqlite-executor.ts'
 import type { Work } from './postgres-work.ts'
 import type { Statement } from './statements.ts'
 

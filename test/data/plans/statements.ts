@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { CompiledQuery } from 'kysely'
-import type { RunAside } from '../../../server/src/db/aside.ts'
+import type { RunAside } from '../../../server/src/database/report-thread.ts'
 import type { TestServer } from '../../support/server.ts'
 
 /** A statement that the server ran, with some of the values it ran with. */

@@ -1,0 +1,132 @@
+import { timingSafeEqual } from 'node:crypto'
+import { ApiError } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import { type Context, type Deps, nowIso } from '../core/context.ts'
+import { mutate } from '../core/mutate.ts'
+import { createSecret, hashSecret, isWellFormed } from '../core/secret.ts'
+import type { Trx } from '../database/database.ts'
+import type { SessionRow, ShopRow, UserRow } from '../database/tables.ts'
+import * as sessions from './session-queries.ts'
+import { findShop } from './shop-queries.ts'
+import { findUser, findUserByToken } from './user-queries.ts'
+
+const SESSION_MS = 12 * 3_600_000
+const LINK_MS = 15 * 60_000
+
+/** Who owns or works for a shop, and the session they came with, if any. */
+export interface Owner {
+  user: UserRow
+  shop: ShopRow
+  session?: SessionRow
+}
+
+/** The owner of a token `ro_…` as `db` sees it; undefined when nobody has it, or not any more. */
+export async function findOwner(db: Trx, token: string): Promise<Owner | undefined> {
+  if (!isWellFormed('ro', token)) return undefined
+  const tokenHash = hashSecret(token)
+  const user = await findUserByToken(db, tokenHash)
+  if (!user || !timingSafeEqual(Buffer.from(user.tokenHash, 'hex'), Buffer.from(tokenHash, 'hex'))) return undefined
+  return withShop(db, user)
+}
+
+/** Whose session a cookie's secret stands for as `db` sees it; undefined when it has ended. */
+export async function findBySession(deps: Pick<Deps, 'now'>, db: Trx, secret: string): Promise<Owner | undefined> {
+  if (!isWellFormed('rs', secret)) return undefined
+  const session = await sessions.findSession(db, hashSecret(secret))
+  if (!session || session.expiresAt <= nowIso(deps)) return undefined
+  const owner = await withShop(db, await findUser(db, session.shopId, session.userId))
+  return owner && { ...owner, session }
+}
+
+/** What a form of a session must send along; it is made from the session, so it needs no place of its own. */
+export const csrfTokenOf = ({ vault }: Pick<Deps, 'vault'>, session: SessionRow): string =>
+  vault.fingerprint(csrfSubject(session))
+
+export const isCsrfToken = ({ vault }: Pick<Deps, 'vault'>, session: SessionRow, token: string | null): boolean =>
+  token !== null && vault.hasFingerprint(token, csrfSubject(session))
+
+/**
+ * Opens a session with an owner token, or with the token of a one-time link, which is used up by it.
+ * `secret` goes into the cookie and nowhere else.
+ *
+ * @throws ApiError 401 `sign_in_refused`.
+ */
+export async function signIn(
+  world: Deps & { requestId: string },
+  token: string,
+): Promise<Required<Owner> & { secret: string }> {
+  const isLink = isWellFormed('rl', token)
+  const look = async (db: Trx): Promise<Owner> => {
+    const owner = isLink ? await findByLink(world, db, token) : await findOwner(db, token)
+    if (!owner) throw refused()
+    return owner
+  }
+  const { shop, user } = await look(world.db.read)
+  const recheck = async (db: Trx) => (await look(db)).shop
+  const ctx: Context = { ...world, shop, user, actor: `user:${user.id}`, recheck }
+  return mutate(ctx, async (trx) => {
+    if (isLink && !(await sessions.claimSignInLink(trx, shop.id, hashSecret(token)))) throw refused()
+    const createdAt = nowIso(world)
+    await sessions.deleteExpired(trx, shop.id, createdAt)
+    const secret = createSecret('rs', world.random)
+    const expiresAt = new Date(world.now() + SESSION_MS).toISOString()
+    const session = { tokenHash: hashSecret(secret), shopId: shop.id, userId: user.id, createdAt, expiresAt }
+    await sessions.insertSession(trx, session)
+    const audit = { action: 'session.created', subjectId: user.id, data: { by: isLink ? 'link' : 'token' } }
+    return { result: { user, shop, session, secret }, audit }
+  })
+}
+
+/** Ends the session of the call, if it came with one. */
+export async function signOut(ctx: Context): Promise<components['schemas']['ActionReply']> {
+  const result = { ok: true as const, message: 'You are signed out.' }
+  const { session } = ctx
+  if (!session) return result
+  return mutate(ctx, async (trx) => {
+    await sessions.deleteSession(trx, ctx.shop.id, session.tokenHash)
+    return { result, audit: { action: 'session.ended', subjectId: session.userId } }
+  })
+}
+
+/** A token that signs its user in once within 15 minutes. The context says who made it. */
+export async function createSignInLink(ctx: Context, userId: string): Promise<string> {
+  return mutate(ctx, async (trx) => {
+    const token = createSecret('rl', ctx.random)
+    await sessions.deleteExpired(trx, ctx.shop.id, nowIso(ctx))
+    const expiresAt = new Date(ctx.now() + LINK_MS).toISOString()
+    await sessions.insertSignInLink(trx, { tokenHash: hashSecret(token), shopId: ctx.shop.id, userId, expiresAt })
+    return { result: token, audit: { action: 'sign_in_link.created', subjectId: userId } }
+  })
+}
+
+/** Who is signed in, as openapi.yaml shows it. */
+export function toSession(
+  deps: Pick<Deps, 'vault'>,
+  { user, shop, session }: Owner,
+): components['schemas']['SessionReply'] {
+  return {
+    data: {
+      user: { id: user.id, email: user.email, role: user.role },
+      shop: { id: shop.id, name: shop.name, plan: shop.plan, currency: shop.currency },
+      csrfToken: session ? csrfTokenOf(deps, session) : null,
+      expiresAt: session?.expiresAt ?? null,
+    },
+  }
+}
+
+async function withShop(db: Trx, user: UserRow | undefined): Promise<Owner | undefined> {
+  if (!user || user.revokedAt !== null) return undefined
+  const shop = await findShop(db, user.shopId)
+  return shop && { user, shop }
+}
+
+async function findByLink(deps: Pick<Deps, 'now'>, db: Trx, token: string): Promise<Owner | undefined> {
+  const link = await sessions.findSignInLink(db, hashSecret(token))
+  if (!link || link.expiresAt <= nowIso(deps)) return undefined
+  return withShop(db, await findUser(db, link.shopId, link.userId))
+}
+
+const csrfSubject = ({ tokenHash }: SessionRow) => `csrf:${tokenHash}`
+
+const refused = () =>
+  new ApiError(401, 'sign_in_refused', 'This owner token or sign-in link is not valid, or not any more.')

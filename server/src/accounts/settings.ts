@@ -1,0 +1,104 @@
+import { concurrentChange, invalidBody } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import type { Body } from '../contract/spec.ts'
+import { type Context, nowIso } from '../core/context.ts'
+import { mutate } from '../core/mutate.ts'
+import type { ShopRow } from '../database/tables.ts'
+import { PRECEDENCE_PRESETS } from '../engine/attribution.ts'
+import { claimShop } from './shop-queries.ts'
+import { sealStoreSecret, toDomain } from './store-connection.ts'
+
+type Settings = components['schemas']['Settings']
+
+/** The settings of the caller's shop (sections 4.4 and 4.9), without the secret of store notifications. */
+export const read = (ctx: Context): Settings => toSettings(ctx.shop)
+
+/**
+ * Changes the sent settings. Changing nothing is fine.
+ *
+ * @throws ApiError 400 `invalid_body`, 409 `concurrent_change`.
+ */
+export async function update(ctx: Context, body: Body<'updateSettings'>): Promise<Settings> {
+  const before = ctx.shop
+  const changes = changedColumns(ctx, body)
+  return mutate(ctx, async (trx) => {
+    if (Object.keys(changes).length === 0) return { result: toSettings(before), audit: null }
+    const after = { ...before, ...changes, updatedAt: nowIso(ctx) }
+    if (!(await claimShop(trx, before, { ...changes, updatedAt: after.updatedAt }))) throw concurrentChange()
+    const audit = { action: 'settings.updated', subjectId: before.id, data: difference(before, after) }
+    return { result: toSettings(after), audit }
+  })
+}
+
+function changedColumns(ctx: Context, body: Body<'updateSettings'>): Partial<ShopRow> {
+  const {
+    attributionPrecedence: precedence,
+    minimumPayoutCentsByCurrency: minimums,
+    apiEnabled,
+    storeWebhookSecret: secret,
+    storeDomain: domain,
+    storeDomainAliases: aliases,
+    ...plain
+  } = body
+  const sent: Partial<ShopRow> = { ...plain }
+  if (precedence !== undefined) sent.attributionPrecedence = JSON.stringify(precedenceOf(precedence))
+  if (minimums !== undefined) sent.minimumPayoutCentsByCurrency = JSON.stringify(sortedByName(minimums))
+  if (apiEnabled !== undefined) sent.apiEnabled = apiEnabled ? 1 : 0
+  // Sealing the same secret twice gives two texts, so a sent one always counts as a change.
+  if (secret !== undefined) sent.storeWebhookSecret = secret === null ? null : sealStoreSecret(ctx, ctx.shop.id, secret)
+  if (domain !== undefined) sent.storeDomain = domain === null ? null : toDomain('storeDomain', domain)
+  if (aliases !== undefined) {
+    sent.storeDomainAliases = JSON.stringify(aliases.map((one, i) => toDomain(`storeDomainAliases[${i}]`, one)))
+  }
+  const differs = ([name, value]: [string, unknown]) => value !== undefined && value !== ctx.shop[name as keyof ShopRow]
+  return Object.fromEntries(Object.entries(sent).filter(differs)) as Partial<ShopRow>
+}
+
+/** All four kinds in the order in which they win, written out or by the name of a preset. */
+export function precedenceOf(input: components['schemas']['PrecedenceInput']): Settings['attributionPrecedence'] {
+  if (typeof input === 'string') return [...PRECEDENCE_PRESETS[input]]
+  if (new Set(input).size < PRECEDENCE_PRESETS.default.length) {
+    throw invalidBody(`attributionPrecedence must name each of ${PRECEDENCE_PRESETS.default.join(', ')} once.`)
+  }
+  return input
+}
+
+const sortedByName = (minimums: Record<string, number>): Record<string, number> =>
+  Object.fromEntries(Object.entries(minimums).sort(([a], [b]) => (a < b ? -1 : 1)))
+
+/** Minimum payouts in currencies other than the shop's own, in cents of each. */
+export const minimumsByCurrency = ({ minimumPayoutCentsByCurrency }: ShopRow): Record<string, number> =>
+  JSON.parse(minimumPayoutCentsByCurrency)
+
+function toSettings(shop: ShopRow): Settings {
+  return {
+    shopId: shop.id,
+    name: shop.name,
+    plan: shop.plan,
+    currency: shop.currency,
+    minimumPayoutCents: shop.minimumPayoutCents,
+    minimumPayoutCentsByCurrency: minimumsByCurrency(shop),
+    legacyMinimumPayout: shop.legacyMinimumPayout,
+    taxWithholdingBps: shop.taxWithholdingBps,
+    attributionPrecedence: JSON.parse(shop.attributionPrecedence),
+    clickTouch: shop.clickTouch,
+    apiEnabled: shop.apiEnabled === 1,
+    hasStoreWebhookSecret: shop.storeWebhookSecret !== null,
+    storeDomain: shop.storeDomain,
+    storeDomainAliases: JSON.parse(shop.storeDomainAliases),
+    updatedAt: shop.updatedAt,
+  }
+}
+
+/** What was and what is, setting by setting; of the secret only that it changed. */
+function difference(before: ShopRow, after: ShopRow): Record<string, unknown> {
+  const [was, is] = [toSettings(before), toSettings(after)]
+  const names = (Object.keys(is) as (keyof Settings)[]).filter(
+    (name) => name !== 'updatedAt' && JSON.stringify(was[name]) !== JSON.stringify(is[name]),
+  )
+  const isNewSecret = before.storeWebhookSecret !== after.storeWebhookSecret
+  return {
+    changes: Object.fromEntries(names.map((name) => [name, { from: was[name], to: is[name] }])),
+    ...(isNewSecret && { storeWebhookSecret: 'changed' }),
+  }
+}

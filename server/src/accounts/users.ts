@@ -1,0 +1,59 @@
+import { type Context, type Deps, nowIso } from '../core/context.ts'
+import { mutate } from '../core/mutate.ts'
+import { createSecret, hashSecret } from '../core/secret.ts'
+import type { UserRow } from '../database/tables.ts'
+import { deleteSessionsOf, deleteSignInLinksOf } from './session-queries.ts'
+import { createSignInLink } from './sessions.ts'
+import { operatorContext } from './shops.ts'
+import { claimRevocation, findUserByEmail, updateTokenIfUnchanged } from './user-queries.ts'
+
+/** A user of a shop as the operator names them. */
+export interface NamedUser {
+  shop: string
+  email: string
+}
+
+/** A token that signs the user in once within 15 minutes. */
+export async function linkFor(deps: Deps, named: NamedUser): Promise<{ userId: string; token: string }> {
+  const { ctx, user } = await find(deps, named)
+  return { userId: user.id, token: await createSignInLink(ctx, user.id) }
+}
+
+/** Takes a user's access away: the owner token opens nothing from now on, and every session ends. */
+export async function revoke(deps: Deps, named: NamedUser): Promise<{ userId: string }> {
+  const { ctx, user } = await find(deps, named)
+  return mutate(ctx, async (trx) => {
+    const revokedAt = nowIso(deps)
+    if (!(await claimRevocation(trx, ctx.shop.id, user.id, revokedAt))) throw new Error('This user is revoked already.')
+    await deleteSessionsOf(trx, ctx.shop.id, user.id)
+    return { result: { userId: user.id }, audit: { action: 'user.revoked', subjectId: user.id } }
+  })
+}
+
+/**
+ * Gives a user another owner token, which is in the result and nowhere else. The old one opens nothing from the commit on,
+ * and every session and sign-in link of the user ends.
+ */
+export async function replaceToken(deps: Deps, named: NamedUser): Promise<{ userId: string; ownerToken: string }> {
+  const { ctx, user } = await find(deps, named)
+  return mutate(ctx, async (trx) => {
+    const ownerToken = createSecret('ro', deps.random)
+    if (!(await updateTokenIfUnchanged(trx, user, hashSecret(ownerToken)))) {
+      throw new Error('Another command changed this user meanwhile. Run this one again.')
+    }
+    await deleteSessionsOf(trx, ctx.shop.id, user.id)
+    await deleteSignInLinksOf(trx, ctx.shop.id, user.id)
+    return {
+      result: { userId: user.id, ownerToken },
+      audit: { action: 'owner_token.replaced', subjectId: user.id },
+    }
+  })
+}
+
+async function find(deps: Deps, { shop, email }: NamedUser): Promise<{ ctx: Context; user: UserRow }> {
+  const ctx = await operatorContext(deps, shop)
+  const user = await findUserByEmail(deps.db.read, shop, email)
+  if (!user) throw new Error(`Shop ${shop} has no user ${email}.`)
+  if (user.revokedAt !== null) throw new Error(`User ${email} is revoked.`)
+  return { ctx, user }
+}

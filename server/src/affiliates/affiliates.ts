@@ -1,0 +1,226 @@
+import { affiliateNotFound, concurrentChange, conflict, invalidBody, programNotFound } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import type { Body, Query } from '../contract/spec.ts'
+import { type Context, nowIso } from '../core/context.ts'
+import { readList } from '../core/lists.ts'
+import { type AuditEntry, mutate } from '../core/mutate.ts'
+import type { WebhookEvent } from '../core/outbox.ts'
+import { isDeep, mapPage, placeAfter } from '../core/pagination.ts'
+import type { Trx } from '../database/database.ts'
+import type { AffiliateRow } from '../database/tables.ts'
+import { codeFromBytes, codeKey } from '../engine/discount-code.ts'
+import { emailKey } from '../engine/identity.ts'
+import { slugAttempt, slugFrom } from '../engine/slug.ts'
+import { findProgram } from '../programs/queries.ts'
+import * as affiliates from './queries.ts'
+import { findAffiliateByCode, findAffiliateBySlug, findAffiliatesById, searchable } from './queries.ts'
+
+/** Lists affiliates that are not archived, newest first (section 4.1). */
+export async function list(ctx: Context, query: Query<'listAffiliates'>) {
+  const start = await placeAfter(ctx, 'affiliates', query)
+  const readsMany = Boolean(query.q) || isDeep(query)
+  return mapPage(await readList(ctx, 'affiliates', { ...query, start }, readsMany), toAffiliate)
+}
+
+/**
+ * Creates an affiliate, `PENDING` unless its program approves affiliates at once (section 4.1 rule 2).
+ *
+ * @throws ApiError 400 without a name, 404 `program_not_found`, 409 `email_taken`.
+ */
+export async function create(ctx: Context, body: Body<'createAffiliate'>) {
+  const name = body.name?.trim() || (body.firstName?.trim() && fullName(body.firstName, body.lastName))
+  if (!name) throw invalidBody('name or firstName is required.')
+  const email = body.email.trim()
+  return mutate(ctx, async (trx) => {
+    const campaignId = body.campaignId ?? (await defaultProgramId(ctx, trx))
+    const program = campaignId ? await findProgram(trx, ctx.shop.id, campaignId) : undefined
+    if (body.campaignId && !program) throw programNotFound()
+    await refuseTakenEmail(ctx, trx, email)
+    const row = await newAffiliate(ctx, trx, {
+      name,
+      email,
+      firstName: body.firstName ?? null,
+      lastName: body.lastName ?? null,
+      campaignId: program?.id ?? null,
+      status: program?.autoApproveAffiliate ? 'APPROVED' : 'PENDING',
+    })
+    await affiliates.insertAffiliate(trx, ctx.shop.id, row)
+    const affiliate = toAffiliate({ ...row, shopId: ctx.shop.id })
+    const audit: AuditEntry[] = [
+      { action: 'affiliate.created', subjectId: row.id, data: { campaignId: row.campaignId } },
+    ]
+    if (row.status === 'APPROVED')
+      audit.push({ action: 'affiliate.approved', subjectId: row.id, data: { by: 'program' } })
+    return { result: affiliate, audit, events: statusEvents(affiliate, 'PENDING') }
+  })
+}
+
+/**
+ * Changes the sent fields (section 4.1 rule 4). Changing nothing is fine.
+ *
+ * @throws ApiError 400 for a blank name, 404 `affiliate_not_found` or `program_not_found`, 409 `email_taken` or
+ *   `concurrent_change`.
+ */
+export async function update(ctx: Context, id: string, body: Body<'updateAffiliate'>) {
+  if (body.name?.trim() === '') throw invalidBody('name must not be blank.')
+  const before = await affiliates.findAffiliate(ctx.db.read, ctx.shop.id, id)
+  if (!before) throw affiliateNotFound()
+  const changes = changedFields(before, body)
+  return mutate(ctx, async (trx) => {
+    if (changes.campaignId && !(await findProgram(trx, ctx.shop.id, changes.campaignId))) throw programNotFound()
+    if (Object.keys(changes).length === 0) return { result: toAffiliate(before), audit: null }
+    if (changes.email) await refuseTakenEmail(ctx, trx, changes.email, id)
+    const after = { ...before, ...changes, updatedAt: nowIso(ctx) }
+    const keys = { searchText: searchText(after), ...(changes.email && { emailKey: emailKey(changes.email) }) }
+    const claimed = await affiliates.claimAffiliate(trx, ctx.shop.id, before, {
+      ...changes,
+      ...keys,
+      updatedAt: after.updatedAt,
+    })
+    if (!claimed) throw concurrentChange()
+    const affiliate = toAffiliate(after)
+    return {
+      result: affiliate,
+      audit: {
+        action: 'affiliate.updated',
+        subjectId: id,
+        data: { fields: Object.keys(changes), ...statusChange(before, after) },
+      },
+      events: statusEvents(affiliate, before.status),
+    }
+  })
+}
+
+/**
+ * Hides an affiliate and keeps its data (section 4.1 rule 5).
+ *
+ * @throws ApiError 404 `affiliate_not_found`, 409 `concurrent_change`.
+ */
+export async function archive(ctx: Context, id: string) {
+  const before = await affiliates.findAffiliate(ctx.db.read, ctx.shop.id, id)
+  if (!before) throw affiliateNotFound()
+  return mutate(ctx, async (trx) => {
+    const deletedAt = nowIso(ctx)
+    const claimed = await affiliates.claimAffiliate(trx, ctx.shop.id, before, { deletedAt, updatedAt: deletedAt })
+    if (!claimed) throw concurrentChange()
+    return {
+      result: { ok: true as const, message: 'Affiliate archived.', id },
+      audit: { action: 'affiliate.archived', subjectId: id },
+    }
+  })
+}
+
+const fullName = (first?: string | null, last?: string | null) =>
+  [first, last]
+    .map((part) => part?.trim())
+    .filter(Boolean)
+    .join(' ')
+
+async function defaultProgramId(ctx: Context, trx: Trx): Promise<string | null> {
+  const shop = await trx.selectFrom('shops').select('defaultProgramId').where('id', '=', ctx.shop.id).executeTakeFirst()
+  return shop?.defaultProgramId ?? null
+}
+
+async function refuseTakenEmail(ctx: Context, trx: Trx, email: string, exceptId?: string): Promise<void> {
+  const holder = await affiliates.findAffiliateByEmail(trx, ctx.shop.id, emailKey(email))
+  if (holder && holder.id !== exceptId) {
+    throw conflict('email_taken', 'Another affiliate of your shop already uses this e-mail address.')
+  }
+}
+
+/** The sent fields that differ. A name that was made of first and last name follows them. */
+function changedFields(before: AffiliateRow, body: Body<'updateAffiliate'>): Partial<AffiliateRow> {
+  const sent: Partial<AffiliateRow> = { ...body }
+  if (sent.email !== undefined) sent.email = sent.email.trim()
+  if (sent.name !== undefined) sent.name = sent.name.trim()
+  const derived = fullName(before.firstName, before.lastName)
+  if (sent.name === undefined && derived === before.name) {
+    const { firstName, lastName } = { ...before, ...sent }
+    sent.name = fullName(firstName, lastName) || before.name
+  }
+  const differs = ([name, value]: [string, unknown]) =>
+    value !== undefined && value !== before[name as keyof AffiliateRow]
+  return Object.fromEntries(Object.entries(sent).filter(differs)) as Partial<AffiliateRow>
+}
+
+const statusChange = (before: AffiliateRow, after: AffiliateRow) =>
+  before.status === after.status ? {} : { previousStatus: before.status, status: after.status }
+
+type Given = Pick<AffiliateRow, 'name' | 'email' | 'firstName' | 'lastName' | 'campaignId' | 'status'>
+
+export const searchText = (row: Pick<AffiliateRow, 'name' | 'email' | 'firstName' | 'lastName'>): string =>
+  searchable([row.name, row.email, row.firstName, row.lastName])
+
+/** The row of a new affiliate with a slug and a discount code that nobody in the shop has (section 2.2). */
+export async function newAffiliate(ctx: Context, trx: Trx, given: Given): Promise<Omit<AffiliateRow, 'shopId'>> {
+  const createdAt = nowIso(ctx)
+  const discountCode = await freeCode(ctx, trx)
+  return {
+    id: ctx.newId('aff'),
+    ...given,
+    phone: null,
+    website: null,
+    slug: await freeSlug(ctx, trx, given.name),
+    discountCode,
+    instagramHandle: null,
+    tiktokHandle: null,
+    youtubeHandle: null,
+    homeCountry: null,
+    homeState: null,
+    homeCity: null,
+    homePostalCode: null,
+    homeAddress: null,
+    createdAt,
+    updatedAt: createdAt,
+    deletedAt: null,
+    emailKey: emailKey(given.email),
+    codeKey: codeKey(discountCode),
+    searchText: searchText(given),
+    version: 1,
+  }
+}
+
+/** A random code that nobody in the shop has. There are 34^8 of them, so the first is nearly always free. */
+export async function freeCode(ctx: Context, trx: Trx): Promise<string> {
+  for (;;) {
+    const code = codeFromBytes(ctx.random(32))
+    if (code && !(await findAffiliateByCode(trx, ctx.shop.id, codeKey(code)))) return code
+  }
+}
+
+async function freeSlug(ctx: Context, trx: Trx, name: string): Promise<string> {
+  const slug = slugFrom(name)
+  for (let attempt = 1; ; attempt++) {
+    // A shop full of namesakes: after a few tries a random ending is quicker than counting on.
+    const candidate =
+      attempt <= 20 ? slugAttempt(slug, attempt) : `${slug}-${Buffer.from(ctx.random(4)).toString('hex')}`
+    if (!(await findAffiliateBySlug(trx, ctx.shop.id, candidate))) return candidate
+  }
+}
+
+type Affiliate = components['schemas']['Affiliate']
+type Status = Affiliate['status']
+
+const isApproved = (status: Status) => status === 'APPROVED' || status === 'ACTIVE'
+
+/** The events of a status change (section 6.1): the specific one first, then `affiliate.status_changed`; none without a change. */
+export function statusEvents(affiliate: Affiliate, previousStatus: Status): WebhookEvent[] {
+  const { status } = affiliate
+  if (status === previousStatus) return []
+  const data = { ...affiliate, previousStatus }
+  const changed = { event: 'affiliate.status_changed', data }
+  if (isApproved(status) && !isApproved(previousStatus)) return [{ event: 'affiliate.approved', data }, changed]
+  return status === 'REJECTED' ? [{ event: 'affiliate.rejected', data }, changed] : [changed]
+}
+
+/** The names of affiliates by id, archived ones too: what they earned is history. At most a page of them. */
+export async function namesOf(ctx: Context, ids: string[]): Promise<Map<string, string>> {
+  const people = await findAffiliatesById(ctx.db.read, ctx.shop.id, [...new Set(ids)])
+  return new Map(people.map(({ id, name }) => [id, name]))
+}
+
+/** A row as the contract shows it: columns that only the server needs are left out, 0 and 1 become booleans. */
+export function toAffiliate(row: AffiliateRow): components['schemas']['Affiliate'] {
+  const { shopId, emailKey, codeKey, searchText, version, ...affiliate } = row
+  return affiliate
+}

@@ -1,0 +1,82 @@
+import { affiliateNotFound, conflict, invalidBody, notFound } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import type { Body, Query } from '../contract/spec.ts'
+import { type Context, nowIso } from '../core/context.ts'
+import { readList } from '../core/lists.ts'
+import { mutate } from '../core/mutate.ts'
+import { mapPage } from '../core/pagination.ts'
+import type { ConnectionRow } from '../database/tables.ts'
+import { emailKey, emailKeysOfQuery } from '../engine/identity.ts'
+import * as connections from './connection-queries.ts'
+import { findAffiliate } from './queries.ts'
+
+type Connection = components['schemas']['Connection']
+
+/** Whom customers, products and variants are connected to, newest first (section 4.9). */
+export async function list(ctx: Context, query: Query<'listConnections'>) {
+  const values = query.value ? comparables(query.kind, query.value) : undefined
+  // No index serves every filter and the order, and customers connect with every order.
+  return mapPage(await readList(ctx, 'connections', { ...query, values }, true), toConnection)
+}
+
+/** What a queried value may be stored as. */
+function comparables(kind: ConnectionRow['kind'] | undefined, value: string): string[] {
+  if (kind === undefined) return [value, ...emailKeysOfQuery(value)]
+  return kind === 'customerEmail' ? emailKeysOfQuery(value) : [value]
+}
+
+/**
+ * Connects a customer, product or variant to an affiliate.
+ *
+ * @throws ApiError 400 `invalid_body`, 404 `affiliate_not_found`, 409 `connection_exists`.
+ */
+export async function create(ctx: Context, { kind, value: given, affiliateId }: Body<'createConnection'>) {
+  const value = comparable(kind, given)
+  return mutate(ctx, async (trx) => {
+    if (!(await findAffiliate(trx, ctx.shop.id, affiliateId))) throw affiliateNotFound()
+    if (await connections.findConnection(trx, ctx.shop.id, kind, value)) {
+      throw conflict(
+        'connection_exists',
+        'This customer, product or variant is connected already; remove that connection first.',
+      )
+    }
+    const row = { id: ctx.newId('con'), shopId: ctx.shop.id, kind, value, affiliateId, createdAt: nowIso(ctx) }
+    await connections.insertConnection(trx, row)
+    // The audit says who was connected to what kind of thing; whose address it is stands in the connection.
+    const audit = { action: 'connection.created', subjectId: row.id, data: { kind, affiliateId } }
+    return { result: toConnection(row), audit }
+  })
+}
+
+/** @throws ApiError 404 `connection_not_found`. */
+export async function remove(ctx: Context, id: string) {
+  return mutate(ctx, async (trx) => {
+    const row = await connections.claimConnection(trx, ctx.shop.id, id)
+    if (!row) throw notFound('connection_not_found', 'No connection with this id exists in your shop.')
+    const { kind, affiliateId } = row
+    return {
+      result: { ok: true as const, message: 'Connection removed.', id },
+      audit: { action: 'connection.deleted', subjectId: id, data: { kind, affiliateId } },
+    }
+  })
+}
+
+/** A value as orders are compared with it. */
+function comparable(kind: ConnectionRow['kind'], given: string): string {
+  const value = given.trim()
+  if (!value) throw invalidBody('value is required.')
+  if (kind === 'product' || kind === 'variant') return productId(value)
+  return kind === 'customerEmail' ? emailKey(value) : value
+}
+
+/**
+ * The id of a product or variant as stores write it in orders (section 4.9).
+ *
+ * @throws ApiError 400 `invalid_body`.
+ */
+export function productId(value: string): string {
+  if (/^\d+$/.test(value)) return value
+  throw invalidBody('value must be a numeric id as text; a gid:// form matches nothing.')
+}
+
+const toConnection = ({ shopId, ...row }: ConnectionRow): Connection => row

@@ -1,0 +1,97 @@
+import { sql } from 'kysely'
+import { containing, type PageQuery, pageOf } from '../core/pagination.ts'
+import { claimVersion, ofShop, unindexed } from '../core/queries.ts'
+import { countRows } from '../core/row-counts.ts'
+import type { Trx } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
+import type { AffiliateRow } from '../database/tables.ts'
+import { withPlus } from '../engine/identity.ts'
+
+interface AffiliateFilter extends PageQuery {
+  status?: AffiliateRow['status']
+  campaignId?: string
+  q?: string
+}
+
+const present = (db: Trx, shopId: string) =>
+  db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where('deletedAt', 'is', null)
+
+export const findAffiliate = (db: Trx, shopId: string, id: string): Promise<AffiliateRow | undefined> =>
+  present(db, shopId).where('id', '=', id).executeTakeFirst()
+
+export const findAffiliateByEmail = (db: Trx, shopId: string, emailKey: string): Promise<AffiliateRow | undefined> =>
+  present(db, shopId).where('emailKey', '=', emailKey).executeTakeFirst()
+
+/** Prepared: every order looks for the one affiliate that a text names. */
+const oneBy = (column: 'id' | 'codeKey' | 'slug') =>
+  prepared<{ shopId: string; value: string }>()((db, { shopId, value }) =>
+    db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where(column, '=', value).compile(),
+  )
+const [byId, byCode, bySlug] = [oneBy('id'), oneBy('codeKey'), oneBy('slug')]
+
+/** Archived ones too: their codes and links must resolve to be refused by name. */
+export function findAffiliatesById(db: Trx, shopId: string, ids: string[]): Promise<AffiliateRow[]> {
+  const [value] = ids
+  if (value === undefined) return Promise.resolve([])
+  if (ids.length === 1) return byId(db, { shopId, value })
+  return db.selectFrom('affiliates').selectAll().where(ofShop(shopId)).where('id', 'in', ids).execute()
+}
+
+/** Archived ones too: a code is never given twice. */
+export const findAffiliateByCode = async (db: Trx, shopId: string, value: string): Promise<AffiliateRow | undefined> =>
+  (await byCode(db, { shopId, value }))[0]
+
+export const findAffiliateBySlug = async (db: Trx, shopId: string, value: string): Promise<AffiliateRow | undefined> =>
+  (await bySlug(db, { shopId, value }))[0]
+
+export async function listAffiliates(db: Trx, shopId: string, query: AffiliateFilter) {
+  const { status, campaignId: programId } = query
+  const byStatus = status && (!programId || (await isStatusNarrower(db, shopId, { status, programId })))
+  let list = present(db, shopId).orderBy('createdAt', 'desc').orderBy('id', 'desc')
+  // One of the two finds the rows by its index, the other checks them.
+  if (status) list = list.where(byStatus ? 'status' : unindexed(db, 'status'), '=', status)
+  if (programId) list = list.where(byStatus ? unindexed(db, 'campaignId') : 'campaignId', '=', programId)
+  if (query.q) {
+    const texts = [...new Set([query.q, withPlus(query.q)])].map((text) => containing(searchable([text])))
+    list = list.where((eb) => eb.or(texts.map((text) => sql<boolean>`"searchText" like ${text} escape '\\'`)))
+  }
+  const total = query.q ? undefined : await countRows(db, shopId, { list: 'affiliates', programId, status })
+  return pageOf(list, query, { total, list: 'affiliates' })
+}
+
+async function isStatusNarrower(db: Trx, shopId: string, { status, programId }: { status: string; programId: string }) {
+  const list = 'affiliates'
+  return (await countRows(db, shopId, { list, status })) < (await countRows(db, shopId, { list, programId }))
+}
+
+/**
+ * The texts a search looks in, one a line; letter case is settled here so that both databases find the same. Lower,
+ * upper, lower: `ß` meets `SS` only so; sigma has two small forms and i a dotted capital, which count as one.
+ */
+export const searchable = (texts: (string | null)[]): string =>
+  texts
+    .filter((text) => text !== null)
+    .map((text) => text.replaceAll('\n', ' '))
+    .join('\n')
+    .normalize('NFC')
+    .toLowerCase()
+    .toUpperCase()
+    .toLowerCase()
+    .replaceAll('ς', 'σ')
+    .replaceAll('i\u0307', 'i')
+    .normalize('NFC')
+
+export async function insertAffiliate(trx: Trx, shopId: string, row: Omit<AffiliateRow, 'shopId'>): Promise<void> {
+  await trx
+    .insertInto('affiliates')
+    .values({ shopId, ...row })
+    .execute()
+}
+
+/** Changes an affiliate as long as it is still the version that was read. Answers whether it was. */
+export const claimAffiliate = (
+  trx: Trx,
+  shopId: string,
+  row: AffiliateRow,
+  changes: Partial<AffiliateRow>,
+): Promise<boolean> => claimVersion(trx, 'affiliates', { shopId, row, changes })

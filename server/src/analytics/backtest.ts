@@ -1,0 +1,251 @@
+import { precedenceOf } from '../accounts/settings.ts'
+import { findAffiliatesById } from '../affiliates/queries.ts'
+import { programNotFound, totalTooLarge } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import type { Body } from '../contract/spec.ts'
+import type { Context } from '../core/context.ts'
+import { report } from '../core/report.ts'
+import { instantBody, period } from '../core/time.ts'
+import type { RunAside } from '../database/report-thread.ts'
+import type { OrderRow } from '../database/tables.ts'
+import { decide } from '../engine/decide.ts'
+import type { Decision, Facts, ProgramFact } from '../engine/facts.ts'
+import { exactSum } from '../engine/money.ts'
+import { patchRate, type RateRefusal } from '../engine/program-rate.ts'
+import { listOrders } from '../orders/queries.ts'
+import { rateError } from '../programs/programs.ts'
+import { findProgram } from '../programs/queries.ts'
+
+const RUN = new URL('./backtest.ts', import.meta.url)
+
+/**
+ * Decides past orders again under other settings, and compares; aside, for it takes a while. Writes nothing.
+ *
+ * @throws ApiError 400 `invalid_body`, `commission_percent_invalid` or `period_invalid`, 404 `program_not_found`, 409
+ *   `total_too_large`.
+ */
+export async function run(ctx: Context, wanted: Body<'runBacktest'>): Promise<components['schemas']['Backtest']> {
+  const { attributionPrecedence } = wanted
+  const precedence = attributionPrecedence && precedenceOf(attributionPrecedence)
+  if (wanted.programId && !(await findProgram(ctx.db.read, ctx.shop.id, wanted.programId))) throw programNotFound()
+  const bounds = period(instantBody('from', wanted.from), instantBody('to', wanted.to))
+  const wish: BacktestWish = {
+    ...bounds,
+    shopId: ctx.shop.id,
+    currency: ctx.shop.currency,
+    wanted,
+    ...(precedence && { precedence }),
+  }
+  const done = await report<BacktestResult>(ctx, RUN, wish)
+  if ('refused' in done) throw rateError(done.refused.reason, done.refused.type)
+  if (!done.report) throw totalTooLarge()
+  return done.report
+}
+
+type Wanted = Body<'runBacktest'>
+type RateType = ProgramFact['commissionType']
+
+export interface BacktestWish {
+  shopId: string
+  wanted: Wanted
+  /** The shop's, for orders that were decided without it. */
+  currency: string
+  /** The order in which evidence is to win, if another one. */
+  precedence?: Facts['settings']['precedence']
+  /** Instants, both inclusive, of the orders. */
+  from?: string
+  to?: string
+}
+
+/** The comparison, null when it cannot be exact, or why a program could not have had such a rate. */
+export type BacktestResult =
+  | { report: components['schemas']['Backtest'] | null }
+  | { refused: { reason: RateRefusal; type: RateType } }
+
+const MOST = 10_000
+const LOT = 500
+
+class Refused extends Error {
+  readonly reason: RateRefusal
+  readonly type: RateType
+
+  constructor(reason: RateRefusal, type: RateType) {
+    super(reason)
+    this.reason = reason
+    this.type = type
+  }
+}
+
+/** Decides the newest orders of a period again under other settings, and compares. */
+export const runAside: RunAside<BacktestWish, BacktestResult> = async (
+  db,
+  { shopId, wanted, currency, precedence, ...bounds },
+) => {
+  const change = changeOf(wanted, { precedence, currency })
+  const ledger = newLedger()
+  let after: OrderRow | undefined
+  let truncated = false
+  try {
+    do {
+      const rows = await listOrders(db, shopId, { ...bounds, after }, LOT)
+      for (const row of rows) compare(ledger, row, change)
+      after = rows.length === LOT ? rows.at(-1) : undefined
+      truncated = after !== undefined && ledger.orders >= MOST
+    } while (after && !truncated)
+  } catch (error) {
+    if (error instanceof Refused) return { refused: { reason: error.reason, type: error.type } }
+    throw error
+  }
+  const people = await findAffiliatesById(db, shopId, [...ledger.affiliateIds()])
+  const report = ledgerToReport(ledger, new Map(people.map(({ id, name }) => [id, name])))
+  return { report: report && { ...report, truncated } }
+}
+
+type Change = (facts: Facts) => Facts
+
+function compare(ledger: Ledger, row: OrderRow, change: Change): void {
+  const facts: Facts = JSON.parse(row.facts)
+  const current: Decision = JSON.parse(row.decision)
+  addOutcome(ledger, { orderId: row.orderId, currency: facts.order.currency, current, proposed: decide(change(facts)) })
+}
+
+/** What is tried, as a change of the stored facts. */
+function changeOf(wanted: Wanted, { precedence, currency }: Pick<BacktestWish, 'precedence' | 'currency'>): Change {
+  const { clickTouch } = wanted
+  const onProgram = programChange(wanted)
+  return (facts) => ({
+    ...facts,
+    settings: { currency, ...facts.settings, ...(precedence && { precedence }), ...(clickTouch && { clickTouch }) },
+    programs: Object.fromEntries(Object.entries(facts.programs).map(([id, program]) => [id, onProgram(program)])),
+  })
+}
+
+/** A rate is read together with the type that a program had, as a change of the program itself would be. */
+function programChange(wanted: Wanted): (program: ProgramFact) => ProgramFact {
+  const { programId, cookieDurationDays, commissionType, commissionPercent } = wanted
+  return (program) => {
+    if (programId && program.id !== programId) return program
+    const { id, productRules, geoRule, autoApproveOrder, lifetimeCommission } = program
+    const patched = patchRate(program, { commissionType, commissionPercent })
+    if (!patched.ok) throw new Refused(patched.reason, commissionType ?? program.commissionType)
+    const cookie = cookieDurationDays ?? program.cookieDurationDays
+    return {
+      id,
+      productRules,
+      geoRule,
+      autoApproveOrder,
+      lifetimeCommission,
+      ...patched.rate,
+      cookieDurationDays: cookie,
+    }
+  }
+}
+
+type Backtest = components['schemas']['Backtest']
+
+/** One order as it was decided, and as it would be. */
+export interface Compared {
+  orderId: string
+  /** The order's own currency. */
+  currency: string
+  current: Decision
+  proposed: Decision
+}
+
+interface Account {
+  affiliateId: string
+  currency: string
+  currentOrders: number
+  proposedOrders: number
+  currentCents: bigint
+  proposedCents: bigint
+}
+
+/** Who earned and would earn what, and which orders differ. */
+export interface Ledger {
+  orders: number
+  changed: number
+  examples: Backtest['examples']
+  accounts: Map<string, Account>
+  affiliateIds: () => Set<string>
+}
+
+const MOST_EXAMPLES = 50
+
+export function newLedger(): Ledger {
+  const accounts = new Map<string, Account>()
+  const affiliateIds = () => new Set([...accounts.values()].map(({ affiliateId }) => affiliateId))
+  return { orders: 0, changed: 0, examples: [], accounts, affiliateIds }
+}
+
+export function addOutcome(ledger: Ledger, { orderId, currency, current, proposed }: Compared): void {
+  ledger.orders += 1
+  book(ledger, current.currency ?? currency, current, 'current')
+  book(ledger, proposed.currency ?? currency, proposed, 'proposed')
+  const [was, is] = [outcomeOf(current, currency), outcomeOf(proposed, currency)]
+  if (JSON.stringify(was) === JSON.stringify(is)) return
+  ledger.changed += 1
+  if (ledger.examples.length < MOST_EXAMPLES) ledger.examples.push({ orderId, currency, current: was, proposed: is })
+}
+
+/** The report, or null when an amount in it cannot be exact; `names` by affiliate id. */
+export function ledgerToReport(
+  { orders, changed, examples, accounts }: Ledger,
+  names: Map<string, string>,
+): Omit<Backtest, 'truncated'> | null {
+  const totals = totalsOf(accounts)
+  const affiliates: Backtest['affiliates'] = []
+  for (const { affiliateId, currency, currentOrders, proposedOrders, ...cents } of accounts.values()) {
+    const amounts = amountsOf([cents])
+    if (!amounts) return null
+    if (amounts.deltaCents === 0 && currentOrders === proposedOrders) continue
+    const name = names.get(affiliateId) ?? null
+    affiliates.push({ affiliateId, name, currency, currentOrders, proposedOrders, ...amounts })
+  }
+  affiliates.sort((a, b) => b.deltaCents - a.deltaCents || (a.affiliateId < b.affiliateId ? -1 : 1))
+  return totals && { orders, changed, totals, affiliates, examples }
+}
+
+function totalsOf(accounts: Ledger['accounts']): Backtest['totals'] | null {
+  const byCurrency = Map.groupBy([...accounts.values()], ({ currency }) => currency)
+  const totals: Backtest['totals'] = []
+  for (const [currency, own] of [...byCurrency].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const amounts = amountsOf(own)
+    if (!amounts) return null
+    totals.push({ currency, ...amounts })
+  }
+  return totals
+}
+
+function amountsOf(accounts: Pick<Account, 'currentCents' | 'proposedCents'>[]) {
+  const currentCents = exactSum(accounts.map((one) => one.currentCents))
+  const proposedCents = exactSum(accounts.map((one) => one.proposedCents))
+  if (currentCents === null || proposedCents === null) return null
+  // Both are at least 0, so their difference is exact too.
+  return { currentCents, proposedCents, deltaCents: proposedCents - currentCents }
+}
+
+function book(ledger: Ledger, currency: string, decision: Decision, side: 'current' | 'proposed'): void {
+  const { affiliateId } = decision.attribution
+  if (affiliateId === null || !decision.eligible) return
+  const key = `${affiliateId} ${currency}`
+  const account = ledger.accounts.get(key) ?? {
+    affiliateId,
+    currency,
+    currentOrders: 0,
+    proposedOrders: 0,
+    currentCents: 0n,
+    proposedCents: 0n,
+  }
+  account[`${side}Orders`] += 1
+  account[`${side}Cents`] += BigInt(decision.amountCents)
+  ledger.accounts.set(key, account)
+}
+
+const outcomeOf = ({ attribution, restrictionReasonCode, amountCents, currency }: Decision, orderCurrency: string) => ({
+  affiliateId: attribution.affiliateId,
+  reasonCode: attribution.reasonCode,
+  restrictionReasonCode,
+  amountCents,
+  currency: currency ?? orderCurrency,
+})

@@ -1,0 +1,61 @@
+import { sql } from 'kysely'
+import type { Trx } from '../database/database.ts'
+
+interface Filter {
+  /** Instants, both inclusive. */
+  from: string
+  to: string
+  affiliateId?: string
+  programId?: string
+}
+
+function commissions(db: Trx, shopId: string, filter: Filter) {
+  let rows = db
+    .selectFrom('commissions')
+    .where('shopId', '=', shopId)
+    .where('happenedAt', '>=', filter.from)
+    .where('happenedAt', '<=', filter.to)
+  if (filter.affiliateId) rows = rows.where('affiliateId', '=', filter.affiliateId)
+  if (filter.programId) rows = rows.where('programId', '=', filter.programId)
+  return rows
+}
+
+/** The newest commissions whose amount or whose order is in a currency. */
+export const listNewestCommissions = (db: Trx, shopId: string, filter: Filter & { currency: string; limit: number }) =>
+  commissions(db, shopId, filter)
+    .select(['affiliateId', 'happenedAt', 'orderStatus', 'trackingMethod', 'payoutBatchId'])
+    .select(['orderSubtotalCents', 'commissionAmountCents', 'currency', 'orderCurrency'])
+    .where((eb) => eb.or([eb('currency', '=', filter.currency), eb('orderCurrency', '=', filter.currency)]))
+    .orderBy('happenedAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(filter.limit)
+    .execute()
+
+/** The currencies of the commissions of a period and of their orders. */
+export async function listCurrencies(db: Trx, shopId: string, filter: Filter): Promise<string[]> {
+  const rows = await commissions(db, shopId, filter).select(['currency', 'orderCurrency']).distinct().execute()
+  return [...new Set(rows.flatMap((row) => [row.currency, row.orderCurrency]))]
+}
+
+function clicks(db: Trx, shopId: string, filter: Filter) {
+  let rows = db
+    .selectFrom('journey')
+    .select((eb) => eb.fn.countAll<number>().as('clicks'))
+    .where('shopId', '=', shopId)
+    .where('type', '=', 'click')
+    .where('occurredAt', '>=', filter.from)
+    .where('occurredAt', '<=', filter.to)
+  if (filter.affiliateId) rows = rows.where('affiliateId', '=', filter.affiliateId)
+  if (filter.programId) rows = rows.where('programId', '=', filter.programId)
+  return rows
+}
+
+/** Clicks by UTC day, `YYYY-MM-DD`. */
+export function countClicksByDay(db: Trx, shopId: string, filter: Filter) {
+  const day = sql<string>`substr("occurredAt", 1, 10)`
+  return clicks(db, shopId, filter).select(day.as('date')).groupBy(day).execute()
+}
+
+export const countClicksByAffiliate = (db: Trx, shopId: string, filter: Filter) =>
+  // By the type too, which is one: else SQLite walks through every touch of the shop, affiliate by affiliate.
+  clicks(db, shopId, filter).select('affiliateId').groupBy(['type', 'affiliateId']).execute()

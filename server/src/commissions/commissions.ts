@@ -1,0 +1,60 @@
+import { conflict, notFound } from '../contract/errors.ts'
+import type { Query } from '../contract/spec.ts'
+import type { Context } from '../core/context.ts'
+import { readList } from '../core/lists.ts'
+import { isDeep, placeAfter } from '../core/pagination.ts'
+import { instantParam, period } from '../core/time.ts'
+import type { Trx } from '../database/database.ts'
+import type { CommissionRow, OrderRow, PayoutBatchRow } from '../database/tables.ts'
+import { findOrder } from '../orders/queries.ts'
+import { findBatch } from '../payouts/queries.ts'
+
+/**
+ * Lists commissions by `happenedAt`, newest first (section 4.3).
+ *
+ * @throws ApiError 400 `invalid_parameter` or `period_invalid`.
+ */
+export async function list(ctx: Context, query: Query<'listCommissions'>) {
+  const bounds = period(instantParam('from', query.from), instantParam('to', query.to))
+  const externalOrderId = query.externalOrderId?.trim()
+  const start = await placeAfter(ctx, 'commissions', query)
+  const { affiliateId, payoutBatchId, from, to } = query
+  // These are counted row by row; other totals are kept, and other deep pages begin at the count of a day.
+  const isCounted = payoutBatchId || (affiliateId && (from || to))
+  const isWalked = isDeep(query) && (affiliateId || from || to)
+  const filter = { ...query, ...bounds, externalOrderId, start }
+  return readList(ctx, 'commissions', filter, Boolean(isCounted || isWalked))
+}
+
+/** 404 for a commission of nobody or of another shop. */
+export const commissionNotFound = () =>
+  notFound('commission_not_found', 'No commission with this id exists in your shop.')
+
+/** 409 for a row that only belongs to another. */
+export const isAdjustment = () =>
+  conflict('commission_is_adjustment', 'This row is an adjustment of another commission and stays as it is.')
+
+/** Where a commission stands on its way to being paid. */
+export interface Standing {
+  /** Its status, but `PAID` for what is being paid out right now. */
+  status: CommissionRow['orderStatus']
+  /** The batch it can still leave. */
+  batch: PayoutBatchRow | undefined
+}
+
+/** Rows of a batch under way count as paid; those of an open or failed one do not (section 4.4). */
+export async function standingOf(ctx: Context, trx: Trx, row: CommissionRow): Promise<Standing> {
+  const { orderStatus: status } = row
+  if (status !== 'PAYABLE' || row.payoutBatchId === null) return { status, batch: undefined }
+  const batch = await findBatch(trx, ctx.shop.id, row.payoutBatchId)
+  return batch?.status === 'PROCESSING' || batch?.status === 'PAID'
+    ? { status: 'PAID', batch: undefined }
+    : { status, batch }
+}
+
+/** The order a commission was recorded for. Every commission but an adjustment has one. */
+export async function orderOf(ctx: Context, trx: Trx, orderId: string): Promise<OrderRow> {
+  const order = await findOrder(trx, ctx.shop.id, orderId)
+  if (!order) throw new Error('A commission has lost its order')
+  return order
+}

@@ -1,0 +1,257 @@
+import { createHash } from 'node:crypto'
+import { findAffiliateBySlug } from '../affiliates/queries.ts'
+import { notFound } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import type { Context } from '../core/context.ts'
+import type { OrderRow, RefundRow } from '../database/tables.ts'
+import { decide, ENGINE_VERSION } from '../engine/decide.ts'
+import { codeKey } from '../engine/discount-code.ts'
+import { affiliateOf, counts, programOf } from '../engine/evidence.ts'
+import type { Candidate, Decision, EvidenceKind, Facts, MissCode, RateGroup, RestrictionCode } from '../engine/facts.ts'
+import { storedOrderIds } from '../engine/identity.ts'
+import { goodsOf } from '../engine/line-groups.ts'
+import { findOrder } from '../orders/queries.ts'
+import { findCommissionByOrder } from './queries.ts'
+import { listRefunds } from './refund-queries.ts'
+import { toWire } from './refunds.ts'
+import { toCommission, toDecision } from './response.ts'
+
+type Explanation = components['schemas']['Explanation']
+
+/**
+ * Why an order earned what it did, from what was stored with it (section 4.9), and what has become of it since.
+ *
+ * @throws ApiError 404 `order_not_found` for an order that was never reported.
+ */
+export async function explain(ctx: Context, id: string): Promise<Explanation> {
+  const row = await findReported(ctx, id)
+  if (!row) throw notFound('order_not_found', 'No order with this id was ever reported to your shop.')
+  const commission = row.commissionId ? await findCommissionByOrder(ctx.db.read, ctx.shop.id, row.orderId) : undefined
+  const refunds = commission ? await listRefunds(ctx.db.read, ctx.shop.id, commission.id) : []
+  const facts: Facts = JSON.parse(row.facts)
+  const decision: Decision = JSON.parse(row.decision)
+  return {
+    orderId: row.orderId,
+    externalOrderId: facts.order.externalOrderId,
+    ...outcomeOf(decision),
+    summary: summaryOf(decision, facts.order),
+    receivedAt: row.createdAt,
+    precedence: facts.settings.precedence,
+    clickTouch: facts.settings.clickTouch,
+    evidence: evidenceOf(facts, decision, await namesakesOf(ctx, row, decision)),
+    ...peopleOf(facts, decision),
+    arithmetic: arithmeticOf(facts, decision, refunds),
+    order: { ...facts.order },
+    decision: toDecision(decision, facts.order.currency),
+    replay: replay(row),
+    commission: commission ? toCommission(commission) : null,
+    refunds: refunds.map(toWire),
+  }
+}
+
+/** Whom else the codes of an order may have meant: slugs never change, so today's answer holds for older orders. */
+async function namesakesOf(ctx: Context, { createdAt }: OrderRow, { candidates }: Decision): Promise<Namesakes> {
+  const namesakes = new Map<string, string>()
+  for (const { kind, value, affiliateId } of candidates) {
+    if (kind !== 'COUPON' || affiliateId === null) continue
+    const other = await findAffiliateBySlug(ctx.db.read, ctx.shop.id, codeKey(value))
+    if (other && other.id !== affiliateId && other.createdAt <= createdAt) namesakes.set(value, other.id)
+  }
+  return namesakes
+}
+
+/** Decides the stored facts again. The same facts give the same decision, byte for byte but for the engine's version. */
+export function replay(row: Pick<OrderRow, 'facts' | 'decision'>): Explanation['replay'] {
+  const decision = decide(JSON.parse(row.facts))
+  const again = JSON.stringify(decision)
+  const recorded: Decision = JSON.parse(row.decision)
+  return {
+    identical: JSON.stringify({ ...decision, engineVersion: recorded.engineVersion }) === row.decision,
+    engineVersion: ENGINE_VERSION,
+    recordedEngineVersion: recorded.engineVersion,
+    decisionHash: createHash('sha256').update(again).digest('hex'),
+  }
+}
+
+async function findReported(ctx: Context, id: string): Promise<OrderRow | undefined> {
+  const { exact, bySource } = storedOrderIds(id)
+  for (const orderId of [...exact, ...bySource]) {
+    const row = await findOrder(ctx.db.read, ctx.shop.id, orderId)
+    if (row) return row
+  }
+  return undefined
+}
+
+function outcomeOf({
+  attribution,
+  restrictionReasonCode: code,
+}: Decision): Pick<Explanation, 'outcome' | 'restriction'> {
+  if (attribution.affiliateId === null) return { outcome: 'NOBODY', restriction: null }
+  if (code === null) return { outcome: 'CREDITED', restriction: null }
+  return { outcome: 'RESTRICTED', restriction: { code, because: RESTRICTIONS[code] } }
+}
+
+/** Whom and which program it was about, as they were then. */
+function peopleOf(facts: Facts, decision: Decision): Pick<Explanation, 'affiliate' | 'program'> {
+  const affiliate = affiliateOf(facts, decision.attribution.affiliateId)
+  if (!affiliate) return { affiliate: null, program: null }
+  const { id, status, archived, programId } = affiliate
+  const program = programOf(facts, affiliate)
+  return {
+    affiliate: { id, status, archived, programId },
+    program: program && {
+      id: program.id,
+      commissionType: program.commissionType,
+      rate: program.rate,
+      cookieDurationDays: program.cookieDurationDays,
+      autoApproveOrder: program.autoApproveOrder,
+      lifetimeCommission: program.lifetimeCommission,
+    },
+  }
+}
+
+type Line = components['schemas']['ArithmeticLine']
+
+const lineIn =
+  (currency: string) =>
+  (step: Line['step'], text: string, cents: number): Line => ({ step, text, cents, currency })
+
+/**
+ * How an order's commission comes about, line by line, and what refunds took from it. Goods are in cents of the order's
+ * currency, everything from the rates on in cents of the commission's.
+ */
+export function arithmeticOf(facts: Facts, decision: Decision, refunds: RefundRow[]): Line[] {
+  const { subtotalCents, baseCents, amountCents, taxWithheldCents } = decision
+  const goods = goodsOf(facts.order)
+  const line = lineIn(facts.order.currency)
+  const earned = lineIn(decision.currency ?? facts.order.currency)
+  const lines = [line('subtotal', subtotalText(facts), subtotalCents)]
+  if (goods.base !== subtotalCents) lines.push(line('discount', 'Discount on goods', goods.base - subtotalCents))
+  if (goods.base !== baseCents) {
+    lines.push(line('outside', 'Lines that are not connected to the affiliate', baseCents - goods.base))
+  }
+  lines.push(line('base', 'What commission is paid on; shipping and tax are never in it', baseCents))
+  lines.push(...decision.groups.map((group) => earned('group', groupText(group, facts), group.amountCents)))
+  if (decision.status === null) return lines
+  if (decision.restrictionReasonCode) lines.push(earned('restricted', decision.restrictionReasonCode, 0))
+  const bps = facts.settings.taxWithholdingBps
+  lines.push(
+    earned('commission', 'The commission', amountCents),
+    earned('tax', `Withheld: ${amountCents} × ${bps} ÷ 10000, rounded half up`, taxWithheldCents),
+    ...refunds.map((refund) => earned('refund', refundText(refund), refund.commissionCents)),
+  )
+  const left = refunds.reduce((total, refund) => total + refund.commissionCents, amountCents)
+  return [...lines, earned('now', 'What the commission comes to after refunds', left)]
+}
+
+function subtotalText({ order: { amountCents, lines } }: Facts): string {
+  if (amountCents !== null) return 'Goods before discount, shipping and tax, as they were reported'
+  const terms = lines.slice(0, 10).map(({ quantity, priceCents }) => `${quantity} × ${priceCents}`)
+  return `Goods before discount, shipping and tax: ${terms.join(' + ')}${lines.length > 10 ? ' + …' : ''}`
+}
+
+function groupText(group: RateGroup, { order, settings }: Facts): string {
+  const { commissionType, rate, baseCents, quantity, unpaidReasonCode } = group
+  if (unpaidReasonCode) {
+    return `The flat rate of ${rate} cents is in ${settings.currency} and cannot be added to percentages of an order in ${order.currency}, so it earns nothing`
+  }
+  if (commissionType === 'PERCENT_OF_SALE') return `${baseCents} × ${rate} ÷ 10000, rounded half up`
+  return commissionType === 'FLAT_PER_ORDER' ? `${rate} for the order` : `${rate} × ${quantity} pieces`
+}
+
+const refundText = ({ externalRefundId, goodsCents }: RefundRow): string =>
+  `Refund ${externalRefundId} of ${goodsCents} cents of goods`
+
+type Schemas = components['schemas']
+
+/** Why an attributed order earns nothing, for a reader who may not know the codes. */
+export const RESTRICTIONS: Record<RestrictionCode, string> = {
+  AFFILIATE_ARCHIVED: 'The affiliate was archived when the order was decided.',
+  AFFILIATE_REJECTED: 'The affiliate was rejected when the order was decided.',
+  AFFILIATE_NOT_APPROVED: 'The affiliate was not approved yet. Approve the affiliate, then reopen the commission.',
+  PROGRAM_MISSING: 'The affiliate belonged to no program, so there was no rate.',
+  SELF_REFERRAL: 'The buyer has the e-mail address of the affiliate, and nobody earns on their own order.',
+  GEO_UNKNOWN: 'The program is limited to places, and the order does not say where it goes.',
+  GEO_NOT_ELIGIBLE: 'The program is limited to places, and the order goes to another one.',
+  ZERO_BASE: 'Nothing was left after the discount to take a percentage of.',
+}
+
+const MISSES: Record<MissCode, string> = {
+  NO_EVIDENCE: 'The order carried nothing.',
+  NO_MATCH: 'It names nobody in your shop.',
+  CLICK_NOT_FOUND: 'No such click is stored.',
+  CLICK_EXPIRED: 'The click was longer ago than the program lets a click count.',
+  CLICK_AFTER_ORDER: 'The click came after the order.',
+}
+
+const KINDS: Record<EvidenceKind, string> = {
+  COUPON: 'coupon',
+  DIRECT_LINK: 'link',
+  CONNECTED_CUSTOMER: 'connected customer',
+  CONNECTED_PRODUCT: 'connected product',
+}
+
+/** Affiliates by the code that equals their slug, where the code names somebody else. */
+export type Namesakes = ReadonlyMap<string, string>
+
+/** All four kinds in the shop's order, each with its candidates and what became of them. */
+export function evidenceOf(facts: Facts, decision: Decision, namesakes: Namesakes): Schemas['ExplainedEvidence'][] {
+  const winner = decision.candidates.find(({ won }) => won)
+  return facts.settings.precedence.map((kind, index) => {
+    const own = decision.candidates.filter((candidate) => candidate.kind === kind)
+    const candidates = own.map((candidate) => {
+      const { outcome, because } = fateOf(candidate, winner, facts)
+      const slugAffiliateId = (kind === 'COUPON' && namesakes.get(candidate.value)) || null
+      return { ...candidate, outcome, because: because + namesakeText(slugAffiliateId), slugAffiliateId }
+    })
+    return { kind, rank: index + 1, because: kindBecause(own, winner), candidates }
+  })
+}
+
+const namesakeText = (slugAffiliateId: string | null) =>
+  slugAffiliateId ? ` It is also the slug of affiliate ${slugAffiliateId}; codes come before slugs.` : ''
+
+/** The whole decision in one sentence. */
+export function summaryOf(decision: Decision, { currency }: Facts['order']): string {
+  const winner = decision.candidates.find(({ won }) => won)
+  if (!winner) return `Nobody was credited: ${decision.attribution.reasonCode}.`
+  const who = `The ${KINDS[winner.kind]} ${winner.value} won`
+  const code = decision.restrictionReasonCode
+  if (code) return `${who}, but earns nothing. ${RESTRICTIONS[code]}`
+  const earned = `${decision.amountCents} ${decision.currency ?? currency} cents`
+  return `${who} and earns ${earned} on ${decision.baseCents} ${currency} cents of goods.`
+}
+
+function kindBecause(own: Candidate[], winner: Candidate | undefined): string {
+  if (own.length === 0) return 'The order carried no such evidence.'
+  if (own.some(({ won }) => won)) return 'The first kind that counts, so it won.'
+  if (!own.some(counts)) return 'None of it counts, so the next kind was looked at.'
+  return `It counts, but the ${winner ? KINDS[winner.kind] : 'other'} comes first in your shop.`
+}
+
+type Fate = Pick<Schemas['ExplainedCandidate'], 'outcome' | 'because'>
+
+function fateOf(candidate: Candidate, winner: Candidate | undefined, facts: Facts): Fate {
+  if (candidate.won) return { outcome: 'WON', because: 'It names an affiliate and nothing before it counts.' }
+  if (!counts(candidate)) return { outcome: 'DID_NOT_COUNT', because: missBecause(candidate, facts) }
+  if (winner?.kind === candidate.kind) {
+    return {
+      outcome: 'LATER_IN_KIND',
+      because: `It counts, but ${winner.source} ${winner.value} of its kind comes first.`,
+    }
+  }
+  return {
+    outcome: 'OUTRANKED',
+    because: `It counts, but the ${winner ? KINDS[winner.kind] : 'other'} wins over it in your shop.`,
+  }
+}
+
+function missBecause(candidate: Candidate, facts: Facts): string {
+  const affiliate = affiliateOf(facts, candidate.affiliateId)
+  const days = affiliate && programOf(facts, affiliate)?.cookieDurationDays
+  if (candidate.kind === 'DIRECT_LINK' && days === 0) return 'The program takes no links: its clicks count for 0 days.'
+  if (candidate.reasonCode === 'CLICK_EXPIRED' && typeof days === 'number') {
+    return `The click was longer ago than the ${days} days that the program lets it count.`
+  }
+  return MISSES[candidate.reasonCode as MissCode]
+}

@@ -1,0 +1,239 @@
+import { behind, type Page, type PageQuery, toPage } from '../core/pagination.ts'
+import { unindexed } from '../core/queries.ts'
+import { type CountFilter, countRows, listDays } from '../core/row-counts.ts'
+import type { Trx } from '../database/database.ts'
+import { shaped } from '../database/prepared.ts'
+import type { CommissionRow } from '../database/tables.ts'
+import { storedOrderIds } from '../engine/identity.ts'
+import { findCommissionByOrder } from './queries.ts'
+
+/** A filter with where its page begins. */
+interface Wanted extends Matching {
+  afterAt?: string
+  afterId?: string
+  limit: number
+  offset: number
+}
+
+/** A filter as callers give it. */
+type Given = Omit<CommissionFilter, 'orderId' | 'otherOrderId'> & {
+  /** The caller's own order id or the stored one. */
+  externalOrderId?: string
+}
+
+/** What the list shows, in the order of the document: rows that need no copying on their way out. */
+const SHOWN = [
+  'id',
+  'affiliateId',
+  'programId',
+  'externalOrderId',
+  'orderId',
+  'orderName',
+  'currency',
+  'orderCurrency',
+  'commissionType',
+  'commissionBaseCents',
+  'commissionRateBps',
+  'commissionAmountCents',
+  'taxWithheldCents',
+  'orderSubtotalCents',
+  'orderDiscountCents',
+  'orderShippingCents',
+  'orderTaxCents',
+  'trackingMethod',
+  'attributionMethod',
+  'attributionReasonCode',
+  'restrictionReasonCode',
+  'orderStatus',
+  'payoutBatchId',
+  'happenedAt',
+  'paidAt',
+  'createdAt',
+  'updatedAt',
+] as const satisfies (keyof CommissionRow)[]
+
+const selectBy = (readBy: ReadBy | undefined) =>
+  shaped<Wanted>()((db, values) => {
+    const { afterAt, afterId, limit, offset } = values
+    const list = matching(db, values, readBy).select(SHOWN)
+    const rest = afterAt && afterId ? list.where(behind('commissions', { at: afterAt, id: afterId })) : list
+    return rest.orderBy('happenedAt', 'desc').orderBy('id', 'desc').limit(limit).offset(offset).compile()
+  })
+
+const selects = {
+  all: selectBy(undefined),
+  orderId: selectBy('orderId'),
+  payoutBatchId: selectBy('payoutBatchId'),
+  affiliateId: selectBy('affiliateId'),
+  orderStatus: selectBy('orderStatus'),
+  programId: selectBy('programId'),
+}
+
+/** Commissions by `happenedAt`, newest first. `externalOrderId` may be the stored id too. */
+export async function listCommissions(
+  db: Trx,
+  shopId: string,
+  { page, limit, start, ...given }: Given & PageQuery,
+): Promise<Page<Pick<CommissionRow, (typeof SHOWN)[number]>>> {
+  const filter = await readFilter(db, shopId, given)
+  const total = await countCommissions(db, shopId, filter)
+  const offset = (page - 1) * limit
+  if (total <= offset) return toPage([], { page, limit }, total)
+  const place = start ? { afterAt: start.at, afterId: start.id, offset } : await placeOfPage(db, shopId, filter, offset)
+  const select = selects[(await narrowest(db, shopId, filter)) ?? 'all']
+  return toPage(await select(db, { ...filter, shopId, limit, ...place }), { page, limit }, total)
+}
+
+/** An empty text is no filter. */
+async function readFilter(db: Trx, shopId: string, given: Given): Promise<CommissionFilter> {
+  const { status, from, to, externalOrderId } = given
+  const filter: CommissionFilter = { status, from, to }
+  if (given.affiliateId) filter.affiliateId = given.affiliateId
+  if (given.programId) filter.programId = given.programId
+  if (given.payoutBatchId) filter.payoutBatchId = given.payoutBatchId
+  return externalOrderId ? { ...filter, ...(await orderFilter(db, shopId, externalOrderId)) } : filter
+}
+
+/** The stored id wins: only when no order has it is the text read as the caller's own id, of either source. */
+async function orderFilter(db: Trx, shopId: string, text: string): Promise<CommissionFilter> {
+  const { exact, bySource } = storedOrderIds(text)
+  for (const orderId of exact) if (await findCommissionByOrder(db, shopId, orderId)) return { orderId }
+  const [orderId, otherOrderId] = bySource
+  return { orderId, otherOrderId }
+}
+
+export interface CommissionFilter {
+  status?: CommissionRow['orderStatus']
+  affiliateId?: string
+  programId?: string
+  payoutBatchId?: string
+  /** The stored order id, such as `api:1001`, or one of two. */
+  orderId?: string
+  otherOrderId?: string
+  /** Instants, both inclusive, of `happenedAt`. */
+  from?: string
+  to?: string
+}
+
+/** A filter of one shop that may end before an instant. */
+export interface Matching extends CommissionFilter {
+  shopId: string
+  before?: string
+}
+
+/** A column whose index a list may be read by. */
+export type ReadBy = 'orderId' | 'payoutBatchId' | 'affiliateId' | 'orderStatus' | 'programId'
+
+/**
+ * Commissions that match all of a filter. `readBy` is the filter whose index finds them; the others are checked row
+ * by row.
+ */
+export function matching(db: Trx, values: Matching, readBy: ReadBy | undefined = narrowestByKind(values)) {
+  const { status, affiliateId, programId, payoutBatchId, orderId, otherOrderId, from, to, before } = values
+  let list = db.selectFrom('commissions').where('shopId', '=', values.shopId)
+  const equal = (column: ReadBy, value: string | undefined) => {
+    if (!value) return
+    list = list.where(column === readBy ? column : unindexed(db, column), '=', value)
+  }
+  if (orderId) list = list.where('orderId', 'in', otherOrderId ? [orderId, otherOrderId] : [orderId])
+  equal('payoutBatchId', payoutBatchId)
+  equal('affiliateId', affiliateId)
+  equal('orderStatus', status)
+  equal('programId', programId)
+  if (from) list = list.where('happenedAt', '>=', from)
+  if (to) list = list.where('happenedAt', '<=', to)
+  return before ? list.where('happenedAt', '<', before) : list
+}
+
+/** The filter that usually leaves the fewest rows. */
+export function narrowestByKind(filter: CommissionFilter): ReadBy | undefined {
+  if (filter.orderId) return 'orderId'
+  if (filter.payoutBatchId) return 'payoutBatchId'
+  if (filter.affiliateId) return 'affiliateId'
+  if (filter.status) return 'orderStatus'
+  return filter.programId ? 'programId' : undefined
+}
+
+const count = shaped<Matching>()((db, values) =>
+  matching(db, values)
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .compile(),
+)
+
+const countThem = async (db: Trx, values: Matching): Promise<number> => (await count(db, values))[0]?.total ?? 0
+
+const DAY = /^\d{4}-\d\d-\d\dT/
+const DAY_MS = 86_400_000
+/** Sorts after the scope of every day. */
+const AFTER_DAYS = 'day;'
+/** Four digits do not name the day after it. */
+const LAST_DAY = '9999-12-31'
+
+/** How many commissions match, exactly. Rows are only looked at where a filter leaves few of them. */
+export async function countCommissions(db: Trx, shopId: string, filter: CommissionFilter): Promise<number> {
+  const { payoutBatchId, orderId, from, to, affiliateId, programId, status } = filter
+  if (payoutBatchId || orderId) return countThem(db, { ...filter, shopId })
+  // No affiliate's id has a colon; the scopes of days do.
+  if (affiliateId?.includes(':')) return countThem(db, { ...filter, shopId })
+  if (!from && !to) return countRows(db, shopId, { list: 'commissions', scope: affiliateId, programId, status })
+  const isDated = (!from || (DAY.test(from) && from < LAST_DAY)) && (!to || DAY.test(to))
+  return affiliateId || !isDated ? countThem(db, { ...filter, shopId }) : countPeriod(db, shopId, filter)
+}
+
+/** Whole days are counted already; only what is left of the first and the last is looked at. */
+async function countPeriod(db: Trx, shopId: string, filter: CommissionFilter): Promise<number> {
+  const { from, to, programId, status } = filter
+  const first = from && dayAfter(from)
+  const last = to?.slice(0, 10)
+  if (first && last && first >= last) return countThem(db, { ...filter, shopId })
+  const whole = await listDays(db, {
+    shopId,
+    programId,
+    status,
+    from: `day:${first ?? ''}`,
+    before: last ? `day:${last}` : AFTER_DAYS,
+  })
+  const edge = { shopId, programId, status }
+  const before = from && first ? await countThem(db, { ...edge, from, before: first }) : 0
+  const after = to && last ? await countThem(db, { ...edge, from: last, to }) : 0
+  return before + whole.reduce((sum, { rows }) => sum + rows, 0) + after
+}
+
+const dayAfter = (at: string): string =>
+  new Date(Date.parse(`${at.slice(0, 10)}T00:00:00.000Z`) + DAY_MS).toISOString().slice(0, 10)
+
+const FAR = 400
+
+/** Where a page begins. One far down is looked for from the day it begins on, so that nothing before is walked through. */
+export async function placeOfPage(
+  db: Trx,
+  shopId: string,
+  filter: CommissionFilter,
+  offset: number,
+): Promise<{ before?: string; offset: number }> {
+  const { programId, status, affiliateId, payoutBatchId, orderId, from, to } = filter
+  const isNarrow = affiliateId || payoutBatchId || orderId || from || to
+  if (offset < FAR || isNarrow) return { offset }
+  let skipped = 0
+  let before: string | undefined
+  for (const { day, rows } of await listDays(db, { shopId, programId, status, from: 'day:', before: AFTER_DAYS })) {
+    if (skipped + rows > offset) break
+    skipped += rows
+    before = day
+  }
+  return before === undefined ? { offset } : { before, offset: offset - skipped }
+}
+
+/** The filter that leaves the fewest rows; of several that may leave many, by their counts. */
+export async function narrowest(db: Trx, shopId: string, filter: CommissionFilter): Promise<ReadBy | undefined> {
+  const { orderId, payoutBatchId, affiliateId, status, programId } = filter
+  const broad: [ReadBy, Omit<CountFilter, 'list'>][] = []
+  if (affiliateId) broad.push(['affiliateId', { scope: affiliateId }])
+  if (status) broad.push(['orderStatus', { status }])
+  if (programId) broad.push(['programId', { programId }])
+  if (orderId || payoutBatchId || broad.length < 2) return narrowestByKind(filter)
+  const counted = await Promise.all(
+    broad.map(async ([readBy, by]) => ({ readBy, rows: await countRows(db, shopId, { list: 'commissions', ...by }) })),
+  )
+  return counted.reduce((least, one) => (one.rows < least.rows ? one : least)).readBy
+}

@@ -1,0 +1,234 @@
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import { claimVersion, ofShop } from '../core/queries.ts'
+import type { Trx } from '../database/database.ts'
+import { preparedInsert } from '../database/prepared.ts'
+import type { RunAside } from '../database/report-thread.ts'
+import { inSlices, isInProcess, nextTurn } from '../database/slices.ts'
+import type { CommissionRow, Tables } from '../database/tables.ts'
+
+const commissions = (db: Trx, shopId: string) => db.selectFrom('commissions').selectAll().where('shopId', '=', shopId)
+
+export const findCommission = (db: Trx, shopId: string, id: string): Promise<CommissionRow | undefined> =>
+  commissions(db, shopId).where('id', '=', id).executeTakeFirst()
+
+/** By the stored order id, such as `api:1001`. */
+export const findCommissionByOrder = (db: Trx, shopId: string, orderId: string): Promise<CommissionRow | undefined> =>
+  commissions(db, shopId).where('orderId', '=', orderId).executeTakeFirst()
+
+const insertOne = preparedInsert('commissions')
+
+export const insertCommission = (trx: Trx, shopId: string, row: Omit<CommissionRow, 'shopId'>): Promise<void> =>
+  insertOne(trx, { shopId, ...row })
+
+/** Which commissions a bulk action is for; both instants are inclusive. */
+export interface MoveFilter {
+  statuses: CommissionRow['orderStatus'][]
+  affiliateId?: string | null
+  programId?: string | null
+  from?: string
+  to?: string
+}
+
+/** Changes a commission as long as it is still the version that was read. Answers whether it was. */
+export const claimCommission = (
+  trx: Trx,
+  shopId: string,
+  row: CommissionRow,
+  changes: Partial<CommissionRow>,
+): Promise<boolean> => claimVersion(trx, 'commissions', { shopId, row, changes })
+
+function moving(db: Trx, shopId: string, filter: MoveFilter) {
+  let list = db
+    .selectFrom('commissions')
+    .where('shopId', '=', shopId)
+    .where('orderStatus', 'in', filter.statuses)
+    .where('trackingMethod', '<>', 'ADJUSTMENT')
+  if (filter.affiliateId) list = list.where('affiliateId', '=', filter.affiliateId)
+  if (filter.programId) list = list.where('programId', '=', filter.programId)
+  if (filter.from) list = list.where('happenedAt', '>=', filter.from)
+  return filter.to ? list.where('happenedAt', '<=', filter.to) : list
+}
+
+/** Commissions that a bulk action may move. */
+export interface Movable {
+  /** The first of them, oldest first. */
+  ids: string[]
+  /** How many there are. */
+  total: number
+}
+
+/** Reads up to every commission of a shop, so it runs in the report thread. */
+export const runAside: RunAside<{ shopId: string; query: MoveFilter & { limit: number } }, Movable> = async (
+  db,
+  { shopId, query: { limit, ...filter } },
+) => {
+  const list = moving(db, shopId, filter)
+  const { total } = await list.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  const first = limit === 0 ? [] : await list.select('id').orderBy('happenedAt').orderBy('id').limit(limit).execute()
+  return { ids: first.map(({ id }) => id), total }
+}
+
+export async function findCommissionsById(db: Trx, shopId: string, ids: string[]): Promise<CommissionRow[]> {
+  // PostgreSQL refuses an empty list.
+  if (ids.length === 0) return []
+  return db
+    .selectFrom('commissions')
+    .selectAll()
+    .where(ofShop(shopId))
+    .where('id', 'in', ids)
+    .orderBy('happenedAt')
+    .orderBy('id')
+    .execute()
+}
+
+type Changes = Pick<CommissionRow, 'orderStatus' | 'updatedAt'> &
+  Partial<Pick<CommissionRow, 'payoutBatchId' | 'paidAt'>>
+
+/** Rows of one insert; PostgreSQL takes 65,535 values in a statement. */
+const MAX_INSERTED = 400
+
+/**
+ * Changes all commissions of a range that meet a condition, in the caller's transaction: with one statement on
+ * PostgreSQL, and in slices on SQLite.
+ *
+ * @returns how many changed.
+ */
+export async function updateCommissions(
+  trx: Trx,
+  shopId: string,
+  { range, condition }: { range: Range; condition: Condition },
+  changes: Changes,
+): Promise<number> {
+  const update = trx.updateTable('commissions').set((eb) => ({ ...changes, version: eb('version', '+', 1) }))
+  if (!isInProcess(trx)) {
+    const { numUpdatedRows } = await update
+      .where('shopId', '=', shopId)
+      .where(range.whole)
+      .where(condition)
+      .executeTakeFirst()
+    return Number(numUpdatedRows)
+  }
+  const found = trx.selectFrom('commissions').select('id').where('shopId', '=', shopId).where(condition)
+  const ids: string[] = []
+  for await (const part of partsOf(trx, shopId, range)) {
+    for (const { id } of await found.where(part).execute()) ids.push(id)
+  }
+  await inSlices(ids, (some) =>
+    update
+      .where(ofShop(shopId))
+      .where(sql<boolean>`id in (select value from json_each(${JSON.stringify(some)}))`)
+      .execute(),
+  )
+  return ids.length
+}
+
+/** Inserts commissions of a shop, in the caller's transaction. */
+export async function insertCommissions(
+  trx: Trx,
+  shopId: string,
+  rows: Omit<CommissionRow, 'shopId'>[],
+): Promise<void> {
+  if (isInProcess(trx)) {
+    await inSlices(rows, async (some) => {
+      for (const row of some) await insertCommission(trx, shopId, row)
+    })
+    return
+  }
+  for (let start = 0; start < rows.length; start += MAX_INSERTED) {
+    const some = rows.slice(start, start + MAX_INSERTED).map((row) => ({ shopId, ...row }))
+    await trx.insertInto('commissions').values(some).execute()
+  }
+}
+
+export type Condition = (eb: ExpressionBuilder<Tables, 'commissions'>) => Expression<SqlBool>
+
+/** Commissions of one shop that may be many: all of them, and the same in parts that one statement each reads. */
+export interface Range {
+  whole: Condition
+  parts: (trx: Trx, shopId: string) => AsyncIterable<Condition>
+}
+
+/** So many rows are read by one statement. */
+const PART = 500
+
+type Place = Pick<CommissionRow, 'happenedAt' | 'id'>
+
+/**
+ * The conditions to read a range by: one on PostgreSQL, and several on SQLite, where other requests run in between. Only
+ * a transaction that writes sees all parts as they were at one time.
+ */
+export async function* partsOf(trx: Trx, shopId: string, range: Range): AsyncGenerator<Condition> {
+  if (isInProcess(trx)) yield* range.parts(trx, shopId)
+  else yield range.whole
+}
+
+/** Few commissions, which one statement reads. */
+export const inOne = (whole: Condition): Range => ({
+  whole,
+  async *parts() {
+    yield whole
+  },
+})
+
+export const ofBatch = (batchId: string): Range => ({
+  whole: (eb) => eb('payoutBatchId', '=', batchId),
+  async *parts(trx, shopId) {
+    const rowid = sql<number>`commissions.rowid`
+    const all = trx.selectFrom('commissions').where('shopId', '=', shopId).where('payoutBatchId', '=', batchId)
+    for (let start: number | undefined = 0; start !== undefined; ) {
+      const after: number = start
+      const rest = all.select(rowid.as('at')).where(rowid, '>', after).orderBy(rowid)
+      const last = (
+        await rest
+          .limit(1)
+          .offset(PART - 1)
+          .executeTakeFirst()
+      )?.at
+      yield (eb) => {
+        const part = [eb('payoutBatchId', '=', batchId), eb(rowid, '>', after)]
+        return eb.and(last === undefined ? part : [...part, eb(rowid, '<=', last)])
+      }
+      if (last !== undefined) await nextTurn()
+      start = last
+    }
+  },
+})
+
+/** The commissions of some statuses in a period; both instants are inclusive. */
+export const ofPeriod = (statuses: CommissionRow['orderStatus'][], from: string, to: string): Range => ({
+  whole: (eb) => eb.and([eb('orderStatus', 'in', statuses), eb('happenedAt', '>=', from), eb('happenedAt', '<=', to)]),
+  async *parts(trx, shopId) {
+    for (const status of statuses) yield* partsOfStatus(trx, { shopId, status, from, to })
+  },
+})
+
+type OfStatus = Pick<CommissionRow, 'shopId'> & { status: CommissionRow['orderStatus']; from: string; to: string }
+
+async function* partsOfStatus(trx: Trx, { shopId, status, from, to }: OfStatus): AsyncGenerator<Condition> {
+  const all = trx
+    .selectFrom('commissions')
+    .select(['happenedAt', 'id'])
+    .where('shopId', '=', shopId)
+    .where('orderStatus', '=', status)
+    .orderBy('happenedAt', 'desc')
+    .orderBy('id', 'desc')
+  // No id is greater.
+  let start: Place | undefined = { happenedAt: to, id: '~' }
+  while (start) {
+    const before: Place = start
+    const isBefore: Condition = (eb) => eb(place(eb), '<', eb.tuple(before.happenedAt, before.id))
+    const rest = all.where(isBefore).where('happenedAt', '>=', from)
+    const last: Place | undefined = await rest
+      .limit(1)
+      .offset(PART - 1)
+      .executeTakeFirst()
+    yield (eb) => {
+      const end = last ? eb(place(eb), '>=', eb.tuple(last.happenedAt, last.id)) : eb('happenedAt', '>=', from)
+      return eb.and([eb('orderStatus', '=', status), isBefore(eb), end])
+    }
+    if (last) await nextTurn()
+    start = last
+  }
+}
+
+const place = (eb: ExpressionBuilder<Tables, 'commissions'>) => eb.refTuple('commissions.happenedAt', 'commissions.id')

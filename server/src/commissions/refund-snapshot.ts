@@ -1,0 +1,16 @@
+import type { OrderRow } from '../database/tables.ts'
+import type { Decision, Facts } from '../engine/facts.ts'
+import type { RefundSnapshot } from '../engine/refund.ts'
+
+/** What was recorded with an order, as refunds are computed from it. */
+export const snapshotOf = ({ facts, decision }: Pick<OrderRow, 'facts' | 'decision'>): RefundSnapshot =>
+  toSnapshot(JSON.parse(facts), JSON.parse(decision))
+
+export const toSnapshot = ({ order, settings }: Facts, decision: Decision): RefundSnapshot => ({
+  subtotalCents: decision.subtotalCents,
+  discountCents: order.discountCents,
+  lines: order.lines,
+  baseCents: decision.baseCents,
+  groups: decision.groups,
+  taxWithholdingBps: settings.taxWithholdingBps,
+})

@@ -1,0 +1,219 @@
+import { concurrentChange, conflict, invalid, invalidBody } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import type { Body } from '../contract/spec.ts'
+import { type Context, nowIso } from '../core/context.ts'
+import { type Mutation, mutate } from '../core/mutate.ts'
+import type { Trx } from '../database/database.ts'
+import type { CommissionRow, RefundRow } from '../database/tables.ts'
+import { orderKey } from '../engine/identity.ts'
+import {
+  type AppliedRefund,
+  applyRefund,
+  type RefundSnapshot,
+  type RefundTarget,
+  totalRefunds,
+} from '../engine/refund.ts'
+import type { Refund, RefundedGoods, RefundLine } from '../engine/refund-items.ts'
+import { recomputeBatch } from '../payouts/batch.ts'
+import { clawback } from './adjustments.ts'
+import { commissionNotFound, isAdjustment, orderOf, standingOf } from './commissions.ts'
+import { claimCommission, findCommission, insertCommission } from './queries.ts'
+import { findRefund, findRefundTotals, insertRefund, listRefunds, upsertRefundTotals } from './refund-queries.ts'
+import { snapshotOf } from './refund-snapshot.ts'
+import { toCommission } from './response.ts'
+
+/** A refund on its way to the engine; `amountCents` is goods net of discount. */
+export interface WantedRefund extends Refund {
+  lineItems: RefundLine[]
+  reason: string | null
+  /** It has happened, whatever we make of it: what is more than there is, is cut off, and nothing is refused. */
+  isFact?: boolean
+}
+
+export interface Refunded {
+  row: CommissionRow
+  refund: RefundRow
+}
+
+/** Statuses whose money does not move any more; a refund of their order is only kept in mind. */
+const SETTLED: CommissionRow['orderStatus'][] = ['REJECTED', 'CANCELED', 'REVERSED']
+const UNPAID: CommissionRow['orderStatus'][] = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'REFUNDED']
+const NOTHING = { amountCents: 0, taxCents: 0 }
+/** These would be mistaken for the names of other adjustments. */
+const RESERVED = ['reversal', 'carry']
+
+/**
+ * Takes back what a commission earned on goods that were returned, computed from what was recorded with it. The same
+ * refund id again changes nothing.
+ *
+ * @throws ApiError 400 `invalid_body` or `refund_item_unknown`, 404 `commission_not_found`, 409 `refund_exceeds_order`,
+ *   `commission_move_not_allowed`, `commission_is_adjustment` or `concurrent_change`.
+ */
+export async function refund(ctx: Context, id: string, body: Body<'refundCommission'>) {
+  const wanted = toWanted(body)
+  const before = await findCommission(ctx.db.read, ctx.shop.id, id)
+  if (!before) throw commissionNotFound()
+  return mutate(ctx, async (trx) => {
+    const { result, ...written } = await recordRefund(ctx, trx, before, wanted)
+    return { ...written, result: { data: toCommission(result.row), refund: toWire(result.refund) } }
+  })
+}
+
+/**
+ * Writes one refund of a commission, in the caller's transaction: the amount of an unpaid one moves to what is left, a
+ * paid one gets a negative adjustment. `snapshot`: what was recorded with the order, when the caller has read it.
+ */
+export async function recordRefund(
+  ctx: Context,
+  trx: Trx,
+  before: CommissionRow,
+  wanted: WantedRefund,
+  snapshot?: RefundSnapshot,
+): Promise<Mutation<Refunded>> {
+  if (before.trackingMethod === 'ADJUSTMENT') throw isAdjustment()
+  const known = await findRefund(trx, ctx.shop.id, before.id, wanted.refundId)
+  if (known) {
+    const row = await findCommission(trx, ctx.shop.id, before.id)
+    return { result: { row: row ?? before, refund: known }, audit: null }
+  }
+  const { status, batch } = await standingOf(ctx, trx, before)
+  if (SETTLED.includes(status) && !wanted.isFact) throw settled(status)
+  if (status === 'REFUNDED' && !wanted.isFact) throw exceeds(0)
+  const { before: was, after: is, refunded } = await apply(ctx, trx, before, { wanted, snapshot })
+  const goodsCents = is.refundedCents - was.refundedCents
+  const amounts = SETTLED.includes(status) ? NOTHING : difference(was, is)
+  const isUnpaid = UNPAID.includes(status)
+  const changes = { ...(isUnpaid && unpaidChanges(is)), updatedAt: nowIso(ctx) }
+  if (!(await claimCommission(trx, ctx.shop.id, before, changes))) throw concurrentChange()
+  const row = { ...before, ...changes, version: before.version + 1 }
+  const isClawback = status === 'PAID' && amounts.amountCents !== 0
+  const adjustment = isClawback ? clawback(ctx, before, { name: wanted.refundId, ...amounts }) : undefined
+  if (adjustment) await insertCommission(trx, ctx.shop.id, adjustment)
+  const refund = toRow(ctx, before, wanted, { goodsCents, ...amounts, adjustmentId: adjustment?.id ?? null })
+  await insertRefund(trx, refund)
+  await storeRefunded(trx, ctx.shop.id, before.id, refunded)
+  if (batch) await recomputeBatch(trx, ctx, batch.id)
+  const { externalRefundId, commissionCents, adjustmentId } = refund
+  const data = { externalRefundId, goodsCents, commissionCents, adjustmentId, status: row.orderStatus }
+  return { result: { row, refund }, audit: { action: 'commission.refunded', subjectId: before.id, data } }
+}
+
+/** What is left of the commission; with nothing left it is refunded, and leaves its batch. */
+const unpaidChanges = ({ amountCents, taxWithheldCents, fullyRefunded }: RefundTarget): Partial<CommissionRow> => ({
+  commissionAmountCents: amountCents,
+  taxWithheldCents,
+  ...(fullyRefunded && { orderStatus: 'REFUNDED', payoutBatchId: null }),
+})
+
+const difference = (was: RefundTarget, is: RefundTarget) => ({
+  amountCents: is.amountCents - was.amountCents,
+  taxCents: is.taxWithheldCents - was.taxWithheldCents,
+})
+
+/** @throws ApiError 400 `refund_item_unknown` or 409 `refund_exceeds_order`, unless the refund is a fact. */
+async function apply(
+  ctx: Context,
+  trx: Trx,
+  { id, orderId }: CommissionRow,
+  { wanted, snapshot: known }: { wanted: WantedRefund; snapshot: RefundSnapshot | undefined },
+): Promise<AppliedRefund> {
+  const snapshot = known ?? snapshotOf(await orderOf(ctx, trx, orderId))
+  const applied = applyRefund(snapshot, await findRefunded(trx, ctx.shop.id, id, snapshot), wanted)
+  if (applied.problem && !wanted.isFact) {
+    if (applied.problem === 'UNKNOWN_ITEM') {
+      throw invalid('refund_item_unknown', 'The order has no such line item.')
+    }
+    throw exceeds(applied.before.leftCents)
+  }
+  return applied
+}
+
+type Change = Pick<RefundRow, 'goodsCents' | 'adjustmentId'> & { amountCents: number; taxCents: number }
+
+const toRow = (ctx: Context, { id }: CommissionRow, wanted: WantedRefund, change: Change): RefundRow => ({
+  id: ctx.newId('rfd'),
+  shopId: ctx.shop.id,
+  commissionId: id,
+  externalRefundId: wanted.refundId,
+  amountCents: wanted.amountCents,
+  lineItems: JSON.stringify(wanted.lineItems),
+  reason: wanted.reason,
+  goodsCents: change.goodsCents,
+  commissionCents: change.amountCents,
+  taxCents: change.taxCents,
+  adjustmentId: change.adjustmentId,
+  createdAt: nowIso(ctx),
+})
+
+function toWanted(body: Body<'refundCommission'>): WantedRefund {
+  const refundId = orderKey(body.externalRefundId)
+  if (!refundId || RESERVED.includes(refundId)) throw invalidBody('externalRefundId must name your refund.')
+  const lineItems = (body.lineItems ?? []).map(({ variantId = null, productId = null, quantity }) => ({
+    variantId,
+    productId,
+    quantity,
+  }))
+  return { refundId, amountCents: body.amountCents ?? null, lineItems, reason: body.reason ?? null }
+}
+
+/** A refund as openapi.yaml shows it. */
+export const toWire = ({ shopId, commissionId, lineItems, ...row }: RefundRow): components['schemas']['Refund'] => ({
+  ...row,
+  lineItems: JSON.parse(lineItems),
+})
+
+const exceeds = (leftCents: number) =>
+  conflict('refund_exceeds_order', `Only ${leftCents} cents of goods are left to refund.`)
+
+const settled = (status: CommissionRow['orderStatus']) =>
+  conflict('commission_move_not_allowed', `This commission is ${status} and cannot be refunded.`)
+
+/**
+ * What refunds have taken from a commission's order so far, at a cost that does not depend on how many there are;
+ * undefined before the first one.
+ */
+export async function findRefunded(
+  trx: Trx,
+  shopId: string,
+  commissionId: string,
+  snapshot: RefundSnapshot,
+): Promise<RefundedGoods | undefined> {
+  const row = await findRefundTotals(trx, shopId, commissionId)
+  // Before the first refund, and for refunds that were recorded before totals were stored.
+  if (!row) return recountRefunded(trx, shopId, commissionId, snapshot)
+  return {
+    cents: row.goodsCents,
+    pieces: JSON.parse(row.pieces),
+    pointed: JSON.parse(row.pointed),
+    everything: row.everything === 1,
+  }
+}
+
+/** The same, computed from every recorded refund: for a new decision, which may divide the order into other parts. */
+export async function recountRefunded(
+  trx: Trx,
+  shopId: string,
+  commissionId: string,
+  snapshot: RefundSnapshot,
+): Promise<RefundedGoods | undefined> {
+  const rows = await listRefunds(trx, shopId, commissionId)
+  return rows.length > 0 ? totalRefunds(snapshot, rows.map(toRefund)) : undefined
+}
+
+/** Stores the running totals for the next refund. */
+export const storeRefunded = (trx: Trx, shopId: string, commissionId: string, refunded: RefundedGoods): Promise<void> =>
+  upsertRefundTotals(trx, {
+    shopId,
+    commissionId,
+    goodsCents: refunded.cents,
+    pieces: JSON.stringify(refunded.pieces),
+    pointed: JSON.stringify(refunded.pointed),
+    everything: refunded.everything ? 1 : 0,
+  })
+
+/** A stored refund as the engine reads it. */
+const toRefund = ({ externalRefundId, amountCents, lineItems }: RefundRow): Refund => ({
+  refundId: externalRefundId,
+  amountCents,
+  lineItems: JSON.parse(lineItems),
+})

@@ -1,0 +1,102 @@
+import type { components } from './schema.d.ts'
+
+export type ErrorCode = components['schemas']['ErrorCode']
+export type ErrorStatus = 400 | 401 | 403 | 404 | 405 | 409 | 429 | 500 | 503
+
+/** A refusal the caller can act on. The app renders it as `{ error }` with `X-Error-Code` (section 7). */
+export class ApiError extends Error {
+  readonly status: ErrorStatus
+  readonly code: ErrorCode
+  /** Seconds for `Retry-After`. */
+  readonly retryAfter: number | undefined
+  /** Machine detail beside the sentence, as documented headers. */
+  readonly headers: Record<string, string>
+
+  constructor(
+    status: ErrorStatus,
+    code: ErrorCode,
+    message: string,
+    options: { retryAfter?: number; headers?: Record<string, string>; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause })
+    this.status = status
+    this.code = code
+    this.retryAfter = options.retryAfter
+    this.headers = options.headers ?? {}
+  }
+}
+
+export const invalid = (code: ErrorCode, message: string) => new ApiError(400, code, message)
+export const invalidBody = (message: string) => invalid('invalid_body', message)
+export const forbidden = (code: ErrorCode, message: string) => new ApiError(403, code, message)
+export const notFound = (code: ErrorCode, message: string) => new ApiError(404, code, message)
+export const conflict = (code: ErrorCode, message: string, cause?: unknown) =>
+  new ApiError(409, code, message, { cause })
+
+export const concurrentChange = (cause?: unknown) =>
+  conflict('concurrent_change', 'Somebody else changed this meanwhile; read it again and retry.', cause)
+
+/** A report whose sums no number holds exactly; rounding them would lose cents. */
+export const totalTooLarge = () =>
+  conflict(
+    'total_too_large',
+    `These amounts add up to more than ${Number.MAX_SAFE_INTEGER} cents, the largest exact total. Choose a shorter period.`,
+  )
+
+export const affiliateNotFound = () => notFound('affiliate_not_found', 'No affiliate with this id exists in your shop.')
+export const programNotFound = () => notFound('program_not_found', 'No program with this id exists in your shop.')
+
+export const storageUnavailable = (cause?: unknown) =>
+  new ApiError(503, 'storage_unavailable', 'The storage is unavailable and nothing was changed; try again.', {
+    retryAfter: 1,
+    cause,
+  })
+
+export const tooMuchWaiting = (cause?: unknown) =>
+  new ApiError(503, 'storage_unavailable', 'Too many reports of your shop are waiting; try again in a moment.', {
+    retryAfter: 1,
+    cause,
+  })
+
+/** The one 503 after which something may have changed. */
+export const outcomeUnknown = (cause?: unknown) =>
+  new ApiError(
+    503,
+    'storage_unavailable',
+    'The storage broke off while it kept the change; send it again with the same Idempotency-Key, or look before you do.',
+    { retryAfter: 1, cause },
+  )
+
+export const auditUnavailable = (cause?: unknown) =>
+  new ApiError(503, 'audit_unavailable', 'The audit cannot be written, so nothing was changed; try again.', {
+    retryAfter: 1,
+    cause,
+  })
+
+export const apiDisabled = () =>
+  new ApiError(503, 'api_disabled', 'The API is switched off at the moment; try again later.', { retryAfter: 60 })
+
+const MIB = 1024 * 1024
+const sizeOf = (bytes: number): string => (bytes < MIB ? `${bytes / 1024} KiB` : `${bytes / MIB} MiB`)
+
+export const bodyTooLarge = (limit: number) => invalid('body_too_large', `The body is larger than ${sizeOf(limit)}.`)
+
+/** The limits are in http/body-budget.ts. */
+export const bodyTimeout = () =>
+  invalid(
+    'body_timeout',
+    'The request body did not arrive in time. Send it within 30 seconds, without pauses of 10 seconds.',
+  )
+
+/** The request was rejected before its body was read in full. */
+export const serverBusy = () =>
+  new ApiError(503, 'server_busy', 'The server is receiving too much data at once. Retry in a moment.', {
+    retryAfter: 1,
+  })
+
+/** `reset`: seconds until the window ends. */
+export const rateLimited = ({ reset }: { reset: number }) =>
+  new ApiError(429, 'rate_limited', `Too many requests; try again in ${reset} seconds.`, { retryAfter: reset })
+
+/** A bug of ours; only the log says more. */
+export const internalError = () => new ApiError(500, 'internal_error', 'Internal error')

@@ -1,0 +1,179 @@
+import type { UserRow } from '../database/tables.ts'
+import { deref, document, type OperationObject, type Parameter } from './document.ts'
+import type { operations as Documented } from './schema.d.ts'
+import { type Selection, selectionOf } from './selection.ts'
+import { type Validator, validator } from './validator.ts'
+
+/** The operations of openapi.yaml as types: a missing handler, an unknown one or a wrong reply does not compile. */
+export type OperationId = Exclude<keyof Documented, WebhookId>
+
+/** Webhooks are operations of the receiver: `onAffiliateApproved`. */
+type WebhookId = `on${Capitalize<string>}`
+
+type Given<T> = Exclude<T, undefined>
+type Parameters<Id extends OperationId> = Documented[Id]['parameters']
+/** `page` and `limit` always have a value: the document gives their defaults. */
+type Paged<Q> = Q &
+  (Q extends { page?: number } ? { page: number } : unknown) &
+  (Q extends { limit?: number } ? { limit: number } : unknown)
+type Content<R> = R extends { content: { 'application/json': infer B } }
+  ? B
+  : R extends { content: { 'text/html': infer B } }
+    ? B
+    : R extends { content: { 'text/event-stream': unknown } }
+      ? ReadableStream
+      : undefined
+
+export type Query<Id extends OperationId> = Paged<Given<Parameters<Id>['query']>>
+export type Path<Id extends OperationId> = Given<Parameters<Id>['path']>
+/** What the document names but `Idempotency-Key`, which the app sees to. */
+export type Headers<Id extends OperationId> = Given<Parameters<Id>['header']>
+export type Body<Id extends OperationId> = Documented[Id] extends { requestBody: infer R }
+  ? Content<R>
+  : Documented[Id] extends { requestBody?: infer R }
+    ? Content<Given<R>> | undefined
+    : undefined
+
+export interface Input<Id extends OperationId> {
+  query: Query<Id>
+  path: Path<Id>
+  headers: Headers<Id>
+  body: Body<Id>
+}
+
+/** `2XX` stands for 200 where an operation documents its other successes by their own status. */
+type StatusOf<Key> = Key extends '2XX' ? 200 : Key
+
+/** One of the operation's 2xx statuses with its body. */
+export type Reply<Id extends OperationId> = {
+  [S in keyof Documented[Id]['responses'] as `${S & (string | number)}` extends `2${string}` ? S : never]: {
+    status: StatusOf<S>
+    body: Content<Documented[Id]['responses'][S]>
+    headers?: Record<string, string>
+  }
+} extends infer Replies
+  ? Replies[keyof Replies]
+  : never
+
+/** One handler per operation of openapi.yaml. */
+export type Handlers<Context> = {
+  [Id in OperationId]: (ctx: Context, input: Input<Id>) => Promise<Reply<Id>>
+}
+
+/** What the app needs to serve one operation. */
+export interface Operation {
+  id: OperationId
+  method: string
+  /** As Hono writes it, `/things/:id`. */
+  path: string
+  /** Who may call it: an API key with the scope, a user in one of the roles, a store, or anyone. */
+  credential: 'apiKey' | 'ownerToken' | 'storeSignature' | 'none'
+  scope: string | undefined
+  roles: UserRow['role'][]
+  /** The audit record that a read leaves. */
+  audit: string | undefined
+  throttle: 'sign-in' | undefined
+  /** Answers with a stream that only its reader ends. */
+  streams: boolean
+  /** The operation's own bound of its body. */
+  maxBodyBytes: number | undefined
+  queryParameters: Parameter[]
+  pathParameters: Parameter[]
+  takesIdempotencyKey: boolean
+  readQuery: Validator
+  readPath: Validator
+  headerParameters: Parameter[]
+  readHeaders: Validator
+  readKey: Validator
+  readBody: Validator | undefined
+  /** What of the body its schema names. */
+  selection: Selection
+  /** The headers that announce the end of a deprecated operation. */
+  deprecation: Record<string, string>
+}
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete']
+
+function loadOperations(): Operation[] {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    METHODS.flatMap((method) => (item[method] ? [toOperation(path, method, item[method])] : [])),
+  )
+}
+
+function toOperation(path: string, method: string, object: OperationObject): Operation {
+  const parameters = (object.parameters ?? []).map(deref)
+  const security = object.security ?? document.security
+  const body = object.requestBody?.content['application/json']?.schema
+  const key = parameters.find((parameter) => parameter.name === 'Idempotency-Key')
+  const inPlace = (place: Parameter['in']) =>
+    parameters.filter((parameter) => parameter.in === place && parameter !== key)
+  return {
+    id: object.operationId as OperationId,
+    method: method.toUpperCase(),
+    path: path.replace(/\{(\w+)\}/g, ':$1'),
+    credential: credentialOf(security),
+    scope: security[0]?.apiKey?.[0],
+    roles: (security[0]?.ownerToken ?? []) as UserRow['role'][],
+    audit: object['x-audit'],
+    throttle: object['x-throttle'],
+    streams: Object.hasOwn(object.responses['200']?.content ?? {}, 'text/event-stream'),
+    maxBodyBytes: object['x-max-body-bytes'],
+    queryParameters: inPlace('query').filter((parameter) => !parameter['x-ignored']),
+    pathParameters: inPlace('path'),
+    takesIdempotencyKey: key !== undefined,
+    headerParameters: inPlace('header'),
+    readHeaders: parametersValidator(inPlace('header')),
+    readQuery: parametersValidator(inPlace('query')),
+    readPath: parametersValidator(inPlace('path')),
+    readKey: key
+      ? validator({ type: 'object', properties: { [key.name]: key.schema } }, { code: 'idempotency_key_invalid' })
+      : (value) => value,
+    readBody: body && validator(body, { code: 'invalid_body' }),
+    selection: selectionOf(body ?? {}),
+    deprecation: deprecationHeaders(object),
+  }
+}
+
+function credentialOf(security: Record<string, string[]>[]): Operation['credential'] {
+  const [first] = security
+  if (!first) return 'none'
+  if ('storeSignature' in first) return 'storeSignature'
+  return 'ownerToken' in first ? 'ownerToken' : 'apiKey'
+}
+
+const parametersValidator = (parameters: Parameter[]) =>
+  validator(
+    {
+      type: 'object',
+      required: parameters.filter(({ required }) => required).map(({ name }) => name),
+      properties: Object.fromEntries(parameters.map(({ name, schema }) => [name, schema])),
+    },
+    { code: 'invalid_parameter' },
+  )
+
+/** Every operation of the document, in its order. */
+export const operations: Operation[] = loadOperations()
+
+const MIN_NOTICE_MS = 180 * 86_400_000
+
+type Dates = Pick<OperationObject, 'operationId' | 'deprecated' | 'x-deprecated-since' | 'x-sunset'>
+
+/**
+ * `Deprecation` (RFC 9745) with the date of the deprecation, `Sunset` (RFC 8594) with the date of the end, and a `Link`;
+ * nothing for an operation that stays.
+ *
+ * @throws Error for a deprecated operation without both dates, or with less than 180 days between them.
+ */
+export function deprecationHeaders(operation: Dates): Record<string, string> {
+  if (!operation.deprecated) return {}
+  const since = Date.parse(operation['x-deprecated-since'] ?? '')
+  const sunset = Date.parse(operation['x-sunset'] ?? '')
+  if (!(sunset - since >= MIN_NOTICE_MS)) {
+    throw new Error(`${operation.operationId} needs x-deprecated-since and an x-sunset at least 180 days later.`)
+  }
+  return {
+    Deprecation: `@${Math.floor(since / 1000)}`,
+    Sunset: new Date(sunset).toUTCString(),
+    Link: '</api/v1/docs>; rel="deprecation"',
+  }
+}

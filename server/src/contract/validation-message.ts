@@ -1,0 +1,121 @@
+import type * as z from 'zod'
+import { composed, deref, type Schema } from './document.ts'
+import type { ErrorCode } from './errors.ts'
+
+type Issue = z.core.$ZodIssue
+export type Path = readonly PropertyKey[]
+
+export interface Complaint {
+  code: ErrorCode | undefined
+  sentence: string
+}
+
+/**
+ * One clear sentence about the first thing that is wrong, worded from the schema: what the value must be.
+ *
+ * @param home Where the value stands in the body.
+ */
+export function complain(schema: Schema, value: unknown, issues: readonly Issue[], home: Path = []): Complaint {
+  const issue = deepest(issues)
+  if (issue.code === 'unrecognized_keys') {
+    const name = printable(nameOf([...home, ...issue.path, issue.keys[0] ?? '']))
+    return { code: 'unknown_property', sentence: `${name} is not a property of this request.` }
+  }
+  const name = nameOf([...home, ...issue.path])
+  const given = at(value, issue.path)
+  if (issue.path.length > 0 && given === undefined) return { code: undefined, sentence: `${name} is required.` }
+  const wanted = find(schema, issue.path)
+  if (issue.code === 'invalid_format' && inner(wanted).pattern === NOT_BLANK)
+    return { code: undefined, sentence: `${name} must not be blank.` }
+  const code = inner(wanted)['x-error-code']
+  if (code && !isOfType(given, inner(wanted)))
+    return { code: undefined, sentence: `${name} must ${requirement({ type: inner(wanted).type })}.` }
+  return { code, sentence: `${name} must ${requirement(wanted)}.` }
+}
+
+/** What has a code of its own has it for its values; another type is as wrong there as anywhere. */
+const isOfType = (value: unknown, { type = [] }: Schema): boolean => [type].flat().includes(typeof value)
+
+const NOT_BLANK = '\\S'
+
+/** A union reports each alternative; the one that got furthest into the value is the one that was meant. */
+function deepest(issues: readonly Issue[], base: Path = []): Issue {
+  const all = issues.flatMap((issue): Issue[] => {
+    const path = [...base, ...issue.path]
+    const here = { ...issue, path } as Issue
+    return issue.code === 'invalid_union'
+      ? [here, ...issue.errors.filter((e) => e.length).map((e) => deepest(e, path))]
+      : [here]
+  })
+  return all.reduce((best, issue) => (issue.path.length > best.path.length ? issue : best))
+}
+
+/** `lineItems[3].priceCents`, or `The body` for the whole. */
+export function nameOf(path: Path): string {
+  if (path.length === 0) return 'The body'
+  return path.map((step, i) => (typeof step === 'number' ? `[${step}]` : `${i ? '.' : ''}${String(step)}`)).join('')
+}
+
+/** A name the caller made up may hold anything; it is shown short and without control characters. */
+const printable = (name: string) => name.replace(/[\p{Cc}\p{Cf}]/gu, '?').slice(0, 80)
+
+export const at = (value: unknown, path: Path): unknown =>
+  path.reduce<unknown>((here, step) => (here as Record<PropertyKey, unknown> | undefined | null)?.[step], value)
+
+function find(schema: Schema, path: Path): Schema {
+  return path.reduce<Schema>((here, step) => {
+    const plain = inner(here)
+    return (typeof step === 'number' ? plain.items : plain.properties?.[String(step)]) ?? {}
+  }, schema)
+}
+
+/** The alternative that is not null. */
+function inner(schema: Schema): Schema {
+  const plain = composed(schema).whole
+  const other = plain.anyOf?.map(deref).find((one) => one.type !== 'null')
+  return other ? inner(other) : plain
+}
+
+/** What a value of this schema must be, as the end of a sentence. */
+export function requirement(schema: Schema): string {
+  const plain = inner(schema)
+  if (plain['x-must']) return plain['x-must']
+  const types = [plain.type].flat()
+  const nullable = types.includes('null') || deref(schema).anyOf?.some((one) => one.type === 'null')
+  const values = plain.const === undefined ? plain.enum?.filter((one) => one !== null) : [plain.const]
+  const what = values
+    ? oneOf(values)
+    : describe(
+        types.find((type) => type !== 'null'),
+        plain,
+      )
+  return `be ${what}${nullable ? ' or null' : ''}`
+}
+
+const oneOf = (values: unknown[]) => (values.length === 1 ? String(values[0]) : `one of ${values.join(', ')}`)
+
+function describe(type: string | undefined, schema: Schema): string {
+  const { minimum, maximum, minLength = 0, maxLength, maxItems } = schema
+  switch (type) {
+    case 'integer':
+    case 'number': {
+      const name = type === 'integer' ? 'an integer' : 'a number'
+      if (minimum !== undefined && maximum !== undefined) return `${name} from ${minimum} to ${maximum}`
+      return minimum === undefined ? name : `${name} of at least ${minimum}`
+    }
+    case 'string':
+      return maxLength === undefined
+        ? 'text'
+        : `text of ${minLength > 0 ? `${minLength} to` : 'at most'} ${maxLength} characters`
+    case undefined:
+      return 'anything'
+    case 'boolean':
+      return 'true or false'
+    case 'array':
+      return maxItems === undefined
+        ? 'a list'
+        : `a list of ${schema.minItems ? `${schema.minItems} to` : 'at most'} ${maxItems} items`
+    default:
+      return 'an object'
+  }
+}

@@ -1,0 +1,153 @@
+import * as z from 'zod'
+import { alternativesOf, type Composed, composed, deref, document, type Schema } from './document.ts'
+import { type ErrorCode, invalid } from './errors.ts'
+import { at, type Complaint, complain, nameOf, type Path } from './validation-message.ts'
+
+/** Checks a value against a schema of the document and answers it with defaults filled. Throws ApiError 400. */
+export type Validator = (value: unknown) => unknown
+
+/** Which codes a refusal carries: a parameter and a body are told apart (section 7). */
+export interface Refusal {
+  code: ErrorCode
+}
+
+/** A validator of one schema, or of the alternative that the value's tag names (`type: click`). */
+export function validator(schema: Schema, refusal: Refusal): Validator {
+  const alternatives = alternativesOf(schema)
+  const tag = tagOf(alternatives)
+  if (!tag) return validatorOfOne(deref(schema), refusal)
+  const byTag = new Map(
+    alternatives.map((one) => [one.whole.properties?.[tag]?.const, validatorOfOne(one.schema, refusal)]),
+  )
+  // Said by `required` instead of `default`: some generators take a field with a default for a required one.
+  const usual = alternatives.find(({ whole }) => !whole.required?.includes(tag))?.whole.properties?.[tag]?.const
+  return (value) => {
+    const named = isRecord(value) ? (value[tag] ?? usual) : usual
+    const check = byTag.get(named)
+    if (!check) throw invalid(refusal.code, `${tag} must be one of ${[...byTag.keys()].join(', ')}.`)
+    return check(isRecord(value) && (value[tag] ?? null) === null ? { ...value, [tag]: usual } : value)
+  }
+}
+
+function validatorOfOne(schema: Schema, refusal: Refusal): Validator {
+  // Built when it is first needed: a start should not wait for what most calls never touch.
+  let checks: { zod: z.ZodType; choices: ChoiceCheck | undefined } | undefined
+  return (value) => {
+    checks ??= { zod: compile(schema), choices: choiceCheck(schema) }
+    const result = checks.zod.safeParse(value)
+    const complaint = result.success ? checks.choices?.(result.data) : complain(schema, value, result.error.issues)
+    if (complaint) throw invalid(complaint.code ?? refusal.code, complaint.sentence)
+    return result.data
+  }
+}
+
+/** The property that tells alternatives apart: each has it as a constant. */
+function tagOf(alternatives: Composed[]): string | undefined {
+  return Object.keys(alternatives[0]?.whole.properties ?? {}).find((name) =>
+    alternatives.every(({ whole }) => whole.properties?.[name]?.const !== undefined),
+  )
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+
+/**
+ * Rewrites component references, so that one piece of the document stands alone as JSON Schema. Of an object with
+ * choices only the object stays: zod would make an intersection, which tolerates unknown properties. choices.ts sees to
+ * the rest.
+ */
+function standAlone(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(standAlone)
+  if (node === null || typeof node !== 'object') return node
+  const { whole, choices } = 'allOf' in node ? composed(node as Schema) : { whole: node, choices: [] }
+  return Object.fromEntries(
+    Object.entries(choices.length > 0 ? whole : node).map(([key, value]) => [
+      key,
+      key === '$ref' && typeof value === 'string'
+        ? value.replace('#/components/schemas/', '#/$defs/')
+        : standAlone(value),
+    ]),
+  )
+}
+
+const $defs = standAlone(document.components.schemas)
+
+type JsonSchema = Parameters<typeof z.fromJSONSchema>[0]
+
+/** A schema of the document as zod reads it. */
+export function compile(schema: Schema): z.ZodType {
+  const alone = standAlone(schema) as Record<string, unknown>
+  return z.fromJSONSchema({ $schema: 'https://json-schema.org/draft/2020-12/schema', $defs, ...alone } as JsonSchema)
+}
+
+/** Finds the first object of a value that has none of the fields it needs one of. `path`: where the value stands. */
+export type ChoiceCheck = (value: unknown, path?: Path) => Complaint | undefined
+
+/** Objects of which one must fit, and the sentence when no field of them was given. */
+interface Choice {
+  alternatives: { schema: Schema; zod: z.ZodType }[]
+  message: string
+}
+
+/** The check of a schema and of everything in it; undefined when nothing in it has choices. */
+export function choiceCheck(schema: Schema): ChoiceCheck | undefined {
+  const { whole, choices } = composed(schema)
+  const inside = Object.entries(whole.properties ?? {}).map(
+    ([name, property]) => [name, choiceCheck(property)] as const,
+  )
+  const checks: ChoiceCheck[] = inside.flatMap(([name, check]) =>
+    check ? [(value, path = []) => check((value as Record<string, unknown>)[name], [...path, name])] : [],
+  )
+  const item = whole.items && choiceCheck(whole.items)
+  if (item)
+    checks.push((value, path = []) => first((value as unknown[]).map((one, i) => () => item(one, [...path, i]))))
+  for (const { anyOf = [], 'x-message': said } of choices) {
+    const fields = anyOf.flatMap(({ required = [] }) => required)
+    const alternatives = anyOf.map((one) => ({ schema: one, zod: compile(one) }))
+    const choice = { alternatives, message: said ?? `${fields.join(' or ')} is required.` }
+    checks.push((value, path = []) => complaintOf(choice, value, path))
+  }
+  if (checks.length === 0) return undefined
+  return (value, path) =>
+    value === null || value === undefined ? undefined : first(checks.map((check) => () => check(value, path)))
+}
+
+function first(checks: (() => Complaint | undefined)[]): Complaint | undefined {
+  for (const check of checks) {
+    const complaint = check()
+    if (complaint) return complaint
+  }
+  return undefined
+}
+
+function complaintOf({ alternatives, message }: Choice, value: unknown, path: Path): Complaint | undefined {
+  const failed: { schema: Schema; issues: readonly z.core.$ZodIssue[] }[] = []
+  for (const { schema, zod } of alternatives) {
+    const result = zod.safeParse(value)
+    if (result.success) return undefined
+    failed.push({ schema, issues: result.error.issues })
+  }
+  const given = (issue: z.core.$ZodIssue | undefined) => at(value, issue?.path.slice(0, 1) ?? [])
+  // Whoever gave the field of an alternative meant that one; of two, the one that less is wrong with.
+  const meant = failed
+    .filter(({ issues }) => !isBlank(given(issues[0])))
+    .reduce<(typeof failed)[number] | undefined>(
+      (best, one) => (best && best.issues.length <= one.issues.length ? best : one),
+      undefined,
+    )
+  if (!meant) return { code: undefined, sentence: message }
+  const [issue] = meant.issues
+  const others = failed.flatMap((one) => (one === meant ? [] : (one.schema.required ?? [])))
+  if (issue && isBlank(at(value, issue.path)) && others.length > 0) {
+    const name = nameOf([...path, ...issue.path])
+    return { code: undefined, sentence: `${name} is required when ${others.join(' or ')} is not sent.` }
+  }
+  return complain(meant.schema, value, meant.issues, path)
+}
+
+/** What stands for nothing: an alternative is meant when its field was given. */
+const isBlank = (value: unknown): boolean =>
+  value === null ||
+  value === undefined ||
+  (typeof value === 'string' && value.trim() === '') ||
+  (Array.isArray(value) && value.length === 0)

@@ -1,0 +1,92 @@
+import { hash } from 'node:crypto'
+import type { Trx } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
+import type { AuditRow } from '../database/tables.ts'
+import { type PageQuery, pageOf } from './pagination.ts'
+
+/**
+ * The hash of an audit row: SHA-256, as hex, over the JSON list of everything in it, the hash of the row before included.
+ * A row that is changed, taken out or slipped in later breaks the chain from there on.
+ */
+export function hashAudit(row: Omit<AuditRow, 'hash'>): string {
+  const { previousHash, seq, id, shopId, actor, action, subjectId, data, requestId, createdAt } = row
+  const text = JSON.stringify([previousHash, seq, id, shopId, actor, action, subjectId, data, requestId, createdAt])
+  return hash('sha256', text, 'hex')
+}
+
+/** What stands in the way of trusting a shop's audit: the first row that is not as it was written. */
+export interface ChainBreak {
+  shopId: string
+  seq: number
+  reason: 'MISSING' | 'CHANGED' | 'UNLINKED'
+}
+
+/** Follows rows in their order from `previous` on; the first has nothing before it. Answers the first break. */
+export function followChain(rows: AuditRow[], previous: Pick<AuditRow, 'seq' | 'hash'>): ChainBreak | undefined {
+  let { seq, hash } = previous
+  for (const row of rows) {
+    const at = { shopId: row.shopId, seq: seq + 1 }
+    if (row.seq !== seq + 1) return { ...at, reason: 'MISSING' }
+    if (row.previousHash !== hash) return { ...at, reason: 'UNLINKED' }
+    if (row.hash !== hashAudit(row)) return { ...at, reason: 'CHANGED' }
+    seq = row.seq
+    hash = row.hash
+  }
+  return undefined
+}
+
+export interface AuditFilter extends PageQuery {
+  action?: string
+  actor?: string
+  /** Instants, both inclusive, of `createdAt`. */
+  from?: string
+  to?: string
+}
+
+const audits = (db: Trx, shopId: string) => db.selectFrom('audits').selectAll().where('shopId', '=', shopId)
+
+const lastOf = prepared<{ shopId: string }>()((db, { shopId }) =>
+  db
+    .selectFrom('audits')
+    .select(['seq', 'hash'])
+    .where('shopId', '=', shopId)
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .compile(),
+)
+
+/** The end of the shop's chain, which the next row is linked to. */
+export const findLastAudit = async (db: Trx, shopId: string): Promise<Pick<AuditRow, 'seq' | 'hash'> | undefined> =>
+  (await lastOf(db, { shopId }))[0]
+
+const insertOne = prepared<AuditRow>()((trx, row) => {
+  const { id, shopId, seq, actor, action, subjectId, data, requestId, createdAt, previousHash, hash } = row
+  const values = { id, shopId, seq, actor, action, subjectId, data, requestId, createdAt, previousHash, hash }
+  return trx.insertInto('audits').values(values).compile()
+})
+
+export async function insertAudit(trx: Trx, row: AuditRow): Promise<void> {
+  await insertOne(trx, row)
+}
+
+/** A filtered list is counted row by row. */
+export const isFiltered = ({ action, actor, from, to }: AuditFilter): boolean => Boolean(action || actor || from || to)
+
+/** Newest first. */
+export async function listAudits(db: Trx, shopId: string, query: AuditFilter) {
+  let list = audits(db, shopId).orderBy('seq', 'desc')
+  if (query.action) list = list.where('action', '=', query.action)
+  if (query.actor) list = list.where('actor', '=', query.actor)
+  if (query.from) list = list.where('createdAt', '>=', query.from)
+  if (query.to) list = list.where('createdAt', '<=', query.to)
+  // Counted from 1 without gaps.
+  return pageOf(list, query, isFiltered(query) ? {} : { total: (await findLastAudit(db, shopId))?.seq ?? 0 })
+}
+
+/** Whose chains there are: shops, and the installation itself. */
+export const listAudited = async (db: Trx): Promise<string[]> =>
+  (await db.selectFrom('audits').select('shopId').distinct().orderBy('shopId').execute()).map(({ shopId }) => shopId)
+
+/** The rows after one of the chain, in its order. */
+export const listChain = (db: Trx, shopId: string, afterSeq: number, limit: number): Promise<AuditRow[]> =>
+  audits(db, shopId).where('seq', '>', afterSeq).orderBy('seq').limit(limit).execute()

@@ -1,0 +1,75 @@
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import type { Database, Trx } from '../database/database.ts'
+import type { SessionRow, ShopRow, UserRow } from '../database/tables.ts'
+import type { Vault } from './vault.ts'
+
+/** What the world gives the server. Tests bring their own clock, randomness and network. */
+export interface Deps {
+  config: Config
+  db: Database
+  log: Logger
+  vault: Vault
+  /** Milliseconds since 1970. */
+  now: () => number
+  /** A time-ordered opaque id, `<prefix>_…`. */
+  newId: (prefix: IdPrefix) => string
+  random: (bytes: number) => Uint8Array
+  /** Aborted when the server stops: what would go on for ever ends then. */
+  stopping: AbortSignal
+  /** Called after a commit that left something to deliver. */
+  wakeDispatcher: () => void
+}
+
+export type IdPrefix =
+  | 'aff'
+  | 'prg'
+  | 'com'
+  | 'bat'
+  | 'whs'
+  | 'key'
+  | 'shp'
+  | 'usr'
+  | 'jrn'
+  | 'evt'
+  | 'dlv'
+  | 'aud'
+  | 'con'
+  | 'rul'
+  | 'rfd'
+  | 'req'
+
+/** One authenticated call: the world, the shop it is for, and who asks. */
+export interface Context extends Deps {
+  shop: ShopRow
+  /** Who acts, as the audit names them: `key:<id>`, `user:<id>`, `operator`. */
+  actor: string
+  /** The user of an owner token or a session. */
+  user?: UserRow
+  session?: SessionRow
+  /** The caller's connection is encrypted, so its cookies may be. */
+  isHttps?: boolean
+  requestId: string
+  /**
+   * Checks the caller's credential again and returns the shop, both as `db` sees them. Every transaction begins with this
+   * check, and slow reads end with it. Absent where there is no credential, as for the operator.
+   *
+   * @throws ApiError the same error as for a new request.
+   */
+  recheck?: (db: Trx) => Promise<ShopRow>
+  /** Set when the caller sent an `Idempotency-Key` with a POST. */
+  idempotency?: Idempotency
+}
+
+export interface Idempotency {
+  key: string
+  /** What the key was used for: operation, declared query and canonical body. */
+  subject: string
+  /** Set once the answer is a stored one. */
+  replayed?: boolean
+  /** What is stored under the key has had its time, and makes room for the next answer. */
+  hasExpired?: boolean
+}
+
+/** The present as stored: ISO 8601 in UTC with milliseconds. */
+export const nowIso = (deps: { now: () => number }) => new Date(deps.now()).toISOString()

@@ -1,0 +1,79 @@
+import { conflict } from '../contract/errors.ts'
+import type { Trx } from '../database/database.ts'
+import { prepared, preparedInsert } from '../database/prepared.ts'
+import type { IdempotencyKeyRow } from '../database/tables.ts'
+import { type Context, nowIso } from './context.ts'
+
+const KEPT_MS = 30 * 86_400_000
+
+/**
+ * The stored result of an earlier call with the same `Idempotency-Key`, or undefined (section 4.9 rules 3 and 4).
+ *
+ * @throws ApiError 409 `idempotency_key_reused` when the key stands for another body.
+ */
+export async function findReply<T>(ctx: Context, trx: Trx): Promise<{ result: T } | undefined> {
+  if (!ctx.idempotency) return undefined
+  const row = await findKey(trx, ctx.shop.id, ctx.idempotency.key)
+  if (!row) return undefined
+  ctx.idempotency.hasExpired = row.expiresAt !== null && row.expiresAt <= nowIso(ctx)
+  if (ctx.idempotency.hasExpired) return undefined
+  if (!ctx.vault.hasFingerprint(row.fingerprint, ctx.idempotency.subject)) {
+    throw conflict(
+      'idempotency_key_reused',
+      'This Idempotency-Key was used with another body; send a new key for a new request.',
+    )
+  }
+  return { result: JSON.parse(row.result) as T }
+}
+
+/** Keeps the result under the caller's key, in the transaction of the change. */
+export async function keepReply(ctx: Context, trx: Trx, result: unknown, keep: 'forever' | undefined): Promise<void> {
+  if (!ctx.idempotency) return
+  const createdAt = nowIso(ctx)
+  if (ctx.idempotency.hasExpired) await deleteExpiredKey(trx, ctx.shop.id, ctx.idempotency.key, createdAt)
+  await insertKey(trx, ctx.shop.id, {
+    key: ctx.idempotency.key,
+    fingerprint: ctx.vault.fingerprint(ctx.idempotency.subject),
+    result: JSON.stringify(result),
+    expiresAt: keep === 'forever' ? null : new Date(ctx.now() + KEPT_MS).toISOString(),
+    createdAt,
+  })
+}
+
+const byKey = prepared<{ shopId: string; key: string }>()((db, { shopId, key }) =>
+  db.selectFrom('idempotencyKeys').selectAll().where('shopId', '=', shopId).where('key', '=', key).compile(),
+)
+
+export const findKey = async (db: Trx, shopId: string, key: string): Promise<IdempotencyKeyRow | undefined> =>
+  (await byKey(db, { shopId, key }))[0]
+
+const insertOne = preparedInsert('idempotencyKeys')
+
+export const insertKey = (trx: Trx, shopId: string, row: Omit<IdempotencyKeyRow, 'shopId'>): Promise<void> =>
+  insertOne(trx, { shopId, ...row })
+
+const deleteExpired = prepared<{ shopId: string; key: string; now: string }>()((trx, { shopId, key, now }) =>
+  trx
+    .deleteFrom('idempotencyKeys')
+    .where('shopId', '=', shopId)
+    .where('key', '=', key)
+    .where('expiresAt', '<=', now)
+    .compile(),
+)
+
+/** An expired key may be used again. */
+export async function deleteExpiredKey(trx: Trx, shopId: string, key: string, now: string): Promise<void> {
+  await deleteExpired(trx, { shopId, key, now })
+}
+
+/** Deletes some expired replies of all shops. Answers whether there may be more. */
+export async function deleteExpiredKeys(trx: Trx, now: string, limit = 500): Promise<boolean> {
+  const rows = await trx
+    .selectFrom('idempotencyKeys')
+    .select(['shopId', 'key'])
+    .where('expiresAt', '<=', now)
+    .limit(limit)
+    .execute()
+  for (const { shopId, key } of rows) await deleteExpiredKey(trx, shopId, key, now)
+  return rows.length === limit
+}

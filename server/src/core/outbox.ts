@@ -1,0 +1,68 @@
+import type { Trx } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
+import type { StreamDeliveryRow, WebhookEventRow } from '../database/tables.ts'
+import { insertDeliveries, type NewDelivery } from '../webhooks/delivery-queries.ts'
+import { listFilters } from '../webhooks/queries.ts'
+import { insertStreamDeliveries, listStreams } from '../webhooks/stream-queries.ts'
+import { type Context, nowIso } from './context.ts'
+
+/** What happened, as subscribers read it (section 6): the event type and its `data`. */
+export interface WebhookEvent {
+  event: string
+  data: unknown
+}
+
+/**
+ * Writes one delivery for each subscription that takes the event now (section 6.2), and one for each owner who listens.
+ * The body is fixed here, so what is signed later is what happened. Answers whether there is something to deliver.
+ */
+export async function enqueue(ctx: Context, trx: Trx, events: WebhookEvent[]): Promise<boolean> {
+  if (events.length === 0) return false
+  const filters = await listFilters(trx, ctx.shop.id)
+  const createdAt = nowIso(ctx)
+  const streams = await listStreams(trx, ctx.shop.id, createdAt)
+  const deliveries: NewDelivery[] = []
+  const streamed: Omit<StreamDeliveryRow, 'seq'>[] = []
+  const latest = new Map<string, string>()
+  for (const { event, data } of events) {
+    const takers = filters.filter((filter) => takes(filter.events, event))
+    const listeners = streams.filter((stream) => takes(stream.events, event))
+    if (takers.length + listeners.length === 0) continue
+    const eventId = ctx.newId('evt')
+    const body = JSON.stringify({ event, timestamp: createdAt, shop_id: ctx.shop.id, data })
+    await insertWebhookEvent(trx, ctx.shop.id, { id: eventId, event, body, createdAt })
+    for (const { id: subscriptionId } of takers) {
+      const id = ctx.newId('dlv')
+      const follows = latest.get(subscriptionId) ?? null
+      deliveries.push({ id, eventId, subscriptionId, webhookId: id, follows, createdAt })
+      latest.set(subscriptionId, id)
+    }
+    streamed.push(...listeners.map((stream) => ({ id: ctx.newId('dlv'), streamId: stream.id, eventId })))
+  }
+  await insertDeliveries(trx, ctx.shop.id, deliveries)
+  await insertStreamDeliveries(trx, streamed)
+  return deliveries.length > 0
+}
+
+/**
+ * Whether a JSON list of names takes an event; an empty one takes every event. The text is searched, not parsed: it may
+ * be long, and this runs in every change. Event names need no escaping, so nothing but the name itself matches.
+ */
+const takes = (names: string, event: string): boolean => names === '[]' || names.includes(`"${event}"`)
+
+const insertOne = prepared<WebhookEventRow>()((trx, { id, shopId, event, body, createdAt }) =>
+  trx.insertInto('webhookEvents').values({ id, shopId, event, body, createdAt }).compile(),
+)
+
+export async function insertWebhookEvent(
+  trx: Trx,
+  shopId: string,
+  row: Omit<WebhookEventRow, 'shopId'>,
+): Promise<void> {
+  await insertOne(trx, { shopId, ...row })
+}
+
+/** What is sent for an event. */
+export const listBodies = prepared<{ id: string }>()((db, { id }) =>
+  db.selectFrom('webhookEvents').select(['id', 'event', 'body']).where('id', '=', id).compile(),
+)

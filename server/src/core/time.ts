@@ -1,0 +1,73 @@
+import { type ErrorCode, invalid } from '../contract/errors.ts'
+import { type Context, nowIso } from './context.ts'
+
+const FORMAT = /^(\d{4}-\d\d-\d\d)(?:[Tt](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(?:[Zz]|([+-])(\d\d):(\d\d)))?$/
+
+/**
+ * An instant of a query as it is stored and compared: `YYYY-MM-DDTHH:mm:ss.SSSZ`. A date alone is midnight UTC, digits
+ * below a millisecond are cut off (section 4.4 rule 2). Nothing given, nothing answered.
+ *
+ * @throws ApiError 400 `invalid_parameter` for a text without an offset or an instant that does not exist.
+ */
+export function instantParam(name: string, text: string): string
+export function instantParam(name: string, text: string | null | undefined): string | undefined
+export function instantParam(name: string, text: string | null | undefined): string | undefined {
+  return read('invalid_parameter', name, text)
+}
+
+/** As {@link instantParam}, for a property of a body. @throws ApiError 400 `invalid_body`. */
+export function instantBody(name: string, text: string): string
+export function instantBody(name: string, text: string | null | undefined): string | undefined
+export function instantBody(name: string, text: string | null | undefined): string | undefined {
+  return read('invalid_body', name, text)
+}
+
+/**
+ * Both bounds of a filter, inclusive, either of them open; equal bounds are one instant.
+ *
+ * @throws ApiError 400 `period_invalid` when they are reversed.
+ */
+export function period<From extends string | undefined, To extends string | undefined>(from: From, to: To) {
+  const [first, last]: (string | undefined)[] = [from, to]
+  if (first !== undefined && last !== undefined && last < first) {
+    throw invalid('period_invalid', 'to must not be before from.')
+  }
+  return { from, to }
+}
+
+const DAY_MS = 86_400_000
+
+/**
+ * The bounds of a query, by default the `days` × 24 hours before `to`, or before now. Without `to` the end stays open:
+ * the caller's clock may be a little ahead of ours.
+ *
+ * @throws ApiError 400 `invalid_parameter` or `period_invalid`.
+ */
+export function lastDays(ctx: Context, query: { from?: string; to?: string }, days: number) {
+  const to = instantParam('to', query.to)
+  const from = instantParam('from', query.from) ?? new Date(Date.parse(to ?? nowIso(ctx)) - days * DAY_MS).toISOString()
+  return period(from, to)
+}
+
+function read(code: ErrorCode, name: string, text: string | null | undefined): string | undefined {
+  if (text === null || text === undefined) return undefined
+  const instant = normalize(text)
+  if (instant) return instant
+  const forms = 'an ISO 8601 date (2026-10-31) or a timestamp with an offset (2026-10-31T23:59:59.999Z)'
+  throw invalid(code, `${name} must be ${forms}.`)
+}
+
+function normalize(text: string): string | undefined {
+  const match = FORMAT.exec(text)
+  if (!match) return undefined
+  const [, date, minutes = '00:00', seconds = '00', fraction = '', sign, hoursOff = '00', minutesOff = '00'] = match
+  const local = `${date}T${minutes}:${seconds}.${fraction.slice(0, 3).padEnd(3, '0')}Z`
+  const at = new Date(local)
+  // Date.parse rolls 30 February and 24:00 over to another day; what does not come back as it was does not exist.
+  if (Number.isNaN(at.getTime()) || at.toISOString() !== local) return undefined
+  if (Number(hoursOff) > 23 || Number(minutesOff) > 59) return undefined
+  const offset = (Number(hoursOff) * 60 + Number(minutesOff)) * 60_000
+  const instant = new Date(at.getTime() - (sign === '-' ? -offset : offset)).toISOString()
+  // Years outside 0001–9999 are written with a sign or as 0000; as text they would sort in the wrong place.
+  return /^(?!0000)\d{4}-/.test(instant) ? instant : undefined
+}

@@ -1,0 +1,83 @@
+import { freeCode } from '../affiliates/affiliates.ts'
+import * as affiliates from '../affiliates/queries.ts'
+import { affiliateNotFound, concurrentChange, conflict, invalid } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import type { Body, Query } from '../contract/spec.ts'
+import { type Context, nowIso } from '../core/context.ts'
+import { readList } from '../core/lists.ts'
+import { mutate } from '../core/mutate.ts'
+import { isDeep, mapPage, placeAfter } from '../core/pagination.ts'
+import type { AffiliateRow } from '../database/tables.ts'
+import { codeKey, codeProblem, mixesScripts } from '../engine/discount-code.ts'
+import { findCoupon } from './queries.ts'
+
+type Schemas = components['schemas']
+type CouponRow = NonNullable<Awaited<ReturnType<typeof findCoupon>>>
+
+/** Lists the codes of affiliates that are not archived (section 4.5). */
+export async function list(ctx: Context, query: Query<'listCoupons'>) {
+  const start = await placeAfter(ctx, 'affiliates', query)
+  const readsMany = Boolean(query.code) || isDeep(query)
+  return mapPage(await readList(ctx, 'coupons', { ...query, start }, readsMany), toCoupon)
+}
+
+/**
+ * Gives an affiliate a code, the sent one or a random one; the code it has already changes nothing (section 4.5).
+ *
+ * @throws ApiError 400 `discount_code_invalid`, 404 `affiliate_not_found`, 409 `discount_code_taken` or `concurrent_change`.
+ */
+export async function assign(ctx: Context, body: Body<'assignCoupon'>) {
+  const wanted = body.code ?? undefined
+  if (wanted !== undefined && codeProblem(wanted)) {
+    throw invalid('discount_code_invalid', 'code must be 1 to 9 visible characters without spaces, 0, o or O.')
+  }
+  const before = await affiliates.findAffiliate(ctx.db.read, ctx.shop.id, body.affiliateId)
+  return mutate(ctx, async (trx) => {
+    // Not before: a replayed call is answered as it was, whatever became of the affiliate.
+    if (!before) throw affiliateNotFound()
+    const coupon = async () => {
+      const row = await findCoupon(trx, ctx.shop.id, before.id)
+      if (!row) throw concurrentChange()
+      return toCoupon(row)
+    }
+    if (wanted === before.discountCode) {
+      const result = await coupon()
+      if (result.code !== wanted) throw concurrentChange()
+      return { result, audit: null }
+    }
+    const discountCode = wanted ?? (await freeCode(ctx, trx))
+    const holder = await affiliates.findAffiliateByCode(trx, ctx.shop.id, codeKey(discountCode))
+    if (holder && holder.id !== before.id) {
+      throw conflict('discount_code_taken', 'Another affiliate of your shop already has this code.')
+    }
+    const changes: Partial<AffiliateRow> = { discountCode, codeKey: codeKey(discountCode), updatedAt: nowIso(ctx) }
+    if (!(await affiliates.claimAffiliate(trx, ctx.shop.id, before, changes))) throw concurrentChange()
+    const data = { code: discountCode, previousCode: before.discountCode }
+    return { result: await coupon(), audit: { action: 'coupon.assigned', subjectId: before.id, data } }
+  })
+}
+
+const toCoupon = ({ slugAffiliateId, createdAt, updatedAt, ...row }: CouponRow): Schemas['Coupon'] => ({
+  ...row,
+  discountEnabled: row.discountEnabled === 1,
+  warnings: warningsOf(row.code, slugAffiliateId),
+  createdAt,
+  updatedAt,
+})
+
+/** What may be confused with a code. Neither is refused: a slug is nobody's code, and look-alikes are other letters. */
+function warningsOf(code: string, slugAffiliateId: string | null): Schemas['CouponWarning'][] {
+  const warnings: Schemas['CouponWarning'][] = []
+  if (slugAffiliateId !== null) {
+    warnings.push({
+      code: 'slug_of_another_affiliate',
+      message: `This code is also the slug of affiliate ${slugAffiliateId}. Orders with it count for the affiliate with the code.`,
+      affiliateId: slugAffiliateId,
+    })
+  }
+  if (mixesScripts(code)) {
+    const message = 'This code mixes Latin letters with Cyrillic or Greek letters that look the same.'
+    warnings.push({ code: 'mixed_scripts', message, affiliateId: null })
+  }
+  return warnings
+}

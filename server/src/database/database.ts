@@ -1,0 +1,38 @@
+import type { Kysely } from 'kysely'
+import type { Wish } from './report-thread.ts'
+import type { Tables } from './tables.ts'
+import { isPostgresUrl } from './url.ts'
+
+export type Trx = Kysely<Tables>
+
+/** A database, whichever engine it is. Writing is only possible through `transact`. */
+export interface Database {
+  /** Committed rows only. */
+  read: Kysely<Tables>
+  /**
+   * Runs `work` in a transaction and answers after it is on disk. Work does no I/O but its own queries, does not nest,
+   * and may run more than once. Work on one shop, when the shop is named, runs one after the other, whichever process it
+   * runs in; what it has read does not change under it.
+   */
+  transact: <T>(work: (trx: Trx) => Promise<T>, shopId?: string) => Promise<T>
+  /**
+   * Runs the `runAside` of a module in a thread with a read connection of its own, for what reads so much that others
+   * would have to wait; shops take turns. What it is given and what it answers is plain data.
+   */
+  aside: <T>(module: URL, input: Wish, ms?: number) => Promise<T>
+  migrate: () => Promise<void>
+  isMigrated: () => Promise<boolean>
+  /** What the engine itself finds wrong with its files, a line each. */
+  findDamage: () => Promise<string[]>
+  close: () => Promise<void>
+}
+
+/** How many changes shared a transaction, told after each. */
+export type OnGroup = (size: number) => void
+
+/** Opens `file:<path>` (SQLite) or `postgres://…`. */
+export async function openDatabase(url: string, onGroup: OnGroup = () => {}): Promise<Database> {
+  if (url.startsWith('file:')) return (await import('./sqlite.ts')).openSqlite(url.slice('file:'.length), onGroup)
+  if (isPostgresUrl(url)) return (await import('./postgres.ts')).openPostgres(url, onGroup)
+  throw new Error(`A database is file:<path> or postgres://…, not ${url.split(':')[0]}:…`)
+}

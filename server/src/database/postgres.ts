@@ -1,0 +1,91 @@
+import { type CompiledQuery, Kysely, PostgresDialect } from 'kysely'
+import type pg from 'pg'
+import type { Database, OnGroup } from './database.ts'
+import { isMigrated, migrate } from './migrate.ts'
+import { PostgresCommits } from './postgres-commit.ts'
+import { kyselyOver, run, type Send } from './postgres-executor.ts'
+import { openPool, poolSize } from './postgres-pool.ts'
+import { AsideThread } from './report-thread.ts'
+import type { StorageError } from './storage-error.ts'
+import type { Tables } from './tables.ts'
+
+const READ_MS = 30_000
+const WRITE_MS = 10_000
+const LOCK_MS = 5000
+const CONNECTIONS = 16
+
+/** Reading and writing have connections of their own, so that slow reports never hold up orders. */
+export function openPostgres(url: string, onGroup: OnGroup): Database {
+  const size = poolSize(url, CONNECTIONS)
+  const writers = Math.ceil(size / 2)
+  const reading = openToRead(url, Math.max(1, size - writers))
+  const thread = new AsideThread(url)
+  const writing = openPool(url, {
+    max: writers,
+    statementMs: WRITE_MS,
+    lockMs: LOCK_MS,
+    pipeline: true,
+    // What was acknowledged is on disk, also where the database's default is otherwise.
+    setUp: `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`,
+  })
+  const commits = new PostgresCommits(writing, onGroup)
+  return {
+    read: kyselyOver<Tables>(readOver(reading)),
+    transact: (work, shopId) => commits.transact(work, shopId),
+    aside: (module, input, ms) => thread.run(module, input, ms),
+    migrate: async () => {
+      await reach(writing)
+      await withStockHandle(url, migrate)
+    },
+    isMigrated: () => withStockHandle(url, isMigrated),
+    // The server watches its own files (data checksums, VACUUM); nothing can be asked of it in a moment.
+    findDamage: async () => [],
+    close: async () => {
+      await commits.idle()
+      await thread.close()
+      await Promise.all([reading.end(), writing.end()])
+    },
+  }
+}
+
+const openToRead = (url: string, max: number) =>
+  openPool(url, { max, statementMs: READ_MS, setUp: 'set default_transaction_read_only = on' })
+
+const readOver =
+  (pool: pg.Pool): Send =>
+  <R>(query: CompiledQuery) =>
+    run<R>(pool, query).catch((error: StorageError) => retryRead(error, () => run<R>(pool, query)))
+
+export const openPostgresReader = (url: string): Kysely<Tables> => kyselyOver<Tables>(readOver(openToRead(url, 1)))
+
+/** @throws Error with a sentence for the operator: this is the first thing done with a database. */
+async function reach(pool: pg.Pool): Promise<void> {
+  try {
+    await pool.query('select 1')
+  } catch (cause) {
+    const { message, code } = cause as Error & { code?: string }
+    throw new Error(`PostgreSQL cannot be used: ${message || code}.`, { cause })
+  }
+}
+
+const READ_ONLY = '25006'
+
+/** A read over a connection that broke meanwhile, such as one that was idle during a restart, may run again. */
+function retryRead<T>(error: StorageError, again: () => Promise<T>): Promise<T> {
+  if (error.code === READ_ONLY) throw new Error('Writing is only possible inside transact', { cause: error })
+  if (error.isLost) return again()
+  throw error
+}
+
+/** A plain handle on a connection of its own, for what does not share transactions. */
+export async function withStockHandle<T>(url: string, work: (db: Kysely<never>) => Promise<T>): Promise<T> {
+  // Migrations and copies of large tables take their time. Kysely's migrator holds an advisory lock meanwhile.
+  const db = new Kysely<never>({
+    dialect: new PostgresDialect({ pool: openPool(url, { max: 1, statementMs: 0, idleInTransactionMs: 0 }) }),
+  })
+  try {
+    return await work(db)
+  } finally {
+    await db.destroy()
+  }
+}

@@ -1,0 +1,369 @@
+import type { components } from '../contract/schema.d.ts'
+
+/**
+ * The rows as they are stored, alike on SQLite and Postgres: text ids, ISO 8601 text with milliseconds, integer cents,
+ * booleans as 0 and 1, lists and objects as JSON text. Columns are named as in openapi.yaml, so a row is nearly a response.
+ */
+export type Flag = 0 | 1
+type Schemas = components['schemas']
+
+export interface ShopRow {
+  id: string
+  name: string
+  plan: 'FREE' | 'STARTER' | 'GROWTH' | 'PROFESSIONAL' | 'ENTERPRISE'
+  currency: string
+  apiEnabled: Flag
+  defaultProgramId: string | null
+  minimumPayoutCents: number | null
+  /** JSON object of cents by currency code, for currencies other than the shop's. */
+  minimumPayoutCentsByCurrency: string
+  /** The setting of earlier versions, decimal currency units as text. */
+  legacyMinimumPayout: string | null
+  taxWithholdingBps: number
+  attributionPrecedence: string
+  clickTouch: 'LAST' | 'FIRST'
+  storeWebhookSecret: string | null
+  /** The domain of the only store whose notifications count, null for any store; then a JSON list of its other domains. */
+  storeDomain: string | null
+  storeDomainAliases: string
+  /** Claimed by every change of the subscriptions. */
+  webhooksVersion: number
+  version: number
+  createdAt: string
+  updatedAt: string
+}
+
+export interface UserRow {
+  id: string
+  shopId: string
+  email: string
+  role: 'OWNER' | 'STAFF'
+  tokenHash: string
+  createdAt: string
+  revokedAt: string | null
+}
+
+export interface ApiKeyRow {
+  id: string
+  shopId: string
+  label: string
+  prefix: string
+  secretHash: string
+  scopes: string
+  createdAt: string
+  lastUsedAt: string | null
+  expiresAt: string | null
+  revokedAt: string | null
+  /** The key whose rate-limit window this one continues; null: it has its own. */
+  limitSubject: string | null
+}
+
+type ProgramFlag = 'autoApproveAffiliate' | 'autoApproveOrder' | 'lifetimeCommission' | 'discountEnabled'
+type ProgramColumns = Omit<Schemas['Program'], ProgramFlag | 'isDefault' | 'affiliateCount'> & Record<ProgramFlag, Flag>
+
+export interface ProgramRow extends ProgramColumns {
+  shopId: string
+  version: number
+}
+
+type AffiliateColumns = Schemas['Affiliate']
+export interface AffiliateRow extends AffiliateColumns {
+  shopId: string
+  /** What uniqueness and search compare: letter case is settled here, so both databases agree. */
+  emailKey: string
+  codeKey: string
+  searchText: string
+  version: number
+}
+
+type CommissionColumns = Schemas['Commission']
+export interface CommissionRow extends CommissionColumns {
+  shopId: string
+  /** The same on both rows of a carried debt: the id of the row that balances the batch. */
+  debtId: string | null
+  version: number
+}
+
+/** Every order that was reported, attributed or not, with the facts it was decided from and the decision (JSON). */
+export interface OrderRow {
+  shopId: string
+  orderId: string
+  commissionId: string | null
+  orderAt: string
+  facts: string
+  decision: string
+  createdAt: string
+  updatedAt: string
+}
+
+type JourneyColumns = Omit<Schemas['JourneyEntry'], 'attributed'>
+export interface JourneyRow extends JourneyColumns {
+  shopId: string
+  customerEmailKey: string | null
+  /** The stored order id of a conversion; unique, so an order stands in the journey once. */
+  orderId: string | null
+  createdAt: string
+}
+
+/** `kind` is `customerId`, `customerEmail` (its key, see engine/email.ts), `product` or `variant`. */
+export interface ConnectionRow {
+  id: string
+  shopId: string
+  kind: 'customerId' | 'customerEmail' | 'product' | 'variant'
+  value: string
+  affiliateId: string
+  createdAt: string
+}
+
+export interface ProductRuleRow {
+  id: string
+  shopId: string
+  programId: string
+  kind: 'product' | 'variant'
+  value: string
+  commissionType: ProgramRow['commissionType']
+  rate: number
+  createdAt: string
+}
+
+export interface GeoRuleRow {
+  programId: string
+  shopId: string
+  countries: string
+  states: string
+  cities: string
+  postalPrefixes: string
+  updatedAt: string
+}
+
+export interface PayoutBatchRow {
+  id: string
+  shopId: string
+  status: 'OPEN' | 'PROCESSING' | 'PAID' | 'FAILED'
+  periodStart: string
+  periodEnd: string
+  currency: string
+  commissions: number
+  affiliates: number
+  commissionCents: number
+  taxWithheldCents: number
+  netPayableCents: number
+  heldBackCommissions: number
+  heldBackCents: number
+  minimumPayoutCents: number
+  failureReason: string | null
+  version: number
+  createdAt: string
+  updatedAt: string
+  paidAt: string | null
+}
+
+export interface SubscriptionRow {
+  id: string
+  shopId: string
+  url: string
+  events: string
+  source: string
+  /** Sealed; see webhooks/secrets.ts. */
+  secret: string | null
+  /** The secret before it, sealed, which deliveries are signed with too until then. */
+  previousSecret: string | null
+  previousSecretUntil: string | null
+  /** The process that sends to it now, and when that last said so; nobody else does meanwhile. */
+  claimedBy: string | null
+  claimedAt: string | null
+  createdAt: string
+  updatedAt: string
+}
+
+export interface WebhookEventRow {
+  id: string
+  shopId: string
+  event: string
+  /** The exact JSON text that is sent and signed. */
+  body: string
+  createdAt: string
+}
+
+export interface DeliveryRow {
+  id: string
+  shopId: string
+  eventId: string
+  subscriptionId: string
+  /** The `webhook-id` header; a redelivery keeps it. */
+  webhookId: string
+  /** The delivery that must be finished before this one is sent: events of one change arrive in their order. */
+  follows: string | null
+  status: 'PENDING' | 'SENT' | 'FAILED'
+  /** Fixed diagnostic code once finished. */
+  code: string | null
+  httpStatus: number | null
+  durationMs: number | null
+  finishedAt: string | null
+  createdAt: string
+}
+
+export interface IdempotencyKeyRow {
+  shopId: string
+  key: string
+  fingerprint: string
+  result: string
+  expiresAt: string | null
+  createdAt: string
+}
+
+/** Switches of the whole installation, such as `apiEnabled`. */
+export interface InstanceSettingRow {
+  name: string
+  value: string
+}
+
+export interface Tables {
+  shops: ShopRow
+  users: UserRow
+  sessions: SessionRow
+  signInLinks: SignInLinkRow
+  apiKeys: ApiKeyRow
+  programs: ProgramRow
+  affiliates: AffiliateRow
+  commissions: CommissionRow
+  orders: OrderRow
+  refunds: RefundRow
+  refundTotals: RefundTotalsRow
+  storeNotices: StoreNoticeRow
+  journey: JourneyRow
+  connections: ConnectionRow
+  productRules: ProductRuleRow
+  geoRules: GeoRuleRow
+  payoutBatches: PayoutBatchRow
+  subscriptions: SubscriptionRow
+  webhookEvents: WebhookEventRow
+  deliveries: DeliveryRow
+  streams: StreamRow
+  streamDeliveries: StreamDeliveryRow
+  idempotencyKeys: IdempotencyKeyRow
+  audits: AuditRow
+  instanceSettings: InstanceSettingRow
+  rowCounts: RowCountRow
+}
+
+/** What the owner's side keeps: sessions, refunds, streams and the audit. */
+export interface SessionRow {
+  /** SHA-256 of the cookie's secret. */
+  tokenHash: string
+  shopId: string
+  userId: string
+  createdAt: string
+  expiresAt: string
+}
+
+/** A link that signs its user in once. */
+export interface SignInLinkRow {
+  tokenHash: string
+  shopId: string
+  userId: string
+  expiresAt: string
+}
+
+/** One refund of a commission's order; every amount is computed from all of them and the recorded decision. */
+export interface RefundRow {
+  id: string
+  shopId: string
+  commissionId: string
+  /** Unique for a commission: the same one again changes nothing. */
+  externalRefundId: string
+  /** As it was asked for; null: what the line items stand for, or all that was left. */
+  amountCents: number | null
+  /** JSON list of `{ variantId, productId, quantity }`. */
+  lineItems: string
+  reason: string | null
+  /** Goods net of discount that it took. */
+  goodsCents: number
+  /** What it changed, never positive. */
+  commissionCents: number
+  taxCents: number
+  /** The row that carries the change of a paid commission. */
+  adjustmentId: string | null
+  createdAt: string
+}
+
+/**
+ * Running totals of the refunds of a commission, so that the next refund need not read the earlier ones; see
+ * `RefundedGoods`.
+ */
+export interface RefundTotalsRow {
+  shopId: string
+  commissionId: string
+  /** Goods net of discount, in cents: the sum of `goodsCents` of its refunds. */
+  goodsCents: number
+  /** JSON list of pieces by line of the order. */
+  pieces: string
+  /** JSON list of cents by part of the order. */
+  pointed: string
+  everything: 0 | 1
+}
+
+/** A cancellation or refund that a store told of an order without a commission; it counts once there is one. */
+export interface StoreNoticeRow {
+  shopId: string
+  orderId: string
+  kind: 'canceled' | 'refund'
+  /** The refund's id; empty for a cancellation. */
+  noticeId: string
+  body: string
+  createdAt: string
+}
+
+/** Somebody who listens to the shop's events over a connection of their own; nothing is posted anywhere. */
+export interface StreamRow {
+  id: string
+  shopId: string
+  events: string
+  /** Sealed, as a subscription's. */
+  secret: string
+  createdAt: string
+  /** Events are kept for it until then. */
+  expiresAt: string
+  /** Who opened it. */
+  userId: string | null
+  /** The connection that reads it, and how long that counts as open without another sign of life. */
+  connection: string | null
+  connectedUntil: string | null
+}
+
+/** An event that one of these streams is to be sent. */
+export interface StreamDeliveryRow {
+  id: string
+  streamId: string
+  /** Counted in the order of commits, which the ids of several processes need not keep. */
+  seq: number
+  eventId: string
+}
+
+export interface AuditRow {
+  id: string
+  shopId: string
+  /** Counted from 1 in each shop, without gaps. */
+  seq: number
+  actor: string
+  action: string
+  subjectId: string | null
+  data: string
+  requestId: string
+  createdAt: string
+  /** The hash of the row before it in its shop; empty for the first. */
+  previousHash: string
+  hash: string
+}
+
+/** How many rows of a list there are, by scope, program and status; kept by triggers (migrations/0002-row-counts.ts). */
+export interface RowCountRow {
+  shopId: string
+  list: 'commissions' | 'affiliates' | 'payoutBatches' | 'deliveries'
+  /** Empty for all, an affiliate's id, or `day:YYYY-MM-DD`. */
+  scope: string
+  /** Empty for none. */
+  programId: string
+  status: string
+  rows: number
+}

@@ -1,0 +1,82 @@
+import type { Context as HonoContext } from 'hono'
+import { requireDomain } from '../accounts/store-connection.ts'
+import { ApiError, forbidden, rateLimited } from '../contract/errors.ts'
+import type { Context } from '../core/context.ts'
+import type { Trx } from '../database/database.ts'
+import type { ShopRow } from '../database/tables.ts'
+import { findStore, isSigned, type Store } from '../stores/stores.ts'
+import type { Visit } from './authorize.ts'
+import { PLAN_LIMITS } from './rate-limit.ts'
+import { nameable } from './request-body.ts'
+import type { Server } from './server.ts'
+
+/** A notification whose signature is not verified yet, because its body has not been read. */
+export interface ExpectedStore extends Store {
+  signature: Uint8Array
+  /** `X-Shopify-Shop-Domain` */
+  domain: string | undefined
+}
+
+/** Notifications per window of a shop, as a multiple of what one of its API keys may send. */
+const STORE_FACTOR = 20
+
+/** An HMAC-SHA256 in base64. */
+const SIGNATURE = /^[A-Za-z0-9+/]{43}=$/
+
+/**
+ * Checks everything that does not need the body, so that the server buffers no body for a shop that accepts no
+ * notifications.
+ *
+ * @throws ApiError 401 `store_signature_missing` or `store_signature_invalid`; a shop that does not exist looks the same.
+ */
+export async function expectStore({ deps }: Server, c: HonoContext): Promise<ExpectedStore> {
+  const signature = c.req.header('X-Shopify-Hmac-Sha256')
+  if (!signature) {
+    throw new ApiError(401, 'store_signature_missing', 'The notification is not signed; send X-Shopify-Hmac-Sha256.')
+  }
+  const store =
+    SIGNATURE.test(signature) && (await findStore(deps, deps.db.read, nameable(c.req.param('shopId') ?? '')))
+  if (!store) throw signatureInvalid()
+  return { ...store, signature: Buffer.from(signature, 'base64'), domain: c.req.header('X-Shopify-Shop-Domain') }
+}
+
+/**
+ * Accepts a notification whose raw bytes were signed with the secret of the shop in the path. Checks, in this order: the
+ * signature, the domain, the plan, the rate limit. The kill switches turn off `/api/v1` only.
+ *
+ * @throws ApiError 401 `store_signature_invalid` or `store_domain_mismatch`, 403 `plan_required` or 429 `rate_limited`.
+ */
+export async function admitStore(
+  { deps, limiter }: Server,
+  store: ExpectedStore,
+  bytes: Uint8Array,
+  visit: Visit,
+): Promise<Context> {
+  if (!isSigned(bytes, store)) throw signatureInvalid()
+  requireDomain(store.shop, store.domain)
+  const limit = STORE_FACTOR * requirePlan(store.shop)
+  const window = await limiter.consume(`store:${store.shop.id}`, limit)
+  if (window.exceeded) throw rateLimited(window)
+  const recheck = async (db: Trx) => {
+    const now = await findStore(deps, db, store.shop.id)
+    if (now?.secret !== store.secret) throw signatureInvalid()
+    requireDomain(now.shop, store.domain)
+    requirePlan(now.shop)
+    return now.shop
+  }
+  return { ...deps, shop: store.shop, actor: 'store', requestId: visit.requestId, recheck }
+}
+
+/** The requests per window of an API key on the plan of the shop. */
+function requirePlan({ plan }: ShopRow): number {
+  const limit = PLAN_LIMITS[plan]
+  if (limit === undefined) throw forbidden('plan_required', 'Store notifications need the Professional plan.')
+  return limit
+}
+
+const signatureInvalid = () =>
+  new ApiError(
+    401,
+    'store_signature_invalid',
+    'The signature does not fit this shop; compare the secret of store notifications in its settings.',
+  )

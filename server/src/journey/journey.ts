@@ -1,0 +1,35 @@
+import { invalid } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import type { Query } from '../contract/spec.ts'
+import type { Context } from '../core/context.ts'
+import { readList } from '../core/lists.ts'
+import { lastDays } from '../core/time.ts'
+import type { JourneyRow } from '../database/tables.ts'
+import { emailKeysOfQuery } from '../engine/identity.ts'
+
+type Schemas = components['schemas']
+
+const DAYS = 90
+
+/**
+ * The path of a session, an affiliate or a customer, oldest first (section 4.7). Several identifiers narrow it down;
+ * of more entries than `limit` the latest are shown.
+ *
+ * @throws ApiError 400 `journey_identifier_required`, `invalid_parameter` or `period_invalid`.
+ */
+export async function read(ctx: Context, query: Query<'getJourney'>): Promise<Schemas['Journey']> {
+  const { sessionId, affiliateId, customerEmail, limit } = query
+  if (sessionId === undefined && affiliateId === undefined && customerEmail === undefined) {
+    throw invalid('journey_identifier_required', 'Send at least one of sessionId, affiliateId and customerEmail.')
+  }
+  const customerEmailKeys = customerEmail === undefined ? undefined : emailKeysOfQuery(customerEmail)
+  const bounds = lastDays(ctx, query, DAYS)
+  const who = { sessionId: sessionId?.trim(), affiliateId, customerEmailKeys }
+  const { rows, total } = await readList(ctx, 'journey', { ...who, ...bounds, limit }, true)
+  return { journey: rows.map(toEntry), total }
+}
+
+function toEntry(row: JourneyRow): Schemas['JourneyEntry'] {
+  const { shopId, customerEmailKey, orderId, createdAt, ...entry } = row
+  return { ...entry, attributed: row.affiliateId !== null }
+}

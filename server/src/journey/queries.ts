@@ -1,0 +1,320 @@
+import { sql } from 'kysely'
+import { unindexed } from '../core/queries.ts'
+import type { Trx } from '../database/database.ts'
+import { indexedBy, prepared, preparedInsert } from '../database/prepared.ts'
+import type { JourneyRow } from '../database/tables.ts'
+import { DEFAULT_COOKIE_DAYS } from '../engine/evidence.ts'
+
+interface JourneyFilter {
+  sessionId?: string
+  affiliateId?: string
+  /** As {@link JourneyRow.customerEmailKey} holds it; one of these. */
+  customerEmailKeys?: string[]
+  /** Instants, both inclusive, of `occurredAt`. */
+  from: string
+  to?: string
+  limit: number
+}
+
+/** A session is usually shorter than what a customer did, and that shorter than what came over an affiliate. */
+function matching(db: Trx, shopId: string, { sessionId, affiliateId, customerEmailKeys, from, to }: JourneyFilter) {
+  let list = db.selectFrom('journey').where('shopId', '=', shopId).where('occurredAt', '>=', from)
+  if (to) list = list.where('occurredAt', '<=', to)
+  if (sessionId !== undefined) list = list.where('sessionId', '=', sessionId)
+  const byEmail = sessionId === undefined
+  if (customerEmailKeys)
+    list = list.where(byEmail ? 'customerEmailKey' : unindexed(db, 'customerEmailKey'), 'in', customerEmailKeys)
+  const byAffiliate = byEmail && !customerEmailKeys
+  if (affiliateId !== undefined)
+    list = list.where(byAffiliate ? 'affiliateId' : unindexed(db, 'affiliateId'), '=', affiliateId)
+  return list
+}
+
+/** The latest entries that match all of the filter, oldest first, and how many match. */
+export async function listJourney(db: Trx, shopId: string, query: JourneyFilter) {
+  const list = matching(db, shopId, query)
+  const { total } = await list.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  const latest: JourneyRow[] = await list
+    .selectAll()
+    .orderBy('occurredAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(query.limit)
+    .execute()
+  return { rows: latest.reverse(), total }
+}
+
+export interface StoredClick {
+  clickId: string
+  affiliateId: string | null
+  occurredAt: string
+}
+
+const CLOCK_TOLERANCE_MS = 300_000
+
+/** Up to when a click may have occurred to count for an order. */
+export const latestFor = (orderAt: string) => new Date(Date.parse(orderAt) + CLOCK_TOLERANCE_MS).toISOString()
+
+export type ClickRow = Pick<JourneyRow, 'id' | 'clickId' | 'affiliateId' | 'occurredAt'>
+
+/** Clicks, found by one of their indexes. Its condition stands in the query as it stands in the index. */
+export const clicksBy = (db: Trx, index: string) =>
+  sql`select id, "clickId", "affiliateId", "occurredAt" from journey ${indexedBy(db, index)} where type = 'click'`
+
+/** When a click occurred, in the form that the indexes of clicks alone have an order for. */
+export const time = sql`("occurredAt" || '')`
+
+interface ClickKey {
+  shopId: string
+  clickId: string
+}
+
+const named = (db: Trx, { shopId, clickId }: ClickKey) =>
+  sql`${clicksBy(db, 'journey_clicks_clickId')} and "affiliateId" is not null
+    and "shopId" = ${shopId} and "clickId" = ${clickId}`
+
+const newest = prepared<ClickKey>()((db, key) =>
+  sql<ClickRow>`${named(db, key)} order by ${time} desc, id desc limit 1`.compile(db),
+)
+
+const newestUpTo = prepared<ClickKey & { latest: string }>()((db, key) =>
+  sql<ClickRow>`${named(db, key)} and ${time} <= ${key.latest}
+    order by ${time} desc, id desc limit 1`.compile(db),
+)
+
+const unnamed = prepared<ClickKey>()((db, { shopId, clickId }) =>
+  sql<ClickRow>`${clicksBy(db, 'journey_clicks_unknown')} and "affiliateId" is null
+    and "shopId" = ${shopId} and "clickId" = ${clickId} limit 1`.compile(db),
+)
+
+const byId = prepared<ClickKey>()((db, { shopId, clickId }) =>
+  sql<ClickRow>`select id, "clickId", "affiliateId", "occurredAt" from journey
+    where id = ${clickId} and "shopId" = ${shopId} and type = 'click'`.compile(db),
+)
+
+/**
+ * The click with this click id, the caller's own or the id of the click itself. Of several, the newest that names an
+ * affiliate and is not after the order: the same id may be clicked again later. A click after the order is returned
+ * only when there is no other, so that the engine can say so.
+ */
+export async function findClick(
+  db: Trx,
+  shopId: string,
+  clickId: string,
+  orderAt: string,
+): Promise<StoredClick | undefined> {
+  const key = { shopId, clickId, latest: latestFor(orderAt) }
+  for (const find of [newestUpTo, newest, byId, unnamed]) {
+    const [row] = await find(db, key)
+    if (row) return toStoredClick(row)
+  }
+  return undefined
+}
+
+/** The affiliate that a click id belongs to; undefined as long as no click with this id has named one. */
+export async function findClickOwner(db: Trx, shopId: string, clickId: string): Promise<string | undefined> {
+  const key = { shopId, clickId }
+  const [row] = await newest(db, key)
+  return (row ?? (await byId(db, key))[0])?.affiliateId ?? undefined
+}
+
+export const toStoredClick = (row: ClickRow): StoredClick => ({
+  clickId: row.clickId ?? row.id,
+  affiliateId: row.affiliateId,
+  occurredAt: row.occurredAt,
+})
+
+const insertOne = preparedInsert('journey')
+
+export const insertJourneyEntry = (trx: Trx, shopId: string, row: Omit<JourneyRow, 'shopId'>): Promise<void> =>
+  insertOne(trx, { shopId, ...row })
+
+const deleteOrder = prepared<{ shopId: string; orderId: string | null }>()((trx, { shopId, orderId }) =>
+  trx.deleteFrom('journey').where('shopId', '=', shopId).where('orderId', '=', orderId).compile(),
+)
+
+/** An order stands in the journey once; a later report of it that was credited replaces the earlier entry. */
+export async function replaceJourneyOrder(trx: Trx, shopId: string, row: Omit<JourneyRow, 'shopId'>): Promise<void> {
+  await deleteOrder(trx, { shopId, orderId: row.orderId })
+  await insertJourneyEntry(trx, shopId, row)
+}
+
+/** Deletes some entries of all shops that happened before an instant. Answers whether there may be more. */
+export async function deleteJourneyBefore(trx: Trx, before: string, limit = 500): Promise<boolean> {
+  const rows = await trx
+    .selectFrom('journey')
+    .select('id')
+    .where('occurredAt', '<', before)
+    // From the end of the index where they are: PostgreSQL would rather read the table from its beginning.
+    .orderBy('occurredAt')
+    .limit(limit)
+    .execute()
+  if (rows.length === 0) return false
+  await trx
+    .deleteFrom('journey')
+    .where(
+      'id',
+      'in',
+      rows.map((row) => row.id),
+    )
+    .execute()
+  return rows.length === limit
+}
+
+interface Customer {
+  customerId: string | null
+  /** As the journey holds it. */
+  customerEmailKey: string | null
+  orderId: string
+}
+
+/** Whether the journey holds an order of a customer, by either name, that somebody was credited for; `orderId` does not count. */
+export async function hasOtherOrder(trx: Trx, shopId: string, customer: Customer): Promise<boolean> {
+  const by = async (column: 'customerId' | 'customerEmailKey') => {
+    const value = customer[column]
+    if (!value) return false
+    const row = await trx
+      .selectFrom('journey')
+      .innerJoin('commissions', 'commissions.id', 'journey.commissionId')
+      .select('journey.id')
+      .where('journey.shopId', '=', shopId)
+      .where(`journey.${column}`, '=', value)
+      // Of all that is known of a customer, only orders: there is an index of these.
+      .where('journey.commissionId', 'is not', null)
+      .where('journey.orderId', '<>', customer.orderId)
+      // An order that was restricted was credited to nobody in the end.
+      .where('commissions.restrictionReasonCode', 'is', null)
+      .limit(1)
+      .executeTakeFirst()
+    return row !== undefined
+  }
+  return (await by('customerId')) || (await by('customerEmailKey'))
+}
+
+/** The session whose clicks an order may be credited for. */
+export interface Visit {
+  sessionId: string
+  orderAt: string
+}
+
+/** From when on a click counts for the affiliates whose programs have this window. */
+export interface Window {
+  days: number
+  since: string
+}
+
+/** A click with the window of its affiliate's program, and whether there is such an affiliate. */
+export interface WindowedClick extends StoredClick {
+  days: number
+  isNamed: boolean
+}
+
+interface Stretch {
+  shopId: string
+  sessionId: string
+  latest: string
+}
+
+const ofSession = (db: Trx, { shopId, sessionId }: Stretch) =>
+  sql`${clicksBy(db, 'journey_clicks_session')} and "shopId" = ${shopId} and "sessionId" = ${sessionId}`
+
+/** When a click of an affiliate occurred, in the form that only the index by affiliate has an order for. */
+const timeOfAffiliate = sql`("affiliateId" || "occurredAt")`
+
+/** Equal times go by click id, as in the engine. */
+const inOrder = (way: 'asc' | 'desc') => sql`order by ${time} ${sql.raw(way)}, "clickId" ${sql.raw(way)}`
+
+const newestInSession = prepared<Stretch & { limit: number }>()((db, values) =>
+  sql<ClickRow>`${ofSession(db, values)} and ${time} <= ${values.latest}
+    ${inOrder('desc')} limit ${values.limit}`.compile(db),
+)
+
+const firstAfter = prepared<Stretch>()((db, values) =>
+  sql<ClickRow>`${ofSession(db, values)} and ${time} > ${values.latest} ${inOrder('asc')} limit 1`.compile(db),
+)
+
+/**
+ * The newest clicks of a session up to an order. Without any, the first click after the order, so that the engine can
+ * say so.
+ */
+export async function findSessionClicks(
+  db: Trx,
+  shopId: string,
+  { sessionId, orderAt }: Visit,
+  limit: number,
+): Promise<StoredClick[]> {
+  const values = { shopId, sessionId, latest: latestFor(orderAt), limit }
+  const rows = await newestInSession(db, values)
+  return (rows.length > 0 ? rows : await firstAfter(db, values)).map(toStoredClick)
+}
+
+const pageFrom = (way: 'asc' | 'desc') =>
+  prepared<Stretch & { since: string; limit: number }>()((db, values) =>
+    sql<ClickRow & { named: string | null; days: number | null }>`
+      select c.*, affiliates.id as named, programs."cookieDurationDays" as days from (
+        ${ofSession(db, values)} and ${time} >= ${values.since} and ${time} <= ${values.latest}
+        ${inOrder(way)} limit ${values.limit}
+      ) c
+      left join affiliates on affiliates.id = c."affiliateId"
+      left join programs on programs.id = affiliates."campaignId"`.compile(db),
+  )
+const pages = { first: pageFrom('asc'), last: pageFrom('desc') }
+
+/** The first or the last clicks of a session since an instant, whether they count or not, the outermost first. */
+export async function findEdgeClicks(
+  db: Trx,
+  shopId: string,
+  { sessionId, orderAt, since }: Visit & { since: string },
+  { edge, limit }: { edge: 'first' | 'last'; limit: number },
+): Promise<WindowedClick[]> {
+  const rows = await pages[edge](db, { shopId, sessionId, latest: latestFor(orderAt), since, limit })
+  const clicks = rows.map(({ named, days, ...row }) => ({
+    ...toStoredClick(row),
+    days: days ?? DEFAULT_COOKIE_DAYS,
+    isNamed: named !== null,
+  }))
+  return clicks.sort(edge === 'first' ? byTime : (a, b) => byTime(b, a))
+}
+
+/**
+ * The first and the last click that count of each affiliate that a session clicked on, oldest first. Goes from affiliate
+ * to affiliate in an index, however many clicks each of them has.
+ */
+export async function findAffiliateEdges(
+  db: Trx,
+  shopId: string,
+  { sessionId, orderAt }: Visit,
+  windows: Window[],
+): Promise<StoredClick[]> {
+  const clicked = sql`journey ${indexedBy(db, 'journey_clicks_session_affiliate')} where type = 'click'
+    and "affiliateId" is not null and "shopId" = ${shopId} and "sessionId" = ${sessionId}`
+  const values = sql.join(windows.map(({ days, since }) => sql`(cast(${days} as integer), cast(${since} as text))`))
+  const edge = (way: 'asc' | 'desc') => sql`
+    select (
+      select id from ${clicked} and "affiliateId" = people.id
+        and ${timeOfAffiliate} >= people.id || people.since and ${timeOfAffiliate} <= people.id || ${latestFor(orderAt)}
+      order by ${timeOfAffiliate} ${sql.raw(way)}, "clickId" ${sql.raw(way)} limit 1
+    ) from people`
+  const { rows } = await sql<ClickRow>`
+    with recursive windows(days, since) as (values ${values}),
+    named(id) as (
+      select min("affiliateId") from ${clicked}
+      union all
+      select (select min("affiliateId") from ${clicked} and "affiliateId" > named.id) from named where named.id is not null
+    ),
+    owners(id, days) as materialized (
+      select named.id, (
+        select coalesce(programs."cookieDurationDays", ${DEFAULT_COOKIE_DAYS}) from affiliates
+        left join programs on programs.id = affiliates."campaignId" where affiliates.id = named.id
+      ) from named
+    ),
+    people(id, since) as (select owners.id, windows.since from owners join windows on windows.days = owners.days),
+    edges(id) as (${edge('asc')} union ${edge('desc')})
+    select id, "clickId", "affiliateId", "occurredAt" from journey where id in (select id from edges)`.execute(db)
+  // Sorted here: a database that is asked for an order may look for it in an index of all shops' touches.
+  return rows.map(toStoredClick).sort(byTime)
+}
+
+const byTime = (a: StoredClick, b: StoredClick): number =>
+  compare(a.occurredAt, b.occurredAt) || compare(a.clickId, b.clickId)
+
+const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b))

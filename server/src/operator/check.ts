@@ -1,0 +1,105 @@
+import { type ChainCheck, checkChains } from '../accounts/audit-log.ts'
+import type { Deps } from '../core/context.ts'
+import { isRightKey } from '../core/encryption-check.ts'
+import { isPostgresUrl } from '../database/url.ts'
+import {
+  countCrossedOrders,
+  countOrphans,
+  listUnevenDebts,
+  listWrongCounts,
+  listWrongRefundTotals,
+  listWrongTotals,
+} from './consistency.ts'
+import { findBadRows } from './stored-rows.ts'
+
+export interface CheckReport {
+  ok: boolean
+  /** A sentence each; empty when all is well. */
+  problems: string[]
+  audit: ChainCheck
+}
+
+/**
+ * Checks that everything stored fits together: files, rows, decisions, totals of batches and refunds, carried debts,
+ * references, the chains of the audit, and the encryption key when there is a vault. `check-coverage.ts` says what that
+ * leaves open.
+ */
+export async function check({ db, vault }: Pick<Deps, 'db'> & Partial<Pick<Deps, 'vault'>>): Promise<CheckReport> {
+  const damage = (await db.findDamage()).map((line) => `The database is damaged: ${line}`)
+  try {
+    const { problems, audit } = await checkRows({ db, vault })
+    return { ok: damage.length + problems.length === 0, problems: [...damage, ...problems], audit }
+  } catch (error) {
+    if (damage.length === 0) throw error
+    const rest = `The rest cannot be checked: ${(error as Error).message}.`
+    return { ok: false, problems: [...damage, rest], audit: { shops: 0, rows: 0, breaks: [], heads: [] } }
+  }
+}
+
+async function checkRows({ db, vault }: Parameters<typeof check>[0]): Promise<Omit<CheckReport, 'ok'>> {
+  const problems: string[] = []
+  for (const { id, stored, summed } of await listWrongTotals(db.read)) {
+    problems.push(
+      `Payout batch ${id} says ${stored} cents net, its commissions add up to ${summed}, or its counts differ.`,
+    )
+  }
+  for (const { commissionId, stored, summed } of await listWrongRefundTotals(db.read)) {
+    problems.push(`The refunds of commission ${commissionId} took ${summed} cents of goods, but ${stored} are stored.`)
+  }
+  for (const id of await listUnevenDebts(db.read)) {
+    problems.push(`The carried debt ${id} is not two commissions that add up to 0.`)
+  }
+  for (const { table, column, rows } of await countOrphans(db.read)) {
+    problems.push(`${rows} rows of ${table} name a ${column} that does not exist in their shop.`)
+  }
+  const crossed = await countCrossedOrders(db.read)
+  if (crossed > 0) problems.push(`${crossed} orders name the commission of another order.`)
+  for (const { list, shopId, scope, counted, rows } of await listWrongCounts(db.read)) {
+    const of = scope ? ` (${scope})` : ''
+    problems.push(
+      `Shop ${shopId} has ${rows} rows of ${list}${of}, but ${counted} are counted, or not as they are; check --recount counts anew.`,
+    )
+  }
+  problems.push(...(await findBadRows({ db })))
+  if (vault && !(await isRightKey({ db, vault })))
+    problems.push('The encryption key is not the one that this database is used with.')
+  const audit = await checkChains({ db })
+  for (const { shopId, seq, reason } of audit.breaks) {
+    problems.push(`The audit of shop ${shopId} is broken at row ${seq}: ${WHY[reason]}.`)
+  }
+  return { problems, audit }
+}
+
+const WHY = {
+  MISSING: 'the row is missing',
+  CHANGED: 'the row was changed after it was written',
+  UNLINKED: 'the row does not follow the one before it',
+}
+
+interface Checked {
+  /** A `DATABASE_URL`. */
+  url: string
+  /** Whether the encryption key was compared. */
+  key?: boolean
+  /** Whether the checksum of a backup was compared. */
+  checksum?: boolean
+}
+
+/** What a check that finds nothing has shown, and what no check can see; a line each. */
+export function coverageOf({ url, key, checksum }: Checked): string[] {
+  const isPostgres = isPostgresUrl(url)
+  const verified = [
+    ...(isPostgres ? [] : ['the structure of the file and its indexes']),
+    ...(checksum ? ['the SHA-256 of the backup'] : []),
+    'that every row can be read',
+    'that the engine decides each order from its stored facts as it did',
+    'totals of payout batches and refunds, references between rows, and counts of lists',
+    'the chain of every audit',
+    ...(key ? ['the encryption key'] : []),
+  ]
+  return [
+    `Verified: ${verified.join('; ')}.`,
+    'Not visible to a check: a value that was replaced by another valid one and that nothing is computed from, such as a name, and the loss of the newest changes. The SHA-256 of a backup shows the first; audit.heads of an earlier check --json, kept elsewhere, shows the second.',
+    ...(isPostgres ? ['The files of PostgreSQL are not read: use its data checksums and pg_amcheck.'] : []),
+  ]
+}

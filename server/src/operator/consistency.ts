@@ -1,0 +1,156 @@
+import { sql } from 'kysely'
+import type { Config } from '../config.ts'
+import type { Trx } from '../database/database.ts'
+import { withHandle } from '../database/handle.ts'
+import { isPostgresUrl } from '../database/url.ts'
+
+/** A batch whose stored totals are not the sums of its rows. Cents as text: here they may be beyond the exact numbers. */
+export interface WrongTotal {
+  id: string
+  shopId: string
+  stored: string
+  summed: string
+}
+
+/** Batches that hold rows, compared with them: how many, their money and what is withheld of it. */
+export async function listWrongTotals(db: Trx): Promise<WrongTotal[]> {
+  const { rows } = await sql<WrongTotal>`
+    select b.id, b."shopId", cast(b."netPayableCents" as text) as stored,
+      cast(coalesce(r.cents - r.withheld, 0) as text) as summed
+    from "payoutBatches" b left join (
+      select "payoutBatchId", count(*) as count, sum("commissionAmountCents") as cents, sum("taxWithheldCents") as withheld
+      from commissions where "payoutBatchId" is not null group by "payoutBatchId"
+    ) r on r."payoutBatchId" = b.id
+    where b.status <> 'FAILED' and (
+      b.commissions <> coalesce(r.count, 0) or b."commissionCents" <> coalesce(r.cents, 0)
+      or b."taxWithheldCents" <> coalesce(r.withheld, 0)
+      or b."netPayableCents" <> b."commissionCents" - b."taxWithheldCents")
+    order by b.id limit 100`.execute(db)
+  return rows
+}
+
+/** Commissions whose refunds add up to other goods than their running total. */
+export async function listWrongRefundTotals(
+  db: Trx,
+): Promise<{ commissionId: string; stored: string; summed: string }[]> {
+  const { rows } = await sql<{ commissionId: string; stored: string; summed: string }>`
+    select t."commissionId", cast(t."goodsCents" as text) as stored,
+      cast(coalesce(sum(r."goodsCents"), 0) as text) as summed
+    from "refundTotals" t
+    left join refunds r on r."shopId" = t."shopId" and r."commissionId" = t."commissionId"
+    group by t."shopId", t."commissionId", t."goodsCents"
+    having t."goodsCents" <> coalesce(sum(r."goodsCents"), 0)
+    order by t."commissionId" limit 100`.execute(db)
+  return rows
+}
+
+/** Carried debts that are not two rows that add up to zero. */
+export async function listUnevenDebts(db: Trx): Promise<string[]> {
+  const { rows } = await sql<{ debtId: string }>`
+    select "debtId" from commissions where "debtId" is not null group by "shopId", "debtId"
+    having count(*) <> 2 or sum("commissionAmountCents") <> 0 or sum("taxWithheldCents") <> 0
+    order by "debtId" limit 100`.execute(db)
+  return rows.map(({ debtId }) => debtId)
+}
+
+/** What must name something that is there, in the same shop: table, column, and the table it names. */
+const REFERENCES: [table: string, column: string, target: string][] = [
+  ['users', 'shopId', 'shops'],
+  ['apiKeys', 'shopId', 'shops'],
+  ['shops', 'defaultProgramId', 'programs'],
+  ['affiliates', 'campaignId', 'programs'],
+  ['commissions', 'affiliateId', 'affiliates'],
+  ['commissions', 'programId', 'programs'],
+  ['commissions', 'payoutBatchId', 'payoutBatches'],
+  ['commissions', 'debtId', 'commissions'],
+  ['orders', 'commissionId', 'commissions'],
+  ['refunds', 'commissionId', 'commissions'],
+  ['refunds', 'adjustmentId', 'commissions'],
+  ['refundTotals', 'commissionId', 'commissions'],
+  ['connections', 'affiliateId', 'affiliates'],
+  ['productRules', 'programId', 'programs'],
+  ['geoRules', 'programId', 'programs'],
+  ['deliveries', 'eventId', 'webhookEvents'],
+  ['subscriptions', 'shopId', 'shops'],
+]
+
+export interface Orphans {
+  table: string
+  column: string
+  rows: number
+}
+
+/** Rows that name what is not there, or is another shop's. */
+export async function countOrphans(db: Trx): Promise<Orphans[]> {
+  const found: Orphans[] = []
+  for (const [table, column, target] of REFERENCES) {
+    const owner = table === 'shops' ? sql.ref('r.id') : sql.ref('r.shopId')
+    const same = target === 'shops' ? sql`true` : sql`t."shopId" = ${owner}`
+    const { rows } = await sql<{ rows: number }>`
+      select count(*) as rows from ${sql.table(table)} r where ${sql.ref(`r.${column}`)} is not null and not exists (
+        select 1 from ${sql.table(target)} t where t.id = ${sql.ref(`r.${column}`)} and ${same})`.execute(db)
+    const count = rows[0]?.rows ?? 0
+    if (count > 0) found.push({ table, column, rows: count })
+  }
+  return found
+}
+
+/** Orders that name a commission of another order. */
+export async function countCrossedOrders(db: Trx): Promise<number> {
+  const { rows } = await sql<{ rows: number }>`
+    select count(*) as rows from orders o join commissions c on c.id = o."commissionId"
+    where c."orderId" <> o."orderId" or c."shopId" <> o."shopId"`.execute(db)
+  return rows[0]?.rows ?? 0
+}
+
+/** A count that is not how many rows there are. */
+export interface WrongCount {
+  list: string
+  shopId: string
+  scope: string
+  counted: number
+  rows: number
+}
+
+/** What is counted, read from the rows themselves. */
+const ROWS = sql`
+  select 'commissions' as list, "shopId", '' as scope, coalesce("programId", '') as "programId", "orderStatus" as status
+  from commissions
+  union all select 'commissions', "shopId", "affiliateId", coalesce("programId", ''), "orderStatus" from commissions
+  union all select 'commissions', "shopId", 'day:' || substr("happenedAt", 1, 10), coalesce("programId", ''), "orderStatus"
+  from commissions
+  union all select 'affiliates', "shopId", '', coalesce("campaignId", ''), status from affiliates where "deletedAt" is null
+  union all select 'payoutBatches', "shopId", '', '', status from "payoutBatches"
+  union all select 'deliveries', "shopId", '', '', '' from deliveries`
+
+/** Counts of lists that differ from their rows, by shop and scope. */
+export async function listWrongCounts(db: Trx): Promise<WrongCount[]> {
+  const key = sql`list, "shopId", scope, "programId", status`
+  const { rows } = await sql<WrongCount>`
+    select list, "shopId", scope, cast(sum(counted) as bigint) as counted, cast(sum(rows) as bigint) as rows from (
+      select ${key}, sum(counted) as counted, sum(rows) as rows from (
+        select ${key}, rows as counted, 0 as rows from "rowCounts"
+        union all select ${key}, 0, count(*) from (${ROWS}) r group by ${key}
+      ) b group by ${key} having sum(counted) <> sum(rows)
+    ) w group by list, "shopId", scope order by list, "shopId", scope limit 100`.execute(db)
+  return rows
+}
+
+/**
+ * Counts all rows anew. `lock`: on PostgreSQL, whoever changes a count meanwhile has to wait, so that nothing is counted
+ * twice or not at all; a transaction on SQLite is alone anyway.
+ */
+export async function recountRows(trx: Trx, { lock }: { lock: boolean }): Promise<void> {
+  if (lock) await sql`lock table "rowCounts" in share row exclusive mode`.execute(trx)
+  await sql`delete from "rowCounts"`.execute(trx)
+  const key = sql`"shopId", list, scope, "programId", status`
+  await sql`insert into "rowCounts" (${key}, rows) select ${key}, count(*) from (${ROWS}) r group by ${key}`.execute(
+    trx,
+  )
+}
+
+/** Counts the rows of all lists anew, on a connection of its own: a large database takes longer than a request may. */
+export const recount = ({ databaseUrl }: Pick<Config, 'databaseUrl'>): Promise<void> =>
+  withHandle(databaseUrl, (db) =>
+    db.transaction().execute((trx) => recountRows(trx, { lock: isPostgresUrl(databaseUrl) })),
+  )

@@ -1,0 +1,150 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { encryptionKeyPlace, endFirstStart, readConfig, readPlaces } from '../config.ts'
+import type { Deps } from '../core/context.ts'
+import { createDeps } from '../core/deps.ts'
+import { openDatabase } from '../database/database.ts'
+import type { SeedWish } from './seed.ts'
+
+interface Json {
+  json?: boolean
+}
+
+const JSON_OPTION = ['--json', 'print one JSON object'] as const
+
+/** The operator's commands for whole databases: keeping, checking, filling and moving them. Each loads only what it needs. */
+export function addDataCommands(program: Command): void {
+  program
+    .command('backup <file>')
+    .description('write a consistent copy of a SQLite database, also while the server runs')
+    .option(...JSON_OPTION)
+    .action(async (file: string, { json }: Json) => {
+      const config = readConfig()
+      const { backup } = await import('../database/backup.ts')
+      const { bytes, sha256 } = await backup(config.databaseUrl, file)
+      const keptElsewhere = encryptionKeyPlace(config.dataDir)
+      print(json, { file, bytes, sha256, encryptionKey: keptElsewhere }, [
+        `${file}: ${bytes} bytes, checked.`,
+        `SHA-256 ${sha256}, also in ${file}.sha256: keep both together, and the sum elsewhere too.`,
+        `It does not hold the encryption key, without which webhook secrets stay shut. Keep ${keptElsewhere} too.`,
+      ])
+    })
+
+  program
+    .command('restore <file>')
+    .description('put a backup in the place of a SQLite database; the server must not run')
+    .option(...JSON_OPTION)
+    .action(async (file: string, { json }: Json) => {
+      const { restore } = await import('../database/backup.ts')
+      // What is restored may be all that is left: the key is looked at when the server starts.
+      const { replaced, isVerified } = await restore(file, readPlaces().databaseUrl)
+      print(json, { file, replaced: replaced ?? null, verified: isVerified }, [
+        `Restored from ${file}.`,
+        isVerified
+          ? 'Its SHA-256 is the one it was written with.'
+          : `${file}.sha256 is missing: only its structure was checked.`,
+        ...(replaced ? [`What was there before is kept as ${replaced}.`] : []),
+      ])
+    })
+
+  program
+    .command('check [backup]')
+    .description('look whether everything stored fits together, here or in a backup; ends with 1 when it does not')
+    .option('--recount', 'count the rows of all lists anew first')
+    .option(...JSON_OPTION)
+    .action(async (file: string | undefined, { json, recount: again }: Json & { recount?: boolean }) => {
+      const { check } = await import('./check.ts')
+      const { coverageOf } = await import('./check.ts')
+      const { recount } = await import('./consistency.ts')
+      const ofDatabase = () =>
+        withDeps(async (deps) => {
+          if (again) await recount(deps.config)
+          return { report: await check(deps), covered: coverageOf({ url: deps.config.databaseUrl, key: true }) }
+        })
+      const { report, covered } = await (file === undefined ? ofDatabase() : checkBackup(file))
+      const counts = `${report.audit.shops} shops, ${report.audit.rows} audit rows`
+      const lines = report.ok ? [`All is well: ${counts}.`, ...covered] : [...report.problems, `Not well: ${counts}.`]
+      print(json, report, lines)
+      if (!report.ok) process.exitCode = 1
+    })
+
+  program
+    .command('copy')
+    .description('copy a whole database into an empty one, of whichever engine, and compare the two')
+    .requiredOption('--from <url>', 'file:<path> or postgres://…; stop its server first')
+    .requiredOption('--to <url>', 'file:<path> or postgres://…')
+    .option(...JSON_OPTION)
+    .action(async ({ from, to, json }: Json & { from: string; to: string }) => {
+      const { copyDatabase, expectSource } = await import('../database/copy.ts')
+      expectSource(from)
+      for (const url of [from, to]) await withDatabase(url, (db) => db.migrate())
+      const tables = await copyDatabase(from, to)
+      const rows = tables.reduce((sum, table) => sum + table.rows, 0)
+      print(json, { rows, tables }, [
+        ...tables.filter((table) => table.rows > 0).map(({ table, rows }) => `${table}\t${rows}`),
+        `${rows} rows, the same on both sides. Run the new server with the same REFERRAL_ENCRYPTION_KEY.`,
+      ])
+    })
+
+  addSeed(program)
+}
+
+async function checkBackup(file: string) {
+  const { withBackup } = await import('../database/backup.ts')
+  const { check } = await import('./check.ts')
+  const { coverageOf } = await import('./check.ts')
+  return withBackup(file, (url, isVerified) =>
+    withDatabase(url, async (db) => {
+      await db.migrate()
+      return { report: await check({ db }), covered: coverageOf({ url, checksum: isVerified }) }
+    }),
+  )
+}
+
+function addSeed(program: Command): void {
+  program
+    .command('seed')
+    .description('fill a shop with data for load and growth tests; again gives nothing twice')
+    .requiredOption('--shop <shopId>')
+    .option('--affiliates <n>', 'how many', count, 100)
+    .option('--commissions <n>', 'how many', count, 10_000)
+    .option('--clicks <n>', 'how many', count, 10_000)
+    .option('--days <n>', 'over how many days up to today', count, 90)
+    .option(...JSON_OPTION)
+    .action(async ({ json, ...wish }: Json & SeedWish) => {
+      const { seed } = await import('./seed.ts')
+      const startedAt = performance.now()
+      await withDeps((deps) => seed(deps, wish, (line) => process.stderr.write(`${line}\n`)))
+      const seconds = Math.round((performance.now() - startedAt) / 100) / 10
+      print(json, { ...wish, seconds }, [`Shop ${wish.shop} is filled (${seconds} s).`])
+    })
+}
+
+function print(json: boolean | undefined, value: object, lines: string[]): void {
+  console.log(json ? JSON.stringify(value) : lines.join('\n'))
+}
+
+function count(text: string): number {
+  if (!/^\d{1,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number up to 99999999.')
+  return Number(text)
+}
+
+const withDeps = <T>(work: (deps: Deps) => Promise<T>): Promise<T> => {
+  const config = { ...readConfig(), logLevel: 'warn' }
+  return withDatabase(config.databaseUrl, async (db) => {
+    await db.migrate()
+    endFirstStart(config)
+    return work(createDeps(config, db))
+  })
+}
+
+async function withDatabase<T>(
+  url: string,
+  work: (db: Awaited<ReturnType<typeof openDatabase>>) => Promise<T>,
+): Promise<T> {
+  const db = await openDatabase(url)
+  try {
+    return await work(db)
+  } finally {
+    await db.close()
+  }
+}

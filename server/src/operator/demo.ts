@@ -1,0 +1,119 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createApiKey } from '../accounts/keys.ts'
+import { createSignInLink, findOwner } from '../accounts/sessions.ts'
+import { findShop } from '../accounts/shop-queries.ts'
+import * as shops from '../accounts/shops.ts'
+import * as affiliates from '../affiliates/affiliates.ts'
+import { bestEffort } from '../core/best-effort.ts'
+import type { Deps } from '../core/context.ts'
+import * as coupons from '../coupons/coupons.ts'
+import * as programs from '../programs/programs.ts'
+
+const CODE = 'NISA16'
+
+/**
+ * A shop to try things on: owner, key with every scope, published program, approved affiliate with a code. Made on the
+ * first start and kept in `demo.env` (mode 0600); later starts read it. Answers what to show.
+ */
+export async function makeDemo(deps: Deps, url: string): Promise<string> {
+  const file = join(deps.config.dataDir, 'demo.env')
+  const known = existsSync(file) ? readEnv(readFileSync(file, 'utf8')) : {}
+  const shopId = known.REFERRAL_SHOP_ID
+  const isThere = shopId !== undefined && (await findShop(deps.db.read, shopId)) !== undefined
+  const env = isThere ? { ...known, REFERRAL_BASE_URL: url } : await createDemo(deps, url)
+  mkdirSync(deps.config.dataDir, { recursive: true, mode: 0o700 })
+  // Written aside and moved, so that nobody ever reads half of it. A file left there may be readable by others.
+  rmSync(`${file}.new`, { force: true })
+  writeFileSync(
+    `${file}.new`,
+    Object.entries(env)
+      .map(([name, value]) => `${name}=${value}\n`)
+      .join(''),
+    { mode: 0o600, flag: 'wx' },
+  )
+  renameSync(`${file}.new`, file)
+  return banner(url, env, { file, signIn: await signInPath(deps, env) })
+}
+
+/** The page of a new one-time link; the plain page when none can be made, for a start should not fail for it. */
+async function signInPath(deps: Deps, { REFERRAL_OWNER_TOKEN = '' }: Record<string, string>): Promise<string> {
+  let path = '/admin'
+  await bestEffort(deps.log, 'demo_link_failed', async () => {
+    const owner = await findOwner(deps.db.read, REFERRAL_OWNER_TOKEN)
+    if (!owner) return
+    const ctx = await shops.operatorContext(deps, owner.shop.id)
+    path = `/admin/sign-in?token=${await createSignInLink(ctx, owner.user.id)}`
+  })
+  return path
+}
+
+async function createDemo(deps: Deps, url: string): Promise<Record<string, string>> {
+  const { shopId, ownerToken } = await shops.create(deps, {
+    name: 'Demo shop',
+    plan: 'PROFESSIONAL',
+    currency: 'USD',
+    ownerEmail: 'owner@demo.example',
+  })
+  const ctx = () => shops.operatorContext(deps, shopId)
+  await programs.create(await ctx(), {
+    name: 'Demo program',
+    commissionType: 'PERCENT_OF_SALE',
+    commissionPercent: 16,
+    cookieDurationDays: 30,
+    autoApproveAffiliate: false,
+    autoApproveOrder: true,
+    status: 'PUBLISH',
+  })
+  const { id } = await affiliates.create(await ctx(), {
+    email: 'nisa@demo.example',
+    firstName: 'Nisa',
+    lastName: 'Karim',
+  })
+  await affiliates.update(await ctx(), id, { status: 'APPROVED' })
+  await coupons.assign(await ctx(), { affiliateId: id, code: CODE })
+  const { secret } = await createApiKey(await ctx(), { label: 'Demo key', scopes: ['all'] })
+  return {
+    REFERRAL_BASE_URL: url,
+    REFERRAL_API_KEY: secret,
+    REFERRAL_OWNER_TOKEN: ownerToken,
+    REFERRAL_SHOP_ID: shopId,
+  }
+}
+
+const readEnv = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    text
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+  )
+
+interface Places {
+  file: string
+  signIn: string
+}
+
+function banner(url: string, env: Record<string, string>, { file, signIn }: Places): string {
+  const { REFERRAL_API_KEY: key = '' } = env
+  return `
+Referral Program API with a demo shop
+
+  address         ${url}
+  docs            ${url}/api/v1/docs
+  Developer page  ${url}${signIn}
+                  (signs you in once, in the next 15 minutes; later with the owner token of the file below)
+  API key         ${key}
+  all of it       ${file}
+
+Report an order of 100.00 with 10.00 off; the coupon belongs to Nisa, who earns 16 %:
+
+  curl ${url}/api/v1/events -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -H 'Idempotency-Key: order-1001' -d '{"externalOrderId":"1001","amountCents":10000,"discountCents":1000,"couponCode":"${CODE}"}'
+
+Send the same again: it is not counted twice. Then look at the commission, and at what another order would earn:
+
+  curl ${url}/api/v1/commissions -H 'Authorization: Bearer ${key}'
+
+  curl '${url}/api/v1/events?dryRun=1' -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"externalOrderId":"1002","amountCents":5000,"ref":"nisa-karim"}'
+`
+}

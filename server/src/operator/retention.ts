@@ -1,0 +1,83 @@
+import { encodeTime } from 'ulid'
+import { bestEffort } from '../core/best-effort.ts'
+import { type Deps, nowIso } from '../core/context.ts'
+import { deleteExpiredKeys } from '../core/idempotency.ts'
+import type { Trx } from '../database/database.ts'
+import { deleteJourneyBefore } from '../journey/queries.ts'
+import { longestCookieDays } from '../programs/queries.ts'
+import {
+  deleteEndedDeliveries,
+  deleteExpiredStreams,
+  deleteUnnamedEvents,
+  type Stretch,
+} from '../webhooks/delivery-queries.ts'
+
+const DAY_MS = 86_400_000
+const EVERY_MS = 3_600_000
+const ID_TIME_LENGTH = 10
+/** How long the log tells of a delivery that has ended, and how long it can be made again. */
+const DELIVERY_DAYS = 30
+
+/** Removes what has had its time, now and every hour until the server stops. */
+export function startHousekeeping(deps: Deps): void {
+  const work = () => void keepHouse(deps)
+  work()
+  setInterval(work, EVERY_MS).unref()
+}
+
+/**
+ * Drops expired `Idempotency-Key` replies, deliveries that ended long ago, and journey entries beyond the configured
+ * retention; never a delivery that waits, nor a click that may still count for an order. In small transactions, so that
+ * nobody waits long, and what fails keeps nothing else from being dropped.
+ */
+export async function keepHouse(deps: Deps): Promise<void> {
+  const now = nowIso(deps)
+  const steps = [
+    () => inLots(deps, (trx) => deleteExpiredKeys(trx, now)),
+    () => inLots(deps, (trx) => deleteExpiredStreams(trx, now)),
+    // Before deliveries, and a day later than they: a redelivery that is being written keeps its event.
+    () => dropOldEvents(deps),
+    () => dropOldDeliveries(deps),
+    () => dropOldJourney(deps),
+  ]
+  for (const step of steps) await bestEffort(deps.log, 'housekeeping_failed', step)
+}
+
+/** A transaction for each lot, as long as there may be more; a server that stops does not wait for the rest. */
+async function inLots({ db, stopping }: Deps, work: (trx: Trx) => Promise<boolean>): Promise<void> {
+  while (!stopping.aborted && (await db.transact(work)));
+}
+
+/** Ids begin with the time they were made at, so that their key is an index by age too. */
+const idAt = (prefix: 'dlv' | 'evt', ms: number) => `${prefix}_${encodeTime(ms, ID_TIME_LENGTH)}`
+
+/** Walks through the ids before one. */
+async function walk(
+  { db, stopping }: Deps,
+  before: string,
+  work: (trx: Trx, stretch: Stretch) => Promise<string | undefined>,
+): Promise<void> {
+  for (let next: string | undefined = ''; next !== undefined && !stopping.aborted; ) {
+    const after: string = next
+    next = await db.transact((trx) => work(trx, { after, before }))
+  }
+}
+
+const endOfDeliveries = ({ now }: Deps) => now() - DELIVERY_DAYS * DAY_MS
+
+const dropOldEvents = (deps: Deps): Promise<void> =>
+  walk(deps, idAt('evt', endOfDeliveries(deps) - DAY_MS), deleteUnnamedEvents)
+
+async function dropOldDeliveries(deps: Deps): Promise<void> {
+  const before = endOfDeliveries(deps)
+  const endedBefore = new Date(before).toISOString()
+  await walk(deps, idAt('dlv', before), (trx, stretch) => deleteEndedDeliveries(trx, stretch, endedBefore))
+}
+
+async function dropOldJourney(deps: Deps): Promise<void> {
+  const { db, config } = deps
+  if (config.journeyRetentionDays === undefined) return
+  const days = Math.max(config.journeyRetentionDays, await longestCookieDays(db.read))
+  const before = new Date(deps.now() - days * DAY_MS).toISOString()
+  await inLots(deps, (trx) => deleteJourneyBefore(trx, before))
+}

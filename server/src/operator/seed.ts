@@ -1,0 +1,228 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ulid } from 'ulid'
+import { operatorContext } from '../accounts/shops.ts'
+import { newAffiliate } from '../affiliates/affiliates.ts'
+import { findAffiliateByEmail, insertAffiliate } from '../affiliates/queries.ts'
+import type { Context, Deps } from '../core/context.ts'
+import { type AuditEntry, mutate } from '../core/mutate.ts'
+import type { Trx } from '../database/database.ts'
+import { emailKey } from '../engine/identity.ts'
+import { findClickOwner } from '../journey/queries.ts'
+import { keepTouch } from '../orders/clicks.ts'
+import { type Conversion, toIncoming } from '../orders/conversions.ts'
+import { recordOrder } from '../orders/record-order.ts'
+import * as programs from '../programs/programs.ts'
+
+export interface SeedWish {
+  shop: string
+  affiliates: number
+  clicks: number
+  commissions: number
+  /** Over so many days up to now. */
+  days: number
+}
+
+const DAY_MS = 86_400_000
+/** So much is written in one transaction. */
+const LOT = 200
+/** Servers beside it ask for the turn to write every 25 ms: after so much writing they get one. */
+const STRETCH_MS = 200
+const PAUSE_MS = 30
+/** So many lines tell how far it is. */
+const STEPS = 20
+
+/**
+ * Fills a shop with data for load and growth tests, through the same engine and audit as real orders; nothing is sent to
+ * subscribers. The same wish on the same day gives the same data, and what is there already is left as it is.
+ */
+export async function seed(deps: Deps, wish: SeedWish, report: (line: string) => void = () => {}): Promise<SeedWish> {
+  if (wish.affiliates < 1) throw new Error('--affiliates must be at least 1: clicks and orders need somebody.')
+  const shop = { deps, shopId: wish.shop, ...timesOf(deps.now(), wish.days) }
+  const tell = (count: number, { from, to, what }: Lot & { what: string }) => {
+    if (Math.floor((STEPS * to) / count) > Math.floor((STEPS * from) / count)) report(`${to} of ${count} ${what}`)
+  }
+  await programFor(await contextAt(shop, 'program', 0))
+  const affiliates: SeedAffiliate[] = []
+  await inLots(wish.affiliates, async (from, to) => {
+    const ctx = await contextAt(shop, `affiliates ${from}`, 0)
+    affiliates.push(...(await mutate(ctx, (trx) => addAffiliates(ctx, trx, { from, to }))))
+    tell(wish.affiliates, { from, to, what: 'affiliates' })
+  })
+  await inLots(wish.clicks, async (from, to) => {
+    const ctx = await contextAt(shop, `clicks ${from}`, from / wish.clicks)
+    await mutate(ctx, (trx) => addClicks(ctx, trx, { from, to, affiliates, at: (n) => shop.at(n / wish.clicks) }))
+    tell(wish.clicks, { from, to, what: 'clicks' })
+  })
+  await inLots(wish.commissions, async (from, to) => {
+    const ctx = await contextAt(shop, `orders ${from}`, to / wish.commissions)
+    await mutate(ctx, (trx) => addOrders(ctx, trx, { from, to, affiliates, at: (n) => shop.at(n / wish.commissions) }))
+    tell(wish.commissions, { from, to, what: 'commissions' })
+  })
+  return wish
+}
+
+/** `at(part)` is the instant, in milliseconds, when that part of the time is over. */
+function timesOf(now: number, days: number): { at: (part: number) => number } {
+  const end = Math.floor(now / DAY_MS) * DAY_MS
+  return { at: (part) => end - Math.round(days * DAY_MS * (1 - part)) }
+}
+
+/** The operator at a moment of the past, whose ids and codes follow from the name of the lot. */
+async function contextAt(
+  shop: { deps: Deps; shopId: string; at: (part: number) => number },
+  lot: string,
+  part: number,
+): Promise<Context> {
+  const next = numbersOf(`${shop.shopId} ${lot}`)
+  const now = () => shop.at(part)
+  const newId: Deps['newId'] = (prefix) => `${prefix}_${ulid(now(), next)}`
+  const random = (bytes: number) => Uint8Array.from({ length: bytes }, () => Math.floor(next() * 256))
+  const ctx = await operatorContext(shop.deps, shop.shopId)
+  return { ...ctx, now, newId, random, wakeDispatcher: () => {} }
+}
+
+async function inLots(count: number, work: (from: number, to: number) => Promise<void>): Promise<void> {
+  let since = performance.now()
+  for (let from = 0; from < count; from += LOT) {
+    await work(from, Math.min(count, from + LOT))
+    if (performance.now() - since < STRETCH_MS) continue
+    await sleep(PAUSE_MS)
+    since = performance.now()
+  }
+}
+
+async function programFor(ctx: Context): Promise<void> {
+  if (ctx.shop.defaultProgramId) return
+  await programs.create(ctx, {
+    name: 'Seed program',
+    commissionType: 'PERCENT_OF_SALE',
+    commissionPercent: 16,
+    cookieDurationDays: 30,
+    autoApproveAffiliate: false,
+    autoApproveOrder: true,
+    status: 'PUBLISH',
+  })
+}
+
+interface Lot {
+  from: number
+  to: number
+}
+
+async function addAffiliates(ctx: Context, trx: Trx, { from, to }: Lot) {
+  const campaignId = ctx.shop.defaultProgramId
+  const result: SeedAffiliate[] = []
+  const audit: AuditEntry[] = []
+  for (let n = from; n < to; n++) {
+    const person = seedPerson(n)
+    const known = await findAffiliateByEmail(trx, ctx.shop.id, emailKey(person.email))
+    result.push(known ?? (await addAffiliate(person)))
+  }
+  return { result, audit: audit.length > 0 ? audit : null }
+
+  async function addAffiliate(person: ReturnType<typeof seedPerson>): Promise<SeedAffiliate> {
+    const row = await newAffiliate(ctx, trx, { ...person, campaignId, status: 'APPROVED' })
+    await insertAffiliate(trx, ctx.shop.id, row)
+    audit.push({ action: 'affiliate.created', subjectId: row.id, data: { campaignId } })
+    return row
+  }
+}
+
+interface Dated extends Lot {
+  affiliates: SeedAffiliate[]
+  at: (n: number) => number
+}
+
+async function addClicks(ctx: Context, trx: Trx, { from, to, affiliates, at }: Dated) {
+  for (let n = from; n < to; n++) {
+    if (await findClickOwner(trx, ctx.shop.id, seedClickId(n))) continue
+    await keepTouch(ctx, trx, { body: seedClick(n, affiliates), occurredAt: new Date(at(n)).toISOString() })
+  }
+  return { result: undefined, audit: null }
+}
+
+async function addOrders(ctx: Context, trx: Trx, { from, to, affiliates, at }: Dated) {
+  const audit: AuditEntry[] = []
+  for (let n = from; n < to; n++) {
+    const body = seedOrder(n, affiliates, new Date(at(n)).toISOString())
+    // The events stay behind: a shop that is filled with data has nothing to tell its subscribers.
+    const { audit: entry } = await recordOrder(ctx, trx, toIncoming(ctx, body))
+    audit.push(...[entry ?? []].flat())
+  }
+  return { result: undefined, audit: audit.length > 0 ? audit : null }
+}
+
+/** A stream of numbers from 0 to 1 that is the same on every machine for the same name. */
+export function numbersOf(name: string): () => number {
+  let state = 2_166_136_261
+  for (const char of name) state = Math.imul(state ^ (char.codePointAt(0) ?? 0), 16_777_619)
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+const FIRST = ['Nisa', 'Omar', 'Lena', 'Hugo', 'Aiko', 'Zora', 'Iván', 'Maëlle', 'Tom', 'Priya', 'Chidi', 'Sanna']
+const LAST = ['Karim', 'Weber', 'Okafor', 'Lindqvist', 'Tanaka', 'Moreau', 'Silva', 'Novák', 'Brown', 'Rao']
+const PAGES = ['/', '/shoes', '/shoes/runner', '/hats', '/sale', '/journal/autumn']
+const COUNTRIES = ['US', 'US', 'US', 'DE', 'GB', 'FR', 'JP', 'BR']
+const DEVICES = ['mobile', 'mobile', 'desktop', 'tablet']
+
+const pick = <T>(next: () => number, list: readonly T[]): T => list[Math.floor(next() * list.length)] as T
+
+/** Who clicks and orders go to: the first affiliates have most of them, as in life. */
+const skewed = <T>(next: () => number, list: readonly T[]): T => list[Math.floor(next() ** 2 * list.length)] as T
+
+export interface SeedAffiliate {
+  slug: string
+  discountCode: string
+}
+
+/** The n-th affiliate, counted from 0: a person with an address of their own. */
+export function seedPerson(n: number): { name: string; email: string; firstName: string; lastName: string } {
+  const next = numbersOf(`affiliate ${n}`)
+  const firstName = pick(next, FIRST)
+  const lastName = `${pick(next, LAST)} ${n + 1}`
+  return { name: `${firstName} ${lastName}`, email: `seed-${n + 1}@example.com`, firstName, lastName }
+}
+
+export const seedClickId = (n: number): string => `seed-${n + 1}`
+
+/** The n-th click, on a link of one of these affiliates. */
+export function seedClick(n: number, affiliates: readonly SeedAffiliate[]) {
+  const next = numbersOf(`click ${n}`)
+  const { slug } = skewed(next, affiliates)
+  const url = `https://shop.example.com${pick(next, PAGES)}?ref=${slug}`
+  return {
+    type: 'click' as const,
+    clickId: seedClickId(n),
+    sessionId: `seed-session-${n + 1}`,
+    ref: slug,
+    url,
+    landingPage: url,
+    country: pick(next, COUNTRIES),
+    device: pick(next, DEVICES),
+  }
+}
+
+/** The n-th order: with a coupon, or after following a link. */
+export function seedOrder(n: number, affiliates: readonly SeedAffiliate[], occurredAt: string): Conversion {
+  const next = numbersOf(`order ${n}`)
+  const { slug, discountCode } = skewed(next, affiliates)
+  const amountCents = 500 + Math.floor(next() ** 3 * 40_000)
+  const hasCoupon = next() < 0.6
+  return {
+    type: 'conversion',
+    externalOrderId: `seed-${n + 1}`,
+    orderName: `#S${n + 1}`,
+    occurredAt,
+    amountCents,
+    discountCents: hasCoupon ? Math.floor(amountCents / 10) : 0,
+    shippingCents: amountCents < 5000 ? 490 : 0,
+    customerId: `seed-customer-${Math.floor(next() * 1e6)}`,
+    ...(hasCoupon ? { couponCode: discountCode } : { ref: slug }),
+    lineItems: [{ productId: `product-${Math.floor(next() * 40)}`, quantity: 1, priceCents: amountCents }],
+  }
+}

@@ -1,0 +1,78 @@
+import { replay } from '../commissions/explain.ts'
+import type { Deps } from '../core/context.ts'
+import { eachPage, PRIMARY_KEYS, type Row, TABLE_NAMES, type TableName } from '../database/table-pages.ts'
+import type { OrderRow, Tables } from '../database/tables.ts'
+import { ENGINE_VERSION } from '../engine/decide.ts'
+
+/** Columns that hold JSON. Those of the audit are covered by its chain. */
+const JSON_COLUMNS: { [Table in TableName]?: (keyof Tables[Table])[] } = {
+  shops: ['attributionPrecedence'],
+  apiKeys: ['scopes'],
+  orders: ['facts', 'decision'],
+  refunds: ['lineItems'],
+  storeNotices: ['body'],
+  geoRules: ['countries', 'states', 'cities', 'postalPrefixes'],
+  subscriptions: ['events'],
+  webhookEvents: ['body'],
+  streams: ['events'],
+  idempotencyKeys: ['result'],
+}
+
+/** Problems told of one table; more of them say no more. */
+const MAX_PROBLEMS = 20
+
+/**
+ * Reads every row of every table and returns a sentence for each that the server cannot have written: text that it never
+ * stores, JSON that does not parse, and orders whose stored facts now lead to another decision.
+ */
+export async function findBadRows({ db }: Pick<Deps, 'db'>): Promise<string[]> {
+  const problems: string[] = []
+  for (const table of TABLE_NAMES) {
+    const found: string[] = []
+    const look = (row: Row) => problemsOf(table, row).map((problem) => `${nameOf(table, row)} ${problem}.`)
+    try {
+      await eachPage(db.read, table, (rows) => void found.push(...rows.flatMap(look)))
+    } catch (error) {
+      found.push(`The table ${table} cannot be read to its end: ${(error as Error).message}.`)
+    }
+    problems.push(...found.slice(0, MAX_PROBLEMS))
+    if (found.length > MAX_PROBLEMS) problems.push(`${found.length - MAX_PROBLEMS} more rows of ${table} are damaged.`)
+  }
+  return problems
+}
+
+function problemsOf(table: TableName, row: Row): string[] {
+  const unstorable = Object.keys(row).filter((column) => typeof row[column] === 'string' && !isStorable(row[column]))
+  if (unstorable.length > 0) return [`holds text in ${unstorable.join(', ')} that is never stored`]
+  const unreadable = (JSON_COLUMNS[table] ?? []).map(String).filter((column) => !isJson(row[column]))
+  if (unreadable.length > 0) return [`holds no JSON in ${unreadable.join(', ')}`]
+  return table === 'orders' && !isReplayable(row as unknown as OrderRow)
+    ? ['was not decided from its stored facts']
+    : []
+}
+
+/** The engine is deterministic: the same facts give the same decision, byte for byte. An earlier engine cannot be asked. */
+function isReplayable(order: OrderRow): boolean {
+  try {
+    const { identical, recordedEngineVersion } = replay(order)
+    return identical || recordedEngineVersion !== ENGINE_VERSION
+  } catch {
+    return false
+  }
+}
+
+const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
+
+function isJson(value: unknown): boolean {
+  if (typeof value !== 'string' || value === '') return value === null || value === ''
+  try {
+    JSON.parse(value)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A damaged key may hold anything, and this goes to a terminal. */
+const nameOf = (table: TableName, row: Row): string =>
+  `Row ${PRIMARY_KEYS[table].map((key) => String(row[key]).replace(/[^ -~]/g, '?')).join(' ')} of ${table}`

@@ -1,0 +1,117 @@
+import { findAffiliatesById } from '../affiliates/queries.ts'
+import { invalid } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import { type Context, nowIso } from '../core/context.ts'
+import { mutate } from '../core/mutate.ts'
+import { instantBody } from '../core/time.ts'
+import type { Trx } from '../database/database.ts'
+import type { JourneyRow } from '../database/tables.ts'
+import { emailKey, textOf } from '../engine/identity.ts'
+import { findClickOwner, insertJourneyEntry } from '../journey/queries.ts'
+import { affiliateByCode, affiliateByRef } from './gather-facts.ts'
+
+type Schemas = components['schemas']
+type Touch = Schemas['ClickEvent'] | Schemas['PageViewEvent']
+
+const AHEAD_MS = 5 * 60_000
+
+/**
+ * Stores a click or a page view and answers after it is on disk (section 4.9). A reference that nobody owns is stored
+ * without an affiliate.
+ *
+ * @throws ApiError 400 `invalid_body` or `occurred_at_in_future`, 503 when it cannot be looked up or stored.
+ */
+export async function record(ctx: Context, body: Touch): Promise<Schemas['TouchReply']> {
+  const occurredAt = occurredAtOf(ctx, body)
+  return mutate(ctx, async (trx) => {
+    const { id, clickId } = await keepTouch(ctx, trx, { body, occurredAt })
+    // A touch is its own record: visits are counted, not audited.
+    return { result: { ok: true, message: messageFor(body, clickId), id }, audit: null }
+  })
+}
+
+/**
+ * When a touch occurred. One in the future, by a visitor's clock that is ahead, occurred when it was received: else it
+ * would win over clicks that come later.
+ */
+function occurredAtOf(ctx: Context, { type, occurredAt }: Touch): string {
+  const at = instantBody('occurredAt', occurredAt || null)
+  const ahead = at === undefined ? 0 : Date.parse(at) - ctx.now()
+  if (type === 'page_view' && ahead > AHEAD_MS) {
+    throw invalid('occurred_at_in_future', 'occurredAt must not be more than 5 minutes ahead of now.')
+  }
+  return at === undefined || ahead > 0 ? nowIso(ctx) : at
+}
+
+function messageFor(body: Touch, clickId: string | null): string {
+  if (body.type === 'page_view') return 'Page view recorded.'
+  const isRenamed = textOf(body.clickId) !== null && textOf(body.clickId) !== clickId
+  return isRenamed ? 'Click recorded under a new id: its clickId belongs to another affiliate.' : 'Click recorded.'
+}
+
+/** Writes a touch that has been checked. Returns its id, and the click id it is found by. */
+export async function keepTouch(
+  ctx: Context,
+  trx: Trx,
+  { body, occurredAt }: { body: Touch; occurredAt: string },
+): Promise<{ id: string; clickId: string | null }> {
+  const id = ctx.newId('jrn')
+  const given = textOf(body.clickId)
+  const owner = given === null ? undefined : await findClickOwner(trx, ctx.shop.id, given)
+  const affiliate = await affiliateOf(trx, ctx.shop.id, body, owner)
+  // A click id belongs to the affiliate it first named. Used for another one, it would take that affiliate's orders.
+  const isTaken = body.type === 'click' && owner !== undefined && affiliate !== undefined && affiliate.id !== owner
+  const clickId = body.type === 'click' && (given === null || isTaken) ? id : given
+  await insertJourneyEntry(trx, ctx.shop.id, {
+    ...touchColumns(body),
+    id,
+    occurredAt,
+    affiliateId: affiliate?.id ?? null,
+    programId: affiliate?.campaignId ?? null,
+    clickId,
+    createdAt: nowIso(ctx),
+  })
+  return { id, clickId }
+}
+
+/** The first reference that names somebody of this shop; last, the affiliate whose click id it is. */
+async function affiliateOf(trx: Trx, shopId: string, { ref, affiliateCode, affiliateId }: Touch, owner?: string) {
+  const byId = async (id: string | null | undefined) =>
+    id ? (await findAffiliatesById(trx, shopId, [id]))[0] : undefined
+  return (
+    (textOf(ref) && (await affiliateByRef(trx, shopId, ref!))) ||
+    (textOf(affiliateCode) && (await affiliateByCode(trx, shopId, affiliateCode!))) ||
+    (await byId(textOf(affiliateId))) ||
+    (await byId(owner)) ||
+    undefined
+  )
+}
+
+type TouchColumns = Omit<
+  JourneyRow,
+  'shopId' | 'id' | 'occurredAt' | 'affiliateId' | 'programId' | 'clickId' | 'createdAt'
+>
+
+function touchColumns(body: Touch): TouchColumns {
+  return {
+    type: body.type,
+    sessionId: textOf(body.sessionId),
+    ref: textOf(body.ref),
+    customerId: textOf(body.customerId),
+    customerEmail: textOf(body.customerEmail),
+    customerEmailKey: body.customerEmail?.trim() ? emailKey(body.customerEmail) : null,
+    url: textOf(body.url),
+    landingPage: textOf(body.landingPage),
+    referrerUrl: textOf(body.referrerUrl),
+    utmSource: textOf(body.utmSource),
+    utmMedium: textOf(body.utmMedium),
+    utmCampaign: textOf(body.utmCampaign),
+    utmTerm: textOf(body.utmTerm),
+    utmContent: textOf(body.utmContent),
+    country: textOf(body.country),
+    device: textOf(body.device),
+    externalOrderId: null,
+    orderId: null,
+    commissionId: null,
+  }
+}

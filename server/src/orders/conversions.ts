@@ -1,0 +1,180 @@
+import { toDecision } from '../commissions/response.ts'
+import { invalid, invalidBody } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import { type Context, nowIso } from '../core/context.ts'
+import { mutate } from '../core/mutate.ts'
+import { instantBody } from '../core/time.ts'
+import { decide } from '../engine/decide.ts'
+import type { Decision, Order, OrderLine } from '../engine/facts.ts'
+import { orderKey, storedOrderId, textOf } from '../engine/identity.ts'
+import { gatherFacts } from './gather-facts.ts'
+import { findOrder } from './queries.ts'
+import { type IncomingOrder, recordOrder } from './record-order.ts'
+
+type Schemas = components['schemas']
+
+/**
+ * Records a conversion, once per order (section 4.9).
+ *
+ * @throws ApiError 400 `idempotency_key_required`, `invalid_body` or `occurred_at_in_future`, 409 `idempotency_key_reused`.
+ */
+export async function record(
+  ctx: Context,
+  body: Conversion,
+): Promise<{ reply: Schemas['ConversionReply']; alreadyRecorded: boolean }> {
+  if (!ctx.idempotency) {
+    throw invalid(
+      'idempotency_key_required',
+      'Send an Idempotency-Key header with a conversion, so that a retry cannot count the order twice.',
+    )
+  }
+  const incoming = toIncoming(ctx, body)
+  return mutate(ctx, async (trx, shop) => {
+    const { result, ...written } = await recordOrder({ ...ctx, shop }, trx, incoming)
+    const reply = toReply(result.decision, result.commissionId)
+    return { ...written, result: { reply, alreadyRecorded: result.alreadyRecorded }, keepReply: 'forever' }
+  })
+}
+
+/** A reported conversion on its way to the engine. @throws ApiError 400 as `record`. */
+export function toIncoming(ctx: Context, body: Conversion): IncomingOrder {
+  const order = toOrder(ctx, body)
+  const orderName = body.orderName ?? null
+  return { order, orderId: storedOrderId('api', order.externalOrderId), orderName, trackingMethod: 'API' }
+}
+
+/**
+ * Decides a conversion and writes nothing. `alreadyRecorded` says that reporting it would change nothing.
+ *
+ * @throws ApiError 400 as `record`.
+ */
+export async function dryRun(
+  ctx: Context,
+  body: Conversion,
+): Promise<{ reply: Schemas['ConversionDryRun']; alreadyRecorded: boolean }> {
+  const order = toOrder(ctx, body)
+  const known = await findOrder(ctx.db.read, ctx.shop.id, storedOrderId('api', order.externalOrderId))
+  const decision = decide(await gatherFacts(ctx.db.read, ctx.shop, order))
+  const {
+    candidates,
+    engineVersion,
+    programId,
+    commissionType,
+    rateBps,
+    subtotalCents,
+    baseCents,
+    amountCents,
+    taxWithheldCents,
+    currency,
+    groups,
+  } = toDecision(decision, order.currency)
+  const trace = {
+    engineVersion,
+    candidates,
+    programId,
+    commissionType,
+    rateBps,
+    subtotalCents,
+    baseCents,
+    amountCents,
+    taxWithheldCents,
+    currency,
+    groups,
+  }
+  return { reply: { dryRun: true, ...toReply(decision, null), trace }, alreadyRecorded: Boolean(known?.commissionId) }
+}
+
+function toReply(decision: Decision, commissionId: string | null): Omit<Schemas['ConversionReply'], 'dryRun'> {
+  const { attribution, eligible, amountCents, status, restrictionReasonCode } = decision
+  return {
+    attribution,
+    commission: {
+      id: commissionId,
+      eligible,
+      affiliateId: attribution.affiliateId,
+      amountCents,
+      status,
+      restrictionReasonCode,
+    },
+  }
+}
+
+export type Conversion = Omit<components['schemas']['ConversionEvent'], 'orderId' | 'processedAt'>
+
+const MAX_CENTS = 2_147_483_647
+/** Keeps every amount an exact integer: this many times the largest flat amount is far below 2^53. */
+const MAX_QUANTITY = 1_000_000
+const AHEAD_MS = 5 * 60_000
+const CLICK_ATTRIBUTE = 'referral_click_id'
+const MAX_CLICK_ID = 255
+
+/**
+ * A reported conversion as the engine reads it (section 4.9).
+ *
+ * @throws ApiError 400 `invalid_body` or `occurred_at_in_future`.
+ */
+export function toOrder(ctx: Context, body: Conversion): Order {
+  const externalOrderId = textOf(body.externalOrderId)
+  if (!externalOrderId || !orderKey(externalOrderId)) throw invalidBody('externalOrderId is required.')
+  const lines = (body.lineItems ?? []).map(toLine)
+  const amountCents = body.amountCents ?? null
+  checkAmount(amountCents, lines)
+  const { country = null, state = null, city = null, postalCode = null } = body.shipping ?? {}
+  return {
+    externalOrderId,
+    orderAt: orderAt(ctx, body.occurredAt),
+    currency: body.currency ?? 'USD',
+    amountCents,
+    discountCents: body.discountCents ?? 0,
+    shippingCents: body.shippingCents ?? 0,
+    taxCents: body.taxCents ?? 0,
+    couponCode: textOf(body.couponCode),
+    affiliateCode: textOf(body.affiliateCode),
+    ref: textOf(body.ref),
+    clickId: textOf(body.clickId) ?? noteClickId(body.noteAttributes),
+    sessionId: textOf(body.sessionId),
+    customerId: textOf(body.customerId),
+    customerEmail: textOf(body.customerEmail),
+    lines,
+    shipping: body.shipping ? { country, state, city, postalCode } : null,
+  }
+}
+
+const toLine = (line: components['schemas']['LineItem']): OrderLine => ({
+  productId: line.productId ?? null,
+  variantId: line.variantId ?? null,
+  quantity: line.quantity ?? 1,
+  priceCents: line.priceCents ?? null,
+})
+
+function checkAmount(amountCents: number | null, lines: OrderLine[]): void {
+  if (lines.reduce((sum, line) => sum + line.quantity, 0) > MAX_QUANTITY) {
+    throw invalidBody(`lineItems must not hold more than ${MAX_QUANTITY} pieces in all.`)
+  }
+  if (amountCents !== null) return
+  const total = lines.reduce((sum, line) => sum + line.quantity * (line.priceCents ?? 0), 0)
+  if (total > MAX_CENTS) throw invalidBody(`lineItems must not add up to more than ${MAX_CENTS} cents.`)
+}
+
+/** When the order was placed, else now; clocks that differ a little are forgiven. */
+function orderAt(ctx: Context, occurredAt: string | null | undefined): string {
+  const at = instantBody('occurredAt', occurredAt || null)
+  if (!at) return nowIso(ctx)
+  if (Date.parse(at) > ctx.now() + AHEAD_MS) {
+    throw invalid('occurred_at_in_future', 'occurredAt must not be more than 5 minutes ahead of now.')
+  }
+  return at
+}
+
+/** The click reference that an order's notes carry, where an id of digits may be a number. */
+export function noteClickId(attributes: components['schemas']['NoteAttribute'][] | null | undefined): string | null {
+  const values = (attributes ?? []).filter(({ name }) => name === CLICK_ATTRIBUTE).map(({ value }) => value)
+  const texts = values.map((value) => (typeof value === 'number' ? String(value) : value))
+  const reference = texts.find((text): text is string => typeof text === 'string' && textOf(text) !== null)
+  // A note may hold anything; one character more than a click id can have is enough to match none, and can be indexed.
+  return reference === undefined ? null : firstCharacters(reference, MAX_CLICK_ID + 1)
+}
+
+/** The text up to a number of characters; a character of two code units is kept whole. */
+export const firstCharacters = (text: string, count: number): string =>
+  [...text.slice(0, 2 * count)].slice(0, count).join('')

@@ -1,0 +1,160 @@
+import { findConnection, findProductConnections } from '../affiliates/connection-queries.ts'
+import { findAffiliateByCode, findAffiliateBySlug, findAffiliatesById } from '../affiliates/queries.ts'
+import type { Trx } from '../database/database.ts'
+import type { AffiliateRow, ProgramRow, ShopRow } from '../database/tables.ts'
+import { codeKey } from '../engine/discount-code.ts'
+import { DEFAULT_COOKIE_DAYS } from '../engine/evidence.ts'
+import type { AffiliateFact, Click, Facts, Matches, Order, OrderLine, ProgramFact } from '../engine/facts.ts'
+import { emailKey } from '../engine/identity.ts'
+import {
+  findAffiliateEdges,
+  findClick,
+  findEdgeClicks,
+  findSessionClicks,
+  type StoredClick,
+  type Visit,
+  type Window,
+  type WindowedClick,
+} from '../journey/queries.ts'
+import { findPrograms, listCookieDays } from '../programs/queries.ts'
+import { findGeoRules, findProductRules } from './queries.ts'
+
+/** Everything the engine needs to decide one order. Reads only; missing things are facts too. */
+export async function gatherFacts(trx: Trx, shop: ShopRow, order: Order): Promise<Facts> {
+  const matches = await gatherMatches(trx, shop.id, order)
+  const affiliates = await findAffiliatesById(trx, shop.id, affiliateIds(matches))
+  const programIds = [...new Set(affiliates.map((row) => row.campaignId))].filter((id) => id !== null)
+  const programs = await findPrograms(trx, shop.id, programIds)
+  return {
+    order,
+    settings: {
+      precedence: JSON.parse(shop.attributionPrecedence),
+      clickTouch: shop.clickTouch,
+      taxWithholdingBps: shop.taxWithholdingBps,
+      currency: shop.currency,
+    },
+    matches,
+    affiliates: byId(affiliates.map(toAffiliateFact)),
+    programs: byId(await Promise.all(programs.map((row) => toProgramFact(trx, row, order.lines)))),
+  }
+}
+
+async function gatherMatches(trx: Trx, shopId: string, order: Order): Promise<Matches> {
+  const idOf = (row: AffiliateRow | undefined) => row?.id ?? null
+  const click = order.clickId ? await findClick(trx, shopId, order.clickId, order.orderAt) : undefined
+  return {
+    couponCode: order.couponCode ? idOf(await affiliateByCode(trx, shopId, order.couponCode)) : null,
+    affiliateCode: order.affiliateCode ? idOf(await affiliateByCode(trx, shopId, order.affiliateCode)) : null,
+    click: click ? toClick(click, order.clickId ?? click.clickId) : null,
+    sessionClicks: order.sessionId
+      ? (await sessionClicks(trx, shopId, { sessionId: order.sessionId, orderAt: order.orderAt })).map((row) =>
+          toClick(row, row.clickId),
+        )
+      : [],
+    ref: order.ref ? idOf(await affiliateByRef(trx, shopId, order.ref)) : null,
+    customerId: order.customerId ? await findConnection(trx, shopId, 'customerId', order.customerId) : null,
+    customerEmail: order.customerEmail
+      ? await findConnection(trx, shopId, 'customerEmail', emailKey(order.customerEmail))
+      : null,
+    products: await findProductConnections(trx, shopId, order.lines),
+  }
+}
+
+/** A code names an affiliate as discount code, else as slug. */
+export async function affiliateByCode(trx: Trx, shopId: string, code: string): Promise<AffiliateRow | undefined> {
+  const key = codeKey(code)
+  return (await findAffiliateByCode(trx, shopId, key)) ?? (await findAffiliateBySlug(trx, shopId, key))
+}
+
+/** A link names an affiliate by slug, else by id. */
+export async function affiliateByRef(trx: Trx, shopId: string, ref: string): Promise<AffiliateRow | undefined> {
+  const bySlug = await findAffiliateBySlug(trx, shopId, codeKey(ref))
+  return bySlug ?? (await findAffiliatesById(trx, shopId, [ref.trim()]))[0]
+}
+
+const affiliateIds = ({ click, sessionClicks, products, ...named }: Matches): string[] => {
+  const ids = [
+    ...Object.values(named),
+    click?.affiliateId,
+    ...sessionClicks.map((one) => one.affiliateId),
+    ...Object.values(products),
+  ]
+  return [...new Set(ids)].filter((id): id is string => typeof id === 'string').sort()
+}
+
+const toClick = (row: { affiliateId: string | null; occurredAt: string }, clickId: string): Click => ({
+  clickId,
+  affiliateId: row.affiliateId,
+  clickAt: row.occurredAt,
+})
+
+const toAffiliateFact = (row: AffiliateRow): AffiliateFact => ({
+  id: row.id,
+  email: row.email,
+  status: row.status,
+  archived: row.deletedAt !== null,
+  programId: row.campaignId,
+})
+
+async function toProgramFact(trx: Trx, row: ProgramRow, lines: OrderLine[]): Promise<ProgramFact> {
+  return {
+    id: row.id,
+    commissionType: row.commissionType,
+    rate: row.defaultCommissionBps,
+    cookieDurationDays: row.cookieDurationDays,
+    autoApproveOrder: row.autoApproveOrder === 1,
+    lifetimeCommission: row.lifetimeCommission === 1,
+    productRules: await findProductRules(trx, { shopId: row.shopId, programId: row.id }, lines),
+    geoRule: await findGeoRules(trx, row.shopId, row.id),
+  }
+}
+
+const byId = <Fact extends { id: string }>(facts: Fact[]): Record<string, Fact> =>
+  Object.fromEntries(facts.map((fact) => [fact.id, fact]))
+
+/** An explanation shows so many. */
+const SHOWN = 100
+const DAY_MS = 86_400_000
+
+/**
+ * The clicks of a session that an order may be credited for: the newest, and of more also the first and the last that
+ * count. Costs the same for a hundred clicks and for a hundred thousand.
+ */
+export async function sessionClicks(trx: Trx, shopId: string, visit: Visit): Promise<StoredClick[]> {
+  const newest = await findSessionClicks(trx, shopId, visit, SHOWN)
+  if (newest.length < SHOWN) return newest
+  const days = [...(await listCookieDays(trx, shopId)), DEFAULT_COOKIE_DAYS]
+  const windows = windowsAt(visit.orderAt, days)
+  const edges = windows.length > 0 ? await validEdges(trx, shopId, visit, windows) : []
+  return [...new Map([...newest, ...edges].map((click) => [keyOf(click), click])).values()]
+}
+
+/** The longest first. Zero days switch link evidence off. */
+function windowsAt(orderAt: string, cookieDays: number[]): Window[] {
+  const open = [...new Set(cookieDays)].filter((days) => days > 0).sort((a, b) => b - a)
+  return open.map((days) => ({ days, since: new Date(Date.parse(orderAt) - days * DAY_MS).toISOString() }))
+}
+
+/**
+ * The first and the last click that count. Nearly always they are among the first and the last of the longest window;
+ * only when all of these are of affiliates with a shorter one, or of nobody, is each affiliate looked at.
+ */
+async function validEdges(trx: Trx, shopId: string, visit: Visit, windows: Window[]): Promise<StoredClick[]> {
+  const sinces = new Map(windows.map(({ days, since }) => [days, since]))
+  const isValid = ({ isNamed, days, occurredAt }: WindowedClick) => {
+    const since = sinces.get(days)
+    return isNamed && since !== undefined && occurredAt >= since
+  }
+  const stretch = { ...visit, since: windows[0]!.since }
+  const pages = await Promise.all(
+    (['first', 'last'] as const).map((edge) => findEdgeClicks(trx, shopId, stretch, { edge, limit: SHOWN })),
+  )
+  const edges = pages.map((page) => page.find(isValid))
+  const isCertain = edges.every((edge, n) => edge || pages[n]!.length < SHOWN)
+  if (!isCertain) return outermost(await findAffiliateEdges(trx, shopId, visit, windows))
+  return edges.filter((edge) => edge !== undefined)
+}
+
+const outermost = (clicks: StoredClick[]) => clicks.filter((_, n) => n === 0 || n === clicks.length - 1)
+
+const keyOf = ({ clickId, occurredAt, affiliateId }: StoredClick) => JSON.stringify([clickId, occurredAt, affiliateId])

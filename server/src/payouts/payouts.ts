@@ -1,0 +1,207 @@
+import { findAffiliatesById } from '../affiliates/queries.ts'
+import { concurrentChange, conflict } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import type { Body, Query } from '../contract/spec.ts'
+import { type Context, nowIso } from '../core/context.ts'
+import { findReply } from '../core/idempotency.ts'
+import { type AuditEntry, mutate } from '../core/mutate.ts'
+import { mapPage, placeAfter } from '../core/pagination.ts'
+import { report } from '../core/report.ts'
+import type { Trx } from '../database/database.ts'
+import type { RunAside } from '../database/report-thread.ts'
+import type { PayoutBatchRow } from '../database/tables.ts'
+import { heldBack, payoutLines } from '../engine/payout.ts'
+import { payoutNotFound, writeDebts } from './batch.ts'
+import { batchTooLarge, type Plan, plan, readFilter } from './candidates.ts'
+import * as commissions from './queries.ts'
+import { claimBatch, findBatch, insertBatch, listBatches, sumBatches } from './queries.ts'
+
+const LINES = new URL('./payouts.ts', import.meta.url)
+const SUMS = new URL('./queries.ts', import.meta.url)
+
+/**
+ * Lists batches with their totals, newest first (section 4.4 rule 1). Who looked is on record before anything is read,
+ * and what was shown before it is shown.
+ *
+ * @throws ApiError 503 `audit_unavailable` when either record cannot be written.
+ */
+export async function list(ctx: Context, query: Query<'listPayouts'>) {
+  const { id, ...asked } = query
+  // Where the list begins is no part of what is shown, and a wrong one is refused without a trace.
+  const start = await placeAfter(ctx, 'payoutBatches', query)
+  await record(ctx, { action: 'payouts.accessed', subjectId: id ?? null, data: asked })
+  const page = await listBatches(ctx.db.read, ctx.shop.id, { ...query, start })
+  const ids = page.data.map((row) => row.id)
+  const lines =
+    query.include === 'lines' ? await report<Lines>(ctx, LINES, { shopId: ctx.shop.id, query: ids }) : undefined
+  const reply = mapPage(page, (row) => ({ ...toBatch(row), ...(lines && { lines: lines.get(row.id) ?? [] }) }))
+  const data = { batches: ids.length, total: page.pagination.total }
+  await record(ctx, { action: 'payouts.listed', subjectId: id ?? null, data })
+  return reply
+}
+
+/**
+ * Gathers the approved commissions of a period into a batch, or with `dryRun` shows the batch (section 4.4 rules 2–5).
+ * Of callers who want the same commissions each commission goes to exactly one; what is left may still make a batch.
+ *
+ * @throws ApiError 400 `period_invalid`, 404 `no_eligible_commissions`, and the 409s of {@link plan}.
+ */
+export async function create(ctx: Context, body: Body<'createPayout'>) {
+  const filter = readFilter(body)
+  if (body.dryRun) return preview(ctx, filter)
+  // Only what an error says depends on these sums, so parts of different times will do.
+  const seen = await commissions.sumCandidates(ctx.db.read, ctx.shop.id, filter)
+  return mutate(ctx, async (trx) => {
+    // Looked at again before the first write, so that losing a race costs nothing to undo.
+    const left = await commissions.sumCandidates(trx, ctx.shop.id, filter)
+    const { currency } = plan(ctx, filter, left, seen)
+    const batch = { id: ctx.newId('bat'), updatedAt: nowIso(ctx) }
+    await commissions.claimCandidates(trx, ctx.shop.id, { ...filter, currency }, batch)
+    // The totals come from the rows that were claimed, whatever was seen before.
+    const claimed = plan(ctx, filter, await commissions.sumBatch(trx, ctx.shop.id, batch.id), seen)
+    const held = await commissions.sumHeldBack(trx, ctx.shop.id, { ...filter, currency })
+    const row = { id: batch.id, version: 1, ...newBatch(ctx, filter, claimed, held) }
+    await insertBatch(trx, ctx.shop.id, row)
+    await writeDebts(ctx, trx, batch.id, claimed.debts)
+    const { periodStart, periodEnd, netPayableCents } = row
+    const data = { periodStart, periodEnd, currency, commissions: row.commissions, netPayableCents }
+    return { result: toBatch(row), audit: { action: 'payout.created', subjectId: batch.id, data } }
+  })
+}
+
+/**
+ * Marks a batch and its commissions as paid (section 4.4 rule 6).
+ *
+ * @throws ApiError 404 `payout_not_found`; 409 `payout_already_paid`, `payout_not_payable`, `payout_total_mismatch` or
+ *   `concurrent_change`.
+ */
+export async function pay(ctx: Context, { id, expectedTotalCents }: Query<'payPayout'>) {
+  const batch = await findBatch(ctx.db.read, ctx.shop.id, id)
+  if (!batch) throw payoutNotFound()
+  refuseUnpayable(batch, expectedTotalCents)
+  return mutate(ctx, async (trx) => {
+    const paidAt = nowIso(ctx)
+    const claimed = await claimBatch(trx, ctx.shop.id, batch, { status: 'PAID', paidAt, updatedAt: paidAt })
+    if (!claimed) throw concurrentChange()
+    await commissions.updateToPaid(trx, ctx.shop.id, id, paidAt)
+    const { currency, commissions: count, netPayableCents } = batch
+    return {
+      result: { ok: true as const, message: 'Payout batch marked as paid.', id },
+      audit: { action: 'payout.paid', subjectId: id, data: { currency, commissions: count, netPayableCents } },
+    }
+  })
+}
+
+/** The batch that would be made. Writes nothing and keeps no reply, but a key that stands for another call stays taken. */
+async function preview(ctx: Context, filter: commissions.CandidateFilter) {
+  await findReply(ctx, ctx.db.read)
+  const seen = await sumAside(ctx, filter, true)
+  const planned = plan(ctx, filter, seen, seen)
+  const held = await sumAside(ctx, { ...filter, currency: planned.currency }, false)
+  return toBatch({ id: null, ...newBatch(ctx, filter, planned, held) })
+}
+
+const sumAside = (ctx: Context, filter: commissions.CandidateFilter, isTaken: boolean) =>
+  report<commissions.Subtotal[]>(ctx, SUMS, { shopId: ctx.shop.id, query: { filter, isTaken } })
+
+/** A new batch but for its id. `held`: what it has to leave behind. */
+function newBatch(
+  ctx: Context,
+  filter: commissions.CandidateFilter,
+  { currency, ...planned }: Plan,
+  held: commissions.Subtotal[],
+) {
+  const waiting = heldBack(held)
+  if (!waiting) throw batchTooLarge()
+  const createdAt = nowIso(ctx)
+  return {
+    status: 'OPEN' as const,
+    periodStart: filter.periodStart,
+    periodEnd: filter.periodEnd,
+    currency,
+    ...planned.totals,
+    heldBackCommissions: waiting.commissions,
+    heldBackCents: waiting.commissionCents,
+    minimumPayoutCents: planned.minimumPayoutCents,
+    failureReason: null,
+    createdAt,
+    updatedAt: createdAt,
+    paidAt: null,
+  }
+}
+
+function refuseUnpayable({ status, netPayableCents }: PayoutBatchRow, expectedCents: number | undefined): void {
+  if (status === 'PAID') throw conflict('payout_already_paid', 'This payout batch is already paid.')
+  if (status === 'FAILED') throw conflict('payout_not_payable', 'This payout batch is FAILED and cannot be paid.')
+  if (expectedCents !== undefined && expectedCents !== netPayableCents) {
+    throw conflict(
+      'payout_total_mismatch',
+      `The batch pays ${netPayableCents} cents, not the ${expectedCents} cents you expected.`,
+    )
+  }
+}
+
+const record = (ctx: Context, audit: AuditEntry) => mutate(ctx, async () => ({ result: undefined, audit }))
+
+type Schemas = components['schemas']
+
+/** A batch as openapi.yaml shows it; without an id it is one that was not made. */
+export function toBatch(row: Omit<PayoutBatchRow, 'id' | 'shopId' | 'version'> & { id: string | null }) {
+  const { commissions, affiliates, commissionCents, taxWithheldCents, netPayableCents } = row
+  return {
+    id: row.id,
+    status: row.status,
+    periodStart: row.periodStart,
+    periodEnd: row.periodEnd,
+    currency: row.currency,
+    totals: { commissions, affiliates, commissionCents, taxWithheldCents, netPayableCents },
+    heldBack: { commissions: row.heldBackCommissions, commissionCents: row.heldBackCents },
+    minimumPayoutCents: row.minimumPayoutCents,
+    failureReason: row.failureReason,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+    paidAt: row.paidAt,
+  } satisfies Schemas['PayoutBatch']
+}
+
+/** By batch id. */
+export type Lines = Map<string, Schemas['PayoutLine'][]>
+
+/**
+ * What each batch pays to whom. Archived affiliates keep their names here. Every commission of the batches is read, so it
+ * runs in the report thread.
+ */
+export const runAside: RunAside<{ shopId: string; query: string[] }, Lines> = async (
+  db,
+  { shopId, query: batchIds },
+) => {
+  if (batchIds.length === 0) return new Map()
+  const rows = await sumBatches(db, shopId, batchIds)
+  const people = await findPeople(db, shopId, new Set(rows.map((row) => row.affiliateId)))
+  const byBatch = Map.groupBy(rows, (row) => row.batchId)
+  return new Map(
+    [...byBatch].map(([batchId, own]) => {
+      const lines = payoutLines(own)
+      // They were exact when the batch was made, and a line only shrinks.
+      if (!lines) throw new Error('The lines of a batch are not exact')
+      const named = lines.map(({ affiliateId, ...sums }) => {
+        const { name = '', email = '' } = people.get(affiliateId) ?? {}
+        return { affiliateId, name, email, ...sums }
+      })
+      return [batchId, named]
+    }),
+  )
+}
+
+/** A database takes only so many values in one list. */
+const AT_ONCE = 500
+
+async function findPeople(db: Trx, shopId: string, ids: Set<string>) {
+  const people = new Map<string, { name: string; email: string }>()
+  const rest = [...ids]
+  while (rest.length) {
+    const some = await findAffiliatesById(db, shopId, rest.splice(0, AT_ONCE))
+    for (const { id, name, email } of some) people.set(id, { name, email })
+  }
+  return people
+}

@@ -1,0 +1,75 @@
+import { conflict, invalidBody, notFound, programNotFound } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import type { Body, Query } from '../contract/spec.ts'
+import { type Context, nowIso } from '../core/context.ts'
+import { mutate } from '../core/mutate.ts'
+import { mapPage } from '../core/pagination.ts'
+import type { GeoRuleRow } from '../database/tables.ts'
+import * as rules from './queries.ts'
+import { findProgram } from './queries.ts'
+
+/** Of one shop, as openapi.yaml says. */
+const MAX_RULES = 1000
+
+/** The programs that pay only for orders to certain places (section 4.9). */
+export async function list(ctx: Context, query: Query<'listGeoRules'>) {
+  return mapPage(await rules.listGeoRules(ctx.db.read, ctx.shop.id, query), toRule)
+}
+
+/**
+ * Limits a program to places, instead of the limits it had.
+ *
+ * @throws ApiError 400 `invalid_body` without any place, 404 `program_not_found`, 409 `geo_rule_limit_reached`.
+ */
+export async function set(ctx: Context, programId: string, body: Body<'setGeoRule'>) {
+  const places = {
+    countries: namesOf(body.countries),
+    states: namesOf(body.states),
+    cities: namesOf(body.cities),
+    postalPrefixes: namesOf(body.postalPrefixes),
+  }
+  if (Object.values(places).every((list) => list.length === 0))
+    throw invalidBody('At least one list must name a place.')
+  return mutate(ctx, async (trx) => {
+    if (!(await findProgram(trx, ctx.shop.id, programId))) throw programNotFound()
+    if ((await rules.countGeoRulesOfOthers(trx, ctx.shop.id, programId)) >= MAX_RULES) {
+      throw conflict('geo_rule_limit_reached', 'A shop can have 1,000 geo rules. Remove one before you create another.')
+    }
+    const row = {
+      programId,
+      shopId: ctx.shop.id,
+      countries: JSON.stringify(places.countries),
+      states: JSON.stringify(places.states),
+      cities: JSON.stringify(places.cities),
+      postalPrefixes: JSON.stringify(places.postalPrefixes),
+      updatedAt: nowIso(ctx),
+    }
+    await rules.upsertGeoRule(trx, row)
+    return { result: toRule(row), audit: { action: 'geo_rule.set', subjectId: programId, data: places } }
+  })
+}
+
+/** @throws ApiError 404 `geo_rule_not_found`. */
+export async function remove(ctx: Context, programId: string) {
+  return mutate(ctx, async (trx) => {
+    if (!(await rules.claimGeoRule(trx, ctx.shop.id, programId))) {
+      throw notFound('geo_rule_not_found', 'No geo rule of this program exists in your shop.')
+    }
+    return {
+      result: { ok: true as const, message: 'Geo rule removed.', id: programId },
+      audit: { action: 'geo_rule.deleted', subjectId: programId },
+    }
+  })
+}
+
+const namesOf = (list: string[] | null | undefined): string[] =>
+  [...new Set((list ?? []).map((name) => name.trim()))].filter(Boolean)
+
+const toRule = (row: GeoRuleRow): components['schemas']['GeoRule'] => ({
+  programId: row.programId,
+  countries: JSON.parse(row.countries),
+  states: JSON.parse(row.states),
+  cities: JSON.parse(row.cities),
+  postalPrefixes: JSON.parse(row.postalPrefixes),
+  updatedAt: row.updatedAt,
+})

@@ -1,0 +1,80 @@
+import { productId } from '../affiliates/connections.ts'
+import { conflict, notFound, programNotFound } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import type { Body, Query } from '../contract/spec.ts'
+import { type Context, nowIso } from '../core/context.ts'
+import { mutate } from '../core/mutate.ts'
+import { mapPage } from '../core/pagination.ts'
+import type { ProductRuleRow } from '../database/tables.ts'
+import { commissionPercentOf, rateFromInput } from '../engine/program-rate.ts'
+import { rateError } from './programs.ts'
+import * as rules from './queries.ts'
+import { findProgram } from './queries.ts'
+
+/** Of one shop, as openapi.yaml says. */
+const MAX_RULES = 10_000
+
+/** The rates that differ from those of their programs, newest first (section 4.9). */
+export async function list(ctx: Context, query: Query<'listProductRules'>) {
+  return mapPage(await rules.listProductRules(ctx.db.read, ctx.shop.id, query), toRule)
+}
+
+/**
+ * Lets a program pay another rate for a product or variant.
+ *
+ * @throws ApiError 400 `invalid_body` or `commission_percent_invalid`, 404 `program_not_found`, 409 `product_rule_exists`
+ *   or `product_rule_limit_reached`.
+ */
+export async function create(ctx: Context, body: Body<'createProductRule'>) {
+  const { programId, kind, commissionType } = body
+  const value = productId(body.value.trim())
+  const read = rateFromInput(commissionType, body.commissionPercent)
+  if (!read.ok) throw rateError(read.reason, commissionType)
+  const { rate } = read.rate
+  return mutate(ctx, async (trx) => {
+    if (!(await findProgram(trx, ctx.shop.id, programId))) throw programNotFound()
+    const row = {
+      id: ctx.newId('rul'),
+      shopId: ctx.shop.id,
+      programId,
+      kind,
+      value,
+      commissionType,
+      rate,
+      createdAt: nowIso(ctx),
+    }
+    if (await rules.hasProductRule(trx, row)) {
+      throw conflict(
+        'product_rule_exists',
+        'The program has a rule for this product or variant already; remove that rule first.',
+      )
+    }
+    if ((await rules.countProductRules(trx, ctx.shop.id)) >= MAX_RULES) {
+      throw conflict(
+        'product_rule_limit_reached',
+        'A shop can have 10,000 product rules. Remove one before you create another.',
+      )
+    }
+    await rules.insertProductRule(trx, row)
+    const data = { programId, kind, value, commissionType, rate }
+    return { result: toRule(row), audit: { action: 'product_rule.created', subjectId: row.id, data } }
+  })
+}
+
+/** @throws ApiError 404 `product_rule_not_found`. */
+export async function remove(ctx: Context, id: string) {
+  return mutate(ctx, async (trx) => {
+    const row = await rules.claimProductRule(trx, ctx.shop.id, id)
+    if (!row) throw notFound('product_rule_not_found', 'No product rule with this id exists in your shop.')
+    const { programId, kind, value, commissionType, rate } = row
+    return {
+      result: { ok: true as const, message: 'Product rule removed.', id },
+      audit: { action: 'product_rule.deleted', subjectId: id, data: { programId, kind, value, commissionType, rate } },
+    }
+  })
+}
+
+const toRule = ({ shopId, ...row }: ProductRuleRow): components['schemas']['ProductRule'] => ({
+  ...row,
+  commissionPercent: commissionPercentOf(row),
+})

@@ -1,0 +1,145 @@
+import { claimDefaultProgram } from '../accounts/shop-queries.ts'
+import { type ApiError, concurrentChange, invalid, invalidBody, programNotFound } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import type { Body, Query } from '../contract/spec.ts'
+import { type Context, nowIso } from '../core/context.ts'
+import { mutate } from '../core/mutate.ts'
+import { mapPage, placeAfter } from '../core/pagination.ts'
+import type { ProgramRow } from '../database/tables.ts'
+import type { Rate } from '../engine/facts.ts'
+import {
+  commissionPercentOf,
+  discountFromInput,
+  discountValueOf,
+  patchRate,
+  type RateRefusal,
+  rateFromInput,
+} from '../engine/program-rate.ts'
+import * as programs from './queries.ts'
+
+/** Lists programs, newest first, with their affiliate counts (section 4.2). */
+export async function list(ctx: Context, query: Query<'listPrograms'>) {
+  const start = await placeAfter(ctx, 'programs', query)
+  return mapPage(await programs.listPrograms(ctx.db.read, ctx.shop.id, { ...query, start }), toProgram)
+}
+
+/**
+ * Creates a program; the first of a shop becomes its default (section 2.3).
+ *
+ * @throws ApiError 400 for a blank name, 400 `commission_percent_invalid`.
+ */
+export async function create(ctx: Context, body: Body<'createProgram'>) {
+  const { description = null, cookieDurationDays, status } = body
+  const name = named(body.name)
+  const rate = rateFromInput(body.commissionType, body.commissionPercent)
+  if (!rate.ok) throw rateError(rate.reason, body.commissionType)
+  return mutate(ctx, async (trx) => {
+    const createdAt = nowIso(ctx)
+    const row: Omit<ProgramRow, 'shopId'> = {
+      id: ctx.newId('prg'),
+      name,
+      description,
+      cookieDurationDays,
+      status,
+      ...rateColumns(rate.rate),
+      autoApproveAffiliate: body.autoApproveAffiliate ? 1 : 0,
+      autoApproveOrder: body.autoApproveOrder ? 1 : 0,
+      lifetimeCommission: 0,
+      discountEnabled: 0,
+      discountType: null,
+      discountValue: null,
+      version: 1,
+      createdAt,
+      updatedAt: createdAt,
+    }
+    await programs.insertProgram(trx, ctx.shop.id, row)
+    const isDefault = await claimDefaultProgram(trx, ctx.shop.id, row.id)
+    const result = toProgram(await programs.viewProgram(trx, ctx.shop.id, row.id))
+    return { result, audit: { action: 'program.created', subjectId: row.id, data: { isDefault } } }
+  })
+}
+
+/**
+ * Changes the sent fields, checked together with what is stored (section 4.2 rule 3).
+ *
+ * @throws ApiError 400 for a blank name, 400 `commission_percent_invalid`, `commission_percent_required` or
+ *   `discount_value_invalid`, 404 `program_not_found`, 409 `concurrent_change`.
+ */
+export async function update(ctx: Context, id: string, body: Body<'updateProgram'>) {
+  const sent = body.name === undefined ? body : { ...body, name: named(body.name) }
+  const before = await programs.findProgram(ctx.db.read, ctx.shop.id, id)
+  if (!before) throw programNotFound()
+  const changes = changedColumns(before, sent)
+  return mutate(ctx, async (trx) => {
+    const fields = Object.keys(changes)
+    if (fields.length > 0) {
+      const claimed = await programs.claimProgram(trx, ctx.shop.id, before, { ...changes, updatedAt: nowIso(ctx) })
+      if (!claimed) throw concurrentChange()
+    }
+    const after = await programs.viewProgram(trx, ctx.shop.id, id)
+    if (fields.length === 0 && after.version !== before.version) throw concurrentChange()
+    const audit = fields.length ? { action: 'program.updated', subjectId: id, data: { fields } } : null
+    return { result: toProgram(after), audit }
+  })
+}
+
+function changedColumns(before: ProgramRow, body: Body<'updateProgram'>): Partial<ProgramRow> {
+  const { commissionType, commissionPercent, ...plain } = body
+  const stored = { commissionType: before.commissionType, rate: before.defaultCommissionBps }
+  const patched = patchRate(stored, { commissionType, commissionPercent })
+  if (!patched.ok) throw rateError(patched.reason, commissionType ?? before.commissionType)
+  const sent = Object.fromEntries(
+    Object.entries(plain).map(([name, value]) => [name, typeof value === 'boolean' ? Number(value) : value]),
+  )
+  const after: ProgramRow = { ...before, ...sent, ...rateColumns(patched.rate) }
+  after.discountValue = keptDiscount(after)
+  const differs = (name: keyof ProgramRow) => after[name] !== undefined && after[name] !== before[name]
+  const names = (Object.keys(after) as (keyof ProgramRow)[]).filter(differs)
+  return Object.fromEntries(names.map((name) => [name, after[name]])) as Partial<ProgramRow>
+}
+
+const rateColumns = (rate: Rate) => ({
+  commissionType: rate.commissionType,
+  commissionPercent: commissionPercentOf(rate),
+  defaultCommissionBps: rate.rate,
+})
+
+function named(name: string): string {
+  if (!name.trim()) throw invalidBody('name must not be blank.')
+  return name.trim()
+}
+
+/** The discount as it is kept: in hundredths, like a rate. */
+function keptDiscount({ discountType, discountValue }: ProgramRow): number | null {
+  if (discountValue === null) return null
+  const type = discountType ?? 'FIXED'
+  const discount = discountFromInput(type, discountValue)
+  if (discount.ok) return discountValueOf(discount.hundredths)
+  const range = type === 'PERCENT' ? 'from 0 to 100 for PERCENT' : 'from 0 to 21474836.47'
+  throw invalid('discount_value_invalid', `discountValue must be ${range}.`)
+}
+
+/** A rate that is refused, as the caller reads it. */
+export function rateError(reason: RateRefusal, type: ProgramRow['commissionType']): ApiError {
+  if (reason === 'NEEDS_COMMISSION_PERCENT') {
+    return invalid(
+      'commission_percent_required',
+      'Send commissionPercent too, since a flat amount cannot be read as a percentage.',
+    )
+  }
+  const range = type === 'PERCENT_OF_SALE' ? 'at most 100 for PERCENT_OF_SALE' : `at most 21474836.47 for ${type}`
+  return invalid('commission_percent_invalid', `commissionPercent must be above 0 and ${range}.`)
+}
+
+/** A row as the contract shows it: columns that only the server needs are left out, 0 and 1 become booleans. */
+export function toProgram(row: programs.ProgramView): components['schemas']['Program'] {
+  const { shopId, version, ...program } = row
+  return {
+    ...program,
+    autoApproveAffiliate: row.autoApproveAffiliate === 1,
+    autoApproveOrder: row.autoApproveOrder === 1,
+    lifetimeCommission: row.lifetimeCommission === 1,
+    discountEnabled: row.discountEnabled === 1,
+    isDefault: row.isDefault === 1,
+  }
+}

@@ -1,0 +1,152 @@
+import { sql } from 'kysely'
+import { countOf, type PageQuery, pageOf } from '../core/pagination.ts'
+import { claimVersion, ofShop } from '../core/queries.ts'
+import type { Trx } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
+import type { GeoRuleRow, ProductRuleRow, ProgramRow } from '../database/tables.ts'
+
+/** A program with what the list shows beside it. */
+export type ProgramView = ProgramRow & { isDefault: 1 | null; affiliateCount: number }
+
+const programs = (db: Trx, shopId: string) =>
+  db
+    .selectFrom('programs')
+    .selectAll('programs')
+    .select([
+      (eb) =>
+        eb
+          .selectFrom('rowCounts')
+          .select(sql<number>`cast(coalesce(sum(rows), 0) as bigint)`.as('count'))
+          .whereRef('rowCounts.shopId', '=', 'programs.shopId')
+          .where('rowCounts.list', '=', 'affiliates')
+          .where('rowCounts.scope', '=', '')
+          .whereRef('rowCounts.programId', '=', 'programs.id')
+          .as('affiliateCount'),
+      (eb) =>
+        eb
+          .selectFrom('shops')
+          .select(sql<1>`1`.as('one'))
+          .whereRef('shops.id', '=', 'programs.shopId')
+          .whereRef('shops.defaultProgramId', '=', 'programs.id')
+          .as('isDefault'),
+    ])
+    .where('programs.shopId', '=', shopId)
+
+const byId = prepared<{ shopId: string; id: string }>()((db, { shopId, id }) =>
+  db.selectFrom('programs').selectAll().where('shopId', '=', shopId).where('id', '=', id).compile(),
+)
+
+export const findProgram = async (db: Trx, shopId: string, id: string): Promise<ProgramRow | undefined> =>
+  (await byId(db, { shopId, id }))[0]
+
+export function findPrograms(db: Trx, shopId: string, ids: string[]): Promise<ProgramRow[]> {
+  const [id] = ids
+  if (id === undefined) return Promise.resolve([])
+  if (ids.length === 1) return byId(db, { shopId, id })
+  return db.selectFrom('programs').selectAll().where(ofShop(shopId)).where('id', 'in', ids).execute()
+}
+
+export const viewProgram = (db: Trx, shopId: string, id: string) =>
+  programs(db, shopId).$castTo<ProgramView>().where('programs.id', '=', id).executeTakeFirstOrThrow()
+
+export function listPrograms(db: Trx, shopId: string, query: PageQuery & { status?: ProgramRow['status'] }) {
+  let list = programs(db, shopId)
+    .$castTo<ProgramView>()
+    .orderBy('programs.createdAt', 'desc')
+    .orderBy('programs.id', 'desc')
+  if (query.status) list = list.where('programs.status', '=', query.status)
+  return pageOf(list, query, { list: 'programs' })
+}
+
+export async function insertProgram(trx: Trx, shopId: string, row: Omit<ProgramRow, 'shopId'>): Promise<void> {
+  await trx
+    .insertInto('programs')
+    .values({ shopId, ...row })
+    .execute()
+}
+
+/** Changes a program as long as it is still the version that was read. Answers whether it was. */
+export const claimProgram = (
+  trx: Trx,
+  shopId: string,
+  row: ProgramRow,
+  changes: Partial<ProgramRow>,
+): Promise<boolean> => claimVersion(trx, 'programs', { shopId, row, changes })
+
+/** The longest click window of all programs, in days. */
+export async function longestCookieDays(db: Trx): Promise<number> {
+  const row = await db
+    .selectFrom('programs')
+    .select((eb) => eb.fn.max('cookieDurationDays').as('days'))
+    .executeTakeFirst()
+  return Number(row?.days ?? 0)
+}
+
+/** How many days a click counts, for each of the shop's programs; each number once. */
+export async function listCookieDays(db: Trx, shopId: string): Promise<number[]> {
+  const rows = await db
+    .selectFrom('programs')
+    .select('cookieDurationDays')
+    .distinct()
+    .where('shopId', '=', shopId)
+    .execute()
+  return rows.map((row) => row.cookieDurationDays)
+}
+
+/** Newest first. */
+export function listProductRules(db: Trx, shopId: string, query: PageQuery & { programId?: string }) {
+  let list = db.selectFrom('productRules').selectAll().where('shopId', '=', shopId)
+  if (query.programId) list = list.where('programId', '=', query.programId)
+  return pageOf(list.orderBy('createdAt', 'desc').orderBy('id', 'desc'), query)
+}
+
+/** Whether the program has a rule for this product or variant. */
+export async function hasProductRule(db: Trx, row: ProductRuleRow): Promise<boolean> {
+  const found = await db
+    .selectFrom('productRules')
+    .select('id')
+    .where('shopId', '=', row.shopId)
+    .where('programId', '=', row.programId)
+    .where('kind', '=', row.kind)
+    .where('value', '=', row.value)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
+export const countProductRules = (db: Trx, shopId: string): Promise<number> =>
+  countOf(db.selectFrom('productRules').where('shopId', '=', shopId))
+
+export async function insertProductRule(trx: Trx, row: ProductRuleRow): Promise<void> {
+  await trx.insertInto('productRules').values(row).execute()
+}
+
+/** Takes a rule away. Answers it, as long as it was there. */
+export const claimProductRule = (trx: Trx, shopId: string, id: string): Promise<ProductRuleRow | undefined> =>
+  trx.deleteFrom('productRules').where('shopId', '=', shopId).where('id', '=', id).returningAll().executeTakeFirst()
+
+export const listGeoRules = (db: Trx, shopId: string, query: PageQuery) =>
+  pageOf(db.selectFrom('geoRules').selectAll().where('shopId', '=', shopId).orderBy('programId'), query)
+
+/** How many programs of a shop have a rule, but for one of them. */
+export const countGeoRulesOfOthers = (db: Trx, shopId: string, programId: string): Promise<number> =>
+  countOf(db.selectFrom('geoRules').where('shopId', '=', shopId).where('programId', '<>', programId))
+
+/** Sets a program's rule, instead of the one there was. */
+export async function upsertGeoRule(trx: Trx, row: GeoRuleRow): Promise<void> {
+  const { programId, shopId, ...changes } = row
+  await trx
+    .insertInto('geoRules')
+    .values(row)
+    .onConflict((conflict) => conflict.column('programId').doUpdateSet(changes))
+    .execute()
+}
+
+/** Takes a rule away. Answers whether it was there. */
+export async function claimGeoRule(trx: Trx, shopId: string, programId: string): Promise<boolean> {
+  const { numDeletedRows } = await trx
+    .deleteFrom('geoRules')
+    .where('shopId', '=', shopId)
+    .where('programId', '=', programId)
+    .executeTakeFirst()
+  return numDeletedRows === 1n
+}

@@ -1,0 +1,238 @@
+import type { WantedRefund } from '../commissions/refunds.ts'
+import { invalidBody } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import { type Context, nowIso } from '../core/context.ts'
+import type { Order, OrderLine } from '../engine/facts.ts'
+import { orderKey } from '../engine/identity.ts'
+import { exact } from '../engine/money.ts'
+import type { RefundLine } from '../engine/refund-items.ts'
+import { firstCharacters, noteClickId } from '../orders/conversions.ts'
+
+type Schemas = components['schemas']
+type StoreOrder = Schemas['StoreOrder']
+
+/** An order that a store sent. Of its codes the first that belongs to somebody is evidence. */
+export interface StoreIncoming {
+  order: Order
+  orderName: string | null
+  codes: string[]
+}
+
+const MAX_QUANTITY = 1_000_000
+const MAX_EVIDENCE = 255
+/** Reading the query of an address takes longer than its length: at two million characters, thirteen seconds. */
+const MAX_LANDING_SITE = 8192
+const MAX_INSTANT = 64
+const MAX_CENTS = 1_000_000_000_000
+
+/** The id of an order or refund of a store, as digits. @throws ApiError 400 `invalid_body` when it is blank. */
+export function storeId(name: string, id: string | number): string {
+  const text = String(id).trim()
+  if (!orderKey(text)) throw invalidBody(`${name} must be an integer or text of 1 to ${MAX_EVIDENCE} characters.`)
+  return text
+}
+
+/**
+ * A store's order as the engine reads it. The store's word counts: its goods, its discount, its currency.
+ *
+ * @throws ApiError 400 `invalid_body` when there is no telling what the goods cost.
+ */
+export function toStoreOrder(ctx: Context, body: StoreOrder): StoreIncoming {
+  const currency = /^[A-Z]{3}$/.test(body.currency ?? '') ? (body.currency ?? '') : ctx.shop.currency
+  const lines = (body.line_items ?? []).filter(({ quantity }) => quantity !== 0).map((line) => toLine(line, currency))
+  if (lines.reduce((sum, line) => sum + line.quantity, 0) > MAX_QUANTITY) {
+    throw invalidBody(`line_items must not hold more than ${MAX_QUANTITY} pieces.`)
+  }
+  const cents = (amount: Schemas['StoreMoney'] | undefined) => Math.max(0, centsOf(amount, currency) ?? 0)
+  const emails = [body.email, body.contact_email, body.customer?.email].map(evidence).filter((email) => email !== null)
+  const [customerEmail = null, ...otherEmails] = new Set(emails)
+  return {
+    order: {
+      externalOrderId: storeId('id', body.id),
+      orderAt: orderAt(ctx, body.processed_at ?? body.created_at),
+      currency,
+      ...goodsOf(body, lines, currency),
+      shippingCents: cents(body.total_shipping_price_set?.shop_money?.amount),
+      taxCents: cents(body.total_tax),
+      couponCode: null,
+      affiliateCode: null,
+      ref: landingRef(body.landing_site),
+      clickId: noteClickId(body.note_attributes),
+      sessionId: null,
+      customerId: evidence(body.customer?.id),
+      customerEmail,
+      // A buyer may give one address at the checkout and have another one in the account.
+      ...(otherEmails.length > 0 && { otherEmails }),
+      lines,
+      shipping: toPlace(body.shipping_address),
+    },
+    orderName: evidence(body.name),
+    codes: (body.discount_codes ?? []).flatMap(({ code }) => evidence(code) ?? []),
+  }
+}
+
+function toLine(line: Schemas['StoreLine'], currency: string): OrderLine {
+  return {
+    productId: evidence(line.product_id),
+    variantId: evidence(line.variant_id),
+    quantity: Math.max(1, line.quantity ?? 1),
+    priceCents: centsOf(line.price, currency),
+  }
+}
+
+/**
+ * Goods before discount and the discount on them. The subtotal says what is left of the goods, so that a discount on
+ * shipping takes nothing from them; where prices include tax, it is taken out of the goods.
+ */
+function goodsOf(body: StoreOrder, lines: OrderLine[], currency: string): Pick<Order, 'amountCents' | 'discountCents'> {
+  const priced = lines.reduce((sum, line) => sum + BigInt(line.quantity) * BigInt(line.priceCents ?? 0), 0n)
+  const isPriced = lines.length > 0 && lines.every(({ priceCents }) => priceCents !== null)
+  const gross = centsOf(body.total_line_items_price, currency) ?? (isPriced ? exact(priced) : null)
+  const subtotal = centsOf(body.subtotal_price, currency)
+  if (gross === null || gross < 0 || gross > MAX_CENTS)
+    throw invalidBody('total_line_items_price must be what the goods cost.')
+  const discount = subtotal === null ? (centsOf(body.total_discounts, currency) ?? 0) : gross - subtotal
+  const amountCents = Math.max(0, gross - (body.taxes_included ? lineTaxes(body, currency) : 0))
+  return { amountCents, discountCents: Math.max(0, discount) }
+}
+
+const lineTaxes = (body: StoreOrder, currency: string): number =>
+  (body.line_items ?? [])
+    .flatMap((line) => line.tax_lines ?? [])
+    .reduce((sum, tax) => sum + Math.max(0, centsOf(tax.price, currency) ?? 0), 0)
+
+/** An amount in minor units; null for what is no amount. @throws ApiError 400 when no number holds it exactly. */
+function centsOf(amount: Schemas['StoreMoney'] | undefined, currency: string): number | null {
+  const minor = minorUnits(amount, currency)
+  if (minor === null) return null
+  const cents = exact(minor)
+  if (cents === null) throw invalidBody(`Amounts must be at most ${Number.MAX_SAFE_INTEGER} minor units.`)
+  return cents
+}
+
+/** Codes as programs are limited by them: `US`, `CA`. */
+function toPlace(address: StoreOrder['shipping_address']): Order['shipping'] {
+  if (!address) return null
+  const { country_code, province_code, city, zip } = address
+  return {
+    country: evidence(country_code),
+    state: evidence(province_code),
+    city: evidence(city),
+    postalCode: evidence(zip),
+  }
+}
+
+/** A store's clock is believed unless it is ahead of ours. */
+function orderAt(ctx: Context, text: string | null | undefined): string {
+  const at = text && text.length <= MAX_INSTANT ? Date.parse(text) : Number.NaN
+  return Number.isNaN(at) || at > ctx.now() || at < 0 ? nowIso(ctx) : new Date(at).toISOString()
+}
+
+/** The affiliate's link as the visitor came in by it: `/hats?ref=nisa-karim`. */
+function landingRef(site: string | null | undefined): string | null {
+  const base = 'https://store.invalid'
+  if (!site || site.length > MAX_LANDING_SITE || !URL.canParse(site, base)) return null
+  const ref = evidence(new URL(site, base).searchParams.get('ref'))
+  return ref?.includes('\0') ? null : ref
+}
+
+/** Text that can be looked up; what is blank or longer than any name of ours is none. */
+export function evidence(value: string | number | null | undefined): string | null {
+  const text = String(value ?? '').trim()
+  return text && text.length <= MAX_EVIDENCE ? text : null
+}
+
+type StoreRefund = components['schemas']['StoreRefund']
+
+const MAX_REASON = 1000
+
+/**
+ * A store's refund as the engine reads it. Returned pieces are taken at what they were sold for; money beside them, at its
+ * amount: the store writes it as a discrepancy below zero. Shipping is not goods.
+ */
+export function toStoreRefund(body: StoreRefund, currency: string): WantedRefund {
+  const items = body.refund_line_items.filter(({ quantity }) => (quantity ?? 0) > 0)
+  const lineItems = items.map(toRefundLine)
+  const beside = (body.order_adjustments ?? [])
+    .filter(({ kind }) => kind === 'refund_discrepancy')
+    .map(({ amount }) => -(minorUnits(amount, currency) ?? 0n))
+    .reduce((sum, cents) => sum + cents, 0n)
+  const worth = items
+    .map(({ subtotal }) => minorUnits(subtotal, currency) ?? 0n)
+    .reduce((sum, cents) => sum + cents, 0n)
+  const isPlain = beside === 0n && lineItems.length > 0 && lineItems.every(isNamed)
+  return {
+    refundId: storeId('id', body.id),
+    amountCents: isPlain ? null : atMostLargest(worth + beside),
+    lineItems: lineItems.filter(isNamed),
+    reason: reasonOf(body),
+    isFact: true,
+  }
+}
+
+/** Every order is worth less than the largest exact number, and a refund takes no more than is left. */
+function atMostLargest(cents: bigint): number {
+  if (cents <= 0n) return 0
+  return exact(cents) ?? Number.MAX_SAFE_INTEGER
+}
+
+/** What has to be kept of a refund to read it again, and nothing of who was refunded. */
+export const essenceOf = ({
+  id,
+  order_id,
+  note,
+  refund_line_items: items,
+  order_adjustments: adjustments,
+}: StoreRefund): StoreRefund => ({
+  id,
+  order_id,
+  note: reasonOf({ note }),
+  refund_line_items: items.map(({ quantity, subtotal, line_item: item }) => ({
+    quantity,
+    subtotal,
+    line_item: { product_id: item?.product_id, variant_id: item?.variant_id },
+  })),
+  order_adjustments: adjustments?.map(({ kind, amount }) => ({ kind, amount })),
+})
+
+const reasonOf = ({ note }: Pick<StoreRefund, 'note'>): string | null =>
+  firstCharacters(note?.trim() ?? '', MAX_REASON) || null
+
+type StoreRefundLine = StoreRefund['refund_line_items'][number]
+
+const toRefundLine = ({ quantity, line_item: item }: StoreRefundLine): RefundLine => ({
+  variantId: evidence(item?.variant_id),
+  productId: evidence(item?.product_id),
+  quantity: quantity ?? 0,
+})
+
+/** Goods that were typed in at the till have no id, so only their money tells. */
+const isNamed = ({ variantId, productId }: RefundLine) => Boolean(variantId || productId)
+
+const digitsByCurrency = new Map<string, number>()
+
+/** How many decimals a currency has: 2 for USD, 0 for JPY, 3 for KWD; 2 for one that nobody knows. */
+export function digitsOf(currency: string): number {
+  let digits = digitsByCurrency.get(currency)
+  if (digits === undefined) {
+    digits = /^[A-Z]{3}$/.test(currency)
+      ? (new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2)
+      : 2
+    digitsByCurrency.set(currency, digits)
+  }
+  return digits
+}
+
+/**
+ * An amount in currency units, `"199.65"` or `199.65`, in minor units: exact, decimals beyond the currency's rounded
+ * half away from zero. Null for what is no amount.
+ */
+export function minorUnits(amount: string | number | null | undefined, currency: string): bigint | null {
+  const match = /^([+-]?)(\d{1,13})(?:\.(\d*))?$/.exec(String(amount ?? '').trim())
+  if (!match) return null
+  const [, sign, units = '0', fraction = ''] = match
+  const digits = digitsOf(currency)
+  const padded = fraction.padEnd(digits + 1, '0')
+  const minor = BigInt(units + padded.slice(0, digits)) + (Number(padded[digits]) >= 5 ? 1n : 0n)
+  return sign === '-' ? -minor : minor
+}

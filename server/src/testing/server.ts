@@ -1,0 +1,140 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createApiKey } from '../accounts/keys.ts'
+import * as shops from '../accounts/shops.ts'
+import type { Config } from '../config.ts'
+import type { Deps } from '../core/context.ts'
+import { createDeps } from '../core/deps.ts'
+import { openDatabase } from '../database/database.ts'
+import { createApp } from '../http/app.ts'
+import type { RateLimiter } from '../http/rate-limit.ts'
+import type { Resolve } from '../webhooks/delivery/public-url.ts'
+import { type CapturedDelivery, captureDeliveries } from './deliveries.ts'
+import { type FaultKind, type FaultOptions, withFaults } from './faults.ts'
+import { makeScenario, type Post, type Scenario, type Seeds } from './scenarios.ts'
+
+export type { CapturedDelivery, FaultKind, FaultOptions, Scenario, Seeds }
+
+export interface TestServerOptions {
+  /** Default `empty`. */
+  scenario?: Scenario
+  /** What the clock shows at the start. Default 2 November 2026, noon UTC. */
+  now?: Date | string
+  /** Requests a key may send in a minute of the test's clock. Default: as many as it likes. */
+  requestsPerMinute?: number
+}
+
+/** The real server in this process: no socket, no network, nothing left behind. */
+export interface TestServer {
+  baseUrl: string
+  /** A key with every scope. */
+  apiKey: string
+  /** The owner's credential for `/admin/v1`. */
+  ownerToken: string
+  shopId: string
+  /** What the scenario has made. */
+  seeds: Seeds
+  /** Give it to the client as `fetch`. */
+  fetch: (input: Request | string | URL, init?: RequestInit) => Promise<Response>
+  /** Time stands still until it is moved. */
+  clock: { now: () => Date; advance: (milliseconds: number) => void }
+  /** Lets one of the next requests fail. */
+  fail: (kind: FaultKind, options?: FaultOptions) => void
+  /** All webhooks so far, in the order they were sent, once nothing more is under way. */
+  deliveries: () => Promise<CapturedDelivery[]>
+  close: () => Promise<void>
+}
+
+const BASE_URL = 'http://referrals.test'
+// Memory where the system has a file system for it.
+const FOLDER = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
+
+/** Starts a server on a database of its own. Close it when the test is over. */
+export const testServer = async (options: TestServerOptions = {}): Promise<TestServer> => {
+  const dataDir = mkdtempSync(join(FOLDER, 'referral-'))
+  const db = await openDatabase(`file:${join(dataDir, 'referral.db')}`)
+  await db.migrate()
+  let ms = new Date(options.now ?? '2026-11-02T12:00:00.000Z').getTime()
+  // No name is looked up: every receiver has a public address.
+  const resolve: Resolve = async () => ['9.9.9.9']
+  const deps: Deps & { resolve: Resolve } = { ...createDeps(configOf(dataDir), db), now: () => ms, resolve }
+  const app = createApp(deps, { limiter: limiterOf(() => ms, options.requestsPerMinute) })
+  const { fetch, fail } = withFaults(async (request) => app.fetch(request))
+  const { captured, idle, stop } = await captureDeliveries(deps)
+  const { apiKey, ...shop } = await makeShop(deps)
+  const seeds = await makeScenario(options.scenario ?? 'empty', poster(fetch, apiKey))
+  await idle()
+  captured.length = 0
+  return {
+    baseUrl: BASE_URL,
+    apiKey,
+    ...shop,
+    seeds,
+    fetch,
+    fail,
+    clock: {
+      now: () => new Date(ms),
+      advance: (milliseconds) => {
+        ms += milliseconds
+      },
+    },
+    deliveries: async () => {
+      await idle()
+      return [...captured]
+    },
+    close: async () => {
+      await stop()
+      await db.close()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+const configOf = (dataDir: string): Config => ({
+  host: '127.0.0.1',
+  port: 0,
+  dataDir,
+  databaseUrl: '',
+  redisUrl: undefined,
+  demo: false,
+  encryptionKeys: [new Uint8Array(32).fill(1)],
+  apiDisabled: false,
+  minimumPayoutCents: 0,
+  journeyRetentionDays: undefined,
+  metricsToken: undefined,
+  webhookAllow: [],
+  trustProxy: 0,
+  logLevel: 'silent',
+})
+
+/** Counts in windows of the test's clock, so that moving it opens the next one. */
+const limiterOf = (now: () => number, limit = Number.MAX_SAFE_INTEGER): RateLimiter => {
+  const used = new Map<string, number>()
+  const look = (subject: string, more: number) => {
+    const reset = 60 - Math.floor((now() % 60_000) / 1000)
+    const window = `${subject} ${Math.floor(now() / 60_000)}`
+    const count = (used.get(window) ?? 0) + more
+    used.set(window, count)
+    return { limit, remaining: Math.max(0, limit - count), reset, exceeded: count > limit }
+  }
+  return { consume: async (subject) => look(subject, 1), peek: async (subject) => look(subject, 0) }
+}
+
+const makeShop = async (deps: Deps) => {
+  const wanted = { name: 'Test shop', plan: 'PROFESSIONAL', currency: 'USD', ownerEmail: 'owner@shop.example' } as const
+  const { shopId, ownerToken } = await shops.create(deps, wanted)
+  const ctx = await shops.operatorContext(deps, shopId)
+  const { secret } = await createApiKey(ctx, { label: 'Test', scopes: ['all'] })
+  return { shopId, ownerToken, apiKey: secret }
+}
+
+const poster =
+  (fetch: TestServer['fetch'], apiKey: string): Post =>
+  async (method, path, body) => {
+    const headers = { Authorization: `Bearer ${apiKey}`, 'Idempotency-Key': crypto.randomUUID() }
+    const response = await fetch(`${BASE_URL}${path}`, { method, headers, body: JSON.stringify(body) })
+    const reply = (await response.json()) as { data?: { id: string }; error?: string }
+    if (!response.ok) throw new Error(`${method} ${path}: ${reply.error}`)
+    return reply.data ?? { id: '' }
+  }

@@ -1,0 +1,218 @@
+import { type RawBuilder, sql } from 'kysely'
+import { type PageQuery, pageOf } from '../core/pagination.ts'
+import { countRows } from '../core/row-counts.ts'
+import type { Trx } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
+import type { DeliveryRow } from '../database/tables.ts'
+
+export type NewDelivery = Pick<DeliveryRow, 'id' | 'eventId' | 'subscriptionId' | 'webhookId' | 'follows' | 'createdAt'>
+
+/** A delivery that waits. */
+export type WaitingDelivery = Pick<DeliveryRow, 'id' | 'eventId' | 'subscriptionId' | 'webhookId' | 'follows'>
+
+/** How a delivery ended. */
+export interface FinishedDelivery {
+  id: string
+  status: 'SENT' | 'FAILED'
+  code: string
+  httpStatus: number | null
+  durationMs: number
+  finishedAt: string
+}
+
+// A literal, not a value: a partial index is only used when its condition stands in the query.
+const isWaiting = sql<boolean>`"status" = 'PENDING'`
+
+const insertDelivery = prepared<NewDelivery & { shopId: string }>()((trx, row) => {
+  const { id, shopId, eventId, subscriptionId, webhookId, follows, createdAt } = row
+  const values = { id, shopId, eventId, subscriptionId, webhookId, follows, createdAt, status: 'PENDING' as const }
+  return trx.insertInto('deliveries').values(values).compile()
+})
+
+export async function insertDeliveries(trx: Trx, shopId: string, rows: NewDelivery[]): Promise<void> {
+  await Promise.all(rows.map((row) => insertDelivery(trx, { shopId, ...row })))
+}
+
+/** A shop that something waits for, with the first and the last of its subscriptions that it waits for. */
+export interface WaitingShop {
+  id: string
+  first: string
+  last: string
+}
+
+/** The shops after one that something waits for, by id. Looks at few rows for each, however many wait. */
+export const listShopsWaitedFor = prepared<{ after: string; limit: number }>()((db, { after, limit }) =>
+  sql<WaitingShop>`
+    with recursive waiting(id) as (
+      select min("shopId") from deliveries where "status" = 'PENDING' and "shopId" > ${after}
+      union all
+      select (select min("shopId") from deliveries where "status" = 'PENDING' and "shopId" > waiting.id)
+      from waiting where waiting.id is not null
+    )
+    select id,
+      (select min("subscriptionId") from deliveries where "status" = 'PENDING' and "shopId" = waiting.id) as "first",
+      (select max("subscriptionId") from deliveries where "status" = 'PENDING' and "shopId" = waiting.id) as "last"
+    from waiting where id is not null limit ${limit}`.compile(db),
+)
+
+/** The subscriptions of a shop after one that something waits for, in the same way. */
+export const listWaitedFor = prepared<{ shopId: string; after: string; limit: number }>()(
+  (db, { shopId, after, limit }) =>
+    sql<{ id: string }>`
+    with recursive waiting(id) as (
+      select min("subscriptionId") from deliveries
+      where "status" = 'PENDING' and "shopId" = ${shopId} and "subscriptionId" > ${after}
+      union all
+      select (
+        select min("subscriptionId") from deliveries
+        where "status" = 'PENDING' and "shopId" = ${shopId} and "subscriptionId" > waiting.id
+      )
+      from waiting where waiting.id is not null
+    )
+    select id from waiting where id is not null limit ${limit}`.compile(db),
+)
+
+/** What waits to be sent, and since when. */
+export async function findOutboxDepth(db: Trx): Promise<{ pending: number; oldest: string | null }> {
+  const { rows } = await sql<{ pending: number; oldest: string | null }>`
+    select count(*) as pending, min("createdAt") as oldest from deliveries where "status" = 'PENDING'`.execute(db)
+  return rows[0] ?? { pending: 0, oldest: null }
+}
+
+/** What waits for a subscription, the oldest first. */
+export const listWaiting = prepared<{ shopId: string; subscriptionId: string; limit: number }>()(
+  (db, { shopId, subscriptionId, limit }) =>
+    db
+      .selectFrom('deliveries')
+      .select(['id', 'eventId', 'subscriptionId', 'webhookId', 'follows'])
+      .where(isWaiting)
+      .where('shopId', '=', shopId)
+      .where('subscriptionId', '=', subscriptionId)
+      .orderBy('id')
+      .limit(limit)
+      .compile(),
+)
+
+const updateOne = prepared<FinishedDelivery>()((trx, ended) => {
+  const { id, status, code, httpStatus, durationMs, finishedAt } = ended
+  const changes = { status, code, httpStatus, durationMs, finishedAt }
+  return trx.updateTable('deliveries').set(changes).where('id', '=', id).where(isWaiting).compile()
+})
+
+/** Writes how deliveries ended; one that has ended already stays as it is. */
+export async function updateFinished(trx: Trx, finished: FinishedDelivery[]): Promise<void> {
+  await Promise.all(finished.map((ended) => updateOne(trx, ended)))
+}
+
+/** Forgets what waits for a subscription. */
+export async function deleteWaiting(trx: Trx, shopId: string, subscriptionId: string): Promise<void> {
+  await trx
+    .deleteFrom('deliveries')
+    .where(isWaiting)
+    .where('shopId', '=', shopId)
+    .where('subscriptionId', '=', subscriptionId)
+    .execute()
+}
+
+interface DeliveryFilter extends PageQuery {
+  subscriptionId?: string
+  event?: string
+  status?: DeliveryRow['status']
+}
+
+/** A delivery with the name of its event. */
+export type LoggedDelivery = DeliveryRow & { event: string }
+
+const deliveries = (db: Trx, shopId: string) =>
+  db
+    .selectFrom('deliveries')
+    .innerJoin('webhookEvents', 'webhookEvents.id', 'deliveries.eventId')
+    .selectAll('deliveries')
+    .select('webhookEvents.event')
+    .where('deliveries.shopId', '=', shopId)
+
+/** A filtered list is counted row by row. */
+export const isFiltered = ({ subscriptionId, event, status }: DeliveryFilter): boolean =>
+  Boolean(subscriptionId || event || status)
+
+/** Newest first. */
+export async function listDeliveries(db: Trx, shopId: string, query: DeliveryFilter) {
+  let list = deliveries(db, shopId).orderBy('deliveries.id', 'desc')
+  if (query.subscriptionId) list = list.where('deliveries.subscriptionId', '=', query.subscriptionId)
+  if (query.event) list = list.where('webhookEvents.event', '=', query.event)
+  if (query.status) list = list.where('deliveries.status', '=', query.status)
+  // Counting them one by one needs their events only where those are asked for.
+  return pageOf(list, query, query.event ? {} : { total: await countDeliveries(db, shopId, query) })
+}
+
+async function countDeliveries(db: Trx, shopId: string, query: DeliveryFilter): Promise<number> {
+  if (!query.subscriptionId && !query.status) return countRows(db, shopId, { list: 'deliveries' })
+  let list = db.selectFrom('deliveries').where('shopId', '=', shopId)
+  if (query.subscriptionId) list = list.where('subscriptionId', '=', query.subscriptionId)
+  if (query.status) list = list.where('status', '=', query.status)
+  const { total } = await list.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  return total
+}
+
+export const findDelivery = (db: Trx, shopId: string, id: string): Promise<LoggedDelivery | undefined> =>
+  deliveries(db, shopId).where('deliveries.id', '=', id).executeTakeFirst()
+
+const LOT = 500
+
+/** Ids after one and before another; they are walked through in lots, so that no transaction looks at many rows. */
+export interface Stretch {
+  after: string
+  before: string
+}
+
+const run = async (trx: Trx, statement: RawBuilder<unknown>): Promise<bigint> =>
+  (await statement.execute(trx)).numAffectedRows ?? 0n
+
+/** The last id of the first lot of a stretch; nothing when the lot holds all the rest. */
+async function endOfLot(trx: Trx, table: string, { after, before }: Stretch): Promise<string | undefined> {
+  const { rows } = await sql<{ id: string }>`
+    select id from ${sql.table(table)} where id > ${after} and id < ${before} order by id limit 1 offset ${LOT - 1}`.execute(
+    trx,
+  )
+  return rows[0]?.id
+}
+
+/** Deletes deliveries of all shops that ended before an instant, in a lot of the stretch. Answers where the next begins. */
+export async function deleteEndedDeliveries(
+  trx: Trx,
+  stretch: Stretch,
+  endedBefore: string,
+): Promise<string | undefined> {
+  const end = await endOfLot(trx, 'deliveries', stretch)
+  await run(
+    trx,
+    sql`delete from deliveries where id > ${stretch.after} and id <= ${end ?? stretch.before}
+      and status <> 'PENDING' and "finishedAt" < ${endedBefore}`,
+  )
+  return end
+}
+
+/** Deletes events of all shops that no delivery names, in a lot of the stretch. Answers where the next begins. */
+export async function deleteUnnamedEvents(trx: Trx, stretch: Stretch): Promise<string | undefined> {
+  const end = await endOfLot(trx, 'webhookEvents', stretch)
+  // The limit has each event looked up by itself: PostgreSQL would rather read all deliveries once for each lot.
+  await run(
+    trx,
+    sql`delete from "webhookEvents" where id > ${stretch.after} and id <= ${end ?? stretch.before}
+      and (select 1 from deliveries d where d."eventId" = "webhookEvents".id limit 1) is null`,
+  )
+  return end
+}
+
+/** Deletes some of what was kept for listeners that are gone, in the end themselves. Answers whether there may be more. */
+export async function deleteExpiredStreams(trx: Trx, now: string): Promise<boolean> {
+  const gone = sql`select id from streams where "expiresAt" <= ${now}`
+  const deleted = await run(
+    trx,
+    sql`delete from "streamDeliveries" where id in (
+      select id from "streamDeliveries" where "streamId" in (${gone}) limit ${LOT})`,
+  )
+  if (deleted === BigInt(LOT)) return true
+  await run(trx, sql`delete from streams where id in (${gone})`)
+  return false
+}

@@ -1,0 +1,142 @@
+import { sql } from 'kysely'
+import type { Trx } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
+import type { SubscriptionRow } from '../database/tables.ts'
+
+/** Where the deliveries of a subscription go. */
+export type Destination = Pick<
+  SubscriptionRow,
+  'id' | 'shopId' | 'url' | 'secret' | 'previousSecret' | 'previousSecretUntil'
+>
+
+const free = { claimedBy: null, claimedAt: null }
+
+/** A process that wants to send, now and since when another one counts as gone (ISO 8601). */
+export interface Claimant {
+  by: string
+  at: string
+  silentSince: string
+}
+
+export const listSubscriptions = (db: Trx, shopId: string): Promise<SubscriptionRow[]> =>
+  db
+    .selectFrom('subscriptions')
+    .selectAll()
+    .where('shopId', '=', shopId)
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .execute()
+
+const filtersOf = prepared<{ shopId: string }>()((db, { shopId }) =>
+  db.selectFrom('subscriptions').select(['id', 'events']).where('shopId', '=', shopId).compile(),
+)
+
+/** How many subscriptions a shop has, and how much text the event names of the others hold than of `except`. */
+export async function measureSubscriptions(
+  db: Trx,
+  shopId: string,
+  except = '',
+): Promise<{ count: number; eventsLength: number }> {
+  const row = await db
+    .selectFrom('subscriptions')
+    .select(({ fn }) => [
+      fn.countAll<number>().as('count'),
+      sql<number>`coalesce(sum(length("events")) filter (where "id" <> ${except}), 0)`.as('eventsLength'),
+    ])
+    .where('shopId', '=', shopId)
+    .executeTakeFirstOrThrow()
+  return { count: Number(row.count), eventsLength: Number(row.eventsLength) }
+}
+
+/** Who may want an event: the ids and filters of the shop's subscriptions, in no order. */
+export const listFilters = (db: Trx, shopId: string): Promise<Pick<SubscriptionRow, 'id' | 'events'>[]> =>
+  filtersOf(db, { shopId })
+
+export const findSubscription = (db: Trx, shopId: string, id: string): Promise<SubscriptionRow | undefined> =>
+  db.selectFrom('subscriptions').selectAll().where('shopId', '=', shopId).where('id', '=', id).executeTakeFirst()
+
+/**
+ * Takes the right to change the shop's subscriptions, as long as they are still as when `version` was read. Answers
+ * whether it was got (section 4.8 rule 1).
+ */
+export async function claimSubscriptions(trx: Trx, shopId: string, version: number): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('shops')
+    .set({ webhooksVersion: sql`"webhooksVersion" + 1` })
+    .where('id', '=', shopId)
+    .where('webhooksVersion', '=', version)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+export async function insertSubscription(
+  trx: Trx,
+  shopId: string,
+  row: Pick<SubscriptionRow, 'id' | 'url' | 'events' | 'source' | 'secret' | 'createdAt' | 'updatedAt'>,
+): Promise<void> {
+  await trx
+    .insertInto('subscriptions')
+    .values({ shopId, ...row })
+    .execute()
+}
+
+export async function updateSubscription(
+  trx: Trx,
+  shopId: string,
+  id: string,
+  changes: Partial<SubscriptionRow>,
+): Promise<void> {
+  await trx.updateTable('subscriptions').set(changes).where('shopId', '=', shopId).where('id', '=', id).execute()
+}
+
+export async function deleteSubscription(trx: Trx, shopId: string, id: string): Promise<void> {
+  await trx.deleteFrom('subscriptions').where('shopId', '=', shopId).where('id', '=', id).execute()
+}
+
+const destination = ['id', 'shopId', 'url', 'secret', 'previousSecret', 'previousSecretUntil'] as const
+
+/** Takes the right to send to a subscription, unless another process has it. Answers where it goes; empty when not got. */
+export const claimDestination = prepared<Claimant & { id: string }>()((trx, { id, by, at, silentSince }) =>
+  trx
+    .updateTable('subscriptions')
+    .set({ claimedBy: by, claimedAt: at })
+    .where('id', '=', id)
+    .where((eb) => eb.or([eb('claimedBy', 'is', null), eb('claimedAt', '<', silentSince)]))
+    .returning(destination)
+    .compile(),
+)
+
+/** What a process may send to. */
+export const listDestinations = prepared<{ by: string }>()((db, { by }) =>
+  db.selectFrom('subscriptions').select(destination).where('claimedBy', '=', by).compile(),
+)
+
+/** Gives the right to send to a subscription back. */
+export const releaseDestination = prepared<{ by: string; id: string }>()((trx, { by, id }) =>
+  trx.updateTable('subscriptions').set(free).where('claimedBy', '=', by).where('id', '=', id).compile(),
+)
+
+/** Gives back every right to send that a process has. */
+export async function releaseAllOf(trx: Trx, by: string): Promise<void> {
+  await trx.updateTable('subscriptions').set(free).where('claimedBy', '=', by).execute()
+}
+
+/** Whether there is a subscription, of whichever shop. */
+export const hasSubscription = async (db: Trx, id: string): Promise<boolean> =>
+  (await db.selectFrom('subscriptions').select('id').where('id', '=', id).executeTakeFirst()) !== undefined
+
+/** Says that the process is alive and still sends. */
+export async function renewDestinations(trx: Trx, { by, at }: Claimant): Promise<void> {
+  await trx.updateTable('subscriptions').set({ claimedAt: at }).where('claimedBy', '=', by).execute()
+}
+
+/** The processes that have the right to send to something. */
+export async function listClaimants(db: Trx): Promise<string[]> {
+  const rows = await db
+    .selectFrom('subscriptions')
+    .select('claimedBy')
+    .distinct()
+    .where('claimedBy', 'is not', null)
+    .execute()
+  return rows.flatMap(({ claimedBy }) => claimedBy ?? [])
+}

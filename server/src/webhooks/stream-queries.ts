@@ -1,0 +1,121 @@
+import type { Trx } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
+import type { StreamDeliveryRow, StreamRow } from '../database/tables.ts'
+
+/** An event on its way to who listens. */
+export interface StreamedEvent {
+  id: string
+  seq: number
+  event: string
+  body: string
+}
+
+const living = prepared<{ shopId: string; now: string }>()((db, { shopId, now }) =>
+  db.selectFrom('streams').select(['id', 'events']).where('shopId', '=', shopId).where('expiresAt', '>', now).compile(),
+)
+
+/** Who listens to the shop's events now, or did a short while ago. */
+export const listStreams = (db: Trx, shopId: string, now: string): Promise<Pick<StreamRow, 'id' | 'events'>[]> =>
+  living(db, { shopId, now })
+
+/** A stream that events are kept for, and who reads it. */
+export type KeptStream = Pick<StreamRow, 'id' | 'userId' | 'createdAt' | 'connectedUntil'>
+
+/** The streams of a shop that events are kept for, the oldest first. */
+export const listKeptStreams = (db: Trx, shopId: string, now: string): Promise<KeptStream[]> =>
+  db
+    .selectFrom('streams')
+    .select(['id', 'userId', 'createdAt', 'connectedUntil'])
+    .where('shopId', '=', shopId)
+    .where('expiresAt', '>', now)
+    .orderBy('createdAt')
+    .orderBy('id')
+    .execute()
+
+export async function insertStream(trx: Trx, row: StreamRow): Promise<void> {
+  await trx.insertInto('streams').values(row).execute()
+}
+
+export async function updateStream(
+  trx: Trx,
+  shopId: string,
+  id: string,
+  changes: Pick<StreamRow, 'expiresAt'> & Partial<StreamRow>,
+): Promise<void> {
+  await trx.updateTable('streams').set(changes).where('shopId', '=', shopId).where('id', '=', id).execute()
+}
+
+/** Says until when a connection counts as open, null when it has ended. Returns whether it still is the stream's. */
+export async function updateConnection(
+  trx: Trx,
+  { shopId, id, connection }: Pick<StreamRow, 'shopId' | 'id' | 'connection'>,
+  connectedUntil: string | null,
+): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('streams')
+    .set({ connectedUntil, ...(connectedUntil === null && { connection: null }) })
+    .where('shopId', '=', shopId)
+    .where('id', '=', id)
+    .where('connection', '=', connection)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+const connectionOf = prepared<{ shopId: string; id: string }>()((db, { shopId, id }) =>
+  db.selectFrom('streams').select('connection').where('shopId', '=', shopId).where('id', '=', id).compile(),
+)
+
+/** The connection that reads a stream now. */
+export const findConnection = async (db: Trx, shopId: string, id: string): Promise<string | null | undefined> =>
+  (await connectionOf(db, { shopId, id }))[0]?.connection
+
+/** Appends to what streams have to be sent, in the order given. */
+export async function insertStreamDeliveries(trx: Trx, rows: Omit<StreamDeliveryRow, 'seq'>[]): Promise<void> {
+  for (const row of rows) {
+    const seq = (await findLastSeq(trx, row.streamId)) + 1
+    await trx
+      .insertInto('streamDeliveries')
+      .values({ ...row, seq })
+      .execute()
+  }
+}
+
+/** The number of the newest delivery of a stream; 0 when there is none. */
+export async function findLastSeq(db: Trx, streamId: string): Promise<number> {
+  const row = await db
+    .selectFrom('streamDeliveries')
+    .select('seq')
+    .where('streamId', '=', streamId)
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.seq ?? 0
+}
+
+/** The stream with this id at its beginning, or the one that a delivery with this id went to at the delivery's number. */
+export async function findStreamAt(
+  db: Trx,
+  shopId: string,
+  id: string,
+): Promise<(StreamRow & { seq: number }) | undefined> {
+  const streams = db.selectFrom('streams').selectAll('streams').where('streams.shopId', '=', shopId)
+  const stream = await streams.where('streams.id', '=', id).executeTakeFirst()
+  if (stream) return { ...stream, seq: 0 }
+  return streams
+    .innerJoin('streamDeliveries', 'streamDeliveries.streamId', 'streams.id')
+    .select('streamDeliveries.seq')
+    .where('streamDeliveries.id', '=', id)
+    .executeTakeFirst()
+}
+
+/** What a stream has to be sent after its delivery with that number, in order. */
+export const listStreamed = (db: Trx, streamId: string, after: number, limit: number): Promise<StreamedEvent[]> =>
+  db
+    .selectFrom('streamDeliveries')
+    .innerJoin('webhookEvents', 'webhookEvents.id', 'streamDeliveries.eventId')
+    .select(['streamDeliveries.id', 'streamDeliveries.seq', 'webhookEvents.event', 'webhookEvents.body'])
+    .where('streamDeliveries.streamId', '=', streamId)
+    .where('streamDeliveries.seq', '>', after)
+    .orderBy('streamDeliveries.seq')
+    .limit(limit)
+    .execute()

@@ -1,0 +1,194 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ApiError, conflict } from '../contract/errors.ts'
+import { bestEffort } from '../core/best-effort.ts'
+import { type Context, nowIso } from '../core/context.ts'
+import { mutate } from '../core/mutate.ts'
+import type { Trx } from '../database/database.ts'
+import type { StreamRow } from '../database/tables.ts'
+import { openSecret, sealSecret, signatureHeaders } from './delivery/signing.ts'
+import * as streams from './stream-queries.ts'
+import { type KeptStream, listKeptStreams, updateStream } from './stream-queries.ts'
+
+/** How long one connection lasts, and how long events are kept from its beginning: an hour longer. */
+const CONNECTION_MS = 3_600_000
+const KEPT_MS = 2 * CONNECTION_MS
+const LOOK_EVERY_MS = 300
+const BEAT_EVERY_MS = 15_000
+/** How long a connection counts as open after a sign of life, in case its process ends without another one. */
+const OPEN_MS = 3 * BEAT_EVERY_MS
+const LOT = 100
+
+/**
+ * Sends the shop's events to the caller as they happen (server-sent events), after `lastEventId` when that is a stream
+ * that is still kept, or a delivery of one. A new stream begins with what happens from now on; one that is resumed is
+ * taken over from the connection that reads it.
+ *
+ * @throws ApiError 409 `stream_limit_reached`, 503 when the stream cannot be written down or audited.
+ */
+export async function open(
+  ctx: Context,
+  events: string | undefined,
+  lastEventId: string | undefined,
+): Promise<ReadableStream> {
+  const connection = ctx.newId('req')
+  const { stream, seq } = await mutate(ctx, async (trx) => {
+    const known = lastEventId === undefined ? undefined : await findKept(ctx, trx, lastEventId)
+    await makeRoom(ctx, trx, known?.id)
+    const { seq, ...row } = known ?? { ...newStream(ctx, events), seq: undefined }
+    const stream = {
+      ...row,
+      userId: ctx.user?.id ?? null,
+      expiresAt: timeIn(ctx, KEPT_MS),
+      connection,
+      connectedUntil: timeIn(ctx, OPEN_MS),
+    }
+    if (known) await streams.updateStream(trx, ctx.shop.id, known.id, stream)
+    else await streams.insertStream(trx, stream)
+    const data = { resumed: known !== undefined }
+    return { result: { stream, seq }, audit: { action: 'stream.opened', subjectId: stream.id, data } }
+  })
+  return toStream(ctx, stream, frames(ctx, stream, seq))
+}
+
+const timeIn = (ctx: Context, ms: number): string => new Date(ctx.now() + ms).toISOString()
+
+async function findKept(ctx: Context, trx: Trx, lastEventId: string) {
+  const stream = await streams.findStreamAt(trx, ctx.shop.id, lastEventId)
+  const isKept = stream && stream.expiresAt > nowIso(ctx) && openSecret(ctx.vault, stream.id, stream.secret) !== null
+  return isKept ? stream : undefined
+}
+
+function newStream(ctx: Context, events: string | undefined) {
+  const id = ctx.newId('whs')
+  const secret = Buffer.from(ctx.random(24)).toString('base64url')
+  const names = (events ?? '').split(',').map((name) => name.trim())
+  return {
+    id,
+    shopId: ctx.shop.id,
+    events: JSON.stringify(names.filter(Boolean)),
+    secret: sealSecret(ctx.vault, id, secret),
+    createdAt: nowIso(ctx),
+  }
+}
+
+/** What is sent next; null when there is nothing for now, undefined at the end. */
+type Frames = AsyncGenerator<string | null, void>
+
+/** `seq`: the number of the last delivery that the caller has, when the stream is resumed. */
+async function* frames(ctx: Context, stream: StreamRow, seq: number | undefined): Frames {
+  const secret = openSecret(ctx.vault, stream.id, stream.secret) ?? ''
+  // With its id, so that a gap before the first delivery loses nothing; one that goes on keeps the place it has.
+  yield (seq === undefined ? `id: ${stream.id}\n` : '') + frame('open', { subscriptionId: stream.id, secret })
+  let last = seq ?? 0
+  for (;;) {
+    const rows = await streams.listStreamed(ctx.db.read, stream.id, last, LOT)
+    for (const { id, seq, event, body } of rows) {
+      const headers = {
+        'Content-Type': 'application/json',
+        'User-Agent': 'referral-webhooks/1',
+        'X-Service-Event': event,
+        ...(await signatureHeaders(secret, body, { id, at: ctx.now() })),
+      }
+      yield `id: ${id}\n${frame('delivery', { headers, body })}`
+      last = seq
+    }
+    if (rows.length < LOT) yield null
+  }
+}
+
+// JSON has no line breaks of its own, so one data line holds it.
+const frame = (event: string, data: object) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+
+/**
+ * Whether the connection may go on: nobody resumed the stream over another one, and the credential that opened it still
+ * does: not revoked, signed out or of a lower role.
+ */
+async function isStillAllowed(ctx: Context, { id, connection }: StreamRow): Promise<boolean> {
+  if ((await streams.findConnection(ctx.db.read, ctx.shop.id, id)) !== connection) return false
+  try {
+    await ctx.recheck?.(ctx.db.read)
+    return true
+  } catch (error) {
+    if (error instanceof ApiError) return false
+    throw error
+  }
+}
+
+/** Pulls frames as they are read; looks again when there are none, and ends when anybody wants it to. */
+function toStream(ctx: Context, stream: StreamRow, source: Frames): ReadableStream {
+  const ending = new AbortController()
+  const signal = AbortSignal.any([ending.signal, ctx.stopping])
+  const encoder = new TextEncoder()
+  const startedAt = performance.now()
+  const isOver = () => signal.aborted || performance.now() - startedAt >= CONNECTION_MS
+  let beatAt = startedAt
+  const next = async (): Promise<string | undefined> => {
+    while (!isOver()) {
+      const { value } = await source.next()
+      if (!(await isStillAllowed(ctx, stream))) return undefined
+      if (value) return value
+      await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})
+      if (performance.now() - beatAt < BEAT_EVERY_MS) continue
+      beatAt = performance.now()
+      return ': still here\n\n'
+    }
+    return undefined
+  }
+  const end = async () => {
+    ending.abort()
+    clearInterval(renewal)
+    await renew(ctx, stream, null)
+  }
+  // Apart from the reading: who does not read holds the connection open all the same.
+  const renewal = setInterval(() => void (isOver() ? end() : renew(ctx, stream)), BEAT_EVERY_MS).unref()
+  return new ReadableStream({
+    pull: async (controller) => {
+      const value = await next().catch(async (error) => {
+        await end()
+        throw error
+      })
+      if (value !== undefined) return controller.enqueue(encoder.encode(value))
+      if (!ending.signal.aborted) controller.close()
+      await end()
+    },
+    cancel: end,
+  })
+}
+
+/** Says that the connection is open, or that it has ended. A storage that fails now ends nothing. */
+const renew = (ctx: Context, stream: StreamRow, until: string | null = timeIn(ctx, OPEN_MS)): Promise<void> =>
+  bestEffort(ctx.log, 'stream_not_renewed', () =>
+    ctx.db.transact((trx) => streams.updateConnection(trx, stream, until), stream.shopId),
+  )
+
+/** Every event of the shop is written down once for each stream that is kept. */
+const MAX_PER_SHOP = 20
+const MAX_OPEN_PER_USER = 5
+
+/**
+ * Makes room for one more open stream: the given one when it is resumed, else a new one, for which the oldest that nobody
+ * reads gives way, the caller's own first.
+ *
+ * @throws ApiError 409 `stream_limit_reached`.
+ */
+export async function makeRoom(ctx: Context, trx: Trx, resumedId: string | undefined): Promise<void> {
+  const now = nowIso(ctx)
+  const userId = ctx.user?.id ?? null
+  const others = (await listKeptStreams(trx, ctx.shop.id, now)).filter(({ id }) => id !== resumedId)
+  const isOpen = ({ connectedUntil }: KeptStream) => connectedUntil !== null && connectedUntil > now
+  const open = others.filter(isOpen)
+  if (open.filter((one) => one.userId === userId).length >= MAX_OPEN_PER_USER) {
+    throw tooMany(`You have ${MAX_OPEN_PER_USER} event streams open, which is the limit. Close one and retry.`)
+  }
+  if (open.length >= MAX_PER_SHOP) {
+    throw tooMany(`Your shop has ${MAX_PER_SHOP} event streams open, which is the limit. Close one and retry.`)
+  }
+  if (resumedId !== undefined) return
+  const closed = others.filter((one) => !isOpen(one))
+  const inOrder = [...closed.filter((one) => one.userId === userId), ...closed.filter((one) => one.userId !== userId)]
+  const excess = others.length + 1 - MAX_PER_SHOP
+  for (const { id } of inOrder.slice(0, Math.max(0, excess)))
+    await updateStream(trx, ctx.shop.id, id, { expiresAt: now })
+}
+
+const tooMany = (message: string) => conflict('stream_limit_reached', message)

@@ -1,0 +1,237 @@
+import { concurrentChange, conflict, invalid, invalidBody, notFound } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import type { Body } from '../contract/spec.ts'
+import { type Context, nowIso } from '../core/context.ts'
+import { mutate } from '../core/mutate.ts'
+import type { Trx } from '../database/database.ts'
+import type { SubscriptionRow } from '../database/tables.ts'
+import { createResolve, hasPublicAddresses, type Resolve, readTarget } from './delivery/public-url.ts'
+import { openSecret, sealSecret } from './delivery/signing.ts'
+import { deleteWaiting } from './delivery-queries.ts'
+import * as subscriptions from './queries.ts'
+
+type Subscription = components['schemas']['WebhookSubscription']
+/** Tests bring their own names. */
+type WebhookContext = Context & { resolve?: Resolve }
+
+/** Every change of the shop reads all of them, so both are bounded. */
+export const MAX_SUBSCRIPTIONS = 100
+const MAX_EVENTS_LENGTH = 1024 * 1024
+
+const resolveBySystem = createResolve()
+
+/** The shop's subscriptions, newest first, and the names of events (section 4.8). */
+export async function list(ctx: Context): Promise<components['schemas']['WebhookSubscriptionList']> {
+  const rows = await subscriptions.listSubscriptions(ctx.db.read, ctx.shop.id)
+  return { data: rows.map(toSubscription), available_events: [...availableEvents], emitted_events: [...emittedEvents] }
+}
+
+type Wanted = Omit<Body<'createWebhook'>, 'hookUrl' | 'target_url'>
+
+/**
+ * Saves a subscription (section 4.8). Names of events are not checked.
+ *
+ * @throws ApiError 400 `invalid_body` without a URL, 400 `webhook_url_refused`, 409 `concurrent_change` or
+ * `webhook_limit_reached`.
+ */
+export async function subscribe(ctx: WebhookContext, body: Wanted): Promise<Subscription> {
+  const { url, isRefused } = await checkUrl(ctx, body.url)
+  return mutate(ctx, async (trx) => {
+    if (isRefused) throw urlRefused()
+    if (!(await subscriptions.claimSubscriptions(trx, ctx.shop.id, ctx.shop.webhooksVersion))) throw concurrentChange()
+    const events = JSON.stringify(body.events ?? [])
+    const { count } = await refuseTooManyNames(ctx, trx, { events })
+    if (count >= MAX_SUBSCRIPTIONS) throw tooManySubscriptions()
+    const id = ctx.newId('whs')
+    const at = nowIso(ctx)
+    const row = {
+      id,
+      url,
+      events,
+      source: body.source ?? 'api',
+      secret: body.secret ? sealSecret(ctx.vault, id, body.secret) : null,
+      createdAt: at,
+      updatedAt: at,
+    }
+    await subscriptions.insertSubscription(trx, ctx.shop.id, row)
+    const result = toSubscription(row)
+    // Names and source are free text, which may hold an address; the audit does not.
+    const data = { names: result.events.length, hasSecret: result.hasSecret }
+    return { result, audit: { action: 'webhook.created', subjectId: id, data } }
+  })
+}
+
+/**
+ * Removes a subscription, and forgets what waits for it.
+ *
+ * @throws ApiError 404 `webhook_not_found`, 409 `concurrent_change`.
+ */
+export async function unsubscribe(ctx: Context, id: string): Promise<components['schemas']['ActionReply']> {
+  const row = await subscriptions.findSubscription(ctx.db.read, ctx.shop.id, id)
+  if (!row) throw webhookNotFound()
+  const reply = await mutate(ctx, async (trx) => {
+    if (!(await subscriptions.claimSubscriptions(trx, ctx.shop.id, ctx.shop.webhooksVersion))) throw concurrentChange()
+    await subscriptions.deleteSubscription(trx, ctx.shop.id, id)
+    await deleteWaiting(trx, ctx.shop.id, id)
+    return {
+      result: { ok: true as const, message: 'Webhook subscription removed.', id },
+      audit: { action: 'webhook.deleted', subjectId: id },
+    }
+  })
+  // What the dispatcher has taken already and not yet sent, it now drops.
+  ctx.wakeDispatcher()
+  return reply
+}
+
+/**
+ * As {@link sendTest}, for a caller who must name a URL; nothing is sent to `url` itself (section 4.8 rule 4).
+ *
+ * @throws ApiError 400 `invalid_body` without a URL, 400 `webhook_url_refused`.
+ */
+export async function sendTestFor(ctx: WebhookContext, url: string | null | undefined) {
+  return sendTest(ctx, await checkUrl(ctx, url))
+}
+
+/** Sends a `test` event to the subscriptions that take it. */
+export function sendTest(ctx: Context, { isRefused } = { isRefused: false }) {
+  return mutate(ctx, async () => {
+    if (isRefused) throw urlRefused()
+    return {
+      result: { ok: true as const, message: 'Test event sent to the subscriptions that accept it.' },
+      audit: { action: 'webhook.test_sent', subjectId: null },
+      events: [{ event: 'test', data: { test: true, message: 'This is a test event.' } }],
+    }
+  })
+}
+
+/**
+ * Refuses at once what is refused for good; what only its addresses speak against is left to the change itself, which
+ * gives the stored answer first when the call is a repeated one.
+ */
+export async function checkUrl(
+  ctx: WebhookContext,
+  text: string | null | undefined,
+): Promise<{ url: string; isRefused: boolean }> {
+  const url = text?.trim()
+  if (!url) throw invalidBody('url is required.')
+  const target = readTarget(url, ctx.config.webhookAllow)
+  if (!target) throw urlRefused()
+  return { url, isRefused: !(await hasPublicAddresses(target, ctx.resolve ?? resolveBySystem)) }
+}
+
+/**
+ * Measures the shop's subscriptions, as if the one with this id, or a new one, had these event names.
+ *
+ * @throws ApiError 409 `webhook_limit_reached` when the names of all of them are more than a shop may have.
+ */
+export async function refuseTooManyNames(ctx: Context, trx: Trx, { id, events }: { id?: string; events: string }) {
+  const measured = await subscriptions.measureSubscriptions(trx, ctx.shop.id, id)
+  if (measured.eventsLength + events.length > MAX_EVENTS_LENGTH) throw tooManyNames()
+  return measured
+}
+
+const tooManySubscriptions = () =>
+  conflict(
+    'webhook_limit_reached',
+    `Your shop has ${MAX_SUBSCRIPTIONS} webhook subscriptions, which is the limit. Remove one and retry.`,
+  )
+
+const tooManyNames = () =>
+  conflict(
+    'webhook_limit_reached',
+    'The event names of your subscriptions exceed 1 MiB together. Remove some and retry.',
+  )
+
+export const urlRefused = () => invalid('webhook_url_refused', 'url must be a public https address.')
+
+export const webhookNotFound = () =>
+  notFound('webhook_not_found', 'No webhook subscription with this id exists in your shop.')
+
+type Shown = Pick<SubscriptionRow, 'id' | 'url' | 'events' | 'source' | 'secret' | 'createdAt' | 'updatedAt'>
+
+/** A subscription as openapi.yaml shows it. */
+export const toSubscription = ({ secret, ...row }: Shown): Subscription => ({
+  id: row.id,
+  url: row.url,
+  events: JSON.parse(row.events),
+  source: row.source,
+  hasSecret: secret !== null,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+})
+
+type Changes = Partial<Pick<SubscriptionRow, 'url' | 'events' | 'secret' | 'previousSecret' | 'previousSecretUntil'>>
+
+/** How long deliveries are signed with the secret before, too. */
+const OVERLAP_MS = 86_400_000
+
+/**
+ * Changes a subscription. The secret before it stays good for a day (section 6.3).
+ *
+ * @throws ApiError 400 `webhook_url_refused`, 404 `webhook_not_found`, 409 `concurrent_change` or
+ * `webhook_limit_reached`.
+ */
+export async function update(
+  ctx: Context,
+  id: string,
+  body: Body<'updateWebhook'>,
+): Promise<components['schemas']['WebhookSubscription']> {
+  const before = await subscriptions.findSubscription(ctx.db.read, ctx.shop.id, id)
+  if (!before) throw webhookNotFound()
+  const target = body.url === undefined ? undefined : await checkUrl(ctx, body.url)
+  const changes = changed(before, {
+    ...(target && { url: target.url }),
+    ...(body.events && { events: JSON.stringify(body.events) }),
+    ...secretChange(ctx, before, body.secret),
+  })
+  return mutate(ctx, async (trx) => {
+    if (target?.isRefused) throw urlRefused()
+    if (Object.keys(changes).length === 0) return { result: toSubscription(before), audit: null }
+    if (!(await subscriptions.claimSubscriptions(trx, ctx.shop.id, ctx.shop.webhooksVersion))) throw concurrentChange()
+    if (changes.events) await refuseTooManyNames(ctx, trx, { id, events: changes.events })
+    const after = { ...before, ...changes, updatedAt: nowIso(ctx) }
+    await subscriptions.updateSubscription(trx, ctx.shop.id, id, { ...changes, updatedAt: after.updatedAt })
+    const result = toSubscription(after)
+    const fields = Object.keys(changes).filter((name) => !name.startsWith('previous'))
+    const data = { fields, names: result.events.length, hasSecret: result.hasSecret }
+    return { result, audit: { action: 'webhook.updated', subjectId: id, data } }
+  })
+}
+
+/** The same secret again is no change; another one leaves the old one behind, sealed as it was. */
+function secretChange(ctx: Context, before: SubscriptionRow, secret: string | null | undefined): Changes {
+  if (secret === undefined) return {}
+  if (secret === null) return { secret: null, previousSecret: null, previousSecretUntil: null }
+  if (before.secret !== null && openSecret(ctx.vault, before.id, before.secret) === secret) return {}
+  return {
+    secret: sealSecret(ctx.vault, before.id, secret),
+    previousSecret: before.secret,
+    previousSecretUntil: before.secret && new Date(ctx.now() + OVERLAP_MS).toISOString(),
+  }
+}
+
+const changed = (before: SubscriptionRow, sent: Changes): Changes =>
+  Object.fromEntries(Object.entries(sent).filter(([name, value]) => value !== before[name as keyof Changes]))
+
+/** The events the server sends (section 6.1); `test` is sent too, but is no name to subscribe by. */
+export const emittedEvents = [
+  'affiliate.approved',
+  'affiliate.rejected',
+  'affiliate.status_changed',
+  'commission.created',
+] as const
+
+/** The names offered to filter on: those that are sent, and those reserved for later (section 6.1). */
+export const availableEvents = [
+  ...emittedEvents,
+  'affiliate.created',
+  'commission.approved',
+  'commission.paid',
+  'commission.reversed',
+  'payout.completed',
+  'payout.failed',
+  'registration.submitted',
+  'chat.message_received',
+  'ticket.created',
+  'milestone.reached',
+] as const
