@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isPostgresUrl } from './database/url.ts'
 
 export interface Config {
   host: string
@@ -178,3 +177,6 @@ function decodeKey(text: string, where: string): Uint8Array {
     throw new ConfigError(`${where} must hold 32 bytes in base64 (openssl rand -base64 32 makes them).`)
   return bytes
 }
+
+/** Whether a `DATABASE_URL` names a PostgreSQL database. */
+export const isPostgresUrl = (url: string): boolean => /^postgres(ql)?:\/\//.test(url)

@@ -62,14 +62,14 @@ describe('a key that is revoked while its request is open', () => {
 
   test('403 for analytics that were waiting meanwhile', async () => {
     const { headers, revoke } = await revoked.make(other)
-    const { aside } = server.db
-    server.db.aside = async (...job) => {
-      const result = await aside(...job)
+    const { runReport } = server.db
+    server.db.runReport = async (...job) => {
+      const result = await runReport(...job)
       await revoke()
       return result as never
     }
     const reply = await server.request('GET', '/api/v1/analytics', { key: null, headers })
-    server.db.aside = aside
+    server.db.runReport = runReport
     expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual(revoked.refusal)
   })
 })

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createApp } from '../../server/src/app.ts'
 import { createMetrics } from '../../server/src/core/metrics.ts'
-import { createApp } from '../../server/src/http/app.ts'
 import { admin, callOwner, FRESH, type OwnerServer, ownerServer, sessionFor } from '../admin/fixture.ts'
 import { callOperation } from '../contract/fixture.ts'
 import {

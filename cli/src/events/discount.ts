@@ -2,8 +2,7 @@ import { findColumn } from '../csv/headers.ts'
 import type { Csv, CsvRow } from '../csv/read.ts'
 import { usage } from '../exit.ts'
 import { toCents } from './amounts.ts'
-import { ORDER_FIELDS } from './fields.ts'
-import { currencyOf, type Reading } from './order.ts'
+import { currencyOf, ORDER_FIELDS, type Reading } from './fields.ts'
 
 const TOTALS = ['total', 'totalPrice', 'grandTotal', 'orderTotal', 'totalAmount']
 

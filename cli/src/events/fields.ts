@@ -1,3 +1,6 @@
+import type { Mapping } from '../csv/headers.ts'
+import type { MoneyColumn } from './amounts.ts'
+
 /** Fields of an order and the names columns usually have. `total` is none of them: it holds shipping and tax in most shops. */
 export const ORDER_FIELDS: Readonly<Record<string, readonly string[]>> = {
   externalOrderId: ['orderId', 'order', 'orderNumber', 'orderNo', 'id'],
@@ -32,3 +35,20 @@ export const EVIDENCE_FIELDS = [
   'customerEmail',
   'customerId',
 ]
+
+/** How the rows of one file are read. */
+export interface Reading {
+  mapping: Mapping
+  money: Record<string, MoneyColumn>
+  /** Of rows that name none. */
+  currency: string
+  /** Of times that name none. */
+  timezone?: string | undefined
+  prices?: Prices
+}
+
+export function currencyOf(cells: Record<string, string>, { mapping, currency }: Omit<Reading, 'money'>): string {
+  return (mapping.currency ? cells[mapping.currency]?.trim().toUpperCase() : '') || currency
+}
+
+export type Prices = 'with-tax' | 'without-tax'

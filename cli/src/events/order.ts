@@ -1,22 +1,10 @@
 import type { ConversionInput } from '@referral/sdk'
-import type { Mapping } from '../csv/headers.ts'
 import type { CsvRow } from '../csv/read.ts'
-import { type MoneyColumn, toCents } from './amounts.ts'
+import { toCents } from './amounts.ts'
 import { splitCodes } from './codes.ts'
-import { MONEY_FIELDS } from './fields.ts'
-import { type Prices, withoutTax } from './prices.ts'
+import { currencyOf, MONEY_FIELDS, type Reading } from './fields.ts'
+import { withoutTax } from './prices.ts'
 import { toInstant } from './times.ts'
-
-/** How the rows of one file are read. */
-export interface Reading {
-  mapping: Mapping
-  money: Record<string, MoneyColumn>
-  /** Of rows that name none. */
-  currency: string
-  /** Of times that name none. */
-  timezone?: string | undefined
-  prices?: Prices
-}
 
 /** A row as an order, or why it is none. */
 export type ReadRow =
@@ -24,10 +12,6 @@ export type ReadRow =
   | { row: CsvRow; order?: never; problem: string }
 
 const ISO = /^\d{4}-\d{2}-\d{2}(T.*)?$/
-
-export function currencyOf(cells: Record<string, string>, { mapping, currency }: Omit<Reading, 'money'>): string {
-  return (mapping.currency ? cells[mapping.currency]?.trim().toUpperCase() : '') || currency
-}
 
 export function readOrder(row: CsvRow, reading: Reading): ReadRow {
   const currency = currencyOf(row.cells, reading)

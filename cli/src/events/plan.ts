@@ -5,10 +5,11 @@ import { usage } from '../exit.ts'
 import { type MoneyOptions, readMoneyColumn } from './amounts.ts'
 import { type Dialect, type DialectName, detectDialect, dialects, fieldsOf, unpaidIn } from './dialects.ts'
 import { refuseDiscountTwice } from './discount.ts'
+import { currencyOf, type Prices, type Reading } from './fields.ts'
 import { orderHash } from './journal.ts'
 import { withoutLineRows } from './line-rows.ts'
-import { currencyOf, isMoney, type Reading, type ReadRow, readOrder } from './order.ts'
-import { detectPrices, type Prices } from './prices.ts'
+import { isMoney, type ReadRow, readOrder } from './order.ts'
+import { detectPrices } from './prices.ts'
 import { checkZone } from './times.ts'
 
 export interface PlanOptions extends MoneyOptions {

@@ -1,8 +1,8 @@
 import type { Csv } from '../csv/read.ts'
 import { renderRows } from '../output/render.ts'
 import type { Run } from '../run.ts'
+import type { Reading } from './fields.ts'
 import { EVIDENCE_FIELDS } from './fields.ts'
-import type { Reading } from './order.ts'
 
 /** What is read from where, so that a wrong column is seen before it is money. */
 export function preview(run: Run, { header, rows }: Csv, { mapping, money }: Reading): void {

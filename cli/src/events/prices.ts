@@ -2,9 +2,7 @@ import { findColumn } from '../csv/headers.ts'
 import type { Csv, CsvRow } from '../csv/read.ts'
 import { usage } from '../exit.ts'
 import { toCents } from './amounts.ts'
-import { currencyOf, type Reading } from './order.ts'
-
-export type Prices = 'with-tax' | 'without-tax'
+import { currencyOf, type Prices, type Reading } from './fields.ts'
 
 const TOTALS = ['total', 'orderTotal', 'totalPrice', 'grandTotal', 'totalAmount']
 

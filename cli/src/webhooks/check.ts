@@ -4,21 +4,12 @@ import { signedDelivery } from '@referral/webhook-verifier/testing'
 import { CliError, type Exit, exit } from '../exit.ts'
 import type { Run } from '../run.ts'
 import { requireSecret, type SecretOptions } from '../secrets.ts'
-import { junit } from './junit.ts'
+import { junit, type ProbeResult } from './junit.ts'
 import { type Answer, post, readUrl } from './post.ts'
 import { type Kit, type Probe, probes } from './probes.ts'
 
 export interface CheckOptions extends SecretOptions {
   junit?: string
-}
-
-export interface ProbeResult {
-  name: string
-  expected: 'accept' | 'refuse'
-  got: string
-  passed: boolean
-  ms: number
-  advice: string | null
 }
 
 interface Report {

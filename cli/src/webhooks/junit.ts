@@ -1,5 +1,4 @@
 import { plainText } from '../output/text.ts'
-import type { ProbeResult } from './check.ts'
 
 const escaped = (text: string) => plainText(text).replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`)
 
@@ -19,4 +18,13 @@ ${cases.join('\n')}
   </testsuite>
 </testsuites>
 `
+}
+
+export interface ProbeResult {
+  name: string
+  expected: 'accept' | 'refuse'
+  got: string
+  passed: boolean
+  ms: number
+  advice: string | null
 }

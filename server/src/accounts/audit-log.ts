@@ -1,9 +1,9 @@
 import type { components } from '../contract/schema.d.ts'
 import type { Query } from '../contract/spec.ts'
-import { type ChainBreak, followChain, isFiltered, listAudited, listChain } from '../core/audit.ts'
+import { auditList, type ChainBreak, followChain, isFiltered, listAudited, listChain } from '../core/audit.ts'
 import type { Context, Deps } from '../core/context.ts'
-import { readList } from '../core/lists.ts'
 import { isDeep, mapPage } from '../core/pagination.ts'
+import { readList } from '../core/report.ts'
 import { instantParam, period } from '../core/time.ts'
 import type { AuditRow } from '../database/tables.ts'
 import { listShops } from './shop-queries.ts'
@@ -18,7 +18,7 @@ const LOT = 1000
 export async function list(ctx: Context, query: Query<'listAudit'>) {
   const bounds = period(instantParam('from', query.from), instantParam('to', query.to))
   const wish = { ...query, ...bounds }
-  return mapPage(await readList(ctx, 'audits', wish, isFiltered(wish) || isDeep(wish)), toRecord)
+  return mapPage(await readList(ctx, auditList, wish, isFiltered(wish) || isDeep(wish)), toRecord)
 }
 
 /** The newest row of a chain. Kept elsewhere, it tells later whether the end was cut off. */

@@ -2,10 +2,10 @@ import { affiliateNotFound, concurrentChange, conflict, invalidBody, programNotF
 import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
-import { readList } from '../core/lists.ts'
 import { type AuditEntry, mutate } from '../core/mutate.ts'
 import type { WebhookEvent } from '../core/outbox.ts'
 import { isDeep, mapPage, placeAfter } from '../core/pagination.ts'
+import { readList } from '../core/report.ts'
 import type { Trx } from '../database/database.ts'
 import type { AffiliateRow } from '../database/tables.ts'
 import { codeFromBytes, codeKey } from '../engine/discount-code.ts'
@@ -13,13 +13,13 @@ import { emailKey } from '../engine/identity.ts'
 import { slugAttempt, slugFrom } from '../engine/slug.ts'
 import { findProgram } from '../programs/queries.ts'
 import * as affiliates from './queries.ts'
-import { findAffiliateByCode, findAffiliateBySlug, findAffiliatesById, searchable } from './queries.ts'
+import { affiliateList, findAffiliateByCode, findAffiliateBySlug, findAffiliatesById, searchable } from './queries.ts'
 
 /** Lists affiliates that are not archived, newest first (section 4.1). */
 export async function list(ctx: Context, query: Query<'listAffiliates'>) {
   const start = await placeAfter(ctx, 'affiliates', query)
   const readsMany = Boolean(query.q) || isDeep(query)
-  return mapPage(await readList(ctx, 'affiliates', { ...query, start }, readsMany), toAffiliate)
+  return mapPage(await readList(ctx, affiliateList, { ...query, start }, readsMany), toAffiliate)
 }
 
 /**

@@ -2,6 +2,7 @@ import { type PageQuery, pageOf } from '../core/pagination.ts'
 import { unindexed } from '../core/queries.ts'
 import type { Trx } from '../database/database.ts'
 import { prepared, shaped } from '../database/prepared.ts'
+import { defineReport } from '../database/report-worker.ts'
 import type { ConnectionRow } from '../database/tables.ts'
 
 interface ConnectionFilter extends PageQuery {
@@ -73,7 +74,7 @@ export async function findProductConnections(
 const KINDS: ConnectionRow['kind'][] = ['customerId', 'customerEmail', 'product', 'variant']
 
 /** Newest first; those of a value are few, and are sorted when they have been found. */
-export function listConnections(db: Trx, shopId: string, query: ConnectionFilter) {
+function listConnections(db: Trx, shopId: string, query: ConnectionFilter) {
   const all = db.selectFrom('connections').selectAll().where('shopId', '=', shopId)
   let list = query.values ? all.orderBy(unindexed(db, 'createdAt'), 'desc') : all.orderBy('createdAt', 'desc')
   if (query.kind) list = list.where('kind', '=', query.kind)
@@ -106,3 +107,9 @@ export async function insertConnectionIfNew(
     .onConflict((conflict) => conflict.columns(['shopId', 'kind', 'value']).doNothing())
     .execute()
 }
+
+export const connectionList = defineReport(
+  import.meta.url,
+  'connectionList',
+  (db, input: { shopId: string; query: ConnectionFilter }) => listConnections(db, input.shopId, input.query),
+)

@@ -2,12 +2,14 @@ import { affiliateNotFound, conflict, invalidBody, notFound } from '../contract/
 import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
-import { readList } from '../core/lists.ts'
 import { mutate } from '../core/mutate.ts'
 import { mapPage } from '../core/pagination.ts'
+import { readList } from '../core/report.ts'
 import type { ConnectionRow } from '../database/tables.ts'
 import { emailKey, emailKeysOfQuery } from '../engine/identity.ts'
+import { productId } from '../programs/product-rules.ts'
 import * as connections from './connection-queries.ts'
+import { connectionList } from './connection-queries.ts'
 import { findAffiliate } from './queries.ts'
 
 type Connection = components['schemas']['Connection']
@@ -16,7 +18,7 @@ type Connection = components['schemas']['Connection']
 export async function list(ctx: Context, query: Query<'listConnections'>) {
   const values = query.value ? comparables(query.kind, query.value) : undefined
   // No index serves every filter and the order, and customers connect with every order.
-  return mapPage(await readList(ctx, 'connections', { ...query, values }, true), toConnection)
+  return mapPage(await readList(ctx, connectionList, { ...query, values }, true), toConnection)
 }
 
 /** What a queried value may be stored as. */
@@ -67,16 +69,6 @@ function comparable(kind: ConnectionRow['kind'], given: string): string {
   if (!value) throw invalidBody('value is required.')
   if (kind === 'product' || kind === 'variant') return productId(value)
   return kind === 'customerEmail' ? emailKey(value) : value
-}
-
-/**
- * The id of a product or variant as stores write it in orders (section 4.9).
- *
- * @throws ApiError 400 `invalid_body`.
- */
-export function productId(value: string): string {
-  if (/^\d+$/.test(value)) return value
-  throw invalidBody('value must be a numeric id as text; a gid:// form matches nothing.')
 }
 
 const toConnection = ({ shopId, ...row }: ConnectionRow): Connection => row

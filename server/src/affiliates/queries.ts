@@ -4,6 +4,7 @@ import { claimVersion, ofShop, unindexed } from '../core/queries.ts'
 import { countRows } from '../core/row-counts.ts'
 import type { Trx } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
+import { defineReport } from '../database/report-worker.ts'
 import type { AffiliateRow } from '../database/tables.ts'
 import { withPlus } from '../engine/identity.ts'
 
@@ -95,3 +96,9 @@ export const claimAffiliate = (
   row: AffiliateRow,
   changes: Partial<AffiliateRow>,
 ): Promise<boolean> => claimVersion(trx, 'affiliates', { shopId, row, changes })
+
+export const affiliateList = defineReport(
+  import.meta.url,
+  'affiliateList',
+  (db, input: { shopId: string; query: AffiliateFilter }) => listAffiliates(db, input.shopId, input.query),
+)

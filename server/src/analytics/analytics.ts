@@ -3,19 +3,18 @@ import { totalTooLarge } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Query } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
-import { report } from '../core/report.ts'
+import { runReport } from '../core/report.ts'
 import { lastDays } from '../core/time.ts'
 import type { Trx } from '../database/database.ts'
-import type { RunAside } from '../database/report-thread.ts'
+import { defineReport } from '../database/report-worker.ts'
 import * as sums from '../engine/analytics.ts'
 import * as rows from './queries.ts'
 
 const DAYS = 30
 const AHEAD_MS = 5 * 60_000
-const SUMS = new URL('./analytics.ts', import.meta.url)
 
 /**
- * Sums over a period, in one currency (section 4.6). They read thousands of rows, so they are made aside.
+ * Sums over a period, in one currency (section 4.6). They read thousands of rows, so they run in the report thread.
  *
  * @throws ApiError 400 `invalid_parameter` or `period_invalid`, 409 `total_too_large`.
  */
@@ -25,10 +24,10 @@ export async function summarize(
 ): Promise<components['schemas']['Analytics']> {
   const { from, to: end } = lastDays(ctx, query, DAYS)
   const { affiliateId, programId, currency = ctx.shop.currency } = query
-  const wish: AnalyticsWish = { shopId: ctx.shop.id, currency, from, to: end ?? openEnd(ctx, from) }
-  if (affiliateId) wish.affiliateId = affiliateId
-  if (programId) wish.programId = programId
-  const sums = await report<components['schemas']['Analytics'] | null>(ctx, SUMS, wish)
+  const request: AnalyticsRequest = { shopId: ctx.shop.id, currency, from, to: end ?? openEnd(ctx, from) }
+  if (affiliateId) request.affiliateId = affiliateId
+  if (programId) request.programId = programId
+  const sums = await runReport(ctx, analyticsReport, request)
   if (!sums) throw totalTooLarge()
   return sums
 }
@@ -39,7 +38,7 @@ function openEnd(ctx: Context, from: string): string {
   return end < from ? from : end
 }
 
-export interface AnalyticsWish {
+export interface AnalyticsRequest {
   shopId: string
   currency: string
   /** Instants, both inclusive. */
@@ -55,29 +54,37 @@ type Analytics = components['schemas']['Analytics']
 const MAX_COMMISSIONS = 10_000
 
 /** The sums of section 4.6; null when one cannot be exact. */
-export const runAside: RunAside<AnalyticsWish, Analytics | null> = async (db, { shopId, currency, ...filter }) => {
-  const commissions = await rows.listNewestCommissions(db, shopId, { ...filter, currency, limit: MAX_COMMISSIONS + 1 })
-  const summed = sums.summarize({
-    from: filter.from,
-    to: filter.to,
-    currency,
-    commissions: commissions.slice(0, MAX_COMMISSIONS),
-    clicksByDay: await rows.countClicksByDay(db, shopId, filter),
-    clicksByAffiliate: await rows.countClicksByAffiliate(db, shopId, filter),
-  })
-  if (!summed) return null
-  const { totals, dailyBreakdown, topAffiliates } = summed
-  const currencies = (await rows.listCurrencies(db, shopId, filter)).sort()
-  const truncated = commissions.length > MAX_COMMISSIONS
-  return {
-    currency,
-    currencies,
-    truncated,
-    totals,
-    dailyBreakdown,
-    topAffiliates: await named(db, shopId, topAffiliates),
-  }
-}
+export const analyticsReport = defineReport(
+  import.meta.url,
+  'analyticsReport',
+  async (db, { shopId, currency, ...filter }: AnalyticsRequest): Promise<Analytics | null> => {
+    const commissions = await rows.listNewestCommissions(db, shopId, {
+      ...filter,
+      currency,
+      limit: MAX_COMMISSIONS + 1,
+    })
+    const summed = sums.summarize({
+      from: filter.from,
+      to: filter.to,
+      currency,
+      commissions: commissions.slice(0, MAX_COMMISSIONS),
+      clicksByDay: await rows.countClicksByDay(db, shopId, filter),
+      clicksByAffiliate: await rows.countClicksByAffiliate(db, shopId, filter),
+    })
+    if (!summed) return null
+    const { totals, dailyBreakdown, topAffiliates } = summed
+    const currencies = (await rows.listCurrencies(db, shopId, filter)).sort()
+    const truncated = commissions.length > MAX_COMMISSIONS
+    return {
+      currency,
+      currencies,
+      truncated,
+      totals,
+      dailyBreakdown,
+      topAffiliates: await named(db, shopId, topAffiliates),
+    }
+  },
+)
 
 /** Archived affiliates keep their names here: what they earned is history. */
 async function named(db: Trx, shopId: string, top: sums.TopAffiliate[]): Promise<Analytics['topAffiliates']> {

@@ -4,9 +4,9 @@ import { programNotFound, totalTooLarge } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Body } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
-import { report } from '../core/report.ts'
+import { runReport } from '../core/report.ts'
 import { instantBody, period } from '../core/time.ts'
-import type { RunAside } from '../database/report-thread.ts'
+import { defineReport } from '../database/report-worker.ts'
 import type { OrderRow } from '../database/tables.ts'
 import { decide } from '../engine/decide.ts'
 import type { Decision, Facts, ProgramFact } from '../engine/facts.ts'
@@ -16,10 +16,8 @@ import { listOrders } from '../orders/queries.ts'
 import { rateError } from '../programs/programs.ts'
 import { findProgram } from '../programs/queries.ts'
 
-const RUN = new URL('./backtest.ts', import.meta.url)
-
 /**
- * Decides past orders again under other settings, and compares; aside, for it takes a while. Writes nothing.
+ * Decides past orders again under other settings, and compares, in the report thread. Writes nothing.
  *
  * @throws ApiError 400 `invalid_body`, `commission_percent_invalid` or `period_invalid`, 404 `program_not_found`, 409
  *   `total_too_large`.
@@ -29,14 +27,14 @@ export async function run(ctx: Context, wanted: Body<'runBacktest'>): Promise<co
   const precedence = attributionPrecedence && precedenceOf(attributionPrecedence)
   if (wanted.programId && !(await findProgram(ctx.db.read, ctx.shop.id, wanted.programId))) throw programNotFound()
   const bounds = period(instantBody('from', wanted.from), instantBody('to', wanted.to))
-  const wish: BacktestWish = {
+  const request: BacktestRequest = {
     ...bounds,
     shopId: ctx.shop.id,
     currency: ctx.shop.currency,
     wanted,
     ...(precedence && { precedence }),
   }
-  const done = await report<BacktestResult>(ctx, RUN, wish)
+  const done = await runReport(ctx, backtestReport, request)
   if ('refused' in done) throw rateError(done.refused.reason, done.refused.type)
   if (!done.report) throw totalTooLarge()
   return done.report
@@ -45,7 +43,7 @@ export async function run(ctx: Context, wanted: Body<'runBacktest'>): Promise<co
 type Wanted = Body<'runBacktest'>
 type RateType = ProgramFact['commissionType']
 
-export interface BacktestWish {
+export interface BacktestRequest {
   shopId: string
   wanted: Wanted
   /** The shop's, for orders that were decided without it. */
@@ -77,29 +75,30 @@ class Refused extends Error {
 }
 
 /** Decides the newest orders of a period again under other settings, and compares. */
-export const runAside: RunAside<BacktestWish, BacktestResult> = async (
-  db,
-  { shopId, wanted, currency, precedence, ...bounds },
-) => {
-  const change = changeOf(wanted, { precedence, currency })
-  const ledger = newLedger()
-  let after: OrderRow | undefined
-  let truncated = false
-  try {
-    do {
-      const rows = await listOrders(db, shopId, { ...bounds, after }, LOT)
-      for (const row of rows) compare(ledger, row, change)
-      after = rows.length === LOT ? rows.at(-1) : undefined
-      truncated = after !== undefined && ledger.orders >= MOST
-    } while (after && !truncated)
-  } catch (error) {
-    if (error instanceof Refused) return { refused: { reason: error.reason, type: error.type } }
-    throw error
-  }
-  const people = await findAffiliatesById(db, shopId, [...ledger.affiliateIds()])
-  const report = ledgerToReport(ledger, new Map(people.map(({ id, name }) => [id, name])))
-  return { report: report && { ...report, truncated } }
-}
+export const backtestReport = defineReport(
+  import.meta.url,
+  'backtestReport',
+  async (db, { shopId, wanted, currency, precedence, ...bounds }: BacktestRequest): Promise<BacktestResult> => {
+    const change = changeOf(wanted, { precedence, currency })
+    const ledger = newLedger()
+    let after: OrderRow | undefined
+    let truncated = false
+    try {
+      do {
+        const rows = await listOrders(db, shopId, { ...bounds, after }, LOT)
+        for (const row of rows) compare(ledger, row, change)
+        after = rows.length === LOT ? rows.at(-1) : undefined
+        truncated = after !== undefined && ledger.orders >= MOST
+      } while (after && !truncated)
+    } catch (error) {
+      if (error instanceof Refused) return { refused: { reason: error.reason, type: error.type } }
+      throw error
+    }
+    const people = await findAffiliatesById(db, shopId, [...ledger.affiliateIds()])
+    const report = ledgerToReport(ledger, new Map(people.map(({ id, name }) => [id, name])))
+    return { report: report && { ...report, truncated } }
+  },
+)
 
 type Change = (facts: Facts) => Facts
 
@@ -110,7 +109,7 @@ function compare(ledger: Ledger, row: OrderRow, change: Change): void {
 }
 
 /** What is tried, as a change of the stored facts. */
-function changeOf(wanted: Wanted, { precedence, currency }: Pick<BacktestWish, 'precedence' | 'currency'>): Change {
+function changeOf(wanted: Wanted, { precedence, currency }: Pick<BacktestRequest, 'precedence' | 'currency'>): Change {
   const { clickTouch } = wanted
   const onProgram = programChange(wanted)
   return (facts) => ({

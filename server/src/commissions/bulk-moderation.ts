@@ -3,21 +3,19 @@ import type { components } from '../contract/schema.d.ts'
 import type { Body } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
-import { report } from '../core/report.ts'
+import { runReport } from '../core/report.ts'
 import { instantBody, period } from '../core/time.ts'
 import type { Trx } from '../database/database.ts'
 import { inTurns } from '../database/slices.ts'
 import type { CommissionRow } from '../database/tables.ts'
 import { recomputeBatch } from '../payouts/batch.ts'
 import { type Action, MOVES, type Moved, move } from './moderation.ts'
-import { findCommissionsById, type Movable, type MoveFilter } from './queries.ts'
+import { findCommissionsById, type Movable, type MoveFilter, movableReport } from './queries.ts'
 
 type Reply = components['schemas']['ModerationResult']
 
 /** More would make other changes wait for too long; the answer says how many are left. */
 const MOST = 500
-
-const MOVES_OF_SHOP = new URL('./queries.ts', import.meta.url)
 
 /**
  * Moves many commissions, by id or by filter, in one transaction. Those that cannot be moved are told and left alone.
@@ -52,7 +50,7 @@ export async function moderateMany(ctx: Context, body: Body<'moderateCommissions
 }
 
 const find = (ctx: Context, filter: MoveFilter, limit: number): Promise<Movable> =>
-  report<Movable>(ctx, MOVES_OF_SHOP, { shopId: ctx.shop.id, query: { ...filter, limit } })
+  runReport(ctx, movableReport, { shopId: ctx.shop.id, query: { ...filter, limit } })
 
 async function moveAll(ctx: Context, trx: Trx, action: Action, rows: CommissionRow[]) {
   const moved: Moved[] = []

@@ -1,13 +1,14 @@
 import { conflict, notFound } from '../contract/errors.ts'
 import type { Query } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
-import { readList } from '../core/lists.ts'
 import { isDeep, placeAfter } from '../core/pagination.ts'
+import { readList } from '../core/report.ts'
 import { instantParam, period } from '../core/time.ts'
 import type { Trx } from '../database/database.ts'
 import type { CommissionRow, OrderRow, PayoutBatchRow } from '../database/tables.ts'
 import { findOrder } from '../orders/queries.ts'
 import { findBatch } from '../payouts/queries.ts'
+import { commissionList } from './list-queries.ts'
 
 /**
  * Lists commissions by `happenedAt`, newest first (section 4.3).
@@ -23,7 +24,7 @@ export async function list(ctx: Context, query: Query<'listCommissions'>) {
   const isCounted = payoutBatchId || (affiliateId && (from || to))
   const isWalked = isDeep(query) && (affiliateId || from || to)
   const filter = { ...query, ...bounds, externalOrderId, start }
-  return readList(ctx, 'commissions', filter, Boolean(isCounted || isWalked))
+  return readList(ctx, commissionList, filter, Boolean(isCounted || isWalked))
 }
 
 /** 404 for a commission of nobody or of another shop. */

@@ -3,6 +3,7 @@ import { unindexed } from '../core/queries.ts'
 import { type CountFilter, countRows, listDays } from '../core/row-counts.ts'
 import type { Trx } from '../database/database.ts'
 import { shaped } from '../database/prepared.ts'
+import { defineReport } from '../database/report-worker.ts'
 import type { CommissionRow } from '../database/tables.ts'
 import { storedOrderIds } from '../engine/identity.ts'
 import { findCommissionByOrder } from './queries.ts'
@@ -237,3 +238,10 @@ export async function narrowest(db: Trx, shopId: string, filter: CommissionFilte
   )
   return counted.reduce((least, one) => (one.rows < least.rows ? one : least)).readBy
 }
+
+export const commissionList = defineReport(
+  import.meta.url,
+  'commissionList',
+  (db, input: { shopId: string; query: Parameters<typeof listCommissions>[2] }) =>
+    listCommissions(db, input.shopId, input.query),
+)

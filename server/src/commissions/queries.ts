@@ -1,8 +1,9 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import { type Context, nowIso } from '../core/context.ts'
 import { claimVersion, ofShop } from '../core/queries.ts'
 import type { Trx } from '../database/database.ts'
 import { preparedInsert } from '../database/prepared.ts'
-import type { RunAside } from '../database/report-thread.ts'
+import { defineReport } from '../database/report-worker.ts'
 import { inSlices, isInProcess, nextTurn } from '../database/slices.ts'
 import type { CommissionRow, Tables } from '../database/tables.ts'
 
@@ -58,15 +59,19 @@ export interface Movable {
 }
 
 /** Reads up to every commission of a shop, so it runs in the report thread. */
-export const runAside: RunAside<{ shopId: string; query: MoveFilter & { limit: number } }, Movable> = async (
-  db,
-  { shopId, query: { limit, ...filter } },
-) => {
-  const list = moving(db, shopId, filter)
-  const { total } = await list.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  const first = limit === 0 ? [] : await list.select('id').orderBy('happenedAt').orderBy('id').limit(limit).execute()
-  return { ids: first.map(({ id }) => id), total }
-}
+export const movableReport = defineReport(
+  import.meta.url,
+  'movableReport',
+  async (
+    db,
+    { shopId, query: { limit, ...filter } }: { shopId: string; query: MoveFilter & { limit: number } },
+  ): Promise<Movable> => {
+    const list = moving(db, shopId, filter)
+    const { total } = await list.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+    const first = limit === 0 ? [] : await list.select('id').orderBy('happenedAt').orderBy('id').limit(limit).execute()
+    return { ids: first.map(({ id }) => id), total }
+  },
+)
 
 export async function findCommissionsById(db: Trx, shopId: string, ids: string[]): Promise<CommissionRow[]> {
   // PostgreSQL refuses an empty list.
@@ -232,3 +237,45 @@ async function* partsOfStatus(trx: Trx, { shopId, status, from, to }: OfStatus):
 }
 
 const place = (eb: ExpressionBuilder<Tables, 'commissions'>) => eb.refTuple('commissions.happenedAt', 'commissions.id')
+
+/** What one adjustment differs in from another; the amounts in cents, of either sign. */
+export type AdjustmentColumns = Pick<
+  CommissionRow,
+  | 'id'
+  | 'orderId'
+  | 'affiliateId'
+  | 'programId'
+  | 'currency'
+  | 'orderCurrency'
+  | 'commissionAmountCents'
+  | 'taxWithheldCents'
+  | 'orderStatus'
+  | 'payoutBatchId'
+  | 'debtId'
+  | 'happenedAt'
+>
+
+/** A row of money that no order earned: a refund of a paid commission, a reversal, a debt that is carried on. */
+export function adjustmentRow(ctx: Context, columns: AdjustmentColumns): Omit<CommissionRow, 'shopId'> {
+  const createdAt = nowIso(ctx)
+  return {
+    ...columns,
+    externalOrderId: null,
+    orderName: null,
+    commissionType: null,
+    commissionBaseCents: 0,
+    commissionRateBps: 0,
+    orderSubtotalCents: 0,
+    orderDiscountCents: 0,
+    orderShippingCents: 0,
+    orderTaxCents: 0,
+    trackingMethod: 'ADJUSTMENT',
+    attributionMethod: null,
+    attributionReasonCode: null,
+    restrictionReasonCode: null,
+    paidAt: null,
+    createdAt,
+    updatedAt: createdAt,
+    version: 1,
+  }
+}

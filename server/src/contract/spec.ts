@@ -1,4 +1,3 @@
-import type { UserRow } from '../database/tables.ts'
 import { deref, document, type OperationObject, type Parameter } from './document.ts'
 import type { operations as Documented } from './schema.d.ts'
 import { type Selection, selectionOf } from './selection.ts'
@@ -60,6 +59,9 @@ export type Handlers<Context> = {
   [Id in OperationId]: (ctx: Context, input: Input<Id>) => Promise<Reply<Id>>
 }
 
+/** The role of a user in a shop. */
+export type Role = 'OWNER' | 'STAFF'
+
 /** What the app needs to serve one operation. */
 export interface Operation {
   id: OperationId
@@ -69,7 +71,7 @@ export interface Operation {
   /** Who may call it: an API key with the scope, a user in one of the roles, a store, or anyone. */
   credential: 'apiKey' | 'ownerToken' | 'storeSignature' | 'none'
   scope: string | undefined
-  roles: UserRow['role'][]
+  roles: Role[]
   /** The audit record that a read leaves. */
   audit: string | undefined
   throttle: 'sign-in' | undefined
@@ -113,7 +115,7 @@ function toOperation(path: string, method: string, object: OperationObject): Ope
     path: path.replace(/\{(\w+)\}/g, ':$1'),
     credential: credentialOf(security),
     scope: security[0]?.apiKey?.[0],
-    roles: (security[0]?.ownerToken ?? []) as UserRow['role'][],
+    roles: (security[0]?.ownerToken ?? []) as Role[],
     audit: object['x-audit'],
     throttle: object['x-throttle'],
     streams: Object.hasOwn(object.responses['200']?.content ?? {}, 'text/event-stream'),

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Trx } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
+import { defineReport } from '../database/report-worker.ts'
 import type { AuditRow } from '../database/tables.ts'
 import { type PageQuery, pageOf } from './pagination.ts'
 
@@ -73,7 +74,7 @@ export async function insertAudit(trx: Trx, row: AuditRow): Promise<void> {
 export const isFiltered = ({ action, actor, from, to }: AuditFilter): boolean => Boolean(action || actor || from || to)
 
 /** Newest first. */
-export async function listAudits(db: Trx, shopId: string, query: AuditFilter) {
+async function listAudits(db: Trx, shopId: string, query: AuditFilter) {
   let list = audits(db, shopId).orderBy('seq', 'desc')
   if (query.action) list = list.where('action', '=', query.action)
   if (query.actor) list = list.where('actor', '=', query.actor)
@@ -90,3 +91,9 @@ export const listAudited = async (db: Trx): Promise<string[]> =>
 /** The rows after one of the chain, in its order. */
 export const listChain = (db: Trx, shopId: string, afterSeq: number, limit: number): Promise<AuditRow[]> =>
   audits(db, shopId).where('seq', '>', afterSeq).orderBy('seq').limit(limit).execute()
+
+export const auditList = defineReport(
+  import.meta.url,
+  'auditList',
+  (db, input: { shopId: string; query: AuditFilter }) => listAudits(db, input.shopId, input.query),
+)

@@ -1,10 +1,14 @@
 import type { Trx } from '../database/database.ts'
-import { prepared } from '../database/prepared.ts'
-import type { StreamDeliveryRow, WebhookEventRow } from '../database/tables.ts'
-import { insertDeliveries, type NewDelivery } from '../webhooks/delivery-queries.ts'
-import { listFilters } from '../webhooks/queries.ts'
-import { insertStreamDeliveries, listStreams } from '../webhooks/stream-queries.ts'
+import type { StreamDeliveryRow } from '../database/tables.ts'
 import { type Context, nowIso } from './context.ts'
+import {
+  insertDeliveries,
+  insertStreamDeliveries,
+  insertWebhookEvent,
+  listFilters,
+  listStreams,
+  type NewDelivery,
+} from './outbox-queries.ts'
 
 /** What happened, as subscribers read it (section 6): the event type and its `data`. */
 export interface WebhookEvent {
@@ -49,20 +53,3 @@ export async function enqueue(ctx: Context, trx: Trx, events: WebhookEvent[]): P
  * be long, and this runs in every change. Event names need no escaping, so nothing but the name itself matches.
  */
 const takes = (names: string, event: string): boolean => names === '[]' || names.includes(`"${event}"`)
-
-const insertOne = prepared<WebhookEventRow>()((trx, { id, shopId, event, body, createdAt }) =>
-  trx.insertInto('webhookEvents').values({ id, shopId, event, body, createdAt }).compile(),
-)
-
-export async function insertWebhookEvent(
-  trx: Trx,
-  shopId: string,
-  row: Omit<WebhookEventRow, 'shopId'>,
-): Promise<void> {
-  await insertOne(trx, { shopId, ...row })
-}
-
-/** What is sent for an event. */
-export const listBodies = prepared<{ id: string }>()((db, { id }) =>
-  db.selectFrom('webhookEvents').select(['id', 'event', 'body']).where('id', '=', id).compile(),
-)

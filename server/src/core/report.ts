@@ -1,3 +1,4 @@
+import type { Report, ReportRequest } from '../database/report-worker.ts'
 import type { Context } from './context.ts'
 
 /**
@@ -6,8 +7,29 @@ import type { Context } from './context.ts'
  *
  * @throws ApiError as for a new request when the credential no longer opens this.
  */
-export async function report<T>(ctx: Context, ...job: Parameters<Context['db']['aside']>): Promise<T> {
-  const result = await ctx.db.aside<T>(...job)
+export async function runReport<Input extends ReportRequest, Result>(
+  ctx: Context,
+  report: Report<Input, Result>,
+  input: Input,
+): Promise<Result> {
+  const result = await ctx.db.runReport(report, input)
   await ctx.recheck?.(ctx.db.read)
   return result
+}
+
+/** A list of a shop that may run as a report. */
+export type ListReport<Filter, Page> = Report<{ shopId: string; query: Filter }, Page>
+
+/**
+ * Reads a list of the shop. `readsMany`: the list may read far more rows than it shows, so it runs in the report thread,
+ * where no other request waits for it.
+ */
+export const readList = <Filter, Page>(
+  ctx: Context,
+  list: ListReport<Filter, Page>,
+  query: Filter,
+  readsMany: boolean,
+): Promise<Page> => {
+  const input = { shopId: ctx.shop.id, query }
+  return readsMany ? runReport(ctx, list, input) : list.run(ctx.db.read, input)
 }

@@ -4,12 +4,12 @@ import { affiliateNotFound, concurrentChange, conflict, invalid } from '../contr
 import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
-import { readList } from '../core/lists.ts'
 import { mutate } from '../core/mutate.ts'
 import { isDeep, mapPage, placeAfter } from '../core/pagination.ts'
+import { readList } from '../core/report.ts'
 import type { AffiliateRow } from '../database/tables.ts'
 import { codeKey, codeProblem, mixesScripts } from '../engine/discount-code.ts'
-import { findCoupon } from './queries.ts'
+import { couponList, findCoupon } from './queries.ts'
 
 type Schemas = components['schemas']
 type CouponRow = NonNullable<Awaited<ReturnType<typeof findCoupon>>>
@@ -18,7 +18,7 @@ type CouponRow = NonNullable<Awaited<ReturnType<typeof findCoupon>>>
 export async function list(ctx: Context, query: Query<'listCoupons'>) {
   const start = await placeAfter(ctx, 'affiliates', query)
   const readsMany = Boolean(query.code) || isDeep(query)
-  return mapPage(await readList(ctx, 'coupons', { ...query, start }, readsMany), toCoupon)
+  return mapPage(await readList(ctx, couponList, { ...query, start }, readsMany), toCoupon)
 }
 
 /**

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { containing, type PageQuery, pageOf } from '../core/pagination.ts'
 import { countRows } from '../core/row-counts.ts'
 import type { Trx } from '../database/database.ts'
+import { defineReport } from '../database/report-worker.ts'
 import type { AffiliateRow } from '../database/tables.ts'
 import { codeKey } from '../engine/discount-code.ts'
 
@@ -45,7 +46,7 @@ const coupons = (db: Trx, shopId: string) =>
 export const findCoupon = (db: Trx, shopId: string, affiliateId: string) =>
   coupons(db, shopId).where('affiliates.id', '=', affiliateId).executeTakeFirst()
 
-export async function listCoupons(db: Trx, shopId: string, query: CouponFilter) {
+async function listCoupons(db: Trx, shopId: string, query: CouponFilter) {
   let list = coupons(db, shopId).orderBy('affiliates.createdAt', 'desc').orderBy('affiliates.id', 'desc')
   if (query.affiliateId) list = list.where('affiliates.id', '=', query.affiliateId)
   if (query.status) list = list.where('affiliates.status', '=', query.status)
@@ -55,3 +56,9 @@ export async function listCoupons(db: Trx, shopId: string, query: CouponFilter) 
   const total = isAll ? await countRows(db, shopId, { list: 'affiliates', status: query.status }) : undefined
   return pageOf(list, query, { total, list: 'affiliates' })
 }
+
+export const couponList = defineReport(
+  import.meta.url,
+  'couponList',
+  (db, input: { shopId: string; query: CouponFilter }) => listCoupons(db, input.shopId, input.query),
+)

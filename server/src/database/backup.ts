@@ -16,11 +16,11 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import SQLite from 'better-sqlite3'
+import { isPostgresUrl } from '../config.ts'
 import { findUnknownMigrations } from './migrate.ts'
 import { copyPrivately, createPrivateFile, sha256Of } from './private-file.ts'
 import { withStockHandle } from './sqlite.ts'
 import { isSqliteBusy } from './storage-error.ts'
-import { isPostgresUrl } from './url.ts'
 
 /** A sentence for the operator. */
 export class BackupError extends Error {}

@@ -1,11 +1,11 @@
 import { createHash, type Hash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { type Kysely, sql } from 'kysely'
+import { isPostgresUrl } from '../config.ts'
 import { isInUse } from './backup.ts'
 import { withHandle } from './handle.ts'
 import { eachPage, type Row, TABLE_NAMES, type TableName } from './table-pages.ts'
 import type { Tables } from './tables.ts'
-import { isPostgresUrl } from './url.ts'
 
 /** A sentence for the operator. */
 export class CopyError extends Error {}

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
-import type { Wish } from './report-thread.ts'
+import { isPostgresUrl } from '../config.ts'
+import type { ReportWorker } from './report-worker.ts'
 import type { Tables } from './tables.ts'
-import { isPostgresUrl } from './url.ts'
 
 export type Trx = Kysely<Tables>
 
@@ -15,11 +15,8 @@ export interface Database {
    * runs in; what it has read does not change under it.
    */
   transact: <T>(work: (trx: Trx) => Promise<T>, shopId?: string) => Promise<T>
-  /**
-   * Runs the `runAside` of a module in a thread with a read connection of its own, for what reads so much that others
-   * would have to wait; shops take turns. What it is given and what it answers is plain data.
-   */
-  aside: <T>(module: URL, input: Wish, ms?: number) => Promise<T>
+  /** Runs a report in a thread with a read connection of its own; shops take turns. */
+  runReport: ReportWorker['run']
   migrate: () => Promise<void>
   isMigrated: () => Promise<boolean>
   /** What the engine itself finds wrong with its files, a line each. */

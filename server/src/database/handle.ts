@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
+import { isPostgresUrl } from '../config.ts'
 import type { Tables } from './tables.ts'
-import { isPostgresUrl } from './url.ts'
 
 /** A plain handle on a database, whichever engine it is: one connection, ordinary transactions. For whole-database work. */
 export async function withHandle<T>(url: string, work: (db: Kysely<Tables>) => Promise<T>): Promise<T> {

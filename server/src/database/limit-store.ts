@@ -5,7 +5,7 @@ import {
   RateLimiterRedis,
   type RateLimiterStoreAbstract,
 } from 'rate-limiter-flexible'
-import { isPostgresUrl } from './url.ts'
+import { isPostgresUrl } from '../config.ts'
 
 export interface LimitStore {
   store: RateLimiterAbstract

@@ -5,7 +5,7 @@ import { isMigrated, migrate } from './migrate.ts'
 import { PostgresCommits } from './postgres-commit.ts'
 import { kyselyOver, run, type Send } from './postgres-executor.ts'
 import { openPool, poolSize } from './postgres-pool.ts'
-import { AsideThread } from './report-thread.ts'
+import { ReportWorker } from './report-worker.ts'
 import type { StorageError } from './storage-error.ts'
 import type { Tables } from './tables.ts'
 
@@ -19,7 +19,7 @@ export function openPostgres(url: string, onGroup: OnGroup): Database {
   const size = poolSize(url, CONNECTIONS)
   const writers = Math.ceil(size / 2)
   const reading = openToRead(url, Math.max(1, size - writers))
-  const thread = new AsideThread(url)
+  const reports = new ReportWorker(url)
   const writing = openPool(url, {
     max: writers,
     statementMs: WRITE_MS,
@@ -32,7 +32,7 @@ export function openPostgres(url: string, onGroup: OnGroup): Database {
   return {
     read: kyselyOver<Tables>(readOver(reading)),
     transact: (work, shopId) => commits.transact(work, shopId),
-    aside: (module, input, ms) => thread.run(module, input, ms),
+    runReport: (report, input, ms) => reports.run(report, input, ms),
     migrate: async () => {
       await reach(writing)
       await withStockHandle(url, migrate)
@@ -42,7 +42,7 @@ export function openPostgres(url: string, onGroup: OnGroup): Database {
     findDamage: async () => [],
     close: async () => {
       await commits.idle()
-      await thread.close()
+      await reports.close()
       await Promise.all([reading.end(), writing.end()])
     },
   }

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
+import { isPostgresUrl } from '../config.ts'
 import type { Tables } from './tables.ts'
-import { isPostgresUrl } from './url.ts'
 
 /** A connection of its own that can only read; it is open as long as its thread. */
 export const openReader = async (url: string): Promise<Kysely<Tables>> =>

@@ -1,126 +1,41 @@
-import { Worker } from 'node:worker_threads'
-import type { Kysely } from 'kysely'
-import { Turns } from './fair-queue.ts'
-import { StorageError, TooMuchWaiting } from './storage-error.ts'
-import type { Tables } from './tables.ts'
+import { parentPort, workerData } from 'node:worker_threads'
+import { openReader } from './reader.ts'
+import type { Bug, Report, ReportRequest, ReportResponse } from './report-worker.ts'
+import { isStorageError } from './storage-error.ts'
 
-/** What a module that works aside exports as `runAside`. What comes and goes is copied, so it is plain data. */
-export type RunAside<In, Out> = (db: Kysely<Tables>, input: In) => Promise<Out>
-
-/** What the thread answers; a failure of the database is told from a bug. */
-export type Answer = { value: unknown } | { storage: { message: string; code: string } } | { bug: Bug }
-
-/** An error as it can be copied whatever hangs on it. */
-export type Bug = Pick<Error, 'name' | 'message' | 'stack'>
-
-/** What work is about; it says whose turn it takes. Modules add what they need. */
-export interface Wish {
-  shopId: string
-  /** Of a list. */
-  query?: unknown
-}
-
-interface Job {
+// The thread of report-worker.ts: one connection, one report after the other.
+interface Asked {
   module: string
-  input: unknown
-  ms: number
-  resolve: (value: never) => void
-  reject: (error: Error) => void
+  name: string
+  input: ReportRequest
 }
 
-const JOB_MS = 30_000
-const MAX_WAITING_OF_A_SHOP = 32
+const db = await openReader(workerData as string)
 
-/**
- * Runs what reads much in a thread with a connection of its own, one after the other, and of each shop in turn: nobody
- * else waits for it. The thread is started when it is first needed, and again after it has ended or was ended for taking too long.
- */
-export class AsideThread {
-  readonly #url: string
-  readonly #waiting = new Turns<Job>(MAX_WAITING_OF_A_SHOP)
-  #worker: Worker | undefined
-  #running: Job | undefined
-  #timer: NodeJS.Timeout | undefined
-  #isClosed = false
-  /** The thread that was ended last; it goes on as long as its statement of SQLite. */
-  #ending: Promise<unknown> | undefined
-  #isHeld = false
-
-  constructor(url: string) {
-    this.#url = url
+parentPort?.on('message', async ({ module, name, input }: Asked) => {
+  const answer = await answerOf({ module, name, input })
+  try {
+    parentPort?.postMessage(answer)
+  } catch (thrown) {
+    // An answer that cannot be copied is a bug of the module.
+    parentPort?.postMessage({ bug: bugOf(thrown) } satisfies ReportResponse)
   }
+})
 
-  /**
-   * @throws StorageError when the database failed, the thread ended, or it took longer than `ms`; TooMuchWaiting when
-   * the shop has too much waiting already.
-   */
-  run<T>(module: URL, input: Wish, ms = JOB_MS): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      if (this.#isClosed) return reject(unavailable('aside_closed'))
-      const job = { module: module.href, input, ms, resolve: resolve as (value: never) => void, reject }
-      if (!this.#waiting.add(input.shopId, job)) return reject(new TooMuchWaiting())
-      this.#next()
-    })
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true
-    await this.#give(unavailable('aside_closed'))
-    for (const job of this.#waiting.clear()) job.reject(unavailable('aside_closed'))
-  }
-
-  #next(): void {
-    if (this.#running || this.#isHeld) return
-    this.#running = this.#waiting.take()
-    if (!this.#running) return void this.#worker?.unref()
-    const { module, input, ms } = this.#running
-    this.#worker ??= this.#start()
-    this.#worker.ref()
-    this.#timer = setTimeout(() => void this.#give(unavailable('aside_timeout')), ms)
-    this.#worker.postMessage({ module, input })
-  }
-
-  #start(): Worker {
-    const worker = new Worker(new URL('./report-worker.ts', import.meta.url), { workerData: this.#url })
-    const lost = () => worker === this.#worker && void this.#give(unavailable('aside_ended'))
-    worker.on('message', (answer: Answer) => worker === this.#worker && this.#settle(answer))
-    worker.on('error', lost)
-    worker.on('exit', lost)
-    return worker
-  }
-
-  #settle(answer: Answer): void {
-    const job = this.#end()
-    if ('value' in answer) job?.resolve(answer.value as never)
-    else job?.reject('bug' in answer ? toError(answer.bug) : unavailable(answer.storage.code, answer.storage.message))
-    this.#next()
-  }
-
-  /** Ends the thread, and what runs in it. */
-  async #give(error: StorageError): Promise<void> {
-    const worker = this.#worker
-    this.#worker = undefined
-    this.#end()?.reject(error)
-    const before = this.#ending
-    const ended = worker?.terminate()
-    this.#ending = ended
-    // One may go on beside the new one; more would gather.
-    this.#isHeld = true
-    await before
-    this.#isHeld = false
-    if (!this.#isClosed) this.#next()
-    await ended
-  }
-
-  #end(): Job | undefined {
-    const job = this.#running
-    clearTimeout(this.#timer)
-    this.#running = undefined
-    return job
+async function answerOf({ module, name, input }: Asked): Promise<ReportResponse> {
+  try {
+    const reports: Record<string, Report<ReportRequest, unknown>> = await import(module)
+    const report = reports[name]
+    if (!report) throw new Error(`${module} exports no report named ${name}`)
+    return { value: await report.run(db, input) }
+  } catch (thrown) {
+    if (isStorageError(thrown)) return { storage: { message: thrown.message, code: thrown.code } }
+    return { bug: bugOf(thrown) }
   }
 }
 
-const toError = ({ name, message, stack }: Bug) => Object.assign(new Error(message), { name, stack })
-
-const unavailable = (code: string, message = 'The work was broken off') =>
-  new StorageError(message, { code, isLost: false })
+/** Without what hangs on it, which may be of a kind that cannot be copied. */
+function bugOf(thrown: unknown): Bug {
+  const { name, message, stack } = thrown instanceof Error ? thrown : new Error(String(thrown))
+  return { name, message, stack }
+}

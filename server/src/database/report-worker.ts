@@ -1,33 +1,147 @@
-import { parentPort, workerData } from 'node:worker_threads'
-import { openReader } from './reader.ts'
-import type { Answer, Bug, RunAside } from './report-thread.ts'
-import { isStorageError } from './storage-error.ts'
+import { Worker } from 'node:worker_threads'
+import type { Kysely } from 'kysely'
+import { Turns } from './fair-queue.ts'
+import { StorageError, TooMuchWaiting } from './storage-error.ts'
+import type { Tables } from './tables.ts'
 
-// The thread of aside.ts: one connection, one job after the other.
-const db = await openReader(workerData as string)
+/**
+ * A query that reads so much that other requests would have to wait, so it runs in the report thread. Input and result
+ * are copied between threads, so both are plain data.
+ */
+export interface Report<Input extends ReportRequest, Result> {
+  /** The URL of the module that exports it. */
+  module: string
+  /** The name of its export. */
+  name: string
+  run: (db: Kysely<Tables>, input: Input) => Promise<Result>
+}
 
-parentPort?.on('message', async ({ module, input }: { module: string; input: unknown }) => {
-  const answer = await answerOf(module, input)
-  try {
-    parentPort?.postMessage(answer)
-  } catch (thrown) {
-    // An answer that cannot be copied is a bug of the module.
-    parentPort?.postMessage({ bug: bugOf(thrown) } satisfies Answer)
+/**
+ * Declares a report. The thread imports the module and looks the report up by the name of its export.
+ *
+ * @example
+ * export const totals = defineReport(import.meta.url, 'totals', (db, input: { shopId: string }) => sumTotals(db, input))
+ */
+export const defineReport = <Input extends ReportRequest, Result>(
+  module: string,
+  name: string,
+  run: Report<Input, Result>['run'],
+): Report<Input, Result> => ({ module, name, run })
+
+/** What the thread sends back. A failure of the database is not a bug of the report. */
+export type ReportResponse = { value: unknown } | { storage: { message: string; code: string } } | { bug: Bug }
+
+/** An error as it can be copied whatever hangs on it. */
+export type Bug = Pick<Error, 'name' | 'message' | 'stack'>
+
+/** The input of every report: shops take turns. Reports add what they need. */
+export interface ReportRequest {
+  shopId: string
+  query?: unknown
+}
+
+interface Job {
+  module: string
+  name: string
+  input: unknown
+  ms: number
+  resolve: (value: never) => void
+  reject: (error: Error) => void
+}
+
+const JOB_MS = 30_000
+const MAX_WAITING_OF_A_SHOP = 32
+
+/**
+ * Runs what reads much in a thread with a connection of its own, one after the other, and of each shop in turn: nobody
+ * else waits for it. The thread is started when it is first needed, and again after it has ended or was ended for taking too long.
+ */
+export class ReportWorker {
+  readonly #url: string
+  readonly #waiting = new Turns<Job>(MAX_WAITING_OF_A_SHOP)
+  #worker: Worker | undefined
+  #running: Job | undefined
+  #timer: NodeJS.Timeout | undefined
+  #isClosed = false
+  /** The thread that was ended last; it goes on as long as its statement of SQLite. */
+  #ending: Promise<unknown> | undefined
+  #isHeld = false
+
+  constructor(url: string) {
+    this.#url = url
   }
-})
 
-async function answerOf(module: string, input: unknown): Promise<Answer> {
-  try {
-    const { runAside }: { runAside: RunAside<unknown, unknown> } = await import(module)
-    return { value: await runAside(db, input) }
-  } catch (thrown) {
-    if (isStorageError(thrown)) return { storage: { message: thrown.message, code: thrown.code } }
-    return { bug: bugOf(thrown) }
+  /**
+   * @throws StorageError when the database failed, the thread ended, or it took longer than `ms`; TooMuchWaiting when
+   * the shop has too much waiting already.
+   */
+  run<Input extends ReportRequest, Result>({ module, name }: Report<Input, Result>, input: Input, ms = JOB_MS) {
+    return new Promise<Result>((resolve, reject) => {
+      if (this.#isClosed) return reject(unavailable('report_closed'))
+      const job = { module, name, input, ms, resolve: resolve as (value: never) => void, reject }
+      if (!this.#waiting.add(input.shopId, job)) return reject(new TooMuchWaiting())
+      this.#next()
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#give(unavailable('report_closed'))
+    for (const job of this.#waiting.clear()) job.reject(unavailable('report_closed'))
+  }
+
+  #next(): void {
+    if (this.#running || this.#isHeld) return
+    this.#running = this.#waiting.take()
+    if (!this.#running) return void this.#worker?.unref()
+    const { module, name, input, ms } = this.#running
+    this.#worker ??= this.#start()
+    this.#worker.ref()
+    this.#timer = setTimeout(() => void this.#give(unavailable('report_timeout')), ms)
+    this.#worker.postMessage({ module, name, input })
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL('./report-thread.ts', import.meta.url), { workerData: this.#url })
+    const lost = () => worker === this.#worker && void this.#give(unavailable('report_ended'))
+    worker.on('message', (answer: ReportResponse) => worker === this.#worker && this.#settle(answer))
+    worker.on('error', lost)
+    worker.on('exit', lost)
+    return worker
+  }
+
+  #settle(answer: ReportResponse): void {
+    const job = this.#end()
+    if ('value' in answer) job?.resolve(answer.value as never)
+    else job?.reject('bug' in answer ? toError(answer.bug) : unavailable(answer.storage.code, answer.storage.message))
+    this.#next()
+  }
+
+  /** Ends the thread, and what runs in it. */
+  async #give(error: StorageError): Promise<void> {
+    const worker = this.#worker
+    this.#worker = undefined
+    this.#end()?.reject(error)
+    const before = this.#ending
+    const ended = worker?.terminate()
+    this.#ending = ended
+    // One may go on beside the new one; more would gather.
+    this.#isHeld = true
+    await before
+    this.#isHeld = false
+    if (!this.#isClosed) this.#next()
+    await ended
+  }
+
+  #end(): Job | undefined {
+    const job = this.#running
+    clearTimeout(this.#timer)
+    this.#running = undefined
+    return job
   }
 }
 
-/** Without what hangs on it, which may be of a kind that cannot be copied. */
-function bugOf(thrown: unknown): Bug {
-  const { name, message, stack } = thrown instanceof Error ? thrown : new Error(String(thrown))
-  return { name, message, stack }
-}
+const toError = ({ name, message, stack }: Bug) => Object.assign(new Error(message), { name, stack })
+
+const unavailable = (code: string, message = 'The work was broken off') =>
+  new StorageError(message, { code, isLost: false })

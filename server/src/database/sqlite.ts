@@ -5,7 +5,7 @@ import { Kysely, SqliteDialect } from 'kysely'
 import type { Database, OnGroup } from './database.ts'
 import { groupCommit } from './group-commit.ts'
 import { isMigrated, migrate } from './migrate.ts'
-import { AsideThread } from './report-thread.ts'
+import { ReportWorker } from './report-worker.ts'
 import { kyselyOver } from './sqlite-executor.ts'
 import type { Tables } from './tables.ts'
 
@@ -19,18 +19,18 @@ export function openSqlite(path: string, onGroup: OnGroup): Database {
   writer.pragma('busy_timeout = 0')
   const reader = connectToRead(path)
   const { db: trx, executor } = kyselyOver<Tables>(writer)
-  const thread = new AsideThread(`file:${path}`)
+  const reports = new ReportWorker(`file:${path}`)
   const commits = groupCommit({ database: writer, trx, executor, onGroup })
   return {
     read: kyselyOver<Tables>(reader).db,
     transact: commits.transact,
-    aside: (module, input, ms) => thread.run(module, input, ms),
+    runReport: (report, input, ms) => reports.run(report, input, ms),
     migrate: () => withStockHandle(path, migrate),
     isMigrated: () => withStockHandle(path, isMigrated),
     findDamage: async () => findDamage(reader),
     close: async () => {
       await commits.idle()
-      await thread.close()
+      await reports.close()
       reader.close()
       writer.close()
     },

@@ -1,4 +1,5 @@
 import type { components } from '../contract/schema.d.ts'
+import type { Role } from '../contract/spec.ts'
 
 /**
  * The rows as they are stored, alike on SQLite and Postgres: text ids, ISO 8601 text with milliseconds, integer cents,
@@ -37,7 +38,7 @@ export interface UserRow {
   id: string
   shopId: string
   email: string
-  role: 'OWNER' | 'STAFF'
+  role: Role
   tokenHash: string
   createdAt: string
   revokedAt: string | null

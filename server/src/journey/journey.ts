@@ -2,10 +2,11 @@ import { invalid } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Query } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
-import { readList } from '../core/lists.ts'
+import { readList } from '../core/report.ts'
 import { lastDays } from '../core/time.ts'
 import type { JourneyRow } from '../database/tables.ts'
 import { emailKeysOfQuery } from '../engine/identity.ts'
+import { journeyList } from './queries.ts'
 
 type Schemas = components['schemas']
 
@@ -25,7 +26,7 @@ export async function read(ctx: Context, query: Query<'getJourney'>): Promise<Sc
   const customerEmailKeys = customerEmail === undefined ? undefined : emailKeysOfQuery(customerEmail)
   const bounds = lastDays(ctx, query, DAYS)
   const who = { sessionId: sessionId?.trim(), affiliateId, customerEmailKeys }
-  const { rows, total } = await readList(ctx, 'journey', { ...who, ...bounds, limit }, true)
+  const { rows, total } = await readList(ctx, journeyList, { ...who, ...bounds, limit }, true)
   return { journey: rows.map(toEntry), total }
 }
 

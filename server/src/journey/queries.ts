@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { unindexed } from '../core/queries.ts'
 import type { Trx } from '../database/database.ts'
 import { indexedBy, prepared, preparedInsert } from '../database/prepared.ts'
+import { defineReport } from '../database/report-worker.ts'
 import type { JourneyRow } from '../database/tables.ts'
 import { DEFAULT_COOKIE_DAYS } from '../engine/evidence.ts'
 
@@ -31,7 +32,7 @@ function matching(db: Trx, shopId: string, { sessionId, affiliateId, customerEma
 }
 
 /** The latest entries that match all of the filter, oldest first, and how many match. */
-export async function listJourney(db: Trx, shopId: string, query: JourneyFilter) {
+async function listJourney(db: Trx, shopId: string, query: JourneyFilter) {
   const list = matching(db, shopId, query)
   const { total } = await list.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
   const latest: JourneyRow[] = await list
@@ -318,3 +319,9 @@ const byTime = (a: StoredClick, b: StoredClick): number =>
   compare(a.occurredAt, b.occurredAt) || compare(a.clickId, b.clickId)
 
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b))
+
+export const journeyList = defineReport(
+  import.meta.url,
+  'journeyList',
+  (db, input: { shopId: string; query: JourneyFilter }) => listJourney(db, input.shopId, input.query),
+)

@@ -1,7 +1,7 @@
 import { type ChainCheck, checkChains } from '../accounts/audit-log.ts'
+import { isPostgresUrl } from '../config.ts'
 import type { Deps } from '../core/context.ts'
 import { isRightKey } from '../core/encryption-check.ts'
-import { isPostgresUrl } from '../database/url.ts'
 import {
   countCrossedOrders,
   countOrphans,

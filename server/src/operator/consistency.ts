@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { Config } from '../config.ts'
+import { isPostgresUrl } from '../config.ts'
 import type { Trx } from '../database/database.ts'
 import { withHandle } from '../database/handle.ts'
-import { isPostgresUrl } from '../database/url.ts'
 
 /** A batch whose stored totals are not the sums of its rows. Cents as text: here they may be beyond the exact numbers. */
 export interface WrongTotal {

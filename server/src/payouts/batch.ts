@@ -1,5 +1,4 @@
-import { adjustmentRow } from '../commissions/adjustments.ts'
-import { insertCommissions } from '../commissions/queries.ts'
+import { adjustmentRow, insertCommissions } from '../commissions/queries.ts'
 import { concurrentChange, notFound } from '../contract/errors.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import type { Trx } from '../database/database.ts'

@@ -6,18 +6,15 @@ import { type Context, nowIso } from '../core/context.ts'
 import { findReply } from '../core/idempotency.ts'
 import { type AuditEntry, mutate } from '../core/mutate.ts'
 import { mapPage, placeAfter } from '../core/pagination.ts'
-import { report } from '../core/report.ts'
+import { runReport } from '../core/report.ts'
 import type { Trx } from '../database/database.ts'
-import type { RunAside } from '../database/report-thread.ts'
+import { defineReport } from '../database/report-worker.ts'
 import type { PayoutBatchRow } from '../database/tables.ts'
 import { heldBack, payoutLines } from '../engine/payout.ts'
 import { payoutNotFound, writeDebts } from './batch.ts'
 import { batchTooLarge, type Plan, plan, readFilter } from './candidates.ts'
 import * as commissions from './queries.ts'
 import { claimBatch, findBatch, insertBatch, listBatches, sumBatches } from './queries.ts'
-
-const LINES = new URL('./payouts.ts', import.meta.url)
-const SUMS = new URL('./queries.ts', import.meta.url)
 
 /**
  * Lists batches with their totals, newest first (section 4.4 rule 1). Who looked is on record before anything is read,
@@ -33,7 +30,7 @@ export async function list(ctx: Context, query: Query<'listPayouts'>) {
   const page = await listBatches(ctx.db.read, ctx.shop.id, { ...query, start })
   const ids = page.data.map((row) => row.id)
   const lines =
-    query.include === 'lines' ? await report<Lines>(ctx, LINES, { shopId: ctx.shop.id, query: ids }) : undefined
+    query.include === 'lines' ? await runReport(ctx, batchLinesReport, { shopId: ctx.shop.id, query: ids }) : undefined
   const reply = mapPage(page, (row) => ({ ...toBatch(row), ...(lines && { lines: lines.get(row.id) ?? [] }) }))
   const data = { batches: ids.length, total: page.pagination.total }
   await record(ctx, { action: 'payouts.listed', subjectId: id ?? null, data })
@@ -95,14 +92,14 @@ export async function pay(ctx: Context, { id, expectedTotalCents }: Query<'payPa
 /** The batch that would be made. Writes nothing and keeps no reply, but a key that stands for another call stays taken. */
 async function preview(ctx: Context, filter: commissions.CandidateFilter) {
   await findReply(ctx, ctx.db.read)
-  const seen = await sumAside(ctx, filter, true)
+  const seen = await readSubtotals(ctx, filter, true)
   const planned = plan(ctx, filter, seen, seen)
-  const held = await sumAside(ctx, { ...filter, currency: planned.currency }, false)
+  const held = await readSubtotals(ctx, { ...filter, currency: planned.currency }, false)
   return toBatch({ id: null, ...newBatch(ctx, filter, planned, held) })
 }
 
-const sumAside = (ctx: Context, filter: commissions.CandidateFilter, isTaken: boolean) =>
-  report<commissions.Subtotal[]>(ctx, SUMS, { shopId: ctx.shop.id, query: { filter, isTaken } })
+const readSubtotals = (ctx: Context, filter: commissions.CandidateFilter, isTaken: boolean) =>
+  runReport(ctx, commissions.subtotalsReport, { shopId: ctx.shop.id, query: { filter, isTaken } })
 
 /** A new batch but for its id. `held`: what it has to leave behind. */
 function newBatch(
@@ -171,27 +168,28 @@ export type Lines = Map<string, Schemas['PayoutLine'][]>
  * What each batch pays to whom. Archived affiliates keep their names here. Every commission of the batches is read, so it
  * runs in the report thread.
  */
-export const runAside: RunAside<{ shopId: string; query: string[] }, Lines> = async (
-  db,
-  { shopId, query: batchIds },
-) => {
-  if (batchIds.length === 0) return new Map()
-  const rows = await sumBatches(db, shopId, batchIds)
-  const people = await findPeople(db, shopId, new Set(rows.map((row) => row.affiliateId)))
-  const byBatch = Map.groupBy(rows, (row) => row.batchId)
-  return new Map(
-    [...byBatch].map(([batchId, own]) => {
-      const lines = payoutLines(own)
-      // They were exact when the batch was made, and a line only shrinks.
-      if (!lines) throw new Error('The lines of a batch are not exact')
-      const named = lines.map(({ affiliateId, ...sums }) => {
-        const { name = '', email = '' } = people.get(affiliateId) ?? {}
-        return { affiliateId, name, email, ...sums }
-      })
-      return [batchId, named]
-    }),
-  )
-}
+export const batchLinesReport = defineReport(
+  import.meta.url,
+  'batchLinesReport',
+  async (db, { shopId, query: batchIds }: { shopId: string; query: string[] }): Promise<Lines> => {
+    if (batchIds.length === 0) return new Map()
+    const rows = await sumBatches(db, shopId, batchIds)
+    const people = await findPeople(db, shopId, new Set(rows.map((row) => row.affiliateId)))
+    const byBatch = Map.groupBy(rows, (row) => row.batchId)
+    return new Map(
+      [...byBatch].map(([batchId, own]) => {
+        const lines = payoutLines(own)
+        // They were exact when the batch was made, and a line only shrinks.
+        if (!lines) throw new Error('The lines of a batch are not exact')
+        const named = lines.map(({ affiliateId, ...sums }) => {
+          const { name = '', email = '' } = people.get(affiliateId) ?? {}
+          return { affiliateId, name, email, ...sums }
+        })
+        return [batchId, named]
+      }),
+    )
+  },
+)
 
 /** A database takes only so many values in one list. */
 const AT_ONCE = 500

@@ -12,7 +12,7 @@ import { type PageQuery, pageOf } from '../core/pagination.ts'
 import { claimVersion, sumParts, unindexed, wholeSum } from '../core/queries.ts'
 import { countRows } from '../core/row-counts.ts'
 import type { Trx } from '../database/database.ts'
-import type { RunAside } from '../database/report-thread.ts'
+import { defineReport } from '../database/report-worker.ts'
 import type { CommissionRow, PayoutBatchRow, Tables } from '../database/tables.ts'
 
 interface BatchFilter extends PageQuery {
@@ -136,10 +136,14 @@ export const sumHeldBack = (trx: Trx, shopId: string, filter: CandidateFilter): 
   sumInParts(trx, shopId, approvedIn(filter), sumsOf(trx, shopId, filter, false))
 
 /** The same without a transaction: every commission of the period is read, so it runs in the report thread. */
-export const runAside: RunAside<
-  { shopId: string; query: { filter: CandidateFilter; isTaken: boolean } },
-  Subtotal[]
-> = (db, { shopId, query: { filter, isTaken } }) => sumsOf(db, shopId, filter, isTaken)(approvedIn(filter).whole)
+export const subtotalsReport = defineReport(
+  import.meta.url,
+  'subtotalsReport',
+  (
+    db,
+    { shopId, query: { filter, isTaken } }: { shopId: string; query: { filter: CandidateFilter; isTaken: boolean } },
+  ) => sumsOf(db, shopId, filter, isTaken)(approvedIn(filter).whole),
+)
 
 async function sumInParts(trx: Trx, shopId: string, range: Range, sums: Sums): Promise<Subtotal[]> {
   const merged = new Map<string, Subtotal>()

@@ -1,5 +1,4 @@
-import { productId } from '../affiliates/connections.ts'
-import { conflict, notFound, programNotFound } from '../contract/errors.ts'
+import { conflict, invalidBody, notFound, programNotFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
@@ -78,3 +77,13 @@ const toRule = ({ shopId, ...row }: ProductRuleRow): components['schemas']['Prod
   ...row,
   commissionPercent: commissionPercentOf(row),
 })
+
+/**
+ * The id of a product or variant as stores write it in orders (section 4.9).
+ *
+ * @throws ApiError 400 `invalid_body`.
+ */
+export function productId(value: string): string {
+  if (/^\d+$/.test(value)) return value
+  throw invalidBody('value must be a numeric id as text; a gid:// form matches nothing.')
+}

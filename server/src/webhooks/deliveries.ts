@@ -2,17 +2,18 @@ import { conflict, notFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
-import { readList } from '../core/lists.ts'
 import { mutate } from '../core/mutate.ts'
+import { insertDeliveries } from '../core/outbox-queries.ts'
 import { isDeep, mapPage } from '../core/pagination.ts'
-import { findDelivery, insertDeliveries, isFiltered, type LoggedDelivery } from './delivery-queries.ts'
+import { readList } from '../core/report.ts'
+import { deliveryList, findDelivery, isFiltered, type LoggedDelivery } from './delivery-queries.ts'
 import { findSubscription } from './queries.ts'
 
 type Delivery = components['schemas']['Delivery']
 
 /** The log of webhook deliveries, newest first (section 6.2). */
 export async function list(ctx: Context, query: Query<'listDeliveries'>) {
-  return mapPage(await readList(ctx, 'deliveries', query, isFiltered(query) || isDeep(query)), toDelivery)
+  return mapPage(await readList(ctx, deliveryList, query, isFiltered(query) || isDeep(query)), toDelivery)
 }
 
 /**

@@ -3,9 +3,8 @@ import { type PageQuery, pageOf } from '../core/pagination.ts'
 import { countRows } from '../core/row-counts.ts'
 import type { Trx } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
+import { defineReport } from '../database/report-worker.ts'
 import type { DeliveryRow } from '../database/tables.ts'
-
-export type NewDelivery = Pick<DeliveryRow, 'id' | 'eventId' | 'subscriptionId' | 'webhookId' | 'follows' | 'createdAt'>
 
 /** A delivery that waits. */
 export type WaitingDelivery = Pick<DeliveryRow, 'id' | 'eventId' | 'subscriptionId' | 'webhookId' | 'follows'>
@@ -22,16 +21,6 @@ export interface FinishedDelivery {
 
 // A literal, not a value: a partial index is only used when its condition stands in the query.
 const isWaiting = sql<boolean>`"status" = 'PENDING'`
-
-const insertDelivery = prepared<NewDelivery & { shopId: string }>()((trx, row) => {
-  const { id, shopId, eventId, subscriptionId, webhookId, follows, createdAt } = row
-  const values = { id, shopId, eventId, subscriptionId, webhookId, follows, createdAt, status: 'PENDING' as const }
-  return trx.insertInto('deliveries').values(values).compile()
-})
-
-export async function insertDeliveries(trx: Trx, shopId: string, rows: NewDelivery[]): Promise<void> {
-  await Promise.all(rows.map((row) => insertDelivery(trx, { shopId, ...row })))
-}
 
 /** A shop that something waits for, with the first and the last of its subscriptions that it waits for. */
 export interface WaitingShop {
@@ -71,13 +60,6 @@ export const listWaitedFor = prepared<{ shopId: string; after: string; limit: nu
     )
     select id from waiting where id is not null limit ${limit}`.compile(db),
 )
-
-/** What waits to be sent, and since when. */
-export async function findOutboxDepth(db: Trx): Promise<{ pending: number; oldest: string | null }> {
-  const { rows } = await sql<{ pending: number; oldest: string | null }>`
-    select count(*) as pending, min("createdAt") as oldest from deliveries where "status" = 'PENDING'`.execute(db)
-  return rows[0] ?? { pending: 0, oldest: null }
-}
 
 /** What waits for a subscription, the oldest first. */
 export const listWaiting = prepared<{ shopId: string; subscriptionId: string; limit: number }>()(
@@ -136,7 +118,7 @@ export const isFiltered = ({ subscriptionId, event, status }: DeliveryFilter): b
   Boolean(subscriptionId || event || status)
 
 /** Newest first. */
-export async function listDeliveries(db: Trx, shopId: string, query: DeliveryFilter) {
+async function listDeliveries(db: Trx, shopId: string, query: DeliveryFilter) {
   let list = deliveries(db, shopId).orderBy('deliveries.id', 'desc')
   if (query.subscriptionId) list = list.where('deliveries.subscriptionId', '=', query.subscriptionId)
   if (query.event) list = list.where('webhookEvents.event', '=', query.event)
@@ -216,3 +198,14 @@ export async function deleteExpiredStreams(trx: Trx, now: string): Promise<boole
   await run(trx, sql`delete from streams where id in (${gone})`)
   return false
 }
+
+/** What is sent for an event. */
+export const listBodies = prepared<{ id: string }>()((db, { id }) =>
+  db.selectFrom('webhookEvents').select(['id', 'event', 'body']).where('id', '=', id).compile(),
+)
+
+export const deliveryList = defineReport(
+  import.meta.url,
+  'deliveryList',
+  (db, input: { shopId: string; query: DeliveryFilter }) => listDeliveries(db, input.shopId, input.query),
+)

@@ -27,10 +27,6 @@ export const listSubscriptions = (db: Trx, shopId: string): Promise<Subscription
     .orderBy('id', 'desc')
     .execute()
 
-const filtersOf = prepared<{ shopId: string }>()((db, { shopId }) =>
-  db.selectFrom('subscriptions').select(['id', 'events']).where('shopId', '=', shopId).compile(),
-)
-
 /** How many subscriptions a shop has, and how much text the event names of the others hold than of `except`. */
 export async function measureSubscriptions(
   db: Trx,
@@ -47,10 +43,6 @@ export async function measureSubscriptions(
     .executeTakeFirstOrThrow()
   return { count: Number(row.count), eventsLength: Number(row.eventsLength) }
 }
-
-/** Who may want an event: the ids and filters of the shop's subscriptions, in no order. */
-export const listFilters = (db: Trx, shopId: string): Promise<Pick<SubscriptionRow, 'id' | 'events'>[]> =>
-  filtersOf(db, { shopId })
 
 export const findSubscription = (db: Trx, shopId: string, id: string): Promise<SubscriptionRow | undefined> =>
   db.selectFrom('subscriptions').selectAll().where('shopId', '=', shopId).where('id', '=', id).executeTakeFirst()

@@ -1,6 +1,6 @@
 import type { Trx } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
-import type { StreamDeliveryRow, StreamRow } from '../database/tables.ts'
+import type { StreamRow } from '../database/tables.ts'
 
 /** An event on its way to who listens. */
 export interface StreamedEvent {
@@ -9,14 +9,6 @@ export interface StreamedEvent {
   event: string
   body: string
 }
-
-const living = prepared<{ shopId: string; now: string }>()((db, { shopId, now }) =>
-  db.selectFrom('streams').select(['id', 'events']).where('shopId', '=', shopId).where('expiresAt', '>', now).compile(),
-)
-
-/** Who listens to the shop's events now, or did a short while ago. */
-export const listStreams = (db: Trx, shopId: string, now: string): Promise<Pick<StreamRow, 'id' | 'events'>[]> =>
-  living(db, { shopId, now })
 
 /** A stream that events are kept for, and who reads it. */
 export type KeptStream = Pick<StreamRow, 'id' | 'userId' | 'createdAt' | 'connectedUntil'>
@@ -68,29 +60,6 @@ const connectionOf = prepared<{ shopId: string; id: string }>()((db, { shopId, i
 /** The connection that reads a stream now. */
 export const findConnection = async (db: Trx, shopId: string, id: string): Promise<string | null | undefined> =>
   (await connectionOf(db, { shopId, id }))[0]?.connection
-
-/** Appends to what streams have to be sent, in the order given. */
-export async function insertStreamDeliveries(trx: Trx, rows: Omit<StreamDeliveryRow, 'seq'>[]): Promise<void> {
-  for (const row of rows) {
-    const seq = (await findLastSeq(trx, row.streamId)) + 1
-    await trx
-      .insertInto('streamDeliveries')
-      .values({ ...row, seq })
-      .execute()
-  }
-}
-
-/** The number of the newest delivery of a stream; 0 when there is none. */
-export async function findLastSeq(db: Trx, streamId: string): Promise<number> {
-  const row = await db
-    .selectFrom('streamDeliveries')
-    .select('seq')
-    .where('streamId', '=', streamId)
-    .orderBy('seq', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return row?.seq ?? 0
-}
 
 /** The stream with this id at its beginning, or the one that a delivery with this id went to at the delivery's number. */
 export async function findStreamAt(

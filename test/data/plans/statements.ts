@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { CompiledQuery } from 'kysely'
-import type { RunAside } from '../../../server/src/database/report-thread.ts'
 import type { TestServer } from '../../support/server.ts'
 
 /** A statement that the server ran, with some of the values it ran with. */
@@ -54,10 +53,7 @@ export function watchStatements(server: TestServer): {
       return work(trx)
     }, shopId)
   // Here instead of in its thread, where its statements cannot be seen.
-  db.aside = async <T>(module: URL, input: unknown) => {
-    const { runAside }: { runAside: RunAside<unknown, T> } = await import(module.href)
-    return aside.run(true, () => runAside(db.read, input))
-  }
+  db.runReport = (report, input) => aside.run(true, () => report.run(db.read, input))
   return {
     seen,
     causing: (next) => {

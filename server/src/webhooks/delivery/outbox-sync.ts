@@ -1,8 +1,8 @@
-import { listBodies } from '../../core/outbox.ts'
 import type { Trx } from '../../database/database.ts'
 import {
   deleteWaiting,
   type FinishedDelivery,
+  listBodies,
   listShopsWaitedFor,
   listWaitedFor,
   listWaiting,

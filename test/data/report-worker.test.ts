@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { StorageError } from '../../server/src/database/storage-error.ts'
 import { type TestServer, testServer } from '../support/server.ts'
+import { testReport } from './test-report.ts'
 
 let server: TestServer
 beforeAll(async () => {
@@ -8,11 +9,10 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-const JOBS = new URL('./aside-jobs.ts', import.meta.url)
-const asked = (wish: string, shopId = 'shp_1') => ({ wish, shopId })
-const run = (wish: string, ms?: number) => server.db.aside<unknown>(JOBS, asked(wish), ms)
-const failure = (wish: string, ms?: number) =>
-  run(wish, ms).then(
+const asked = (job: string, shopId = 'shp_1') => ({ job, shopId })
+const run = (job: string, ms?: number) => server.db.runReport(testReport, asked(job), ms)
+const failure = (job: string, ms?: number) =>
+  run(job, ms).then(
     () => 'no failure',
     (error) => error,
   )
@@ -31,14 +31,14 @@ test('it holds up nobody, is ended when it takes too long, and starts again', as
   const waiting = run('shops')
   expect((await server.request('GET', '/api/v1/commissions')).status).toBe(200)
   expect(isStuck).toBe(true)
-  expect(await stuck).toMatchObject({ code: 'aside_timeout' })
+  expect(await stuck).toMatchObject({ code: 'report_timeout' })
   expect(await waiting).toBe(await run('shops'))
 })
 
 test('a thread that dies fails its own work alone', async () => {
   const [died, other] = [failure('exit'), run('shops')]
   expect(await died).toBeInstanceOf(StorageError)
-  expect(await died).toMatchObject({ code: 'aside_ended' })
+  expect(await died).toMatchObject({ code: 'report_ended' })
   expect(await other).toBeGreaterThan(0)
 })
 
@@ -53,15 +53,15 @@ test('what the database refuses is told from a bug, and nothing can be written',
 test('a bug that cannot be copied is told as one, and so is such an answer; the thread goes on', async () => {
   const odd = await failure('odd bug')
   expect([odd instanceof StorageError, odd.name, odd.message]).toEqual([false, 'TypeError', 'odd'])
-  expect(odd.stack).toContain('aside-jobs')
+  expect(odd.stack).toContain('test-report')
   expect(await failure('odd answer')).toMatchObject({ name: 'DataCloneError' })
   expect(await run('shops')).toBeGreaterThan(0)
 })
 
 test('shops take turns, and one that has too much waiting takes nothing from the others', async () => {
   const order: string[] = []
-  const ask = (shopId: string, wish = 'shops') =>
-    server.db.aside<unknown>(JOBS, asked(wish, shopId)).then(
+  const ask = (shopId: string, job = 'shops') =>
+    server.db.runReport(testReport, asked(job, shopId)).then(
       () => void order.push(shopId),
       (error) => void order.push(error.code),
     )
@@ -73,7 +73,7 @@ test('shops take turns, and one that has too much waiting takes nothing from the
 })
 
 test('503 with a sentence of its own for the shop whose reports wait', async () => {
-  const waiting = Array.from({ length: 33 }, () => server.db.aside(JOBS, asked('rest', server.shop.shopId)))
+  const waiting = Array.from({ length: 33 }, () => server.db.runReport(testReport, asked('rest', server.shop.shopId)))
   const { status, headers, body } = await server.request('GET', '/api/v1/analytics')
   expect([status, headers.get('X-Error-Code'), headers.get('Retry-After')]).toEqual([503, 'storage_unavailable', '1'])
   expect(body.error).toBe('Too many reports of your shop are waiting; try again in a moment.')
@@ -84,10 +84,10 @@ test('503 with a sentence of its own for the shop whose reports wait', async () 
 
 test('503 for analytics whose thread ended, and the next call answers', async () => {
   const ended = failure('hang', 300)
-  const { aside } = server.db
-  server.db.aside = (_module, _input) => aside(JOBS, asked('exit'))
+  const { runReport } = server.db
+  server.db.runReport = () => runReport(testReport, asked('exit')) as never
   const refused = await server.request('GET', '/api/v1/analytics')
-  server.db.aside = aside
+  server.db.runReport = runReport
   expect([refused.status, refused.headers.get('X-Error-Code')]).toEqual([503, 'storage_unavailable'])
   await ended
   expect((await server.request('GET', '/api/v1/analytics')).status).toBe(200)
@@ -95,9 +95,9 @@ test('503 for analytics whose thread ended, and the next call answers', async ()
 
 test('closing the database ends it, and what waits', async () => {
   const other = await testServer()
-  const stuck = other.db.aside(JOBS, asked('hang')).catch((error) => error)
-  const waiting = other.db.aside(JOBS, asked('shops')).catch((error) => error)
+  const stuck = other.db.runReport(testReport, asked('hang')).catch((error) => error)
+  const waiting = other.db.runReport(testReport, asked('shops')).catch((error) => error)
   await new Promise((done) => setTimeout(done, 100))
   await other.close()
-  expect([await stuck, await waiting]).toMatchObject([{ code: 'aside_closed' }, { code: 'aside_closed' }])
+  expect([await stuck, await waiting]).toMatchObject([{ code: 'report_closed' }, { code: 'report_closed' }])
 })

@@ -1,25 +1,16 @@
-import { Hono, type Context as HonoContext } from 'hono'
-import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import { mountAdmin } from '../admin/mount.ts'
-import { ApiError } from '../contract/errors.ts'
-import { type Input, type Operation, type OperationId, operations } from '../contract/spec.ts'
-import { createApiSwitch } from '../core/api-switch.ts'
-import type { Context, Deps } from '../core/context.ts'
-import type { Metrics } from '../core/metrics.ts'
+import type { Context as HonoContext } from 'hono'
+import type { Input, Operation, OperationId } from '../contract/spec.ts'
+import type { Context } from '../core/context.ts'
 import { recordAccess } from '../core/mutate.ts'
-import { createLastUsed } from './authenticate.ts'
 import { admit, type Env, type Visit, windowToShow } from './authorize.ts'
 import { admitOwner, admitSignIn } from './authorize-owner.ts'
 import { admitStore, type ExpectedStore, expectStore } from './authorize-store.ts'
-import { addressHolder, BodyBudget, shopHolder, storeHolder } from './body-budget.ts'
+import { addressHolder, shopHolder, storeHolder } from './body-budget.ts'
 import { clientAddress, clientNetwork } from './client-address.ts'
-import { mountDocument } from './docs.ts'
-import { mountHealth, mountMetrics } from './health.ts'
 import { handlers } from './operations.ts'
 import { NOSNIFF } from './page-headers.ts'
-import { ReadingLine } from './parse-queue.ts'
 import { readQuery, searchOf } from './query.ts'
-import { createRateLimiter, type RateLimiter, windowHeaders } from './rate-limit.ts'
+import { windowHeaders } from './rate-limit.ts'
 import { type ReceivedBody, readBody } from './read-body.ts'
 import {
   canonicalJson,
@@ -31,8 +22,7 @@ import {
   parseSelected,
 } from './request-body.ts'
 import { requestIdOf } from './request-id.ts'
-import { type Answer, allowHeader, refusal, render } from './response.ts'
-import { PlainPathsFirst } from './router.ts'
+import { type Answer, refusal, render } from './response.ts'
 import type { Server } from './server.ts'
 import { browserOf } from './session-cookie.ts'
 
@@ -41,62 +31,9 @@ type AnyHandler = (
   input: Input<OperationId>,
 ) => Promise<{ status: number; body: unknown; headers?: Record<string, string> }>
 
-export interface AppOptions {
-  limiter?: RateLimiter
-  bodies?: BodyBudget
-  metrics?: Metrics
-}
-
-/** The whole HTTP surface: everything about an operation but its use case comes from openapi.yaml. */
-export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
-  const server: Server = {
-    deps,
-    limiter: options.limiter ?? createRateLimiter(),
-    bodies: options.bodies ?? new BodyBudget(),
-    readingLine: new ReadingLine(),
-    apiSwitch: createApiSwitch(deps),
-    noteUse: createLastUsed(deps),
-    metrics: options.metrics,
-  }
-  const app = new Hono<Env>({ router: new PlainPathsFirst() })
-  for (const op of operations) app.on(op.method, op.path, serve(server, op))
-  // For whatever no operation answers.
-  app.use(visiting(server))
-  mountHealth(app, deps)
-  mountDocument(app, server)
-  if (options.metrics) mountMetrics(app, options.metrics, deps.config.metricsToken)
-  for (const [path, methods] of methodsByPath()) {
-    app.all(path, (c) => {
-      c.header('Allow', allowHeader(methods))
-      throw new ApiError(405, 'method_not_allowed', `${c.req.method} is not allowed here.`)
-    })
-  }
-  mountAdmin(app, server)
-  app.all('*', () => {
-    throw new ApiError(404, 'path_unknown', 'There is nothing at this path.')
-  })
-  app.onError((error, c) => {
-    const { status, body, headers } = refusal(server, error, c.get('visit').requestId)
-    for (const [name, value] of Object.entries(headers)) c.header(name, value)
-    return c.json(body, status as ContentfulStatusCode)
-  })
-  return app
-}
-
-/** Names the request, and finishes the answer: request id, rate-limit headers, one log line without the query. */
-function visiting(server: Server) {
-  return async function visiting(c: HonoContext<Env>, next: () => Promise<void>): Promise<void> {
-    const visit = enter(server, c)
-    await next()
-    for (const [name, value] of Object.entries(await usualHeaders(server, visit, c.req.path)))
-      if (!c.res.headers.has(name)) c.header(name, value)
-    leave(server, visit, c, c.res.status)
-  }
-}
-
-/** The same for an operation. Its answer is made at once with all its headers: each one added later makes a new answer. */
-function serve(server: Server, op: Operation) {
-  return async function serve(c: HonoContext<Env>): Promise<Response> {
+/** Serves one operation. Its response is made at once with all its headers: each one added later makes a new answer. */
+export function serveOperation(server: Server, op: Operation) {
+  return async function serveOperation(c: HonoContext<Env>): Promise<Response> {
     const visit = enter(server, c)
     visit.operation = op.id
     const answer = await perform(server, op, { c, visit }).catch((error) => refusal(server, error, visit.requestId))
@@ -106,7 +43,7 @@ function serve(server: Server, op: Operation) {
   }
 }
 
-function enter(server: Server, c: HonoContext<Env>): Visit {
+export function enter(server: Server, c: HonoContext<Env>): Visit {
   const visit: Visit = {
     startedAt: performance.now(),
     authorization: c.req.header('Authorization') ?? null,
@@ -120,7 +57,7 @@ function enter(server: Server, c: HonoContext<Env>): Visit {
 }
 
 /** What every answer carries. */
-async function usualHeaders(server: Server, visit: Visit, path: string): Promise<Record<string, string>> {
+export async function usualHeaders(server: Server, visit: Visit, path: string): Promise<Record<string, string>> {
   // Keys, tokens and who did what: nothing for a browser to keep.
   const usual = { 'X-Request-Id': visit.requestId, ...NOSNIFF }
   if (/^\/admin(\/|$)/.test(path)) return { ...usual, 'Cache-Control': 'no-store' }
@@ -128,7 +65,7 @@ async function usualHeaders(server: Server, visit: Visit, path: string): Promise
   return { ...usual, ...windowHeaders(await windowToShow(server, visit)) }
 }
 
-function leave({ metrics, deps }: Server, visit: Visit, c: HonoContext<Env>, status: number): void {
+export function leave({ metrics, deps }: Server, visit: Visit, c: HonoContext<Env>, status: number): void {
   visit.body?.release()
   const ms = performance.now() - visit.startedAt
   metrics?.request(visit.operation ?? 'other', status, ms / 1000)
@@ -225,10 +162,4 @@ function remember(ctx: Context, op: Operation, c: HonoContext<Env>, { query, jso
   op.readKey({ 'Idempotency-Key': key })
   if (key !== undefined)
     ctx.idempotency = { key, subject: `${op.path}\n${canonicalJson(query)}\n${canonicalJson(json)}` }
-}
-
-function methodsByPath(): Map<string, string[]> {
-  const paths = new Map<string, string[]>()
-  for (const { path, method } of operations) paths.set(path, [...(paths.get(path) ?? []), method])
-  return paths
 }

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type TestServer, testServer } from '../support/server.ts'
+import { testReport } from './test-report.ts'
 
 let server: TestServer
 beforeAll(async () => {
@@ -10,10 +11,9 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 const TASKS = '/proc/self/task'
-const JOBS = new URL('./aside-jobs.ts', import.meta.url)
-const run = (wish: string, ms?: number) => {
-  const asked = { wish, shopId: 'shp_1' }
-  return server.db.aside<unknown>(JOBS, asked, ms).catch((error) => error.code)
+const run = (job: string, ms?: number) => {
+  const asked = { job, shopId: 'shp_1' }
+  return server.db.runReport(testReport, asked, ms).catch((error) => error.code)
 }
 
 test.runIf(existsSync(TASKS))(
@@ -27,7 +27,7 @@ test.runIf(existsSync(TASKS))(
     }, 20)
     const answers = await Promise.all([run('statement', 600), run('statement', 600), run('shops')])
     clearInterval(watch)
-    expect(answers).toEqual(['aside_timeout', 'aside_timeout', 1])
+    expect(answers).toEqual(['report_timeout', 'report_timeout', 1])
     expect(most).toBeLessThanOrEqual(2)
   },
 )

@@ -1,0 +1,27 @@
+import { sql } from 'kysely'
+import { defineReport } from '../../server/src/database/report-worker.ts'
+
+/** Makes the report thread do what a test needs. */
+export const testReport = defineReport(
+  import.meta.url,
+  'testReport',
+  async (db, { job }: { shopId: string; job: string }): Promise<unknown> => {
+    if (job === 'exit') process.exit(3)
+    if (job === 'hang') for (;;);
+    if (job === 'statement')
+      return sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < 12000000) select count(*) from n`.execute(
+        db,
+      )
+    if (job === 'rest') return new Promise((done) => setTimeout(done, 25))
+    if (job === 'odd bug') throw new TypeError('odd', { cause: () => 'no function can be copied' })
+    if (job === 'odd answer') return () => 'no function can be copied'
+    if (job === 'bug') throw new TypeError('a bug')
+    if (job === 'storage')
+      return db
+        .selectFrom('nothing' as 'shops')
+        .selectAll()
+        .execute()
+    if (job === 'write') return db.deleteFrom('shops').execute()
+    return (await db.selectFrom('shops').select('id').execute()).length
+  },
+)
