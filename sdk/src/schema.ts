@@ -1261,26 +1261,20 @@ export interface components {
             name: string;
             description?: string | null;
             /**
-             * @default PERCENT_OF_SALE
+             * @description `PERCENT_OF_SALE` when left out.
              * @enum {string}
              */
             commissionType?: "PERCENT_OF_SALE" | "FLAT_PER_ORDER" | "FLAT_PER_ITEM";
-            /**
-             * @description A percentage, or currency units for the flat types. Rounded half up to hundredths.
-             * @default 16
-             */
+            /** @description A percentage, or currency units for the flat types. Rounded half up to hundredths. 16 when left out. */
             commissionPercent?: number;
-            /**
-             * @description How long a click counts. 0 switches link evidence off.
-             * @default 30
-             */
+            /** @description How long a click counts. 0 switches link evidence off. 30 when left out. */
             cookieDurationDays?: number;
-            /** @default false */
+            /** @description False when left out. */
             autoApproveAffiliate?: boolean;
-            /** @default false */
+            /** @description False when left out. */
             autoApproveOrder?: boolean;
             /**
-             * @default DRAFT
+             * @description `DRAFT` when left out.
              * @enum {string}
              */
             status?: "DRAFT" | "PRIVATE" | "PUBLISH";
@@ -2011,7 +2005,7 @@ export interface components {
             kind: "product" | "variant";
             value: string;
             /**
-             * @default PERCENT_OF_SALE
+             * @description `PERCENT_OF_SALE` when left out.
              * @enum {string}
              */
             commissionType?: "PERCENT_OF_SALE" | "FLAT_PER_ORDER" | "FLAT_PER_ITEM";

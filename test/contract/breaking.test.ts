@@ -133,9 +133,9 @@ describe('breaks', () => {
     [
       'another default',
       (copy) => {
-        schemas(copy).ProgramCreate.allOf[0].properties.commissionPercent.default = 10
+        copy.components.parameters.Limit.schema.default = 10
       },
-      'body.commissionPercent is no longer 16 when left out',
+      'GET /api/v1/coupons: limit is no longer 20 when left out',
     ],
     [
       'a field of a response that is gone',

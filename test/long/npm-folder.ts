@@ -13,6 +13,8 @@ export interface NpmFolder {
   path: string
   /** Runs a command of its packages to the end. @throws its output when it fails. */
   run: (command: string, args: string[], env?: Record<string, string>) => Promise<string>
+  /** Starts a command of its packages and waits until it prints `ready`. Answers what ends it. */
+  start: (command: string, args: string[], ready: RegExp) => Promise<() => Promise<void>>
   remove: () => void
 }
 
@@ -32,13 +34,34 @@ export async function npmFolder(name: string): Promise<NpmFolder> {
     folder.remove()
     throw error
   }
+  const pathOf = (command: string) => join(folder.path, 'node_modules/.bin', command)
   const run: NpmFolder['run'] = async (command, args, env = {}) => {
-    const bin = join(folder.path, 'node_modules/.bin', command)
-    const { code, stdout, stderr } = await finish(process.execPath, [bin, ...args], folder.path, env)
+    const { code, stdout, stderr } = await finish(process.execPath, [pathOf(command), ...args], folder.path, env)
     if (code !== 0) throw new Error(`${command} ended with ${code}:\n${stdout}${stderr}`)
     return stdout
   }
-  return { path: folder.path, run, remove: folder.remove }
+  const start: NpmFolder['start'] = async (command, args, ready) => {
+    const child = spawn(process.execPath, [pathOf(command), ...args], {
+      cwd: folder.path,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const ended = new Promise<void>((done) => child.once('close', () => done()))
+    let output = ''
+    await new Promise<void>((up, fail) => {
+      const read = (chunk: Buffer) => {
+        output += chunk
+        if (ready.test(output)) up()
+      }
+      child.stdout.on('data', read)
+      child.stderr.on('data', read)
+      child.once('close', (code) => fail(new Error(`${command} ended with ${code}:\n${output}`)))
+    })
+    return () => {
+      child.kill()
+      return ended
+    }
+  }
+  return { path: folder.path, run, start, remove: folder.remove }
 }
 
 function finish(command: string, args: string[], cwd: string, env: Record<string, string> = {}): Promise<Finished> {

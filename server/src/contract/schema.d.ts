@@ -1261,29 +1261,23 @@ export interface components {
             name: string;
             description?: string | null;
             /**
-             * @default PERCENT_OF_SALE
+             * @description `PERCENT_OF_SALE` when left out.
              * @enum {string}
              */
-            commissionType: "PERCENT_OF_SALE" | "FLAT_PER_ORDER" | "FLAT_PER_ITEM";
+            commissionType?: "PERCENT_OF_SALE" | "FLAT_PER_ORDER" | "FLAT_PER_ITEM";
+            /** @description A percentage, or currency units for the flat types. Rounded half up to hundredths. 16 when left out. */
+            commissionPercent?: number;
+            /** @description How long a click counts. 0 switches link evidence off. 30 when left out. */
+            cookieDurationDays?: number;
+            /** @description False when left out. */
+            autoApproveAffiliate?: boolean;
+            /** @description False when left out. */
+            autoApproveOrder?: boolean;
             /**
-             * @description A percentage, or currency units for the flat types. Rounded half up to hundredths.
-             * @default 16
-             */
-            commissionPercent: number;
-            /**
-             * @description How long a click counts. 0 switches link evidence off.
-             * @default 30
-             */
-            cookieDurationDays: number;
-            /** @default false */
-            autoApproveAffiliate: boolean;
-            /** @default false */
-            autoApproveOrder: boolean;
-            /**
-             * @default DRAFT
+             * @description `DRAFT` when left out.
              * @enum {string}
              */
-            status: "DRAFT" | "PRIVATE" | "PUBLISH";
+            status?: "DRAFT" | "PRIVATE" | "PUBLISH";
         } & ({
             /** @constant */
             commissionType?: "PERCENT_OF_SALE";
@@ -2011,10 +2005,10 @@ export interface components {
             kind: "product" | "variant";
             value: string;
             /**
-             * @default PERCENT_OF_SALE
+             * @description `PERCENT_OF_SALE` when left out.
              * @enum {string}
              */
-            commissionType: "PERCENT_OF_SALE" | "FLAT_PER_ORDER" | "FLAT_PER_ITEM";
+            commissionType?: "PERCENT_OF_SALE" | "FLAT_PER_ORDER" | "FLAT_PER_ITEM";
             /** @description A percentage, or currency units for the flat types. Rounded half up to hundredths. */
             commissionPercent: number;
         } & ({

@@ -25,7 +25,7 @@ export async function list(ctx: Context, query: Query<'listProductRules'>) {
  *   or `product_rule_limit_reached`.
  */
 export async function create(ctx: Context, body: Body<'createProductRule'>) {
-  const { programId, kind, commissionType } = body
+  const { programId, kind, commissionType = 'PERCENT_OF_SALE' } = body
   const value = productId(body.value.trim())
   const read = rateFromInput(commissionType, body.commissionPercent)
   if (!read.ok) throw rateError(read.reason, commissionType)

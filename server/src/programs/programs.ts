@@ -29,10 +29,11 @@ export async function list(ctx: Context, query: Query<'listPrograms'>) {
  * @throws ApiError 400 for a blank name, 400 `commission_percent_invalid`.
  */
 export async function create(ctx: Context, body: Body<'createProgram'>) {
-  const { description = null, cookieDurationDays, status } = body
+  const { description = null, commissionType = 'PERCENT_OF_SALE', commissionPercent = 16 } = body
+  const { cookieDurationDays = 30, status = 'DRAFT' } = body
   const name = named(body.name)
-  const rate = rateFromInput(body.commissionType, body.commissionPercent)
-  if (!rate.ok) throw rateError(rate.reason, body.commissionType)
+  const rate = rateFromInput(commissionType, commissionPercent)
+  if (!rate.ok) throw rateError(rate.reason, commissionType)
   return mutate(ctx, async (trx) => {
     const createdAt = nowIso(ctx)
     const row: Omit<ProgramRow, 'shopId'> = {

@@ -46,6 +46,7 @@ export const withoutEnd: components['schemas']['PayoutCreate'] = { periodStart: 
 
 export const withLines: Conversion = { orderId: '1', lineItems: [{ productId: '7', priceCents: 500 }] }
 export const batch: components['schemas']['PayoutCreate'] = { periodStart: '2026-10-01', periodEnd: '2026-10-31' }
+export const program: components['schemas']['ProgramCreate'] = { name: 'Friends' }
 export const subjectOf = (sent: Sent): string => {
   if (sent.event === 'test') return sent.data.message
   return sent.event === 'commission.created' ? sent.data.orderId : sent.data.email
