@@ -54,6 +54,15 @@ test('no field of a body has a default, which openapi-typescript takes for requi
   expect(withDefault.map(([at]) => at)).toEqual([])
 })
 
+test('no bound of one type stands on a value of several, where orval applies it to each', () => {
+  const bounds = ['minLength', 'maxLength', 'pattern', 'minimum', 'maximum', 'minItems', 'maxItems']
+  const several = [...schemasOf([document.paths, document.webhooks], '')].filter(
+    ([, { type }]) => Array.isArray(type) && type.filter((one) => one !== 'null').length > 1,
+  )
+  expect(several.length).toBeGreaterThan(1)
+  expect(several.filter(([, one]) => bounds.some((bound) => bound in one)).map(([at]) => at)).toEqual([])
+})
+
 describe('what generators make names of', () => {
   test('no schema is named like something that a program has anyway', () => {
     expect(Object.keys(schemas).filter((name) => name in globalThis)).toEqual([])

@@ -79,7 +79,9 @@ function inner(schema: Schema): Schema {
 /** What a value of this schema must be, as the end of a sentence. */
 export function requirement(schema: Schema): string {
   const plain = inner(schema)
-  if (plain['x-must']) return plain['x-must']
+  // A union of several types says it for all of them.
+  const must = composed(schema).whole['x-must'] ?? plain['x-must']
+  if (must) return must
   const types = [plain.type].flat()
   const nullable = types.includes('null') || deref(schema).anyOf?.some((one) => one.type === 'null')
   const values = plain.const === undefined ? plain.enum?.filter((one) => one !== null) : [plain.const]

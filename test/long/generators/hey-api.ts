@@ -7,7 +7,7 @@ import type {
   RecordEventData,
   Webhooks,
 } from './client/hey-api/types.gen'
-import { zConversionEvent, zRecordEventBody } from './client/hey-api/zod.gen'
+import { zConversionEvent, zRecordEventBody, zStoreOrder } from './client/hey-api/zod.gen'
 import type { Use } from './use'
 
 /** Its client checks every request and reply with the generated zod schemas. */
@@ -35,8 +35,9 @@ export const use: Use = async ({ baseUrl, apiKey, code }) => {
   }
 }
 
-/** What the zod schemas accept: an order without a type, and no order without an id. */
+/** What the zod schemas accept: an order without a type, what a store sends, and no order without an id. */
 export const accepted = [
+  zStoreOrder.safeParse({ id: 5_678_901, financial_status: 'paid', subtotal_price: 120.5 }).success,
   zRecordEventBody.safeParse({ externalOrderId: '1', amountCents: 100 }).success,
   zRecordEventBody.safeParse({ amountCents: 100 }).success,
   zRecordEventBody.safeParse({ type: 'click' }).success,

@@ -5,7 +5,7 @@ import {
   type ProgramCreate,
   recordEvent,
 } from './client/orval/client'
-import { RecordEventBody } from './client/orval/zod'
+import { RecordEventBody, RecordStoreOrderBody } from './client/orval/zod'
 import type { Use } from './use'
 
 type Body = Parameters<typeof recordEvent>[0]
@@ -36,8 +36,9 @@ export const use: Use = async ({ apiKey, code }) => {
   }
 }
 
-/** What the zod schemas accept: an order without a type, and no order without an id. */
+/** What the zod schemas accept: an order without a type, what a store sends, and no order without an id. */
 export const accepted = [
+  RecordStoreOrderBody.safeParse({ id: 5_678_901, financial_status: 'paid', subtotal_price: 120.5 }).success,
   RecordEventBody.safeParse({ externalOrderId: '1', amountCents: 100 }).success,
   RecordEventBody.safeParse({ amountCents: 100 }).success,
   RecordEventBody.safeParse({ type: 'click' }).success,

@@ -60,7 +60,7 @@ async function run(given: Given): Promise<string> {
       }
       assert.deepEqual(used, { ...expected, clickId: used.clickId }, name)
       assert.match(used.clickId, /^jrn_/, name)
-      if (accepted) assert.deepEqual(accepted, [true, false, false, false], `${name}: zod`)
+      if (accepted) assert.deepEqual(accepted, [true, true, false, false, false], `${name}: zod`)
     }
     const files = globSync('client/**/*.ts', { cwd: folder.path })
     const lines = files.reduce((sum, file) => sum + readFileSync(join(folder.path, file), 'utf8').split('\n').length, 0)
