@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { Transaction } from '../../server/src/database/access.ts'
 import { defineReport } from '../../server/src/database/report-worker.ts'
 
 /** Makes the report thread do what a test needs. */
@@ -21,7 +22,7 @@ export const testReport = defineReport(
         .selectFrom('nothing' as 'shops')
         .selectAll()
         .execute()
-    if (job === 'write') return db.deleteFrom('shops').execute()
+    if (job === 'write') return (db as Transaction).deleteFrom('shops').execute()
     return (await db.selectFrom('shops').select('id').execute()).length
   },
 )

@@ -1,7 +1,8 @@
 // PostgreSQL only: what connections to a server promise.
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Database, openDatabase, type Trx } from '../../server/src/database/database.ts'
+import type { Reader, Transaction } from '../../server/src/database/access.ts'
+import { type Database, openDatabase } from '../../server/src/database/database.ts'
 import { StorageError } from '../../server/src/database/storage-error.ts'
 import { administer, databaseUrl, type TestDatabase, testDatabase } from '../support/database.ts'
 
@@ -14,11 +15,11 @@ beforeEach(async () => {
 })
 afterEach(() => at.remove())
 
-const put = (trx: Trx, name: string, value = 'x') =>
+const put = (trx: Transaction, name: string, value = 'x') =>
   trx.insertInto('instanceSettings').values({ name, value }).execute()
 const names = async () =>
   (await db.read.selectFrom('instanceSettings').select('name').orderBy('name').execute()).map((row) => row.name)
-const show = async (on: Trx, name: string) =>
+const show = async (on: Reader, name: string) =>
   (await sql<{ value: string }>`select current_setting(${name}) as value`.execute(on)).rows[0]?.value
 
 /** Ends every other connection to the database, as a restart or a fail-over does. */
@@ -69,7 +70,7 @@ test('counts and sums are numbers', async () => {
 })
 
 test('a sum that no number holds exactly is refused, not rounded, and the connections go on', async () => {
-  const twice = (on: Trx) => sql<{ n: number }>`select 9007199254740991::bigint * ${sql.lit(2)} as n`.execute(on)
+  const twice = (on: Reader) => sql<{ n: number }>`select 9007199254740991::bigint * ${sql.lit(2)} as n`.execute(on)
   await expect(twice(db.read)).rejects.toThrow('too large to be exact')
   await expect(db.transact(twice, SHOP)).rejects.toThrow('too large to be exact')
   await db.transact((trx) => put(trx, 'after'), SHOP)
@@ -109,7 +110,7 @@ test('reads over connections that have ended run again', async () => {
 test('two works that lock each other out both succeed', async () => {
   await db.transact((trx) => put(trx, 'a'))
   await db.transact((trx) => put(trx, 'b'))
-  const change = (trx: Trx, name: string) =>
+  const change = (trx: Transaction, name: string) =>
     trx.updateTable('instanceSettings').set({ value: 'y' }).where('name', '=', name).execute()
   const both = Promise.withResolvers<void>()
   let arrived = 0

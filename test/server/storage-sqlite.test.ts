@@ -6,11 +6,12 @@ import { join } from 'node:path'
 import SQLite from 'better-sqlite3'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { openDatabase, type Trx } from '../../server/src/database/database.ts'
+import type { Reader } from '../../server/src/database/access.ts'
+import { openDatabase } from '../../server/src/database/database.ts'
 import { isSqliteBusy } from '../../server/src/database/storage-error.ts'
 import { testDatabase } from '../support/database.ts'
 
-const pragma = async (on: Trx, name: string) =>
+const pragma = async (on: Reader, name: string) =>
   Object.values((await sql<Record<string, unknown>>`pragma ${sql.raw(name)}`.execute(on)).rows[0] ?? {})[0]
 
 test('writes stay durable after the database is opened again', async () => {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Database, openDatabase, type Trx } from '../../server/src/database/database.ts'
+import type { Transaction } from '../../server/src/database/access.ts'
+import { type Database, openDatabase } from '../../server/src/database/database.ts'
 import { isUniqueViolation } from '../../server/src/database/storage-error.ts'
 import { type TestDatabase, testDatabase } from '../support/database.ts'
 
@@ -13,13 +14,13 @@ beforeEach(async () => {
 afterEach(() => at.remove())
 
 const SHOP = 'shp_1'
-const put = (trx: Trx, name: string, value = 'x') =>
+const put = (trx: Transaction, name: string, value = 'x') =>
   trx.insertInto('instanceSettings').values({ name, value }).execute()
 const names = async () =>
   (await db.read.selectFrom('instanceSettings').select('name').orderBy('name').execute()).map((row) => row.name)
 
 test('nothing is written outside a transaction', async () => {
-  await expect(put(db.read, 'a')).rejects.toThrow('only possible inside transact')
+  await expect(put(db.read as Transaction, 'a')).rejects.toThrow('only possible inside transact')
   expect(await names()).toEqual([])
 })
 
@@ -80,7 +81,7 @@ test('a row that a unique index refuses is refused to its own work only, and say
 
 test('work learns which of its own statements failed, and may say it in its own words', async () => {
   await db.transact((trx) => put(trx, 'a'))
-  const work = async (trx: Trx) => {
+  const work = async (trx: Transaction) => {
     await put(trx, 'b')
     await put(trx, 'a').catch((error) => {
       throw new Error('in its own words', { cause: error })
@@ -91,7 +92,7 @@ test('work learns which of its own statements failed, and may say it in its own 
 })
 
 test('work of a group sees what the work before it wrote', async () => {
-  const seen = (trx: Trx) => trx.selectFrom('instanceSettings').select('name').execute()
+  const seen = (trx: Transaction) => trx.selectFrom('instanceSettings').select('name').execute()
   const all = ['a', 'b', 'c'].map((name) =>
     db.transact(async (trx) => {
       await put(trx, name)

@@ -1,6 +1,6 @@
 import { API_SWITCH } from '../core/installation-settings.ts'
-import type { Trx } from '../database/database.ts'
-import { prepared } from '../database/prepared.ts'
+import type { Reader, Transaction } from '../database/access.ts'
+import { prepared, preparedWrite } from '../database/prepared.ts'
 import type { ApiKeyRow, ShopRow } from '../database/tables.ts'
 
 const withShop = prepared<{ secretHash: string }>()((db, { secretHash }) =>
@@ -33,7 +33,7 @@ export interface KeyWithShop {
 }
 
 /** One statement, because it runs twice for each change: before the body is read and in the transaction. */
-export async function findKeyWithShop(db: Trx, secretHash: string): Promise<KeyWithShop | undefined> {
+export async function findKeyWithShop(db: Reader, secretHash: string): Promise<KeyWithShop | undefined> {
   const [row] = await withShop(db, { secretHash })
   if (!row) return undefined
   const { keyId, keySecretHash, keyScopes, keyLastUsedAt, keyExpiresAt, keyRevokedAt, keyLimitSubject, ...rest } = row
@@ -51,11 +51,11 @@ export async function findKeyWithShop(db: Trx, secretHash: string): Promise<KeyW
   return { key, shop, isApiOff: installationSwitch === 'off' }
 }
 
-export const findApiKey = (db: Trx, shopId: string, id: string): Promise<ApiKeyRow | undefined> =>
+export const findApiKey = (db: Reader, shopId: string, id: string): Promise<ApiKeyRow | undefined> =>
   db.selectFrom('apiKeys').selectAll().where('shopId', '=', shopId).where('id', '=', id).executeTakeFirst()
 
 /** Newest first. */
-export const listApiKeys = (db: Trx, shopId: string): Promise<ApiKeyRow[]> =>
+export const listApiKeys = (db: Reader, shopId: string): Promise<ApiKeyRow[]> =>
   db
     .selectFrom('apiKeys')
     .selectAll()
@@ -64,20 +64,20 @@ export const listApiKeys = (db: Trx, shopId: string): Promise<ApiKeyRow[]> =>
     .orderBy('id', 'desc')
     .execute()
 
-export async function insertApiKey(trx: Trx, shopId: string, row: Omit<ApiKeyRow, 'shopId'>): Promise<void> {
+export async function insertApiKey(trx: Transaction, shopId: string, row: Omit<ApiKeyRow, 'shopId'>): Promise<void> {
   await trx
     .insertInto('apiKeys')
     .values({ shopId, ...row })
     .execute()
 }
 
-export async function deleteApiKeys(trx: Trx, shopId: string, ids: string[]): Promise<void> {
+export async function deleteApiKeys(trx: Transaction, shopId: string, ids: string[]): Promise<void> {
   await trx.deleteFrom('apiKeys').where('shopId', '=', shopId).where('id', 'in', ids).execute()
 }
 
 /** Changes a key that is alive and still has the secret that was read. Answers whether it was. */
 export async function claimApiKey(
-  trx: Trx,
+  trx: Transaction,
   shopId: string,
   row: ApiKeyRow,
   changes: Partial<ApiKeyRow>,
@@ -93,10 +93,10 @@ export async function claimApiKey(
   return numUpdatedRows === 1n
 }
 
-const noteUse = prepared<{ shopId: string; id: string; lastUsedAt: string }>()((trx, { shopId, id, lastUsedAt }) =>
+const noteUse = preparedWrite<{ shopId: string; id: string; lastUsedAt: string }>()((trx, { shopId, id, lastUsedAt }) =>
   trx.updateTable('apiKeys').set({ lastUsedAt }).where('shopId', '=', shopId).where('id', '=', id).compile(),
 )
 
-export async function updateLastUsed(trx: Trx, shopId: string, id: string, lastUsedAt: string): Promise<void> {
+export async function updateLastUsed(trx: Transaction, shopId: string, id: string, lastUsedAt: string): Promise<void> {
   await noteUse(trx, { shopId, id, lastUsedAt })
 }

@@ -4,7 +4,7 @@ import { type Context, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import { createSecret, hashSecret, prefixOf } from '../core/secret.ts'
 import { instantBody } from '../core/time.ts'
-import type { Trx } from '../database/database.ts'
+import type { Transaction } from '../database/access.ts'
 import type { ApiKeyRow } from '../database/tables.ts'
 import { claimApiKey, deleteApiKeys, findApiKey, insertApiKey, listApiKeys } from './key-queries.ts'
 
@@ -163,7 +163,7 @@ const BATCH_SIZE = 100
  *
  * @throws ApiError 409 `key_limit_reached`.
  */
-export async function assignWindow(ctx: Context, trx: Trx): Promise<string | null> {
+export async function assignWindow(ctx: Context, trx: Transaction): Promise<string | null> {
   const now = nowIso(ctx)
   const keys = (await listApiKeys(trx, ctx.shop.id)).map((key) => ({ ...key, endedAt: endOf(key, now) }))
   const active = keys.filter(({ endedAt }) => endedAt === null)

@@ -4,7 +4,7 @@ import type { components } from '../contract/schema.d.ts'
 import { type Context, type Deps, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import { createSecret, hashSecret, isWellFormed } from '../core/secret.ts'
-import type { Trx } from '../database/database.ts'
+import type { Reader } from '../database/access.ts'
 import type { SessionRow, ShopRow, UserRow } from '../database/tables.ts'
 import * as sessions from './session-queries.ts'
 import { findShop } from './shop-queries.ts'
@@ -21,7 +21,7 @@ export interface Owner {
 }
 
 /** The owner of a token `ro_…` as `db` sees it; undefined when nobody has it, or not any more. */
-export async function findOwner(db: Trx, token: string): Promise<Owner | undefined> {
+export async function findOwner(db: Reader, token: string): Promise<Owner | undefined> {
   if (!isWellFormed('ro', token)) return undefined
   const tokenHash = hashSecret(token)
   const user = await findUserByToken(db, tokenHash)
@@ -30,7 +30,7 @@ export async function findOwner(db: Trx, token: string): Promise<Owner | undefin
 }
 
 /** Whose session a cookie's secret stands for as `db` sees it; undefined when it has ended. */
-export async function findBySession(deps: Pick<Deps, 'now'>, db: Trx, secret: string): Promise<Owner | undefined> {
+export async function findBySession(deps: Pick<Deps, 'now'>, db: Reader, secret: string): Promise<Owner | undefined> {
   if (!isWellFormed('rs', secret)) return undefined
   const session = await sessions.findSession(db, hashSecret(secret))
   if (!session || session.expiresAt <= nowIso(deps)) return undefined
@@ -56,13 +56,13 @@ export async function signIn(
   token: string,
 ): Promise<Required<Owner> & { secret: string }> {
   const isLink = isWellFormed('rl', token)
-  const look = async (db: Trx): Promise<Owner> => {
+  const look = async (db: Reader): Promise<Owner> => {
     const owner = isLink ? await findByLink(world, db, token) : await findOwner(db, token)
     if (!owner) throw refused()
     return owner
   }
   const { shop, user } = await look(world.db.read)
-  const recheck = async (db: Trx) => (await look(db)).shop
+  const recheck = async (db: Reader) => (await look(db)).shop
   const ctx: Context = { ...world, shop, user, actor: `user:${user.id}`, recheck }
   return mutate(ctx, async (trx) => {
     if (isLink && !(await sessions.claimSignInLink(trx, shop.id, hashSecret(token)))) throw refused()
@@ -114,13 +114,13 @@ export function toSession(
   }
 }
 
-async function withShop(db: Trx, user: UserRow | undefined): Promise<Owner | undefined> {
+async function withShop(db: Reader, user: UserRow | undefined): Promise<Owner | undefined> {
   if (!user || user.revokedAt !== null) return undefined
   const shop = await findShop(db, user.shopId)
   return shop && { user, shop }
 }
 
-async function findByLink(deps: Pick<Deps, 'now'>, db: Trx, token: string): Promise<Owner | undefined> {
+async function findByLink(deps: Pick<Deps, 'now'>, db: Reader, token: string): Promise<Owner | undefined> {
   const link = await sessions.findSignInLink(db, hashSecret(token))
   if (!link || link.expiresAt <= nowIso(deps)) return undefined
   return withShop(db, await findUser(db, link.shopId, link.userId))

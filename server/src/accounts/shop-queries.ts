@@ -1,4 +1,4 @@
-import type { Trx } from '../database/database.ts'
+import type { Reader, Transaction } from '../database/access.ts'
 import { prepared } from '../database/prepared.ts'
 import type { ShopRow } from '../database/tables.ts'
 
@@ -6,17 +6,18 @@ const byId = prepared<{ shopId: string }>()((db, { shopId }) =>
   db.selectFrom('shops').selectAll().where('id', '=', shopId).compile(),
 )
 
-export const findShop = async (db: Trx, shopId: string): Promise<ShopRow | undefined> => (await byId(db, { shopId }))[0]
+export const findShop = async (db: Reader, shopId: string): Promise<ShopRow | undefined> =>
+  (await byId(db, { shopId }))[0]
 
-export const listShops = (db: Trx): Promise<ShopRow[]> =>
+export const listShops = (db: Reader): Promise<ShopRow[]> =>
   db.selectFrom('shops').selectAll().orderBy('createdAt').orderBy('id').execute()
 
-export async function insertShop(trx: Trx, row: ShopRow): Promise<void> {
+export async function insertShop(trx: Transaction, row: ShopRow): Promise<void> {
   await trx.insertInto('shops').values(row).execute()
 }
 
 /** Makes a program the shop's default when there is none yet. Answers whether it did. */
-export async function claimDefaultProgram(trx: Trx, shopId: string, programId: string): Promise<boolean> {
+export async function claimDefaultProgram(trx: Transaction, shopId: string, programId: string): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable('shops')
     .set({ defaultProgramId: programId })
@@ -27,7 +28,7 @@ export async function claimDefaultProgram(trx: Trx, shopId: string, programId: s
 }
 
 /** Changes a shop as long as it is still the version that was read. Answers whether it was. */
-export async function claimShop(trx: Trx, row: ShopRow, changes: Partial<ShopRow>): Promise<boolean> {
+export async function claimShop(trx: Transaction, row: ShopRow, changes: Partial<ShopRow>): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable('shops')
     .set({ ...changes, version: row.version + 1 })

@@ -1,26 +1,31 @@
-import type { Trx } from '../database/database.ts'
+import type { Reader, Transaction } from '../database/access.ts'
 import type { UserRow } from '../database/tables.ts'
 import { emailKey } from '../engine/identity.ts'
 
-export async function insertUser(trx: Trx, row: UserRow): Promise<void> {
+export async function insertUser(trx: Transaction, row: UserRow): Promise<void> {
   await trx.insertInto('users').values(row).execute()
 }
 
-export const findUserByToken = (db: Trx, tokenHash: string): Promise<UserRow | undefined> =>
+export const findUserByToken = (db: Reader, tokenHash: string): Promise<UserRow | undefined> =>
   db.selectFrom('users').selectAll().where('tokenHash', '=', tokenHash).executeTakeFirst()
 
-export const findUser = (db: Trx, shopId: string, id: string): Promise<UserRow | undefined> =>
+export const findUser = (db: Reader, shopId: string, id: string): Promise<UserRow | undefined> =>
   db.selectFrom('users').selectAll().where('shopId', '=', shopId).where('id', '=', id).executeTakeFirst()
 
 /** However the address is written; as it was written first. A shop has few users, so their addresses have no key column. */
-export async function findUserByEmail(db: Trx, shopId: string, email: string): Promise<UserRow | undefined> {
+export async function findUserByEmail(db: Reader, shopId: string, email: string): Promise<UserRow | undefined> {
   const users = await db.selectFrom('users').selectAll().where('shopId', '=', shopId).orderBy('id').execute()
   const key = emailKey(email)
   return users.find((user) => user.email === email) ?? users.find((user) => emailKey(user.email) === key)
 }
 
 /** Takes a user's access away unless it was taken before. Answers whether it was this call. */
-export async function claimRevocation(trx: Trx, shopId: string, id: string, revokedAt: string): Promise<boolean> {
+export async function claimRevocation(
+  trx: Transaction,
+  shopId: string,
+  id: string,
+  revokedAt: string,
+): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable('users')
     .set({ revokedAt })
@@ -32,7 +37,7 @@ export async function claimRevocation(trx: Trx, shopId: string, id: string, revo
 }
 
 /** Replaces a user's token. Returns false when the user was revoked or has another token meanwhile. */
-export async function updateTokenIfUnchanged(trx: Trx, user: UserRow, tokenHash: string): Promise<boolean> {
+export async function updateTokenIfUnchanged(trx: Transaction, user: UserRow, tokenHash: string): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable('users')
     .set({ tokenHash })

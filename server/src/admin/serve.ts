@@ -4,7 +4,7 @@ import { csrfTokenOf, findBySession, type Owner } from '../accounts/sessions.ts'
 import { ApiError, forbidden } from '../contract/errors.ts'
 import type { Context } from '../core/context.ts'
 import { recordAccess } from '../core/mutate.ts'
-import type { Trx } from '../database/database.ts'
+import type { Reader } from '../database/access.ts'
 import type { Env } from '../http/authorize.ts'
 import { countOwner, isOwnForm, ownerContext, requireRole, sessionExpired } from '../http/authorize-owner.ts'
 import { shopHolder } from '../http/body-budget.ts'
@@ -26,7 +26,7 @@ type Call = { c: HonoContext<Env>; server: Server; browser: Browser; owner: Sign
 export function servePage(server: Server, route: Route) {
   return async function servePage(c: HonoContext<Env>): Promise<Response> {
     const browser = browserOf(c, server.deps.config.trustProxy)
-    const look = (db: Trx) => signedIn(server, db, browser)
+    const look = (db: Reader) => signedIn(server, db, browser)
     const owner = await look(server.deps.db.read).catch(async (error) => {
       await countPublic(server, c.get('visit'))
       return askToSignIn(c, route, error)
@@ -46,7 +46,7 @@ export function servePage(server: Server, route: Route) {
 }
 
 /** @throws ApiError 401 `session_expired`. */
-async function signedIn({ deps }: Server, db: Trx, { session }: Browser): Promise<SignedIn> {
+async function signedIn({ deps }: Server, db: Reader, { session }: Browser): Promise<SignedIn> {
   const owner = session === null ? undefined : await findBySession(deps, db, session)
   if (!owner?.session) throw sessionExpired()
   return { ...owner, session: owner.session }

@@ -6,7 +6,7 @@ import { type AuditEntry, mutate } from '../core/mutate.ts'
 import type { WebhookEvent } from '../core/outbox.ts'
 import { isDeep, mapPage, placeAfter } from '../core/pagination.ts'
 import { readList } from '../core/report.ts'
-import type { Trx } from '../database/database.ts'
+import type { Transaction } from '../database/access.ts'
 import type { AffiliateRow } from '../database/tables.ts'
 import { codeFromBytes, codeKey } from '../engine/discount-code.ts'
 import { emailKey } from '../engine/identity.ts'
@@ -116,12 +116,12 @@ const fullName = (first?: string | null, last?: string | null) =>
     .filter(Boolean)
     .join(' ')
 
-async function defaultProgramId(ctx: Context, trx: Trx): Promise<string | null> {
+async function defaultProgramId(ctx: Context, trx: Transaction): Promise<string | null> {
   const shop = await trx.selectFrom('shops').select('defaultProgramId').where('id', '=', ctx.shop.id).executeTakeFirst()
   return shop?.defaultProgramId ?? null
 }
 
-async function refuseTakenEmail(ctx: Context, trx: Trx, email: string, exceptId?: string): Promise<void> {
+async function refuseTakenEmail(ctx: Context, trx: Transaction, email: string, exceptId?: string): Promise<void> {
   const holder = await affiliates.findAffiliateByEmail(trx, ctx.shop.id, emailKey(email))
   if (holder && holder.id !== exceptId) {
     throw conflict('email_taken', 'Another affiliate of your shop already uses this e-mail address.')
@@ -152,7 +152,11 @@ export const searchText = (row: Pick<AffiliateRow, 'name' | 'email' | 'firstName
   searchable([row.name, row.email, row.firstName, row.lastName])
 
 /** The row of a new affiliate with a slug and a discount code that nobody in the shop has (section 2.2). */
-export async function newAffiliate(ctx: Context, trx: Trx, given: Given): Promise<Omit<AffiliateRow, 'shopId'>> {
+export async function newAffiliate(
+  ctx: Context,
+  trx: Transaction,
+  given: Given,
+): Promise<Omit<AffiliateRow, 'shopId'>> {
   const createdAt = nowIso(ctx)
   const discountCode = await freeCode(ctx, trx)
   return {
@@ -181,14 +185,14 @@ export async function newAffiliate(ctx: Context, trx: Trx, given: Given): Promis
 }
 
 /** A random code that nobody in the shop has. There are 34^8 of them, so the first is nearly always free. */
-export async function freeCode(ctx: Context, trx: Trx): Promise<string> {
+export async function freeCode(ctx: Context, trx: Transaction): Promise<string> {
   for (;;) {
     const code = codeFromBytes(ctx.random(32))
     if (code && !(await findAffiliateByCode(trx, ctx.shop.id, codeKey(code)))) return code
   }
 }
 
-async function freeSlug(ctx: Context, trx: Trx, name: string): Promise<string> {
+async function freeSlug(ctx: Context, trx: Transaction, name: string): Promise<string> {
   const slug = slugFrom(name)
   for (let attempt = 1; ; attempt++) {
     // A shop full of namesakes: after a few tries a random ending is quicker than counting on.

@@ -1,7 +1,7 @@
 import { type PageQuery, pageOf } from '../core/pagination.ts'
 import { unindexed } from '../core/queries.ts'
-import type { Trx } from '../database/database.ts'
-import { prepared, shaped } from '../database/prepared.ts'
+import type { Reader, Transaction } from '../database/access.ts'
+import { prepared, preparedByShape } from '../database/prepared.ts'
 import { defineReport } from '../database/report-worker.ts'
 import type { ConnectionRow } from '../database/tables.ts'
 
@@ -30,7 +30,7 @@ const affiliateOf = prepared<Pick<ConnectionRow, 'shopId' | 'kind' | 'value'>>()
 
 /** The affiliate a customer, product or variant is connected to. E-mail addresses are given as their key. */
 export async function findConnection(
-  db: Trx,
+  db: Reader,
   shopId: string,
   kind: ConnectionRow['kind'],
   value: string,
@@ -39,7 +39,7 @@ export async function findConnection(
   return row?.affiliateId ?? null
 }
 
-const ofProducts = (db: Trx, { shopId, ...values }: { shopId: string; [n: number]: string }) =>
+const ofProducts = (db: Reader, { shopId, ...values }: { shopId: string; [n: number]: string }) =>
   db
     .selectFrom('connections')
     .select(['kind', 'value', 'affiliateId'])
@@ -49,8 +49,10 @@ const ofProducts = (db: Trx, { shopId, ...values }: { shopId: string; [n: number
     .orderBy('kind')
     .orderBy('value')
 
-const productsOf = shaped<{ shopId: string; [n: number]: string }>()((db, values) => ofProducts(db, values).compile())
-const bigProductsOf = (db: Trx, values: { shopId: string; [n: number]: string }) => ofProducts(db, values).execute()
+const productsOf = preparedByShape<{ shopId: string; [n: number]: string }>()((db, values) =>
+  ofProducts(db, values).compile(),
+)
+const bigProductsOf = (db: Reader, values: { shopId: string; [n: number]: string }) => ofProducts(db, values).execute()
 
 /** Each product and variant of an order once. */
 export const productIds = (lines: ProductLine[]): string[] =>
@@ -61,7 +63,7 @@ export const MAX_PREPARED = 16
 
 /** Affiliate ids by `variant:<id>` and `product:<id>` for the products of an order; ids are compared exactly. */
 export async function findProductConnections(
-  db: Trx,
+  db: Reader,
   shopId: string,
   lines: ProductLine[],
 ): Promise<Record<string, string>> {
@@ -74,7 +76,7 @@ export async function findProductConnections(
 const KINDS: ConnectionRow['kind'][] = ['customerId', 'customerEmail', 'product', 'variant']
 
 /** Newest first; those of a value are few, and are sorted when they have been found. */
-function listConnections(db: Trx, shopId: string, query: ConnectionFilter) {
+function listConnections(db: Reader, shopId: string, query: ConnectionFilter) {
   const all = db.selectFrom('connections').selectAll().where('shopId', '=', shopId)
   let list = query.values ? all.orderBy(unindexed(db, 'createdAt'), 'desc') : all.orderBy('createdAt', 'desc')
   if (query.kind) list = list.where('kind', '=', query.kind)
@@ -87,17 +89,17 @@ function listConnections(db: Trx, shopId: string, query: ConnectionFilter) {
   return pageOf(list.orderBy('id', 'desc'), query)
 }
 
-export async function insertConnection(trx: Trx, row: ConnectionRow): Promise<void> {
+export async function insertConnection(trx: Transaction, row: ConnectionRow): Promise<void> {
   await trx.insertInto('connections').values(row).execute()
 }
 
 /** Takes a connection away. Answers it, as long as it was there. */
-export const claimConnection = (trx: Trx, shopId: string, id: string): Promise<ConnectionRow | undefined> =>
+export const claimConnection = (trx: Transaction, shopId: string, id: string): Promise<ConnectionRow | undefined> =>
   trx.deleteFrom('connections').where('shopId', '=', shopId).where('id', '=', id).returningAll().executeTakeFirst()
 
 /** Connects unless there is a connection already: the first affiliate keeps the customer. */
 export async function insertConnectionIfNew(
-  trx: Trx,
+  trx: Transaction,
   shopId: string,
   row: Omit<ConnectionRow, 'shopId'>,
 ): Promise<void> {

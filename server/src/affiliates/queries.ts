@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { containing, type PageQuery, pageOf } from '../core/pagination.ts'
 import { claimVersion, ofShop, unindexed } from '../core/queries.ts'
 import { countRows } from '../core/row-counts.ts'
-import type { Trx } from '../database/database.ts'
+import type { Reader, Transaction } from '../database/access.ts'
 import { prepared } from '../database/prepared.ts'
 import { defineReport } from '../database/report-worker.ts'
 import type { AffiliateRow } from '../database/tables.ts'
@@ -14,13 +14,13 @@ interface AffiliateFilter extends PageQuery {
   q?: string
 }
 
-const present = (db: Trx, shopId: string) =>
+const present = (db: Reader, shopId: string) =>
   db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where('deletedAt', 'is', null)
 
-export const findAffiliate = (db: Trx, shopId: string, id: string): Promise<AffiliateRow | undefined> =>
+export const findAffiliate = (db: Reader, shopId: string, id: string): Promise<AffiliateRow | undefined> =>
   present(db, shopId).where('id', '=', id).executeTakeFirst()
 
-export const findAffiliateByEmail = (db: Trx, shopId: string, emailKey: string): Promise<AffiliateRow | undefined> =>
+export const findAffiliateByEmail = (db: Reader, shopId: string, emailKey: string): Promise<AffiliateRow | undefined> =>
   present(db, shopId).where('emailKey', '=', emailKey).executeTakeFirst()
 
 /** Prepared: every order looks for the one affiliate that a text names. */
@@ -31,7 +31,7 @@ const oneBy = (column: 'id' | 'codeKey' | 'slug') =>
 const [byId, byCode, bySlug] = [oneBy('id'), oneBy('codeKey'), oneBy('slug')]
 
 /** Archived ones too: their codes and links must resolve to be refused by name. */
-export function findAffiliatesById(db: Trx, shopId: string, ids: string[]): Promise<AffiliateRow[]> {
+export function findAffiliatesById(db: Reader, shopId: string, ids: string[]): Promise<AffiliateRow[]> {
   const [value] = ids
   if (value === undefined) return Promise.resolve([])
   if (ids.length === 1) return byId(db, { shopId, value })
@@ -39,13 +39,19 @@ export function findAffiliatesById(db: Trx, shopId: string, ids: string[]): Prom
 }
 
 /** Archived ones too: a code is never given twice. */
-export const findAffiliateByCode = async (db: Trx, shopId: string, value: string): Promise<AffiliateRow | undefined> =>
-  (await byCode(db, { shopId, value }))[0]
+export const findAffiliateByCode = async (
+  db: Reader,
+  shopId: string,
+  value: string,
+): Promise<AffiliateRow | undefined> => (await byCode(db, { shopId, value }))[0]
 
-export const findAffiliateBySlug = async (db: Trx, shopId: string, value: string): Promise<AffiliateRow | undefined> =>
-  (await bySlug(db, { shopId, value }))[0]
+export const findAffiliateBySlug = async (
+  db: Reader,
+  shopId: string,
+  value: string,
+): Promise<AffiliateRow | undefined> => (await bySlug(db, { shopId, value }))[0]
 
-export async function listAffiliates(db: Trx, shopId: string, query: AffiliateFilter) {
+export async function listAffiliates(db: Reader, shopId: string, query: AffiliateFilter) {
   const { status, campaignId: programId } = query
   const byStatus = status && (!programId || (await isStatusNarrower(db, shopId, { status, programId })))
   let list = present(db, shopId).orderBy('createdAt', 'desc').orderBy('id', 'desc')
@@ -60,7 +66,11 @@ export async function listAffiliates(db: Trx, shopId: string, query: AffiliateFi
   return pageOf(list, query, { total, list: 'affiliates' })
 }
 
-async function isStatusNarrower(db: Trx, shopId: string, { status, programId }: { status: string; programId: string }) {
+async function isStatusNarrower(
+  db: Reader,
+  shopId: string,
+  { status, programId }: { status: string; programId: string },
+) {
   const list = 'affiliates'
   return (await countRows(db, shopId, { list, status })) < (await countRows(db, shopId, { list, programId }))
 }
@@ -82,7 +92,11 @@ export const searchable = (texts: (string | null)[]): string =>
     .replaceAll('i\u0307', 'i')
     .normalize('NFC')
 
-export async function insertAffiliate(trx: Trx, shopId: string, row: Omit<AffiliateRow, 'shopId'>): Promise<void> {
+export async function insertAffiliate(
+  trx: Transaction,
+  shopId: string,
+  row: Omit<AffiliateRow, 'shopId'>,
+): Promise<void> {
   await trx
     .insertInto('affiliates')
     .values({ shopId, ...row })
@@ -91,7 +105,7 @@ export async function insertAffiliate(trx: Trx, shopId: string, row: Omit<Affili
 
 /** Changes an affiliate as long as it is still the version that was read. Answers whether it was. */
 export const claimAffiliate = (
-  trx: Trx,
+  trx: Transaction,
   shopId: string,
   row: AffiliateRow,
   changes: Partial<AffiliateRow>,

@@ -5,7 +5,7 @@ import type { Query } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
 import { runReport } from '../core/report.ts'
 import { lastDays } from '../core/time.ts'
-import type { Trx } from '../database/database.ts'
+import type { Reader } from '../database/access.ts'
 import { defineReport } from '../database/report-worker.ts'
 import * as sums from '../engine/analytics.ts'
 import * as rows from './queries.ts'
@@ -87,7 +87,7 @@ export const analyticsReport = defineReport(
 )
 
 /** Archived affiliates keep their names here: what they earned is history. */
-async function named(db: Trx, shopId: string, top: sums.TopAffiliate[]): Promise<Analytics['topAffiliates']> {
+async function named(db: Reader, shopId: string, top: sums.TopAffiliate[]): Promise<Analytics['topAffiliates']> {
   const people = await findAffiliatesById(
     db,
     shopId,

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Trx } from '../database/database.ts'
+import type { Reader } from '../database/access.ts'
 
 interface Filter {
   /** Instants, both inclusive. */
@@ -9,7 +9,7 @@ interface Filter {
   programId?: string
 }
 
-function commissions(db: Trx, shopId: string, filter: Filter) {
+function commissions(db: Reader, shopId: string, filter: Filter) {
   let rows = db
     .selectFrom('commissions')
     .where('shopId', '=', shopId)
@@ -21,7 +21,11 @@ function commissions(db: Trx, shopId: string, filter: Filter) {
 }
 
 /** The newest commissions whose amount or whose order is in a currency. */
-export const listNewestCommissions = (db: Trx, shopId: string, filter: Filter & { currency: string; limit: number }) =>
+export const listNewestCommissions = (
+  db: Reader,
+  shopId: string,
+  filter: Filter & { currency: string; limit: number },
+) =>
   commissions(db, shopId, filter)
     .select(['affiliateId', 'happenedAt', 'orderStatus', 'trackingMethod', 'payoutBatchId'])
     .select(['orderSubtotalCents', 'commissionAmountCents', 'currency', 'orderCurrency'])
@@ -32,12 +36,12 @@ export const listNewestCommissions = (db: Trx, shopId: string, filter: Filter & 
     .execute()
 
 /** The currencies of the commissions of a period and of their orders. */
-export async function listCurrencies(db: Trx, shopId: string, filter: Filter): Promise<string[]> {
+export async function listCurrencies(db: Reader, shopId: string, filter: Filter): Promise<string[]> {
   const rows = await commissions(db, shopId, filter).select(['currency', 'orderCurrency']).distinct().execute()
   return [...new Set(rows.flatMap((row) => [row.currency, row.orderCurrency]))]
 }
 
-function clicks(db: Trx, shopId: string, filter: Filter) {
+function clicks(db: Reader, shopId: string, filter: Filter) {
   let rows = db
     .selectFrom('journey')
     .select((eb) => eb.fn.countAll<number>().as('clicks'))
@@ -51,11 +55,11 @@ function clicks(db: Trx, shopId: string, filter: Filter) {
 }
 
 /** Clicks by UTC day, `YYYY-MM-DD`. */
-export function countClicksByDay(db: Trx, shopId: string, filter: Filter) {
+export function countClicksByDay(db: Reader, shopId: string, filter: Filter) {
   const day = sql<string>`substr("occurredAt", 1, 10)`
   return clicks(db, shopId, filter).select(day.as('date')).groupBy(day).execute()
 }
 
-export const countClicksByAffiliate = (db: Trx, shopId: string, filter: Filter) =>
+export const countClicksByAffiliate = (db: Reader, shopId: string, filter: Filter) =>
   // By the type too, which is one: else SQLite walks through every touch of the shop, affiliate by affiliate.
   clicks(db, shopId, filter).select('affiliateId').groupBy(['type', 'affiliateId']).execute()

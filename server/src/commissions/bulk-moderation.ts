@@ -5,7 +5,7 @@ import type { Context } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import { runReport } from '../core/report.ts'
 import { instantBody, period } from '../core/time.ts'
-import type { Trx } from '../database/database.ts'
+import type { Transaction } from '../database/access.ts'
 import { inTurns } from '../database/slices.ts'
 import type { CommissionRow } from '../database/tables.ts'
 import { recomputeBatch } from '../payouts/batch.ts'
@@ -52,7 +52,7 @@ export async function moderateMany(ctx: Context, body: Body<'moderateCommissions
 const find = (ctx: Context, filter: MoveFilter, limit: number): Promise<Movable> =>
   runReport(ctx, movableReport, { shopId: ctx.shop.id, query: { ...filter, limit } })
 
-async function moveAll(ctx: Context, trx: Trx, action: Action, rows: CommissionRow[]) {
+async function moveAll(ctx: Context, trx: Transaction, action: Action, rows: CommissionRow[]) {
   const moved: Moved[] = []
   const skipped: Reply['skipped'] = []
   await inTurns(trx, rows, async (row) => {

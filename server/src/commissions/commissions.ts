@@ -4,7 +4,7 @@ import type { Context } from '../core/context.ts'
 import { isDeep, placeAfter } from '../core/pagination.ts'
 import { readList } from '../core/report.ts'
 import { instantParam, period } from '../core/time.ts'
-import type { Trx } from '../database/database.ts'
+import type { Transaction } from '../database/access.ts'
 import type { CommissionRow, OrderRow, PayoutBatchRow } from '../database/tables.ts'
 import { findOrder } from '../orders/queries.ts'
 import { findBatch } from '../payouts/queries.ts'
@@ -44,7 +44,7 @@ export interface Standing {
 }
 
 /** Rows of a batch under way count as paid; those of an open or failed one do not (section 4.4). */
-export async function standingOf(ctx: Context, trx: Trx, row: CommissionRow): Promise<Standing> {
+export async function standingOf(ctx: Context, trx: Transaction, row: CommissionRow): Promise<Standing> {
   const { orderStatus: status } = row
   if (status !== 'PAYABLE' || row.payoutBatchId === null) return { status, batch: undefined }
   const batch = await findBatch(trx, ctx.shop.id, row.payoutBatchId)
@@ -54,7 +54,7 @@ export async function standingOf(ctx: Context, trx: Trx, row: CommissionRow): Pr
 }
 
 /** The order a commission was recorded for. Every commission but an adjustment has one. */
-export async function orderOf(ctx: Context, trx: Trx, orderId: string): Promise<OrderRow> {
+export async function orderOf(ctx: Context, trx: Transaction, orderId: string): Promise<OrderRow> {
   const order = await findOrder(trx, ctx.shop.id, orderId)
   if (!order) throw new Error('A commission has lost its order')
   return order

@@ -1,8 +1,8 @@
 import { behind, type Page, type PageQuery, toPage } from '../core/pagination.ts'
 import { unindexed } from '../core/queries.ts'
 import { type CountFilter, countRows, listDays } from '../core/row-counts.ts'
-import type { Trx } from '../database/database.ts'
-import { shaped } from '../database/prepared.ts'
+import type { Reader } from '../database/access.ts'
+import { preparedByShape } from '../database/prepared.ts'
 import { defineReport } from '../database/report-worker.ts'
 import type { CommissionRow } from '../database/tables.ts'
 import { storedOrderIds } from '../engine/identity.ts'
@@ -54,7 +54,7 @@ const SHOWN = [
 ] as const satisfies (keyof CommissionRow)[]
 
 const selectBy = (readBy: ReadBy | undefined) =>
-  shaped<Wanted>()((db, values) => {
+  preparedByShape<Wanted>()((db, values) => {
     const { afterAt, afterId, limit, offset } = values
     const list = matching(db, values, readBy).select(SHOWN)
     const rest = afterAt && afterId ? list.where(behind('commissions', { at: afterAt, id: afterId })) : list
@@ -72,7 +72,7 @@ const selects = {
 
 /** Commissions by `happenedAt`, newest first. `externalOrderId` may be the stored id too. */
 export async function listCommissions(
-  db: Trx,
+  db: Reader,
   shopId: string,
   { page, limit, start, ...given }: Given & PageQuery,
 ): Promise<Page<Pick<CommissionRow, (typeof SHOWN)[number]>>> {
@@ -86,7 +86,7 @@ export async function listCommissions(
 }
 
 /** An empty text is no filter. */
-async function readFilter(db: Trx, shopId: string, given: Given): Promise<CommissionFilter> {
+async function readFilter(db: Reader, shopId: string, given: Given): Promise<CommissionFilter> {
   const { status, from, to, externalOrderId } = given
   const filter: CommissionFilter = { status, from, to }
   if (given.affiliateId) filter.affiliateId = given.affiliateId
@@ -96,7 +96,7 @@ async function readFilter(db: Trx, shopId: string, given: Given): Promise<Commis
 }
 
 /** The stored id wins: only when no order has it is the text read as the caller's own id, of either source. */
-async function orderFilter(db: Trx, shopId: string, text: string): Promise<CommissionFilter> {
+async function orderFilter(db: Reader, shopId: string, text: string): Promise<CommissionFilter> {
   const { exact, bySource } = storedOrderIds(text)
   for (const orderId of exact) if (await findCommissionByOrder(db, shopId, orderId)) return { orderId }
   const [orderId, otherOrderId] = bySource
@@ -129,7 +129,7 @@ export type ReadBy = 'orderId' | 'payoutBatchId' | 'affiliateId' | 'orderStatus'
  * Commissions that match all of a filter. `readBy` is the filter whose index finds them; the others are checked row
  * by row.
  */
-export function matching(db: Trx, values: Matching, readBy: ReadBy | undefined = narrowestByKind(values)) {
+export function matching(db: Reader, values: Matching, readBy: ReadBy | undefined = narrowestByKind(values)) {
   const { status, affiliateId, programId, payoutBatchId, orderId, otherOrderId, from, to, before } = values
   let list = db.selectFrom('commissions').where('shopId', '=', values.shopId)
   const equal = (column: ReadBy, value: string | undefined) => {
@@ -155,13 +155,13 @@ export function narrowestByKind(filter: CommissionFilter): ReadBy | undefined {
   return filter.programId ? 'programId' : undefined
 }
 
-const count = shaped<Matching>()((db, values) =>
+const count = preparedByShape<Matching>()((db, values) =>
   matching(db, values)
     .select((eb) => eb.fn.countAll<number>().as('total'))
     .compile(),
 )
 
-const countThem = async (db: Trx, values: Matching): Promise<number> => (await count(db, values))[0]?.total ?? 0
+const countThem = async (db: Reader, values: Matching): Promise<number> => (await count(db, values))[0]?.total ?? 0
 
 const DAY = /^\d{4}-\d\d-\d\dT/
 const DAY_MS = 86_400_000
@@ -171,7 +171,7 @@ const AFTER_DAYS = 'day;'
 const LAST_DAY = '9999-12-31'
 
 /** How many commissions match, exactly. Rows are only looked at where a filter leaves few of them. */
-export async function countCommissions(db: Trx, shopId: string, filter: CommissionFilter): Promise<number> {
+export async function countCommissions(db: Reader, shopId: string, filter: CommissionFilter): Promise<number> {
   const { payoutBatchId, orderId, from, to, affiliateId, programId, status } = filter
   if (payoutBatchId || orderId) return countThem(db, { ...filter, shopId })
   // No affiliate's id has a colon; the scopes of days do.
@@ -182,7 +182,7 @@ export async function countCommissions(db: Trx, shopId: string, filter: Commissi
 }
 
 /** Whole days are counted already; only what is left of the first and the last is looked at. */
-async function countPeriod(db: Trx, shopId: string, filter: CommissionFilter): Promise<number> {
+async function countPeriod(db: Reader, shopId: string, filter: CommissionFilter): Promise<number> {
   const { from, to, programId, status } = filter
   const first = from && dayAfter(from)
   const last = to?.slice(0, 10)
@@ -207,7 +207,7 @@ const FAR = 400
 
 /** Where a page begins. One far down is looked for from the day it begins on, so that nothing before is walked through. */
 export async function placeOfPage(
-  db: Trx,
+  db: Reader,
   shopId: string,
   filter: CommissionFilter,
   offset: number,
@@ -226,7 +226,7 @@ export async function placeOfPage(
 }
 
 /** The filter that leaves the fewest rows; of several that may leave many, by their counts. */
-export async function narrowest(db: Trx, shopId: string, filter: CommissionFilter): Promise<ReadBy | undefined> {
+export async function narrowest(db: Reader, shopId: string, filter: CommissionFilter): Promise<ReadBy | undefined> {
   const { orderId, payoutBatchId, affiliateId, status, programId } = filter
   const broad: [ReadBy, Omit<CountFilter, 'list'>][] = []
   if (affiliateId) broad.push(['affiliateId', { scope: affiliateId }])

@@ -2,7 +2,7 @@ import { concurrentChange, conflict } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { type AuditEntry, mutate } from '../core/mutate.ts'
-import type { Trx } from '../database/database.ts'
+import type { Transaction } from '../database/access.ts'
 import type { CommissionRow } from '../database/tables.ts'
 import { refundTarget } from '../engine/refund.ts'
 import { recomputeBatch } from '../payouts/batch.ts'
@@ -57,7 +57,7 @@ export async function moderate(ctx: Context, action: Action, id: string): Promis
 }
 
 /** One move in the caller's transaction, which brings the batch in line afterwards. Refuses before it writes. */
-export async function move(ctx: Context, trx: Trx, action: Action, before: CommissionRow): Promise<Moved> {
+export async function move(ctx: Context, trx: Transaction, action: Action, before: CommissionRow): Promise<Moved> {
   const { from, to, done } = MOVES[action]
   if (before.trackingMethod === 'ADJUSTMENT') throw isAdjustment()
   const { status, batch } = await standingOf(ctx, trx, before)
@@ -86,7 +86,7 @@ export async function move(ctx: Context, trx: Trx, action: Action, before: Commi
 const leftBatch = (batch: Standing['batch']) => (batch?.status === 'OPEN' ? batch.id : undefined)
 
 /** Takes back what a paid commission still comes to after its refunds. */
-async function takeBack(ctx: Context, trx: Trx, row: CommissionRow): Promise<AuditEntry['data']> {
+async function takeBack(ctx: Context, trx: Transaction, row: CommissionRow): Promise<AuditEntry['data']> {
   const snapshot = snapshotOf(await orderOf(ctx, trx, row.orderId))
   const left = refundTarget(snapshot, await findRefunded(trx, ctx.shop.id, row.id, snapshot))
   if (left.amountCents === 0) return { amountCents: 0, adjustmentId: null }

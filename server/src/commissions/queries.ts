@@ -1,24 +1,28 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import { type Context, nowIso } from '../core/context.ts'
 import { claimVersion, ofShop } from '../core/queries.ts'
-import type { Trx } from '../database/database.ts'
+import type { Reader, Transaction } from '../database/access.ts'
 import { preparedInsert } from '../database/prepared.ts'
 import { defineReport } from '../database/report-worker.ts'
 import { inSlices, isInProcess, nextTurn } from '../database/slices.ts'
 import type { CommissionRow, Tables } from '../database/tables.ts'
 
-const commissions = (db: Trx, shopId: string) => db.selectFrom('commissions').selectAll().where('shopId', '=', shopId)
+const commissions = (db: Reader, shopId: string) =>
+  db.selectFrom('commissions').selectAll().where('shopId', '=', shopId)
 
-export const findCommission = (db: Trx, shopId: string, id: string): Promise<CommissionRow | undefined> =>
+export const findCommission = (db: Reader, shopId: string, id: string): Promise<CommissionRow | undefined> =>
   commissions(db, shopId).where('id', '=', id).executeTakeFirst()
 
 /** By the stored order id, such as `api:1001`. */
-export const findCommissionByOrder = (db: Trx, shopId: string, orderId: string): Promise<CommissionRow | undefined> =>
-  commissions(db, shopId).where('orderId', '=', orderId).executeTakeFirst()
+export const findCommissionByOrder = (
+  db: Reader,
+  shopId: string,
+  orderId: string,
+): Promise<CommissionRow | undefined> => commissions(db, shopId).where('orderId', '=', orderId).executeTakeFirst()
 
 const insertOne = preparedInsert('commissions')
 
-export const insertCommission = (trx: Trx, shopId: string, row: Omit<CommissionRow, 'shopId'>): Promise<void> =>
+export const insertCommission = (trx: Transaction, shopId: string, row: Omit<CommissionRow, 'shopId'>): Promise<void> =>
   insertOne(trx, { shopId, ...row })
 
 /** Which commissions a bulk action is for; both instants are inclusive. */
@@ -32,13 +36,13 @@ export interface MoveFilter {
 
 /** Changes a commission as long as it is still the version that was read. Answers whether it was. */
 export const claimCommission = (
-  trx: Trx,
+  trx: Transaction,
   shopId: string,
   row: CommissionRow,
   changes: Partial<CommissionRow>,
 ): Promise<boolean> => claimVersion(trx, 'commissions', { shopId, row, changes })
 
-function moving(db: Trx, shopId: string, filter: MoveFilter) {
+function moving(db: Reader, shopId: string, filter: MoveFilter) {
   let list = db
     .selectFrom('commissions')
     .where('shopId', '=', shopId)
@@ -73,7 +77,7 @@ export const movableReport = defineReport(
   },
 )
 
-export async function findCommissionsById(db: Trx, shopId: string, ids: string[]): Promise<CommissionRow[]> {
+export async function findCommissionsById(db: Reader, shopId: string, ids: string[]): Promise<CommissionRow[]> {
   // PostgreSQL refuses an empty list.
   if (ids.length === 0) return []
   return db
@@ -99,7 +103,7 @@ const MAX_INSERTED = 400
  * @returns how many changed.
  */
 export async function updateCommissions(
-  trx: Trx,
+  trx: Transaction,
   shopId: string,
   { range, condition }: { range: Range; condition: Condition },
   changes: Changes,
@@ -129,7 +133,7 @@ export async function updateCommissions(
 
 /** Inserts commissions of a shop, in the caller's transaction. */
 export async function insertCommissions(
-  trx: Trx,
+  trx: Transaction,
   shopId: string,
   rows: Omit<CommissionRow, 'shopId'>[],
 ): Promise<void> {
@@ -150,7 +154,7 @@ export type Condition = (eb: ExpressionBuilder<Tables, 'commissions'>) => Expres
 /** Commissions of one shop that may be many: all of them, and the same in parts that one statement each reads. */
 export interface Range {
   whole: Condition
-  parts: (trx: Trx, shopId: string) => AsyncIterable<Condition>
+  parts: (db: Reader, shopId: string) => AsyncIterable<Condition>
 }
 
 /** So many rows are read by one statement. */
@@ -162,8 +166,8 @@ type Place = Pick<CommissionRow, 'happenedAt' | 'id'>
  * The conditions to read a range by: one on PostgreSQL, and several on SQLite, where other requests run in between. Only
  * a transaction that writes sees all parts as they were at one time.
  */
-export async function* partsOf(trx: Trx, shopId: string, range: Range): AsyncGenerator<Condition> {
-  if (isInProcess(trx)) yield* range.parts(trx, shopId)
+export async function* partsOf(db: Reader, shopId: string, range: Range): AsyncGenerator<Condition> {
+  if (isInProcess(db)) yield* range.parts(db, shopId)
   else yield range.whole
 }
 
@@ -177,9 +181,9 @@ export const inOne = (whole: Condition): Range => ({
 
 export const ofBatch = (batchId: string): Range => ({
   whole: (eb) => eb('payoutBatchId', '=', batchId),
-  async *parts(trx, shopId) {
+  async *parts(db, shopId) {
     const rowid = sql<number>`commissions.rowid`
-    const all = trx.selectFrom('commissions').where('shopId', '=', shopId).where('payoutBatchId', '=', batchId)
+    const all = db.selectFrom('commissions').where('shopId', '=', shopId).where('payoutBatchId', '=', batchId)
     for (let start: number | undefined = 0; start !== undefined; ) {
       const after: number = start
       const rest = all.select(rowid.as('at')).where(rowid, '>', after).orderBy(rowid)
@@ -202,15 +206,15 @@ export const ofBatch = (batchId: string): Range => ({
 /** The commissions of some statuses in a period; both instants are inclusive. */
 export const ofPeriod = (statuses: CommissionRow['orderStatus'][], from: string, to: string): Range => ({
   whole: (eb) => eb.and([eb('orderStatus', 'in', statuses), eb('happenedAt', '>=', from), eb('happenedAt', '<=', to)]),
-  async *parts(trx, shopId) {
-    for (const status of statuses) yield* partsOfStatus(trx, { shopId, status, from, to })
+  async *parts(db, shopId) {
+    for (const status of statuses) yield* partsOfStatus(db, { shopId, status, from, to })
   },
 })
 
 type OfStatus = Pick<CommissionRow, 'shopId'> & { status: CommissionRow['orderStatus']; from: string; to: string }
 
-async function* partsOfStatus(trx: Trx, { shopId, status, from, to }: OfStatus): AsyncGenerator<Condition> {
-  const all = trx
+async function* partsOfStatus(db: Reader, { shopId, status, from, to }: OfStatus): AsyncGenerator<Condition> {
+  const all = db
     .selectFrom('commissions')
     .select(['happenedAt', 'id'])
     .where('shopId', '=', shopId)

@@ -1,12 +1,12 @@
-import type { Trx } from '../database/database.ts'
-import { prepared } from '../database/prepared.ts'
+import type { Reader, Transaction } from '../database/access.ts'
+import { prepared, preparedWrite } from '../database/prepared.ts'
 import type { RefundRow, RefundTotalsRow } from '../database/tables.ts'
 
-const refunds = (db: Trx, shopId: string, commissionId: string) =>
+const refunds = (db: Reader, shopId: string, commissionId: string) =>
   db.selectFrom('refunds').selectAll().where('shopId', '=', shopId).where('commissionId', '=', commissionId)
 
 export const findRefund = (
-  db: Trx,
+  db: Reader,
   shopId: string,
   commissionId: string,
   externalRefundId: string,
@@ -14,10 +14,10 @@ export const findRefund = (
   refunds(db, shopId, commissionId).where('externalRefundId', '=', externalRefundId).executeTakeFirst()
 
 /** All refunds of a commission's order, in the order they came. */
-export const listRefunds = (db: Trx, shopId: string, commissionId: string): Promise<RefundRow[]> =>
+export const listRefunds = (db: Reader, shopId: string, commissionId: string): Promise<RefundRow[]> =>
   refunds(db, shopId, commissionId).orderBy('id').execute()
 
-export async function insertRefund(trx: Trx, row: RefundRow): Promise<void> {
+export async function insertRefund(trx: Transaction, row: RefundRow): Promise<void> {
   await trx.insertInto('refunds').values(row).execute()
 }
 
@@ -34,12 +34,12 @@ const totals = prepared<OfCommission>()((db, { shopId, commissionId }) =>
 
 /** The running totals of a commission's refunds; undefined before they are first stored. */
 export const findRefundTotals = async (
-  db: Trx,
+  db: Reader,
   shopId: string,
   commissionId: string,
 ): Promise<RefundTotalsRow | undefined> => (await totals(db, { shopId, commissionId }))[0]
 
-const upsertTotals = prepared<RefundTotalsRow>()((trx, row) => {
+const upsertTotals = preparedWrite<RefundTotalsRow>()((trx, row) => {
   const { shopId, commissionId, goodsCents, pieces, pointed, everything } = row
   const changes = { goodsCents, pieces, pointed, everything }
   return trx
@@ -49,6 +49,6 @@ const upsertTotals = prepared<RefundTotalsRow>()((trx, row) => {
     .compile()
 })
 
-export async function upsertRefundTotals(trx: Trx, row: RefundTotalsRow): Promise<void> {
+export async function upsertRefundTotals(trx: Transaction, row: RefundTotalsRow): Promise<void> {
   await upsertTotals(trx, row)
 }

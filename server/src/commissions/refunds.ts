@@ -3,7 +3,7 @@ import type { components } from '../contract/schema.d.ts'
 import type { Body } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { type Mutation, mutate } from '../core/mutate.ts'
-import type { Trx } from '../database/database.ts'
+import type { Transaction } from '../database/access.ts'
 import type { CommissionRow, RefundRow } from '../database/tables.ts'
 import { orderKey } from '../engine/identity.ts'
 import {
@@ -65,7 +65,7 @@ export async function refund(ctx: Context, id: string, body: Body<'refundCommiss
  */
 export async function recordRefund(
   ctx: Context,
-  trx: Trx,
+  trx: Transaction,
   before: CommissionRow,
   wanted: WantedRefund,
   snapshot?: RefundSnapshot,
@@ -113,7 +113,7 @@ const difference = (was: RefundTarget, is: RefundTarget) => ({
 /** @throws ApiError 400 `refund_item_unknown` or 409 `refund_exceeds_order`, unless the refund is a fact. */
 async function apply(
   ctx: Context,
-  trx: Trx,
+  trx: Transaction,
   { id, orderId }: CommissionRow,
   { wanted, snapshot: known }: { wanted: WantedRefund; snapshot: RefundSnapshot | undefined },
 ): Promise<AppliedRefund> {
@@ -173,7 +173,7 @@ const settled = (status: CommissionRow['orderStatus']) =>
  * undefined before the first one.
  */
 export async function findRefunded(
-  trx: Trx,
+  trx: Transaction,
   shopId: string,
   commissionId: string,
   snapshot: RefundSnapshot,
@@ -191,7 +191,7 @@ export async function findRefunded(
 
 /** The same, computed from every recorded refund: for a new decision, which may divide the order into other parts. */
 export async function recountRefunded(
-  trx: Trx,
+  trx: Transaction,
   shopId: string,
   commissionId: string,
   snapshot: RefundSnapshot,
@@ -201,7 +201,12 @@ export async function recountRefunded(
 }
 
 /** Stores the running totals for the next refund. */
-export const storeRefunded = (trx: Trx, shopId: string, commissionId: string, refunded: RefundedGoods): Promise<void> =>
+export const storeRefunded = (
+  trx: Transaction,
+  shopId: string,
+  commissionId: string,
+  refunded: RefundedGoods,
+): Promise<void> =>
   upsertRefundTotals(trx, {
     shopId,
     commissionId,

@@ -2,7 +2,7 @@ import { findConnection } from '../affiliates/connection-queries.ts'
 import { findAffiliatesById } from '../affiliates/queries.ts'
 import { conflict } from '../contract/errors.ts'
 import { type Context, nowIso } from '../core/context.ts'
-import type { Trx } from '../database/database.ts'
+import type { Transaction } from '../database/access.ts'
 import type { CommissionRow } from '../database/tables.ts'
 import { decide } from '../engine/decide.ts'
 import type { AffiliateFact, Decision, Facts, Order } from '../engine/facts.ts'
@@ -21,7 +21,7 @@ import { recountRefunded, storeRefunded } from './refunds.ts'
  *
  * @throws ApiError 409 `commission_still_restricted`, or `commission_move_not_allowed` when nothing is left of the order.
  */
-export async function reopened(ctx: Context, trx: Trx, row: CommissionRow): Promise<Partial<CommissionRow>> {
+export async function reopened(ctx: Context, trx: Transaction, row: CommissionRow): Promise<Partial<CommissionRow>> {
   const order = await orderOf(ctx, trx, row.orderId)
   const facts = await withTodaysStatuses(ctx, trx, JSON.parse(order.facts))
   const decision = decide(facts)
@@ -61,7 +61,7 @@ const decided = (decision: Decision, { currency }: Order): Partial<CommissionRow
 })
 
 /** A customer whom another order has connected meanwhile stays there. */
-async function connectIfNew(ctx: Context, trx: Trx, order: Order, row: CommissionRow): Promise<void> {
+async function connectIfNew(ctx: Context, trx: Transaction, order: Order, row: CommissionRow): Promise<void> {
   const { affiliateId, orderId } = row
   const { customerId, customerEmail } = order
   const isKnown =
@@ -70,7 +70,7 @@ async function connectIfNew(ctx: Context, trx: Trx, order: Order, row: Commissio
   if (!isKnown) await connectCustomer(ctx, trx, { order, orderId, affiliateId })
 }
 
-async function withTodaysStatuses(ctx: Context, trx: Trx, facts: Facts): Promise<Facts> {
+async function withTodaysStatuses(ctx: Context, trx: Transaction, facts: Facts): Promise<Facts> {
   const today = new Map(
     (await findAffiliatesById(trx, ctx.shop.id, Object.keys(facts.affiliates))).map((row) => [row.id, row]),
   )

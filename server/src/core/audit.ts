@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import type { Trx } from '../database/database.ts'
-import { prepared } from '../database/prepared.ts'
+import type { Reader, Transaction } from '../database/access.ts'
+import { prepared, preparedWrite } from '../database/prepared.ts'
 import { defineReport } from '../database/report-worker.ts'
 import type { AuditRow } from '../database/tables.ts'
 import { type PageQuery, pageOf } from './pagination.ts'
@@ -44,7 +44,7 @@ export interface AuditFilter extends PageQuery {
   to?: string
 }
 
-const audits = (db: Trx, shopId: string) => db.selectFrom('audits').selectAll().where('shopId', '=', shopId)
+const audits = (db: Reader, shopId: string) => db.selectFrom('audits').selectAll().where('shopId', '=', shopId)
 
 const lastOf = prepared<{ shopId: string }>()((db, { shopId }) =>
   db
@@ -57,16 +57,16 @@ const lastOf = prepared<{ shopId: string }>()((db, { shopId }) =>
 )
 
 /** The end of the shop's chain, which the next row is linked to. */
-export const findLastAudit = async (db: Trx, shopId: string): Promise<Pick<AuditRow, 'seq' | 'hash'> | undefined> =>
+export const findLastAudit = async (db: Reader, shopId: string): Promise<Pick<AuditRow, 'seq' | 'hash'> | undefined> =>
   (await lastOf(db, { shopId }))[0]
 
-const insertOne = prepared<AuditRow>()((trx, row) => {
+const insertOne = preparedWrite<AuditRow>()((trx, row) => {
   const { id, shopId, seq, actor, action, subjectId, data, requestId, createdAt, previousHash, hash } = row
   const values = { id, shopId, seq, actor, action, subjectId, data, requestId, createdAt, previousHash, hash }
   return trx.insertInto('audits').values(values).compile()
 })
 
-export async function insertAudit(trx: Trx, row: AuditRow): Promise<void> {
+export async function insertAudit(trx: Transaction, row: AuditRow): Promise<void> {
   await insertOne(trx, row)
 }
 
@@ -74,7 +74,7 @@ export async function insertAudit(trx: Trx, row: AuditRow): Promise<void> {
 export const isFiltered = ({ action, actor, from, to }: AuditFilter): boolean => Boolean(action || actor || from || to)
 
 /** Newest first. */
-async function listAudits(db: Trx, shopId: string, query: AuditFilter) {
+async function listAudits(db: Reader, shopId: string, query: AuditFilter) {
   let list = audits(db, shopId).orderBy('seq', 'desc')
   if (query.action) list = list.where('action', '=', query.action)
   if (query.actor) list = list.where('actor', '=', query.actor)
@@ -85,11 +85,11 @@ async function listAudits(db: Trx, shopId: string, query: AuditFilter) {
 }
 
 /** Whose chains there are: shops, and the installation itself. */
-export const listAudited = async (db: Trx): Promise<string[]> =>
+export const listAudited = async (db: Reader): Promise<string[]> =>
   (await db.selectFrom('audits').select('shopId').distinct().orderBy('shopId').execute()).map(({ shopId }) => shopId)
 
 /** The rows after one of the chain, in its order. */
-export const listChain = (db: Trx, shopId: string, afterSeq: number, limit: number): Promise<AuditRow[]> =>
+export const listChain = (db: Reader, shopId: string, afterSeq: number, limit: number): Promise<AuditRow[]> =>
   audits(db, shopId).where('seq', '>', afterSeq).orderBy('seq').limit(limit).execute()
 
 export const auditList = defineReport(

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
-import type { Database, Trx } from '../database/database.ts'
+import type { Reader } from '../database/access.ts'
+import type { Database } from '../database/database.ts'
 import type { SessionRow, ShopRow, UserRow } from '../database/tables.ts'
 import type { Vault } from './vault.ts'
 
@@ -56,7 +57,7 @@ export interface Context extends Deps {
    *
    * @throws ApiError the same error as for a new request.
    */
-  recheck?: (db: Trx) => Promise<ShopRow>
+  recheck?: (db: Reader) => Promise<ShopRow>
   /** Set when the caller sent an `Idempotency-Key` with a POST. */
   idempotency?: Idempotency
 }

@@ -1,6 +1,6 @@
 import { conflict } from '../contract/errors.ts'
-import type { Trx } from '../database/database.ts'
-import { prepared, preparedInsert } from '../database/prepared.ts'
+import type { Reader, Transaction } from '../database/access.ts'
+import { prepared, preparedInsert, preparedWrite } from '../database/prepared.ts'
 import type { IdempotencyKeyRow } from '../database/tables.ts'
 import { type Context, nowIso } from './context.ts'
 
@@ -11,9 +11,9 @@ const KEPT_MS = 30 * 86_400_000
  *
  * @throws ApiError 409 `idempotency_key_reused` when the key stands for another body.
  */
-export async function findReply<T>(ctx: Context, trx: Trx): Promise<{ result: T } | undefined> {
+export async function findReply<T>(ctx: Context, db: Reader): Promise<{ result: T } | undefined> {
   if (!ctx.idempotency) return undefined
-  const row = await findKey(trx, ctx.shop.id, ctx.idempotency.key)
+  const row = await findKey(db, ctx.shop.id, ctx.idempotency.key)
   if (!row) return undefined
   ctx.idempotency.hasExpired = row.expiresAt !== null && row.expiresAt <= nowIso(ctx)
   if (ctx.idempotency.hasExpired) return undefined
@@ -27,7 +27,12 @@ export async function findReply<T>(ctx: Context, trx: Trx): Promise<{ result: T 
 }
 
 /** Keeps the result under the caller's key, in the transaction of the change. */
-export async function keepReply(ctx: Context, trx: Trx, result: unknown, keep: 'forever' | undefined): Promise<void> {
+export async function keepReply(
+  ctx: Context,
+  trx: Transaction,
+  result: unknown,
+  keep: 'forever' | undefined,
+): Promise<void> {
   if (!ctx.idempotency) return
   const createdAt = nowIso(ctx)
   if (ctx.idempotency.hasExpired) await deleteExpiredKey(trx, ctx.shop.id, ctx.idempotency.key, createdAt)
@@ -44,15 +49,15 @@ const byKey = prepared<{ shopId: string; key: string }>()((db, { shopId, key }) 
   db.selectFrom('idempotencyKeys').selectAll().where('shopId', '=', shopId).where('key', '=', key).compile(),
 )
 
-export const findKey = async (db: Trx, shopId: string, key: string): Promise<IdempotencyKeyRow | undefined> =>
+export const findKey = async (db: Reader, shopId: string, key: string): Promise<IdempotencyKeyRow | undefined> =>
   (await byKey(db, { shopId, key }))[0]
 
 const insertOne = preparedInsert('idempotencyKeys')
 
-export const insertKey = (trx: Trx, shopId: string, row: Omit<IdempotencyKeyRow, 'shopId'>): Promise<void> =>
+export const insertKey = (trx: Transaction, shopId: string, row: Omit<IdempotencyKeyRow, 'shopId'>): Promise<void> =>
   insertOne(trx, { shopId, ...row })
 
-const deleteExpired = prepared<{ shopId: string; key: string; now: string }>()((trx, { shopId, key, now }) =>
+const deleteExpired = preparedWrite<{ shopId: string; key: string; now: string }>()((trx, { shopId, key, now }) =>
   trx
     .deleteFrom('idempotencyKeys')
     .where('shopId', '=', shopId)
@@ -62,12 +67,12 @@ const deleteExpired = prepared<{ shopId: string; key: string; now: string }>()((
 )
 
 /** An expired key may be used again. */
-export async function deleteExpiredKey(trx: Trx, shopId: string, key: string, now: string): Promise<void> {
+export async function deleteExpiredKey(trx: Transaction, shopId: string, key: string, now: string): Promise<void> {
   await deleteExpired(trx, { shopId, key, now })
 }
 
 /** Deletes some expired replies of all shops. Answers whether there may be more. */
-export async function deleteExpiredKeys(trx: Trx, now: string, limit = 500): Promise<boolean> {
+export async function deleteExpiredKeys(trx: Transaction, now: string, limit = 500): Promise<boolean> {
   const rows = await trx
     .selectFrom('idempotencyKeys')
     .select(['shopId', 'key'])

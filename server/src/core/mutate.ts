@@ -1,5 +1,5 @@
 import { auditUnavailable, concurrentChange, outcomeUnknown, storageUnavailable } from '../contract/errors.ts'
-import type { Trx } from '../database/database.ts'
+import type { Transaction } from '../database/access.ts'
 import { inTurns } from '../database/slices.ts'
 import { CommitUnknown, isStorageError, isUniqueViolation } from '../database/storage-error.ts'
 import type { ShopRow } from '../database/tables.ts'
@@ -26,7 +26,7 @@ export interface Mutation<T> {
 }
 
 /** `shop`: the row as it is in the transaction; that of the context may be older than the body of the request. */
-type Work<T> = (trx: Trx, shop: ShopRow) => Promise<Mutation<T>>
+type Work<T> = (trx: Transaction, shop: ShopRow) => Promise<Mutation<T>>
 
 /**
  * Every change goes through here: work, audit, outbox and the reply under the caller's `Idempotency-Key` are written in
@@ -54,7 +54,7 @@ export async function mutate<T>(ctx: Context, work: Work<T>): Promise<T> {
   }
 }
 
-async function attempt<T>(ctx: Context, trx: Trx, work: Work<T>) {
+async function attempt<T>(ctx: Context, trx: Transaction, work: Work<T>) {
   const { shop, stored } = await begin<T>(ctx, trx)
   if (stored) return { result: stored.result, replayed: true, enqueued: false }
   const { result, audit, events = [], keepReply: keep } = await work(trx, shop)
@@ -65,7 +65,7 @@ async function attempt<T>(ctx: Context, trx: Trx, work: Work<T>) {
 }
 
 /** Runs both queries at once, which costs one round trip on PostgreSQL. A rejected credential takes precedence. */
-async function begin<T>(ctx: Context, trx: Trx) {
+async function begin<T>(ctx: Context, trx: Transaction) {
   const checking = ctx.recheck?.(trx)
   const finding = findReply<T>(ctx, trx)
   finding.catch(() => {})
@@ -73,7 +73,7 @@ async function begin<T>(ctx: Context, trx: Trx) {
   return { shop, stored: await finding }
 }
 
-async function writeAudit(ctx: Context, trx: Trx, entry: AuditEntry) {
+async function writeAudit(ctx: Context, trx: Transaction, entry: AuditEntry) {
   try {
     // Changes of one shop are made one after the other, so nobody else links a row to this one.
     const last = await findLastAudit(trx, ctx.shop.id)

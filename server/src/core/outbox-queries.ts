@@ -1,22 +1,22 @@
 import { sql } from 'kysely'
-import type { Trx } from '../database/database.ts'
-import { prepared } from '../database/prepared.ts'
+import type { Reader, Transaction } from '../database/access.ts'
+import { prepared, preparedWrite } from '../database/prepared.ts'
 import type { DeliveryRow, StreamDeliveryRow, StreamRow, SubscriptionRow, WebhookEventRow } from '../database/tables.ts'
 
 export type NewDelivery = Pick<DeliveryRow, 'id' | 'eventId' | 'subscriptionId' | 'webhookId' | 'follows' | 'createdAt'>
 
-const insertDelivery = prepared<NewDelivery & { shopId: string }>()((trx, row) => {
+const insertDelivery = preparedWrite<NewDelivery & { shopId: string }>()((trx, row) => {
   const { id, shopId, eventId, subscriptionId, webhookId, follows, createdAt } = row
   const values = { id, shopId, eventId, subscriptionId, webhookId, follows, createdAt, status: 'PENDING' as const }
   return trx.insertInto('deliveries').values(values).compile()
 })
 
-export async function insertDeliveries(trx: Trx, shopId: string, rows: NewDelivery[]): Promise<void> {
+export async function insertDeliveries(trx: Transaction, shopId: string, rows: NewDelivery[]): Promise<void> {
   await Promise.all(rows.map((row) => insertDelivery(trx, { shopId, ...row })))
 }
 
 /** What waits to be sent, and since when. */
-export async function findOutboxDepth(db: Trx): Promise<{ pending: number; oldest: string | null }> {
+export async function findOutboxDepth(db: Reader): Promise<{ pending: number; oldest: string | null }> {
   const { rows } = await sql<{ pending: number; oldest: string | null }>`
     select count(*) as pending, min("createdAt") as oldest from deliveries where "status" = 'PENDING'`.execute(db)
   return rows[0] ?? { pending: 0, oldest: null }
@@ -27,7 +27,7 @@ const filtersOf = prepared<{ shopId: string }>()((db, { shopId }) =>
 )
 
 /** Who may want an event: the ids and filters of the shop's subscriptions, in no order. */
-export const listFilters = (db: Trx, shopId: string): Promise<Pick<SubscriptionRow, 'id' | 'events'>[]> =>
+export const listFilters = (db: Reader, shopId: string): Promise<Pick<SubscriptionRow, 'id' | 'events'>[]> =>
   filtersOf(db, { shopId })
 
 const living = prepared<{ shopId: string; now: string }>()((db, { shopId, now }) =>
@@ -35,11 +35,11 @@ const living = prepared<{ shopId: string; now: string }>()((db, { shopId, now })
 )
 
 /** Who listens to the shop's events now, or did a short while ago. */
-export const listStreams = (db: Trx, shopId: string, now: string): Promise<Pick<StreamRow, 'id' | 'events'>[]> =>
+export const listStreams = (db: Reader, shopId: string, now: string): Promise<Pick<StreamRow, 'id' | 'events'>[]> =>
   living(db, { shopId, now })
 
 /** Appends to what streams have to be sent, in the order given. */
-export async function insertStreamDeliveries(trx: Trx, rows: Omit<StreamDeliveryRow, 'seq'>[]): Promise<void> {
+export async function insertStreamDeliveries(trx: Transaction, rows: Omit<StreamDeliveryRow, 'seq'>[]): Promise<void> {
   for (const row of rows) {
     const seq = (await findLastSeq(trx, row.streamId)) + 1
     await trx
@@ -50,7 +50,7 @@ export async function insertStreamDeliveries(trx: Trx, rows: Omit<StreamDelivery
 }
 
 /** The number of the newest delivery of a stream; 0 when there is none. */
-export async function findLastSeq(db: Trx, streamId: string): Promise<number> {
+export async function findLastSeq(db: Reader, streamId: string): Promise<number> {
   const row = await db
     .selectFrom('streamDeliveries')
     .select('seq')
@@ -61,12 +61,12 @@ export async function findLastSeq(db: Trx, streamId: string): Promise<number> {
   return row?.seq ?? 0
 }
 
-const insertOne = prepared<WebhookEventRow>()((trx, { id, shopId, event, body, createdAt }) =>
+const insertOne = preparedWrite<WebhookEventRow>()((trx, { id, shopId, event, body, createdAt }) =>
   trx.insertInto('webhookEvents').values({ id, shopId, event, body, createdAt }).compile(),
 )
 
 export async function insertWebhookEvent(
-  trx: Trx,
+  trx: Transaction,
   shopId: string,
   row: Omit<WebhookEventRow, 'shopId'>,
 ): Promise<void> {

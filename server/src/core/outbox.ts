@@ -1,4 +1,4 @@
-import type { Trx } from '../database/database.ts'
+import type { Transaction } from '../database/access.ts'
 import type { StreamDeliveryRow } from '../database/tables.ts'
 import { type Context, nowIso } from './context.ts'
 import {
@@ -20,7 +20,7 @@ export interface WebhookEvent {
  * Writes one delivery for each subscription that takes the event now (section 6.2), and one for each owner who listens.
  * The body is fixed here, so what is signed later is what happened. Answers whether there is something to deliver.
  */
-export async function enqueue(ctx: Context, trx: Trx, events: WebhookEvent[]): Promise<boolean> {
+export async function enqueue(ctx: Context, trx: Transaction, events: WebhookEvent[]): Promise<boolean> {
   if (events.length === 0) return false
   const filters = await listFilters(trx, ctx.shop.id)
   const createdAt = nowIso(ctx)

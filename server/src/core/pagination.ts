@@ -1,6 +1,6 @@
 import type { ExpressionBuilder, Selectable, SelectQueryBuilder } from 'kysely'
 import { invalid } from '../contract/errors.ts'
-import type { Trx } from '../database/database.ts'
+import type { Reader } from '../database/access.ts'
 import { prepared } from '../database/prepared.ts'
 import type { Tables } from '../database/tables.ts'
 import type { Context } from './context.ts'
@@ -110,7 +110,7 @@ const places = {
 }
 
 /** Where the item with this id stands, archived ones too; undefined when the shop has none. */
-export async function findPlace(db: Trx, shopId: string, list: Walked, id: string): Promise<Place | undefined> {
+export async function findPlace(db: Reader, shopId: string, list: Walked, id: string): Promise<Place | undefined> {
   const [place] = (await places[list](db, { shopId, id })) as Place[]
   return place
 }

@@ -1,11 +1,11 @@
 import { SqliteAdapter, sql } from 'kysely'
-import type { Trx } from '../database/database.ts'
+import type { Reader, Transaction } from '../database/access.ts'
 
 /**
  * A text column of a condition that SQLite is not to look for an index for, because another condition finds the rows.
  * Without statistics it takes any of them; PostgreSQL knows which leaves the fewest rows.
  */
-export const unindexed = (db: Trx, column: string) => {
+export const unindexed = (db: Reader, column: string) => {
   const plain = sql.ref<string>(column)
   return db.getExecutor().adapter instanceof SqliteAdapter ? sql<string>`${plain} || ''` : plain
 }
@@ -21,7 +21,7 @@ type VersionedTable = 'affiliates' | 'programs' | 'commissions' | 'payoutBatches
 
 /** Changes a row as long as it is still the version that was read; somebody else's change makes it answer false. */
 export async function claimVersion<Row extends { id: string; version: number }>(
-  trx: Trx,
+  trx: Transaction,
   table: VersionedTable,
   { shopId, row, changes }: { shopId: string; row: Row; changes: Partial<Row> },
 ): Promise<boolean> {

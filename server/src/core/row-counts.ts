@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Trx } from '../database/database.ts'
-import { shaped } from '../database/prepared.ts'
+import type { Reader } from '../database/access.ts'
+import { preparedByShape } from '../database/prepared.ts'
 import type { RowCountRow } from '../database/tables.ts'
 
 export interface CountFilter {
@@ -11,7 +11,7 @@ export interface CountFilter {
   status?: string
 }
 
-const summed = shaped<CountFilter & { shopId: string; scope: string }>()((db, values) => {
+const summed = preparedByShape<CountFilter & { shopId: string; scope: string }>()((db, values) => {
   let counts = db
     .selectFrom('rowCounts')
     .select(sql<number>`cast(coalesce(sum(rows), 0) as bigint)`.as('total'))
@@ -24,7 +24,7 @@ const summed = shaped<CountFilter & { shopId: string; scope: string }>()((db, va
 })
 
 /** How many rows of a list match, exactly, without looking at them. */
-export async function countRows(db: Trx, shopId: string, filter: CountFilter): Promise<number> {
+export async function countRows(db: Reader, shopId: string, filter: CountFilter): Promise<number> {
   return (await summed(db, { ...filter, scope: filter.scope ?? '', shopId }))[0]?.total ?? 0
 }
 
@@ -39,7 +39,7 @@ interface Days {
 }
 
 /** How many commissions happened on each day of a period, the latest day first. */
-export const listDays = shaped<Days>()((db, values) => {
+export const listDays = preparedByShape<Days>()((db, values) => {
   let days = db
     .selectFrom('rowCounts')
     .select(sql<string>`substr(scope, 5)`.as('day'))

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { containing, type PageQuery, pageOf } from '../core/pagination.ts'
 import { countRows } from '../core/row-counts.ts'
-import type { Trx } from '../database/database.ts'
+import type { Reader } from '../database/access.ts'
 import { defineReport } from '../database/report-worker.ts'
 import type { AffiliateRow } from '../database/tables.ts'
 import { codeKey } from '../engine/discount-code.ts'
@@ -13,7 +13,7 @@ interface CouponFilter extends PageQuery {
 }
 
 /** A coupon is an affiliate's code with the discount of the affiliate's program; another affiliate may have it as slug. */
-const coupons = (db: Trx, shopId: string) =>
+const coupons = (db: Reader, shopId: string) =>
   db
     .selectFrom('affiliates')
     .leftJoin('programs', (join) =>
@@ -43,10 +43,10 @@ const coupons = (db: Trx, shopId: string) =>
     .where('affiliates.shopId', '=', shopId)
     .where('affiliates.deletedAt', 'is', null)
 
-export const findCoupon = (db: Trx, shopId: string, affiliateId: string) =>
+export const findCoupon = (db: Reader, shopId: string, affiliateId: string) =>
   coupons(db, shopId).where('affiliates.id', '=', affiliateId).executeTakeFirst()
 
-async function listCoupons(db: Trx, shopId: string, query: CouponFilter) {
+async function listCoupons(db: Reader, shopId: string, query: CouponFilter) {
   let list = coupons(db, shopId).orderBy('affiliates.createdAt', 'desc').orderBy('affiliates.id', 'desc')
   if (query.affiliateId) list = list.where('affiliates.id', '=', query.affiliateId)
   if (query.status) list = list.where('affiliates.status', '=', query.status)

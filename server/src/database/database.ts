@@ -1,20 +1,17 @@
-import type { Kysely } from 'kysely'
 import { isPostgresUrl } from '../config.ts'
+import type { Reader, Transaction } from './access.ts'
 import type { ReportWorker } from './report-worker.ts'
-import type { Tables } from './tables.ts'
-
-export type Trx = Kysely<Tables>
 
 /** A database, whichever engine it is. Writing is only possible through `transact`. */
 export interface Database {
   /** Committed rows only. */
-  read: Kysely<Tables>
+  read: Reader
   /**
    * Runs `work` in a transaction and answers after it is on disk. Work does no I/O but its own queries, does not nest,
    * and may run more than once. Work on one shop, when the shop is named, runs one after the other, whichever process it
    * runs in; what it has read does not change under it.
    */
-  transact: <T>(work: (trx: Trx) => Promise<T>, shopId?: string) => Promise<T>
+  transact: <T>(work: (trx: Transaction) => Promise<T>, shopId?: string) => Promise<T>
   /** Runs a report in a thread with a read connection of its own; shops take turns. */
   runReport: ReportWorker['run']
   migrate: () => Promise<void>

@@ -1,9 +1,9 @@
 import { type CompiledQuery, type RawBuilder, SqliteAdapter, sql } from 'kysely'
-import type { Trx } from './database.ts'
+import type { Reader, Transaction } from './access.ts'
 import type { Tables } from './tables.ts'
 
-/** Where a value goes that is only known when the query runs. */
-class Hole {
+/** Stands for a value that is only known when the query runs. */
+class Placeholder {
   readonly name: string
 
   constructor(name: string) {
@@ -11,59 +11,83 @@ class Hole {
   }
 }
 
-const holes = new Proxy({}, { get: (_, name) => new Hole(String(name)) })
+const placeholders = new Proxy({}, { get: (_, name) => new Placeholder(String(name)) })
+
+type Build<Db, Values, Row> = (db: Db, values: Values) => CompiledQuery<Row>
+type Run<Db, Values, Row> = (db: Db, values: Values) => Promise<Row[]>
 
 /**
- * A query that is built and compiled once for each engine and then runs with other values, at a tenth of the cost of
- * building it anew. The values have no keys of their own while it is built: name each one that is used.
+ * A query that is compiled once for each engine and then runs with other values, at a tenth of the cost of building it
+ * for each call. While it is built, the values are placeholders without keys of their own: name each one that is used.
  *
- * `prepared<{ id: string }>()((db, { id }) => db.selectFrom('shops').select('name').where('id', '=', id).compile())`
+ * @example
+ * const findName = prepared<{ id: string }>()((db, { id }) =>
+ *   db.selectFrom('shops').select('name').where('id', '=', id).compile(),
+ * )
  */
 export const prepared =
   <Values extends object>() =>
-  <Row>(build: (db: Trx, values: Values) => CompiledQuery<Row>) =>
-    runner<Values, Row>(build, holes as Values)
+  <Row>(build: Build<Reader, Values, Row>): Run<Reader, Values, Row> =>
+    runner(build, placeholders as Values)
+
+/** {@link prepared} for a statement that writes. */
+export const preparedWrite =
+  <Values extends object>() =>
+  <Row>(build: Build<Transaction, Values, Row>): Run<Transaction, Values, Row> =>
+    runner(build, placeholders as Values)
 
 /**
- * The same for a query that depends on which values there are: compiled once for each set of them. While it is built,
- * those that are there are not undefined, and nothing else is known of them.
+ * {@link prepared} for a query whose text depends on which values are present: compiled once for each set of them. While
+ * it is built, present values are placeholders and absent ones are undefined.
  */
-export const shaped =
+export const preparedByShape =
   <Values extends object>() =>
-  <Row>(build: (db: Trx, values: Values) => CompiledQuery<Row>) => {
-    const byShape = new Map<string, (db: Trx, values: Values) => Promise<Row[]>>()
-    return (db: Trx, values: Values): Promise<Row[]> => {
-      let shape = ''
-      for (const name in values) if (values[name] !== undefined) shape += `${name},`
-      let run = byShape.get(shape)
-      if (!run) {
-        const names = shape.split(',').slice(0, -1)
-        const given = Object.fromEntries(names.map((name) => [name, new Hole(name)]))
-        run = runner<Values, Row>(build, given as Values)
-        byShape.set(shape, run)
-      }
-      return run(db, values)
-    }
-  }
+  <Row>(build: Build<Reader, Values, Row>): Run<Reader, Values, Row> =>
+    runnerByShape(build)
 
-function runner<Values extends object, Row>(build: (db: Trx, values: Values) => CompiledQuery<Row>, given: Values) {
+function runnerByShape<Db extends Reader, Values extends object, Row>(
+  build: Build<Db, Values, Row>,
+): Run<Db, Values, Row> {
+  const byShape = new Map<string, Run<Db, Values, Row>>()
+  return (db, values) => {
+    let shape = ''
+    for (const name in values) if (values[name] !== undefined) shape += `${name},`
+    let run = byShape.get(shape)
+    if (!run) {
+      const names = shape.split(',').slice(0, -1)
+      const present = Object.fromEntries(names.map((name) => [name, new Placeholder(name)]))
+      run = runner(build, present as Values)
+      byShape.set(shape, run)
+    }
+    return run(db, values)
+  }
+}
+
+function runner<Db extends Reader, Values extends object, Row>(
+  build: Build<Db, Values, Row>,
+  placeholder: Values,
+): Run<Db, Values, Row> {
   const compiled = new WeakMap<object, CompiledQuery<Row>>()
-  return async (db: Trx, values: Values): Promise<Row[]> => {
+  return async (db, values) => {
     const executor = db.getExecutor()
     let query = compiled.get(executor.adapter)
     if (!query) {
-      query = build(db, given)
+      query = build(db, placeholder)
       compiled.set(executor.adapter, query)
     }
-    const parameters = query.parameters.map((one) => (one instanceof Hole ? values[one.name as keyof Values] : one))
+    const parameters = query.parameters.map((one) =>
+      one instanceof Placeholder ? values[one.name as keyof Values] : one,
+    )
     const { rows } = await executor.executeQuery<Row>({ ...query, parameters })
     return rows
   }
 }
 
 /** Inserts rows of a table; a column without a value is left out. */
-export function preparedInsert<Name extends keyof Tables>(table: Name): (trx: Trx, row: Tables[Name]) => Promise<void> {
-  const insert = shaped<Tables[Name]>()((trx, row) =>
+export function preparedInsert<Name extends keyof Tables>(
+  table: Name,
+): (trx: Transaction, row: Tables[Name]) => Promise<void> {
+  const insert = runnerByShape<Transaction, Tables[Name], unknown>((trx, row) =>
     trx
       .insertInto(table as keyof Tables)
       .values(row as never)
@@ -79,5 +103,5 @@ export function preparedInsert<Name extends keyof Tables>(table: Name): (trx: Tr
  * all: where one session has half of a shop's clicks, it would rather walk through the whole shop. PostgreSQL has no such
  * clause and needs none, for it knows how unequal values are.
  */
-export const indexedBy = (db: Trx, index: string): RawBuilder<unknown> =>
+export const indexedBy = (db: Reader, index: string): RawBuilder<unknown> =>
   db.getExecutor().adapter instanceof SqliteAdapter ? sql`indexed by ${sql.ref(index)}` : sql``

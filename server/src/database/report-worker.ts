@@ -1,8 +1,7 @@
 import { Worker } from 'node:worker_threads'
-import type { Kysely } from 'kysely'
+import type { Reader } from './access.ts'
 import { Turns } from './fair-queue.ts'
 import { StorageError, TooMuchWaiting } from './storage-error.ts'
-import type { Tables } from './tables.ts'
 
 /**
  * A query that reads so much that other requests would have to wait, so it runs in the report thread. Input and result
@@ -13,7 +12,7 @@ export interface Report<Input extends ReportRequest, Result> {
   module: string
   /** The name of its export. */
   name: string
-  run: (db: Kysely<Tables>, input: Input) => Promise<Result>
+  run: (db: Reader, input: Input) => Promise<Result>
 }
 
 /**

@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
 import { SqliteAdapter } from 'kysely'
-import type { Trx } from './database.ts'
+import type { Reader, Transaction } from './access.ts'
 
 /** Resolves when other requests have had a turn. */
 export const nextTurn = (): Promise<void> => setImmediate()
 
 /** SQLite works in this process, and nothing else runs during a statement. */
-export const isInProcess = (trx: Trx): boolean => trx.getExecutor().adapter instanceof SqliteAdapter
+export const isInProcess = (db: Reader): boolean => db.getExecutor().adapter instanceof SqliteAdapter
 
 /** Milliseconds of work after which other requests get a turn. */
 const TURN_MS = 10
@@ -15,7 +15,11 @@ const TURN_MS = 10
  * Works on items one after the other, in their order. On SQLite, other requests run in between, so that many items do
  * not hold up the process.
  */
-export async function inTurns<T>(trx: Trx, items: Iterable<T>, work: (item: T) => Promise<unknown>): Promise<void> {
+export async function inTurns<T>(
+  trx: Transaction,
+  items: Iterable<T>,
+  work: (item: T) => Promise<unknown>,
+): Promise<void> {
   const isShared = isInProcess(trx)
   let startedAt = performance.now()
   for (const item of items) {

@@ -4,7 +4,7 @@ import { ApiError, forbidden, storageUnavailable } from '../contract/errors.ts'
 import { bestEffort } from '../core/best-effort.ts'
 import { type Deps, nowIso } from '../core/context.ts'
 import { hashSecret, isWellFormed } from '../core/secret.ts'
-import type { Trx } from '../database/database.ts'
+import type { Reader } from '../database/access.ts'
 
 export interface Caller extends KeyWithShop {
   scopes: string[]
@@ -47,7 +47,7 @@ export async function authenticate(deps: Deps, header: string | null): Promise<C
  *
  * @throws ApiError 403 for a key that is unknown, revoked or expired.
  */
-export async function findCaller(deps: Pick<Deps, 'now'>, db: Trx, secretHash: string): Promise<Caller> {
+export async function findCaller(deps: Pick<Deps, 'now'>, db: Reader, secretHash: string): Promise<Caller> {
   const found = await findKeyWithShop(db, secretHash)
   if (!found || !equal(found.key.secretHash, secretHash)) throw unknownKey()
   const { revokedAt, expiresAt, scopes } = found.key

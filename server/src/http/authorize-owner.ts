@@ -2,7 +2,7 @@ import { findBySession, findOwner, isCsrfToken, type Owner } from '../accounts/s
 import { ApiError, forbidden, rateLimited } from '../contract/errors.ts'
 import type { Operation } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
-import type { Trx } from '../database/database.ts'
+import type { Reader } from '../database/access.ts'
 import type { UserRow } from '../database/tables.ts'
 import { tokenOf } from './authenticate.ts'
 import type { Visit } from './authorize.ts'
@@ -32,7 +32,7 @@ export async function admitOwner(server: Server, op: Operation, visit: Visit, br
 }
 
 /** Finds who calls, as committed rows or an open transaction show them. @throws ApiError 401 or 403. */
-type Look = (db: Trx) => Promise<Owner>
+type Look = (db: Reader) => Promise<Owner>
 
 interface OwnerVisit {
   requestId: string
@@ -53,7 +53,7 @@ export function ownerContext(
   { user, shop, session }: Owner,
   { look, roles, ...visit }: OwnerVisit,
 ): Context {
-  const recheck = async (db: Trx) => {
+  const recheck = async (db: Reader) => {
     const owner = await look(db)
     requireRole({ roles }, owner)
     return owner.shop

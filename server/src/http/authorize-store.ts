@@ -2,7 +2,7 @@ import type { Context as HonoContext } from 'hono'
 import { requireDomain } from '../accounts/store-connection.ts'
 import { ApiError, forbidden, rateLimited } from '../contract/errors.ts'
 import type { Context } from '../core/context.ts'
-import type { Trx } from '../database/database.ts'
+import type { Reader } from '../database/access.ts'
 import type { ShopRow } from '../database/tables.ts'
 import { findStore, isSigned, type Store } from '../stores/stores.ts'
 import type { Visit } from './authorize.ts'
@@ -57,7 +57,7 @@ export async function admitStore(
   const limit = STORE_FACTOR * requirePlan(store.shop)
   const window = await limiter.consume(`store:${store.shop.id}`, limit)
   if (window.exceeded) throw rateLimited(window)
-  const recheck = async (db: Trx) => {
+  const recheck = async (db: Reader) => {
     const now = await findStore(deps, db, store.shop.id)
     if (now?.secret !== store.secret) throw signatureInvalid()
     requireDomain(now.shop, store.domain)

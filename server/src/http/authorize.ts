@@ -1,7 +1,7 @@
 import { ApiError, apiDisabled, forbidden, rateLimited } from '../contract/errors.ts'
 import type { Operation } from '../contract/spec.ts'
 import type { Context, Deps } from '../core/context.ts'
-import type { Trx } from '../database/database.ts'
+import type { Reader } from '../database/access.ts'
 import type { ShopRow } from '../database/tables.ts'
 import { authenticate, type Caller, findCaller } from './authenticate.ts'
 import type { BodyAccount } from './body-budget.ts'
@@ -44,14 +44,14 @@ export async function admit(server: Server, op: Operation, visit: Visit): Promis
   server.noteUse(caller.key)
   requireScope(op, caller)
   const { key, shop } = caller
-  const recheck = (db: Trx) => checkAgain(server.deps, db, { op, secretHash: key.secretHash })
+  const recheck = (db: Reader) => checkAgain(server.deps, db, { op, secretHash: key.secretHash })
   return { ...server.deps, shop, actor: `key:${key.id}`, requestId: visit.requestId, recheck }
 }
 
 /** Repeats the checks of {@link admit} whose outcome can change while a request is open. */
 async function checkAgain(
   deps: Deps,
-  db: Trx,
+  db: Reader,
   { op, secretHash }: { op: Operation; secretHash: string },
 ): Promise<ShopRow> {
   const caller = await findCaller(deps, db, secretHash)

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { unindexed } from '../core/queries.ts'
-import type { Trx } from '../database/database.ts'
-import { indexedBy, prepared, preparedInsert } from '../database/prepared.ts'
+import type { Reader, Transaction } from '../database/access.ts'
+import { indexedBy, prepared, preparedInsert, preparedWrite } from '../database/prepared.ts'
 import { defineReport } from '../database/report-worker.ts'
 import type { JourneyRow } from '../database/tables.ts'
 import { DEFAULT_COOKIE_DAYS } from '../engine/evidence.ts'
@@ -18,7 +18,7 @@ interface JourneyFilter {
 }
 
 /** A session is usually shorter than what a customer did, and that shorter than what came over an affiliate. */
-function matching(db: Trx, shopId: string, { sessionId, affiliateId, customerEmailKeys, from, to }: JourneyFilter) {
+function matching(db: Reader, shopId: string, { sessionId, affiliateId, customerEmailKeys, from, to }: JourneyFilter) {
   let list = db.selectFrom('journey').where('shopId', '=', shopId).where('occurredAt', '>=', from)
   if (to) list = list.where('occurredAt', '<=', to)
   if (sessionId !== undefined) list = list.where('sessionId', '=', sessionId)
@@ -32,7 +32,7 @@ function matching(db: Trx, shopId: string, { sessionId, affiliateId, customerEma
 }
 
 /** The latest entries that match all of the filter, oldest first, and how many match. */
-async function listJourney(db: Trx, shopId: string, query: JourneyFilter) {
+async function listJourney(db: Reader, shopId: string, query: JourneyFilter) {
   const list = matching(db, shopId, query)
   const { total } = await list.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
   const latest: JourneyRow[] = await list
@@ -58,7 +58,7 @@ export const latestFor = (orderAt: string) => new Date(Date.parse(orderAt) + CLO
 export type ClickRow = Pick<JourneyRow, 'id' | 'clickId' | 'affiliateId' | 'occurredAt'>
 
 /** Clicks, found by one of their indexes. Its condition stands in the query as it stands in the index. */
-export const clicksBy = (db: Trx, index: string) =>
+export const clicksBy = (db: Reader, index: string) =>
   sql`select id, "clickId", "affiliateId", "occurredAt" from journey ${indexedBy(db, index)} where type = 'click'`
 
 /** When a click occurred, in the form that the indexes of clicks alone have an order for. */
@@ -69,7 +69,7 @@ interface ClickKey {
   clickId: string
 }
 
-const named = (db: Trx, { shopId, clickId }: ClickKey) =>
+const named = (db: Reader, { shopId, clickId }: ClickKey) =>
   sql`${clicksBy(db, 'journey_clicks_clickId')} and "affiliateId" is not null
     and "shopId" = ${shopId} and "clickId" = ${clickId}`
 
@@ -98,7 +98,7 @@ const byId = prepared<ClickKey>()((db, { shopId, clickId }) =>
  * only when there is no other, so that the engine can say so.
  */
 export async function findClick(
-  db: Trx,
+  db: Reader,
   shopId: string,
   clickId: string,
   orderAt: string,
@@ -112,7 +112,7 @@ export async function findClick(
 }
 
 /** The affiliate that a click id belongs to; undefined as long as no click with this id has named one. */
-export async function findClickOwner(db: Trx, shopId: string, clickId: string): Promise<string | undefined> {
+export async function findClickOwner(db: Reader, shopId: string, clickId: string): Promise<string | undefined> {
   const key = { shopId, clickId }
   const [row] = await newest(db, key)
   return (row ?? (await byId(db, key))[0])?.affiliateId ?? undefined
@@ -126,21 +126,25 @@ export const toStoredClick = (row: ClickRow): StoredClick => ({
 
 const insertOne = preparedInsert('journey')
 
-export const insertJourneyEntry = (trx: Trx, shopId: string, row: Omit<JourneyRow, 'shopId'>): Promise<void> =>
+export const insertJourneyEntry = (trx: Transaction, shopId: string, row: Omit<JourneyRow, 'shopId'>): Promise<void> =>
   insertOne(trx, { shopId, ...row })
 
-const deleteOrder = prepared<{ shopId: string; orderId: string | null }>()((trx, { shopId, orderId }) =>
+const deleteOrder = preparedWrite<{ shopId: string; orderId: string | null }>()((trx, { shopId, orderId }) =>
   trx.deleteFrom('journey').where('shopId', '=', shopId).where('orderId', '=', orderId).compile(),
 )
 
 /** An order stands in the journey once; a later report of it that was credited replaces the earlier entry. */
-export async function replaceJourneyOrder(trx: Trx, shopId: string, row: Omit<JourneyRow, 'shopId'>): Promise<void> {
+export async function replaceJourneyOrder(
+  trx: Transaction,
+  shopId: string,
+  row: Omit<JourneyRow, 'shopId'>,
+): Promise<void> {
   await deleteOrder(trx, { shopId, orderId: row.orderId })
   await insertJourneyEntry(trx, shopId, row)
 }
 
 /** Deletes some entries of all shops that happened before an instant. Answers whether there may be more. */
-export async function deleteJourneyBefore(trx: Trx, before: string, limit = 500): Promise<boolean> {
+export async function deleteJourneyBefore(trx: Transaction, before: string, limit = 500): Promise<boolean> {
   const rows = await trx
     .selectFrom('journey')
     .select('id')
@@ -169,7 +173,7 @@ interface Customer {
 }
 
 /** Whether the journey holds an order of a customer, by either name, that somebody was credited for; `orderId` does not count. */
-export async function hasOtherOrder(trx: Trx, shopId: string, customer: Customer): Promise<boolean> {
+export async function hasOtherOrder(trx: Transaction, shopId: string, customer: Customer): Promise<boolean> {
   const by = async (column: 'customerId' | 'customerEmailKey') => {
     const value = customer[column]
     if (!value) return false
@@ -215,7 +219,7 @@ interface Stretch {
   latest: string
 }
 
-const ofSession = (db: Trx, { shopId, sessionId }: Stretch) =>
+const ofSession = (db: Reader, { shopId, sessionId }: Stretch) =>
   sql`${clicksBy(db, 'journey_clicks_session')} and "shopId" = ${shopId} and "sessionId" = ${sessionId}`
 
 /** When a click of an affiliate occurred, in the form that only the index by affiliate has an order for. */
@@ -238,7 +242,7 @@ const firstAfter = prepared<Stretch>()((db, values) =>
  * say so.
  */
 export async function findSessionClicks(
-  db: Trx,
+  db: Reader,
   shopId: string,
   { sessionId, orderAt }: Visit,
   limit: number,
@@ -262,7 +266,7 @@ const pages = { first: pageFrom('asc'), last: pageFrom('desc') }
 
 /** The first or the last clicks of a session since an instant, whether they count or not, the outermost first. */
 export async function findEdgeClicks(
-  db: Trx,
+  db: Reader,
   shopId: string,
   { sessionId, orderAt, since }: Visit & { since: string },
   { edge, limit }: { edge: 'first' | 'last'; limit: number },
@@ -281,7 +285,7 @@ export async function findEdgeClicks(
  * to affiliate in an index, however many clicks each of them has.
  */
 export async function findAffiliateEdges(
-  db: Trx,
+  db: Reader,
   shopId: string,
   { sessionId, orderAt }: Visit,
   windows: Window[],

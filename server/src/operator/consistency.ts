@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Config } from '../config.ts'
 import { isPostgresUrl } from '../config.ts'
-import type { Trx } from '../database/database.ts'
+import type { Reader, Transaction } from '../database/access.ts'
 import { withHandle } from '../database/handle.ts'
 
 /** A batch whose stored totals are not the sums of its rows. Cents as text: here they may be beyond the exact numbers. */
@@ -13,7 +13,7 @@ export interface WrongTotal {
 }
 
 /** Batches that hold rows, compared with them: how many, their money and what is withheld of it. */
-export async function listWrongTotals(db: Trx): Promise<WrongTotal[]> {
+export async function listWrongTotals(db: Reader): Promise<WrongTotal[]> {
   const { rows } = await sql<WrongTotal>`
     select b.id, b."shopId", cast(b."netPayableCents" as text) as stored,
       cast(coalesce(r.cents - r.withheld, 0) as text) as summed
@@ -31,7 +31,7 @@ export async function listWrongTotals(db: Trx): Promise<WrongTotal[]> {
 
 /** Commissions whose refunds add up to other goods than their running total. */
 export async function listWrongRefundTotals(
-  db: Trx,
+  db: Reader,
 ): Promise<{ commissionId: string; stored: string; summed: string }[]> {
   const { rows } = await sql<{ commissionId: string; stored: string; summed: string }>`
     select t."commissionId", cast(t."goodsCents" as text) as stored,
@@ -45,7 +45,7 @@ export async function listWrongRefundTotals(
 }
 
 /** Carried debts that are not two rows that add up to zero. */
-export async function listUnevenDebts(db: Trx): Promise<string[]> {
+export async function listUnevenDebts(db: Reader): Promise<string[]> {
   const { rows } = await sql<{ debtId: string }>`
     select "debtId" from commissions where "debtId" is not null group by "shopId", "debtId"
     having count(*) <> 2 or sum("commissionAmountCents") <> 0 or sum("taxWithheldCents") <> 0
@@ -81,7 +81,7 @@ export interface Orphans {
 }
 
 /** Rows that name what is not there, or is another shop's. */
-export async function countOrphans(db: Trx): Promise<Orphans[]> {
+export async function countOrphans(db: Reader): Promise<Orphans[]> {
   const found: Orphans[] = []
   for (const [table, column, target] of REFERENCES) {
     const owner = table === 'shops' ? sql.ref('r.id') : sql.ref('r.shopId')
@@ -96,7 +96,7 @@ export async function countOrphans(db: Trx): Promise<Orphans[]> {
 }
 
 /** Orders that name a commission of another order. */
-export async function countCrossedOrders(db: Trx): Promise<number> {
+export async function countCrossedOrders(db: Reader): Promise<number> {
   const { rows } = await sql<{ rows: number }>`
     select count(*) as rows from orders o join commissions c on c.id = o."commissionId"
     where c."orderId" <> o."orderId" or c."shopId" <> o."shopId"`.execute(db)
@@ -124,7 +124,7 @@ const ROWS = sql`
   union all select 'deliveries', "shopId", '', '', '' from deliveries`
 
 /** Counts of lists that differ from their rows, by shop and scope. */
-export async function listWrongCounts(db: Trx): Promise<WrongCount[]> {
+export async function listWrongCounts(db: Reader): Promise<WrongCount[]> {
   const key = sql`list, "shopId", scope, "programId", status`
   const { rows } = await sql<WrongCount>`
     select list, "shopId", scope, cast(sum(counted) as bigint) as counted, cast(sum(rows) as bigint) as rows from (
@@ -140,7 +140,7 @@ export async function listWrongCounts(db: Trx): Promise<WrongCount[]> {
  * Counts all rows anew. `lock`: on PostgreSQL, whoever changes a count meanwhile has to wait, so that nothing is counted
  * twice or not at all; a transaction on SQLite is alone anyway.
  */
-export async function recountRows(trx: Trx, { lock }: { lock: boolean }): Promise<void> {
+export async function recountRows(trx: Transaction, { lock }: { lock: boolean }): Promise<void> {
   if (lock) await sql`lock table "rowCounts" in share row exclusive mode`.execute(trx)
   await sql`delete from "rowCounts"`.execute(trx)
   const key = sql`"shopId", list, scope, "programId", status`

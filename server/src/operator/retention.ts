@@ -2,7 +2,7 @@ import { encodeTime } from 'ulid'
 import { bestEffort } from '../core/best-effort.ts'
 import { type Deps, nowIso } from '../core/context.ts'
 import { deleteExpiredKeys } from '../core/idempotency.ts'
-import type { Trx } from '../database/database.ts'
+import type { Transaction } from '../database/access.ts'
 import { deleteJourneyBefore } from '../journey/queries.ts'
 import { longestCookieDays } from '../programs/queries.ts'
 import {
@@ -44,7 +44,7 @@ export async function keepHouse(deps: Deps): Promise<void> {
 }
 
 /** A transaction for each lot, as long as there may be more; a server that stops does not wait for the rest. */
-async function inLots({ db, stopping }: Deps, work: (trx: Trx) => Promise<boolean>): Promise<void> {
+async function inLots({ db, stopping }: Deps, work: (trx: Transaction) => Promise<boolean>): Promise<void> {
   while (!stopping.aborted && (await db.transact(work)));
 }
 
@@ -55,7 +55,7 @@ const idAt = (prefix: 'dlv' | 'evt', ms: number) => `${prefix}_${encodeTime(ms, 
 async function walk(
   { db, stopping }: Deps,
   before: string,
-  work: (trx: Trx, stretch: Stretch) => Promise<string | undefined>,
+  work: (trx: Transaction, stretch: Stretch) => Promise<string | undefined>,
 ): Promise<void> {
   for (let next: string | undefined = ''; next !== undefined && !stopping.aborted; ) {
     const after: string = next

@@ -5,7 +5,7 @@ import { newAffiliate } from '../affiliates/affiliates.ts'
 import { findAffiliateByEmail, insertAffiliate } from '../affiliates/queries.ts'
 import type { Context, Deps } from '../core/context.ts'
 import { type AuditEntry, mutate } from '../core/mutate.ts'
-import type { Trx } from '../database/database.ts'
+import type { Transaction } from '../database/access.ts'
 import { emailKey } from '../engine/identity.ts'
 import { findClickOwner } from '../journey/queries.ts'
 import { keepTouch } from '../orders/clicks.ts'
@@ -109,7 +109,7 @@ interface Lot {
   to: number
 }
 
-async function addAffiliates(ctx: Context, trx: Trx, { from, to }: Lot) {
+async function addAffiliates(ctx: Context, trx: Transaction, { from, to }: Lot) {
   const campaignId = ctx.shop.defaultProgramId
   const result: SeedAffiliate[] = []
   const audit: AuditEntry[] = []
@@ -133,7 +133,7 @@ interface Dated extends Lot {
   at: (n: number) => number
 }
 
-async function addClicks(ctx: Context, trx: Trx, { from, to, affiliates, at }: Dated) {
+async function addClicks(ctx: Context, trx: Transaction, { from, to, affiliates, at }: Dated) {
   for (let n = from; n < to; n++) {
     if (await findClickOwner(trx, ctx.shop.id, seedClickId(n))) continue
     await keepTouch(ctx, trx, { body: seedClick(n, affiliates), occurredAt: new Date(at(n)).toISOString() })
@@ -141,7 +141,7 @@ async function addClicks(ctx: Context, trx: Trx, { from, to, affiliates, at }: D
   return { result: undefined, audit: null }
 }
 
-async function addOrders(ctx: Context, trx: Trx, { from, to, affiliates, at }: Dated) {
+async function addOrders(ctx: Context, trx: Transaction, { from, to, affiliates, at }: Dated) {
   const audit: AuditEntry[] = []
   for (let n = from; n < to; n++) {
     const body = seedOrder(n, affiliates, new Date(at(n)).toISOString())

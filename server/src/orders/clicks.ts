@@ -4,7 +4,7 @@ import type { components } from '../contract/schema.d.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import { instantBody } from '../core/time.ts'
-import type { Trx } from '../database/database.ts'
+import type { Transaction } from '../database/access.ts'
 import type { JourneyRow } from '../database/tables.ts'
 import { emailKey, textOf } from '../engine/identity.ts'
 import { findClickOwner, insertJourneyEntry } from '../journey/queries.ts'
@@ -52,7 +52,7 @@ function messageFor(body: Touch, clickId: string | null): string {
 /** Writes a touch that has been checked. Returns its id, and the click id it is found by. */
 export async function keepTouch(
   ctx: Context,
-  trx: Trx,
+  trx: Transaction,
   { body, occurredAt }: { body: Touch; occurredAt: string },
 ): Promise<{ id: string; clickId: string | null }> {
   const id = ctx.newId('jrn')
@@ -75,7 +75,12 @@ export async function keepTouch(
 }
 
 /** The first reference that names somebody of this shop; last, the affiliate whose click id it is. */
-async function affiliateOf(trx: Trx, shopId: string, { ref, affiliateCode, affiliateId }: Touch, owner?: string) {
+async function affiliateOf(
+  trx: Transaction,
+  shopId: string,
+  { ref, affiliateCode, affiliateId }: Touch,
+  owner?: string,
+) {
   const byId = async (id: string | null | undefined) =>
     id ? (await findAffiliatesById(trx, shopId, [id]))[0] : undefined
   return (

@@ -1,6 +1,6 @@
 import { findConnection, findProductConnections } from '../affiliates/connection-queries.ts'
 import { findAffiliateByCode, findAffiliateBySlug, findAffiliatesById } from '../affiliates/queries.ts'
-import type { Trx } from '../database/database.ts'
+import type { Reader } from '../database/access.ts'
 import type { AffiliateRow, ProgramRow, ShopRow } from '../database/tables.ts'
 import { codeKey } from '../engine/discount-code.ts'
 import { DEFAULT_COOKIE_DAYS } from '../engine/evidence.ts'
@@ -20,11 +20,11 @@ import { findPrograms, listCookieDays } from '../programs/queries.ts'
 import { findGeoRules, findProductRules } from './queries.ts'
 
 /** Everything the engine needs to decide one order. Reads only; missing things are facts too. */
-export async function gatherFacts(trx: Trx, shop: ShopRow, order: Order): Promise<Facts> {
-  const matches = await gatherMatches(trx, shop.id, order)
-  const affiliates = await findAffiliatesById(trx, shop.id, affiliateIds(matches))
+export async function gatherFacts(db: Reader, shop: ShopRow, order: Order): Promise<Facts> {
+  const matches = await gatherMatches(db, shop.id, order)
+  const affiliates = await findAffiliatesById(db, shop.id, affiliateIds(matches))
   const programIds = [...new Set(affiliates.map((row) => row.campaignId))].filter((id) => id !== null)
-  const programs = await findPrograms(trx, shop.id, programIds)
+  const programs = await findPrograms(db, shop.id, programIds)
   return {
     order,
     settings: {
@@ -35,41 +35,41 @@ export async function gatherFacts(trx: Trx, shop: ShopRow, order: Order): Promis
     },
     matches,
     affiliates: byId(affiliates.map(toAffiliateFact)),
-    programs: byId(await Promise.all(programs.map((row) => toProgramFact(trx, row, order.lines)))),
+    programs: byId(await Promise.all(programs.map((row) => toProgramFact(db, row, order.lines)))),
   }
 }
 
-async function gatherMatches(trx: Trx, shopId: string, order: Order): Promise<Matches> {
+async function gatherMatches(db: Reader, shopId: string, order: Order): Promise<Matches> {
   const idOf = (row: AffiliateRow | undefined) => row?.id ?? null
-  const click = order.clickId ? await findClick(trx, shopId, order.clickId, order.orderAt) : undefined
+  const click = order.clickId ? await findClick(db, shopId, order.clickId, order.orderAt) : undefined
   return {
-    couponCode: order.couponCode ? idOf(await affiliateByCode(trx, shopId, order.couponCode)) : null,
-    affiliateCode: order.affiliateCode ? idOf(await affiliateByCode(trx, shopId, order.affiliateCode)) : null,
+    couponCode: order.couponCode ? idOf(await affiliateByCode(db, shopId, order.couponCode)) : null,
+    affiliateCode: order.affiliateCode ? idOf(await affiliateByCode(db, shopId, order.affiliateCode)) : null,
     click: click ? toClick(click, order.clickId ?? click.clickId) : null,
     sessionClicks: order.sessionId
-      ? (await sessionClicks(trx, shopId, { sessionId: order.sessionId, orderAt: order.orderAt })).map((row) =>
+      ? (await sessionClicks(db, shopId, { sessionId: order.sessionId, orderAt: order.orderAt })).map((row) =>
           toClick(row, row.clickId),
         )
       : [],
-    ref: order.ref ? idOf(await affiliateByRef(trx, shopId, order.ref)) : null,
-    customerId: order.customerId ? await findConnection(trx, shopId, 'customerId', order.customerId) : null,
+    ref: order.ref ? idOf(await affiliateByRef(db, shopId, order.ref)) : null,
+    customerId: order.customerId ? await findConnection(db, shopId, 'customerId', order.customerId) : null,
     customerEmail: order.customerEmail
-      ? await findConnection(trx, shopId, 'customerEmail', emailKey(order.customerEmail))
+      ? await findConnection(db, shopId, 'customerEmail', emailKey(order.customerEmail))
       : null,
-    products: await findProductConnections(trx, shopId, order.lines),
+    products: await findProductConnections(db, shopId, order.lines),
   }
 }
 
 /** A code names an affiliate as discount code, else as slug. */
-export async function affiliateByCode(trx: Trx, shopId: string, code: string): Promise<AffiliateRow | undefined> {
+export async function affiliateByCode(db: Reader, shopId: string, code: string): Promise<AffiliateRow | undefined> {
   const key = codeKey(code)
-  return (await findAffiliateByCode(trx, shopId, key)) ?? (await findAffiliateBySlug(trx, shopId, key))
+  return (await findAffiliateByCode(db, shopId, key)) ?? (await findAffiliateBySlug(db, shopId, key))
 }
 
 /** A link names an affiliate by slug, else by id. */
-export async function affiliateByRef(trx: Trx, shopId: string, ref: string): Promise<AffiliateRow | undefined> {
-  const bySlug = await findAffiliateBySlug(trx, shopId, codeKey(ref))
-  return bySlug ?? (await findAffiliatesById(trx, shopId, [ref.trim()]))[0]
+export async function affiliateByRef(db: Reader, shopId: string, ref: string): Promise<AffiliateRow | undefined> {
+  const bySlug = await findAffiliateBySlug(db, shopId, codeKey(ref))
+  return bySlug ?? (await findAffiliatesById(db, shopId, [ref.trim()]))[0]
 }
 
 const affiliateIds = ({ click, sessionClicks, products, ...named }: Matches): string[] => {
@@ -96,7 +96,7 @@ const toAffiliateFact = (row: AffiliateRow): AffiliateFact => ({
   programId: row.campaignId,
 })
 
-async function toProgramFact(trx: Trx, row: ProgramRow, lines: OrderLine[]): Promise<ProgramFact> {
+async function toProgramFact(db: Reader, row: ProgramRow, lines: OrderLine[]): Promise<ProgramFact> {
   return {
     id: row.id,
     commissionType: row.commissionType,
@@ -104,8 +104,8 @@ async function toProgramFact(trx: Trx, row: ProgramRow, lines: OrderLine[]): Pro
     cookieDurationDays: row.cookieDurationDays,
     autoApproveOrder: row.autoApproveOrder === 1,
     lifetimeCommission: row.lifetimeCommission === 1,
-    productRules: await findProductRules(trx, { shopId: row.shopId, programId: row.id }, lines),
-    geoRule: await findGeoRules(trx, row.shopId, row.id),
+    productRules: await findProductRules(db, { shopId: row.shopId, programId: row.id }, lines),
+    geoRule: await findGeoRules(db, row.shopId, row.id),
   }
 }
 
@@ -120,12 +120,12 @@ const DAY_MS = 86_400_000
  * The clicks of a session that an order may be credited for: the newest, and of more also the first and the last that
  * count. Costs the same for a hundred clicks and for a hundred thousand.
  */
-export async function sessionClicks(trx: Trx, shopId: string, visit: Visit): Promise<StoredClick[]> {
-  const newest = await findSessionClicks(trx, shopId, visit, SHOWN)
+export async function sessionClicks(db: Reader, shopId: string, visit: Visit): Promise<StoredClick[]> {
+  const newest = await findSessionClicks(db, shopId, visit, SHOWN)
   if (newest.length < SHOWN) return newest
-  const days = [...(await listCookieDays(trx, shopId)), DEFAULT_COOKIE_DAYS]
+  const days = [...(await listCookieDays(db, shopId)), DEFAULT_COOKIE_DAYS]
   const windows = windowsAt(visit.orderAt, days)
-  const edges = windows.length > 0 ? await validEdges(trx, shopId, visit, windows) : []
+  const edges = windows.length > 0 ? await validEdges(db, shopId, visit, windows) : []
   return [...new Map([...newest, ...edges].map((click) => [keyOf(click), click])).values()]
 }
 
@@ -139,7 +139,7 @@ function windowsAt(orderAt: string, cookieDays: number[]): Window[] {
  * The first and the last click that count. Nearly always they are among the first and the last of the longest window;
  * only when all of these are of affiliates with a shorter one, or of nobody, is each affiliate looked at.
  */
-async function validEdges(trx: Trx, shopId: string, visit: Visit, windows: Window[]): Promise<StoredClick[]> {
+async function validEdges(db: Reader, shopId: string, visit: Visit, windows: Window[]): Promise<StoredClick[]> {
   const sinces = new Map(windows.map(({ days, since }) => [days, since]))
   const isValid = ({ isNamed, days, occurredAt }: WindowedClick) => {
     const since = sinces.get(days)
@@ -147,11 +147,11 @@ async function validEdges(trx: Trx, shopId: string, visit: Visit, windows: Windo
   }
   const stretch = { ...visit, since: windows[0]!.since }
   const pages = await Promise.all(
-    (['first', 'last'] as const).map((edge) => findEdgeClicks(trx, shopId, stretch, { edge, limit: SHOWN })),
+    (['first', 'last'] as const).map((edge) => findEdgeClicks(db, shopId, stretch, { edge, limit: SHOWN })),
   )
   const edges = pages.map((page) => page.find(isValid))
   const isCertain = edges.every((edge, n) => edge || pages[n]!.length < SHOWN)
-  if (!isCertain) return outermost(await findAffiliateEdges(trx, shopId, visit, windows))
+  if (!isCertain) return outermost(await findAffiliateEdges(db, shopId, visit, windows))
   return edges.filter((edge) => edge !== undefined)
 }
 

@@ -1,6 +1,6 @@
 import { MAX_PREPARED, type ProductLine, productIds } from '../affiliates/connection-queries.ts'
-import type { Trx } from '../database/database.ts'
-import { prepared, shaped } from '../database/prepared.ts'
+import type { Reader, Transaction } from '../database/access.ts'
+import { prepared, preparedByShape, preparedWrite } from '../database/prepared.ts'
 import type { OrderRow } from '../database/tables.ts'
 import type { GeoRule, ProductRule } from '../engine/facts.ts'
 
@@ -9,10 +9,10 @@ const byId = prepared<{ shopId: string; orderId: string }>()((db, { shopId, orde
 )
 
 /** A reported order by its stored id, such as `api:1001`. */
-export const findOrder = async (db: Trx, shopId: string, orderId: string): Promise<OrderRow | undefined> =>
+export const findOrder = async (db: Reader, shopId: string, orderId: string): Promise<OrderRow | undefined> =>
   (await byId(db, { shopId, orderId }))[0]
 
-const upsert = prepared<OrderRow>()((trx, row) => {
+const upsert = preparedWrite<OrderRow>()((trx, row) => {
   const { shopId, orderId, commissionId, orderAt, facts, decision, createdAt, updatedAt } = row
   const changes = { commissionId, orderAt, facts, decision, updatedAt }
   return trx
@@ -23,7 +23,7 @@ const upsert = prepared<OrderRow>()((trx, row) => {
 })
 
 /** Keeps the facts and the decision of an order; those of an order that was not credited are replaced. */
-export async function upsertOrder(trx: Trx, shopId: string, row: Omit<OrderRow, 'shopId'>): Promise<void> {
+export async function upsertOrder(trx: Transaction, shopId: string, row: Omit<OrderRow, 'shopId'>): Promise<void> {
   await upsert(trx, { shopId, ...row })
 }
 
@@ -36,7 +36,7 @@ export interface HistoryFilter {
 }
 
 /** Reported orders, newest first. */
-export function listOrders(db: Trx, shopId: string, filter: HistoryFilter, limit: number): Promise<OrderRow[]> {
+export function listOrders(db: Reader, shopId: string, filter: HistoryFilter, limit: number): Promise<OrderRow[]> {
   const { from, to, after } = filter
   let list = db.selectFrom('orders').selectAll().where('shopId', '=', shopId)
   if (from) list = list.where('orderAt', '>=', from)
@@ -60,7 +60,7 @@ interface OfProducts extends OfProgram {
   [n: number]: string
 }
 
-const ofProducts = (db: Trx, { shopId, programId, ...values }: OfProducts) =>
+const ofProducts = (db: Reader, { shopId, programId, ...values }: OfProducts) =>
   db
     .selectFrom('productRules')
     .selectAll()
@@ -71,8 +71,8 @@ const ofProducts = (db: Trx, { shopId, programId, ...values }: OfProducts) =>
     .orderBy('kind')
     .orderBy('value')
 
-const productRules = shaped<OfProducts>()((db, values) => ofProducts(db, values).compile())
-const manyProductRules = (db: Trx, values: OfProducts) => ofProducts(db, values).execute()
+const productRules = preparedByShape<OfProducts>()((db, values) => ofProducts(db, values).compile())
+const manyProductRules = (db: Reader, values: OfProducts) => ofProducts(db, values).execute()
 
 const geoRule = prepared<OfProgram>()((db, { shopId, programId }) =>
   db.selectFrom('geoRules').selectAll().where('shopId', '=', shopId).where('programId', '=', programId).compile(),
@@ -82,7 +82,7 @@ const geoRule = prepared<OfProgram>()((db, { shopId, programId }) =>
  * The rates that a program pays for the products and variants of an order. Its other rules change nothing for the order,
  * and are kept out of the facts that are stored with it.
  */
-export async function findProductRules(db: Trx, of: OfProgram, lines: ProductLine[]): Promise<ProductRule[]> {
+export async function findProductRules(db: Reader, of: OfProgram, lines: ProductLine[]): Promise<ProductRule[]> {
   const values = productIds(lines)
   if (values.length === 0) return []
   const rows = await (values.length > MAX_PREPARED ? manyProductRules : productRules)(db, { ...of, ...values })
@@ -95,7 +95,7 @@ export async function findProductRules(db: Trx, of: OfProgram, lines: ProductLin
 }
 
 /** Where orders of a program must go, or null when it may be anywhere. */
-export async function findGeoRules(db: Trx, shopId: string, programId: string): Promise<GeoRule | null> {
+export async function findGeoRules(db: Reader, shopId: string, programId: string): Promise<GeoRule | null> {
   const [row] = await geoRule(db, { shopId, programId })
   if (!row) return null
   const { countries, states, cities, postalPrefixes } = row

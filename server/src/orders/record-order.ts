@@ -3,7 +3,7 @@ import { insertCommission } from '../commissions/queries.ts'
 import { toCommission } from '../commissions/response.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import type { Mutation } from '../core/mutate.ts'
-import type { Trx } from '../database/database.ts'
+import type { Transaction } from '../database/access.ts'
 import type { CommissionRow } from '../database/tables.ts'
 import { decide } from '../engine/decide.ts'
 import type { Decision, Facts, Order } from '../engine/facts.ts'
@@ -33,7 +33,11 @@ export interface Recorded {
  * decision; one that nobody was credited for may still be credited by a later report (section 4.9 rule 6).
  * The context's shop must be the row as it is in `trx`.
  */
-export async function recordOrder(ctx: Context, trx: Trx, incoming: IncomingOrder): Promise<Mutation<Recorded>> {
+export async function recordOrder(
+  ctx: Context,
+  trx: Transaction,
+  incoming: IncomingOrder,
+): Promise<Mutation<Recorded>> {
   const known = await findOrder(trx, ctx.shop.id, incoming.orderId)
   if (known?.commissionId) {
     return {
@@ -119,7 +123,7 @@ interface Decided {
 }
 
 /** Facts and decision are kept beside each other, and the order takes its place in the customer's journey. */
-async function keepOrder(ctx: Context, trx: Trx, decided: Decided): Promise<void> {
+async function keepOrder(ctx: Context, trx: Transaction, decided: Decided): Promise<void> {
   const { incoming, facts, decision, commissionId, isKnown } = decided
   const { order, orderId } = incoming
   const createdAt = nowIso(ctx)
@@ -178,7 +182,7 @@ interface Connecting {
 /** Lifetime commission: the customer's first attributed order decides whose customer it is, and no later one. */
 export async function connectCustomer(
   ctx: Context,
-  trx: Trx,
+  trx: Transaction,
   { order, orderId, affiliateId }: Connecting,
 ): Promise<void> {
   const { customerId } = order

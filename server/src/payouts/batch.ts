@@ -1,7 +1,7 @@
 import { adjustmentRow, insertCommissions } from '../commissions/queries.ts'
 import { concurrentChange, notFound } from '../contract/errors.ts'
 import { type Context, nowIso } from '../core/context.ts'
-import type { Trx } from '../database/database.ts'
+import type { Transaction } from '../database/access.ts'
 import type { CommissionRow, PayoutBatchRow } from '../database/tables.ts'
 import { type CarriedDebt, carryDebts, type DebtRow, type PayoutTotals, payoutTotals } from '../engine/payout.ts'
 import { claimBatch, findBatch, type Subtotal, sumBatch } from './queries.ts'
@@ -17,7 +17,7 @@ export const payoutNotFound = () => notFound('payout_not_found', 'No payout batc
  *
  * @throws ApiError 404 `payout_not_found`, 409 `concurrent_change`.
  */
-export async function recomputeBatch(trx: Trx, ctx: Context, batchId: string): Promise<PayoutBatchRow> {
+export async function recomputeBatch(trx: Transaction, ctx: Context, batchId: string): Promise<PayoutBatchRow> {
   const batch = await findBatch(trx, ctx.shop.id, batchId)
   if (!batch) throw payoutNotFound()
   if (batch.status !== 'OPEN') return batch
@@ -61,7 +61,12 @@ function onlyProgramOf(rows: readonly Subtotal[]): string | null {
 }
 
 /** Writes both rows of each debt: what balances the batch, and what the next batch collects. They add up to zero. */
-export async function writeDebts(ctx: Context, trx: Trx, batchId: string, debts: Settled['debts']): Promise<void> {
+export async function writeDebts(
+  ctx: Context,
+  trx: Transaction,
+  batchId: string,
+  debts: Settled['debts'],
+): Promise<void> {
   const rows = debts.flatMap(({ balancing, open, programId }) => {
     const debtId = ctx.newId('com')
     const inBatch = { orderStatus: 'PAYABLE', payoutBatchId: batchId, programId, debtId } as const

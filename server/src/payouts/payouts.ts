@@ -7,7 +7,7 @@ import { findReply } from '../core/idempotency.ts'
 import { type AuditEntry, mutate } from '../core/mutate.ts'
 import { mapPage, placeAfter } from '../core/pagination.ts'
 import { runReport } from '../core/report.ts'
-import type { Trx } from '../database/database.ts'
+import type { Reader } from '../database/access.ts'
 import { defineReport } from '../database/report-worker.ts'
 import type { PayoutBatchRow } from '../database/tables.ts'
 import { heldBack, payoutLines } from '../engine/payout.ts'
@@ -194,7 +194,7 @@ export const batchLinesReport = defineReport(
 /** A database takes only so many values in one list. */
 const AT_ONCE = 500
 
-async function findPeople(db: Trx, shopId: string, ids: Set<string>) {
+async function findPeople(db: Reader, shopId: string, ids: Set<string>) {
   const people = new Map<string, { name: string; email: string }>()
   const rest = [...ids]
   while (rest.length) {

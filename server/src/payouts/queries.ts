@@ -11,7 +11,7 @@ import {
 import { type PageQuery, pageOf } from '../core/pagination.ts'
 import { claimVersion, sumParts, unindexed, wholeSum } from '../core/queries.ts'
 import { countRows } from '../core/row-counts.ts'
-import type { Trx } from '../database/database.ts'
+import type { Reader, Transaction } from '../database/access.ts'
 import { defineReport } from '../database/report-worker.ts'
 import type { CommissionRow, PayoutBatchRow, Tables } from '../database/tables.ts'
 
@@ -20,12 +20,12 @@ interface BatchFilter extends PageQuery {
   status?: PayoutBatchRow['status']
 }
 
-const batches = (db: Trx, shopId: string) => db.selectFrom('payoutBatches').selectAll().where('shopId', '=', shopId)
+const batches = (db: Reader, shopId: string) => db.selectFrom('payoutBatches').selectAll().where('shopId', '=', shopId)
 
-export const findBatch = (db: Trx, shopId: string, id: string): Promise<PayoutBatchRow | undefined> =>
+export const findBatch = (db: Reader, shopId: string, id: string): Promise<PayoutBatchRow | undefined> =>
   batches(db, shopId).where('id', '=', id).executeTakeFirst()
 
-export async function listBatches(db: Trx, shopId: string, query: BatchFilter) {
+export async function listBatches(db: Reader, shopId: string, query: BatchFilter) {
   let list = batches(db, shopId).orderBy('createdAt', 'desc').orderBy('id', 'desc')
   if (query.id) list = list.where('id', '=', query.id)
   if (query.status) list = list.where('status', '=', query.status)
@@ -33,7 +33,11 @@ export async function listBatches(db: Trx, shopId: string, query: BatchFilter) {
   return pageOf(list, query, { total, list: 'payoutBatches' })
 }
 
-export async function insertBatch(trx: Trx, shopId: string, row: Omit<PayoutBatchRow, 'shopId'>): Promise<void> {
+export async function insertBatch(
+  trx: Transaction,
+  shopId: string,
+  row: Omit<PayoutBatchRow, 'shopId'>,
+): Promise<void> {
   await trx
     .insertInto('payoutBatches')
     .values({ shopId, ...row })
@@ -42,7 +46,7 @@ export async function insertBatch(trx: Trx, shopId: string, row: Omit<PayoutBatc
 
 /** Changes a batch as long as it is still the version that was read. Answers whether it was. */
 export const claimBatch = (
-  trx: Trx,
+  trx: Transaction,
   shopId: string,
   row: PayoutBatchRow,
   changes: Partial<PayoutBatchRow>,
@@ -89,7 +93,7 @@ const isFree = (shopId: string, filter: CandidateFilter) => (eb: ExpressionBuild
 const approvedIn = ({ periodStart, periodEnd }: CandidateFilter): Range => ofPeriod(APPROVED, periodStart, periodEnd)
 
 /** Archived and rejected affiliates are not paid; their money waits. */
-const unpaidAffiliates = (db: Trx, shopId: string) =>
+const unpaidAffiliates = (db: Reader, shopId: string) =>
   db
     .selectFrom('affiliates')
     .select('affiliates.id')
@@ -119,7 +123,7 @@ type Sums = (part: Condition) => Promise<Subtotal[]>
 
 /** Of what a batch would take, or of what it would have to leave behind. */
 const sumsOf =
-  (db: Trx, shopId: string, filter: CandidateFilter, isTaken: boolean): Sums =>
+  (db: Reader, shopId: string, filter: CandidateFilter, isTaken: boolean): Sums =>
   async (part) =>
     toSubtotals(
       await subtotalsOf(db.selectFrom('commissions').where(part).where(isFree(shopId, filter)))
@@ -128,12 +132,12 @@ const sumsOf =
     )
 
 /** Sums of what a batch would take, in the caller's transaction. */
-export const sumCandidates = (trx: Trx, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
-  sumInParts(trx, shopId, approvedIn(filter), sumsOf(trx, shopId, filter, true))
+export const sumCandidates = (db: Reader, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
+  sumInParts(db, shopId, approvedIn(filter), sumsOf(db, shopId, filter, true))
 
 /** Sums of what a batch would have to leave behind, in the caller's transaction. */
-export const sumHeldBack = (trx: Trx, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
-  sumInParts(trx, shopId, approvedIn(filter), sumsOf(trx, shopId, filter, false))
+export const sumHeldBack = (db: Reader, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
+  sumInParts(db, shopId, approvedIn(filter), sumsOf(db, shopId, filter, false))
 
 /** The same without a transaction: every commission of the period is read, so it runs in the report thread. */
 export const subtotalsReport = defineReport(
@@ -145,9 +149,9 @@ export const subtotalsReport = defineReport(
   ) => sumsOf(db, shopId, filter, isTaken)(approvedIn(filter).whole),
 )
 
-async function sumInParts(trx: Trx, shopId: string, range: Range, sums: Sums): Promise<Subtotal[]> {
+async function sumInParts(db: Reader, shopId: string, range: Range, sums: Sums): Promise<Subtotal[]> {
   const merged = new Map<string, Subtotal>()
-  for await (const part of partsOf(trx, shopId, range)) {
+  for await (const part of partsOf(db, shopId, range)) {
     for (const row of await sums(part)) {
       const key = `${row.affiliateId} ${row.programId} ${row.currency}`
       const known = merged.get(key)
@@ -164,7 +168,7 @@ async function sumInParts(trx: Trx, shopId: string, range: Range, sums: Sums): P
 
 /** Puts every candidate that is still free into the batch. */
 export async function claimCandidates(
-  trx: Trx,
+  trx: Transaction,
   shopId: string,
   filter: CandidateFilter,
   batch: { id: string; updatedAt: string },
@@ -176,14 +180,14 @@ export async function claimCandidates(
 }
 
 /** Sums of the rows of a batch, in the caller's transaction. */
-export const sumBatch = (trx: Trx, shopId: string, batchId: string): Promise<Subtotal[]> =>
+export const sumBatch = (trx: Transaction, shopId: string, batchId: string): Promise<Subtotal[]> =>
   sumInParts(trx, shopId, ofBatch(batchId), async (part) =>
     toSubtotals(await subtotalsOf(trx.selectFrom('commissions').where('shopId', '=', shopId).where(part)).execute()),
   )
 
 /** Sums of the rows that stand in batches. */
 export const sumBatches = async (
-  db: Trx,
+  db: Reader,
   shopId: string,
   batchIds: string[],
 ): Promise<(Subtotal & { batchId: string })[]> =>
@@ -196,7 +200,7 @@ export const sumBatches = async (
   )
 
 /** Marks every commission of a batch as paid. */
-export async function updateToPaid(trx: Trx, shopId: string, batchId: string, paidAt: string): Promise<void> {
+export async function updateToPaid(trx: Transaction, shopId: string, batchId: string, paidAt: string): Promise<void> {
   const changes = { orderStatus: 'PAID', paidAt, updatedAt: paidAt } as const
   await updateCommissions(trx, shopId, { range: ofBatch(batchId), condition: (eb) => eb.lit(true) }, changes)
 }
@@ -205,7 +209,7 @@ export async function updateToPaid(trx: Trx, shopId: string, batchId: string, pa
  * Cancels both rows of each debt that a batch carried on, which add up to nothing. A debt that another batch has
  * collected stays as it is.
  */
-export async function cancelCarriedDebts(trx: Trx, shopId: string, batchId: string, at: string): Promise<void> {
+export async function cancelCarriedDebts(trx: Transaction, shopId: string, batchId: string, at: string): Promise<void> {
   const waiting = trx
     .selectFrom('commissions as balancing')
     .innerJoin('commissions as open', (join) =>
@@ -228,7 +232,7 @@ export async function cancelCarriedDebts(trx: Trx, shopId: string, batchId: stri
 }
 
 /** Releases every commission of a batch: it is approved again, and another batch may take it. Returns how many. */
-export const releaseCommissions = (trx: Trx, shopId: string, batchId: string, at: string): Promise<number> => {
+export const releaseCommissions = (trx: Transaction, shopId: string, batchId: string, at: string): Promise<number> => {
   const changes = { orderStatus: 'APPROVED', payoutBatchId: null, updatedAt: at } as const
   const condition: Condition = (eb) => eb('orderStatus', '=', 'PAYABLE')
   return updateCommissions(trx, shopId, { range: ofBatch(batchId), condition }, changes)

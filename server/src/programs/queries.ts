@@ -1,14 +1,14 @@
 import { sql } from 'kysely'
 import { countOf, type PageQuery, pageOf } from '../core/pagination.ts'
 import { claimVersion, ofShop } from '../core/queries.ts'
-import type { Trx } from '../database/database.ts'
+import type { Reader, Transaction } from '../database/access.ts'
 import { prepared } from '../database/prepared.ts'
 import type { GeoRuleRow, ProductRuleRow, ProgramRow } from '../database/tables.ts'
 
 /** A program with what the list shows beside it. */
 export type ProgramView = ProgramRow & { isDefault: 1 | null; affiliateCount: number }
 
-const programs = (db: Trx, shopId: string) =>
+const programs = (db: Reader, shopId: string) =>
   db
     .selectFrom('programs')
     .selectAll('programs')
@@ -36,20 +36,20 @@ const byId = prepared<{ shopId: string; id: string }>()((db, { shopId, id }) =>
   db.selectFrom('programs').selectAll().where('shopId', '=', shopId).where('id', '=', id).compile(),
 )
 
-export const findProgram = async (db: Trx, shopId: string, id: string): Promise<ProgramRow | undefined> =>
+export const findProgram = async (db: Reader, shopId: string, id: string): Promise<ProgramRow | undefined> =>
   (await byId(db, { shopId, id }))[0]
 
-export function findPrograms(db: Trx, shopId: string, ids: string[]): Promise<ProgramRow[]> {
+export function findPrograms(db: Reader, shopId: string, ids: string[]): Promise<ProgramRow[]> {
   const [id] = ids
   if (id === undefined) return Promise.resolve([])
   if (ids.length === 1) return byId(db, { shopId, id })
   return db.selectFrom('programs').selectAll().where(ofShop(shopId)).where('id', 'in', ids).execute()
 }
 
-export const viewProgram = (db: Trx, shopId: string, id: string) =>
+export const viewProgram = (db: Reader, shopId: string, id: string) =>
   programs(db, shopId).$castTo<ProgramView>().where('programs.id', '=', id).executeTakeFirstOrThrow()
 
-export function listPrograms(db: Trx, shopId: string, query: PageQuery & { status?: ProgramRow['status'] }) {
+export function listPrograms(db: Reader, shopId: string, query: PageQuery & { status?: ProgramRow['status'] }) {
   let list = programs(db, shopId)
     .$castTo<ProgramView>()
     .orderBy('programs.createdAt', 'desc')
@@ -58,7 +58,7 @@ export function listPrograms(db: Trx, shopId: string, query: PageQuery & { statu
   return pageOf(list, query, { list: 'programs' })
 }
 
-export async function insertProgram(trx: Trx, shopId: string, row: Omit<ProgramRow, 'shopId'>): Promise<void> {
+export async function insertProgram(trx: Transaction, shopId: string, row: Omit<ProgramRow, 'shopId'>): Promise<void> {
   await trx
     .insertInto('programs')
     .values({ shopId, ...row })
@@ -67,14 +67,14 @@ export async function insertProgram(trx: Trx, shopId: string, row: Omit<ProgramR
 
 /** Changes a program as long as it is still the version that was read. Answers whether it was. */
 export const claimProgram = (
-  trx: Trx,
+  trx: Transaction,
   shopId: string,
   row: ProgramRow,
   changes: Partial<ProgramRow>,
 ): Promise<boolean> => claimVersion(trx, 'programs', { shopId, row, changes })
 
 /** The longest click window of all programs, in days. */
-export async function longestCookieDays(db: Trx): Promise<number> {
+export async function longestCookieDays(db: Reader): Promise<number> {
   const row = await db
     .selectFrom('programs')
     .select((eb) => eb.fn.max('cookieDurationDays').as('days'))
@@ -83,7 +83,7 @@ export async function longestCookieDays(db: Trx): Promise<number> {
 }
 
 /** How many days a click counts, for each of the shop's programs; each number once. */
-export async function listCookieDays(db: Trx, shopId: string): Promise<number[]> {
+export async function listCookieDays(db: Reader, shopId: string): Promise<number[]> {
   const rows = await db
     .selectFrom('programs')
     .select('cookieDurationDays')
@@ -94,14 +94,14 @@ export async function listCookieDays(db: Trx, shopId: string): Promise<number[]>
 }
 
 /** Newest first. */
-export function listProductRules(db: Trx, shopId: string, query: PageQuery & { programId?: string }) {
+export function listProductRules(db: Reader, shopId: string, query: PageQuery & { programId?: string }) {
   let list = db.selectFrom('productRules').selectAll().where('shopId', '=', shopId)
   if (query.programId) list = list.where('programId', '=', query.programId)
   return pageOf(list.orderBy('createdAt', 'desc').orderBy('id', 'desc'), query)
 }
 
 /** Whether the program has a rule for this product or variant. */
-export async function hasProductRule(db: Trx, row: ProductRuleRow): Promise<boolean> {
+export async function hasProductRule(db: Reader, row: ProductRuleRow): Promise<boolean> {
   const found = await db
     .selectFrom('productRules')
     .select('id')
@@ -113,26 +113,26 @@ export async function hasProductRule(db: Trx, row: ProductRuleRow): Promise<bool
   return found !== undefined
 }
 
-export const countProductRules = (db: Trx, shopId: string): Promise<number> =>
+export const countProductRules = (db: Reader, shopId: string): Promise<number> =>
   countOf(db.selectFrom('productRules').where('shopId', '=', shopId))
 
-export async function insertProductRule(trx: Trx, row: ProductRuleRow): Promise<void> {
+export async function insertProductRule(trx: Transaction, row: ProductRuleRow): Promise<void> {
   await trx.insertInto('productRules').values(row).execute()
 }
 
 /** Takes a rule away. Answers it, as long as it was there. */
-export const claimProductRule = (trx: Trx, shopId: string, id: string): Promise<ProductRuleRow | undefined> =>
+export const claimProductRule = (trx: Transaction, shopId: string, id: string): Promise<ProductRuleRow | undefined> =>
   trx.deleteFrom('productRules').where('shopId', '=', shopId).where('id', '=', id).returningAll().executeTakeFirst()
 
-export const listGeoRules = (db: Trx, shopId: string, query: PageQuery) =>
+export const listGeoRules = (db: Reader, shopId: string, query: PageQuery) =>
   pageOf(db.selectFrom('geoRules').selectAll().where('shopId', '=', shopId).orderBy('programId'), query)
 
 /** How many programs of a shop have a rule, but for one of them. */
-export const countGeoRulesOfOthers = (db: Trx, shopId: string, programId: string): Promise<number> =>
+export const countGeoRulesOfOthers = (db: Reader, shopId: string, programId: string): Promise<number> =>
   countOf(db.selectFrom('geoRules').where('shopId', '=', shopId).where('programId', '<>', programId))
 
 /** Sets a program's rule, instead of the one there was. */
-export async function upsertGeoRule(trx: Trx, row: GeoRuleRow): Promise<void> {
+export async function upsertGeoRule(trx: Transaction, row: GeoRuleRow): Promise<void> {
   const { programId, shopId, ...changes } = row
   await trx
     .insertInto('geoRules')
@@ -142,7 +142,7 @@ export async function upsertGeoRule(trx: Trx, row: GeoRuleRow): Promise<void> {
 }
 
 /** Takes a rule away. Answers whether it was there. */
-export async function claimGeoRule(trx: Trx, shopId: string, programId: string): Promise<boolean> {
+export async function claimGeoRule(trx: Transaction, shopId: string, programId: string): Promise<boolean> {
   const { numDeletedRows } = await trx
     .deleteFrom('geoRules')
     .where('shopId', '=', shopId)

@@ -9,7 +9,7 @@ import type { components } from '../contract/schema.d.ts'
 import type { Body } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { type AuditEntry, type Mutation, mutate } from '../core/mutate.ts'
-import type { Trx } from '../database/database.ts'
+import type { Transaction } from '../database/access.ts'
 import { inTurns } from '../database/slices.ts'
 import type { CommissionRow, StoreNoticeRow } from '../database/tables.ts'
 import { storedOrderId } from '../engine/identity.ts'
@@ -97,13 +97,13 @@ const toReply = (message: string, row: CommissionRow | undefined): Reply => ({
 })
 
 /** The first code that belongs to an affiliate; else the first, so that the decision can say that it names nobody. */
-async function firstKnown(ctx: Context, trx: Trx, codes: string[]): Promise<string | null> {
+async function firstKnown(ctx: Context, trx: Transaction, codes: string[]): Promise<string | null> {
   for (const code of codes) if (await affiliateByCode(trx, ctx.shop.id, code)) return code
   return codes[0] ?? null
 }
 
 /** Undefined when its status has nothing to cancel. */
-async function cancelRow(ctx: Context, trx: Trx, row: CommissionRow): Promise<AuditEntry | undefined> {
+async function cancelRow(ctx: Context, trx: Transaction, row: CommissionRow): Promise<AuditEntry | undefined> {
   const { status } = await standingOf(ctx, trx, row)
   const action = status === 'PAID' ? 'reverse' : 'cancel'
   if (status !== row.orderStatus || !MOVES[action].from.includes(status)) return undefined
@@ -113,7 +113,7 @@ async function cancelRow(ctx: Context, trx: Trx, row: CommissionRow): Promise<Au
 }
 
 /** What the store told before the order could be credited, in the transaction that credits it. */
-async function catchUp(ctx: Context, trx: Trx, orderId: string): Promise<AuditEntry[]> {
+async function catchUp(ctx: Context, trx: Transaction, orderId: string): Promise<AuditEntry[]> {
   const audits: Mutation<unknown>['audit'][] = []
   const notices = await listStoreNotices(trx, ctx.shop.id, orderId)
   const snapshot = notices.length > 0 ? snapshotOf(await orderOf(ctx, trx, orderId)) : undefined
@@ -132,7 +132,7 @@ const wantedOf = (body: string, { orderCurrency }: CommissionRow): WantedRefund 
   toStoreRefund(JSON.parse(body), orderCurrency)
 
 /** All kept refunds of an order are recorded in the transaction that records the order, so there are only so many. */
-async function keepRefund(ctx: Context, trx: Trx, notice: { orderId: string; noticeId: string; body: string }) {
+async function keepRefund(ctx: Context, trx: Transaction, notice: { orderId: string; noticeId: string; body: string }) {
   const kept = await listKeptRefunds(trx, ctx.shop.id, notice.orderId)
   if (kept.some(({ noticeId }) => noticeId === notice.noticeId)) return
   const length = kept.reduce((sum, one) => sum + one.length, 0)
@@ -145,5 +145,5 @@ async function keepRefund(ctx: Context, trx: Trx, notice: { orderId: string; not
   await keep(ctx, trx, { ...notice, kind: 'refund' })
 }
 
-const keep = (ctx: Context, trx: Trx, notice: Omit<StoreNoticeRow, 'shopId' | 'createdAt'>) =>
+const keep = (ctx: Context, trx: Transaction, notice: Omit<StoreNoticeRow, 'shopId' | 'createdAt'>) =>
   insertStoreNoticeIfNew(trx, { ...notice, shopId: ctx.shop.id, createdAt: nowIso(ctx) })

@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
-import type { Trx } from '../database/database.ts'
+import type { Reader, Transaction } from '../database/access.ts'
 import type { StoreNoticeRow } from '../database/tables.ts'
 
 type Named = Pick<StoreNoticeRow, 'orderId' | 'kind'>
 
 /** Whether a store has told this of an order. */
-export async function hasStoreNotice(db: Trx, shopId: string, { orderId, kind }: Named): Promise<boolean> {
+export async function hasStoreNotice(db: Reader, shopId: string, { orderId, kind }: Named): Promise<boolean> {
   const found = await db
     .selectFrom('storeNotices')
     .select('noticeId')
@@ -17,7 +17,7 @@ export async function hasStoreNotice(db: Trx, shopId: string, { orderId, kind }:
 }
 
 /** All a store has told of an order, cancellations first, refunds in the order they came. */
-export const listStoreNotices = (db: Trx, shopId: string, orderId: string): Promise<StoreNoticeRow[]> =>
+export const listStoreNotices = (db: Reader, shopId: string, orderId: string): Promise<StoreNoticeRow[]> =>
   db
     .selectFrom('storeNotices')
     .selectAll()
@@ -30,7 +30,7 @@ export const listStoreNotices = (db: Trx, shopId: string, orderId: string): Prom
 
 /** The refunds that are kept for an order, with the length of their bodies. */
 export const listKeptRefunds = (
-  db: Trx,
+  db: Reader,
   shopId: string,
   orderId: string,
 ): Promise<{ noticeId: string; length: number }[]> =>
@@ -43,7 +43,7 @@ export const listKeptRefunds = (
     .execute()
 
 /** Keeps a notice; the same one again changes nothing. */
-export async function insertStoreNoticeIfNew(trx: Trx, row: StoreNoticeRow): Promise<void> {
+export async function insertStoreNoticeIfNew(trx: Transaction, row: StoreNoticeRow): Promise<void> {
   await trx
     .insertInto('storeNotices')
     .values(row)

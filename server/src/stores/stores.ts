@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { findShop } from '../accounts/shop-queries.ts'
 import { openStoreSecret } from '../accounts/store-connection.ts'
 import type { Deps } from '../core/context.ts'
-import type { Trx } from '../database/database.ts'
+import type { Reader } from '../database/access.ts'
 import type { ShopRow } from '../database/tables.ts'
 
 /** A shop that takes notifications, with the secret that they are signed with. */
@@ -12,7 +12,7 @@ export interface Store {
 }
 
 /** The shop as `db` sees it; undefined when it does not exist or takes no notifications. */
-export async function findStore(deps: Pick<Deps, 'vault'>, db: Trx, shopId: string): Promise<Store | undefined> {
+export async function findStore(deps: Pick<Deps, 'vault'>, db: Reader, shopId: string): Promise<Store | undefined> {
   const shop = await findShop(db, shopId)
   if (!shop?.storeWebhookSecret) return undefined
   const secret = openStoreSecret(deps, shop.id, shop.storeWebhookSecret)

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type PageQuery, pageOf } from '../core/pagination.ts'
 import { countRows } from '../core/row-counts.ts'
-import type { Trx } from '../database/database.ts'
-import { prepared } from '../database/prepared.ts'
+import type { Reader, Transaction } from '../database/access.ts'
+import { prepared, preparedWrite } from '../database/prepared.ts'
 import { defineReport } from '../database/report-worker.ts'
 import type { DeliveryRow } from '../database/tables.ts'
 
@@ -75,19 +75,19 @@ export const listWaiting = prepared<{ shopId: string; subscriptionId: string; li
       .compile(),
 )
 
-const updateOne = prepared<FinishedDelivery>()((trx, ended) => {
+const updateOne = preparedWrite<FinishedDelivery>()((trx, ended) => {
   const { id, status, code, httpStatus, durationMs, finishedAt } = ended
   const changes = { status, code, httpStatus, durationMs, finishedAt }
   return trx.updateTable('deliveries').set(changes).where('id', '=', id).where(isWaiting).compile()
 })
 
 /** Writes how deliveries ended; one that has ended already stays as it is. */
-export async function updateFinished(trx: Trx, finished: FinishedDelivery[]): Promise<void> {
+export async function updateFinished(trx: Transaction, finished: FinishedDelivery[]): Promise<void> {
   await Promise.all(finished.map((ended) => updateOne(trx, ended)))
 }
 
 /** Forgets what waits for a subscription. */
-export async function deleteWaiting(trx: Trx, shopId: string, subscriptionId: string): Promise<void> {
+export async function deleteWaiting(trx: Transaction, shopId: string, subscriptionId: string): Promise<void> {
   await trx
     .deleteFrom('deliveries')
     .where(isWaiting)
@@ -105,7 +105,7 @@ interface DeliveryFilter extends PageQuery {
 /** A delivery with the name of its event. */
 export type LoggedDelivery = DeliveryRow & { event: string }
 
-const deliveries = (db: Trx, shopId: string) =>
+const deliveries = (db: Reader, shopId: string) =>
   db
     .selectFrom('deliveries')
     .innerJoin('webhookEvents', 'webhookEvents.id', 'deliveries.eventId')
@@ -118,7 +118,7 @@ export const isFiltered = ({ subscriptionId, event, status }: DeliveryFilter): b
   Boolean(subscriptionId || event || status)
 
 /** Newest first. */
-async function listDeliveries(db: Trx, shopId: string, query: DeliveryFilter) {
+async function listDeliveries(db: Reader, shopId: string, query: DeliveryFilter) {
   let list = deliveries(db, shopId).orderBy('deliveries.id', 'desc')
   if (query.subscriptionId) list = list.where('deliveries.subscriptionId', '=', query.subscriptionId)
   if (query.event) list = list.where('webhookEvents.event', '=', query.event)
@@ -127,7 +127,7 @@ async function listDeliveries(db: Trx, shopId: string, query: DeliveryFilter) {
   return pageOf(list, query, query.event ? {} : { total: await countDeliveries(db, shopId, query) })
 }
 
-async function countDeliveries(db: Trx, shopId: string, query: DeliveryFilter): Promise<number> {
+async function countDeliveries(db: Reader, shopId: string, query: DeliveryFilter): Promise<number> {
   if (!query.subscriptionId && !query.status) return countRows(db, shopId, { list: 'deliveries' })
   let list = db.selectFrom('deliveries').where('shopId', '=', shopId)
   if (query.subscriptionId) list = list.where('subscriptionId', '=', query.subscriptionId)
@@ -136,7 +136,7 @@ async function countDeliveries(db: Trx, shopId: string, query: DeliveryFilter): 
   return total
 }
 
-export const findDelivery = (db: Trx, shopId: string, id: string): Promise<LoggedDelivery | undefined> =>
+export const findDelivery = (db: Reader, shopId: string, id: string): Promise<LoggedDelivery | undefined> =>
   deliveries(db, shopId).where('deliveries.id', '=', id).executeTakeFirst()
 
 const LOT = 500
@@ -147,11 +147,11 @@ export interface Stretch {
   before: string
 }
 
-const run = async (trx: Trx, statement: RawBuilder<unknown>): Promise<bigint> =>
+const run = async (trx: Transaction, statement: RawBuilder<unknown>): Promise<bigint> =>
   (await statement.execute(trx)).numAffectedRows ?? 0n
 
 /** The last id of the first lot of a stretch; nothing when the lot holds all the rest. */
-async function endOfLot(trx: Trx, table: string, { after, before }: Stretch): Promise<string | undefined> {
+async function endOfLot(trx: Transaction, table: string, { after, before }: Stretch): Promise<string | undefined> {
   const { rows } = await sql<{ id: string }>`
     select id from ${sql.table(table)} where id > ${after} and id < ${before} order by id limit 1 offset ${LOT - 1}`.execute(
     trx,
@@ -161,7 +161,7 @@ async function endOfLot(trx: Trx, table: string, { after, before }: Stretch): Pr
 
 /** Deletes deliveries of all shops that ended before an instant, in a lot of the stretch. Answers where the next begins. */
 export async function deleteEndedDeliveries(
-  trx: Trx,
+  trx: Transaction,
   stretch: Stretch,
   endedBefore: string,
 ): Promise<string | undefined> {
@@ -175,7 +175,7 @@ export async function deleteEndedDeliveries(
 }
 
 /** Deletes events of all shops that no delivery names, in a lot of the stretch. Answers where the next begins. */
-export async function deleteUnnamedEvents(trx: Trx, stretch: Stretch): Promise<string | undefined> {
+export async function deleteUnnamedEvents(trx: Transaction, stretch: Stretch): Promise<string | undefined> {
   const end = await endOfLot(trx, 'webhookEvents', stretch)
   // The limit has each event looked up by itself: PostgreSQL would rather read all deliveries once for each lot.
   await run(
@@ -187,7 +187,7 @@ export async function deleteUnnamedEvents(trx: Trx, stretch: Stretch): Promise<s
 }
 
 /** Deletes some of what was kept for listeners that are gone, in the end themselves. Answers whether there may be more. */
-export async function deleteExpiredStreams(trx: Trx, now: string): Promise<boolean> {
+export async function deleteExpiredStreams(trx: Transaction, now: string): Promise<boolean> {
   const gone = sql`select id from streams where "expiresAt" <= ${now}`
   const deleted = await run(
     trx,

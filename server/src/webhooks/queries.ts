@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Trx } from '../database/database.ts'
-import { prepared } from '../database/prepared.ts'
+import type { Reader, Transaction } from '../database/access.ts'
+import { prepared, preparedWrite } from '../database/prepared.ts'
 import type { SubscriptionRow } from '../database/tables.ts'
 
 /** Where the deliveries of a subscription go. */
@@ -18,7 +18,7 @@ export interface Claimant {
   silentSince: string
 }
 
-export const listSubscriptions = (db: Trx, shopId: string): Promise<SubscriptionRow[]> =>
+export const listSubscriptions = (db: Reader, shopId: string): Promise<SubscriptionRow[]> =>
   db
     .selectFrom('subscriptions')
     .selectAll()
@@ -29,7 +29,7 @@ export const listSubscriptions = (db: Trx, shopId: string): Promise<Subscription
 
 /** How many subscriptions a shop has, and how much text the event names of the others hold than of `except`. */
 export async function measureSubscriptions(
-  db: Trx,
+  db: Reader,
   shopId: string,
   except = '',
 ): Promise<{ count: number; eventsLength: number }> {
@@ -44,14 +44,14 @@ export async function measureSubscriptions(
   return { count: Number(row.count), eventsLength: Number(row.eventsLength) }
 }
 
-export const findSubscription = (db: Trx, shopId: string, id: string): Promise<SubscriptionRow | undefined> =>
+export const findSubscription = (db: Reader, shopId: string, id: string): Promise<SubscriptionRow | undefined> =>
   db.selectFrom('subscriptions').selectAll().where('shopId', '=', shopId).where('id', '=', id).executeTakeFirst()
 
 /**
  * Takes the right to change the shop's subscriptions, as long as they are still as when `version` was read. Answers
  * whether it was got (section 4.8 rule 1).
  */
-export async function claimSubscriptions(trx: Trx, shopId: string, version: number): Promise<boolean> {
+export async function claimSubscriptions(trx: Transaction, shopId: string, version: number): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable('shops')
     .set({ webhooksVersion: sql`"webhooksVersion" + 1` })
@@ -62,7 +62,7 @@ export async function claimSubscriptions(trx: Trx, shopId: string, version: numb
 }
 
 export async function insertSubscription(
-  trx: Trx,
+  trx: Transaction,
   shopId: string,
   row: Pick<SubscriptionRow, 'id' | 'url' | 'events' | 'source' | 'secret' | 'createdAt' | 'updatedAt'>,
 ): Promise<void> {
@@ -73,7 +73,7 @@ export async function insertSubscription(
 }
 
 export async function updateSubscription(
-  trx: Trx,
+  trx: Transaction,
   shopId: string,
   id: string,
   changes: Partial<SubscriptionRow>,
@@ -81,14 +81,14 @@ export async function updateSubscription(
   await trx.updateTable('subscriptions').set(changes).where('shopId', '=', shopId).where('id', '=', id).execute()
 }
 
-export async function deleteSubscription(trx: Trx, shopId: string, id: string): Promise<void> {
+export async function deleteSubscription(trx: Transaction, shopId: string, id: string): Promise<void> {
   await trx.deleteFrom('subscriptions').where('shopId', '=', shopId).where('id', '=', id).execute()
 }
 
 const destination = ['id', 'shopId', 'url', 'secret', 'previousSecret', 'previousSecretUntil'] as const
 
 /** Takes the right to send to a subscription, unless another process has it. Answers where it goes; empty when not got. */
-export const claimDestination = prepared<Claimant & { id: string }>()((trx, { id, by, at, silentSince }) =>
+export const claimDestination = preparedWrite<Claimant & { id: string }>()((trx, { id, by, at, silentSince }) =>
   trx
     .updateTable('subscriptions')
     .set({ claimedBy: by, claimedAt: at })
@@ -104,26 +104,26 @@ export const listDestinations = prepared<{ by: string }>()((db, { by }) =>
 )
 
 /** Gives the right to send to a subscription back. */
-export const releaseDestination = prepared<{ by: string; id: string }>()((trx, { by, id }) =>
+export const releaseDestination = preparedWrite<{ by: string; id: string }>()((trx, { by, id }) =>
   trx.updateTable('subscriptions').set(free).where('claimedBy', '=', by).where('id', '=', id).compile(),
 )
 
 /** Gives back every right to send that a process has. */
-export async function releaseAllOf(trx: Trx, by: string): Promise<void> {
+export async function releaseAllOf(trx: Transaction, by: string): Promise<void> {
   await trx.updateTable('subscriptions').set(free).where('claimedBy', '=', by).execute()
 }
 
 /** Whether there is a subscription, of whichever shop. */
-export const hasSubscription = async (db: Trx, id: string): Promise<boolean> =>
+export const hasSubscription = async (db: Reader, id: string): Promise<boolean> =>
   (await db.selectFrom('subscriptions').select('id').where('id', '=', id).executeTakeFirst()) !== undefined
 
 /** Says that the process is alive and still sends. */
-export async function renewDestinations(trx: Trx, { by, at }: Claimant): Promise<void> {
+export async function renewDestinations(trx: Transaction, { by, at }: Claimant): Promise<void> {
   await trx.updateTable('subscriptions').set({ claimedAt: at }).where('claimedBy', '=', by).execute()
 }
 
 /** The processes that have the right to send to something. */
-export async function listClaimants(db: Trx): Promise<string[]> {
+export async function listClaimants(db: Reader): Promise<string[]> {
   const rows = await db
     .selectFrom('subscriptions')
     .select('claimedBy')

@@ -1,4 +1,4 @@
-import type { Trx } from '../database/database.ts'
+import type { Reader, Transaction } from '../database/access.ts'
 import { prepared } from '../database/prepared.ts'
 import type { StreamRow } from '../database/tables.ts'
 
@@ -14,7 +14,7 @@ export interface StreamedEvent {
 export type KeptStream = Pick<StreamRow, 'id' | 'userId' | 'createdAt' | 'connectedUntil'>
 
 /** The streams of a shop that events are kept for, the oldest first. */
-export const listKeptStreams = (db: Trx, shopId: string, now: string): Promise<KeptStream[]> =>
+export const listKeptStreams = (db: Reader, shopId: string, now: string): Promise<KeptStream[]> =>
   db
     .selectFrom('streams')
     .select(['id', 'userId', 'createdAt', 'connectedUntil'])
@@ -24,12 +24,12 @@ export const listKeptStreams = (db: Trx, shopId: string, now: string): Promise<K
     .orderBy('id')
     .execute()
 
-export async function insertStream(trx: Trx, row: StreamRow): Promise<void> {
+export async function insertStream(trx: Transaction, row: StreamRow): Promise<void> {
   await trx.insertInto('streams').values(row).execute()
 }
 
 export async function updateStream(
-  trx: Trx,
+  trx: Transaction,
   shopId: string,
   id: string,
   changes: Pick<StreamRow, 'expiresAt'> & Partial<StreamRow>,
@@ -39,7 +39,7 @@ export async function updateStream(
 
 /** Says until when a connection counts as open, null when it has ended. Returns whether it still is the stream's. */
 export async function updateConnection(
-  trx: Trx,
+  trx: Transaction,
   { shopId, id, connection }: Pick<StreamRow, 'shopId' | 'id' | 'connection'>,
   connectedUntil: string | null,
 ): Promise<boolean> {
@@ -58,12 +58,12 @@ const connectionOf = prepared<{ shopId: string; id: string }>()((db, { shopId, i
 )
 
 /** The connection that reads a stream now. */
-export const findConnection = async (db: Trx, shopId: string, id: string): Promise<string | null | undefined> =>
+export const findConnection = async (db: Reader, shopId: string, id: string): Promise<string | null | undefined> =>
   (await connectionOf(db, { shopId, id }))[0]?.connection
 
 /** The stream with this id at its beginning, or the one that a delivery with this id went to at the delivery's number. */
 export async function findStreamAt(
-  db: Trx,
+  db: Reader,
   shopId: string,
   id: string,
 ): Promise<(StreamRow & { seq: number }) | undefined> {
@@ -78,7 +78,7 @@ export async function findStreamAt(
 }
 
 /** What a stream has to be sent after its delivery with that number, in order. */
-export const listStreamed = (db: Trx, streamId: string, after: number, limit: number): Promise<StreamedEvent[]> =>
+export const listStreamed = (db: Reader, streamId: string, after: number, limit: number): Promise<StreamedEvent[]> =>
   db
     .selectFrom('streamDeliveries')
     .innerJoin('webhookEvents', 'webhookEvents.id', 'streamDeliveries.eventId')

@@ -3,7 +3,7 @@ import { ApiError, conflict } from '../contract/errors.ts'
 import { bestEffort } from '../core/best-effort.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
-import type { Trx } from '../database/database.ts'
+import type { Transaction } from '../database/access.ts'
 import type { StreamRow } from '../database/tables.ts'
 import { openSecret, sealSecret, signatureHeaders } from './delivery/signing.ts'
 import * as streams from './stream-queries.ts'
@@ -52,7 +52,7 @@ export async function open(
 
 const timeIn = (ctx: Context, ms: number): string => new Date(ctx.now() + ms).toISOString()
 
-async function findKept(ctx: Context, trx: Trx, lastEventId: string) {
+async function findKept(ctx: Context, trx: Transaction, lastEventId: string) {
   const stream = await streams.findStreamAt(trx, ctx.shop.id, lastEventId)
   const isKept = stream && stream.expiresAt > nowIso(ctx) && openSecret(ctx.vault, stream.id, stream.secret) !== null
   return isKept ? stream : undefined
@@ -171,7 +171,7 @@ const MAX_OPEN_PER_USER = 5
  *
  * @throws ApiError 409 `stream_limit_reached`.
  */
-export async function makeRoom(ctx: Context, trx: Trx, resumedId: string | undefined): Promise<void> {
+export async function makeRoom(ctx: Context, trx: Transaction, resumedId: string | undefined): Promise<void> {
   const now = nowIso(ctx)
   const userId = ctx.user?.id ?? null
   const others = (await listKeptStreams(trx, ctx.shop.id, now)).filter(({ id }) => id !== resumedId)

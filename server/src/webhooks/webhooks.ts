@@ -3,7 +3,7 @@ import type { components } from '../contract/schema.d.ts'
 import type { Body } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
-import type { Trx } from '../database/database.ts'
+import type { Transaction } from '../database/access.ts'
 import type { SubscriptionRow } from '../database/tables.ts'
 import { createResolve, hasPublicAddresses, type Resolve, readTarget } from './delivery/public-url.ts'
 import { openSecret, sealSecret } from './delivery/signing.ts'
@@ -124,7 +124,11 @@ export async function checkUrl(
  *
  * @throws ApiError 409 `webhook_limit_reached` when the names of all of them are more than a shop may have.
  */
-export async function refuseTooManyNames(ctx: Context, trx: Trx, { id, events }: { id?: string; events: string }) {
+export async function refuseTooManyNames(
+  ctx: Context,
+  trx: Transaction,
+  { id, events }: { id?: string; events: string },
+) {
   const measured = await subscriptions.measureSubscriptions(trx, ctx.shop.id, id)
   if (measured.eventsLength + events.length > MAX_EVENTS_LENGTH) throw tooManyNames()
   return measured

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Deps, nowIso } from '../../core/context.ts'
-import type { Trx } from '../../database/database.ts'
+import type { Transaction } from '../../database/access.ts'
 import { type FinishedDelivery, updateFinished } from '../delivery-queries.ts'
 import { type Claimant, releaseAllOf } from '../queries.ts'
 import { createDeliver, type Deliver, type Means } from './deliver.ts'
@@ -222,7 +222,7 @@ class OutboxDispatcher implements Dispatcher {
     return claimantAt(this.#name, this.#options.now())
   }
 
-  async #attempt<T>(code: string, work: (trx: Trx) => Promise<T>): Promise<T | undefined> {
+  async #attempt<T>(code: string, work: (trx: Transaction) => Promise<T>): Promise<T | undefined> {
     try {
       return await this.#options.db.transact(work)
     } catch (error) {

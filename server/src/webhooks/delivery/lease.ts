@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
-import type { Trx } from '../../database/database.ts'
+import type { Transaction } from '../../database/access.ts'
 import { type Claimant, listClaimants, releaseAllOf, renewDestinations } from '../queries.ts'
 
 /** How often a process says that it still sends, and how long after that others may take over, in milliseconds. */
@@ -39,7 +39,7 @@ export const claimantAt = (by: string, now: number): Claimant => ({
 })
 
 /** Speaks for what this dispatcher sends to, and sets free what processes of this machine that ended have left. */
-export async function renew(trx: Trx, claimant: Claimant): Promise<void> {
+export async function renew(trx: Transaction, claimant: Claimant): Promise<void> {
   await renewDestinations(trx, claimant)
   for (const name of await listClaimants(trx)) if (isGone(name)) await releaseAllOf(trx, name)
 }

@@ -1,4 +1,4 @@
-import type { Trx } from '../../database/database.ts'
+import type { Transaction } from '../../database/access.ts'
 import {
   deleteWaiting,
   type FinishedDelivery,
@@ -58,7 +58,7 @@ export interface Catch {
  * One transaction with the outbox: results in, deliveries out. Only one process at a time sends to a subscription; it
  * gives that right back in the transaction that finds nothing more to send, so nothing is overlooked in between.
  */
-export async function exchange(trx: Trx, bid: Bid): Promise<Catch> {
+export async function exchange(trx: Transaction, bid: Bid): Promise<Catch> {
   const { by } = bid.claimant
   await updateFinished(trx, bid.finished)
   const held = countHeld(bid)
@@ -89,7 +89,7 @@ export async function exchange(trx: Trx, bid: Bid): Promise<Catch> {
 }
 
 /** A page of the shops that something waits for, and of each a page of its subscriptions: nobody's many hide the others'. */
-async function look(trx: Trx, { after, afterOf }: Bid): Promise<ReadonlyMap<string, string[]>> {
+async function look(trx: Transaction, { after, afterOf }: Bid): Promise<ReadonlyMap<string, string[]>> {
   const shops = await around(PAGE, after, (from, limit) => listShopsWaitedFor(trx, { after: from, limit }))
   const pages = shops.map(async ({ id: shopId, first, last }): Promise<[string, string[]]> => {
     // Most shops have one.
@@ -122,7 +122,7 @@ interface Wanted {
 }
 
 /** What waits for a subscription and is not already here. */
-async function take(trx: Trx, bid: Bid, { shopId, id, room, held }: Wanted) {
+async function take(trx: Transaction, bid: Bid, { shopId, id, room, held }: Wanted) {
   const waiting = await listWaiting(trx, { shopId, subscriptionId: id, limit: room + held })
   return waiting.filter((one) => !bid.held.has(one.id)).slice(0, room)
 }
@@ -137,14 +137,14 @@ function countHeld({ held, finished }: Bid): Map<string, number> {
 }
 
 /** What waits for a subscription that is gone will never be sent. Answers whether it is gone. */
-async function forgetOrphans(trx: Trx, shopId: string, id: string): Promise<boolean> {
+async function forgetOrphans(trx: Transaction, shopId: string, id: string): Promise<boolean> {
   if (await hasSubscription(trx, id)) return false
   await deleteWaiting(trx, shopId, id)
   return true
 }
 
 /** Deliveries of the same event share its body. */
-async function withBodies(trx: Trx, taken: WaitingDelivery[]): Promise<Delivery[]> {
+async function withBodies(trx: Transaction, taken: WaitingDelivery[]): Promise<Delivery[]> {
   const eventIds = [...new Set(taken.map(({ eventId }) => eventId))]
   const bodies = await Promise.all(eventIds.map((id) => listBodies(trx, { id })))
   const byId = new Map(bodies.flat().map(({ id, event, body }) => [id, { event, body }]))
