@@ -28,8 +28,10 @@ export async function npmFolder(name: string): Promise<NpmFolder> {
     const installed = await finish('npm', args, folder.path).catch((error: Error) => {
       throw new Missing(`npm does not start: ${error.message}`)
     })
-    if (UNREACHABLE.test(installed.stderr)) throw new Missing('the npm registry cannot be reached')
-    if (installed.code !== 0) throw new Error(`npm ci ended with ${installed.code}: ${installed.stderr}`)
+    if (installed.code !== 0) {
+      if (UNREACHABLE.test(installed.stderr)) throw new Missing('the npm registry cannot be reached')
+      throw new Error(`npm ci ended with ${installed.code}: ${installed.stderr}`)
+    }
   } catch (error) {
     folder.remove()
     throw error
