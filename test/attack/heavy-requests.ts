@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { admin, FRESH, ID, type OwnerServer } from '../admin/fixture.ts'
+import { manyNames } from '../fuzz/heavy.ts'
 import { operation } from '../support/document.ts'
 import { expectOk, newAffiliate } from '../support/shop.ts'
 import { LARGE, type Size } from './large-shop.ts'
@@ -13,6 +14,7 @@ const LINES = Array.from({ length: 1000 }, (_, i) => ({
   quantity: 900,
   priceCents: 100,
 }))
+const UNKNOWN = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`unknown${i}`, i]))
 const EVER = { periodStart: '2000-01-01', periodEnd: '2099-01-01' }
 
 let made = 0
@@ -201,6 +203,18 @@ function changes(server: OwnerServer): HeavyRequest[] {
         sessionId: LARGE.session,
         ref: 'nisa-karim',
       }),
+      { headers: idempotent },
+    ),
+    post(
+      'recordEvent',
+      'conversion of 60,000 different names',
+      (n) => `{"externalOrderId":"attack-${n}","amountCents":1,"x":${manyNames(`n${n}_`)}}`,
+      { headers: idempotent },
+    ),
+    post(
+      'recordEvent',
+      'conversion of 1,000 lines with 60 unknown fields each',
+      (n) => ({ externalOrderId: `attack-${n}`, lineItems: LINES.map((line) => ({ ...line, ...UNKNOWN })) }),
       { headers: idempotent },
     ),
     post(

@@ -1,7 +1,7 @@
 // SQLite only: what is measured is how requests are read, not where they are stored.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { convert } from '../support/shop.ts'
-import { heavyRequests, stallOf, turnsOf } from './heavy.ts'
+import { heavyRequests, manyNames, stallOf, turnsOf } from './heavy.ts'
 import { heavyNotifications } from './heavy-store.ts'
 import { type FuzzWorld, fuzzWorld } from './world.ts'
 
@@ -33,6 +33,21 @@ describe('many large requests at once give others a turn in between', () => {
     const [one, all] = [await turnsOf(send), await turnsOf(() => Promise.all(Array.from({ length: MANY }, send)))]
     // Read side by side, all of them took as many turns as one.
     expect(all).toBeGreaterThan((MANY * one) / 4)
+  })
+
+  test('conversions of many different names, one after the other', async () => {
+    let sent = 0
+    const send = async () => {
+      const raw = `{"externalOrderId":"names-${++sent}","amountCents":1,"x":${manyNames(`n${sent}_`)}}`
+      const headers = { 'Idempotency-Key': `names-${sent}` }
+      const reply = await world.server.request('POST', '/api/v1/events', { raw, headers })
+      expect(reply.status).toBe(201)
+    }
+    const one = await turnsOf(send)
+    // A body of half a million bytes that is parsed at once gives others no turn at all.
+    expect(one).toBeGreaterThan(20)
+    const all = await turnsOf(() => Promise.all(Array.from({ length: 8 }, send)))
+    expect(all).toBeGreaterThan((8 * one) / 4)
   })
 
   test('conversions, within the transaction that they share', async () => {

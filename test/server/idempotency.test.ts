@@ -41,6 +41,23 @@ test('key order and white space of the body do not matter', async () => {
   expect([again.status, again.headers.get('Idempotent-Replayed')]).toEqual([201, 'true'])
 })
 
+test('properties that the server does not know are part of the body, also of a large one', async () => {
+  const headers = { 'Idempotency-Key': 'k-unknown' }
+  const lineItems = Array.from({ length: 1000 }, (_, i) => ({
+    priceCents: 1,
+    color: `${i}`.padEnd(80),
+    size: [i, { eu: 1 }],
+  }))
+  const body = { externalOrderId: 'r-unknown', lineItems }
+  const first = await server.request('POST', '/api/v1/events', { body, headers })
+  const turned = lineItems.map(({ priceCents, color, size }) => ({ size, color, priceCents }))
+  const raw = JSON.stringify({ lineItems: turned, externalOrderId: 'r-unknown' }, null, 2)
+  const again = await server.request('POST', '/api/v1/events', { raw, headers })
+  expect([first.status, again.status, again.headers.get('Idempotent-Replayed')]).toEqual([201, 201, 'true'])
+  lineItems[999]!.size = [999, { eu: 2 }]
+  expect((await server.request('POST', '/api/v1/events', { body, headers })).status).toBe(409)
+})
+
 test('409 for another body, and nothing is written', async () => {
   await convert(server, order('r3'), { idempotencyKey: 'k3' })
   const before = count('audits')

@@ -7,8 +7,8 @@ import type { ShopRow } from '../database/tables.ts'
 import { findStore, isSigned, type Store } from '../stores/stores.ts'
 import type { Visit } from './authorize.ts'
 import { PLAN_LIMITS } from './rate-limit.ts'
-import { nameable } from './request-body.ts'
 import type { Server } from './server.ts'
+import { nameable } from './storable.ts'
 
 /** A notification whose signature is not verified yet, because its body has not been read. */
 export interface ExpectedStore extends Store {

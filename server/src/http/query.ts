@@ -1,6 +1,6 @@
 import { deref, type Parameter, type Schema } from '../contract/document.ts'
 import { invalid } from '../contract/errors.ts'
-import { isStorable } from './request-body.ts'
+import { isStorable } from './storable.ts'
 
 /**
  * Query text as what the document says it is: numbers become numbers, anything else stays for the validator to refuse.

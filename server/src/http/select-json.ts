@@ -60,13 +60,13 @@ class Selector {
     return this.#out.subarray(0, this.#length)
   }
 
-  async #value({ properties, items, maxItems }: Selection): Promise<void> {
+  async #value({ byLength, items, maxItems }: Selection): Promise<void> {
     if (++this.#values > this.#maxValues) {
       throw invalidBody(`The body must not hold more than ${this.#maxValues} values of the documented properties.`)
     }
     const start = this.#at
     const first = this.#bytes[start]
-    if (first === OPENING_OBJECT && properties) return this.#object(properties)
+    if (first === OPENING_OBJECT && byLength) return this.#object(byLength)
     if (first === OPENING_LIST && items) return this.#list(items, maxItems)
     if (!this.#skip()) await this.#skipOn()
     if (first === OPENING_OBJECT || first === OPENING_LIST) return this.#putEmpty(first)

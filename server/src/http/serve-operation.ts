@@ -17,14 +17,14 @@ import {
   LARGE,
   MAX_BODY_BYTES,
   MAX_NOTIFICATION_BYTES,
-  nameable,
-  parseJson,
+  parseBody,
   parseSelected,
 } from './request-body.ts'
 import { requestIdOf } from './request-id.ts'
 import { type Answer, refusal, render } from './response.ts'
 import type { Server } from './server.ts'
 import { browserOf } from './session-cookie.ts'
+import { nameable } from './storable.ts'
 
 type AnyHandler = (
   ctx: Context,
@@ -86,14 +86,14 @@ async function perform(server: Server, op: Operation, { c, visit }: Call): Promi
   const received = op.readBody && (await receive(server, op, { c, visit }, caller))
   const bytes = received?.bytes ?? NO_BYTES
   const ctx = isStore ? await admitStore(server, caller, bytes, visit) : caller
-  // A caller whose credential was revoked while the body was arriving learns nothing from it.
-  if (received?.wasLate) await ctx.recheck?.(ctx.db.read)
+  // A caller whose credential was revoked while the body was arriving or waiting in line learns nothing from it.
+  const recheck = () => ctx.recheck?.(ctx.db.read)
+  if (received?.wasLate) await recheck()
   // Nobody whose signature is wrong learns what a notification must be.
   const parameters = early ?? readParameters(op, c)
-  const read = () => readNotification(op, parameters, bytes)
-  const input = !isStore
-    ? readInput(op, parameters, bytes)
-    : await (bytes.length > LARGE ? server.readingLine.read(ctx.shop.id, read) : read())
+  const read = () => (isStore ? readNotification(op, parameters, bytes) : readInput(op, parameters, bytes))
+  const readLater = () => server.readingLine.read(ctx.shop.id, () => Promise.resolve(recheck()).then(read))
+  const input = await (bytes.length > LARGE ? readLater() : read())
   // A look at the headers is no reader.
   if (op.streams && c.req.method === 'HEAD') return { status: 200, body: new Blob().stream(), headers: {} }
   if (op.takesIdempotencyKey) remember(ctx, op, c, input)
@@ -117,7 +117,8 @@ async function letIn(server: Server, op: Operation, { c, visit }: Call): Promise
 const NO_BYTES = new Uint8Array()
 
 type Parameters = Pick<Input<OperationId>, 'query' | 'path' | 'headers'>
-type RawInput = Input<OperationId> & { json: unknown }
+/** `canonical`: one text for all ways to write the same body. */
+type RawInput = Input<OperationId> & { canonical: string }
 
 function readParameters(op: Operation, c: HonoContext<Env>): Parameters {
   const query = op.queryParameters.length > 0 ? op.readQuery(readQuery(op.queryParameters, searchOf(c.req.url))) : {}
@@ -140,14 +141,16 @@ function receive(
   return readBody(server, c, { limit: op.maxBodyBytes ?? MAX_BODY_BYTES, holder })
 }
 
-function readInput(op: Operation, parameters: Parameters, bytes: Uint8Array): RawInput {
-  const json = op.readBody && parseJson(bytes)
-  return { ...parameters, body: op.readBody?.(json), json } as RawInput
+async function readInput(op: Operation, parameters: Parameters, bytes: Uint8Array): Promise<RawInput> {
+  if (!op.readBody) return { ...parameters, canonical: 'null' } as RawInput
+  const { value, canonical } = await parseBody(bytes, op.selection)
+  return { ...parameters, body: op.readBody(value), canonical } as RawInput
 }
 
 async function readNotification(op: Operation, parameters: Parameters, bytes: Uint8Array): Promise<RawInput> {
-  const json = await parseSelected(bytes, op.selection)
-  return { ...parameters, body: op.readBody?.(json), json } as RawInput
+  const body = op.readBody?.(await parseSelected(bytes, op.selection))
+  // A store sends no `Idempotency-Key`.
+  return { ...parameters, body, canonical: 'null' } as RawInput
 }
 
 const headersOf = ({ headerParameters }: Operation, c: HonoContext<Env>): Record<string, string | undefined> =>
@@ -157,9 +160,8 @@ const pathOf = (c: HonoContext<Env>): Record<string, string> =>
   Object.fromEntries(Object.entries<string>(c.req.param()).map(([name, text]) => [name, nameable(text)]))
 
 /** What an `Idempotency-Key` stands for: this operation with this query and this body, however they were written. */
-function remember(ctx: Context, op: Operation, c: HonoContext<Env>, { query, json }: RawInput): void {
+function remember(ctx: Context, op: Operation, c: HonoContext<Env>, { query, canonical }: RawInput): void {
   const key = c.req.header('Idempotency-Key')
   op.readKey({ 'Idempotency-Key': key })
-  if (key !== undefined)
-    ctx.idempotency = { key, subject: `${op.path}\n${canonicalJson(query)}\n${canonicalJson(json)}` }
+  if (key !== undefined) ctx.idempotency = { key, subject: `${op.path}\n${canonicalJson(query)}\n${canonical}` }
 }

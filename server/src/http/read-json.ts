@@ -1,0 +1,263 @@
+import { setImmediate as breathe } from 'node:timers/promises'
+import { invalid, invalidBody } from '../contract/errors.ts'
+import type { Selection } from '../contract/selection.ts'
+import { isStorable } from './storable.ts'
+
+/** How much a JSON text may hold. */
+export interface JsonBounds {
+  depth: number
+  /** Lists, objects and what they hold. */
+  values: number
+  /** Of one object. */
+  properties: number
+}
+
+export interface ReadJson {
+  /** What the selection names, and the first unknown property of each object that allows none. */
+  value: unknown
+  /** The whole text without white space, keys sorted: the same for every way to write the same JSON. */
+  canonical: string
+}
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const COLON = 0x3a
+const OPENING_LIST = 0x5b
+const BACKSLASH = 0x5c
+const CLOSING_LIST = 0x5d
+const OPENING_OBJECT = 0x7b
+const CLOSING_OBJECT = 0x7d
+
+const NUMBER_OR_WORD = /-?(?:0|[1-9][0-9]*)(?:[.][0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null/y
+const WORDS = new Map<string, boolean | null>([
+  ['true', true],
+  ['false', false],
+  ['null', null],
+])
+
+/** Characters between two turns of the event loop: about a millisecond. */
+const SLICE = 16 * 1024
+
+/**
+ * Reads a JSON text in slices, between which other requests proceed. Of what the selection does not name only the
+ * canonical text is built: building objects with thousands of different names takes longest.
+ *
+ * @throws ApiError 400 `invalid_json`, or `invalid_body` beyond the bounds and for text that cannot be stored.
+ */
+export async function readJson(text: string, selection: Selection, bounds: JsonBounds): Promise<ReadJson> {
+  const reader = new JsonReader(text, selection, bounds)
+  for (;;) {
+    const result = reader.readSlice()
+    if (result) return result
+    await breathe()
+  }
+}
+
+class JsonReader {
+  readonly #text: string
+  readonly #root: Selection
+  readonly #bounds: JsonBounds
+  /** The lists and objects around the next value. */
+  readonly #open: (OpenList | OpenObject)[] = []
+  #at = 0
+  #values = 0
+  #result: ReadJson | undefined
+
+  constructor(text: string, root: Selection, bounds: JsonBounds) {
+    this.#text = text
+    this.#root = root
+    this.#bounds = bounds
+  }
+
+  /** Returns undefined when the slice ends before the text does. */
+  readSlice(): ReadJson | undefined {
+    const end = this.#at + SLICE
+    while (!this.#result && this.#at < end) this.#readValue()
+    return this.#result
+  }
+
+  /** Reads a plain value, or the beginning of a list or an object. */
+  #readValue(): void {
+    const outer = this.#open.at(-1)
+    this.#skipSpace()
+    if (outer instanceof OpenObject) this.#readName(outer)
+    if (++this.#values > this.#bounds.values) {
+      throw invalidBody(`The body must not hold more than ${this.#bounds.values} values.`)
+    }
+    const selection = outer ? outer.selectionOfNext : this.#root
+    const first = this.#text.charCodeAt(this.#at)
+    if (first === OPENING_LIST) this.#begin(new OpenList(selection))
+    else if (first === OPENING_OBJECT) this.#begin(new OpenObject(selection))
+    else {
+      if (first === QUOTE) this.#add(...this.#readText())
+      else this.#add(...this.#readNumberOrWord())
+      this.#end()
+    }
+  }
+
+  #begin(open: OpenList | OpenObject): void {
+    if (this.#open.push(open) > this.#bounds.depth) {
+      throw invalidBody(`The body must not be nested more than ${this.#bounds.depth} levels deep.`)
+    }
+    this.#at++
+    this.#skipSpace()
+    if (this.#text.charCodeAt(this.#at) === open.closing) this.#end()
+  }
+
+  #readName(object: OpenObject): void {
+    if (this.#text.charCodeAt(this.#at) !== QUOTE) throw malformed()
+    if (object.begin(...this.#readText()) > this.#bounds.properties) {
+      throw invalidBody(`No object of the body may have more than ${this.#bounds.properties} properties.`)
+    }
+    this.#skipSpace()
+    if (this.#text.charCodeAt(this.#at++) !== COLON) throw malformed()
+    this.#skipSpace()
+  }
+
+  /** Puts what was read in its place. */
+  #add(value: unknown, text: string): void {
+    const outer = this.#open.at(-1)
+    if (outer) outer.add(value, text)
+    else this.#result = { value, canonical: text }
+  }
+
+  /** Reads what follows a value: the ends of the lists and objects that end with it, then a comma or the end of the text. */
+  #end(): void {
+    for (let outer = this.#open.at(-1); outer; outer = this.#open.at(-1)) {
+      this.#skipSpace()
+      const byte = this.#text.charCodeAt(this.#at++)
+      if (byte === COMMA) return
+      if (byte !== outer.closing) throw malformed()
+      this.#open.pop()
+      this.#add(outer.value, outer.text)
+    }
+    this.#skipSpace()
+    if (this.#at !== this.#text.length) throw malformed()
+  }
+
+  /** A text, and the same in canonical form. */
+  #readText(): [string, string] {
+    const text = this.#text
+    const start = this.#at
+    let hasEscapes = false
+    let at = start + 1
+    for (let code = text.charCodeAt(at); code !== QUOTE; code = text.charCodeAt(++at)) {
+      if (code === BACKSLASH) {
+        hasEscapes = true
+        at++
+      } else if (!(code >= 0x20)) throw malformed()
+    }
+    this.#at = at + 1
+    const token = text.slice(start, this.#at)
+    if (!hasEscapes) return [token.slice(1, -1), token]
+    const value = parse(token) as string
+    // In text that was UTF-8, only escapes can make what cannot be stored.
+    if (!isStorable(value)) throw invalidBody('Text must not hold the character U+0000 or half a surrogate pair.')
+    return [value, JSON.stringify(value)]
+  }
+
+  #readNumberOrWord(): [unknown, string] {
+    NUMBER_OR_WORD.lastIndex = this.#at
+    if (!NUMBER_OR_WORD.test(this.#text)) throw malformed()
+    const token = this.#text.slice(this.#at, NUMBER_OR_WORD.lastIndex)
+    this.#at = NUMBER_OR_WORD.lastIndex
+    const value = WORDS.has(token) ? WORDS.get(token) : Number(token)
+    return [value, JSON.stringify(value)]
+  }
+
+  #skipSpace(): void {
+    const text = this.#text
+    let at = this.#at
+    while (isSpace(text.charCodeAt(at))) at++
+    this.#at = at
+  }
+}
+
+/** A list whose end is not read yet. */
+class OpenList {
+  readonly closing = CLOSING_LIST
+  readonly value: unknown[] = []
+  readonly #selection: Selection | undefined
+  #items = ''
+  #count = 0
+
+  /** @param selection What is kept of it; undefined for nothing. */
+  constructor(selection: Selection | undefined) {
+    this.#selection = selection
+  }
+
+  /** What is kept of the next item. */
+  get selectionOfNext(): Selection | undefined {
+    return this.#selection && this.#count < this.#selection.maxItems ? this.#selection.items : undefined
+  }
+
+  add(value: unknown, text: string): void {
+    if (this.selectionOfNext) this.value.push(value)
+    // Longer and longer text costs nothing until it is used: the engine only notes its parts.
+    this.#items += this.#count++ === 0 ? text : `,${text}`
+  }
+
+  get text(): string {
+    return `[${this.#items}]`
+  }
+}
+
+/** An object whose end is not read yet. */
+class OpenObject {
+  readonly closing = CLOSING_OBJECT
+  readonly value: Record<string, unknown> = {}
+  readonly #selection: Selection | undefined
+  readonly #texts = new Map<string, string>()
+  #count = 0
+  #name = ''
+  #nameText = ''
+  #unknown: string | undefined
+
+  constructor(selection: Selection | undefined) {
+    this.#selection = selection
+  }
+
+  /** Names the property whose value comes next, and returns how many there are with it. */
+  begin(name: string, nameText: string): number {
+    this.#name = name
+    this.#nameText = nameText
+    if (this.#selection?.isClosed && !this.#selection.byName?.has(name)) this.#unknown ??= name
+    return ++this.#count
+  }
+
+  get selectionOfNext(): Selection | undefined {
+    const { byName, others } = this.#selection ?? {}
+    return byName?.get(this.#name) ?? others ?? (this.#name === this.#unknown ? PLAIN : undefined)
+  }
+
+  add(value: unknown, text: string): void {
+    if (this.selectionOfNext) setOwn(this.value, this.#name, value)
+    this.#texts.set(this.#name, `${this.#nameText}:${text}`)
+  }
+
+  get text(): string {
+    const names = [...this.#texts.keys()].sort()
+    return `{${names.map((name) => this.#texts.get(name)).join(',')}}`
+  }
+}
+
+/** A plain value is kept; a list or an object in its place stays empty. */
+const PLAIN: Selection = { maxItems: 0 }
+
+/** Also `__proto__`, which is a name like any other in JSON. */
+function setOwn(object: Record<string, unknown>, name: string, value: unknown): void {
+  if (name !== '__proto__') object[name] = value
+  else Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true })
+}
+
+function parse(token: string): unknown {
+  try {
+    return JSON.parse(token)
+  } catch {
+    throw malformed()
+  }
+}
+
+const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
+
+const malformed = () => invalid('invalid_json', 'The body is not valid JSON.')
