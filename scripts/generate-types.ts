@@ -1,19 +1,45 @@
 // Writes the types of openapi.yaml for the server and the SDK. With --check it writes nothing and fails when one is stale.
 // A package of its own, because openapi-typescript needs the compiler API of TypeScript 5.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { load } from 'js-yaml'
 import openapiTS, { astToString, COMMENT_HEADER, type OpenAPITSOptions } from 'openapi-typescript'
 
 const root = new URL('../', import.meta.url)
+const document = new URL('openapi.yaml', root)
 
-const targets: Record<string, OpenAPITSOptions> = {
-  'server/src/contract/schema.d.ts': {},
-  // A caller may leave out a field that has a default.
-  'sdk/src/schema.ts': { defaultNonNullable: false },
+const typesOf = async (options: OpenAPITSOptions): Promise<string> =>
+  astToString(await openapiTS(document, { silent: true, ...options }))
+
+interface Operation {
+  operationId: string
+  security?: Record<string, string[]>[]
 }
 
-for (const [path, options] of Object.entries(targets)) {
+/** The name of each operation's security scheme, `none` for a public one. The generated types leave it out. */
+function securityTypes(): string {
+  const { paths, security } = load(readFileSync(document, 'utf8')) as {
+    paths: Record<string, Record<string, Partial<Operation>>>
+    security: Record<string, string[]>[]
+  }
+  const lines = Object.values(paths)
+    .flatMap((item) => Object.values(item))
+    .flatMap((operation) => {
+      const [scheme] = operation.security ?? security
+      return operation.operationId ? [`  ${operation.operationId}: '${scheme ? Object.keys(scheme)[0] : 'none'}'`] : []
+    })
+  return `export interface SecuritySchemes {\n${lines.join('\n')}\n}\n`
+}
+
+const targets: Record<string, () => Promise<string> | string> = {
+  'server/src/contract/schema.d.ts': () => typesOf({}),
+  'server/src/contract/security.d.ts': securityTypes,
+  // A caller may leave out a field that has a default.
+  'sdk/src/schema.ts': () => typesOf({ defaultNonNullable: false }),
+}
+
+for (const [path, generate] of Object.entries(targets)) {
   const target = new URL(path, root)
-  const text = `${COMMENT_HEADER}${astToString(await openapiTS(new URL('openapi.yaml', root), { silent: true, ...options }))}`
+  const text = `${COMMENT_HEADER}${await generate()}`
   if (existsSync(target) && readFileSync(target, 'utf8') === text) continue
   if (process.argv.includes('--check')) {
     console.error(`${path} is stale. Run \`pnpm run generate\`.`)

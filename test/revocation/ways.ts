@@ -143,7 +143,14 @@ const sessionWay = (refusal: Way['refusal'], revoke: (other: OtherProcess, open:
 /** Of sessions. */
 export const sessionWays: Record<string, Way> = {
   'the session was signed out': sessionWay([401, 'session_expired'], ({ deps }, { session }) =>
-    sessions.signOut({ ...deps, ...session, actor: 'user:x', requestId: 'req_test' }),
+    sessions.signOut({
+      ...deps,
+      ...session,
+      actor: 'user:x',
+      requestId: 'req_test',
+      isHttps: false,
+      recheck: async () => session.shop,
+    }),
   ),
   'the session expired': sessionWay([401, 'session_expired'], (other, { session: { session } }) =>
     other.deps.db.transact((trx) =>

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { ApiError } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
-import { type Context, type Deps, nowIso } from '../core/context.ts'
+import { type Context, type Deps, nowIso, type OwnerContext } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import { createSecret, hashSecret, isWellFormed } from '../core/secret.ts'
 import type { Reader } from '../database/access.ts'
@@ -17,7 +17,8 @@ const LINK_MS = 15 * 60_000
 export interface Owner {
   user: UserRow
   shop: ShopRow
-  session?: SessionRow
+  /** Undefined for an owner token. */
+  session: SessionRow | undefined
 }
 
 /** The owner of a token `ro_…` as `db` sees it; undefined when nobody has it, or not any more. */
@@ -52,24 +53,24 @@ export const isCsrfToken = ({ vault }: Pick<Deps, 'vault'>, session: SessionRow,
  * @throws ApiError 401 `sign_in_refused`.
  */
 export async function signIn(
-  world: Deps & { requestId: string },
+  deps: Deps & { requestId: string },
   token: string,
-): Promise<Required<Owner> & { secret: string }> {
+): Promise<Owner & { session: SessionRow; secret: string }> {
   const isLink = isWellFormed('rl', token)
   const look = async (db: Reader): Promise<Owner> => {
-    const owner = isLink ? await findByLink(world, db, token) : await findOwner(db, token)
+    const owner = isLink ? await findByLink(deps, db, token) : await findOwner(db, token)
     if (!owner) throw refused()
     return owner
   }
-  const { shop, user } = await look(world.db.read)
+  const { shop, user } = await look(deps.db.read)
   const recheck = async (db: Reader) => (await look(db)).shop
-  const ctx: Context = { ...world, shop, user, actor: `user:${user.id}`, recheck }
+  const ctx: Context = { ...deps, shop, actor: `user:${user.id}`, recheck }
   return mutate(ctx, async (trx) => {
     if (isLink && !(await sessions.claimSignInLink(trx, shop.id, hashSecret(token)))) throw refused()
-    const createdAt = nowIso(world)
+    const createdAt = nowIso(deps)
     await sessions.deleteExpired(trx, shop.id, createdAt)
-    const secret = createSecret('rs', world.random)
-    const expiresAt = new Date(world.now() + SESSION_MS).toISOString()
+    const secret = createSecret('rs', deps.random)
+    const expiresAt = new Date(deps.now() + SESSION_MS).toISOString()
     const session = { tokenHash: hashSecret(secret), shopId: shop.id, userId: user.id, createdAt, expiresAt }
     await sessions.insertSession(trx, session)
     const audit = { action: 'session.created', subjectId: user.id, data: { by: isLink ? 'link' : 'token' } }
@@ -78,7 +79,7 @@ export async function signIn(
 }
 
 /** Ends the session of the call, if it came with one. */
-export async function signOut(ctx: Context): Promise<components['schemas']['ActionReply']> {
+export async function signOut(ctx: OwnerContext): Promise<components['schemas']['ActionReply']> {
   const result = { ok: true as const, message: 'You are signed out.' }
   const { session } = ctx
   if (!session) return result
@@ -117,7 +118,7 @@ export function toSession(
 async function withShop(db: Reader, user: UserRow | undefined): Promise<Owner | undefined> {
   if (!user || user.revokedAt !== null) return undefined
   const shop = await findShop(db, user.shopId)
-  return shop && { user, shop }
+  return shop && { user, shop, session: undefined }
 }
 
 async function findByLink(deps: Pick<Deps, 'now'>, db: Reader, token: string): Promise<Owner | undefined> {

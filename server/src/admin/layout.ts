@@ -1,4 +1,4 @@
-import type { Context } from '../core/context.ts'
+import type { OwnerContext } from '../core/context.ts'
 import type { Vault } from '../core/vault.ts'
 import { ICON, SCRIPT, STYLE } from './assets.ts'
 import { form } from './form.ts'
@@ -35,7 +35,7 @@ export const layout = (visitor: Visitor, view: View, { path, flash, problem }: N
 <ul>${MENU.filter((item) => visitor.isOwner || !item.owner).map((item) => menuItem(item, path))}</ul>
 </nav>
 <div class="who">
-<p><span class="mail">${isolated(visitor.ctx.user?.email ?? '')}</span> <span class="badge">${visitor.isOwner ? 'Owner' : 'Staff'}</span></p>
+<p><span class="mail">${isolated(visitor.ctx.user.email)}</span> <span class="badge">${visitor.isOwner ? 'Owner' : 'Staff'}</span></p>
 ${form(visitor, '/admin/sign-out', html`<button class="quiet">Sign out</button>`)}
 </div>
 </div></header>
@@ -97,11 +97,11 @@ const SECONDS = 60
  * The header that carries a message to the next page of this session. It may hold a new secret, so it is sealed: who
  * reads the cookie learns nothing, and another session cannot open it.
  */
-export const flashCookie = ({ vault, isHttps }: Context, session: string, flash: Flash): string =>
+export const flashCookie = ({ vault, isHttps }: OwnerContext, session: string, flash: Flash): string =>
   header(vault.seal(JSON.stringify(flash), bound(session)), SECONDS, isHttps)
 
 /** The header that makes a message one that is shown once. */
-export const forgetFlash = (isHttps: boolean | undefined): string => header('', 0, isHttps)
+export const forgetFlash = (isHttps: boolean): string => header('', 0, isHttps)
 
 export function readFlash(vault: Vault, session: string, cookie: string | undefined): Flash | undefined {
   const text = cookie ? vault.open(cookie, bound(session)) : null
@@ -110,5 +110,5 @@ export function readFlash(vault: Vault, session: string, cookie: string | undefi
 
 const bound = (session: string) => `flash:${session}`
 
-const header = (value: string, age: number, isHttps: boolean | undefined) =>
+const header = (value: string, age: number, isHttps: boolean) =>
   `${FLASH_COOKIE}=${value}; Path=/admin; Max-Age=${age}; HttpOnly; SameSite=Strict${isHttps ? '; Secure' : ''}`

@@ -1,11 +1,11 @@
 import { type Body, type OperationId, operations } from '../contract/spec.ts'
-import type { Context } from '../core/context.ts'
+import type { OwnerContext } from '../core/context.ts'
 import type { UserRow } from '../database/tables.ts'
 import type { Html } from './html.ts'
 
 /** One signed-in user who asks for a page or sent one of its forms. */
 export interface Visitor {
-  ctx: Context
+  ctx: OwnerContext
   /** What their role lets them change. */
   isOwner: boolean
   /** Every form of this session carries it. */

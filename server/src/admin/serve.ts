@@ -2,9 +2,10 @@ import type { Context as HonoContext } from 'hono'
 import { getCookie } from 'hono/cookie'
 import { csrfTokenOf, findBySession, type Owner } from '../accounts/sessions.ts'
 import { ApiError, forbidden } from '../contract/errors.ts'
-import type { Context } from '../core/context.ts'
+import type { OwnerContext } from '../core/context.ts'
 import { recordAccess } from '../core/mutate.ts'
 import type { Reader } from '../database/access.ts'
+import type { SessionRow } from '../database/tables.ts'
 import type { Env } from '../http/authorize.ts'
 import { countOwner, isOwnForm, ownerContext, requireRole, sessionExpired } from '../http/authorize-owner.ts'
 import { shopHolder } from '../http/body-budget.ts'
@@ -18,7 +19,7 @@ import { FLASH_COOKIE, flashCookie, forgetFlash, layout, readFlash } from './lay
 import { problemView, sendPage } from './problem.ts'
 import type { Action, Page, Route, Visitor } from './route.ts'
 
-type SignedIn = Required<Owner>
+type SignedIn = Owner & { session: SessionRow }
 const isSessionOver = (error: unknown) => error instanceof ApiError && error.code === 'session_expired'
 type Call = { c: HonoContext<Env>; server: Server; browser: Browser; owner: SignedIn; visitor: Visitor }
 
@@ -52,7 +53,7 @@ async function signedIn({ deps }: Server, db: Reader, { session }: Browser): Pro
   return { ...owner, session: owner.session }
 }
 
-function visitorOf(c: HonoContext<Env>, owner: SignedIn, ctx: Context): Visitor {
+function visitorOf(c: HonoContext<Env>, owner: SignedIn, ctx: OwnerContext): Visitor {
   return {
     ctx,
     isOwner: owner.user.role === 'OWNER',
@@ -66,7 +67,7 @@ function visitorOf(c: HonoContext<Env>, owner: SignedIn, ctx: Context): Visitor 
 async function show({ c, server, owner, visitor }: Call, { show, audit, path }: Page): Promise<Response> {
   const view = await show(visitor)
   if (audit && !view.showsNothing) await recordAccess(visitor.ctx, audit, view.subjectId ?? null)
-  else await visitor.ctx.recheck?.(visitor.ctx.db.read)
+  else await visitor.ctx.recheck(visitor.ctx.db.read)
   const cookie = getCookie(c, FLASH_COOKIE)
   if (cookie) c.header('Set-Cookie', forgetFlash(visitor.ctx.isHttps))
   const flash = readFlash(server.deps.vault, owner.session.tokenHash, cookie)
@@ -98,8 +99,8 @@ async function refuse({ c, server, visitor }: Call, route: Route, thrown: Error)
 }
 
 /** Returns why the session may no longer open this page: it may have ended while the form was arriving. */
-const isGone = (ctx: Context): Promise<Error | undefined> =>
-  ctx.recheck!(ctx.db.read).then(
+const isGone = (ctx: OwnerContext): Promise<Error | undefined> =>
+  ctx.recheck(ctx.db.read).then(
     () => undefined,
     (error: Error) => error,
   )

@@ -1,5 +1,6 @@
 import { deref, document, type OperationObject, type Parameter } from './document.ts'
 import type { operations as Documented } from './schema.d.ts'
+import type { SecuritySchemes } from './security.d.ts'
 import { type Selection, selectionOf } from './selection.ts'
 import { type Validator, validator } from './validator.ts'
 
@@ -54,22 +55,35 @@ export type Reply<Id extends OperationId> = {
   ? Replies[keyof Replies]
   : never
 
+/** The security scheme that an operation names first, `none` for a public one. */
+export type Scheme = SecuritySchemes[keyof SecuritySchemes]
+
+/** The context of an operation: that of its security scheme. */
+export type ContextOf<Id extends OperationId, Contexts extends Record<Scheme, unknown>> = Contexts[SecuritySchemes[Id]]
+
+/** What all replies have in common. */
+export interface AnyReply {
+  status: number
+  body: unknown
+  headers?: Record<string, string>
+}
+
 /** One handler per operation of openapi.yaml. */
-export type Handlers<Context> = {
-  [Id in OperationId]: (ctx: Context, input: Input<Id>) => Promise<Reply<Id>>
+export type Handlers<Contexts extends Record<Scheme, unknown>> = {
+  [Id in OperationId]: (ctx: ContextOf<Id, Contexts>, input: Input<Id>) => Promise<Reply<Id> & AnyReply>
 }
 
 /** The role of a user in a shop. */
 export type Role = 'OWNER' | 'STAFF'
 
 /** What the app needs to serve one operation. */
-export interface Operation {
-  id: OperationId
+export interface Operation<Id extends OperationId = OperationId> {
+  id: Id
   method: string
   /** As Hono writes it, `/things/:id`. */
   path: string
   /** Who may call it: an API key with the scope, a user in one of the roles, a store, or anyone. */
-  credential: 'apiKey' | 'ownerToken' | 'storeSignature' | 'none'
+  scheme: SecuritySchemes[Id]
   scope: string | undefined
   roles: Role[]
   /** The audit record that a read leaves. */
@@ -82,12 +96,12 @@ export interface Operation {
   queryParameters: Parameter[]
   pathParameters: Parameter[]
   takesIdempotencyKey: boolean
-  readQuery: Validator
-  readPath: Validator
+  readQuery: Validator<Query<Id>>
+  readPath: Validator<Path<Id>>
   headerParameters: Parameter[]
-  readHeaders: Validator
+  readHeaders: Validator<Headers<Id>>
   readKey: Validator
-  readBody: Validator | undefined
+  readBody: Validator<Body<Id>> | undefined
   /** What of the body its schema names. */
   selection: Selection
   /** The headers that announce the end of a deprecated operation. */
@@ -113,7 +127,7 @@ function toOperation(path: string, method: string, object: OperationObject): Ope
     id: object.operationId as OperationId,
     method: method.toUpperCase(),
     path: path.replace(/\{(\w+)\}/g, ':$1'),
-    credential: credentialOf(security),
+    scheme: schemeOf(security),
     scope: security[0]?.apiKey?.[0],
     roles: (security[0]?.ownerToken ?? []) as Role[],
     audit: object['x-audit'],
@@ -136,15 +150,16 @@ function toOperation(path: string, method: string, object: OperationObject): Ope
   }
 }
 
-function credentialOf(security: Record<string, string[]>[]): Operation['credential'] {
+function schemeOf(security: Record<string, string[]>[]): Scheme {
   const [first] = security
   if (!first) return 'none'
   if ('storeSignature' in first) return 'storeSignature'
   return 'ownerToken' in first ? 'ownerToken' : 'apiKey'
 }
 
-const parametersValidator = (parameters: Parameter[]) =>
-  validator(
+function parametersValidator<T>(parameters: Parameter[]): Validator<T> {
+  if (parameters.length === 0) return () => ({}) as T
+  return validator<T>(
     {
       type: 'object',
       required: parameters.filter(({ required }) => required).map(({ name }) => name),
@@ -152,6 +167,7 @@ const parametersValidator = (parameters: Parameter[]) =>
     },
     { code: 'invalid_parameter' },
   )
+}
 
 /** Every operation of the document, in its order. */
 export const operations: Operation[] = loadOperations()

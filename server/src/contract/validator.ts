@@ -3,8 +3,13 @@ import { alternativesOf, type Composed, composed, deref, document, type Schema }
 import { type ErrorCode, invalid } from './errors.ts'
 import { at, type Complaint, complain, nameOf, type Path } from './validation-message.ts'
 
-/** Checks a value against a schema of the document and answers it with defaults filled. Throws ApiError 400. */
-export type Validator = (value: unknown) => unknown
+/**
+ * Checks a value against a schema of the document.
+ *
+ * @returns the value with defaults filled in, of the type that is generated from the same schema.
+ * @throws ApiError 400.
+ */
+export type Validator<T = unknown> = (value: unknown) => T
 
 /** Which codes a refusal carries: a parameter and a body are told apart (section 7). */
 export interface Refusal {
@@ -12,12 +17,12 @@ export interface Refusal {
 }
 
 /** A validator of one schema, or of the alternative that the value's tag names (`type: click`). */
-export function validator(schema: Schema, refusal: Refusal): Validator {
+export function validator<T>(schema: Schema, refusal: Refusal): Validator<T> {
   const alternatives = alternativesOf(schema)
   const tag = tagOf(alternatives)
-  if (!tag) return validatorOfOne(deref(schema), refusal)
+  if (!tag) return validatorOfOne<T>(deref(schema), refusal)
   const byTag = new Map(
-    alternatives.map((one) => [one.whole.properties?.[tag]?.const, validatorOfOne(one.schema, refusal)]),
+    alternatives.map((one) => [one.whole.properties?.[tag]?.const, validatorOfOne<T>(one.schema, refusal)]),
   )
   // Said by `required` instead of `default`: some generators take a field with a default for a required one.
   const usual = alternatives.find(({ whole }) => !whole.required?.includes(tag))?.whole.properties?.[tag]?.const
@@ -29,7 +34,7 @@ export function validator(schema: Schema, refusal: Refusal): Validator {
   }
 }
 
-function validatorOfOne(schema: Schema, refusal: Refusal): Validator {
+function validatorOfOne<T>(schema: Schema, refusal: Refusal): Validator<T> {
   // Built when it is first needed: a start should not wait for what most calls never touch.
   let checks: { zod: z.ZodType; choices: ChoiceCheck | undefined } | undefined
   return (value) => {
@@ -37,7 +42,8 @@ function validatorOfOne(schema: Schema, refusal: Refusal): Validator {
     const result = checks.zod.safeParse(value)
     const complaint = result.success ? checks.choices?.(result.data) : complain(schema, value, result.error.issues)
     if (complaint) throw invalid(complaint.code ?? refusal.code, complaint.sentence)
-    return result.data
+    // The generated type and this schema both come from openapi.yaml.
+    return result.data as T
   }
 }
 

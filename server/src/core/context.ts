@@ -40,26 +40,51 @@ export type IdPrefix =
   | 'rfd'
   | 'req'
 
-/** One authenticated call: the world, the shop it is for, and who asks. */
+/** A request of nobody in particular: documentation and signing in. */
+export interface PublicContext extends Deps {
+  requestId: string
+  /** The caller's connection is encrypted, so its cookies may be. */
+  isHttps: boolean
+}
+
+/** A caller who acts on one shop: an API key, a user, a store or the operator. */
 export interface Context extends Deps {
   shop: ShopRow
-  /** Who acts, as the audit names them: `key:<id>`, `user:<id>`, `operator`. */
+  /** The name of the caller in the audit: `key:<id>`, `user:<id>`, `store` or `operator`. */
   actor: string
-  /** The user of an owner token or a session. */
-  user?: UserRow
-  session?: SessionRow
-  /** The caller's connection is encrypted, so its cookies may be. */
-  isHttps?: boolean
   requestId: string
-  /**
-   * Checks the caller's credential again and returns the shop, both as `db` sees them. Every transaction begins with this
-   * check, and slow reads end with it. Absent where there is no credential, as for the operator.
-   *
-   * @throws ApiError the same error as for a new request.
-   */
-  recheck?: (db: Reader) => Promise<ShopRow>
+  /** Absent where there is no credential, as for the operator. */
+  recheck?: Recheck
   /** Set when the caller sent an `Idempotency-Key` with a POST. */
   idempotency?: Idempotency
+}
+
+/**
+ * Checks the caller's credential again and returns the shop, both as `db` sees them. Every transaction begins with this
+ * check, and slow reads end with it.
+ *
+ * @throws ApiError the same error as for a new request.
+ */
+export type Recheck = (db: Reader) => Promise<ShopRow>
+
+/** A request with a credential that can be revoked while the request is open. */
+export interface AuthenticatedContext extends Context {
+  recheck: Recheck
+}
+
+/** A request with an API key. */
+export type KeyContext = AuthenticatedContext
+
+/** A signed notification of a store. */
+export type StoreContext = AuthenticatedContext
+
+/** A request of a user of the shop, with an owner token or a session. */
+export interface OwnerContext extends AuthenticatedContext {
+  user: UserRow
+  /** Undefined for an owner token. */
+  session: SessionRow | undefined
+  /** The caller's connection is encrypted, so its cookies may be. */
+  isHttps: boolean
 }
 
 export interface Idempotency {
@@ -74,3 +99,11 @@ export interface Idempotency {
 
 /** The present as stored: ISO 8601 in UTC with milliseconds. */
 export const nowIso = (deps: { now: () => number }) => new Date(deps.now()).toISOString()
+
+/** The context of each security scheme. */
+export interface Contexts {
+  apiKey: KeyContext
+  ownerToken: OwnerContext
+  storeSignature: StoreContext
+  none: PublicContext
+}

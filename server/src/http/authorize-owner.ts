@@ -1,7 +1,7 @@
 import { findBySession, findOwner, isCsrfToken, type Owner } from '../accounts/sessions.ts'
 import { ApiError, forbidden, rateLimited } from '../contract/errors.ts'
 import type { Operation } from '../contract/spec.ts'
-import type { Context } from '../core/context.ts'
+import type { OwnerContext } from '../core/context.ts'
 import type { Reader } from '../database/access.ts'
 import type { UserRow } from '../database/tables.ts'
 import { tokenOf } from './authenticate.ts'
@@ -19,7 +19,7 @@ export const OWNER_LIMIT = 600
  *
  * @throws ApiError 401, 403 or 429.
  */
-export async function admitOwner(server: Server, op: Operation, visit: Visit, browser: Browser): Promise<Context> {
+export async function admitOwner(server: Server, op: Operation, visit: Visit, browser: Browser): Promise<OwnerContext> {
   const token = visit.authorization === null ? undefined : ownerToken(visit.authorization)
   const look: Look = token ? byToken(token) : bySession(server, browser)
   const owner = await look(server.deps.db.read).catch((error) => refuseUnknown(server, visit, error))
@@ -52,13 +52,13 @@ export function ownerContext(
   { deps }: Pick<Server, 'deps'>,
   { user, shop, session }: Owner,
   { look, roles, ...visit }: OwnerVisit,
-): Context {
+): OwnerContext {
   const recheck = async (db: Reader) => {
     const owner = await look(db)
     requireRole({ roles }, owner)
     return owner.shop
   }
-  return { ...deps, ...visit, shop, user, ...(session && { session }), actor: `user:${user.id}`, recheck }
+  return { ...deps, ...visit, shop, user, session, actor: `user:${user.id}`, recheck }
 }
 
 /** @throws ApiError 403 `role_missing`. */

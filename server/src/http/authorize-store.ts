@@ -1,7 +1,7 @@
 import type { Context as HonoContext } from 'hono'
 import { requireDomain } from '../accounts/store-connection.ts'
 import { ApiError, forbidden, rateLimited } from '../contract/errors.ts'
-import type { Context } from '../core/context.ts'
+import type { StoreContext } from '../core/context.ts'
 import type { Reader } from '../database/access.ts'
 import type { ShopRow } from '../database/tables.ts'
 import { findStore, isSigned, type Store } from '../stores/stores.ts'
@@ -51,7 +51,7 @@ export async function admitStore(
   store: ExpectedStore,
   bytes: Uint8Array,
   visit: Visit,
-): Promise<Context> {
+): Promise<StoreContext> {
   if (!isSigned(bytes, store)) throw signatureInvalid()
   requireDomain(store.shop, store.domain)
   const limit = STORE_FACTOR * requirePlan(store.shop)

@@ -1,6 +1,6 @@
 import { ApiError, apiDisabled, forbidden, rateLimited } from '../contract/errors.ts'
 import type { Operation } from '../contract/spec.ts'
-import type { Context, Deps } from '../core/context.ts'
+import type { Deps, KeyContext } from '../core/context.ts'
 import type { Reader } from '../database/access.ts'
 import type { ShopRow } from '../database/tables.ts'
 import { authenticate, type Caller, findCaller } from './authenticate.ts'
@@ -31,7 +31,7 @@ export type Env = { Variables: { visit: Visit } }
  *
  * @throws ApiError 401, 403, 429 or 503.
  */
-export async function admit(server: Server, op: Operation, visit: Visit): Promise<Context> {
+export async function admit(server: Server, op: Operation, visit: Visit): Promise<KeyContext> {
   if (!(await server.apiSwitch.isOn())) throw apiDisabled()
   const { caller, limit } = await identify(server, visit)
   const subject = windowSubject(caller)

@@ -13,7 +13,7 @@ import { moderate } from '../commissions/moderation.ts'
 import * as refunds from '../commissions/refunds.ts'
 import { invalid } from '../contract/errors.ts'
 import type { Handlers } from '../contract/spec.ts'
-import type { Context } from '../core/context.ts'
+import type { Contexts } from '../core/context.ts'
 import * as coupons from '../coupons/coupons.ts'
 import * as journey from '../journey/journey.ts'
 import * as touches from '../orders/clicks.ts'
@@ -33,7 +33,7 @@ import { sessionCookie } from './session-cookie.ts'
 
 /** The owner's side of the API: operation, use case, status. */
 export const ownerHandlers = {
-  getSession: async (ctx) => ({ status: 200, body: sessions.toSession(ctx, { ...ctx, user: ctx.user! }) }),
+  getSession: async (ctx) => ({ status: 200, body: sessions.toSession(ctx, ctx) }),
   createSession: async (ctx, { body }) => {
     const { secret, ...owner } = await sessions.signIn(ctx, body.token)
     const headers = { 'Set-Cookie': sessionCookie(secret, ctx.isHttps) }
@@ -103,7 +103,7 @@ export const ownerHandlers = {
   },
   cancelStoreOrder: async (ctx, { body }) => ({ status: 200, body: await storeOrders.canceled(ctx, body) }),
   refundStoreOrder: async (ctx, { body }) => ({ status: 200, body: await storeOrders.refunded(ctx, body) }),
-} satisfies Partial<Handlers<Context>>
+} satisfies Partial<Handlers<Contexts>>
 
 const recorded = (alreadyRecorded: boolean): Record<string, string> =>
   alreadyRecorded ? { 'X-Order-Already-Recorded': 'true' } : {}
@@ -112,7 +112,7 @@ const recorded = (alreadyRecorded: boolean): Record<string, string> =>
 const firstText = (...texts: (string | null | undefined)[]) => texts.find((text) => text?.trim())
 
 /** The whole API: operation, use case, status. Aliases of the wire end here. */
-export const handlers: Handlers<Context> = {
+export const handlers: Handlers<Contexts> = {
   listAffiliates: async (ctx, { query }) => ({ status: 200, body: await affiliates.list(ctx, query) }),
   createAffiliate: async (ctx, { body }) => ({ status: 201, body: { data: await affiliates.create(ctx, body) } }),
   updateAffiliate: async (ctx, { query, body }) => ({

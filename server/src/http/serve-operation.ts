@@ -1,17 +1,19 @@
 import type { Context as HonoContext } from 'hono'
-import type { Input, Operation, OperationId } from '../contract/spec.ts'
-import type { Context } from '../core/context.ts'
+import type { Selection } from '../contract/selection.ts'
+import type { AnyReply, ContextOf, Handlers, Input, Operation, OperationId, Scheme } from '../contract/spec.ts'
+import type { Context, Contexts, KeyContext, OwnerContext, PublicContext, StoreContext } from '../core/context.ts'
 import { recordAccess } from '../core/mutate.ts'
 import { admit, type Env, type Visit, windowToShow } from './authorize.ts'
 import { admitOwner, admitSignIn } from './authorize-owner.ts'
-import { admitStore, type ExpectedStore, expectStore } from './authorize-store.ts'
-import { addressHolder, shopHolder, storeHolder } from './body-budget.ts'
+import { admitStore, expectStore } from './authorize-store.ts'
+import { addressHolder, type Holder, shopHolder, storeHolder } from './body-budget.ts'
 import { clientAddress, clientNetwork } from './client-address.ts'
 import { handlers } from './operations.ts'
 import { NOSNIFF } from './page-headers.ts'
 import { readQuery, searchOf } from './query.ts'
 import { windowHeaders } from './rate-limit.ts'
-import { type ReceivedBody, readBody } from './read-body.ts'
+import { readBody } from './read-body.ts'
+import type { ReadJson } from './read-json.ts'
 import {
   canonicalJson,
   LARGE,
@@ -25,11 +27,6 @@ import { type Answer, refusal, render } from './response.ts'
 import type { Server } from './server.ts'
 import { browserOf } from './session-cookie.ts'
 import { nameable } from './storable.ts'
-
-type AnyHandler = (
-  ctx: Context,
-  input: Input<OperationId>,
-) => Promise<{ status: number; body: unknown; headers?: Record<string, string> }>
 
 /** Serves one operation. Its response is made at once with all its headers: each one added later makes a new answer. */
 export function serveOperation(server: Server, op: Operation) {
@@ -78,79 +75,104 @@ interface Call {
   visit: Visit
 }
 
-async function perform(server: Server, op: Operation, { c, visit }: Call): Promise<Answer> {
-  const caller =
-    op.credential === 'storeSignature' ? await expectStore(server, c) : await letIn(server, op, { c, visit })
-  const isStore = 'signature' in caller
-  const early = isStore ? undefined : readParameters(op, c)
-  const received = op.readBody && (await receive(server, op, { c, visit }, caller))
-  const bytes = received?.bytes ?? NO_BYTES
-  const ctx = isStore ? await admitStore(server, caller, bytes, visit) : caller
-  // A caller whose credential was revoked while the body was arriving or waiting in line learns nothing from it.
-  const recheck = () => ctx.recheck?.(ctx.db.read)
-  if (received?.wasLate) await recheck()
-  // Nobody whose signature is wrong learns what a notification must be.
-  const parameters = early ?? readParameters(op, c)
-  const read = () => (isStore ? readNotification(op, parameters, bytes) : readInput(op, parameters, bytes))
-  const readLater = () => server.readingLine.read(ctx.shop.id, () => Promise.resolve(recheck()).then(read))
-  const input = await (bytes.length > LARGE ? readLater() : read())
-  // A look at the headers is no reader.
-  if (op.streams && c.req.method === 'HEAD') return { status: 200, body: new Blob().stream(), headers: {} }
-  if (op.takesIdempotencyKey) remember(ctx, op, c, input)
-  const handler = handlers[op.id] as unknown as AnyHandler
-  const { status, body, headers = {} } = await handler(ctx, input)
-  if (op.audit) await recordAccess(ctx, op.audit, Object.values<string>(input.path ?? {})[0] ?? null)
-  const replayed = ctx.idempotency?.replayed && { 'Idempotent-Replayed': 'true' }
-  return { status, body, headers: { ...headers, ...replayed } }
+/** A caller who may send a body of `maxBodyBytes`. */
+interface Admission<Ctx> {
+  /** Whose turn it takes to read a large body. */
+  subject: string
+  holder: Holder
+  maxBodyBytes: number
+  /** Reads a body; `canonical` is the same text for all ways to write the same body. */
+  parse: (bytes: Uint8Array, selection: Selection) => Promise<ReadJson>
+  /** Undefined for a credential that covers the body, as the signature of a store does. */
+  ctx: Ctx | undefined
+  /** @throws ApiError 401, 403 or 429 for a credential that does not cover these bytes. */
+  verify: (bytes: Uint8Array) => Promise<Ctx>
 }
 
-/** Whoever the operation is for, or a refusal. */
-async function letIn(server: Server, op: Operation, { c, visit }: Call): Promise<Context> {
-  if (op.credential === 'apiKey') return admit(server, op, visit)
-  const browser = browserOf(c, server.deps.config.trustProxy)
-  if (op.credential === 'ownerToken') return admitOwner(server, op, visit, browser)
-  if (op.throttle === 'sign-in') await admitSignIn(server, visit.address, browser)
-  // Who nobody let in has no shop; the use case finds out what it is about.
-  return { ...server.deps, requestId: visit.requestId, isHttps: browser.isHttps } as Context
+type Admit<Ctx> = (server: Server, op: Operation, call: Call) => Promise<Admission<Ctx>>
+
+const verified = <Ctx>(ctx: Ctx, subject: string, holder: Holder): Admission<Ctx> => ({
+  subject,
+  holder,
+  maxBodyBytes: MAX_BODY_BYTES,
+  parse: parseBody,
+  ctx,
+  verify: async () => ctx,
+})
+
+const admissions: { [S in Scheme]: Admit<Contexts[S]> } = {
+  apiKey: async (server, op, { visit }) => {
+    const ctx = await admit(server, op, visit)
+    return verified(ctx, ctx.shop.id, shopHolder(ctx.shop))
+  },
+  ownerToken: async (server, op, { c, visit }) => {
+    const ctx = await admitOwner(server, op, visit, browserOf(c, server.deps.config.trustProxy))
+    return verified(ctx, ctx.shop.id, shopHolder(ctx.shop))
+  },
+  storeSignature: async (server, _op, { c, visit }) => {
+    const store = await expectStore(server, c)
+    return {
+      subject: store.shop.id,
+      holder: storeHolder(store.shop, visit.address),
+      maxBodyBytes: MAX_NOTIFICATION_BYTES,
+      // A store sends no `Idempotency-Key`, so nothing is compared with the canonical text.
+      parse: async (bytes, selection) => ({ value: await parseSelected(bytes, selection), canonical: 'null' }),
+      ctx: undefined,
+      verify: (bytes) => admitStore(server, store, bytes, visit),
+    }
+  },
+  none: async (server, op, { c, visit }) => {
+    const browser = browserOf(c, server.deps.config.trustProxy)
+    if (op.throttle === 'sign-in') await admitSignIn(server, visit.address, browser)
+    const ctx = { ...server.deps, requestId: visit.requestId, isHttps: browser.isHttps }
+    return verified(ctx, visit.address, addressHolder(visit.address))
+  },
 }
+
+async function perform<Id extends OperationId>(server: Server, op: Operation<Id>, call: Call): Promise<Answer> {
+  const { c } = call
+  const admitCaller: Admit<ContextOf<Id, Contexts>> = admissions[op.scheme]
+  const admission = await admitCaller(server, op, call)
+  // A caller whose signature is wrong learns nothing of what a notification must be.
+  const early = admission.ctx && readParameters(op, c)
+  const limit = op.maxBodyBytes ?? admission.maxBodyBytes
+  const received = op.readBody && (await readBody(server, c, { limit, holder: admission.holder }))
+  const bytes = received?.bytes ?? NO_BYTES
+  const ctx = await admission.verify(bytes)
+  // A caller whose credential was revoked while the body was arriving or waiting in line learns nothing from it.
+  const recheck = async () => void (await shopContext(ctx)?.recheck?.(server.deps.db.read))
+  if (received?.wasLate) await recheck()
+  const parameters = early ?? readParameters(op, c)
+  const read = () => admission.parse(bytes, op.selection)
+  const readLater = () => server.readingLine.read(admission.subject, () => recheck().then(read))
+  const json = op.readBody && (await (bytes.length > LARGE ? readLater() : read()))
+  const body = op.readBody ? op.readBody(json?.value) : NO_BODY
+  // HEAD never opens a stream.
+  if (op.streams && c.req.method === 'HEAD') return { status: 200, body: new Blob().stream(), headers: {} }
+  const caller = shopContext(ctx)
+  if (caller && op.takesIdempotencyKey)
+    remember(caller, op, c, { query: parameters.query, canonical: json?.canonical ?? 'null' })
+  const handle: Handlers<Contexts>[Id] = handlers[op.id]
+  const reply: AnyReply = await handle(ctx, { ...parameters, body })
+  if (caller && op.audit) await recordAccess(caller, op.audit, Object.values(pathOf(c))[0] ?? null)
+  const replayed = caller?.idempotency?.replayed && { 'Idempotent-Replayed': 'true' }
+  return { status: reply.status, body: reply.body, headers: { ...reply.headers, ...replayed } }
+}
+
+/** The context of a caller who acts on a shop; undefined for a public operation. */
+const shopContext = (ctx: PublicContext | Context): Context | undefined => ('shop' in ctx ? ctx : undefined)
 
 const NO_BYTES = new Uint8Array()
+/** The body of an operation that documents none. */
+const NO_BODY = undefined as never
 
-type Parameters = Pick<Input<OperationId>, 'query' | 'path' | 'headers'>
-/** `canonical`: one text for all ways to write the same body. */
-type RawInput = Input<OperationId> & { canonical: string }
-
-function readParameters(op: Operation, c: HonoContext<Env>): Parameters {
-  const query = op.queryParameters.length > 0 ? op.readQuery(readQuery(op.queryParameters, searchOf(c.req.url))) : {}
-  const path = op.pathParameters.length > 0 ? op.readPath(pathOf(c)) : {}
-  const headers = op.headerParameters.length > 0 ? op.readHeaders(headersOf(op, c)) : {}
-  return { query, path, headers } as Parameters
-}
-
-function receive(
-  server: Server,
-  op: Operation,
-  { c, visit }: Call,
-  caller: Context | ExpectedStore,
-): Promise<ReceivedBody> {
-  if ('signature' in caller) {
-    const holder = storeHolder(caller.shop, visit.address)
-    return readBody(server, c, { limit: op.maxBodyBytes ?? MAX_NOTIFICATION_BYTES, holder })
+function readParameters<Id extends OperationId>(op: Operation<Id>, c: HonoContext<Env>): Omit<Input<Id>, 'body'> {
+  const { queryParameters, pathParameters, headerParameters } = op
+  return {
+    query: op.readQuery(queryParameters.length > 0 ? readQuery(queryParameters, searchOf(c.req.url)) : {}),
+    path: op.readPath(pathParameters.length > 0 ? pathOf(c) : {}),
+    headers: op.readHeaders(headerParameters.length > 0 ? headersOf(op, c) : {}),
   }
-  const holder = op.credential === 'none' ? addressHolder(visit.address) : shopHolder(caller.shop)
-  return readBody(server, c, { limit: op.maxBodyBytes ?? MAX_BODY_BYTES, holder })
-}
-
-async function readInput(op: Operation, parameters: Parameters, bytes: Uint8Array): Promise<RawInput> {
-  if (!op.readBody) return { ...parameters, canonical: 'null' } as RawInput
-  const { value, canonical } = await parseBody(bytes, op.selection)
-  return { ...parameters, body: op.readBody(value), canonical } as RawInput
-}
-
-async function readNotification(op: Operation, parameters: Parameters, bytes: Uint8Array): Promise<RawInput> {
-  const body = op.readBody?.(await parseSelected(bytes, op.selection))
-  // A store sends no `Idempotency-Key`.
-  return { ...parameters, body, canonical: 'null' } as RawInput
 }
 
 const headersOf = ({ headerParameters }: Operation, c: HonoContext<Env>): Record<string, string | undefined> =>
@@ -160,7 +182,12 @@ const pathOf = (c: HonoContext<Env>): Record<string, string> =>
   Object.fromEntries(Object.entries<string>(c.req.param()).map(([name, text]) => [name, nameable(text)]))
 
 /** What an `Idempotency-Key` stands for: this operation with this query and this body, however they were written. */
-function remember(ctx: Context, op: Operation, c: HonoContext<Env>, { query, canonical }: RawInput): void {
+function remember(
+  ctx: Context,
+  op: Operation,
+  c: HonoContext<Env>,
+  { query, canonical }: { query: unknown; canonical: string },
+): void {
   const key = c.req.header('Idempotency-Key')
   op.readKey({ 'Idempotency-Key': key })
   if (key !== undefined) ctx.idempotency = { key, subject: `${op.path}\n${canonicalJson(query)}\n${canonical}` }

@@ -35,7 +35,7 @@ function isCrossSite(c: Context, url: URL): boolean {
 }
 
 /** The header that gives a browser its session, or takes it away. The cookie goes to the owner's side only. */
-export function sessionCookie(secret: string | null, isHttps: boolean | undefined): string {
+export function sessionCookie(secret: string | null, isHttps: boolean): string {
   const age = secret === null ? 0 : SESSION_SECONDS
   const secure = isHttps ? '; Secure' : ''
   return `${SESSION_COOKIE}=${secret ?? ''}; Path=/admin; Max-Age=${age}; HttpOnly; SameSite=Strict${secure}`

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError, conflict } from '../contract/errors.ts'
 import { bestEffort } from '../core/best-effort.ts'
-import { type Context, nowIso } from '../core/context.ts'
+import { type Context, nowIso, type OwnerContext } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import type { Transaction } from '../database/access.ts'
 import type { StreamRow } from '../database/tables.ts'
@@ -26,7 +26,7 @@ const LOT = 100
  * @throws ApiError 409 `stream_limit_reached`, 503 when the stream cannot be written down or audited.
  */
 export async function open(
-  ctx: Context,
+  ctx: OwnerContext,
   events: string | undefined,
   lastEventId: string | undefined,
 ): Promise<ReadableStream> {
@@ -37,7 +37,7 @@ export async function open(
     const { seq, ...row } = known ?? { ...newStream(ctx, events), seq: undefined }
     const stream = {
       ...row,
-      userId: ctx.user?.id ?? null,
+      userId: ctx.user.id,
       expiresAt: timeIn(ctx, KEPT_MS),
       connection,
       connectedUntil: timeIn(ctx, OPEN_MS),
@@ -171,9 +171,9 @@ const MAX_OPEN_PER_USER = 5
  *
  * @throws ApiError 409 `stream_limit_reached`.
  */
-export async function makeRoom(ctx: Context, trx: Transaction, resumedId: string | undefined): Promise<void> {
+export async function makeRoom(ctx: OwnerContext, trx: Transaction, resumedId: string | undefined): Promise<void> {
   const now = nowIso(ctx)
-  const userId = ctx.user?.id ?? null
+  const userId = ctx.user.id
   const others = (await listKeptStreams(trx, ctx.shop.id, now)).filter(({ id }) => id !== resumedId)
   const isOpen = ({ connectedUntil }: KeptStream) => connectedUntil !== null && connectedUntil > now
   const open = others.filter(isOpen)
