@@ -57,8 +57,17 @@ async function send(
 }
 
 let planted = 0
-const isFreeText = (schema: { type?: unknown; enum?: unknown; pattern?: string; format?: string }) =>
-  [schema.type].flat().includes('string') && !schema.enum && !schema.format && (schema.pattern ?? '\\S') === '\\S'
+interface TextSchema {
+  type?: unknown
+  enum?: unknown
+  pattern?: string
+  format?: string
+  anyOf?: TextSchema[]
+}
+
+const isFreeText = (schema: TextSchema): boolean =>
+  schema.anyOf?.some(isFreeText) ||
+  ([schema.type].flat().includes('string') && !schema.enum && !schema.format && (schema.pattern ?? '\\S') === '\\S')
 /** What names something that exists or takes few characters; the label of a key names the key, also in the audit. */
 const NAMES =
   /id$|ids$|^(label|code|kind|action|value|ref|type|secret|token|url|hookUrl|target_url|storeDomain)$|Code$/i

@@ -1,7 +1,7 @@
 import type { Context as HonoContext } from 'hono'
 import type { Selection } from '../contract/selection.ts'
 import type { AnyReply, ContextOf, Handlers, Input, Operation, OperationId, Scheme } from '../contract/spec.ts'
-import type { Context, Contexts, KeyContext, OwnerContext, PublicContext, StoreContext } from '../core/context.ts'
+import type { Context, Contexts, PublicContext } from '../core/context.ts'
 import { recordAccess } from '../core/mutate.ts'
 import { admit, type Env, type Visit, windowToShow } from './authorize.ts'
 import { admitOwner, admitSignIn } from './authorize-owner.ts'
