@@ -1,7 +1,7 @@
-// Builds what is published into dist, or into the directory given: ES modules, and CommonJS beside them in cjs/.
+// Builds the published files into dist, or into the directory given: ES modules, and CommonJS in cjs/.
 import { execFileSync } from 'node:child_process'
 import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
 const out = resolve(process.argv[2] ?? join(root, 'dist'))
@@ -17,20 +17,22 @@ const single = ['--composite', 'false', '--tsBuildInfoFile', 'null', '--outDir',
 tsc('tsconfig.json', ...single)
 const cjs = ['--outDir', join(out, 'cjs'), '--noCheck']
 tsc('tsconfig.cjs.json', ...cjs)
-// Comments belong to the declarations alone.
+// Only the declarations keep their comments.
 const code = ['--declaration', 'false', '--removeComments', '--noCheck']
 tsc('tsconfig.json', ...single, ...code)
 tsc('tsconfig.cjs.json', ...cjs, ...code)
 writeFileSync(join(out, 'cjs/package.json'), '{ "type": "commonjs" }\n')
 
-// What is large is shipped once: a module may take it from CommonJS, not the other way round.
-writeFileSync(join(out, 'schema.d.ts'), "export type * from './cjs/schema.js'\n")
+// Large files are published once: an ES module can import CommonJS, not the other way round.
+for (const name of ['schema', 'models', 'types'])
+  writeFileSync(join(out, `${name}.d.ts`), `export type * from './cjs/${name}.js'\n`)
 writeFileSync(join(out, 'generated/examples.js'), "export { examples } from '../cjs/generated/examples.js'\n")
 
-// The types of the whole API: successes only, for every refusal is an `Error`; without the headers that every answer
+// Shrinks the types of the API: without error responses, which are all `Error`; without the headers that every response
 // repeats; without the parameters that a path does not have; with less indentation.
-const repeated = /headers: \{[^{}]*\[name: string\]: unknown;\s*\};/g
-const refusals = /^( +)(?:\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n\1)?[45]\d\d: (?:\{\n[\s\S]*?^\1\};|components[^;]*;)\n/gm
+const repeatedHeaders = /headers: \{[^{}]*\[name: string\]: unknown;\s*\};/g
+const errorResponses =
+  /^( +)(?:\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n\1)?[45]\d\d: (?:\{\n[\s\S]*?^\1\};|components[^;]*;)\n/gm
 const noParameters = /^ *parameters: \{\n(?: *(?:query|header|path|cookie)\?: never;\n){4} *\};\n/gm
 const slimPaths = (text: string) => {
   const end = text.indexOf('\n}\n')
@@ -39,11 +41,22 @@ const slimPaths = (text: string) => {
 rewrite('cjs/schema.d.ts', (text) =>
   slimPaths(text)
     .replaceAll(/^( *)\* {2,}/gm, '$1* ')
-    .replaceAll(repeated, 'headers: { [name: string]: unknown };')
-    .replaceAll(refusals, '')
+    .replaceAll(repeatedHeaders, 'headers: { [name: string]: unknown };')
+    .replaceAll(errorResponses, '')
     .replaceAll(/^ +/gm, (indent) => ' '.repeat(indent.length / 4)),
 )
 
-// The compiler rewrites `./x.ts` in JavaScript but not in declarations, where older compilers do not follow it.
+// The compiler rewrites `./x.ts` in JavaScript but not in declarations, where older compilers cannot resolve it.
 for (const file of globSync('**/*.d.ts', { cwd: out }))
   rewrite(file, (text) => text.replaceAll(/(from '\.[^']+)\.ts'/g, "$1.js'"))
+
+// Declarations that no entry point imports are internal.
+const published = new Set<string>()
+const publish = (file: string) => {
+  if (published.has(file)) return
+  published.add(file)
+  const text = readFileSync(join(out, file), 'utf8')
+  for (const [, path] of text.matchAll(/['"](\.[^'"]+)\.js['"]/g)) publish(join(dirname(file), `${path}.d.ts`))
+}
+for (const entry of ['index', 'msw']) for (const folder of ['', 'cjs']) publish(join(folder, `${entry}.d.ts`))
+for (const file of globSync('**/*.d.ts', { cwd: out })) if (!published.has(file)) rmSync(join(out, file))

@@ -3,7 +3,7 @@ import { rolldown } from 'rolldown'
 
 const entry = `${import.meta.dirname}/entry.ts`
 
-/** One file for a browser out of a line of source, minified; its imports are resolved from here. */
+/** Bundles source code for a browser, minified. Its imports are resolved from this folder. */
 export const bundle = async (source: string, format: 'esm' | 'iife' = 'esm'): Promise<string> => {
   const bundler = await rolldown({
     input: entry,

@@ -1,6 +1,6 @@
 // Packs the package, installs it into an empty project and uses it from there, as ES module and as CommonJS.
-// With --runtimes also without the types of a browser, with arethetypeswrong, and on every Node, Deno and Bun that the
-// registry gives; what it does not give is said.
+// With --runtimes also without DOM types, with arethetypeswrong, and on every Node, Deno and Bun that the registry
+// provides; the missing ones are reported as skipped.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { runtimes } from '../../webhook-verifier/scripts/runtimes.ts'
-import { bytesOf, pack } from './pack.ts'
+import { pack, sizeInBytes } from './pack.ts'
 
 const root = join(import.meta.dirname, '..')
 const scratch = mkdtempSync(join(tmpdir(), 'packed-'))
@@ -42,11 +42,11 @@ const install = (tarball: string) => {
 const lint = async () => {
   const { messages, pkg } = await publint({ pkgDir: installed, strict: true })
   report('publint, strict', messages.map((message) => formatMessage(message, pkg)).join('\n'))
-  const size = bytesOf(installed)
+  const size = sizeInBytes(installed)
   report(`unpacked: ${size} of 400000 bytes`, size > 400_000 ? 'too large' : '')
 }
 
-/** Both resolutions; declarations are checked, not skipped. */
+/** Checks both module resolutions, declarations included. */
 const typeCheck = (name: string, tsc: string) => {
   const strict = ['--noEmit', '--strict', '--target', 'es2022']
   const nodenext = ['--module', 'nodenext', 'types.mts', 'types.cts']
@@ -66,7 +66,7 @@ const runEverywhere = (tarball: string) => {
   const { commands, missing } = runtimes(join(scratch, 'runtimes'))
   for (const { name, command, args } of commands) runOn(name, command, args)
   attempt('arethetypeswrong', 'npx', ['-y', '@arethetypeswrong/cli@0.18.5', tarball, '--profile', 'node16'])
-  for (const name of missing) console.log(`skipped: ${name}, the registry does not give it for this machine`)
+  for (const name of missing) console.log(`skipped: ${name}, not in the registry for this machine`)
 }
 
 try {

@@ -12,30 +12,40 @@ const program = ts.createProgram([entry], {
 const checker = program.getTypeChecker()
 const flags = ts.TypeFormatFlags.NoTruncation | ts.TypeFormatFlags.UseSingleQuotesForStringLiteralType
 
-/** A name, how it is typed and what its comment says. */
+/** A name with its type and its TSDoc. */
 export interface Entry {
   name: string
-  /** As it stands after the name: `(id: string): Call<Affiliate>`, `: string` or ` = A | B`. */
+  /** The text after the name: `(id: string): Call<Affiliate>`, `: string` or ` = A | B`. */
   type: string
   doc: string
+  /** The `@throws` tags. */
+  throws: string[]
 }
 
-/** Something the package exports. */
+/** An export of the package. */
 export interface Exported extends Entry {
   kind: 'class' | 'function' | 'type'
-  /** The exported type it adds to. */
+  /** The exported type it extends. */
   extends: string | undefined
   members: Entry[]
 }
 
 const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim()
 
-// openapi-typescript writes descriptions as a tag, and formats as plain text.
+// openapi-typescript writes descriptions as a tag and formats as plain text.
 const docOf = (symbol: ts.Symbol) => {
   const described = symbol.getJsDocTags(checker).find(({ name }) => name === 'description')
   const text = ts.displayPartsToString(described?.text ?? symbol.getDocumentationComment(checker))
   return oneLine(text).replace(/^Format: .*/, '')
 }
+
+// `{NotFoundError} …` becomes `NotFoundError` in backticks.
+const throwsOf = (symbol: ts.Symbol) =>
+  symbol
+    .getJsDocTags(checker)
+    .filter(({ name }) => name === 'throws')
+    .map(({ text }) => oneLine(ts.displayPartsToString(text)).replace(/^\{(.*?)\}/, '`$1`'))
+
 const printed = (type: ts.Type) => checker.typeToString(type, undefined, flags).replaceAll(' | undefined', '')
 
 const signature = ({ parameters, type }: ts.SignatureDeclarationBase) =>
@@ -58,17 +68,22 @@ const typeText = (symbol: ts.Symbol): string => {
 
 const toEntry = (symbol: ts.Symbol): Entry => {
   const isOptional = symbol.flags & ts.SymbolFlags.Optional
-  return { name: symbol.name + (isOptional ? '?' : ''), type: typeText(symbol), doc: docOf(symbol) }
+  return {
+    name: symbol.name + (isOptional ? '?' : ''),
+    type: typeText(symbol),
+    doc: docOf(symbol),
+    throws: throwsOf(symbol),
+  }
 }
 
-const isOurs = ({ name, declarations }: ts.Symbol) =>
+const isFromSdk = ({ name, declarations }: ts.Symbol) =>
   !/^(__|#)/.test(name) && Boolean(declarations?.some((one) => one.getSourceFile().fileName.includes('/sdk/src/')))
 
 const exportedSymbols = checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(entry)!)!)
 const names = new Set(exportedSymbols.map(({ name }) => name))
 const resolve = (symbol: ts.Symbol) => (symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol)
 
-/** The first exported type that a class or an interface extends. */
+/** Returns the first exported type that a class or an interface extends. */
 const baseOf = (symbol: ts.Symbol) =>
   symbol.declarations
     ?.flatMap((one) => ('heritageClauses' in one ? ((one as ts.InterfaceDeclaration).heritageClauses ?? []) : []))
@@ -77,15 +92,15 @@ const baseOf = (symbol: ts.Symbol) =>
 
 const membersOf = (symbol: ts.Symbol, base: string | undefined): ts.Symbol[] => {
   const type = checker.getDeclaredTypeOfSymbol(symbol)
-  // What is sent is a union where one of several fields is required; the fields are the same in all of it.
-  const isSent = /RequireOne<|OmitEach<|= Body</.test(symbol.declarations?.[0]?.getText() ?? '')
-  if (type.isUnion() && !isSent) return []
+  // An input is a union where one of several fields is required; all its members have the same fields.
+  const isInput = /RequireOne<|OmitEach<|= RequestBody</.test(symbol.declarations?.[0]?.getText() ?? '')
+  if (type.isUnion() && !isInput) return []
   const isOwn = ({ declarations }: ts.Symbol) =>
     declarations?.some(({ parent }) => symbol.declarations?.includes(parent as never))
-  return type.getProperties().filter((member) => isOurs(member) && (!base || isOwn(member)))
+  return type.getProperties().filter((member) => isFromSdk(member) && (!base || isOwn(member)))
 }
 
-/** What the package exports, each with the members it adds. */
+/** The exports of the package, each with its own members. */
 export const exported: Exported[] = exportedSymbols.map((alias) => {
   const symbol = resolve(alias)
   const kind = symbol.flags & ts.SymbolFlags.Class ? 'class' : symbol.flags & ts.SymbolFlags.Value ? 'function' : 'type'

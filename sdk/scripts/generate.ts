@@ -1,63 +1,61 @@
-// Writes what the client needs of openapi.yaml at run time. With --check it only compares.
-import { generated } from './generated.ts'
+// Writes the parts of openapi.yaml that the SDK uses at run time. With --check it only compares.
 import { operations, spec, version } from './spec.ts'
+import { writeGenerated } from './write-generated.ts'
 
-const from = (source: string) => `// Generated from ${source} by \`pnpm run generate\`. Do not edit.\n`
+const header = (source: string) => `// Generated from ${source} by \`pnpm run generate\`. Do not edit.\n`
 
-const routes = operations.map(({ id, method, path, retry, isText }) => {
-  const parts = [method, path, retry, ...(isText ? ['text'] : [])]
-  return `export const ${id}: Route<'${id}'> = ${JSON.stringify(parts)}`
+const constants = operations.map(({ id, method, path, retryPolicy, isText }) => {
+  const parts = [method, path, retryPolicy, ...(isText ? ['text'] : [])]
+  return `export const ${id}: Operation<'${id}'> = ${JSON.stringify(parts)}`
 })
 
-// What HTTP calls idempotent.
-const usual: Record<string, string> = { GET: 'safe', PUT: 'repeatable', DELETE: 'repeatable' }
-const unusual = operations
-  .filter(({ method, retry, isText }) => isText || retry !== (usual[method] ?? 'never'))
+// The methods that HTTP defines as safe or idempotent.
+const defaultRetryPolicies: Record<string, string> = { GET: 'safe', PUT: 'repeatable', DELETE: 'repeatable' }
+const exceptions = operations
+  .filter(({ method, retryPolicy, isText }) => isText || retryPolicy !== (defaultRetryPolicies[method] ?? 'never'))
   .map(({ id }) => `  ${id},\n`)
   .join('')
 
-const literal = (body: unknown) => JSON.stringify(body)
-
-const shared = new Map<string, string>()
-// Who mocks the service holds an API key, not an owner's token.
+const sharedExamples = new Map<string, string>()
+// Callers who mock the API hold an API key, not an owner token.
 const mocked = operations.filter(({ path }) => path.startsWith('/api/v1/'))
-const listed = mocked.map(({ id, examples }) => {
-  const items = examples.map(({ name, status, body, shared: isShared }) => {
-    if (!isShared || status < 400) return literal([name, status, body])
-    shared.set(name, `const ${name}: Example = ${literal([name, status, body])}`)
+const examples = mocked.map(({ id, examples }) => {
+  const items = examples.map(({ name, status, body, isShared }) => {
+    if (!isShared || status < 400) return JSON.stringify([name, status, body])
+    sharedExamples.set(name, `const ${name}: Example = ${JSON.stringify([name, status, body])}`)
     return name
   })
   return `  ${id}: [${items.join(', ')}],`
 })
 
-generated({
-  'src/generated/operations.ts': `${from('openapi.yaml')}import type { Route } from '../route.ts'\n\n${routes.join('\n')}\n`,
-  'src/generated/unusual.ts': `${from('openapi.yaml')}import type { Retry } from '../retry.ts'
-import {\n${unusual}} from './operations.ts'
+writeGenerated({
+  'src/generated/operations.ts': `${header('openapi.yaml')}import type { Operation } from '../types.ts'\n\n${constants.join('\n')}\n`,
+  'src/generated/operation-metadata.ts': `${header('openapi.yaml')}import type { RetryPolicy } from '../retry.ts'
+import {\n${exceptions}} from './operations.ts'
 
-/** What may be sent again, where nothing else is said: never what is not listed. */
-export const usual: Record<string, Retry> = ${JSON.stringify(usual)}
+/** The retry policy of each method. A method that is not listed is never retried. */
+export const defaultRetryPolicies: Record<string, RetryPolicy> = ${JSON.stringify(defaultRetryPolicies)}
 
-/** The operations that are not as usual. */
-export const unusual = [\n${unusual}]
+/** The operations that differ from the default of their method. */
+export const operationMetadata = [\n${exceptions}]
 `,
-  'src/generated/event-names.ts': `${from('openapi.yaml')}
-/** Every webhook event that is described. */
+  'src/generated/event-names.ts': `${header('openapi.yaml')}
+/** The names of all documented webhook events. */
 export const eventNames = ${JSON.stringify(Object.keys(spec.webhooks))} as const
 `,
-  'src/generated/version.ts': `${from('package.json')}
+  'src/generated/version.ts': `${header('package.json')}
 /** The version of this package. */
 export const version = '${version}'
 `,
-  'src/generated/examples.ts': `${from('openapi.yaml')}import type { OperationId } from '../types.ts'
+  'src/generated/examples.ts': `${header('openapi.yaml')}import type { OperationId } from '../types.ts'
 
-/** Name, status and body of an answer. */
+/** Name, status and body of an example response. */
 export type Example = readonly [name: string, status: number, body: unknown]
 
-${[...shared.values()].join('\n')}
+${[...sharedExamples.values()].join('\n')}
 
 export const examples: Partial<Record<OperationId, readonly Example[]>> = {
-${listed.join('\n')}
+${examples.join('\n')}
 }
 `,
 })

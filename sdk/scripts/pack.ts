@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
 
-/** Builds and packs the package inside a scratch directory, away from the checkout's own dist; the path of the tarball. */
+/** Builds and packs the package in a scratch directory, apart from the checkout's dist. Returns the path of the tarball. */
 export const pack = (scratch: string): string => {
   const copy = join(scratch, 'package')
   mkdirSync(copy)
@@ -16,8 +16,8 @@ export const pack = (scratch: string): string => {
   return join(scratch, readdirSync(scratch).find((name) => name.endsWith('.tgz'))!)
 }
 
-/** The bytes of all files below a directory. */
-export const bytesOf = (directory: string): number =>
+/** Returns the total size of all files in a directory, in bytes. */
+export const sizeInBytes = (directory: string): number =>
   globSync('**/*', { cwd: directory })
     .map((file) => statSync(join(directory, file)))
     .reduce((sum, file) => sum + (file.isFile() ? file.size : 0), 0)

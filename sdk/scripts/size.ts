@@ -1,8 +1,8 @@
-// Prints what the package costs a bundle, minified and gzipped, and fails above what is allowed.
-// With --json also the self-check, bundled for a runtime that has Web APIs alone.
+// Prints the size of bundles, minified and gzipped, and fails above the limit.
+// With --json also prints the smoke test, bundled for a runtime with Web APIs only.
 import { bundle, gzipped } from './bundle.ts'
 
-const one = (resource: string): [name: string, source: string, allowed: number] => [
+const one = (resource: string): [name: string, source: string, limit: number] => [
   `one resource: ${resource}`,
   `export { createCore, ${resource} } from '../src/index.ts'`,
   4_500,
@@ -15,14 +15,14 @@ const entries = [
   ['isKnownEvent', `export { isKnownEvent } from '../src/index.ts'`, 500],
 ] as const
 
-const sizes: Record<string, [size: number, allowed: number]> = {}
-for (const [name, source, allowed] of entries) sizes[name] = [gzipped(await bundle(source)), allowed]
+const sizes: Record<string, [size: number, limit: number]> = {}
+for (const [name, source, limit] of entries) sizes[name] = [gzipped(await bundle(source)), limit]
 
 if (process.argv.includes('--json')) {
   const check = await bundle(`export * from './smoke/smoke-browser.mjs'`, 'iife')
   console.log(JSON.stringify({ sizes, selfCheck: `${check}\nvar outcome = sdk.outcome` }))
 } else
-  for (const [name, [size, allowed]] of Object.entries(sizes)) {
-    console.log(`${String(size).padStart(6)} of ${allowed} bytes  ${name}`)
-    if (size > allowed) process.exitCode = 1
+  for (const [name, [size, limit]] of Object.entries(sizes)) {
+    console.log(`${String(size).padStart(6)} of ${limit} bytes  ${name}`)
+    if (size > limit) process.exitCode = 1
   }

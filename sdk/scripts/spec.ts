@@ -6,39 +6,39 @@ interface Content {
   examples?: Record<string, { value?: unknown; $ref?: string }>
 }
 
-interface Answer {
+interface DocumentedResponse {
   $ref?: string
   content?: Record<string, Content>
 }
 
-/** An operation as openapi.yaml has it. */
+/** An operation of openapi.yaml. */
 export interface Operation {
   id: string
   method: string
   path: string
   tag: string
   summary: string
-  retry: string
+  retryPolicy: string
   scope: string | undefined
-  /** A success is a page, not JSON. */
+  /** A successful response is HTML, not JSON. */
   isText: boolean
-  /** Every example of an answer; `shared` when several operations have it. */
-  examples: { name: string; status: number; body: unknown; shared: boolean }[]
+  /** All examples of responses. `isShared` when several operations use it. */
+  examples: { name: string; status: number; body: unknown; isShared: boolean }[]
 }
 
-interface Described {
+interface DocumentedOperation {
   operationId: string
   tags: [string]
   summary: string
   'x-retry': string
   security?: { apiKey?: [string] }[]
-  responses: Record<string, Answer>
+  responses: Record<string, DocumentedResponse>
 }
 
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8')
 
 export const spec = parse(read('../../openapi.yaml')) as {
-  paths: Record<string, Record<string, Described>>
+  paths: Record<string, Record<string, DocumentedOperation>>
   webhooks: Record<string, unknown>
 }
 
@@ -53,31 +53,31 @@ const deref = <T extends { $ref?: string }>(node: T): T =>
         .reduce((at, step) => (at as Record<string, unknown>)[step], spec as unknown) as T)
     : node
 
-const examplesOf = (responses: Record<string, Answer>) =>
-  Object.entries(responses).flatMap(([status, answer]) =>
-    Object.values(deref(answer).content ?? {}).flatMap((content) =>
+const examplesOf = (responses: Record<string, DocumentedResponse>) =>
+  Object.entries(responses).flatMap(([status, response]) =>
+    Object.values(deref(response).content ?? {}).flatMap((content) =>
       Object.entries(content.examples ?? { page: { value: content.example } }).map(([name, example]) => ({
         name,
-        // `2XX` is 200, where the other successes have a status of their own.
+        // `2XX` stands for 200; other successes are documented by status.
         status: status === '2XX' ? 200 : Number(status),
         body: deref(example).value,
-        shared: Boolean(answer.$ref ?? example.$ref),
+        isShared: Boolean(response.$ref ?? example.$ref),
       })),
     ),
   )
 
 export const operations: Operation[] = Object.entries(spec.paths).flatMap(([path, item]) =>
   Object.entries(item)
-    .filter(([, described]) => described.operationId)
-    .map(([method, described]) => ({
-      id: described.operationId,
+    .filter(([, operation]) => operation.operationId)
+    .map(([method, operation]) => ({
+      id: operation.operationId,
       method: method.toUpperCase(),
       path,
-      tag: described.tags[0],
-      summary: described.summary,
-      retry: described['x-retry'],
-      scope: described.security?.[0]?.apiKey?.[0],
-      isText: 'text/html' in (described.responses['200']?.content ?? {}),
-      examples: examplesOf(described.responses),
+      tag: operation.tags[0],
+      summary: operation.summary,
+      retryPolicy: operation['x-retry'],
+      scope: operation.security?.[0]?.apiKey?.[0],
+      isText: 'text/html' in (operation.responses['200']?.content ?? {}),
+      examples: examplesOf(operation.responses),
     })),
 )

@@ -1,46 +1,46 @@
 import { ReferralError } from './errors.ts'
-import type { RateLimit } from './rate-limit.ts'
+import type { RateLimit } from './retry.ts'
 
-/** What a call gave, with the answer around it. */
+/** The data of a call together with its response. */
 export interface WithResponse<T> {
   data: T
-  /** Status and headers. Its body has been read. */
+  /** Status and headers. The body has been read. */
   response: Response
-  /** `X-Request-Id`: quote it when you ask for help. */
+  /** `X-Request-Id`. Include it in support requests. */
   requestId: string | undefined
   rateLimit: RateLimit | undefined
-  /** The stored answer of an earlier call with the same idempotency key (`Idempotent-Replayed`). */
+  /** True when the server returned the stored response of an earlier request with the same idempotency key. */
   idempotentReplayed: boolean
-  /** An earlier attempt did it, and its answer was lost; `data` is the state that was found. */
-  ownEcho: boolean
-  /** How often the request was sent. */
+  /** True when an earlier attempt applied the write and its response was lost; `data` is then read from the current state. */
+  recovered: boolean
+  /** The number of times the request was sent. */
   attempts: number
 }
 
-/** The result of `safe()`: look at `error` first. */
+/** The result of `safe()`. Check `error` first. */
 export type SafeResult<T> = (WithResponse<T> & { error?: never }) | { error: ReferralError; data?: never }
 
-/** A promise of the data that also knows the answer around it. It is sent at once, whether you await it or not. */
+/** A promise of the data that also gives access to the response. The request is sent immediately, awaited or not. */
 export interface Call<T> extends Promise<T> {
-  /** The data together with status, headers, request id and rate limit. */
+  /** Resolves to the data together with status, headers, request id and rate limit. */
   withResponse(): Promise<WithResponse<T>>
-  /** Never rejects for a failed call: gives `{ data }` or `{ error }`. */
+  /** Resolves to `{ data }` or `{ error }` instead of rejecting with a ReferralError. */
   safe(): Promise<SafeResult<T>>
 }
 
-/** Sends when it is first asked for something. */
+/** A call that is sent when its result is first requested. */
 export class LazyCall<T> implements Call<T> {
   readonly [Symbol.toStringTag] = 'Call'
   #send: () => Promise<WithResponse<T>>
-  #sent: Promise<WithResponse<T>> | undefined
+  #result: Promise<WithResponse<T>> | undefined
 
   constructor(send: () => Promise<WithResponse<T>>) {
     this.#send = send
   }
 
   withResponse(): Promise<WithResponse<T>> {
-    this.#sent ??= this.#send()
-    return this.#sent
+    this.#result ??= this.#send()
+    return this.#result
   }
 
   safe(): Promise<SafeResult<T>> {
@@ -50,7 +50,7 @@ export class LazyCall<T> implements Call<T> {
     })
   }
 
-  // biome-ignore lint/suspicious/noThenProperty: it is a promise.
+  // biome-ignore lint/suspicious/noThenProperty: it implements Promise.
   then<A = T, B = never>(
     onData?: ((data: T) => A | PromiseLike<A>) | null,
     onError?: ((error: unknown) => B | PromiseLike<B>) | null,

@@ -1,7 +1,6 @@
 import { createCore } from './core.ts'
 import type { ClientOptions } from './options.ts'
-import type { RateLimit } from './rate-limit.ts'
-import { createRaw, type Raw } from './raw.ts'
+import { createRawClient, type RawClient } from './raw-client.ts'
 import { affiliates } from './resources/affiliates.ts'
 import { analytics } from './resources/analytics.ts'
 import { commissions } from './resources/commissions.ts'
@@ -11,9 +10,10 @@ import { journey } from './resources/journey.ts'
 import { payouts } from './resources/payouts.ts'
 import { programs } from './resources/programs.ts'
 import { webhooks } from './resources/webhooks.ts'
+import type { RateLimit } from './retry.ts'
 
-/** The whole API of one shop. */
-export interface ReferralClient extends Raw {
+/** The API of one shop, by resource. */
+export interface ReferralClient extends RawClient {
   readonly affiliates: ReturnType<typeof affiliates>
   readonly programs: ReturnType<typeof programs>
   readonly commissions: ReturnType<typeof commissions>
@@ -23,12 +23,14 @@ export interface ReferralClient extends Raw {
   readonly journey: ReturnType<typeof journey>
   readonly events: ReturnType<typeof events>
   readonly webhooks: ReturnType<typeof webhooks>
-  /** The window as the last answer described it; undefined before the first. */
+  /** The rate limit window of the last response, undefined before the first. */
   readonly rateLimit: RateLimit | undefined
 }
 
 /**
- * A client of one shop. Throws a TypeError when `apiKey` or `baseUrl` cannot work, or in a browser.
+ * Creates a client for one shop.
+ *
+ * @throws {TypeError} when `apiKey` or `baseUrl` is missing or malformed, or in a browser.
  *
  * @example
  * const client = createReferralClient({ apiKey: process.env.REFERRAL_API_KEY, baseUrl: 'https://referrals.example.com' })
@@ -36,7 +38,7 @@ export interface ReferralClient extends Raw {
  */
 export const createReferralClient = (options: ClientOptions): ReferralClient => {
   const core = createCore(options)
-  const { GET, POST, PUT, PATCH, DELETE } = createRaw(core)
+  const { GET, POST, PUT, PATCH, DELETE } = createRawClient(core)
   return {
     affiliates: affiliates(core),
     programs: programs(core),

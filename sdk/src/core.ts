@@ -1,95 +1,195 @@
-import type { Answer } from './attempt.ts'
 import { type Call, LazyCall, type WithResponse } from './call.ts'
-import { AbortedError } from './errors.ts'
-import { type Parts, toJob } from './job.ts'
-import type { ClientOptions } from './options.ts'
-import { type RateLimit, readRateLimit } from './rate-limit.ts'
-import type { Route } from './route.ts'
-import { type Job, type Outcome, send } from './send.ts'
-import { settle, unknown } from './settle.ts'
-import { ApiError } from './status-errors.ts'
-import type { Body, Open, OperationId, Query, Reply } from './types.ts'
+import {
+  AbortedError,
+  ApiError,
+  InvalidResponseError,
+  type ReferralError,
+  toApiError,
+  UnknownOutcomeError,
+} from './errors.ts'
+import type { ClientOptions, WriteOptions } from './options.ts'
+import { type RateLimit, readRateLimit } from './retry.ts'
+import { errorDetails, type PreparedRequest, type ReceivedResponse, type SendResult, send } from './send.ts'
+import type { Open, Operation, OperationId, Query, RequestBody, ResponseBody } from './types.ts'
 
-/** What a method passes on. */
-export interface Input<Id extends OperationId, Data> extends Parts {
+/** The parts of one request. */
+export interface RequestInput {
+  query?: object | undefined
+  body?: unknown
+  options?: WriteOptions | undefined
+}
+
+/** What a resource method passes to `Core.call`. */
+export interface CallInput<Id extends OperationId, Data> extends RequestInput {
   query?: Query<Id> | undefined
-  body?: Body<Id> | undefined
-  /** Makes the idempotency key, when the caller gives none. */
-  key?: ((body: unknown) => Promise<string>) | undefined
-  /** The part of the reply that the caller gets. */
-  pick: (reply: Open<Reply<Id>>) => Data
-  /** Asked when a write is refused after an attempt whose answer was lost: the state, if the refusal is our own echo. */
-  echo?: ((refusal: ApiError) => Promise<Data | undefined>) | undefined
+  body?: RequestBody<Id> | undefined
+  /** Derives the idempotency key when the caller passes none. */
+  deriveKey?: ((body: unknown) => Promise<string>) | undefined
+  /** Picks the part of the response body that the method returns. */
+  pick: (body: Open<ResponseBody<Id>>) => Data
+  /**
+   * Called when a write is rejected after an attempt whose response was lost. Returns the current state when the lost
+   * attempt applied the write, undefined when it did not.
+   */
+  recoverLostResponse?: ((rejection: ApiError) => Promise<Data | undefined>) | undefined
 }
 
-const check = ({ apiKey, baseUrl, dangerouslyAllowBrowser }: ClientOptions) => {
-  // Checked here, because the runtime's own complaint would quote it.
-  if (!/^[!-~]+$/.test(apiKey?.trim() ?? '')) throw new TypeError('apiKey is missing, or is no key.')
-  if (!/^https?:\/\/[^/]/.test(baseUrl ?? '')) throw new TypeError('baseUrl must start with https:// or http://.')
-  if ('window' in globalThis && 'document' in globalThis && !dangerouslyAllowBrowser)
-    throw new TypeError('The API key can pay money: use it on a server, or set dangerouslyAllowBrowser in a test.')
-}
-
-/** What every resource is made from: one key, one service. */
+/** Sends the requests of all resources, with one API key to one server. */
 export class Core {
-  /** The window as the last answer described it; undefined before the first. */
+  /** The rate limit window of the last response, undefined before the first. */
   rateLimit: RateLimit | undefined
   readonly #client: ClientOptions
 
   constructor(client: ClientOptions) {
-    check(client)
+    validate(client)
     this.#client = client
   }
 
-  /** Sends at once. */
-  call<Id extends OperationId, Data>(route: Route<Id>, input: Input<Id, Data>): Call<Data> {
-    const call = new LazyCall(() => this.request(route, input))
+  /** Sends an operation immediately. */
+  call<Id extends OperationId, Data>(operation: Operation<Id>, input: CallInput<Id, Data>): Call<Data> {
+    const call = new LazyCall(() => this.request(operation, input))
     call.withResponse()
     return call
   }
 
-  /** A described operation; `uncertain` when an earlier call may have done it. */
+  /** Sends an operation. `mayBeApplied` is true when an earlier call may have applied the write already. */
   async request<Id extends OperationId, Data>(
-    route: Route<Id>,
-    { key, pick, echo, ...parts }: Input<Id, Data>,
-    uncertain = false,
+    operation: Operation<Id>,
+    { deriveKey, pick, recoverLostResponse, ...input }: CallInput<Id, Data>,
+    mayBeApplied = false,
   ): Promise<WithResponse<Data>> {
-    const { options, body } = parts
-    const idempotencyKey = options?.idempotencyKey ?? (await key?.(body))
-    const job = this.job(route, { ...parts, options: { ...options, idempotencyKey } })
-    const again = { ...parts, options: { ...options, idempotencyKey: job.headers.get('Idempotency-Key') ?? undefined } }
-    const reconcile = async () => (await this.request(route, { pick, echo, ...again }, true)).data
-    const outcome = await this.send({ ...job, uncertain })
-    const error = settle(job, outcome, { reconcile, isJudged: echo !== undefined })
-    const look = error instanceof ApiError && outcome.uncertain ? echo?.(error) : undefined
-    const echoed = await look?.catch((cause) => {
-      throw cause instanceof AbortedError ? cause : unknown(job, cause, reconcile)
+    const { options, body } = input
+    const idempotencyKey = options?.idempotencyKey ?? (await deriveKey?.(body))
+    const request = this.prepare(operation, { ...input, options: { ...options, idempotencyKey } })
+    const sameKey = { ...options, idempotencyKey: request.headers.get('Idempotency-Key') ?? undefined }
+    const reconcile = async () =>
+      (await this.request(operation, { ...input, options: sameKey, pick, recoverLostResponse }, true)).data
+
+    const sent = await this.send({ ...request, mayBeApplied })
+    const { received, error } = toResult(request, sent, reconcile, recoverLostResponse !== undefined)
+    if (!error) {
+      const data = pick(received.json as Open<ResponseBody<Id>>)
+      return toWithResponse(data, received.response, sent.attempts, false)
+    }
+    if (!(error instanceof ApiError && sent.mayBeApplied)) throw error
+    const state = await recoverLostResponse?.(error).catch((cause) => {
+      throw cause instanceof AbortedError ? cause : unknownOutcome(request, cause, reconcile)
     })
-    if (error && echoed === undefined) throw error
-    const { response, json } = outcome.answer as Answer
+    if (state === undefined) throw error
+    return toWithResponse(state, error.response, sent.attempts, true)
+  }
+
+  /** Builds a request without sending it. Adds an idempotency key where the operation accepts one. */
+  prepare([method, path, retryPolicy, responseType]: Operation, input: RequestInput): PreparedRequest {
+    const client = this.#client
+    const { query, body, options = {} } = input
+    const headers = new Headers({ Accept: 'application/json', ...client.headers })
+    for (const [name, value] of new Headers(options.headers)) headers.set(name, value)
+    if (body !== undefined) headers.set('Content-Type', 'application/json')
+    if (options.idempotencyKey) headers.set('Idempotency-Key', options.idempotencyKey)
+    else if (retryPolicy === 'keyed' && !headers.has('Idempotency-Key'))
+      headers.set('Idempotency-Key', crypto.randomUUID())
+    const given = Object.entries(options).filter(([, value]) => value !== undefined)
     return {
-      data: echoed ?? pick(json as Open<Reply<Id>>),
-      response,
-      requestId: response.headers.get('X-Request-Id') ?? undefined,
-      rateLimit: readRateLimit(response),
-      idempotentReplayed: response.headers.get('Idempotent-Replayed') === 'true',
-      ownEcho: echoed !== undefined,
-      attempts: outcome.attempts,
+      method,
+      url: `${client.baseUrl?.replace(/(\/api\/v1)?\/*$/, '')}${path}${queryString(query)}`,
+      retryPolicy,
+      headers,
+      body: JSON.stringify(body),
+      options: { ...client, ...Object.fromEntries(given) },
+      expectsText: responseType !== undefined,
     }
   }
 
-  /** A request that is not sent yet. */
-  job(route: Route, parts: Parts): Job {
-    return toJob(this.#client, route, parts)
-  }
-
-  /** Sends a request, as often as it takes. */
-  async send(job: Job): Promise<Outcome> {
-    const outcome = await send(this.#client, job)
-    this.rateLimit = (outcome.answer && readRateLimit(outcome.answer.response)) ?? this.rateLimit
-    return outcome
+  /** Sends a prepared request, with retries. */
+  async send(request: PreparedRequest): Promise<SendResult> {
+    const sent = await send(this.#client, request)
+    this.rateLimit = (sent.received && readRateLimit(sent.received.response)) ?? this.rateLimit
+    return sent
   }
 }
 
-/** Connects single resources, so that a bundle holds no others: `affiliates(createCore({ apiKey, baseUrl }))`. */
+/**
+ * Creates what a single resource needs, so that a bundle contains no other resource.
+ *
+ * @throws {TypeError} when `apiKey` or `baseUrl` is missing or malformed, or in a browser.
+ *
+ * @example
+ * const api = events(createCore({ apiKey: process.env.REFERRAL_API_KEY, baseUrl: 'https://referrals.example.com' }))
+ * await api.click({ ref: 'noor-haddad' })
+ */
 export const createCore = (options: ClientOptions): Core => new Core(options)
+
+const validate = ({ apiKey, baseUrl, dangerouslyAllowBrowser }: ClientOptions) => {
+  // Checked here, because the runtime's own error message would contain the key.
+  if (!/^[!-~]+$/.test(apiKey?.trim() ?? '')) throw new TypeError('apiKey is missing or malformed. Pass an API key.')
+  if (!/^https?:\/\/[^/]/.test(baseUrl ?? '')) throw new TypeError('baseUrl must start with https:// or http://.')
+  if ('window' in globalThis && 'document' in globalThis && !dangerouslyAllowBrowser)
+    throw new TypeError(
+      'A browser would expose the API key, which can pay money. Use the SDK on a server, or set dangerouslyAllowBrowser in a test.',
+    )
+}
+
+const queryString = (query: object = {}) => {
+  const given = Object.entries(query).filter(([, value]) => value != null)
+  return given.length ? `?${new URLSearchParams(given.map(([name, value]) => [name, `${value}`]))}` : ''
+}
+
+const toWithResponse = <T>(data: T, response: Response, attempts: number, recovered: boolean): WithResponse<T> => ({
+  data,
+  response,
+  requestId: response.headers.get('X-Request-Id') ?? undefined,
+  rateLimit: readRateLimit(response),
+  idempotentReplayed: response.headers.get('Idempotent-Replayed') === 'true',
+  recovered,
+  attempts,
+})
+
+/**
+ * Turns what was sent and received into a successful response or the error to throw.
+ *
+ * @param canRecover Whether the caller checks the state when the write is rejected after a lost response.
+ */
+export const toResult = (
+  request: PreparedRequest,
+  sent: SendResult,
+  reconcile: () => Promise<unknown>,
+  canRecover = false,
+): { received: ReceivedResponse; error?: never } | { received?: never; error: ReferralError } => {
+  const error = sent.error ?? toError(sent.received, request)
+  if (!error) return { received: sent.received! }
+  const isKnown = request.retryPolicy === 'safe' || !sent.mayBeApplied || isFinal(error, request, canRecover)
+  return { error: isKnown ? error : unknownOutcome(request, error, reconcile) }
+}
+
+/** Returns undefined for a success. A 429 or 503 of a proxy counts like one of the API. */
+const toError = ({ response, json }: ReceivedResponse, request: PreparedRequest): ReferralError | undefined => {
+  const { ok, status, headers } = response
+  const body = typeof json === 'object' ? (json as { error?: unknown } | null) : undefined
+  if (ok && (body || request.expectsText)) return undefined
+  const message = typeof body?.error === 'string' ? body.error : undefined
+  const details = { ...errorDetails(request), response }
+  if (!ok && (message || status === 429 || status === 503))
+    return toApiError(message ?? `The server responded with status ${status}. Retry later.`, details)
+  const location = headers.get('Location')
+  const what = location ? `redirect to ${location}` : (headers.get('Content-Type') ?? 'no content type')
+  return new InvalidResponseError(
+    `The response did not come from the API: ${status}, ${what}. Check baseUrl and any proxy in between.`,
+    details,
+  )
+}
+
+/**
+ * Whether a rejection proves that a lost attempt did not apply the write. A keyed write would have been replayed instead
+ * of rejected. A repeatable write may be rejected because it was applied, unless the caller checks the state.
+ */
+const isFinal = (error: ReferralError, { retryPolicy }: PreparedRequest, canRecover: boolean) =>
+  error instanceof ApiError &&
+  (error.status === 400 || ([404, 409].includes(error.status) && (retryPolicy !== 'repeatable' || canRecover)))
+
+const unknownOutcome = (request: PreparedRequest, cause: Error, reconcile: () => Promise<unknown>) => {
+  const canReconcile = request.retryPolicy !== 'never'
+  const action = canReconcile ? 'Call reconcile()' : 'Check the state'
+  const message = `Outcome unknown; the request may have been applied. ${action} before sending it again. Cause: ${cause.message}`
+  return new UnknownOutcomeError(message, { ...errorDetails(request), cause }, canReconcile ? reconcile : undefined)
+}

@@ -1,29 +1,29 @@
-import { type RateLimit, readRateLimit } from './rate-limit.ts'
+import { type RateLimit, readRateLimit } from './retry.ts'
 import type { components } from './schema.ts'
 
-/** The closed list of this version of the API, open for later ones. */
+/** The error codes of this API version. Later versions may add some. */
 export type ErrorCode = components['schemas']['ErrorCode'] | (string & {})
 
-/** What is known of the call that failed. */
-export interface ErrorFacts {
+/** Details of the failed call, copied into its error. */
+export interface ErrorDetails {
   cause?: unknown
   response?: Response
   idempotencyKey?: string | undefined
 }
 
-/** Every failure of a call, whatever its kind. */
+/** The base class of every error a call throws. */
 export class ReferralError extends Error {
-  /** The cause in one word (`X-Error-Code`). */
+  /** The machine-readable reason (`X-Error-Code`). */
   readonly code: ErrorCode | undefined
-  /** `X-Request-Id`: quote it when you ask for help. */
+  /** `X-Request-Id`. Include it in support requests. */
   readonly requestId: string | undefined
   readonly rateLimit: RateLimit | undefined
-  /** The answer, when one came. Its body has been read. */
+  /** The response, when one was received. Its body has been read. */
   declare readonly response: Response | undefined
-  /** The key the write carried: send it again to repeat the write without doing it twice. */
+  /** The idempotency key the write was sent with. Send the same key to repeat the write safely. */
   readonly idempotencyKey: string | undefined
 
-  constructor(name: string, message: string, { cause, response, idempotencyKey }: ErrorFacts) {
+  constructor(name: string, message: string, { cause, response, idempotencyKey }: ErrorDetails) {
     super(message, cause === undefined ? {} : { cause })
     this.name = name
     this.code = response?.headers.get('X-Error-Code') ?? undefined
@@ -35,34 +35,140 @@ export class ReferralError extends Error {
   }
 }
 
-/** No answer came: the name is unknown, the connection was refused, reset or cut off. `cause` says which. */
+/** No response was received: the host is unknown, or the connection was refused, reset or closed. See `cause`. */
 export class ConnectionError extends ReferralError {
-  constructor(message: string, facts: ErrorFacts) {
-    super('ConnectionError', message, facts)
+  constructor(message: string, details: ErrorDetails) {
+    super('ConnectionError', message, details)
   }
 }
 
-/** An attempt or the whole call took longer than allowed. */
+/** An attempt exceeded `timeoutMs`, or the call exceeded `totalTimeoutMs`. */
 export class TimeoutError extends ReferralError {
-  constructor(message: string, facts: ErrorFacts) {
-    super('TimeoutError', message, facts)
+  constructor(message: string, details: ErrorDetails) {
+    super('TimeoutError', message, details)
   }
 }
 
-/** The caller's signal ended the call; `cause` is the signal's reason. A write may have happened all the same. */
+/** The caller's signal aborted the call; `cause` is the signal's reason. A write may have been applied. */
 export class AbortedError extends ReferralError {
-  constructor(message: string, facts: ErrorFacts) {
-    super('AbortedError', message, facts)
+  constructor(message: string, details: ErrorDetails) {
+    super('AbortedError', message, details)
   }
 }
 
-/** An answer came, but not from the API: the page of a proxy, a redirect, a wrong `baseUrl`. */
+/** A response that did not come from the API: a proxy's page, a redirect, or a wrong `baseUrl`. */
 export class InvalidResponseError extends ReferralError {
   declare readonly response: Response
   readonly status: number
 
-  constructor(message: string, facts: ErrorFacts & { response: Response }) {
-    super('InvalidResponseError', message, facts)
-    this.status = facts.response.status
+  constructor(message: string, details: ErrorDetails & { response: Response }) {
+    super('InvalidResponseError', message, details)
+    this.status = details.response.status
   }
+}
+
+/**
+ * The outcome of a write is unknown: the connection was lost or timed out before a usable response. `cause` is the last
+ * failure. Call `reconcile()` before sending the write again.
+ */
+export class UnknownOutcomeError<T = unknown> extends ReferralError {
+  readonly #reconcile: (() => Promise<T>) | undefined
+
+  constructor(message: string, details: ErrorDetails, reconcile: (() => Promise<T>) | undefined) {
+    super('UnknownOutcomeError', message, details)
+    this.#reconcile = reconcile
+  }
+
+  /** False when sending the request again could apply it twice. Check the state yourself. */
+  get canReconcile(): boolean {
+    return this.#reconcile !== undefined
+  }
+
+  /**
+   * Sends the same request with the same idempotency key: a write that was applied is replayed, one that was not is
+   * applied now, once.
+   *
+   * @returns What the call would have returned.
+   * @throws {UnknownOutcomeError} when the outcome is still unknown, or when the request cannot be repeated.
+   */
+  reconcile(): Promise<T> {
+    return this.#reconcile ? this.#reconcile() : Promise.reject(this)
+  }
+}
+
+/** An error response of the API. `message` is the API's own; the subclass follows from `status`. */
+export class ApiError extends ReferralError {
+  declare readonly response: Response
+  readonly status: number
+
+  constructor(name: string, message: string, details: ErrorDetails & { response: Response }) {
+    super(name, message, details)
+    this.status = details.response.status
+  }
+}
+
+/** A parameter, a header or the body is missing or invalid. */
+export class BadRequestError extends ApiError {
+  declare readonly status: 400
+}
+
+/** The credential is missing or malformed. */
+export class UnauthorizedError extends ApiError {
+  declare readonly status: 401
+}
+
+/**
+ * The API key is unknown, revoked or expired (`key_unknown`, `key_revoked`, `key_expired`), the plan has no API access
+ * (`plan_required`), or the key lacks the scope (`scope_missing`).
+ */
+export class ForbiddenError extends ApiError {
+  declare readonly status: 403
+}
+
+/** Your shop has no such resource. For a payout: the period has nothing to pay. */
+export class NotFoundError extends ApiError {
+  declare readonly status: 404
+}
+
+/** The path does not support this method. */
+export class MethodNotAllowedError extends ApiError {
+  declare readonly status: 405
+}
+
+/** The resource already exists, is already in this state, or was modified by another request. See `code`. */
+export class ConflictError extends ApiError {
+  declare readonly status: 409
+}
+
+/** The rate limit is exceeded and retries are exhausted. Retry after `rateLimit.resetSeconds`. */
+export class RateLimitError extends ApiError {
+  declare readonly status: 429
+}
+
+/** An internal error of the server. Nothing was written. */
+export class InternalServerError extends ApiError {
+  declare readonly status: 500
+}
+
+/** Storage is unavailable or the API is disabled. Nothing was written. */
+export class ServiceUnavailableError extends ApiError {
+  declare readonly status: 503
+}
+
+const classes = {
+  400: ['BadRequestError', BadRequestError],
+  401: ['UnauthorizedError', UnauthorizedError],
+  403: ['ForbiddenError', ForbiddenError],
+  404: ['NotFoundError', NotFoundError],
+  405: ['MethodNotAllowedError', MethodNotAllowedError],
+  409: ['ConflictError', ConflictError],
+  429: ['RateLimitError', RateLimitError],
+  500: ['InternalServerError', InternalServerError],
+  503: ['ServiceUnavailableError', ServiceUnavailableError],
+} as const
+
+/** Returns the error class of the status, or a plain ApiError for an unlisted status. */
+export const toApiError = (message: string, details: ErrorDetails & { response: Response }): ApiError => {
+  const [name, Class] = classes[details.response.status as keyof typeof classes] ?? ['ApiError', ApiError]
+  return new Class(name, message, details)
 }

@@ -3,11 +3,22 @@ export { createReferralClient, type ReferralClient } from './client.ts'
 export { type Core, createCore } from './core.ts'
 export {
   AbortedError,
+  ApiError,
+  BadRequestError,
+  ConflictError,
   ConnectionError,
   type ErrorCode,
+  ForbiddenError,
+  InternalServerError,
   InvalidResponseError,
+  MethodNotAllowedError,
+  NotFoundError,
+  RateLimitError,
   ReferralError,
+  ServiceUnavailableError,
   TimeoutError,
+  UnauthorizedError,
+  UnknownOutcomeError,
 } from './errors.ts'
 export type * from './models.ts'
 export type {
@@ -20,9 +31,8 @@ export type {
   RetryInfo,
   WriteOptions,
 } from './options.ts'
-export type { Page, PagedCall } from './paged.ts'
-export type { RateLimit } from './rate-limit.ts'
-export type { Raw } from './raw.ts'
+export type { Page, PagedCall } from './pagination.ts'
+export type { RawClient } from './raw-client.ts'
 export { affiliates } from './resources/affiliates.ts'
 export { analytics } from './resources/analytics.ts'
 export { commissions } from './resources/commissions.ts'
@@ -32,18 +42,6 @@ export { journey } from './resources/journey.ts'
 export { type PayOptions, payouts } from './resources/payouts.ts'
 export { programs } from './resources/programs.ts'
 export { webhooks } from './resources/webhooks.ts'
+export type { RateLimit } from './retry.ts'
 export type { components, operations, paths } from './schema.ts'
-export {
-  ApiError,
-  BadRequestError,
-  ConflictError,
-  ForbiddenError,
-  InternalServerError,
-  MethodNotAllowedError,
-  NotFoundError,
-  RateLimitError,
-  ServiceUnavailableError,
-  UnauthorizedError,
-} from './status-errors.ts'
-export { UnknownOutcomeError } from './unknown-outcome.ts'
 export { isKnownEvent, type KnownEvent, type UnknownEvent, type WebhookEvent } from './webhook-events.ts'

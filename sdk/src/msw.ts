@@ -4,17 +4,55 @@ import type { OperationId } from './types.ts'
 
 type Resolver = (info: { request: Request }) => Promise<Response>
 
-/** The part of msw that is used: `http` of `msw/http` (msw 3) or of `msw` (msw 2). */
+/** The methods of msw that are used: `http` of `msw/http` (msw 3) or of `msw` (msw 2). */
 export type MswHttp<Handler> = Record<
   'get' | 'post' | 'put' | 'patch' | 'delete',
   (path: string, resolver: Resolver) => Handler
 >
 
+/** Options of {@link referralHandlers}. */
 export interface HandlerOptions {
-  /** Where the client under test thinks the service is. */
+  /** The `baseUrl` of the client under test. */
   baseUrl: string
-  /** The example to answer with, by operation: `{ createAffiliate: 'email_taken' }`. Default: the first success. */
-  answers?: Partial<Record<OperationId, string>> | undefined
+  /** The example to respond with, by operation: `{ createAffiliate: 'email_taken' }`. Defaults to the first success. */
+  examples?: Partial<Record<OperationId, string>> | undefined
+}
+
+/**
+ * Returns one msw handler for each operation of `/api/v1`, which responds with the examples of the API description.
+ *
+ * @throws {Error} in the handler when the operation has no example of the given name.
+ *
+ * @example
+ * import { http } from 'msw/http'
+ * const server = setupServer(...referralHandlers(http, { baseUrl: 'https://api.example' }))
+ */
+export const referralHandlers = <Handler>(http: MswHttp<Handler>, options: HandlerOptions): Handler[] =>
+  Object.entries(operations)
+    .filter(([id]) => id in examples)
+    .map(([id, [method, path]]) => {
+      const verb = method.toLowerCase() as keyof MswHttp<Handler>
+      const url = `${options.baseUrl.replace(/\/+$/, '')}${path}`
+      return http[verb](url, ({ request }) =>
+        respond(id as OperationId, request, options.examples?.[id as OperationId]),
+      )
+    })
+
+const respond = async (id: OperationId, request: Request, name: string | undefined): Promise<Response> => {
+  const matches = name ? (example: Example) => example[0] === name : await successOf(id, request)
+  const found = examples[id]?.find(matches)
+  if (!found) throw new Error(`openapi.yaml has no example ${name ?? 'of a success'} for ${id}.`)
+  return toResponse(found)
+}
+
+/** Matches the success of a request. Its status depends on the request where one path has several functions. */
+const successOf = async (id: OperationId, request: Request): Promise<(example: Example) => boolean> => {
+  const { searchParams } = new URL(request.url)
+  if (id === 'createWebhook') return ([, , body]) => 'ok' in (body as object) === searchParams.has('test')
+  if (id !== 'recordEvent') return () => true
+  if (searchParams.has('dryRun')) return ([, status]) => status === 200
+  const { type = 'conversion' } = (await request.clone().json()) as { type?: string }
+  return ([, status]) => status === (type === 'conversion' ? 201 : 202)
 }
 
 const toResponse = ([name, status, body]: Example): Response => {
@@ -27,36 +65,3 @@ const toResponse = ([name, status, body]: Example): Response => {
   headers.set('Content-Type', 'text/html')
   return new Response(body, { status, headers })
 }
-
-/** The status of a success depends on the request where one path does several things. */
-const expected = async (id: OperationId, request: Request): Promise<(example: Example) => boolean> => {
-  const { searchParams } = new URL(request.url)
-  if (id === 'createWebhook') return ([, , body]) => 'ok' in (body as object) === searchParams.has('test')
-  if (id !== 'recordEvent') return () => true
-  if (searchParams.has('dryRun')) return ([, status]) => status === 200
-  const { type = 'conversion' } = (await request.clone().json()) as { type?: string }
-  return ([, status]) => status === (type === 'conversion' ? 201 : 202)
-}
-
-const answer = async (id: OperationId, request: Request, name: string | undefined): Promise<Response> => {
-  const isWanted = name ? (example: Example) => example[0] === name : await expected(id, request)
-  const found = examples[id]?.find(isWanted)
-  if (!found) throw new Error(`openapi.yaml has no example ${name ?? 'of a success'} for ${id}.`)
-  return toResponse(found)
-}
-
-/**
- * A handler for every operation of `/api/v1` that answers with the examples of the API description.
- *
- * @example
- * import { http } from 'msw/http'
- * const server = setupServer(...referralHandlers(http, { baseUrl: 'https://api.example' }))
- */
-export const referralHandlers = <Handler>(http: MswHttp<Handler>, options: HandlerOptions): Handler[] =>
-  Object.entries(operations)
-    .filter(([id]) => id in examples)
-    .map(([id, [method, path]]) => {
-      const verb = method.toLowerCase() as keyof MswHttp<Handler>
-      const at = `${options.baseUrl.replace(/\/+$/, '')}${path}`
-      return http[verb](at, ({ request }) => answer(id as OperationId, request, options.answers?.[id as OperationId]))
-    })

@@ -1,81 +1,83 @@
 import type { ReferralError } from './errors.ts'
 
-/** Takes one `Request`, gives a `Response`: `globalThis.fetch`, or `app.fetch` of a server in the same process. */
+/** A function from `Request` to `Response`: `globalThis.fetch`, or `app.fetch` of a server in the same process. */
 export type Fetch = (request: Request) => Promise<Response> | Response
 
-/** The part of `console` that is used. The API key is never written. */
+/** The methods of `console` that are used. The API key is never logged. */
 export interface Logger {
   debug(message: string): void
   warn(message: string): void
 }
 
-/** One attempt at a call. */
+/** An attempt that is about to be sent. */
 export interface RequestInfo {
   method: string
   url: string
   /** Counted from 1. */
   attempt: number
-  /** What will be sent, without the credential. What a hook sets here is sent. */
+  /** The headers to send, without the credential. Headers that a hook sets here are sent. */
   headers: Headers
 }
 
-/** What one attempt got. */
+/** An attempt that received a response. */
 export interface ResponseInfo extends RequestInfo {
   status: number
   requestId: string | undefined
   durationMs: number
 }
 
-/** Why, and after how long, a call is sent again. */
+/** A retry that is about to be made. */
 export interface RetryInfo extends RequestInfo {
+  /** Milliseconds until the next attempt. */
   delayMs: number
-  /** The status that came, or undefined when none came. */
+  /** The status of the last response, undefined when none was received. */
   status: number | undefined
   error: ReferralError | undefined
 }
 
-/** What a single call may change. */
+/** Options of a call. */
 export interface CallOptions {
-  /** Ends the call at once, waiting for a retry included, with an `AbortedError`. */
+  /** Aborts the call, including the wait for a retry, with an `AbortedError`. */
   signal?: AbortSignal | undefined
-  /** Milliseconds one attempt may take, its body included. */
+  /** Milliseconds allowed per attempt, including its body. */
   timeoutMs?: number | undefined
-  /** Milliseconds all attempts and the waiting between them may take. */
+  /** Milliseconds allowed for all attempts and the waits between them. */
   totalTimeoutMs?: number | undefined
-  /** How often a failed attempt is sent again. */
+  /** The maximum number of retries. */
   maxRetries?: number | undefined
-  /** Sent beside the headers of the client. */
+  /** Headers to add to those of the client. */
   headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** What a single write may change. */
+/** Options of a write. */
 export interface WriteOptions extends CallOptions {
-  /** 1 to 255 printable ASCII characters. Made for you when left out, once per call. */
+  /** 1 to 255 printable ASCII characters. Defaults to a new key for each call. */
   idempotencyKey?: string | undefined
 }
 
+/** Options of a client. */
 export interface ClientOptions {
-  /** The key of your shop (section 5). It can pay money: keep it on a server. */
+  /** The API key of your shop. It can pay money: keep it on a server. */
   apiKey: string | undefined
-  /** Where the service runs, without `/api/v1`. */
+  /** The URL of the server, without `/api/v1`. */
   baseUrl: string | undefined
-  /** Default `globalThis.fetch`, looked up at each call. */
+  /** Defaults to `globalThis.fetch`, read at each call. */
   fetch?: Fetch | undefined
-  /** Milliseconds one attempt may take. Default 30,000. */
+  /** Milliseconds allowed per attempt. Defaults to 30,000. */
   timeoutMs?: number | undefined
-  /** Milliseconds a whole call may take. Default: no limit beside the attempts'. */
+  /** Milliseconds allowed per call. Unlimited by default. */
   totalTimeoutMs?: number | undefined
-  /** How often a failed attempt is sent again. Default 2. */
+  /** The maximum number of retries. Defaults to 2. */
   maxRetries?: number | undefined
-  /** Sent with every call. */
+  /** Headers to send with every call. */
   headers?: Readonly<Record<string, string>> | undefined
   logger?: Logger | undefined
-  /** Before each attempt. */
+  /** Called before each attempt. */
   onRequest?: ((info: RequestInfo) => void) | undefined
-  /** After each attempt that was answered. */
+  /** Called after each attempt that received a response. */
   onResponse?: ((info: ResponseInfo) => void) | undefined
-  /** Before waiting for the next attempt. */
+  /** Called before the wait for a retry. */
   onRetry?: ((info: RetryInfo) => void) | undefined
-  /** A key in a browser belongs to whoever opens the page. Only for tests. */
+  /** Allows a browser, where anyone who opens the page can read the API key. For tests only. */
   dangerouslyAllowBrowser?: boolean | undefined
 }

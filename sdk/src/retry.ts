@@ -1,40 +1,65 @@
 /**
- * What may be sent again (`x-retry` in openapi.yaml): `safe` reads, `keyed` carries an idempotency key, `repeatable`
- * leads to the same state when it is done twice, `never` could do it twice.
+ * Whether an operation may be sent again (`x-retry` in openapi.yaml): `safe` operations read, `keyed` ones carry an
+ * idempotency key, `repeatable` ones reach the same state when applied twice, `never` ones could be applied twice.
  */
-export type Retry = 'safe' | 'keyed' | 'repeatable' | 'never'
+export type RetryPolicy = 'safe' | 'keyed' | 'repeatable' | 'never'
 
-/** The service names the cause of every refusal; a gateway that gave up in between does not. */
-const isOwn = ({ headers }: Response) => headers.has('X-Error-Code')
-
-/** Whether an answer leaves open what happened. The service's own 500 and 503 say that nothing was written. */
-export const isUncertain = (response: Response): boolean => response.status >= 500 && !isOwn(response)
-
-/** Whether an attempt is worth another: nothing was done yet, or doing it twice is safe. Never after a 409. */
-export const mayRetry = (retry: Retry, response: Response | undefined): boolean => {
-  const { status } = response ?? {}
-  if (status === 429 || (response && status === 503 && isOwn(response))) return true
-  return retry !== 'never' && (status === undefined || status >= 500)
+/** The rate limit window of the API key, from the `X-RateLimit-*` headers of a response. */
+export interface RateLimit {
+  /** Requests allowed per window. */
+  limit: number
+  /** Requests remaining in the current window. */
+  remaining: number
+  /** Seconds from the response until the window resets. */
+  resetSeconds: number
+  /** When the window resets, on the local clock. */
+  resetAt: Date
 }
 
-const seconds = (response: Response | undefined, header: string) =>
+/** Returns undefined for a response without rate limit headers, such as one from a proxy. */
+export const readRateLimit = ({ headers }: Response): RateLimit | undefined => {
+  const [limit, remaining, resetSeconds] = ['Limit', 'Remaining', 'Reset'].map((name) =>
+    Number(headers.get(`X-RateLimit-${name}`) ?? Number.NaN),
+  ) as [number, number, number]
+  return limit + remaining + resetSeconds >= 0
+    ? { limit, remaining, resetSeconds, resetAt: new Date(Date.now() + resetSeconds * 1000) }
+    : undefined
+}
+
+/** The API sends an error code with every error; a proxy or gateway in between does not. */
+const isFromApi = ({ headers }: Response) => headers.has('X-Error-Code')
+
+/** Whether a write may have been applied despite this response. The API's own 500 and 503 mean that nothing was written. */
+export const isOutcomeUnknown = (response: Response): boolean => response.status >= 500 && !isFromApi(response)
+
+/** Whether to retry after a response, or after none: when nothing was applied yet, or applying it twice is safe. */
+export const mayRetry = (policy: RetryPolicy, response: Response | undefined): boolean => {
+  const { status } = response ?? {}
+  if (status === 429 || (response && status === 503 && isFromApi(response))) return true
+  return policy !== 'never' && (status === undefined || status >= 500)
+}
+
+const readSeconds = (response: Response | undefined, header: string) =>
   Number.parseFloat(response?.headers.get(header) ?? '')
 
-/** Milliseconds until the next attempt: what the service asks for, at most 60 s, or growing steps up to 8 s; with jitter. */
+/**
+ * Milliseconds to wait before the next attempt, with jitter: what the response asks for, at most 60 s, else exponential
+ * backoff from 0.5 s to 8 s.
+ */
 export const retryDelay = (response: Response | undefined, attempt: number): number => {
-  const reset = response?.status === 429 ? seconds(response, 'X-RateLimit-Reset') : Number.NaN
-  const asked = reset >= 0 ? reset : seconds(response, 'Retry-After')
-  return asked >= 0
-    ? Math.min(60_000, asked * 1000 + Math.random() * 500)
+  const reset = response?.status === 429 ? readSeconds(response, 'X-RateLimit-Reset') : Number.NaN
+  const requested = reset >= 0 ? reset : readSeconds(response, 'Retry-After')
+  return requested >= 0
+    ? Math.min(60_000, requested * 1000 + Math.random() * 500)
     : Math.min(8_000, 500 * 2 ** (attempt - 1)) * (1 - Math.random() / 2)
 }
 
-// Never connected: refused, unknown name, bad certificate. Node, Bun and Deno each say it their own way.
-const neverSent =
+// Refused connection, unknown host or invalid certificate, as Node, Bun and Deno report them.
+const CONNECT_FAILURE =
   /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT|CERT|UNABLE_TO_VERIFY|ConnectionRefused|tcp connect|dns error/
 
-/** Whether a request whose connection failed may have reached the service. */
-export const mayHaveArrived = (failure: unknown): boolean => {
+/** Whether a request may have reached the server although its connection failed. */
+export const mayHaveReachedServer = (failure: unknown): boolean => {
   const { code, message, cause } = (failure ?? {}) as { code?: unknown; message?: unknown; cause?: unknown }
-  return !neverSent.test(`${code} ${message}`) && (cause == null || mayHaveArrived(cause))
+  return !CONNECT_FAILURE.test(`${code} ${message}`) && (cause == null || mayHaveReachedServer(cause))
 }

@@ -1,89 +1,185 @@
-import { type Answer, attemptOnce } from './attempt.ts'
-import { sleep } from './deadline.ts'
-import { AbortedError, ConnectionError, type ErrorFacts, ReferralError } from './errors.ts'
+import { AbortedError, ConnectionError, type ErrorDetails, ReferralError, TimeoutError } from './errors.ts'
 import { version } from './generated/version.ts'
 import type { CallOptions, ClientOptions, RequestInfo } from './options.ts'
-import { isUncertain, mayHaveArrived, mayRetry, type Retry, retryDelay } from './retry.ts'
+import { isOutcomeUnknown, mayHaveReachedServer, mayRetry, type RetryPolicy, retryDelay } from './retry.ts'
 
-/** One request, however often it is sent. */
-export interface Job {
+/** A request with everything that stays the same over all attempts, its idempotency key included. */
+export interface PreparedRequest {
   method: string
   url: string
-  retry: Retry
+  retryPolicy: RetryPolicy
   headers: Headers
   body: string | undefined
   options: CallOptions
-  /** An earlier call may have done it already. */
-  uncertain?: boolean
-  /** Success is a text, not JSON. */
-  text?: boolean
+  /** An earlier call may have applied this write already. */
+  mayBeApplied?: boolean
+  /** A successful response is text, not JSON. */
+  expectsText?: boolean
 }
 
-/** An answer, or why there is none. */
-export type Tried = { answer: Answer; error?: never } | { answer?: never; error: ReferralError }
+/** A response whose body has been read. `json` is undefined when the body is not JSON. */
+export interface ReceivedResponse {
+  response: Response
+  text: string
+  json: unknown
+}
 
-/** How a job ended. */
-export type Outcome = Tried & {
+/** The response to an attempt, or why there is none. */
+export type AttemptResult = { received: ReceivedResponse; error?: never } | { received?: never; error: ReferralError }
+
+/** The result of the last attempt. */
+export type SendResult = AttemptResult & {
   attempts: number
-  /** Some attempt may have reached the service without its answer reaching us. */
-  uncertain: boolean
+  /** A write may have been applied by an attempt whose response was lost. */
+  mayBeApplied: boolean
 }
 
-/** What every error of a job carries. */
-export const factsOf = ({ headers }: Job): ErrorFacts => ({
+/** The details that every error of a request carries. */
+export const errorDetails = ({ headers }: PreparedRequest): ErrorDetails => ({
   idempotencyKey: headers.get('Idempotency-Key') ?? undefined,
 })
 
-const labelOf = ({ method, url }: Job) => `${method} ${new URL(url).pathname}`
+/**
+ * Sends a request until it gets a final response, or until retries or time run out.
+ *
+ * @throws {AbortedError} when the signal is aborted. Every other failure is returned.
+ */
+export const send = async (client: ClientOptions, request: PreparedRequest): Promise<SendResult> => {
+  const { signal, maxRetries = 2, timeoutMs = 30_000, totalTimeoutMs = Number.POSITIVE_INFINITY } = request.options
+  const deadline = Date.now() + totalTimeoutMs
+  let mayBeApplied = request.mayBeApplied ?? false
+  for (let attempt = 1; ; attempt++) {
+    const info = { method: request.method, url: request.url, attempt, headers: new Headers(request.headers) }
+    const result = await sendOnce(client, request, info, Math.min(timeoutMs, deadline - Date.now()))
+    mayBeApplied ||= mayHaveBeenApplied(result)
 
-const tryOnce = async (client: ClientOptions, job: Job, info: RequestInfo, timeoutMs: number): Promise<Tried> => {
-  const started = Date.now()
+    const response = result.received?.response
+    const delayMs = retryDelay(response, attempt)
+    if (attempt > maxRetries || !mayRetry(request.retryPolicy, response) || Date.now() + delayMs >= deadline)
+      return { ...result, attempts: attempt, mayBeApplied }
+    const reason = response?.status ?? result.error?.message
+    client.logger?.warn(`${labelOf(request)} ${reason}; retrying in ${Math.round(delayMs)} ms`)
+    client.onRetry?.({ ...info, delayMs, status: response?.status, error: result.error })
+    await sleep(delayMs, signal, errorDetails(request))
+  }
+}
+
+const labelOf = ({ method, url }: PreparedRequest) => `${method} ${new URL(url).pathname}`
+
+const mayHaveBeenApplied = ({ received, error }: AttemptResult): boolean =>
+  error ? !(error instanceof ConnectionError) || mayHaveReachedServer(error.cause) : isOutcomeUnknown(received.response)
+
+/** Makes one attempt and calls the hooks and the logger. */
+const sendOnce = async (
+  client: ClientOptions,
+  request: PreparedRequest,
+  info: RequestInfo,
+  timeoutMs: number,
+): Promise<AttemptResult> => {
+  const startedAt = Date.now()
   client.onRequest?.(info)
   const headers = new Headers(info.headers)
   headers.set('Authorization', `Bearer ${client.apiKey}`)
   headers.set('User-Agent', `referral-sdk/${version}`)
-  const init = { method: job.method, headers, body: job.body ?? null }
-  const options = {
-    fetch: client.fetch ?? globalThis.fetch,
-    timeoutMs,
-    signal: job.options.signal,
-    facts: factsOf(job),
-  }
-  const tried = await attemptOnce(job.url, init, options).then(
-    (answer): Tried => ({ answer }),
-    (error): Tried => {
+  const result = await fetchResponse(client, request, headers, timeoutMs).then(
+    (received): AttemptResult => ({ received }),
+    (error): AttemptResult => {
       if (error instanceof ReferralError && !(error instanceof AbortedError)) return { error }
       throw error
     },
   )
-  const durationMs = Date.now() - started
-  const status = tried.answer?.response.status
-  const requestId = tried.answer?.response.headers.get('X-Request-Id') ?? undefined
-  client.logger?.debug(`${labelOf(job)} ${status ?? tried.error?.message} ${durationMs} ms ${requestId ?? ''}`)
+  const durationMs = Date.now() - startedAt
+  const status = result.received?.response.status
+  const requestId = result.received?.response.headers.get('X-Request-Id') ?? undefined
+  client.logger?.debug(`${labelOf(request)} ${status ?? result.error?.message} ${durationMs} ms ${requestId ?? ''}`)
   if (status) client.onResponse?.({ ...info, status, requestId, durationMs })
-  return tried
+  return result
 }
 
-const mayHaveHappened = ({ answer, error }: Tried): boolean =>
-  error ? !(error instanceof ConnectionError) || mayHaveArrived(error.cause) : isUncertain(answer.response)
+/**
+ * Fetches once and reads the whole body.
+ *
+ * @throws {AbortedError | TimeoutError | ConnectionError}
+ */
+const fetchResponse = (
+  client: ClientOptions,
+  request: PreparedRequest,
+  headers: Headers,
+  timeoutMs: number,
+): Promise<ReceivedResponse> => {
+  const fetch = client.fetch ?? globalThis.fetch
+  const { method, url, body = null, options } = request
+  const details = errorDetails(request)
+  return withDeadline(
+    async (signal) => {
+      // Redirects are not followed: they would send the key elsewhere and turn a POST into a GET.
+      const init = { method, headers, body, signal, redirect: 'manual' } as const
+      const outgoing = new Request(url, init)
+      try {
+        const response = await fetch(outgoing)
+        const text = await response.text()
+        return { response, text, json: parseJson(text) }
+      } catch (cause) {
+        const reason = cause instanceof Error ? cause.message : cause
+        throw new ConnectionError(`Connection to ${new URL(url).origin} failed: ${reason}`, { ...details, cause })
+      }
+    },
+    {
+      signal: options.signal,
+      details,
+      timeoutMs,
+      onTimeout: () => new TimeoutError(`No response within ${timeoutMs} ms.`, details),
+    },
+  )
+}
 
-/** Sends a job until it is answered for good, its retries are used up or its time is over. Rejects when aborted. */
-export const send = async (client: ClientOptions, job: Job): Promise<Outcome> => {
-  const { signal, maxRetries = 2, timeoutMs = 30_000, totalTimeoutMs = Number.POSITIVE_INFINITY } = job.options
-  const deadline = Date.now() + totalTimeoutMs
-  let uncertain = job.uncertain ?? false
-  for (let attempt = 1; ; attempt++) {
-    const info = { method: job.method, url: job.url, attempt, headers: new Headers(job.headers) }
-    const tried = await tryOnce(client, job, info, Math.min(timeoutMs, deadline - Date.now()))
-    uncertain ||= mayHaveHappened(tried)
-
-    const response = tried.answer?.response
-    const delayMs = retryDelay(response, attempt)
-    if (attempt > maxRetries || !mayRetry(job.retry, response) || Date.now() + delayMs >= deadline)
-      return { ...tried, attempts: attempt, uncertain }
-    const why = response?.status ?? tried.error?.message
-    client.logger?.warn(`${labelOf(job)} ${why}; again in ${Math.round(delayMs)} ms`)
-    client.onRetry?.({ ...info, delayMs, status: response?.status, error: tried.error })
-    await sleep(delayMs, signal, factsOf(job))
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
+}
+
+interface DeadlineOptions {
+  signal: AbortSignal | undefined
+  details: ErrorDetails
+  timeoutMs: number
+  /** Creates the error to throw on timeout. */
+  onTimeout: () => Error
+}
+
+/** Runs a task until it settles, times out or is aborted, even when the task ignores its own signal. */
+const withDeadline = async <T>(task: (signal: AbortSignal) => Promise<T>, options: DeadlineOptions): Promise<T> => {
+  const { signal, details, timeoutMs, onTimeout } = options
+  const controller = new AbortController()
+  const abort = () =>
+    controller.abort(new AbortedError('The call was aborted by its signal.', { ...details, cause: signal?.reason }))
+  if (signal?.aborted) abort()
+  controller.signal.throwIfAborted()
+  signal?.addEventListener('abort', abort)
+  // setTimeout fires at once for a delay above 2^31 - 1.
+  const timer = setTimeout(() => controller.abort(onTimeout()), Math.min(timeoutMs, 2 ** 31 - 1))
+  try {
+    return await new Promise<T>((resolve, reject) => {
+      controller.signal.addEventListener('abort', () => reject(controller.signal.reason))
+      task(controller.signal).then(resolve, reject)
+    })
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', abort)
+  }
+}
+
+/**
+ * Waits for the given milliseconds.
+ *
+ * @throws {AbortedError} as soon as the signal is aborted.
+ */
+const sleep = async (ms: number, signal: AbortSignal | undefined, details: ErrorDetails): Promise<void> => {
+  const elapsed = new Error()
+  const never = () => new Promise<never>(() => {})
+  await withDeadline(never, { signal, details, timeoutMs: ms, onTimeout: () => elapsed }).catch((error) => {
+    if (error !== elapsed) throw error
+  })
 }

@@ -1,27 +1,36 @@
+import type { RetryPolicy } from './retry.ts'
 import type { operations } from './schema.ts'
 
-/** Webhooks (`onAffiliateApproved`) are operations of the receiver. */
+/** The operations that the server implements. Webhooks (`onAffiliateApproved`) are implemented by the receiver. */
 export type OperationId = Exclude<keyof operations, `on${Capitalize<string>}`>
 
-type Content<T> = T extends { content: { 'application/json': infer Body } } ? Body : never
+/** Method, path, retry policy, and `text` when a successful response is not JSON. The id exists at compile time only. */
+export type Operation<Id extends OperationId = OperationId> = readonly [
+  method: string,
+  path: string,
+  retryPolicy: RetryPolicy,
+  responseType?: 'text',
+] & { readonly id?: Id }
+
+type JsonContent<T> = T extends { content: { 'application/json': infer Json } } ? Json : never
 type Responses<Id extends OperationId> = operations[Id]['responses']
 
 /** The query parameters of an operation. */
 export type Query<Id extends OperationId> = NonNullable<operations[Id]['parameters']['query']>
 
-/** The JSON body of an operation. */
-export type Body<Id extends OperationId> = operations[Id] extends { requestBody: infer Request }
-  ? Content<Request>
+/** The JSON request body of an operation. */
+export type RequestBody<Id extends OperationId> = operations[Id] extends { requestBody: infer Request }
+  ? JsonContent<Request>
   : undefined
 
-/** The JSON of an operation's successful answers. */
-export type Reply<Id extends OperationId> = Content<
+/** The JSON body of an operation's successful responses. */
+export type ResponseBody<Id extends OperationId> = JsonContent<
   Responses<Id>[Extract<keyof Responses<Id>, 200 | 201 | 202 | '2XX'>]
 >
 
 /**
- * What the service may send: the values known today, and any that a later version adds, so that a grown service does
- * not break an old client and a `switch` needs a `default`.
+ * Widens every string union with `string`, because a later API version may add values. A `switch` over one needs a
+ * `default`.
  */
 export type Open<T> = T extends string
   ? string extends T
@@ -33,8 +42,8 @@ export type Open<T> = T extends string
       ? { [Key in keyof T]: Open<T[Key]> }
       : T
 
-/** `Omit`, of each member of a union. */
+/** `Omit` for each member of a union. */
 export type OmitEach<T, Keys extends PropertyKey> = T extends unknown ? Omit<T, Keys> : never
 
-/** T, with at least one of the keys given and not null. */
+/** T with at least one of the keys present and not null. */
 export type RequireOne<T, Keys extends keyof T> = T & { [Key in Keys]: { [K in Key]-?: NonNullable<T[K]> } }[Keys]

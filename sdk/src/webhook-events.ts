@@ -2,28 +2,33 @@ import { eventNames } from './generated/event-names.ts'
 import type { webhooks } from './schema.ts'
 import type { Open } from './types.ts'
 
-type Described = webhooks[keyof webhooks]['post']['requestBody']['content']['application/json']
+type WebhookBody = webhooks[keyof webhooks]['post']['requestBody']['content']['application/json']
 
-// Distributes over the union; the name stays a literal, so that it can be switched on.
+// Distributes over the union and keeps the event name a literal, so that a switch can narrow it.
 type Typed<Event> = Event extends { event: infer Name; data: infer Data }
   ? { event: Name; timestamp: string; shop_id: string; data: Open<Data> }
   : never
 
-/** A webhook event this version describes (section 6). Switch on `event`. */
-export type KnownEvent = Typed<Described>
+/** A webhook event that this version has types for. Narrow it with a `switch` over `event`. */
+export type KnownEvent = Typed<WebhookBody>
 
-/** One that a later server may send: answer 200 and leave it. */
+/** An event of a later server version. Respond with 200 and ignore it. */
 export interface UnknownEvent {
   event: string & {}
-  /** When it happened, ISO 8601 UTC. */
+  /** When the event happened, ISO 8601 UTC. */
   timestamp: string
   shop_id: string
   data: Record<string, unknown>
 }
 
-/** The body of a delivery. Verify its signature before you believe it. */
+/** The body of a webhook delivery. Verify its signature before you use it. */
 export type WebhookEvent = KnownEvent | UnknownEvent
 
-/** Narrows an event to those whose data is described. */
+/**
+ * Returns whether this version has types for the event, and narrows it.
+ *
+ * @example
+ * if (isKnownEvent(event) && event.event === 'commission.created') console.log(event.data.commissionAmountCents)
+ */
 export const isKnownEvent = (event: WebhookEvent): event is KnownEvent =>
   (eventNames as readonly string[]).includes(event.event)

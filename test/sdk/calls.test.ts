@@ -1,8 +1,8 @@
 import { NotFoundError, ReferralError } from '@referral/sdk'
 import { describe, expect, test } from 'vitest'
-import { json, refusal, scripted } from './support/scripted.ts'
+import { errorResponse, jsonResponse, scriptedClient } from './support/scripted-client.ts'
 
-const reply = json(
+const reply = jsonResponse(
   201,
   { data: { id: 'aff_1' } },
   {
@@ -15,17 +15,17 @@ const reply = json(
 const body = { email: 'noor@example.com', name: 'Noor' }
 
 describe('a call', () => {
-  test('gives the data, or with withResponse() the answer around it', async () => {
-    const { client, requests } = scripted([reply])
+  test('returns the data; withResponse() adds the response', async () => {
+    const { client, requests } = scriptedClient([reply])
     const call = client.affiliates.create(body)
     expect(await call).toEqual({ id: 'aff_1' })
-    const { data, response, requestId, rateLimit, idempotentReplayed, ownEcho, attempts } = await call.withResponse()
+    const { data, response, requestId, rateLimit, idempotentReplayed, recovered, attempts } = await call.withResponse()
     expect(data).toEqual({ id: 'aff_1' })
     expect(response.status).toBe(201)
-    expect({ requestId, idempotentReplayed, ownEcho, attempts }).toEqual({
+    expect({ requestId, idempotentReplayed, recovered, attempts }).toEqual({
       requestId: 'req_1',
       idempotentReplayed: true,
-      ownEcho: false,
+      recovered: false,
       attempts: 1,
     })
     expect(rateLimit).toMatchObject({ limit: 100, remaining: 99, resetSeconds: 60 })
@@ -33,38 +33,38 @@ describe('a call', () => {
     expect(requests).toHaveLength(1)
   })
 
-  test('is sent at once, awaited or not', async () => {
-    const { client, requests } = scripted([reply])
+  test('is sent immediately, awaited or not', async () => {
+    const { client, requests } = scriptedClient([reply])
     void client.events.click({ ref: 'noor' })
     await new Promise((resolve) => setTimeout(resolve, 5))
     expect(requests).toHaveLength(1)
   })
 
   test('works with then, catch, finally and Promise.all', async () => {
-    const { client } = scripted([reply])
+    const { client } = scriptedClient([reply])
     let ended = 0
     const end = () => {
       ended += 1
     }
     expect(await client.affiliates.create(body).then(({ id }) => id)).toBe('aff_1')
     expect(await Promise.all([client.affiliates.create(body).finally(end)])).toEqual([{ id: 'aff_1' }])
-    const missing = scripted([refusal(404, 'program_not_found')]).client
+    const missing = scriptedClient([errorResponse(404, 'program_not_found')]).client
     expect(await missing.affiliates.create(body).catch((error: ReferralError) => error.code)).toBe('program_not_found')
     await expect(missing.affiliates.create(body).finally(end)).rejects.toThrow(NotFoundError)
     expect(ended).toBe(2)
   })
 
-  test('safe() gives the error instead of throwing it', async () => {
-    const good = await scripted([reply]).client.affiliates.create(body).safe()
+  test('safe() returns the error instead of throwing it', async () => {
+    const good = await scriptedClient([reply]).client.affiliates.create(body).safe()
     expect(good.error ? undefined : good.data.id).toBe('aff_1')
-    const bad = await scripted([refusal(404, 'program_not_found')])
+    const bad = await scriptedClient([errorResponse(404, 'program_not_found')])
       .client.affiliates.create(body)
       .safe()
     expect(bad).toEqual({ error: expect.any(NotFoundError) })
   })
 
-  test('safe() does not hide a mistake in a hook', async () => {
-    const { client } = scripted([reply], {
+  test('safe() rejects with the error of a hook', async () => {
+    const { client } = scriptedClient([reply], {
       onRequest: () => {
         throw new RangeError('in the hook')
       },
@@ -74,14 +74,14 @@ describe('a call', () => {
 })
 
 describe('an error', () => {
-  test('carries sentence, code, request id, window, key and response', async () => {
+  test('has message, code, request id, rate limit, idempotency key and response', async () => {
     const headers = { 'X-RateLimit-Limit': '100', 'X-RateLimit-Remaining': '3', 'X-RateLimit-Reset': '9' }
-    const { client, requests } = scripted([refusal(404, 'affiliate_not_found', headers)])
+    const { client, requests } = scriptedClient([errorResponse(404, 'affiliate_not_found', headers)])
     const { error } = await client.coupons.assign({ affiliateId: 'aff_9' }).safe()
     expect(error).toBeInstanceOf(ReferralError)
     expect(error).toMatchObject({
       name: 'NotFoundError',
-      message: 'Refused: affiliate_not_found.',
+      message: 'Rejected: affiliate_not_found.',
       status: 404,
       code: 'affiliate_not_found',
       requestId: 'req_1',
@@ -92,18 +92,18 @@ describe('an error', () => {
     expect(Object.keys(error!)).not.toContain('response')
   })
 
-  test('a status this version does not know is a plain ApiError', async () => {
-    const { client } = scripted([refusal(418, 'teapot')])
+  test('an unlisted status is a plain ApiError', async () => {
+    const { client } = scriptedClient([errorResponse(418, 'teapot')])
     const { error } = await client.analytics.get().safe()
     expect(error).toMatchObject({ name: 'ApiError', status: 418, code: 'teapot' })
   })
 })
 
-test('client.rateLimit is the window of the last answer', async () => {
-  const { client } = scripted([
+test('client.rateLimit is the window of the last response that has one', async () => {
+  const { client } = scriptedClient([
     reply,
-    json(200, {}),
-    refusal(404, 'x', { 'X-RateLimit-Limit': '100', 'X-RateLimit-Remaining': '7', 'X-RateLimit-Reset': '0' }),
+    jsonResponse(200, {}),
+    errorResponse(404, 'x', { 'X-RateLimit-Limit': '100', 'X-RateLimit-Remaining': '7', 'X-RateLimit-Reset': '0' }),
   ])
   expect(client.rateLimit).toBeUndefined()
   await client.affiliates.create(body)

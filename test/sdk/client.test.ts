@@ -1,10 +1,10 @@
 import { createReferralClient, isKnownEvent, type RequestInfo, type WebhookEvent } from '@referral/sdk'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { json, refusal, scripted } from './support/scripted.ts'
+import { errorResponse, jsonResponse, scriptedClient } from './support/scripted-client.ts'
 
 const order = { externalOrderId: '1001', amountCents: 10_000, couponCode: 'NISA16' }
 const keyOf = async (body: typeof order, options?: { idempotencyKey?: string }) => {
-  const { client, requests } = scripted([json(201, {})])
+  const { client, requests } = scriptedClient([jsonResponse(201, {})])
   await client.events.conversion(body, options)
   return requests[0]!.headers.get('Idempotency-Key')
 }
@@ -14,9 +14,9 @@ afterEach(() => {
 })
 
 describe('options', () => {
-  const fetch = async () => json(200, {})
+  const fetch = async () => jsonResponse(200, {})
 
-  test('a missing key or a base URL that cannot work is refused at once', () => {
+  test('throws a TypeError for a missing or malformed apiKey or baseUrl', () => {
     expect(() => createReferralClient({ apiKey: '', baseUrl: 'https://api.example' })).toThrow(TypeError)
     expect(() => createReferralClient({ apiKey: undefined, baseUrl: 'https://api.example' })).toThrow(TypeError)
     expect(() => createReferralClient({ apiKey: 'rk_ключ', baseUrl: 'https://api.example' })).toThrow(/^(?!.*rk_)/)
@@ -24,8 +24,8 @@ describe('options', () => {
     expect(() => createReferralClient({ apiKey: 'k', baseUrl: undefined as unknown as string })).toThrow(TypeError)
   })
 
-  test('white space around a key is not part of it', async () => {
-    const { client, requests } = scripted([json(200, {})], { apiKey: 'rk_test\n' })
+  test('whitespace around the key is removed', async () => {
+    const { client, requests } = scriptedClient([jsonResponse(200, {})], { apiKey: 'rk_test\n' })
     await client.analytics.get()
     expect(requests[0]!.headers.get('Authorization')).toBe('Bearer rk_test')
   })
@@ -35,19 +35,19 @@ describe('options', () => {
     'https://api.example/',
     'https://api.example/api/v1/',
     'https://api.example/api/v1',
-  ])('%s is a base URL', async (baseUrl) => {
-    const { client, requests } = scripted([json(200, {})], { baseUrl })
+  ])('accepts %s as baseUrl', async (baseUrl) => {
+    const { client, requests } = scriptedClient([jsonResponse(200, {})], { baseUrl })
     await client.analytics.get()
     expect(requests[0]!.url).toBe('https://api.example/api/v1/analytics')
   })
 
-  test('a base URL may have a path', async () => {
-    const { client, requests } = scripted([json(200, {})], { baseUrl: 'https://shop.example/referrals/' })
+  test('baseUrl may have a path', async () => {
+    const { client, requests } = scriptedClient([jsonResponse(200, {})], { baseUrl: 'https://shop.example/referrals/' })
     await client.analytics.get()
     expect(requests[0]!.url).toBe('https://shop.example/referrals/api/v1/analytics')
   })
 
-  test('a browser is refused, unless a test says otherwise', () => {
+  test('throws in a browser unless dangerouslyAllowBrowser is set', () => {
     vi.stubGlobal('window', {})
     vi.stubGlobal('document', {})
     const options = { apiKey: 'k', baseUrl: 'https://api.example', fetch }
@@ -55,16 +55,16 @@ describe('options', () => {
     expect(createReferralClient({ ...options, dangerouslyAllowBrowser: true })).toBeDefined()
   })
 
-  test('globalThis.fetch is looked up at each call', async () => {
+  test('globalThis.fetch is read at each call', async () => {
     const client = createReferralClient({ apiKey: 'k', baseUrl: 'https://api.example' })
-    vi.stubGlobal('fetch', async () => json(200, { currency: 'USD' }))
+    vi.stubGlobal('fetch', async () => jsonResponse(200, { currency: 'USD' }))
     expect(await client.analytics.get()).toEqual({ currency: 'USD' })
   })
 })
 
-describe('what is sent', () => {
-  test('credential, version, query without empty values, body', async () => {
-    const { client, requests } = scripted([json(200, { data: {} })], { headers: { 'X-Team': 'a' } })
+describe('a request', () => {
+  test('has credential, version, query without empty values, and headers', async () => {
+    const { client, requests } = scriptedClient([jsonResponse(200, { data: {} })], { headers: { 'X-Team': 'a' } })
     await client.payouts.pay('bat_1', { expectedTotalCents: 0 })
     await client.affiliates.list({ q: 'a&b=c', status: undefined }, { headers: { 'x-team': 'b' } })
     expect(requests[0]!.url).toBe('https://api.example/api/v1/payouts?id=bat_1&action=pay&expectedTotalCents=0')
@@ -79,8 +79,8 @@ describe('what is sent', () => {
     expect(requests[1]!.headers.get('X-Team')).toBe('b')
   })
 
-  test('type is set by the method, for events', async () => {
-    const { client, requests } = scripted([json(202, { ok: true })])
+  test('event methods set the type', async () => {
+    const { client, requests } = scriptedClient([jsonResponse(202, { ok: true })])
     await client.events.click({ ref: 'noor' })
     await client.events.pageView({ url: 'https://shop.example' })
     await client.events.conversion(order)
@@ -94,8 +94,8 @@ describe('what is sent', () => {
     expect(requests[3]!.url).toMatch(/\?dryRun=1$/)
   })
 
-  test('payouts.preview asks for a dry run, create does not', async () => {
-    const { client, requests } = scripted([json(200, { data: {} })])
+  test('payouts.preview sets dryRun, create does not', async () => {
+    const { client, requests } = scriptedClient([jsonResponse(200, { data: {} })])
     const period = { periodStart: '2026-10-01', periodEnd: '2026-10-31T23:59:59.999Z' }
     await client.payouts.preview(period)
     await client.payouts.create(period)
@@ -104,8 +104,8 @@ describe('what is sent', () => {
 })
 
 describe('idempotency keys', () => {
-  test('every POST has one, new for each call', async () => {
-    const { client, requests } = scripted([json(200, { data: {} })])
+  test('every POST has a new one', async () => {
+    const { client, requests } = scriptedClient([jsonResponse(200, { data: {} })])
     await client.coupons.assign({ affiliateId: 'aff_1' })
     await client.coupons.assign({ affiliateId: 'aff_1' })
     await client.webhooks.sendTest({ url: 'https://hooks.example' })
@@ -114,7 +114,7 @@ describe('idempotency keys', () => {
     for (const key of keys) expect(key).toMatch(/^[ -~]{1,255}$/)
   })
 
-  test("an order's key comes from its content: the order of its fields is nothing, a changed cent is all", async () => {
+  test('the key of an order is derived from its content, whatever the order of its fields', async () => {
     const key = await keyOf(order)
     expect(key).toMatch(/^order-[0-9a-f]{64}$/)
     expect(await keyOf({ couponCode: 'NISA16', amountCents: 10_000, externalOrderId: '1001' })).toBe(key)
@@ -123,37 +123,43 @@ describe('idempotency keys', () => {
     expect(await keyOf({ ...order, externalOrderId: '1002' })).not.toBe(key)
   })
 
-  test('the one you give is used', async () => {
+  test('a given key is used', async () => {
     expect(await keyOf(order, { idempotencyKey: 'mine' })).toBe('mine')
-    const { client, requests } = scripted([json(200, { data: {} })])
+    const { client, requests } = scriptedClient([jsonResponse(200, { data: {} })])
     await client.coupons.assign({ affiliateId: 'aff_1' }, { idempotencyKey: 'mine too' })
     expect(requests[0]!.headers.get('Idempotency-Key')).toBe('mine too')
   })
 })
 
 describe('logging and hooks', () => {
-  test('a log line holds neither the key nor the query', async () => {
+  test('log lines contain neither the API key nor the query', async () => {
     const lines: string[] = []
     const logger = { debug: (line: string) => lines.push(line), warn: (line: string) => lines.push(line) }
-    const { client } = scripted([refusal(429, 'rate_limited', { 'X-RateLimit-Reset': '0' }), json(200, {})], { logger })
+    const { client } = scriptedClient(
+      [errorResponse(429, 'rate_limited', { 'X-RateLimit-Reset': '0' }), jsonResponse(200, {})],
+      { logger },
+    )
     await client.journey.get({ customerEmail: 'buyer@example.com' })
     expect(lines).toEqual([
       expect.stringMatching(/^GET \/api\/v1\/journey 429 \d+ ms req_1$/),
-      expect.stringMatching(/^GET \/api\/v1\/journey 429; again in \d+ ms$/),
+      expect.stringMatching(/^GET \/api\/v1\/journey 429; retrying in \d+ ms$/),
       expect.stringMatching(/^GET \/api\/v1\/journey 200 \d+ ms req_1$/),
     ])
   })
 
-  test('hooks see each attempt, may add headers, and never see the credential', async () => {
+  test('hooks run for each attempt, can add headers, and do not receive the credential', async () => {
     const seen: [string, RequestInfo & { status?: number | undefined }][] = []
-    const { client, requests } = scripted([refusal(503, 'api_disabled', { 'Retry-After': '0' }), json(200, {})], {
-      onRequest: (info) => {
-        info.headers.set('traceparent', `00-${info.attempt}`)
-        seen.push(['request', info])
+    const { client, requests } = scriptedClient(
+      [errorResponse(503, 'api_disabled', { 'Retry-After': '0' }), jsonResponse(200, {})],
+      {
+        onRequest: (info) => {
+          info.headers.set('traceparent', `00-${info.attempt}`)
+          seen.push(['request', info])
+        },
+        onRetry: (info) => seen.push(['retry', info]),
+        onResponse: (info) => seen.push(['response', info]),
       },
-      onRetry: (info) => seen.push(['retry', info]),
-      onResponse: (info) => seen.push(['response', info]),
-    })
+    )
     await client.analytics.get()
     expect(seen.map(([kind, { attempt, status }]) => [kind, attempt, status])).toEqual([
       ['request', 1, undefined],
@@ -166,16 +172,16 @@ describe('logging and hooks', () => {
     expect(requests.map(({ headers }) => headers.get('traceparent'))).toEqual(['00-1', '00-2'])
   })
 
-  test('the key is nowhere in the client or in an error', async () => {
+  test('neither the client nor an error exposes the API key', async () => {
     const { inspect } = await import('node:util')
-    const { client } = scripted([refusal(403, 'key_unknown')])
+    const { client } = scriptedClient([errorResponse(403, 'key_unknown')])
     const { error } = await client.analytics.get().safe()
     expect(inspect([client, error], { depth: 20, showHidden: true })).not.toContain('rk_test')
     expect(JSON.stringify([client, error])).not.toContain('rk_test')
   })
 })
 
-test('isKnownEvent tells what this version describes', () => {
+test('isKnownEvent is true for documented events only', () => {
   const event = (name: string) => ({ event: name, timestamp: '', shop_id: '', data: {} }) as WebhookEvent
   expect(isKnownEvent(event('commission.created'))).toBe(true)
   expect(isKnownEvent(event('test'))).toBe(true)

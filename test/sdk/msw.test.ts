@@ -22,7 +22,7 @@ afterEach(() => server.resetHandlers())
 afterAll(() => server.close())
 
 describe('the handlers', () => {
-  test('answer every operation', () => {
+  test('cover every operation', () => {
     const handled: string[] = []
     const add = (method: string) => (path: string) => handled.push(`${method} ${path.replace(baseUrl, '')}`)
     referralHandlers(
@@ -32,7 +32,7 @@ describe('the handlers', () => {
     expect(handled.sort()).toEqual(operations.map(({ method, path }) => `${method} ${path}`).sort())
   })
 
-  test('answer each method of the client with what its type says', async () => {
+  test('respond to each client method with data of its type', async () => {
     expect((await client.affiliates.list()).data[0]?.slug).toBe('nisa-karim')
     expect((await client.affiliates.create({ email: 'a@b.example', name: 'A' })).status).toMatch(/^[A-Z]+$/)
     expect((await client.payouts.preview({ periodStart: '2026-10-01', periodEnd: '2026-11-01' })).totals).toBeDefined()
@@ -41,7 +41,7 @@ describe('the handlers', () => {
     expect((await client.GET('/api/v1/docs')).data).toMatch(/^<!doctype html>/)
   })
 
-  test('tell apart what shares a path', async () => {
+  test('distinguish operations that share a path', async () => {
     const order = { externalOrderId: '1001', amountCents: 10_000 }
     expect((await client.events.conversion(order).withResponse()).response.status).toBe(201)
     expect((await client.events.dryRun(order)).dryRun).toBe(true)
@@ -50,17 +50,17 @@ describe('the handlers', () => {
     expect((await client.webhooks.sendTest({ url: 'https://hooks.example' })).ok).toBe(true)
   })
 
-  test('an example that is not described is a mistake', async () => {
+  test('fail for an example that does not exist', async () => {
     vi.spyOn(console, 'error').mockReturnValue(undefined)
-    server.use(...referralHandlers(http, { baseUrl, answers: { getAnalytics: 'nowhere' } }))
+    server.use(...referralHandlers(http, { baseUrl, examples: { getAnalytics: 'nowhere' } }))
     await expect(client.analytics.get()).rejects.toMatchObject({ status: 500 })
   })
 })
 
 type Resolver = (info: { request: Request }) => Promise<Response>
 
-/** The answer of one operation, as msw would get it. */
-const answerOf = (operation: DocumentedOperation, name: string): Promise<Response> => {
+/** The response to one operation, as msw receives it. */
+const responseTo = (operation: DocumentedOperation, name: string): Promise<Response> => {
   const { id, method, path } = operation
   const record = (verb: string) => (at: string, resolve: Resolver) => ({ verb, at, resolve })
   const verbs = {
@@ -70,22 +70,22 @@ const answerOf = (operation: DocumentedOperation, name: string): Promise<Respons
     patch: record('PATCH'),
     delete: record('DELETE'),
   }
-  const handlers = referralHandlers(verbs, { baseUrl, answers: { [id]: name } })
+  const handlers = referralHandlers(verbs, { baseUrl, examples: { [id]: name } })
   const { resolve } = handlers.find(({ verb, at }) => verb === method && at === `${baseUrl}${path}`)!
   return resolve({ request: new Request(`${baseUrl}${path}`, { method }) })
 }
 
-test('every documented answer can be asked for, and is as openapi.yaml describes it', async () => {
+test('every documented response can be selected and matches its schema', async () => {
   for (const operation of operations) {
     const { path, method, responses } = operation
     for (const [status, codes] of Object.entries(responses)) {
-      const described = document.paths[path][method.toLowerCase()].responses[status]
-      const home = described.$ref?.slice(1) ?? pointerTo('paths', path, method.toLowerCase(), 'responses', status)
-      for (const name of Object.keys(deref(described).content['application/json']?.examples ?? {})) {
-        const answer = await answerOf(operation, name)
-        expect(`${operation.id} ${answer.status}`).toBe(`${operation.id} ${statusOf(status)}`)
-        if (codes.length) expect(answer.headers.get('X-Error-Code')).toBe(name)
-        expect(problems(`${home}/content/application~1json/schema`, await answer.json())).toEqual([])
+      const documented = document.paths[path][method.toLowerCase()].responses[status]
+      const home = documented.$ref?.slice(1) ?? pointerTo('paths', path, method.toLowerCase(), 'responses', status)
+      for (const name of Object.keys(deref(documented).content['application/json']?.examples ?? {})) {
+        const response = await responseTo(operation, name)
+        expect(`${operation.id} ${response.status}`).toBe(`${operation.id} ${statusOf(status)}`)
+        if (codes.length) expect(response.headers.get('X-Error-Code')).toBe(name)
+        expect(problems(`${home}/content/application~1json/schema`, await response.json())).toEqual([])
       }
     }
   }

@@ -1,10 +1,10 @@
 import { ConflictError, ConnectionError, InvalidResponseError, TimeoutError, UnknownOutcomeError } from '@referral/sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { settleAfter } from './support/clock.ts'
-import { broken, json, refusal, scripted } from './support/scripted.ts'
+import { advanceUntilSettled } from './support/clock.ts'
+import { connectionError, errorResponse, jsonResponse, scriptedClient } from './support/scripted-client.ts'
 
 const order = { externalOrderId: '1001', amountCents: 10_000 }
-const reset = broken('ECONNRESET')
+const connectionReset = connectionError('ECONNRESET')
 const affiliate = { id: 'aff_1', name: 'Noor', email: 'Noor@example.com', phone: null }
 
 beforeEach(() => {
@@ -16,26 +16,27 @@ afterEach(() => {
 
 const failure = async (call: { safe(): Promise<{ error?: unknown }> }): Promise<unknown> => {
   const safe = call.safe()
-  await settleAfter(safe)
+  await advanceUntilSettled(safe)
   return (await safe).error
 }
 
-describe('a write whose answer never came', () => {
+describe('a write whose response is lost', () => {
   test.each([
-    ['a reset', reset, ConnectionError],
-    ['silence', 'hang' as const, TimeoutError],
-    ['a gateway that gave up', new Response('<h1>504</h1>', { status: 504 }), InvalidResponseError],
+    ['a connection reset', connectionReset, ConnectionError],
+    ['a timeout', 'hang' as const, TimeoutError],
+    ['a gateway timeout', new Response('<h1>504</h1>', { status: 504 }), InvalidResponseError],
   ])('%s is an UnknownOutcomeError', async (_, step, cause) => {
-    const { client, requests } = scripted([step])
+    const { client, requests } = scriptedClient([step])
     const error = await failure(client.events.conversion(order))
     expect(error).toBeInstanceOf(UnknownOutcomeError)
     expect((error as Error).cause).toBeInstanceOf(cause)
+    expect((error as Error).message).toMatch(/^Outcome unknown; the request may have been applied\. Call reconcile\(\)/)
     expect(error).toMatchObject({ idempotencyKey: requests[0]!.headers.get('Idempotency-Key') })
   })
 
-  test('reconcile() sends the same body under the same key and gives what the call would have given', async () => {
-    const reply = json(201, { attribution: {}, commission: { id: 'com_1' } }, { 'Idempotent-Replayed': 'true' })
-    const { client, requests } = scripted([reset, reset, reset, reply])
+  test('reconcile() sends the same body with the same key and returns what the call would have returned', async () => {
+    const reply = jsonResponse(201, { attribution: {}, commission: { id: 'com_1' } }, { 'Idempotent-Replayed': 'true' })
+    const { client, requests } = scriptedClient([connectionReset, connectionReset, connectionReset, reply])
     const error = (await failure(client.events.conversion(order))) as UnknownOutcomeError
     expect(error.canReconcile).toBe(true)
     expect(await error.reconcile()).toMatchObject({ commission: { id: 'com_1' } })
@@ -43,98 +44,113 @@ describe('a write whose answer never came', () => {
     expect(new Set(requests.map(({ body }) => JSON.stringify(body))).size).toBe(1)
   })
 
-  test('reconcile() while the service is still away is an UnknownOutcomeError again', async () => {
-    const { client } = scripted([reset])
+  test('reconcile() throws an UnknownOutcomeError while the server is still unavailable', async () => {
+    const { client } = scriptedClient([connectionReset])
     const error = (await failure(client.coupons.assign({ affiliateId: 'aff_1' }))) as UnknownOutcomeError
     const again = error.reconcile().catch((caught: unknown) => caught)
-    await settleAfter(again)
+    await advanceUntilSettled(again)
     expect(await again).toBeInstanceOf(UnknownOutcomeError)
   })
 
-  test('an uncertain attempt is not forgotten when a later one is refused for another reason', async () => {
+  test('stays an UnknownOutcomeError when a retry is rejected for another reason', async () => {
     for (const later of [
-      refusal(503, 'storage_unavailable'),
-      refusal(429, 'rate_limited'),
-      refusal(403, 'key_revoked'),
+      errorResponse(503, 'storage_unavailable'),
+      errorResponse(429, 'rate_limited'),
+      errorResponse(403, 'key_revoked'),
     ]) {
-      const { client } = scripted([reset, later])
+      const { client } = scriptedClient([connectionReset, later])
       expect(
         await failure(client.payouts.create({ periodStart: '2026-10-01', periodEnd: '2026-11-01' })),
       ).toBeInstanceOf(UnknownOutcomeError)
     }
   })
 
-  test('a refused connection is a ConnectionError: nothing was sent', async () => {
-    const { client } = scripted([broken('ECONNREFUSED')])
+  test('a refused connection is a ConnectionError, because nothing was sent', async () => {
+    const { client } = scriptedClient([connectionError('ECONNREFUSED')])
     expect(await failure(client.events.conversion(order))).toBeInstanceOf(ConnectionError)
   })
 
-  test('a gateway in between knows nothing, whatever its status and words', async () => {
+  test('a 5xx of a gateway is an UnknownOutcomeError, even with an error message', async () => {
     for (const status of [500, 502, 503, 504]) {
-      const { client } = scripted([Response.json({ error: 'upstream reset' }, { status })])
+      const { client } = scriptedClient([Response.json({ error: 'upstream reset' }, { status })])
       expect(await failure(client.events.conversion(order))).toBeInstanceOf(UnknownOutcomeError)
     }
   })
 
-  test('a 503 of a gateway is not sent again where it could do it twice; the own one is', async () => {
+  test('a non-repeatable write is retried after a 503 of the API, not after one of a gateway', async () => {
     const body = { label: 'A', scopes: ['affiliates:read' as const] }
-    const foreign = scripted([new Response('no upstream', { status: 503 })])
-    await expect(foreign.client.POST('/admin/v1/keys', { body })).rejects.toThrow(UnknownOutcomeError)
-    expect(foreign.requests).toHaveLength(1)
-    const own = scripted([refusal(503, 'storage_unavailable', { 'Retry-After': '1' }), json(201, { data: {} })])
-    const call = own.client.POST('/admin/v1/keys', { body })
-    await settleAfter(call)
+    const gateway = scriptedClient([new Response('no upstream', { status: 503 })])
+    await expect(gateway.client.POST('/admin/v1/keys', { body })).rejects.toThrow(UnknownOutcomeError)
+    expect(gateway.requests).toHaveLength(1)
+    const api = scriptedClient([
+      errorResponse(503, 'storage_unavailable', { 'Retry-After': '1' }),
+      jsonResponse(201, { data: {} }),
+    ])
+    const call = api.client.POST('/admin/v1/keys', { body })
+    await advanceUntilSettled(call)
     expect((await call).response.status).toBe(201)
   })
 
-  test('a bad certificate is a ConnectionError: nothing was sent', async () => {
-    const { client } = scripted([broken('CERT_HAS_EXPIRED')])
+  test('an invalid certificate is a ConnectionError, because nothing was sent', async () => {
+    const { client } = scriptedClient([connectionError('CERT_HAS_EXPIRED')])
     expect(await failure(client.events.conversion(order))).toBeInstanceOf(ConnectionError)
   })
 
-  test('a read is never uncertain', async () => {
-    expect(await failure(scripted([reset]).client.analytics.get())).toBeInstanceOf(ConnectionError)
-    expect(await failure(scripted(['hang']).client.analytics.get())).toBeInstanceOf(TimeoutError)
+  test('a read is never an UnknownOutcomeError', async () => {
+    expect(await failure(scriptedClient([connectionReset]).client.analytics.get())).toBeInstanceOf(ConnectionError)
+    expect(await failure(scriptedClient(['hang']).client.analytics.get())).toBeInstanceOf(TimeoutError)
   })
 })
 
-describe('our own echo', () => {
-  test('409 on a repeated payment is a success when the batch is paid', async () => {
+describe('recovery of a lost response', () => {
+  test('409 on a retried payment succeeds when the batch is PAID', async () => {
     const batch = { id: 'bat_1', status: 'PAID' }
-    const { client, requests } = scripted([reset, refusal(409, 'payout_already_paid'), json(200, { data: [batch] })])
+    const { client, requests } = scriptedClient([
+      connectionReset,
+      errorResponse(409, 'payout_already_paid'),
+      jsonResponse(200, { data: [batch] }),
+    ])
     const call = client.payouts.pay('bat_1').withResponse()
-    await settleAfter(call)
-    const { data, ownEcho } = await call
+    await advanceUntilSettled(call)
+    const { data, recovered } = await call
     expect(data).toMatchObject({ ok: true, id: 'bat_1' })
-    expect(ownEcho).toBe(true)
+    expect(recovered).toBe(true)
     expect(requests[2]!.url).toBe('https://api.example/api/v1/payouts?id=bat_1')
   })
 
-  test('409 on a repeated payment for any other reason is raised', async () => {
-    const { client } = scripted([reset, refusal(409, 'payout_total_mismatch')])
+  test('409 on a retried payment for another reason is thrown', async () => {
+    const { client } = scriptedClient([connectionReset, errorResponse(409, 'payout_total_mismatch')])
     expect(await failure(client.payouts.pay('bat_1'))).toBeInstanceOf(ConflictError)
   })
 
-  test('409 on a repeated change is a success when the fields have the values that were sent', async () => {
-    const { client, requests } = scripted([reset, refusal(409, 'concurrent_change'), json(200, { data: affiliate })])
+  test('409 on a retried update succeeds when the fields have the values that were sent', async () => {
+    const { client, requests } = scriptedClient([
+      connectionReset,
+      errorResponse(409, 'concurrent_change'),
+      jsonResponse(200, { data: affiliate }),
+    ])
     const call = client.affiliates.update('aff_1', { name: 'Noor', email: ' Noor@example.com ', phone: null })
-    await settleAfter(call)
+    await advanceUntilSettled(call)
     expect(await call).toEqual(affiliate)
     expect(requests[2]).toMatchObject({ method: 'PATCH', body: {} })
   })
 
-  test('409 on a repeated change is raised when somebody else made another one', async () => {
-    const { client } = scripted([reset, refusal(409, 'concurrent_change'), json(200, { data: affiliate })])
+  test('409 on a retried update is thrown when the fields have other values', async () => {
+    const { client } = scriptedClient([
+      connectionReset,
+      errorResponse(409, 'concurrent_change'),
+      jsonResponse(200, { data: affiliate }),
+    ])
     expect(await failure(client.affiliates.update('aff_1', { name: 'Nora' }))).toBeInstanceOf(ConflictError)
   })
 
-  test('a state that cannot be read leaves the change unknown, and reconcile() sends the change itself', async () => {
-    const gone = refusal(403, 'key_revoked')
-    const { client, requests } = scripted([
-      reset,
-      refusal(409, 'concurrent_change'),
-      gone,
-      json(200, { data: affiliate }),
+  test('the outcome stays unknown when the state cannot be read, and reconcile() sends the update', async () => {
+    const forbidden = errorResponse(403, 'key_revoked')
+    const { client, requests } = scriptedClient([
+      connectionReset,
+      errorResponse(409, 'concurrent_change'),
+      forbidden,
+      jsonResponse(200, { data: affiliate }),
     ])
     const error = await failure(client.affiliates.update('aff_1', { name: 'Noor' }))
     expect(error).toBeInstanceOf(UnknownOutcomeError)
@@ -142,17 +158,17 @@ describe('our own echo', () => {
     expect(requests.at(-1)!.body).toEqual({ name: 'Noor' })
   })
 
-  test('404 on a repeated removal is a success; on a first one it is raised', async () => {
-    const missing = refusal(404, 'webhook_not_found')
-    const { client } = scripted([reset, missing])
+  test('404 on a retried removal succeeds; on the first attempt it is thrown', async () => {
+    const missing = errorResponse(404, 'webhook_not_found')
+    const { client } = scriptedClient([connectionReset, missing])
     const call = client.webhooks.delete('whs_1')
-    await settleAfter(call)
+    await advanceUntilSettled(call)
     expect(await call).toMatchObject({ ok: true, id: 'whs_1' })
-    expect(await failure(scripted([missing]).client.webhooks.delete('whs_1'))).toMatchObject({ status: 404 })
+    expect(await failure(scriptedClient([missing]).client.webhooks.delete('whs_1'))).toMatchObject({ status: 404 })
   })
 })
 
-describe('an answer that is not of the API', () => {
+describe('a response that did not come from the API', () => {
   test.each([
     ['an HTML page', new Response('<html>Sign in</html>', { headers: { 'Content-Type': 'text/html' } })],
     ['an empty body', new Response('')],
@@ -160,16 +176,16 @@ describe('an answer that is not of the API', () => {
     ['a redirect', new Response(null, { status: 302, headers: { Location: 'https://login.example' } })],
     ['a 404 of a proxy', new Response('<h1>Not here</h1>', { status: 404 })],
     ['a 413 of a proxy', new Response('too large', { status: 413 })],
-  ])('%s is an InvalidResponseError, not sent again', async (_, answer) => {
-    const { client, requests } = scripted([answer])
+  ])('%s is an InvalidResponseError and is not retried', async (_, response) => {
+    const { client, requests } = scriptedClient([response])
     const error = await failure(client.affiliates.create({ email: 'a@b.example', name: 'A' }))
     expect(error).toBeInstanceOf(InvalidResponseError)
-    expect(error).toMatchObject({ status: answer.status })
+    expect(error).toMatchObject({ status: response.status })
     expect(requests).toHaveLength(1)
   })
 
-  test('a body that breaks off is a lost answer', async () => {
-    const cut = () =>
+  test('a body that ends unexpectedly is a lost response', async () => {
+    const truncated = () =>
       new Response(
         new ReadableStream({
           start(controller) {
@@ -178,7 +194,9 @@ describe('an answer that is not of the API', () => {
           },
         }),
       )
-    expect(await failure(scripted([cut]).client.analytics.get())).toBeInstanceOf(ConnectionError)
-    expect(await failure(scripted([cut]).client.events.conversion(order))).toBeInstanceOf(UnknownOutcomeError)
+    expect(await failure(scriptedClient([truncated]).client.analytics.get())).toBeInstanceOf(ConnectionError)
+    expect(await failure(scriptedClient([truncated]).client.events.conversion(order))).toBeInstanceOf(
+      UnknownOutcomeError,
+    )
   })
 })

@@ -6,17 +6,17 @@ const scripts = join(import.meta.dirname, '../../sdk/scripts')
 const run = (name: string, ...args: string[]) =>
   spawnSync(process.execPath, [join(scripts, name), ...args], { encoding: 'utf8' })
 
-test('the packed package works in an empty project, as ES module and as CommonJS, with both compilers', () => {
+test('the packed package works in an empty project, as ES module and CommonJS, with TypeScript 5 and 7', () => {
   const { status, stdout, stderr } = run('check-package.ts')
-  // Packing takes pnpm, which a machine without the registry may not have.
+  // Packing needs pnpm, which may be missing on a machine without the registry.
   if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENOTCACHED/.test(stderr))
-    return console.warn('skipped: the packed SDK, the registry does not answer')
+    return console.warn('skipped: the packed SDK, because the registry is unreachable')
   console.log(stdout)
   expect(stdout + stderr).not.toContain('FAILED')
   expect(status, stderr).toBe(0)
 }, 300_000)
 
-test.each(['generate.ts', 'api-page.ts'])('what %s writes is up to date', (script) => {
+test.each(['generate.ts', 'generate-api-page.ts'])('the output of %s is up to date', (script) => {
   const { status, stderr } = run(script, '--check')
   expect(stderr).toBe('')
   expect(status).toBe(0)

@@ -1,89 +1,89 @@
 import { createReferralClient } from '@referral/sdk'
 import { describe, expect, test } from 'vitest'
-import { json, scripted } from './support/scripted.ts'
+import { jsonResponse, scriptedClient } from './support/scripted-client.ts'
 
 type Row = { id: string; [name: string]: unknown }
 
 const rowsTo = (count: number): Row[] => Array.from({ length: count }, (_, n) => ({ id: `r${n + 1}` }))
 const ids = (rows: readonly { id: string }[]) => rows.map(({ id }) => id)
 
-/** A list that serves whatever the array holds at the moment it is asked. */
-const listing = (rows: Row[], before: (page: number) => void = () => {}) => {
-  const asked: { page: number; limit: number }[] = []
+/** A client of a list that returns the current rows of the array. */
+const listClient = (rows: Row[], before: (page: number) => void = () => {}) => {
+  const queries: { page: number; limit: number }[] = []
   const fetch = (request: Request): Response => {
     const { searchParams } = new URL(request.url)
     const page = Number(searchParams.get('page') ?? 1)
     const limit = Number(searchParams.get('limit') ?? 20)
     before(page)
-    asked.push({ page, limit })
+    queries.push({ page, limit })
     const data = rows.slice((page - 1) * limit, page * limit)
-    return json(200, {
+    return jsonResponse(200, {
       data,
       pagination: { page, limit, total: rows.length, totalPages: Math.ceil(rows.length / limit) },
     })
   }
-  return { client: createReferralClient({ apiKey: 'rk_test', baseUrl: 'https://api.example', fetch }), asked }
+  return { client: createReferralClient({ apiKey: 'rk_test', baseUrl: 'https://api.example', fetch }), queries }
 }
 
-describe('reading', () => {
-  test('for await reads every row without awaiting the list first, in pages of 100', async () => {
-    const { client, asked } = listing(rowsTo(250))
+describe('iteration', () => {
+  test('for await yields every row, in pages of 100', async () => {
+    const { client, queries } = listClient(rowsTo(250))
     const seen: string[] = []
     for await (const { id } of client.affiliates.list()) seen.push(id)
     expect(seen).toEqual(ids(rowsTo(250)))
-    expect(asked).toEqual([1, 2, 3].map((page) => ({ page, limit: 100 })))
+    expect(queries).toEqual([1, 2, 3].map((page) => ({ page, limit: 100 })))
   })
 
-  test('the limit and the first page that were asked for are kept', async () => {
-    const { client, asked } = listing(rowsTo(50))
+  test('uses the given limit and first page', async () => {
+    const { client, queries } = listClient(rowsTo(50))
     expect(ids(await client.affiliates.list({ page: 3, limit: 10 }).toArray())).toEqual(ids(rowsTo(50).slice(20)))
-    expect(asked).toEqual([3, 4, 5].map((page) => ({ page, limit: 10 })))
+    expect(queries).toEqual([3, 4, 5].map((page) => ({ page, limit: 10 })))
   })
 
-  test('an empty list is one request and no row', async () => {
-    const { client, asked } = listing([])
+  test('an empty list takes one request', async () => {
+    const { client, queries } = listClient([])
     expect(await client.programs.list().toArray()).toEqual([])
-    expect(asked).toHaveLength(1)
+    expect(queries).toHaveLength(1)
   })
 
-  test('break stops asking', async () => {
-    const { client, asked } = listing(rowsTo(300))
+  test('break stops requesting', async () => {
+    const { client, queries } = listClient(rowsTo(300))
     for await (const { id } of client.commissions.list()) if (id === 'r7') break
-    expect(asked).toHaveLength(1)
+    expect(queries).toHaveLength(1)
   })
 
   test('toArray({ limit }) stops at the limit', async () => {
-    const { client, asked } = listing(rowsTo(300))
+    const { client, queries } = listClient(rowsTo(300))
     expect(await client.affiliates.list({ limit: 10 }).toArray({ limit: 10 })).toHaveLength(10)
-    expect(asked).toHaveLength(1)
+    expect(queries).toHaveLength(1)
     expect(await client.affiliates.list().toArray({ limit: 0 })).toEqual([])
-    expect(asked).toHaveLength(1)
+    expect(queries).toHaveLength(1)
   })
 
-  test('await gives the first page, page(n) another; nothing is sent before', async () => {
-    const { client, asked } = listing(rowsTo(50))
+  test('await returns the first page, page(n) another; nothing is sent before', async () => {
+    const { client, queries } = listClient(rowsTo(50))
     const list = client.affiliates.list({ q: 'noor' })
-    expect(asked).toHaveLength(0)
+    expect(queries).toHaveLength(0)
     expect((await list).pagination).toEqual({ page: 1, limit: 20, total: 50, totalPages: 3 })
     expect(ids((await list.page(3)).data)).toEqual(ids(rowsTo(50).slice(40)))
     expect((await list.page(2).withResponse()).requestId).toBe('req_1')
     expect((await list).data).toHaveLength(20)
-    expect(asked.map(({ page }) => page)).toEqual([1, 3, 2])
+    expect(queries.map(({ page }) => page)).toEqual([1, 3, 2])
   })
 
-  test('coupons are told apart by their affiliate', async () => {
+  test('coupons are identified by their affiliate', async () => {
     const rows = ['a', 'b', 'c'].map((affiliateId) => ({ affiliateId }))
-    const { client } = scripted([
-      json(200, { data: rows, pagination: { page: 1, limit: 100, total: 3, totalPages: 1 } }),
+    const { client } = scriptedClient([
+      jsonResponse(200, { data: rows, pagination: { page: 1, limit: 100, total: 3, totalPages: 1 } }),
     ])
     expect(await client.coupons.list().toArray()).toHaveLength(3)
   })
 })
 
-describe('a list that shifts while it is read', () => {
-  test('new rows push known ones to the next page: each comes once', async () => {
+describe('a list that changes during iteration', () => {
+  test('yields each row once when new rows move known ones to the next page', async () => {
     const rows = rowsTo(30)
-    const { client } = listing(rows, (page) => {
+    const { client } = listClient(rows, (page) => {
       if (page > 1) rows.unshift({ id: `new${page}` }, { id: `newer${page}` })
     })
     const seen = ids(await client.affiliates.list({ limit: 10 }).toArray())
@@ -91,10 +91,10 @@ describe('a list that shifts while it is read', () => {
     expect(new Set(seen).size).toBe(seen.length)
   })
 
-  test('more new rows than a page holds', async () => {
+  test('yields every row when more rows are added than fit on a page', async () => {
     const rows = rowsTo(30)
     let once = true
-    const { client } = listing(rows, (page) => {
+    const { client } = listClient(rows, (page) => {
       if (page === 2 && once) rows.unshift(...rowsTo(25).map(({ id }) => ({ id: `new${id}` })))
       if (page === 2) once = false
     })
@@ -102,9 +102,9 @@ describe('a list that shifts while it is read', () => {
     expect(seen.filter((id) => id.startsWith('r'))).toEqual(ids(rowsTo(30)))
   })
 
-  test('rows that leave the list while they are handled take none of the others with them', async () => {
+  test('skips no row when the loop removes rows from the list', async () => {
     const rows = rowsTo(95)
-    const { client } = listing(rows)
+    const { client } = listClient(rows)
     const seen: string[] = []
     for await (const { id } of client.affiliates.list({ status: 'PENDING', limit: 10 })) {
       seen.push(id)
@@ -117,20 +117,20 @@ describe('a list that shifts while it is read', () => {
     expect(rows).toEqual([])
   })
 
-  test('a list that never rests comes to an end', async () => {
+  test('ends even when the list keeps changing', async () => {
     const rows = rowsTo(60)
-    const { client, asked } = listing(rows, () => {
+    const { client, queries } = listClient(rows, () => {
       if (rows.length === 60) rows.pop()
-      else rows.push({ id: `new${asked.length}` })
+      else rows.push({ id: `new${queries.length}` })
     })
     const seen = ids(await client.affiliates.list({ limit: 10 }).toArray())
     expect(new Set(seen).size).toBe(seen.length)
-    expect(asked.length).toBeLessThan(60)
+    expect(queries.length).toBeLessThan(60)
   })
 
-  test('rows that others remove in between', async () => {
+  test('skips no remaining row when other requests remove rows', async () => {
     const rows = rowsTo(60)
-    const { client } = listing(rows, (page) => {
+    const { client } = listClient(rows, (page) => {
       if (page === 3 && rows.length === 60) rows.splice(0, 25)
     })
     const seen = ids(await client.affiliates.list({ limit: 10 }).toArray())

@@ -9,22 +9,22 @@ const readme = readFileSync(join(import.meta.dirname, '../../sdk/README.md'), 'u
 describe('the README', () => {
   const shown = [...readme.matchAll(/<!-- recipe: (\S+) -->\n\n```ts\n(.*?)\n```\n/gs)]
 
-  test.each(shown.map(([, name, code]) => [name!, code!]))('shows %s word for word', (name, code) => {
+  test.each(shown.map(([, name, code]) => [name!, code!]))('contains %s verbatim', (name, code) => {
     expect(`${code}\n`).toBe(readFileSync(join(folder, name), 'utf8'))
   })
 
-  test('shows every recipe, and no code that is not run', () => {
+  test('contains every recipe and no other code', () => {
     expect(shown.map(([, name]) => name).sort()).toEqual(readdirSync(folder).sort())
     expect(readme.match(/^```ts$/gm)).toHaveLength(shown.length)
   })
 
-  test('has its chapters in order', () => {
+  test('has its sections in order', () => {
     expect([...readme.matchAll(/^## (.*)$/gm)].map(([, title]) => title)).toEqual([
       'Install',
       'First call',
       'Errors',
       'Retries',
-      'Time-outs',
+      'Timeouts',
       'Pagination',
       'Idempotency',
       'Testing',
@@ -34,7 +34,7 @@ describe('the README', () => {
   })
 })
 
-describe('what a recipe prints', () => {
+describe('the output of a recipe', () => {
   let server: TestServer
   let printed: string[]
 
@@ -73,7 +73,7 @@ describe('what a recipe prints', () => {
 
   test('errors.ts', async () => {
     await import('./recipes/errors.ts')
-    expect(printed).toEqual(['PENDING', 'invited before', 'affiliate_not_found'])
+    expect(printed).toEqual(['PENDING', 'already invited', 'affiliate_not_found'])
   })
 
   test('unknown-outcome.ts', async () => {
@@ -85,7 +85,7 @@ describe('what a recipe prints', () => {
   test('timeouts.ts', async () => {
     server.fail('hang')
     await import('./recipes/timeouts.ts')
-    expect(printed).toEqual(['stopped: the page was closed'])
+    expect(printed).toEqual(['aborted: the page was closed'])
   })
 
   test('pagination.ts', async () => {
@@ -96,7 +96,7 @@ describe('what a recipe prints', () => {
 
   test('idempotency.ts', async () => {
     await import('./recipes/idempotency.ts')
-    expect(printed).toEqual(['2001 new, 2002 new', '2001 known, 2002 known', 'no_eligible_commissions'])
+    expect(printed).toEqual(['2001 new, 2002 new', '2001 replayed, 2002 replayed', 'no_eligible_commissions'])
   })
 
   test('one-resource.ts', async () => {
@@ -119,6 +119,6 @@ describe('what a recipe prints', () => {
     const { handle } = await import('./recipes/webhook.ts')
     const event = { timestamp: '2026-11-02T12:00:00.000Z', shop_id: 'shp_1' }
     expect(handle({ ...event, event: 'test', data: { test: true, message: 'It works.' } })).toBe('test')
-    expect(handle({ ...event, event: 'payout.archived', data: {} })).toMatch(/^from a newer server/)
+    expect(handle({ ...event, event: 'payout.archived', data: {} })).toMatch(/^unknown event/)
   })
 })

@@ -1,10 +1,10 @@
 import { ConflictError, InternalServerError, RateLimitError, ServiceUnavailableError } from '@referral/sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { settleAfter } from './support/clock.ts'
-import { broken, json, refusal, scripted } from './support/scripted.ts'
+import { advanceUntilSettled } from './support/clock.ts'
+import { connectionError, errorResponse, jsonResponse, scriptedClient } from './support/scripted-client.ts'
 
 const order = { externalOrderId: '1001', amountCents: 10_000 }
-const done = json(200, { data: { id: 'aff_1' }, pagination: { page: 1, limit: 20, total: 1, totalPages: 1 } })
+const done = jsonResponse(200, { data: { id: 'aff_1' }, pagination: { page: 1, limit: 20, total: 1, totalPages: 1 } })
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -15,133 +15,140 @@ afterEach(() => {
 })
 
 describe('429', () => {
-  test.each(['GET', 'POST', 'PATCH', 'DELETE'])('429 on %s waits the seconds the window still has', async (method) => {
-    const limited = refusal(429, 'rate_limited', { 'X-RateLimit-Reset': '37', 'Retry-After': '5' })
-    const { client, requests } = scripted([limited, done])
+  test.each(['GET', 'POST', 'PATCH', 'DELETE'])('429 on %s waits until the window resets', async (method) => {
+    const limited = errorResponse(429, 'rate_limited', { 'X-RateLimit-Reset': '37', 'Retry-After': '5' })
+    const { client, requests } = scriptedClient([limited, done])
     const call = {
       GET: () => client.affiliates.list().page(1),
       POST: () => client.affiliates.create({ email: 'a@b.example', name: 'A' }),
       PATCH: () => client.affiliates.update('aff_1', { name: 'A' }),
       DELETE: () => client.affiliates.archive('aff_1'),
     }[method]!()
-    const waited = await settleAfter(call)
+    const waited = await advanceUntilSettled(call)
     expect(waited).toBeGreaterThanOrEqual(37_000)
     expect(waited).toBeLessThanOrEqual(37_500)
     expect(requests.map((request) => request.method)).toEqual([method, method])
     await call
   })
 
-  test('429 with a reset that reads like a moment in time waits 60 seconds, not for years', async () => {
-    const { client } = scripted([refusal(429, 'rate_limited', { 'X-RateLimit-Reset': '1792508645' }), done])
-    const waited = await settleAfter(client.affiliates.list().page(1))
+  test('429 with a timestamp as X-RateLimit-Reset waits 60 seconds', async () => {
+    const { client } = scriptedClient([errorResponse(429, 'rate_limited', { 'X-RateLimit-Reset': '1792508645' }), done])
+    const waited = await advanceUntilSettled(client.affiliates.list().page(1))
     expect(waited).toBe(60_000)
   })
 
-  test('429 without the window falls back to Retry-After', async () => {
-    const { client } = scripted([new Response('slow down', { status: 429, headers: { 'Retry-After': '3' } }), done])
-    const waited = await settleAfter(client.affiliates.list().page(1))
+  test('429 without X-RateLimit-Reset waits for Retry-After', async () => {
+    const { client } = scriptedClient([
+      new Response('slow down', { status: 429, headers: { 'Retry-After': '3' } }),
+      done,
+    ])
+    const waited = await advanceUntilSettled(client.affiliates.list().page(1))
     expect(waited).toBeGreaterThanOrEqual(3_000)
     expect(waited).toBeLessThanOrEqual(3_500)
   })
 
-  test('429 to the end is a RateLimitError that says when to go on', async () => {
+  test('429 on every attempt is a RateLimitError with the time of the reset', async () => {
     const headers = { 'X-RateLimit-Limit': '100', 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': '12' }
-    const { client, requests } = scripted([refusal(429, 'rate_limited', headers)])
+    const { client, requests } = scriptedClient([errorResponse(429, 'rate_limited', headers)])
     const call = client.affiliates.create({ email: 'a@b.example', name: 'A' }).safe()
-    await settleAfter(call)
+    await advanceUntilSettled(call)
     const { error } = await call
     expect(error).toBeInstanceOf(RateLimitError)
     expect(error?.rateLimit).toMatchObject({ limit: 100, remaining: 0, resetSeconds: 12 })
     expect(requests).toHaveLength(3)
   })
 
-  test('429 that asks for longer than the call has left is given up at once', async () => {
-    const { client, requests } = scripted([refusal(429, 'rate_limited', { 'X-RateLimit-Reset': '30' })])
+  test('429 is not retried when the wait exceeds totalTimeoutMs', async () => {
+    const { client, requests } = scriptedClient([errorResponse(429, 'rate_limited', { 'X-RateLimit-Reset': '30' })])
     const call = client.affiliates.list(undefined, { totalTimeoutMs: 10_000 }).safe()
-    expect(await settleAfter(call)).toBe(0)
+    expect(await advanceUntilSettled(call)).toBe(0)
     expect((await call).error).toBeInstanceOf(RateLimitError)
     expect(requests).toHaveLength(1)
   })
 })
 
-describe('what is sent again', () => {
+describe('retries', () => {
   const calls = {
-    safe: (client: ReturnType<typeof scripted>['client']) => client.affiliates.list().page(1),
-    keyed: (client: ReturnType<typeof scripted>['client']) => client.events.conversion(order),
-    repeatable: (client: ReturnType<typeof scripted>['client']) => client.affiliates.update('aff_1', { name: 'A' }),
+    safe: (client: ReturnType<typeof scriptedClient>['client']) => client.affiliates.list().page(1),
+    keyed: (client: ReturnType<typeof scriptedClient>['client']) => client.events.conversion(order),
+    repeatable: (client: ReturnType<typeof scriptedClient>['client']) =>
+      client.affiliates.update('aff_1', { name: 'A' }),
   }
   const faults = {
-    'a reset': broken('ECONNRESET'),
-    'a refused connection': broken('ECONNREFUSED'),
-    500: refusal(500, 'internal_error'),
+    'a connection reset': connectionError('ECONNRESET'),
+    'a refused connection': connectionError('ECONNREFUSED'),
+    500: errorResponse(500, 'internal_error'),
     '502 of a gateway': new Response('<h1>Bad Gateway</h1>', { status: 502 }),
-    503: refusal(503, 'storage_unavailable'),
+    503: errorResponse(503, 'storage_unavailable'),
   }
   for (const [kind, call] of Object.entries(calls))
     for (const [name, fault] of Object.entries(faults))
       test(`${name} on a ${kind} operation`, async () => {
-        const { client, requests } = scripted([fault, fault, done])
+        const { client, requests } = scriptedClient([fault, fault, done])
         const made = call(client)
-        await settleAfter(made)
+        await advanceUntilSettled(made)
         expect((await made.safe()).error).toBeUndefined()
         expect(requests).toHaveLength(3)
         expect(new Set(requests.map(({ headers }) => headers.get('Idempotency-Key'))).size).toBe(1)
         expect(requests[0]!.headers.has('Idempotency-Key')).toBe(kind === 'keyed')
       })
 
-  test.each([400, 401, 403, 404, 405, 409])('%i is never sent again', async (status) => {
+  test.each([400, 401, 403, 404, 405, 409])('%i is never retried', async (status) => {
     for (const call of Object.values(calls)) {
-      const { client, requests } = scripted([refusal(status, 'some_code')])
+      const { client, requests } = scriptedClient([errorResponse(status, 'some_code')])
       expect((await call(client).safe()).error).toMatchObject({ status, code: 'some_code' })
       expect(requests).toHaveLength(1)
     }
   })
 
-  test('maxRetries of the client and of the call', async () => {
-    const { client, requests } = scripted([refusal(503, 'audit_unavailable')], { maxRetries: 0 })
+  test('uses maxRetries of the client and of the call', async () => {
+    const { client, requests } = scriptedClient([errorResponse(503, 'audit_unavailable')], { maxRetries: 0 })
     await expect(client.analytics.get()).rejects.toThrow(ServiceUnavailableError)
     expect(requests).toHaveLength(1)
     const call = client.analytics.get(undefined, { maxRetries: 4 }).safe()
-    await settleAfter(call)
+    await advanceUntilSettled(call)
     expect(requests).toHaveLength(6)
   })
 
-  test('500 to the end on a write is an InternalServerError: the service says that nothing was written', async () => {
-    const { client } = scripted([refusal(500, 'internal_error')])
+  test('500 on every attempt of a write is an InternalServerError, because nothing was written', async () => {
+    const { client } = scriptedClient([errorResponse(500, 'internal_error')])
     const call = client.events.conversion(order).safe()
-    await settleAfter(call)
+    await advanceUntilSettled(call)
     expect((await call).error).toBeInstanceOf(InternalServerError)
   })
 })
 
-describe('waiting', () => {
-  test('503 waits as long as Retry-After asks', async () => {
-    const { client } = scripted([refusal(503, 'api_disabled', { 'Retry-After': '7' }), done])
-    const waited = await settleAfter(client.affiliates.list().page(1))
+describe('backoff', () => {
+  test('503 waits for Retry-After', async () => {
+    const { client } = scriptedClient([errorResponse(503, 'api_disabled', { 'Retry-After': '7' }), done])
+    const waited = await advanceUntilSettled(client.affiliates.list().page(1))
     expect(waited).toBeGreaterThanOrEqual(7_000)
     expect(waited).toBeLessThanOrEqual(7_500)
   })
 
-  test('without it the steps double, with jitter, up to 8 seconds', async () => {
+  test('doubles without Retry-After, with jitter, up to 8 seconds', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0)
     const delays: number[] = []
-    const { client } = scripted([refusal(503, 'storage_unavailable')], {
+    const { client } = scriptedClient([errorResponse(503, 'storage_unavailable')], {
       maxRetries: 6,
       onRetry: ({ delayMs }) => delays.push(delayMs),
     })
-    await settleAfter(client.analytics.get().safe())
+    await advanceUntilSettled(client.analytics.get().safe())
     expect(delays).toEqual([500, 1_000, 2_000, 4_000, 8_000, 8_000])
     vi.mocked(Math.random).mockReturnValue(0.999)
     delays.length = 0
-    await settleAfter(client.analytics.get().safe())
+    await advanceUntilSettled(client.analytics.get().safe())
     expect(delays.every((delay, n) => delay >= [250, 500, 1_000, 2_000, 4_000, 4_000][n]!)).toBe(true)
   })
 })
 
-test('a 409 that only looks like an echo is raised: nothing was lost before it', async () => {
-  const { client, requests } = scripted([refusal(503, 'storage_unavailable'), refusal(409, 'payout_already_paid')])
+test('409 is thrown when no earlier response was lost', async () => {
+  const { client, requests } = scriptedClient([
+    errorResponse(503, 'storage_unavailable'),
+    errorResponse(409, 'payout_already_paid'),
+  ])
   const call = client.payouts.pay('bat_1').safe()
-  await settleAfter(call)
+  await advanceUntilSettled(call)
   expect((await call).error).toBeInstanceOf(ConflictError)
   expect(requests).toHaveLength(2)
 })

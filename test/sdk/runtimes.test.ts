@@ -6,13 +6,13 @@ import { EdgeVM } from '@edge-runtime/vm'
 import { describe, expect, test } from 'vitest'
 
 const root = join(import.meta.dirname, '../../sdk')
-/** Lists, retries, fails and stops as an outsider would; leaves a promise of 'ok' in `outcome`. */
-const { sizes, selfCheck }: { sizes: Record<string, [size: number, allowed: number]>; selfCheck: string } = JSON.parse(
+/** The smoke test as one script. It leaves a promise of 'ok' in `outcome`. */
+const { sizes, selfCheck }: { sizes: Record<string, [size: number, limit: number]>; selfCheck: string } = JSON.parse(
   execFileSync(process.execPath, [join(root, 'scripts/size.ts'), '--json'], { encoding: 'utf8' }),
 )
 
-describe('the same code, bundled for a browser, runs', () => {
-  test('where there are Web APIs and nothing of Node', async () => {
+describe('the browser bundle runs', () => {
+  test('with Web APIs only', async () => {
     const { crypto, TextEncoder, URL, URLSearchParams, Request, Response, Headers } = globalThis
     const { AbortController, AbortSignal, setTimeout, clearTimeout } = globalThis
     const web = { crypto, TextEncoder, URL, URLSearchParams, Request, Response, Headers }
@@ -32,15 +32,15 @@ describe('the same code, bundled for a browser, runs', () => {
 describe('the size', () => {
   console.log(
     Object.entries(sizes)
-      .map(([name, [size, allowed]]) => `${String(size).padStart(6)} of ${allowed} bytes gzip  ${name}`)
+      .map(([name, [size, limit]]) => `${String(size).padStart(6)} of ${limit} bytes gzip  ${name}`)
       .join('\n'),
   )
 
-  test.each(Object.entries(sizes))('of %s', (_, [size, allowed]) => {
-    expect(size).toBeLessThanOrEqual(allowed)
+  test.each(Object.entries(sizes))('of %s', (_, [size, limit]) => {
+    expect(size).toBeLessThanOrEqual(limit)
   })
 
-  test('one package is needed at run time, by one file, and nothing of Node in the sources', () => {
+  test('has one dependency, imported by one file, and imports no Node modules', () => {
     const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     expect(manifest.dependencies).toEqual({ 'openapi-fetch': '0.17.0' })
     expect(manifest.peerDependencies ?? manifest.optionalDependencies).toBeUndefined()

@@ -1,4 +1,4 @@
-// SQLite only: it looks at the client, not at what is stored.
+// SQLite only: it tests the client, not storage.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { ConflictError, createReferralClient, InvalidResponseError, UnknownOutcomeError } from '@referral/sdk'
@@ -15,7 +15,7 @@ const start = async (options: TestServerOptions = { scenario: 'affiliate' }) => 
   return createReferralClient({ apiKey: server.apiKey, baseUrl: server.baseUrl, fetch: server.fetch })
 }
 
-// Waiting between attempts takes no time; the time-out of an attempt stays, and so does the server's event loop.
+// Retry delays take no time. The timeout of an attempt and the server's event loop stay.
 beforeEach(() => {
   const wait = globalThis.setTimeout
   vi.stubGlobal('setTimeout', (work: () => void, ms: number) => wait(work, ms === 30_000 ? ms : 0))
@@ -25,8 +25,8 @@ afterEach(async () => {
   await server.close()
 })
 
-describe('a connection that breaks after the write', () => {
-  test.each(['reset', 'bad_gateway'] as const)('%s of a conversion ends in one commission', async (fault) => {
+describe('a connection that breaks after the write was applied', () => {
+  test.each(['reset', 'bad_gateway'] as const)('%s of a conversion leaves one commission', async (fault) => {
     const client = await start()
     server.fail(fault, { method: 'POST' })
     const { data, attempts, idempotentReplayed } = await client.events.conversion(order).withResponse()
@@ -36,7 +36,7 @@ describe('a connection that breaks after the write', () => {
     expect(row).toMatchObject({ id: data.commission.id, commissionAmountCents: 1_600, orderStatus: 'APPROVED' })
   })
 
-  test('to the end is an UnknownOutcomeError, which reconciles to the one commission', async () => {
+  test('on every attempt is an UnknownOutcomeError that reconciles to one commission', async () => {
     const client = await start()
     server.fail('reset', { method: 'POST', times: 3 })
     const error = await client.events.conversion(order).catch((caught: unknown) => caught)
@@ -45,7 +45,7 @@ describe('a connection that breaks after the write', () => {
     expect((await client.commissions.list()).data.map(({ id }) => id)).toEqual([found.commission.id])
   })
 
-  test('of a new affiliate, a coupon and a payout: each is made once', async () => {
+  test('of a new affiliate, a coupon and a payout creates each once', async () => {
     const client = await start({ scenario: 'orders' })
     for (const path of ['affiliates', 'coupons', 'payouts'])
       server.fail('reset', { method: 'POST', path: `/api/v1/${path}` })
@@ -57,23 +57,23 @@ describe('a connection that breaks after the write', () => {
     expect(batch.totals).toMatchObject({ commissions: 3, netPayableCents: 4_800 })
   })
 
-  test('of a payment: the 409 that follows is our own echo', async () => {
+  test('of a payment is recovered from the 409 of the retry', async () => {
     const client = await start({ scenario: 'orders' })
     const { id } = await client.payouts.create(october)
     server.fail('reset', { method: 'PATCH' })
-    const { data, ownEcho } = await client.payouts.pay(id, { expectedTotalCents: 4_800 }).withResponse()
-    expect({ ok: data.ok, ownEcho }).toEqual({ ok: true, ownEcho: true })
+    const { data, recovered } = await client.payouts.pay(id, { expectedTotalCents: 4_800 }).withResponse()
+    expect({ ok: data.ok, recovered }).toEqual({ ok: true, recovered: true })
     await expect(client.payouts.pay(id)).rejects.toThrow(ConflictError)
   })
 
-  test('of a removal: the 404 that follows is our own echo', async () => {
+  test('of a removal is recovered from the 404 of the retry', async () => {
     const client = await start()
     server.fail('reset', { method: 'DELETE' })
-    const { data, ownEcho } = await client.affiliates.archive(server.seeds.affiliateId!).withResponse()
-    expect({ ok: data.ok, ownEcho }).toEqual({ ok: true, ownEcho: true })
+    const { data, recovered } = await client.affiliates.archive(server.seeds.affiliateId!).withResponse()
+    expect({ ok: data.ok, recovered }).toEqual({ ok: true, recovered: true })
   })
 
-  test('of a change: sending it again changes nothing more', async () => {
+  test('of an update applies it once', async () => {
     const client = await start()
     await client.webhooks.create({ url: 'https://shop.example/hooks' })
     server.fail('reset', { method: 'PATCH' })
@@ -86,7 +86,7 @@ describe('a connection that breaks after the write', () => {
   })
 })
 
-test('a socket that is destroyed after the write ends in one commission', async () => {
+test('a socket that is destroyed after the write leaves one commission', async () => {
   vi.unstubAllGlobals()
   await start()
   let breaking = 1
@@ -94,9 +94,9 @@ test('a socket that is destroyed after the write ends in one commission', async 
     const body = Buffer.concat(await request.toArray())
     const headers = Object.entries(request.headers).map(([name, value]): [string, string] => [name, `${value}`])
     const init = { method: request.method!, headers, ...(body.length ? { body } : {}) }
-    const answer = await server.fetch(`${server.baseUrl}${request.url}`, init)
+    const upstream = await server.fetch(`${server.baseUrl}${request.url}`, init)
     if (breaking-- > 0) return request.socket.destroy()
-    response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text())
+    response.writeHead(upstream.status, Object.fromEntries(upstream.headers)).end(await upstream.text())
   })
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
   const baseUrl = `http://127.0.0.1:${(http.address() as AddressInfo).port}`
@@ -108,7 +108,7 @@ test('a socket that is destroyed after the write ends in one commission', async 
   http.close()
 })
 
-test('an empty change reads, and leaves no trace', async () => {
+test('an update without fields returns the current state and changes nothing', async () => {
   const client = await start()
   const before = (await client.affiliates.list()).data[0]!
   server.clock.advance(60_000)
@@ -117,13 +117,13 @@ test('an empty change reads, and leaves no trace', async () => {
   expect(await client.programs.update(program.id, {})).toMatchObject({ id: program.id, updatedAt: program.updatedAt })
 })
 
-test('the page of a proxy is an InvalidResponseError', async () => {
+test('an HTML page of a proxy is an InvalidResponseError', async () => {
   const client = await start()
   server.fail('html')
   await expect(client.affiliates.list()).rejects.toThrow(InvalidResponseError)
 })
 
-test('an import that is run again replays every order', async () => {
+test('running an import again replays every order', async () => {
   const client = await start()
   const orders = Array.from({ length: 5 }, (_, n) => ({ ...order, externalOrderId: `import-${n}` }))
   const run = async () => {
@@ -137,7 +137,7 @@ test('an import that is run again replays every order', async () => {
   expect((await client.commissions.list()).pagination.total).toBe(5)
 })
 
-test('a window that is used up opens again after the seconds it says', async () => {
+test('429 is retried after the window resets', async () => {
   const client = await start({ requestsPerMinute: 3 })
   const paced = createReferralClient({
     apiKey: server.apiKey,
@@ -151,7 +151,7 @@ test('a window that is used up opens again after the seconds it says', async () 
   expect(attempts).toBe(2)
 })
 
-test('a loop that changes what it filters by sees every row once', async () => {
+test('a loop that changes the filtered field sees every row once', async () => {
   const client = await start({ scenario: 'empty' })
   for (let n = 0; n < 25; n++) await client.affiliates.create({ email: `a${n}@example.com`, name: `A ${n}` })
   const seen: string[] = []
@@ -163,7 +163,7 @@ test('a loop that changes what it filters by sees every row once', async () => {
   expect((await client.affiliates.list({ status: 'PENDING' })).pagination.total).toBe(0)
 })
 
-test('deliveries are captured as a receiver would get them', async () => {
+test('captures deliveries as a receiver gets them', async () => {
   const client = await start()
   const secret = 'a shared secret'
   await client.webhooks.create({ url: 'https://shop.example/hooks', secret })

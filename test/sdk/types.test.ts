@@ -12,49 +12,49 @@ import {
 } from '@referral/sdk'
 import { expectTypeOf, test } from 'vitest'
 
-// Never called: the compiler is the test.
+// Never called: the type checker is the test.
 declare const client: ReferralClient
 
-test('what the compiler refuses and takes', () => {
+test('the types reject wrong calls and accept later values', () => {
   const wrongFields = () => {
     // @ts-expect-error: no such field
     client.affiliates.create({ email: 'a@b.example', name: 'A', nickname: 'a' })
-    // @ts-expect-error: name or firstName
+    // @ts-expect-error: requires name or firstName
     client.affiliates.create({ email: 'a@b.example' })
-    // @ts-expect-error: null is no name
+    // @ts-expect-error: name is not nullable
     client.affiliates.create({ email: 'a@b.example', name: null })
-    // @ts-expect-error: codes are not changed here
+    // @ts-expect-error: discountCode cannot be updated
     client.affiliates.update('aff_1', { discountCode: 'X' })
     // @ts-expect-error: no such filter
     client.commissions.list({ orderStatus: 'PAID' })
-    // @ts-expect-error: cents are numbers
+    // @ts-expect-error: amountCents is a number
     client.events.conversion({ externalOrderId: '1', amountCents: '100' })
-    // @ts-expect-error: an order has an id
+    // @ts-expect-error: requires externalOrderId
     client.events.conversion({ amountCents: 100 })
-    // @ts-expect-error: somebody must be named
+    // @ts-expect-error: requires an identifier of the affiliate
     client.events.click({ sessionId: 's' })
-    // @ts-expect-error: somebody must be named
+    // @ts-expect-error: requires an identifier of the customer
     client.journey.get({ limit: 10 })
-    // @ts-expect-error: a subscription has an address
+    // @ts-expect-error: requires url
     client.webhooks.create({ events: ['test'] })
-    // @ts-expect-error: a period has an end
+    // @ts-expect-error: requires periodEnd
     client.payouts.create({ periodStart: '2026-10-01' })
-    // @ts-expect-error: preview() is the dry run
+    // @ts-expect-error: use preview()
     client.payouts.create({ periodStart: '2026-10-01', periodEnd: '2026-11-01', dryRun: true })
-    // @ts-expect-error: reads have no idempotency key
+    // @ts-expect-error: reads take no idempotency key
     client.analytics.get({}, { idempotencyKey: 'x' })
-    // @ts-expect-error: the row has no such field
+    // @ts-expect-error: no such field in the response
     client.affiliates.create({ email: 'a@b.example', name: 'A' }).then(({ nickname }) => nickname)
   }
 
   const wrongEnums = () => {
-    // @ts-expect-error: not a status of an affiliate
+    // @ts-expect-error: not an affiliate status
     client.affiliates.list({ status: 'PAID' })
-    // @ts-expect-error: not a status of an affiliate
+    // @ts-expect-error: not an affiliate status
     client.affiliates.update('aff_1', { status: 'approved' })
-    // @ts-expect-error: not a type of commission
+    // @ts-expect-error: not a commission type
     client.programs.create({ name: 'P', commissionType: 'PERCENT' })
-    // @ts-expect-error: not a thing to include
+    // @ts-expect-error: not an include
     client.payouts.list({ include: 'rows' })
   }
 
@@ -66,7 +66,7 @@ test('what the compiler refuses and takes', () => {
     }
     if (error instanceof NotFoundError || error instanceof BadRequestError) {
       expectTypeOf(error.status).toEqualTypeOf<404 | 400>()
-      // @ts-expect-error: neither
+      // @ts-expect-error: neither 404 nor 400
       error.status === 409
     }
   }
@@ -74,9 +74,9 @@ test('what the compiler refuses and takes', () => {
   const rawCalls = async () => {
     // @ts-expect-error: no such path
     client.GET('/api/v1/orders')
-    // @ts-expect-error: no such method there
+    // @ts-expect-error: no such method for the path
     client.DELETE('/api/v1/programs', {})
-    // @ts-expect-error: the id is required
+    // @ts-expect-error: requires id
     client.DELETE('/api/v1/affiliates')
     // @ts-expect-error: no such parameter
     client.GET('/api/v1/affiliates', { params: { query: { name: 'a' } } })
@@ -115,7 +115,7 @@ test('what the compiler refuses and takes', () => {
     if (!isKnownEvent(event)) return expectTypeOf(event.data).toEqualTypeOf<Record<string, unknown>>()
     if (event.event === 'commission.created') {
       expectTypeOf(event.data.attribution.confidence).toEqualTypeOf<number>()
-      // @ts-expect-error: that is an affiliate's
+      // @ts-expect-error: a field of affiliate events
       return event.data.previousStatus
     }
     if (event.event === 'test') return expectTypeOf(event.data.test).toEqualTypeOf<true>()

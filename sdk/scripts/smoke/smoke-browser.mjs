@@ -1,4 +1,4 @@
-// Bundled for runtimes that have Web APIs and nothing else.
+// Bundled for runtimes that have Web APIs only.
 import * as sdk from '../../src/index.ts'
 import { smoke } from './smoke.mjs'
 

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { smoke } from './smoke.mjs'
 
-/** What every runtime with Node's modules must do: all of the smoke test, and talk over a socket that breaks first. */
+/** The smoke test for runtimes with Node's modules, plus a call over a socket that is destroyed first. */
 export const smokeNode = async (sdk, msw) => {
   await smoke(sdk)
   let calls = 0
@@ -15,7 +15,7 @@ export const smokeNode = async (sdk, msw) => {
   const { currency } = await client.analytics.get()
   server.close()
   server.closeAllConnections?.()
-  if (currency !== 'USD' || calls !== 2) throw new Error('failed: a broken socket')
+  if (currency !== 'USD' || calls !== 2) throw new Error('failed: a retry after a destroyed socket')
 
   const paths = []
   const add = (path) => paths.push(path)

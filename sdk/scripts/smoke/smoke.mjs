@@ -1,10 +1,10 @@
-// Uses the package as an outsider would, with nothing but Web APIs. The module is handed in, imported or required.
+// Uses the package with Web APIs only. The module is a parameter, so that it can be imported or required.
 const assert = (condition, what) => {
   if (!condition) throw new Error(`failed: ${what}`)
 }
 
-/** A service in a function: refuses the first call, then lists and records. */
-const service = () => {
+/** A fake server: rate limits the first request, then lists and records. */
+const fakeServer = () => {
   const seen = []
   const fetch = async (request) => {
     const body = request.method === 'POST' ? await request.json() : undefined
@@ -25,7 +25,7 @@ const service = () => {
 }
 
 export const smoke = async ({ createReferralClient, createCore, affiliates, NotFoundError, isKnownEvent }) => {
-  const { seen, fetch } = service()
+  const { seen, fetch } = fakeServer()
   const options = { apiKey: 'rk_test', baseUrl: 'https://api.example', fetch }
   const client = createReferralClient(options)
 
@@ -47,10 +47,10 @@ export const smoke = async ({ createReferralClient, createCore, affiliates, NotF
     'an error',
   )
 
-  const late = createReferralClient({ ...options, timeoutMs: 5, maxRetries: 0, fetch: () => new Promise(() => {}) })
-  assert((await late.analytics.get().safe()).error.name === 'TimeoutError', 'a time-out')
-  const stop = AbortSignal.abort(new Error('enough'))
-  assert((await client.analytics.get({}, { signal: stop }).safe()).error.name === 'AbortedError', 'an abort')
+  const slow = createReferralClient({ ...options, timeoutMs: 5, maxRetries: 0, fetch: () => new Promise(() => {}) })
+  assert((await slow.analytics.get().safe()).error.name === 'TimeoutError', 'a timeout')
+  const aborted = AbortSignal.abort(new Error('enough'))
+  assert((await client.analytics.get({}, { signal: aborted }).safe()).error.name === 'AbortedError', 'an abort')
 
   assert((await client.GET('/api/v1/affiliates')).data.data.length === 1, 'a raw call')
   assert((await affiliates(createCore(options)).list().page(2)).data[0].id === 'aff_2', 'one resource')

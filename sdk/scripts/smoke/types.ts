@@ -1,4 +1,4 @@
-// Only type-checked, against the packed declarations, as ES module and as CommonJS.
+// Type-checked against the packed declarations, as ES module and as CommonJS. Never run.
 import {
   type Affiliate,
   ConflictError,

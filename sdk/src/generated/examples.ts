@@ -1,7 +1,7 @@
 // Generated from openapi.yaml by `pnpm run generate`. Do not edit.
 import type { OperationId } from '../types.ts'
 
-/** Name, status and body of an answer. */
+/** Name, status and body of an example response. */
 export type Example = readonly [name: string, status: number, body: unknown]
 
 const credentials_missing: Example = ["credentials_missing",401,{"error":"Send your API key in the header Authorization: Bearer <API_KEY>."}]

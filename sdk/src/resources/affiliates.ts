@@ -1,29 +1,61 @@
 import type { Call } from '../call.ts'
 import type { Core } from '../core.ts'
-import { changed, removed } from '../echo.ts'
 import { archiveAffiliate, createAffiliate, listAffiliates, updateAffiliate } from '../generated/operations.ts'
-import { list } from '../list.ts'
 import type { ActionReply, Affiliate, AffiliateCreate, AffiliateQuery, AffiliateUpdate } from '../models.ts'
 import type { CallOptions, WriteOptions } from '../options.ts'
-import type { PagedCall } from '../paged.ts'
+import { listCall, type PagedCall } from '../pagination.ts'
+import { recoverRemoval, recoverUpdate } from '../recover.ts'
 
-/** The people who refer customers (section 4.1). */
+/** People and companies that refer customers. */
 export const affiliates = (core: Core) => ({
-  /** Newest first; archived ones are hidden. `q` searches names and e-mail. */
+  /**
+   * Lists affiliates, newest first, without archived ones. `q` searches names and email addresses.
+   *
+   * @example
+   * for await (const affiliate of client.affiliates.list({ status: 'PENDING' })) console.log(affiliate.name)
+   */
   list: (query?: AffiliateQuery, options?: CallOptions): PagedCall<Affiliate> =>
-    list(core, listAffiliates, { query, options, pick: (reply) => reply, key: ({ id }) => id }),
+    listCall(core, listAffiliates, { query, options, pick: (body) => body, rowId: ({ id }) => id }),
 
-  /** Starts `PENDING`, with a slug and a discount code of its own. Throws 404 for an unknown program, 409 for a taken e-mail. */
+  /**
+   * Creates an affiliate with status `PENDING`, a slug and a discount code.
+   *
+   * @throws {NotFoundError} `program_not_found` when `campaignId` is not a program of your shop.
+   * @throws {ConflictError} `email_taken` when another affiliate uses the email address.
+   *
+   * @example
+   * const affiliate = await client.affiliates.create({ email: 'noor@example.com', name: 'Noor Haddad' })
+   */
   create: (body: AffiliateCreate, options?: WriteOptions): Call<Affiliate> =>
-    core.call(createAffiliate, { body, options, pick: (reply) => reply.data }),
+    core.call(createAffiliate, { body, options, pick: ({ data }) => data }),
 
-  /** Send only what changes; `null` clears an optional field. A new `status` is announced to webhooks. */
+  /**
+   * Updates the given fields; `null` clears an optional one. A change of `status` sends webhooks.
+   *
+   * @throws {NotFoundError} `affiliate_not_found` or `program_not_found`.
+   * @throws {ConflictError} `email_taken`, or `concurrent_change` when another request modified the affiliate.
+   *
+   * @example
+   * await client.affiliates.update(affiliate.id, { status: 'APPROVED' })
+   */
   update: (id: string, body: AffiliateUpdate, options?: CallOptions): Call<Affiliate> => {
-    const input = { query: { id }, body, options, pick: (reply: { data: Affiliate }) => reply.data }
-    return core.call(updateAffiliate, { ...input, echo: changed(core, updateAffiliate, input) })
+    const input = { query: { id }, body, options, pick: ({ data }: { data: Affiliate }) => data }
+    return core.call(updateAffiliate, { ...input, recoverLostResponse: recoverUpdate(core, updateAffiliate, input) })
   },
 
-  /** Hides the affiliate; its data is kept. */
+  /**
+   * Archives an affiliate: it disappears from lists and earns nothing more. Its data is kept.
+   *
+   * @throws {NotFoundError} `affiliate_not_found`.
+   *
+   * @example
+   * await client.affiliates.archive(affiliate.id)
+   */
   archive: (id: string, options?: CallOptions): Call<ActionReply> =>
-    core.call(archiveAffiliate, { query: { id }, options, pick: (reply) => reply, echo: removed(id) }),
+    core.call(archiveAffiliate, {
+      query: { id },
+      options,
+      pick: (body) => body,
+      recoverLostResponse: recoverRemoval(id),
+    }),
 })

@@ -4,9 +4,17 @@ import { getAnalytics } from '../generated/operations.ts'
 import type { Analytics, AnalyticsQuery } from '../models.ts'
 import type { CallOptions } from '../options.ts'
 
-/** Sums over clicks, orders and commissions (section 4.6). */
+/** Totals of clicks, orders and commissions. */
 export const analytics = (core: Core) => ({
-  /** The last 30 days, unless `from` and `to` say otherwise; one currency at a time. */
+  /**
+   * Returns the totals of one currency. Defaults to the last 30 days.
+   *
+   * @throws {BadRequestError} `period_invalid` when `to` is before `from`.
+   * @throws {ConflictError} `total_too_large` when a total exceeds the largest exact integer. Choose a shorter period.
+   *
+   * @example
+   * const { totals, currency } = await client.analytics.get({ from: '2026-10-01', to: '2026-10-31' })
+   */
   get: (query?: AnalyticsQuery, options?: CallOptions): Call<Analytics> =>
-    core.call(getAnalytics, { query, options, pick: (reply) => reply }),
+    core.call(getAnalytics, { query, options, pick: (body) => body }),
 })

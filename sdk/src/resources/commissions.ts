@@ -1,13 +1,19 @@
 import type { Core } from '../core.ts'
 import { listCommissions } from '../generated/operations.ts'
-import { list } from '../list.ts'
 import type { Commission, CommissionQuery } from '../models.ts'
 import type { CallOptions } from '../options.ts'
-import type { PagedCall } from '../paged.ts'
+import { listCall, type PagedCall } from '../pagination.ts'
 
-/** What each order earned (section 4.3). Only the engine writes them. */
+/** What affiliates earned, one per order. Created by reporting conversions. */
 export const commissions = (core: Core) => ({
-  /** Newest `happenedAt` first; `from` and `to` are inclusive. */
+  /**
+   * Lists commissions, newest `happenedAt` first. `from` and `to` are inclusive.
+   *
+   * @throws {BadRequestError} `period_invalid` when `to` is before `from`.
+   *
+   * @example
+   * const approved = await client.commissions.list({ status: 'APPROVED' }).toArray()
+   */
   list: (query?: CommissionQuery, options?: CallOptions): PagedCall<Commission> =>
-    list(core, listCommissions, { query, options, pick: (reply) => reply, key: ({ id }) => id }),
+    listCall(core, listCommissions, { query, options, pick: (body) => body, rowId: ({ id }) => id }),
 })

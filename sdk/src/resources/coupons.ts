@@ -1,18 +1,31 @@
 import type { Call } from '../call.ts'
 import type { Core } from '../core.ts'
 import { assignCoupon, listCoupons } from '../generated/operations.ts'
-import { list } from '../list.ts'
 import type { Coupon, CouponAssign, CouponQuery } from '../models.ts'
 import type { CallOptions, WriteOptions } from '../options.ts'
-import type { PagedCall } from '../paged.ts'
+import { listCall, type PagedCall } from '../pagination.ts'
 
-/** The discount code of each affiliate (section 4.5). */
+/** The discount codes of affiliates. */
 export const coupons = (core: Core) => ({
-  /** `code` finds any part of a code, in any case of letters. */
+  /**
+   * Lists coupons. `code` matches any part of a code, case-insensitively.
+   *
+   * @example
+   * const { data } = await client.coupons.list({ code: 'nisa' })
+   */
   list: (query?: CouponQuery, options?: CallOptions): PagedCall<Coupon> =>
-    list(core, listCoupons, { query, options, pick: (reply) => reply, key: ({ affiliateId }) => affiliateId }),
+    listCall(core, listCoupons, { query, options, pick: (body) => body, rowId: ({ affiliateId }) => affiliateId }),
 
-  /** Gives an affiliate this code, or a new one. Throws ConflictError (`discount_code_taken`). */
+  /**
+   * Assigns a discount code to an affiliate: the given `code`, or a generated one.
+   *
+   * @throws {BadRequestError} `discount_code_invalid`.
+   * @throws {NotFoundError} `affiliate_not_found`.
+   * @throws {ConflictError} `discount_code_taken` when another affiliate has the code.
+   *
+   * @example
+   * const { code } = await client.coupons.assign({ affiliateId: affiliate.id, code: 'NOOR16' })
+   */
   assign: (body: CouponAssign, options?: WriteOptions): Call<Coupon> =>
-    core.call(assignCoupon, { body, options, pick: (reply) => reply.data }),
+    core.call(assignCoupon, { body, options, pick: ({ data }) => data }),
 })

@@ -1,42 +1,89 @@
 import type { Call } from '../call.ts'
 import type { Core } from '../core.ts'
 import { recordEvent } from '../generated/operations.ts'
-import { orderKey } from '../idempotency.ts'
 import type { ClickInput, Conversion, ConversionDryRun, ConversionInput, PageViewInput, Touch } from '../models.ts'
 import type { CallOptions, WriteOptions } from '../options.ts'
-import type { Body } from '../types.ts'
+import type { RequestBody } from '../types.ts'
 
-// The flat type does not say that an amount is required, so that orders can be built field by field.
-const toBody = (order: ConversionInput) => ({ ...order, type: 'conversion' }) as Body<'recordEvent'>
-
-/** Orders, clicks and page views of your own checkout (section 4.9). */
+/** Reports of orders, clicks and page views. */
 export const events = (core: Core) => ({
   /**
-   * Reports an order: the engine decides who referred it and what it earns. All money is in minor units.
-   * The idempotency key is made from the order and its content, so that an import that is run again counts nothing twice.
+   * Reports an order and returns its attribution and commission. The idempotency key is a hash of the order's content, so
+   * that running an import again records nothing twice.
+   *
+   * @param order All amounts are in minor units.
+   * @throws {BadRequestError} `invalid_body` or `occurred_at_in_future`.
+   * @throws {UnknownOutcomeError} when every response was lost. Call its `reconcile()`.
+   *
+   * @example
+   * const order = { externalOrderId: '1001', amountCents: 10_000, couponCode: 'NISA16' }
+   * const { attribution, commission } = await client.events.conversion(order)
    */
   conversion: (order: ConversionInput, options?: WriteOptions): Call<Conversion> =>
     core.call(recordEvent, {
-      body: toBody(order),
+      body: conversionBody(order),
       options,
-      key: orderKey,
-      pick: (reply) => reply as Conversion,
+      deriveKey: hashOrder,
+      pick: (body) => body as Conversion,
     }),
 
-  /** The decision and the way to it. Writes nothing. */
+  /**
+   * Returns what `conversion` would decide, with the trace of the decision. Writes nothing.
+   *
+   * @param order All amounts are in minor units.
+   * @throws {BadRequestError} `invalid_body` or `occurred_at_in_future`.
+   *
+   * @example
+   * const { trace } = await client.events.dryRun({ externalOrderId: '1001', amountCents: 10_000 })
+   */
   dryRun: (order: ConversionInput, options?: CallOptions): Call<ConversionDryRun> =>
     core.call(recordEvent, {
       query: { dryRun: '1' },
-      body: toBody(order),
+      body: conversionBody(order),
       options,
-      pick: (reply) => reply as ConversionDryRun,
+      pick: (body) => body as ConversionDryRun,
     }),
 
-  /** Reports a click on an affiliate's link. Keep `id`: it is the `clickId` of a later order. */
+  /**
+   * Reports a click on an affiliate's link.
+   *
+   * @returns The recorded click. Pass its `id` as `clickId` of a later order.
+   * @throws {BadRequestError} `invalid_body` or `occurred_at_in_future`.
+   *
+   * @example
+   * const { id: clickId } = await client.events.click({ ref: 'noor-haddad' })
+   */
   click: (click: ClickInput, options?: WriteOptions): Call<Touch> =>
-    core.call(recordEvent, { body: { ...click, type: 'click' }, options, pick: (reply) => reply as Touch }),
+    core.call(recordEvent, { body: { ...click, type: 'click' }, options, pick: (body) => body as Touch }),
 
-  /** Reports a page that was seen. */
+  /**
+   * Reports a page view.
+   *
+   * @throws {BadRequestError} `invalid_body` or `occurred_at_in_future`.
+   *
+   * @example
+   * await client.events.pageView({ url: 'https://shop.example/hats', sessionId: 's-1' })
+   */
   pageView: (view: PageViewInput, options?: WriteOptions): Call<Touch> =>
-    core.call(recordEvent, { body: { ...view, type: 'page_view' }, options, pick: (reply) => reply as Touch }),
+    core.call(recordEvent, { body: { ...view, type: 'page_view' }, options, pick: (body) => body as Touch }),
 })
+
+// ConversionInput does not express that an amount is required, so that orders can be built field by field.
+const conversionBody = (order: ConversionInput) => ({ ...order, type: 'conversion' }) as RequestBody<'recordEvent'>
+
+/** Derives the idempotency key of an order from its content, whatever the order of its fields. */
+const hashOrder = async (body: unknown): Promise<string> => {
+  const bytes = new TextEncoder().encode(JSON.stringify(sortKeys(JSON.parse(JSON.stringify(body)))))
+  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
+  return `order-${Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('')}`
+}
+
+const sortKeys = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(sortKeys)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, item]) => [name, sortKeys(item)]),
+  )
+}

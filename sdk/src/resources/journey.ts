@@ -4,9 +4,16 @@ import { getJourney } from '../generated/operations.ts'
 import type { Journey, JourneyQuery } from '../models.ts'
 import type { CallOptions } from '../options.ts'
 
-/** The path of one customer (section 4.7). */
+/** The clicks, page views and orders of one customer. */
 export const journey = (core: Core) => ({
-  /** Oldest first; the latest `limit` entries of the last 90 days, unless `from` and `to` say otherwise. */
+  /**
+   * Returns the latest `limit` entries, oldest first. Defaults to the last 90 days.
+   *
+   * @throws {BadRequestError} `journey_identifier_required`, or `period_invalid` when `to` is before `from`.
+   *
+   * @example
+   * const { journey } = await client.journey.get({ customerEmail: 'buyer@example.com' })
+   */
   get: (query: JourneyQuery, options?: CallOptions): Call<Journey> =>
-    core.call(getJourney, { query, options, pick: (reply) => reply }),
+    core.call(getJourney, { query, options, pick: (body) => body }),
 })

@@ -9,8 +9,8 @@ const invite = async (email: string): Promise<string> => {
   try {
     return (await client.affiliates.create({ email, name: 'Noor Haddad' })).status
   } catch (error) {
-    if (error instanceof ConflictError && error.code === 'email_taken') return 'invited before'
-    if (error instanceof RateLimitError) return `try again in ${error.rateLimit?.resetSeconds} s`
+    if (error instanceof ConflictError && error.code === 'email_taken') return 'already invited'
+    if (error instanceof RateLimitError) return `retry in ${error.rateLimit?.resetSeconds} s`
     if (error instanceof ReferralError) return `${error.message} (request ${error.requestId})`
     throw error
   }

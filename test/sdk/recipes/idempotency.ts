@@ -14,14 +14,14 @@ const run = async (): Promise<string> => {
   const lines: string[] = []
   for (const order of orders) {
     const { idempotentReplayed } = await client.events.conversion(order).withResponse()
-    lines.push(`${order.externalOrderId} ${idempotentReplayed ? 'known' : 'new'}`)
+    lines.push(`${order.externalOrderId} ${idempotentReplayed ? 'replayed' : 'new'}`)
   }
   return lines.join(', ')
 }
 console.log(await run())
 console.log(await run())
 
-// Every other POST has a key of its own; name it yourself to repeat it over a restart of your program.
+// Other POST requests get a random key. Pass your own to repeat a request after a restart.
 const period = { periodStart: '2026-10-01', periodEnd: '2026-10-31T23:59:59.999Z' }
 const { error } = await client.payouts.create(period, { idempotencyKey: 'payout-2026-10' }).safe()
 console.log(error?.code)

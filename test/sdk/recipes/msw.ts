@@ -10,7 +10,7 @@ server.listen()
 const client = createReferralClient({ apiKey: 'any', baseUrl })
 console.log((await client.affiliates.list()).data[0]?.name)
 
-server.use(...referralHandlers(http, { baseUrl, answers: { createAffiliate: 'email_taken' } }))
+server.use(...referralHandlers(http, { baseUrl, examples: { createAffiliate: 'email_taken' } }))
 const { error } = await client.affiliates.create({ email: 'noor@example.com', name: 'Noor' }).safe()
 console.log(error?.code)
 

@@ -1,13 +1,13 @@
 import { createReferralClient } from '@referral/sdk'
 import { testServer } from '@referral/server/testing'
 
-// A shop with an approved affiliate, Nisa, whose code is NISA16 and who earns 16 %.
+// A shop with an approved affiliate whose discount code is NISA16 and who earns 16 %.
 const server = await testServer({ scenario: 'affiliate' })
 const client = createReferralClient({ apiKey: server.apiKey, baseUrl: server.baseUrl, fetch: server.fetch })
 
 await client.webhooks.create({ url: 'https://shop.example/hooks', secret: 'a shared secret' })
 
-// The server records the order, and the connection breaks before the answer is back: the retry finds what was recorded.
+// The server records the order and the connection breaks before the response: the retry gets the recorded result.
 server.fail('reset', { path: '/api/v1/events' })
 const order = { externalOrderId: '1001', amountCents: 10_000, couponCode: 'NISA16' }
 const { data, attempts } = await client.events.conversion(order).withResponse()

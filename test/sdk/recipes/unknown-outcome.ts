@@ -4,7 +4,7 @@ const client = createReferralClient({
   apiKey: process.env.REFERRAL_API_KEY,
   baseUrl: process.env.REFERRAL_BASE_URL,
   maxRetries: 4,
-  onRetry: ({ method, status, delayMs }) => console.log(`${method} ${status ?? 'no answer'}`, delayMs > 0),
+  onRetry: ({ method, status, delayMs }) => console.log(`${method} ${status ?? 'no response'}`, delayMs > 0),
 })
 
 const order = { externalOrderId: '1002', amountCents: 5_000 }
@@ -12,6 +12,6 @@ try {
   await client.events.conversion(order)
 } catch (error) {
   if (!(error instanceof UnknownOutcomeError)) throw error
-  // Later, once the service can be reached again: the same request under the same key.
+  // Later, when the server is reachable again: sends the same request with the same key.
   console.log(await error.reconcile())
 }

@@ -1,7 +1,7 @@
 import { isKnownEvent, type WebhookEvent } from '@referral/sdk'
 
 export const handle = (event: WebhookEvent): string => {
-  if (!isKnownEvent(event)) return 'from a newer server: nothing to do'
+  if (!isKnownEvent(event)) return 'unknown event: ignored'
   switch (event.event) {
     case 'commission.created':
       return `${event.data.commissionAmountCents} ${event.data.currency}`

@@ -1,7 +1,7 @@
 import { vi } from 'vitest'
 
-/** Moves the fake clock until the call settles; gives the milliseconds it took. */
-export const settleAfter = async (call: PromiseLike<unknown>): Promise<number> => {
+/** Advances the fake clock until the call settles. Returns the milliseconds it took. */
+export const advanceUntilSettled = async (call: PromiseLike<unknown>): Promise<number> => {
   const started = Date.now()
   let settled = false
   const end = () => {

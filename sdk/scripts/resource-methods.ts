@@ -2,12 +2,12 @@ import { operations } from './spec.ts'
 
 type Resources = Record<string, Record<string, (first: object, second: object) => Promise<unknown>>>
 
-// Not a static import: the sources are another TypeScript project, which refers to this one.
-const sources = new URL('../src/index.ts', import.meta.url).href
-const { createReferralClient } = (await import(sources)) as { createReferralClient: (options: object) => Resources }
+// Not a static import: the sources are another TypeScript project, which references this one.
+const entry = new URL('../src/index.ts', import.meta.url).href
+const { createReferralClient } = (await import(entry)) as { createReferralClient: (options: object) => Resources }
 
-/** What every method of every resource sends, found by calling it: the operation's id, by `resource.method`. */
-export const surface = async (): Promise<Map<string, string>> => {
+/** Returns the operation id that each method sends, by `resource.method`. Calls every method to find out. */
+export const operationsByMethod = async (): Promise<Map<string, string>> => {
   let sent = ''
   const fetch = (request: Request): Response => {
     sent = `${request.method} ${new URL(request.url).pathname}`

@@ -1,13 +1,13 @@
 import { UnknownOutcomeError } from '@referral/sdk'
 import { describe, expect, test } from 'vitest'
-import { broken, json, refusal, scripted } from './support/scripted.ts'
+import { connectionError, errorResponse, jsonResponse, scriptedClient } from './support/scripted-client.ts'
 
 describe('the raw client', () => {
-  test('gives data, or the error of the service, and retries like every call', async () => {
-    const { client, requests } = scripted([
-      refusal(503, 'storage_unavailable', { 'Retry-After': '0' }),
-      json(201, { data: { id: 'aff_1' } }),
-      refusal(409, 'email_taken'),
+  test('returns data or the error of the API, and retries like every call', async () => {
+    const { client, requests } = scriptedClient([
+      errorResponse(503, 'storage_unavailable', { 'Retry-After': '0' }),
+      jsonResponse(201, { data: { id: 'aff_1' } }),
+      errorResponse(409, 'email_taken'),
     ])
     const made = await client.POST('/api/v1/affiliates', { body: { email: 'a@b.example', name: 'A' } })
     expect(made.data).toEqual({ data: { id: 'aff_1' } })
@@ -17,30 +17,32 @@ describe('the raw client', () => {
       params: { header: { 'Idempotency-Key': 'mine' } },
       body: { email: 'a@b.example', name: 'A' },
     })
-    expect(taken).toMatchObject({ error: { error: 'Refused: email_taken.' }, response: { status: 409 } })
+    expect(taken).toMatchObject({ error: { error: 'Rejected: email_taken.' }, response: { status: 409 } })
     expect(requests[2]!.headers.get('Idempotency-Key')).toBe('mine')
   })
 
-  test('reads the quick start as text', async () => {
-    const { client } = scripted([new Response('<!doctype html>', { headers: { 'Content-Type': 'text/html' } })])
+  test('returns HTML as text', async () => {
+    const { client } = scriptedClient([new Response('<!doctype html>', { headers: { 'Content-Type': 'text/html' } })])
     expect((await client.GET('/api/v1/docs')).data).toBe('<!doctype html>')
   })
 
-  test('takes the options of a call', async () => {
-    const { client, requests } = scripted([refusal(503, 'api_disabled')])
+  test('accepts the options of a call', async () => {
+    const { client, requests } = scriptedClient([errorResponse(503, 'api_disabled')])
     const { error } = await client.GET('/api/v1/webhooks', { maxRetries: 0, headers: { 'X-Request-Id': 'mine' } })
-    expect(error).toEqual({ error: 'Refused: api_disabled.' })
+    expect(error).toEqual({ error: 'Rejected: api_disabled.' })
     expect(requests).toHaveLength(1)
     expect(requests[0]!.headers.get('X-Request-Id')).toBe('mine')
   })
 })
 
-describe('the raw client after a lost answer', () => {
-  const reset = broken('ECONNRESET')
+describe('the raw client after a lost response', () => {
+  const connectionReset = connectionError('ECONNRESET')
   const body = { periodStart: '2026-10-01', periodEnd: '2026-11-01' }
 
-  test('a keyed write reconciles under the same key', async () => {
-    const { client, requests } = scripted([reset, json(200, { data: { id: 'bat_1' } })], { maxRetries: 0 })
+  test('a keyed write reconciles with the same key', async () => {
+    const { client, requests } = scriptedClient([connectionReset, jsonResponse(200, { data: { id: 'bat_1' } })], {
+      maxRetries: 0,
+    })
     const error = await client.POST('/api/v1/payouts', { body }).catch((caught: unknown) => caught)
     expect(error).toBeInstanceOf(UnknownOutcomeError)
     const result = await (error as UnknownOutcomeError<{ data: unknown }>).reconcile()
@@ -48,14 +50,14 @@ describe('the raw client after a lost answer', () => {
     expect(new Set(requests.map(({ headers }) => headers.get('Idempotency-Key'))).size).toBe(1)
   })
 
-  test('a 409 on a repeated change says nothing: nobody has looked at the state', async () => {
-    const { client } = scripted([reset, refusal(409, 'payout_already_paid')])
+  test('409 on a retried update is an UnknownOutcomeError, because the state is not checked', async () => {
+    const { client } = scriptedClient([connectionReset, errorResponse(409, 'payout_already_paid')])
     const paid = client.PATCH('/api/v1/payouts', { params: { query: { id: 'bat_1', action: 'pay' } } })
     await expect(paid).rejects.toThrow(UnknownOutcomeError)
   })
 
-  test('what has no key and cannot be repeated is not sent again', async () => {
-    const { client, requests } = scripted([reset])
+  test('an operation without a key that is not repeatable is not retried', async () => {
+    const { client, requests } = scriptedClient([connectionReset])
     const call = client.POST('/admin/v1/keys', { body: { label: 'A', scopes: ['affiliates:read'] } })
     const error = (await call.catch((caught: unknown) => caught)) as UnknownOutcomeError
     expect(error).toBeInstanceOf(UnknownOutcomeError)
@@ -65,8 +67,8 @@ describe('the raw client after a lost answer', () => {
     expect(requests[0]!.headers.has('Idempotency-Key')).toBe(false)
   })
 
-  test('parameters of the path are filled in', async () => {
-    const { client, requests } = scripted([json(200, { ok: true })])
+  test('path parameters are inserted and encoded', async () => {
+    const { client, requests } = scriptedClient([jsonResponse(200, { ok: true })])
     await client.DELETE('/admin/v1/keys/{id}', { params: { path: { id: 'key/1' } } })
     expect(requests[0]!.url).toBe('https://api.example/admin/v1/keys/key%2F1')
   })

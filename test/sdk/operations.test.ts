@@ -1,4 +1,4 @@
-// SQLite only: it looks at the surface, not at what is stored.
+// SQLite only: it tests routes and methods, not storage.
 import { createReferralClient } from '@referral/sdk'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { causes, sharedCauses, type World } from '../contract/causes.ts'
@@ -23,7 +23,7 @@ afterAll(() => world.server.close())
 
 type Method = (first: object, second: object) => Promise<unknown>
 
-/** Every method of every resource, by what it sends. */
+/** All resource methods, by the route they call. */
 const methodsByRoute = async (): Promise<Map<string, string[]>> => {
   const found = new Map<string, string[]>()
   let route = ''
@@ -41,11 +41,11 @@ const methodsByRoute = async (): Promise<Map<string, string[]>> => {
   return found
 }
 
-/** A valid call that the key may not make, or may. */
+/** The status of a valid call with a key of these scopes; `forbidden` when it lacks the scope. */
 const statusWith = async (op: DocumentedOperation, scopes: string[]): Promise<string> => {
   const { key } = await world.server.createShop('PROFESSIONAL', scopes)
   const { status, body } = await callOperation(world.server, op, { key })
-  return status === 403 && body.error?.includes(op.scope) ? 'refused' : `${status}`
+  return status === 403 && body.error?.includes(op.scope) ? 'forbidden' : `${status}`
 }
 
 const everyScope = () => [...new Set(operations.map(({ scope }) => scope))].filter((scope) => scope !== undefined)
@@ -72,7 +72,7 @@ const checks: Record<string, (op: DocumentedOperation) => Promise<string>> = {
   'scope enforced': async (op) => {
     if (op.isPublic) return 'none'
     const others = everyScope().filter((scope) => scope !== op.scope)
-    const isEnforced = (await statusWith(op, others)) === 'refused' && (await statusWith(op, [op.scope!])) !== '403'
+    const isEnforced = (await statusWith(op, others)) === 'forbidden' && (await statusWith(op, [op.scope!])) !== '403'
     return isEnforced ? op.scope! : ''
   },
   'error statuses': async (op) => {
@@ -87,18 +87,18 @@ const checks: Record<string, (op: DocumentedOperation) => Promise<string>> = {
   },
 }
 
-test('every operation has its route, its method, its page, a working example, its scope and its errors', async () => {
+test('every operation has a route, an SDK method, a docs entry, a working example, a scope and its errors', async () => {
   const table: Record<string, Record<string, string>> = {}
   for (const op of operations) {
     const row: Record<string, string> = {}
-    for (const [name, check] of Object.entries(checks)) row[name] = (await check(op)) || 'HOLE'
+    for (const [name, check] of Object.entries(checks)) row[name] = (await check(op)) || 'MISSING'
     table[op.id] = row
   }
   console.table(table)
-  const holes = Object.entries(table).flatMap(([id, row]) =>
+  const gaps = Object.entries(table).flatMap(([id, row]) =>
     Object.keys(row)
-      .filter((name) => row[name] === 'HOLE')
+      .filter((name) => row[name] === 'MISSING')
       .map((name) => `${id}: ${name}`),
   )
-  expect(holes).toEqual([])
+  expect(gaps).toEqual([])
 }, 180_000)

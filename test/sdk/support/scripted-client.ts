@@ -1,20 +1,20 @@
 import { type ClientOptions, createReferralClient } from '@referral/sdk'
 
-/** What the service does with one attempt: answers, breaks the connection (an error), or never answers. */
+/** What the server does with one attempt: responds, breaks the connection (an error), or never responds. */
 export type Step = Response | Error | 'hang' | ((request: Request) => Response | Promise<Response>)
 
-export const json = (status: number, body: unknown, headers: Record<string, string> = {}): Response =>
+export const jsonResponse = (status: number, body: unknown, headers: Record<string, string> = {}): Response =>
   Response.json(body, { status, headers: { 'X-Request-Id': 'req_1', ...headers } })
 
-export const refusal = (status: number, code: string, headers: Record<string, string> = {}): Response =>
-  json(status, { error: `Refused: ${code}.` }, { 'X-Error-Code': code, ...headers })
+export const errorResponse = (status: number, code: string, headers: Record<string, string> = {}): Response =>
+  jsonResponse(status, { error: `Rejected: ${code}.` }, { 'X-Error-Code': code, ...headers })
 
-/** What undici rejects with. */
-export const broken = (code: string): Error =>
+/** The error that undici rejects with. */
+export const connectionError = (code: string): Error =>
   Object.assign(new TypeError('fetch failed'), { cause: Object.assign(new Error(code), { code }) })
 
-/** A client of a service that follows a script, one step per attempt; the last step repeats. */
-export const scripted = (steps: Step[], options: Partial<ClientOptions> = {}) => {
+/** Returns a client of a server that follows a script, one step per attempt; the last step repeats. */
+export const scriptedClient = (steps: Step[], options: Partial<ClientOptions> = {}) => {
   const requests: { method: string; url: string; headers: Headers; body: unknown }[] = []
   const fetch = async (request: Request): Promise<Response> => {
     const text = await request.clone().text()

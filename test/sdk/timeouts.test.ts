@@ -1,7 +1,7 @@
 import { AbortedError, TimeoutError } from '@referral/sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { settleAfter } from './support/clock.ts'
-import { json, refusal, scripted } from './support/scripted.ts'
+import { advanceUntilSettled } from './support/clock.ts'
+import { errorResponse, jsonResponse, scriptedClient } from './support/scripted-client.ts'
 
 const order = { externalOrderId: '1001', amountCents: 10_000 }
 
@@ -12,25 +12,25 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('time', () => {
-  test('an attempt ends after 30 seconds, whatever the given fetch does with its signal', async () => {
-    const { client, requests } = scripted(['hang'], { maxRetries: 0 })
+describe('timeouts', () => {
+  test('an attempt times out after 30 seconds, even when fetch ignores its signal', async () => {
+    const { client, requests } = scriptedClient(['hang'], { maxRetries: 0 })
     const call = client.analytics.get().safe()
-    expect(await settleAfter(call)).toBe(30_000)
+    expect(await advanceUntilSettled(call)).toBe(30_000)
     expect((await call).error).toBeInstanceOf(TimeoutError)
     expect(requests).toHaveLength(1)
   })
 
-  test('a body that stops is in the time of its attempt', async () => {
-    const { client } = scripted([() => new Response(new ReadableStream({}))], { maxRetries: 0, timeoutMs: 1_000 })
+  test('the body counts toward the timeout of its attempt', async () => {
+    const { client } = scriptedClient([() => new Response(new ReadableStream({}))], { maxRetries: 0, timeoutMs: 1_000 })
     const call = client.analytics.get().safe()
-    expect(await settleAfter(call)).toBe(1_000)
+    expect(await advanceUntilSettled(call)).toBe(1_000)
   })
 
-  test('totalTimeoutMs ends the last attempt and all waiting', async () => {
-    const { client } = scripted(['hang'], { timeoutMs: 4_000, totalTimeoutMs: 10_000, maxRetries: 99 })
+  test('totalTimeoutMs limits all attempts and waits', async () => {
+    const { client } = scriptedClient(['hang'], { timeoutMs: 4_000, totalTimeoutMs: 10_000, maxRetries: 99 })
     const call = client.analytics.get().safe()
-    expect(await settleAfter(call)).toBe(10_000)
+    expect(await advanceUntilSettled(call)).toBe(10_000)
     expect((await call).error).toBeInstanceOf(TimeoutError)
   })
 })
@@ -38,9 +38,9 @@ describe('time', () => {
 describe('abort', () => {
   const reason = new Error('the user left')
 
-  test('ends the attempt', async () => {
+  test('ends the current attempt', async () => {
     const controller = new AbortController()
-    const { client } = scripted(['hang'])
+    const { client } = scriptedClient(['hang'])
     const call = client.analytics.get(undefined, { signal: controller.signal }).safe()
     await vi.advanceTimersByTimeAsync(100)
     controller.abort(reason)
@@ -51,9 +51,9 @@ describe('abort', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('ends the wait for the next attempt at once', async () => {
+  test('ends the wait for a retry', async () => {
     const controller = new AbortController()
-    const { client, requests } = scripted([refusal(429, 'rate_limited', { 'X-RateLimit-Reset': '50' })])
+    const { client, requests } = scriptedClient([errorResponse(429, 'rate_limited', { 'X-RateLimit-Reset': '50' })])
     const call = client.events.conversion(order, { signal: controller.signal }).safe()
     await vi.waitFor(() => expect(requests).toHaveLength(1))
     await vi.advanceTimersByTimeAsync(10_000)
@@ -65,16 +65,16 @@ describe('abort', () => {
     expect(requests).toHaveLength(1)
   })
 
-  test('a signal that is aborted already sends nothing', async () => {
-    const { client, requests } = scripted([json(200, {})])
+  test('sends nothing when the signal is already aborted', async () => {
+    const { client, requests } = scriptedClient([jsonResponse(200, {})])
     const { error } = await client.analytics.get(undefined, { signal: AbortSignal.abort(reason) }).safe()
     expect(error).toBeInstanceOf(AbortedError)
     expect(requests).toHaveLength(0)
   })
 
-  test('the fetch is told', async () => {
+  test('a timeout aborts the signal of fetch', async () => {
     let signal: AbortSignal | undefined
-    const { client } = scripted(
+    const { client } = scriptedClient(
       [
         (request) => {
           signal = request.signal
@@ -83,15 +83,15 @@ describe('abort', () => {
       ],
       { maxRetries: 0, timeoutMs: 50 },
     )
-    await settleAfter(client.analytics.get().safe())
+    await advanceUntilSettled(client.analytics.get().safe())
     expect(signal?.aborted).toBe(true)
   })
 
-  test('a finished call leaves no listener on the signal', async () => {
+  test('a finished call removes its listener from the signal', async () => {
     const { signal } = new AbortController()
     const added = vi.spyOn(signal, 'addEventListener')
     const removed = vi.spyOn(signal, 'removeEventListener')
-    await scripted([json(200, {})]).client.analytics.get(undefined, { signal })
+    await scriptedClient([jsonResponse(200, {})]).client.analytics.get(undefined, { signal })
     expect(removed.mock.calls.length).toBe(added.mock.calls.length)
   })
 })

@@ -1,20 +1,23 @@
-// Writes api.md, the whole surface on one page. With --check it only compares.
+// Writes api.md, the reference of the whole package on one page. With --check it only compares.
 import { type Entry, exported, methodsOf } from './declarations.ts'
-import { generated } from './generated.ts'
+import { operationsByMethod } from './resource-methods.ts'
 import { operations } from './spec.ts'
-import { surface } from './surface.ts'
+import { writeGenerated } from './write-generated.ts'
 
-const sent = await surface()
-const resources = [...new Set([...sent.keys()].map((name) => name.split('.')[0]!))]
+const operationIds = await operationsByMethod()
+const resources = [...new Set([...operationIds.keys()].map((name) => name.split('.')[0]!))]
 const byName = new Map(exported.map((one) => [one.name, one]))
 const shown = new Set<string>([...resources, 'ReferralClient', 'Core', 'paths', 'operations', 'components'])
 
-const method = (resource: string, { name, type, doc }: Entry) => {
-  const { method, path, scope, id } = operations.find((one) => one.id === sent.get(`${resource}.${name}`))!
-  return `- \`${name}${type}\`\n  ${doc}\n  \`${method} ${path}\`, operation \`${id}\`, scope \`${scope}\`.`
+const throwsOf = ({ throws }: Entry) => (throws.length ? ` Throws ${throws.join(' Throws ')}` : '')
+
+const method = (resource: string, entry: Entry) => {
+  const { name, type, doc } = entry
+  const { method, path, scope, id } = operations.find((one) => one.id === operationIds.get(`${resource}.${name}`))!
+  return `- \`${name}${type}\`\n  ${doc}${throwsOf(entry)}\n  \`${method} ${path}\`, operation \`${id}\`, scope \`${scope}\`.`
 }
 
-// A list of values that has a name is shown by its name.
+// Shows a named union by its name.
 const lists = exported.filter(({ type }) => /^ = [^{}]*\(string & \{\}\)[^{}]*$/.test(type))
 const named = (type: string) => lists.reduce((text, one) => text.replaceAll(one.type.slice(3), one.name), type)
 
@@ -22,10 +25,16 @@ const member = ({ name, type, doc }: Entry) => `- \`${name}${named(type)}\`${doc
 
 const entry = (name: string) => {
   shown.add(name)
-  const { type, doc, members, kind, extends: base } = byName.get(name)!
+  const exportedEntry = byName.get(name)!
+  const { type, doc, members, kind, extends: base } = exportedEntry
   const declared = kind === 'function' || type.startsWith(' = ') ? `\`${name}${type}\`` : ''
   const adds = base && `Extends \`${base}\`.`
-  return [`### ${name}`, [doc, adds].filter(Boolean).join(' '), declared, members.map(member).join('\n')]
+  return [
+    `### ${name}`,
+    [doc + throwsOf(exportedEntry), adds].filter(Boolean).join(' '),
+    declared,
+    members.map(member).join('\n'),
+  ]
     .filter(Boolean)
     .join('\n\n')
 }
@@ -44,7 +53,7 @@ const ofKind = (test: (name: string) => boolean) => exported.map(({ name }) => n
 const parts = [
   section('Start', ['createReferralClient', 'createCore']),
   `## Resources\n\n${methods.join('\n\n')}`,
-  section('Raw calls: client.GET, POST, PUT, PATCH, DELETE', ['Raw']),
+  section('Raw calls: client.GET, POST, PUT, PATCH, DELETE', ['RawClient']),
   section('Results', ['Call', 'WithResponse', 'SafeResult', 'PagedCall', 'Page', 'RateLimit']),
   section(
     'Options',
@@ -57,10 +66,10 @@ const parts = [
   section('Webhook events', ['isKnownEvent', 'WebhookEvent', 'KnownEvent', 'UnknownEvent']),
 ]
 
-generated({
+writeGenerated({
   'api.md': `# @referral/sdk
 
-The whole surface on one page. Generated from the sources by \`pnpm run generate\`; README.md says how to use it.
+Everything the package exports, on one page. Generated from the sources by \`pnpm run generate\`. For a guide, see README.md.
 
 ${parts.join('\n\n')}
 

@@ -1,5 +1,5 @@
 // Generated from openapi.yaml by `pnpm run generate`. Do not edit.
-import type { Retry } from '../retry.ts'
+import type { RetryPolicy } from '../retry.ts'
 import {
   createAffiliate,
   updateAffiliate,
@@ -27,11 +27,11 @@ import {
   updateWebhook,
 } from './operations.ts'
 
-/** What may be sent again, where nothing else is said: never what is not listed. */
-export const usual: Record<string, Retry> = {"GET":"safe","PUT":"repeatable","DELETE":"repeatable"}
+/** The retry policy of each method. A method that is not listed is never retried. */
+export const defaultRetryPolicies: Record<string, RetryPolicy> = {"GET":"safe","PUT":"repeatable","DELETE":"repeatable"}
 
-/** The operations that are not as usual. */
-export const unusual = [
+/** The operations that differ from the default of their method. */
+export const operationMetadata = [
   createAffiliate,
   updateAffiliate,
   createProgram,
