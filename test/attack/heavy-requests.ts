@@ -14,7 +14,7 @@ const LINES = Array.from({ length: 1000 }, (_, i) => ({
   quantity: 900,
   priceCents: 100,
 }))
-const UNKNOWN = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`unknown${i}`, i]))
+const UNKNOWN = Object.fromEntries(Array.from({ length: 58 }, (_, i) => [`unknown${i}`, i]))
 const EVER = { periodStart: '2000-01-01', periodEnd: '2099-01-01' }
 
 let made = 0
@@ -191,6 +191,10 @@ function changes(server: OwnerServer): HeavyRequest[] {
     }),
     post('assignCoupon', '', (n) => ({ affiliateId: LARGE.affiliate, code: `Q${n}` })),
     post('createWebhook', '', (n) => ({ url: `https://93.184.215.14/w${n}` }), {}),
+    {
+      ...post('createWebhook', '60,000 events that are no text', () => `{"events":[${'null,'.repeat(60_000)}null]}`),
+      rejected: 400,
+    },
     post('deleteWebhook', '', () => undefined, { query: hooks }),
     post(
       'recordEvent',
@@ -213,7 +217,7 @@ function changes(server: OwnerServer): HeavyRequest[] {
     ),
     post(
       'recordEvent',
-      'conversion of 1,000 lines with 60 unknown fields each',
+      'conversion of 1,000 lines with 58 unknown fields each',
       (n) => ({ externalOrderId: `attack-${n}`, lineItems: LINES.map((line) => ({ ...line, ...UNKNOWN })) }),
       { headers: idempotent },
     ),

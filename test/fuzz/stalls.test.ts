@@ -19,6 +19,20 @@ test('no request holds up the others, however large and twisted it is', async ()
   expect(slow).toEqual([])
 })
 
+test('a long list of wrong items takes no longer than one of right items', async () => {
+  const world = await fuzzWorld()
+  const stall = (item: string) => {
+    const body = `{"events":[${`${item},`.repeat(64_000)}${item}]}`
+    return stallOf(world, { name: item, method: 'POST', path: '/api/v1/webhooks', body }, { tries: 8 })
+  }
+  const [right, wrong] = [await stall('"a"'), await stall('null')]
+  await world.server.close()
+  console.log(`right ${right.ms.toFixed(1)} ms, wrong ${wrong.ms.toFixed(1)} ms`)
+  expect([right.status, wrong.status]).toEqual([400, 400])
+  // A message for each of them took eight times as long.
+  expect(wrong.ms).toBeLessThan(right.ms + 15)
+})
+
 describe('many large requests at once give others a turn in between', () => {
   const MANY = 32
   let world: FuzzWorld
