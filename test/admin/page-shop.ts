@@ -1,6 +1,6 @@
+import { staffOf } from '../support/owner.ts'
 import { testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
-import { staffOf } from './fixture.ts'
 import { type Opened, visitorOf } from './page-fixture.ts'
 
 /** A name that was made to break out of a page. */

@@ -1,8 +1,8 @@
 // SQLite only: the pages call the use cases that are tested on both databases
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { refuseInserts } from '../support/faults.ts'
+import { admin } from '../support/owner.ts'
 import { expectOk } from '../support/shop.ts'
-import { admin } from './fixture.ts'
 import { visitorOf } from './page-fixture.ts'
 import { codeOf, HOSTILE, openPageShop, type PageShop } from './page-shop.ts'
 

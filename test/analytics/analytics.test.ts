@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { addAffiliate, addCommission, addDebt, commissionRow, insertRows } from '../payouts/rows.ts'
-import { refusal } from '../resources/looking.ts'
+import { refusal } from '../support/looking.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
 

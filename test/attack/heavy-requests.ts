@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
-import { admin, FRESH, ID, type OwnerServer } from '../admin/fixture.ts'
 import { manyNames } from '../fuzz/heavy.ts'
 import { operation } from '../support/document.ts'
+import { admin, FRESH, ID, type OwnerServer } from '../support/owner.ts'
 import { expectOk, newAffiliate } from '../support/shop.ts'
 import { LARGE, type Size } from './large-shop.ts'
 import type { Call, HeavyRequest } from './stall.ts'

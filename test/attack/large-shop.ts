@@ -1,6 +1,6 @@
 import { recount } from '../../server/src/operator/consistency.ts'
-import { ID, type OwnerServer } from '../admin/fixture.ts'
 import { engine } from '../support/database.ts'
+import { ID, type OwnerServer } from '../support/owner.ts'
 import { convert, expectOk } from '../support/shop.ts'
 
 export interface Size {

@@ -1,4 +1,4 @@
-import { ownerServer } from '../admin/fixture.ts'
+import { ownerServer } from '../support/owner.ts'
 import { heavyRequests } from './heavy-requests.ts'
 import { fillLargeShop, type Size } from './large-shop.ts'
 import { type Stall, stallOf } from './stall.ts'

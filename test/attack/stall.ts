@@ -1,4 +1,4 @@
-import type { OwnerServer } from '../admin/fixture.ts'
+import type { OwnerServer } from '../support/owner.ts'
 
 /** One request, as heavy as a valid one may be. */
 export interface HeavyRequest {

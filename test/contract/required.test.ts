@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { callOwner, ID, type OwnerServer, ownerServer } from '../admin/fixture.ts'
 import { composed, document, operation, pointerTo, problems } from '../support/document.ts'
+import { callOwner, ID, type OwnerServer, ownerServer } from '../support/owner.ts'
 import { callOperation, snapshot } from './fixture.ts'
 
 let server: OwnerServer

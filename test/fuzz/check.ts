@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { admin } from '../admin/fixture.ts'
 import type { DocumentedOperation } from '../support/document.ts'
+import { admin } from '../support/owner.ts'
 import { expectOk } from '../support/shop.ts'
 import { whyNotAcceptable } from './accepted.ts'
 import { type Call, callsOf } from './call.ts'

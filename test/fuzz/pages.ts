@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { signIn } from '../admin/fixture.ts'
 import { snapshot } from '../contract/fixture.ts'
+import { signIn } from '../support/owner.ts'
 import { hostileText } from './hostile.ts'
 import type { Foreign } from './tenants.ts'
 import type { FuzzWorld } from './world.ts'

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
-import { admin, ID, type OwnerServer, ownerServer } from '../admin/fixture.ts'
 import { engine } from '../support/database.ts'
 import { type DocumentedOperation, operations, ownerOperations, requiredHeaders } from '../support/document.ts'
+import { admin, ID, type OwnerServer, ownerServer } from '../support/owner.ts'
 import type { TestShop } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
 import type { Call } from './call.ts'

@@ -1,6 +1,6 @@
-import { callOwner, FRESH, ownerServer, sessionFor } from '../admin/fixture.ts'
 import { callOperation, exampleServer, ID } from '../contract/fixture.ts'
 import { operations, ownerOperations } from '../support/document.ts'
+import { callOwner, FRESH, ownerServer, sessionFor } from '../support/owner.ts'
 import type { Reply, TestServer } from '../support/server.ts'
 
 /** One operation that changes something, on a server where its example does. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { refusal } from '../resources/looking.ts'
+import { refusal } from '../support/looking.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { addAffiliate, addCommission, OCTOBER } from './rows.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { admin } from '../admin/fixture.ts'
+import { admin } from '../support/owner.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
 import { OCTOBER } from './rows.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { auditLog } from '../resources/looking.ts'
 import { engine } from '../support/database.ts'
+import { auditLog } from '../support/looking.ts'
 import { type Reply, type TestServer, testServer } from '../support/server.ts'
 import { addAffiliate, addCommission, OCTOBER } from './rows.ts'
 

@@ -1,7 +1,7 @@
 // SQLite only: PostgreSQL works in a process of its own, and others are never held up.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { admin } from '../admin/fixture.ts'
+import { admin } from '../support/owner.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
 import { affiliateRow, commissionRow, insertRows, OCTOBER } from './rows.ts'

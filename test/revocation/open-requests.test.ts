@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { callOwner, type OwnerServer, ownerServer } from '../admin/fixture.ts'
 import { callOperation, snapshot } from '../contract/fixture.ts'
 import { type DocumentedOperation, operations, ownerOperations, requiredHeaders } from '../support/document.ts'
 import { bytesOf, type Captured, capture, type HeldRequests, holdRequests } from '../support/held-requests.ts'
+import { callOwner, type OwnerServer, ownerServer } from '../support/owner.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
 import {
   keyWays,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { admin } from '../admin/fixture.ts'
+import { admin } from '../support/owner.ts'
 import { newAffiliate } from '../support/shop.ts'
 import { type Fixture, names, until, webhookFixture } from './fixture.ts'
 

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
-import { callOwner, FRESH, ID, type OwnerServer, sessionFor } from '../../admin/fixture.ts'
 import { callOperation } from '../../contract/fixture.ts'
 import { operation, operations, ownerOperations, requiredHeaders } from '../../support/document.ts'
+import { callOwner, FRESH, ID, type OwnerServer, sessionFor } from '../../support/owner.ts'
 import type { Reply } from '../../support/server.ts'
 import { convert } from '../../support/shop.ts'
 

@@ -5,7 +5,7 @@ import { runTests } from '../vitest.ts'
 
 /** Nothing here outlives the run, so it need not wait for a disk. */
 const MEMORY = '/dev/shm'
-const FILE = 'test/admin/money.property.test.ts'
+const FILE = 'test/commissions/money.property.test.ts'
 
 /** Random sequences of orders, refunds, moderation, batches and payments against an arithmetic of the test's own. */
 export const promise: LongTest = {

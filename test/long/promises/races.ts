@@ -2,9 +2,9 @@ import { type LongTest, sized } from '../promise.ts'
 import { runTests } from '../vitest.ts'
 
 const FILES = [
-  'test/server/races.test.ts',
+  'test/core/races.test.ts',
   'test/payouts/races.test.ts',
-  'test/admin/races.test.ts',
+  'test/commissions/races.test.ts',
   'test/webhooks/claims.test.ts',
 ]
 

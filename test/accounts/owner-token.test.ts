@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import * as users from '../../server/src/accounts/users.ts'
+import { admin, signIn, staffOf } from '../support/owner.ts'
+import { type Reply, type TestServer, testServer } from '../support/server.ts'
+import { expectOk } from '../support/shop.ts'
+
+let server: TestServer
+let named: users.NamedUser
+beforeAll(async () => {
+  server = await testServer()
+  named = { shop: server.shop.shopId, email: 'owner@shop.example' }
+})
+afterAll(() => server.close())
+
+const codeOf = ({ status, headers }: Reply) => [status, headers.get('X-Error-Code')]
+const session = (key: string | null, headers = {}) => admin(server, 'GET', '/session', undefined, { key, headers })
+
+test('the new token works, and the old one, its sessions and the links of its user open nothing', async () => {
+  const staff = await staffOf(server)
+  const old = server.shop.ownerToken
+  const [mine, theirs] = [await signIn(server), await signIn(server, staff)]
+  const { token: link } = await users.linkFor(server.deps, named)
+  const { userId, ownerToken } = await users.replaceToken(server.deps, named)
+  expect(await expectOk(session(ownerToken))).toMatchObject({ user: { id: userId, email: named.email } })
+  expect(codeOf(await session(old))).toEqual([403, 'owner_token_unknown'])
+  expect(codeOf(await session(null, mine.headers))).toEqual([401, 'session_expired'])
+  for (const token of [old, link]) expect(codeOf((await signIn(server, token)).reply)).toEqual([401, 'sign_in_refused'])
+  expect((await signIn(server, ownerToken)).reply.status).toBe(201)
+  // Nobody else is signed out.
+  expect((await session(staff)).status).toBe(200)
+  expect((await session(null, theirs.headers)).status).toBe(200)
+  server.shop.ownerToken = ownerToken
+})
+
+test('the audit says whose token was replaced and by whom, and holds neither token', async () => {
+  const before = server.shop.ownerToken
+  const { userId, ownerToken } = await users.replaceToken(server.deps, named)
+  server.shop.ownerToken = ownerToken
+  const [entry] = await expectOk(admin(server, 'GET', '/audit?action=owner_token.replaced'))
+  expect(entry).toMatchObject({ actor: 'operator', action: 'owner_token.replaced', subjectId: userId })
+  const everything = server.sql.tables().flatMap((name) => server.sql.prepare(`select * from "${name}"`).all())
+  for (const token of [before, ownerToken]) expect(JSON.stringify([everything, server.logs])).not.toContain(token)
+})
+
+test('of several who replace it at once, exactly one token works', async () => {
+  const done = await Promise.allSettled(Array.from({ length: 8 }, () => users.replaceToken(server.deps, named)))
+  const tokens = done.flatMap((one) => (one.status === 'fulfilled' ? [one.value.ownerToken] : []))
+  const replies = await Promise.all(tokens.map((token) => session(token)))
+  expect(replies.filter(({ status }) => status === 200)).toHaveLength(1)
+  expect(done.flatMap((one) => (one.status === 'rejected' ? [one.reason.message] : []))).toEqual(
+    Array(8 - tokens.length).fill('Another command changed this user meanwhile. Run this one again.'),
+  )
+})
+
+test('a revoked user gets no token', async () => {
+  const email = 'leaver@shop.example'
+  await staffOf(server, email)
+  await users.revoke(server.deps, { ...named, email })
+  await expect(users.replaceToken(server.deps, { ...named, email })).rejects.toThrow(`User ${email} is revoked.`)
+})

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { auditLog, refusal } from '../support/looking.ts'
+import { type TestServer, testServer } from '../support/server.ts'
+
+let server: TestServer
+let client: TestServer['client']
+beforeAll(async () => {
+  server = await testServer()
+  client = server.client
+})
+afterAll(() => server.close())
+
+let people = 0
+async function archived(campaignId?: string) {
+  const email = `person-${++people}@example.com`
+  const affiliate = await client.affiliates.create({ email, name: 'Gone', ...(campaignId ? { campaignId } : {}) })
+  await client.affiliates.archive(affiliate.id)
+  return affiliate
+}
+
+test('200 with a message, and the data is kept', async () => {
+  const affiliate = await client.affiliates.create({ email: 'kept@example.com', name: 'Kept' })
+  server.clock.advance(1000)
+  const { data, response } = await client.affiliates.archive(affiliate.id).withResponse()
+  expect([response.status, data]).toEqual([200, { ok: true, message: 'Affiliate archived.', id: affiliate.id }])
+  const row = server.sql.prepare('select * from affiliates where id = ?').get(affiliate.id)
+  const now = new Date(server.clock.ms).toISOString()
+  expect(row).toMatchObject({ ...affiliate, deletedAt: now, updatedAt: now })
+})
+
+test('hidden from lists, searches and coupons, under every filter', async () => {
+  const program = await client.programs.create({ name: 'P' })
+  const { id, email, discountCode } = await archived(program.id)
+  const { data } = await client.affiliates.list({ q: email, status: 'PENDING', campaignId: program.id })
+  expect(data).toEqual([])
+  expect((await client.affiliates.list({ limit: 100 })).data.map((one) => one.id)).not.toContain(id)
+  expect((await client.coupons.list({ affiliateId: id })).pagination.total).toBe(0)
+  expect((await client.coupons.list({ code: discountCode })).data).toEqual([])
+  const [listed] = (await client.programs.list({ limit: 1 })).data
+  expect([listed?.id, listed?.affiliateCount]).toEqual([program.id, 0])
+})
+
+test('404 to change, archive again, or give a code', async () => {
+  const { id } = await archived()
+  expect(await refusal(client.affiliates.update(id, { phone: '1' }))).toEqual([404, 'affiliate_not_found'])
+  expect(await refusal(client.affiliates.update(id, {}))).toEqual([404, 'affiliate_not_found'])
+  expect(await refusal(client.affiliates.archive(id))).toEqual([404, 'affiliate_not_found'])
+  expect(await refusal(client.coupons.assign({ affiliateId: id, code: 'NEW' }))).toEqual([404, 'affiliate_not_found'])
+})
+
+test('404 for an id that does not exist or belongs to another shop', async () => {
+  const other = await server.createShop()
+  const theirs = await server.clientOf(other.key).affiliates.create({ email: 'f@example.com', name: 'F' })
+  for (const id of ['aff_none', theirs.id])
+    expect(await refusal(client.affiliates.archive(id))).toEqual([404, 'affiliate_not_found'])
+  expect((await server.clientOf(other.key).affiliates.list()).data).toEqual([theirs])
+})
+
+test('the code and the slug stay taken', async () => {
+  const { discountCode, slug } = await archived()
+  const next = await client.affiliates.create({ email: 'next@example.com', name: 'Gone' })
+  expect(next.slug).not.toBe(slug)
+  const code = discountCode.toLowerCase()
+  expect(await refusal(client.coupons.assign({ affiliateId: next.id, code }))).toEqual([409, 'discount_code_taken'])
+})
+
+test('one audit record, and one for the losers of a race as well: none', async () => {
+  const affiliate = await client.affiliates.create({ email: 'race@example.com', name: 'Race' })
+  const audits = auditLog(server)
+  const replies = await Promise.all(
+    Array.from({ length: 8 }, () => server.request('DELETE', `/api/v1/affiliates?id=${affiliate.id}`)),
+  )
+  expect(replies.map((reply) => reply.status).sort()).toEqual([200, ...Array(7).fill(409)])
+  expect(audits().map((one) => [one.action, one.subjectId])).toEqual([['affiliate.archived', affiliate.id]])
+})

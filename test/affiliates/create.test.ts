@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { auditLog, countOf, refusal } from '../support/looking.ts'
+import { type TestServer, testServer } from '../support/server.ts'
+
+let server: TestServer
+let client: TestServer['client']
+beforeAll(async () => {
+  server = await testServer()
+  client = server.client
+})
+afterAll(() => server.close())
+
+let people = 0
+const email = () => `person-${++people}@example.com`
+const post = (body: object) => server.request('POST', '/api/v1/affiliates', { body })
+
+test('201 with every field, pending and without a program in a shop that has none', async () => {
+  const { data, response } = await client.affiliates
+    .create({ email: 'Nisa@Example.com', name: 'Nisa Karim' })
+    .withResponse()
+  expect(response.status).toBe(201)
+  const now = new Date(server.clock.ms).toISOString()
+  expect(data).toEqual({
+    id: expect.stringMatching(/^aff_[0-9A-Z]{26}$/),
+    name: 'Nisa Karim',
+    firstName: null,
+    lastName: null,
+    email: 'Nisa@Example.com',
+    phone: null,
+    website: null,
+    status: 'PENDING',
+    campaignId: null,
+    slug: 'nisa-karim',
+    discountCode: expect.stringMatching(/^[A-NP-Z1-9]{8}$/),
+    instagramHandle: null,
+    tiktokHandle: null,
+    youtubeHandle: null,
+    homeCountry: null,
+    homeState: null,
+    homeCity: null,
+    homePostalCode: null,
+    homeAddress: null,
+    createdAt: now,
+    updatedAt: now,
+    deletedAt: null,
+  })
+})
+
+test('201 named after first and last name, or the first alone', async () => {
+  const both = await client.affiliates.create({ email: email(), firstName: 'Ada', lastName: 'Lovelace' })
+  expect([both.name, both.firstName, both.lastName, both.slug]).toEqual([
+    'Ada Lovelace',
+    'Ada',
+    'Lovelace',
+    'ada-lovelace',
+  ])
+  const first = await client.affiliates.create({ email: email(), firstName: 'Cher' })
+  expect([first.name, first.firstName, first.lastName]).toEqual(['Cher', 'Cher', null])
+})
+
+test('201 with the sent name beside a first and last name', async () => {
+  const affiliate = await client.affiliates.create({
+    email: email(),
+    name: 'Countess',
+    firstName: 'Ada',
+    lastName: 'L',
+  })
+  expect([affiliate.name, affiliate.firstName, affiliate.lastName]).toEqual(['Countess', 'Ada', 'L'])
+})
+
+test('201 with null for what is not given', async () => {
+  const reply = await post({ email: email(), name: 'Null', firstName: null, lastName: null, campaignId: null })
+  expect([reply.status, reply.body.data.firstName, reply.body.data.lastName]).toEqual([201, null, null])
+})
+
+test.each([
+  [{ name: 'N' }, 'email is required.'],
+  [{ email: null, name: 'N' }, 'email must be an e-mail address.'],
+  [{ email: 'nobody', name: 'N' }, 'email must be an e-mail address.'],
+  [{ email: 'a@b', name: 'N' }, 'email must be an e-mail address.'],
+  [{ email: 'a b@example.com', name: 'N' }, 'email must be an e-mail address.'],
+  [{ email: `${'a'.repeat(250)}@example.com`, name: 'N' }, 'email must be an e-mail address.'],
+  [{ email: 'x1@example.com' }, 'name or firstName is required.'],
+  [{ email: 'x1@example.com', lastName: 'L' }, 'name or firstName is required.'],
+  [{ email: 'x1@example.com', name: '   ' }, 'name or firstName is required.'],
+  [{ email: 'x1@example.com', name: ' ', firstName: '\t' }, 'name or firstName is required.'],
+  [{ email: 'x1@example.com', name: 7 }, 'name must be text of 1 to 200 characters or null.'],
+  [{ email: 'x1@example.com', name: 'N\0' }, 'Text must not hold the character U+0000 or half a surrogate pair.'],
+  [{ email: 'x1@example.com', name: 'N\ud83d' }, 'Text must not hold the character U+0000 or half a surrogate pair.'],
+])('400 for the body %j', async (body, sentence) => {
+  const before = countOf(server, 'affiliates') + countOf(server, 'audits')
+  const reply = await post(body)
+  expect([reply.status, reply.headers.get('X-Error-Code'), reply.body]).toEqual([
+    400,
+    'invalid_body',
+    { error: sentence },
+  ])
+  expect(countOf(server, 'affiliates') + countOf(server, 'audits')).toBe(before)
+})
+
+test.each(['id', 'status', 'slug', 'discountCode', 'shopId', 'deletedAt', 'phone'])(
+  '400 when %s is sent',
+  async (name) => {
+    const reply = await post({ email: email(), name: 'N', [name]: 'x' })
+    expect([reply.status, reply.body.error]).toEqual([400, `${name} is not a property of this request.`])
+  },
+)
+
+test('the e-mail address is trimmed, and returned as typed', async () => {
+  const { data } = (await post({ email: '  Grace.Hopper@Example.COM ', name: 'Grace' })).body
+  expect(data.email).toBe('Grace.Hopper@Example.COM')
+})
+
+test('409 for an e-mail address in use, however its letters are written', async () => {
+  await client.affiliates.create({ email: 'Ünal@Example.com', name: 'Ü' })
+  for (const taken of ['Ünal@Example.com', 'ünal@example.com', ' ÜNAL@EXAMPLE.COM ', 'U\u0308nal@example.com'])
+    expect(await refusal(client.affiliates.create({ email: taken, name: 'X' })), taken).toEqual([409, 'email_taken'])
+})
+
+test('201 for the e-mail address of an archived affiliate, with another slug and code', async () => {
+  const given = { email: 'again@example.com', name: 'Again' }
+  const first = await client.affiliates.create(given)
+  await client.affiliates.archive(first.id)
+  const second = await client.affiliates.create({ ...given, email: 'AGAIN@example.com' })
+  expect([second.slug, second.id === first.id]).toEqual(['again-2', false])
+  expect(second.discountCode).not.toBe(first.discountCode)
+  expect(await refusal(client.affiliates.create(given))).toEqual([409, 'email_taken'])
+})
+
+test('201 for an e-mail address that another shop uses', async () => {
+  const other = await server.createShop()
+  await client.affiliates.create({ email: 'both@example.com', name: 'Both' })
+  const { slug } = await server.clientOf(other.key).affiliates.create({ email: 'both@example.com', name: 'Both' })
+  expect(slug).toBe('both')
+})
+
+test('namesakes get numbered slugs, and a name without ASCII letters a plain one', async () => {
+  const slugs: string[] = []
+  for (const name of ['Zoë Ångström', 'Zoe Angstrom', 'ZOE  ANGSTROM!', '李小龙', 'Иван'])
+    slugs.push((await client.affiliates.create({ email: email(), name })).slug)
+  expect(slugs).toEqual(['zoe-angstrom', 'zoe-angstrom-2', 'zoe-angstrom-3', 'affiliate', 'affiliate-2'])
+})
+
+test('namesakes at the same time get slugs of their own', async () => {
+  const all = await Promise.all(
+    Array.from({ length: 30 }, () => client.affiliates.create({ email: email(), name: 'Twin' })),
+  )
+  expect(new Set(all.map((one) => one.slug)).size).toBe(30)
+  expect(all.every((one) => /^twin(-[0-9a-f]+)?$/.test(one.slug))).toBe(true)
+})
+
+test('generated codes are random, of the documented letters, and never used twice', async () => {
+  const all = await Promise.all(
+    Array.from({ length: 60 }, () => client.affiliates.create({ email: email(), name: 'Coded' })),
+  )
+  const codes = all.map((one) => one.discountCode)
+  expect(new Set(codes).size).toBe(60)
+  for (const code of codes) expect(code).toMatch(/^[A-NP-Z1-9]{8}$/)
+  expect(new Set(codes.join('')).size).toBeGreaterThan(30)
+})
+
+test('the audit record says what was done and nothing about the person', async () => {
+  const audits = auditLog(server)
+  const { id } = await client.affiliates.create({ email: 'canary@example.com', firstName: 'Canary', lastName: 'Bird' })
+  const [audit, ...more] = audits()
+  expect(more).toEqual([])
+  expect(audit).toMatchObject({
+    action: 'affiliate.created',
+    subjectId: id,
+    actor: `key:${server.shop.keyId}`,
+    shopId: server.shop.shopId,
+  })
+  expect(JSON.stringify(audit).toLowerCase()).not.toMatch(/canary|bird/)
+})

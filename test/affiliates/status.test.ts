@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { auditLog, countOf, outbox, subscribe } from '../support/looking.ts'
+import { type TestServer, testServer } from '../support/server.ts'
+
+const STATUSES = ['PENDING', 'ACTIVE', 'APPROVED', 'REJECTED'] as const
+type Status = (typeof STATUSES)[number]
+
+let server: TestServer
+let client: TestServer['client']
+let events: ReturnType<typeof outbox>
+beforeAll(async () => {
+  server = await testServer()
+  client = server.client
+  subscribe(server)
+  events = outbox(server)
+})
+afterAll(() => server.close())
+
+let people = 0
+const create = (campaignId?: string) =>
+  client.affiliates.create({
+    name: 'Nisa',
+    email: `person-${++people}@example.com`,
+    ...(campaignId ? { campaignId } : {}),
+  })
+
+const isIn = (status: Status) => status === 'APPROVED' || status === 'ACTIVE'
+
+/** What the document says of each move. */
+function announced(from: Status, to: Status): string[] {
+  if (from === to) return []
+  if (isIn(to) && !isIn(from)) return ['affiliate.approved', 'affiliate.status_changed']
+  return to === 'REJECTED' ? ['affiliate.rejected', 'affiliate.status_changed'] : ['affiliate.status_changed']
+}
+
+test.each(STATUSES.flatMap((from) => STATUSES.map((to) => [from, to] as const)))(
+  '200 from %s to %s, with its events',
+  async (from, to) => {
+    const { id } = await create()
+    await client.affiliates.update(id, { status: from })
+    events()
+    const audits = auditLog(server)
+    const affiliate = await client.affiliates.update(id, { status: to })
+    expect(affiliate.status).toBe(to)
+    const sent = events()
+    expect(sent.map((one) => one.event)).toEqual(announced(from, to))
+    for (const { data, shop_id, timestamp } of sent) {
+      expect(data).toEqual({ ...affiliate, previousStatus: from })
+      expect([shop_id, timestamp]).toEqual([server.shop.shopId, affiliate.updatedAt])
+    }
+    expect(audits().map((one) => [one.action, one.data])).toEqual(
+      from === to ? [] : [['affiliate.updated', { fields: ['status'], previousStatus: from, status: to }]],
+    )
+  },
+)
+
+test('the event shows the affiliate as the whole change left it', async () => {
+  const { id } = await create()
+  const after = await client.affiliates.update(id, { status: 'APPROVED', name: 'Renamed', phone: '1' })
+  expect(events()[0]?.data).toEqual({ ...after, previousStatus: 'PENDING' })
+})
+
+test('creating and archiving send nothing', async () => {
+  const { id } = await create()
+  await client.affiliates.update(id, { status: 'ACTIVE' })
+  events()
+  await client.affiliates.archive(id)
+  await create()
+  expect(events()).toEqual([])
+})
+
+test('a refused change sends nothing', async () => {
+  const { id } = await create()
+  const reply = client.affiliates.update(id, { status: 'APPROVED', campaignId: 'prg_none' })
+  expect(await reply.safe()).toHaveProperty('error')
+  expect(events()).toEqual([])
+})
+
+test('201 already approved in a program that approves at once, with both events', async () => {
+  const program = await client.programs.create({ name: 'Auto', autoApproveAffiliate: true })
+  const audits = auditLog(server)
+  const affiliate = await create(program.id)
+  expect([affiliate.status, affiliate.campaignId]).toEqual(['APPROVED', program.id])
+  const sent = events()
+  expect(sent.map((one) => one.event)).toEqual(['affiliate.approved', 'affiliate.status_changed'])
+  for (const { data } of sent) expect(data).toEqual({ ...affiliate, previousStatus: 'PENDING' })
+  expect(audits().map((one) => [one.action, one.subjectId])).toEqual([
+    ['affiliate.created', affiliate.id],
+    ['affiliate.approved', affiliate.id],
+  ])
+})
+
+test('201 approved at once also through the default program', async () => {
+  const { key } = await server.createShop()
+  const other = server.clientOf(key)
+  await other.programs.create({ name: 'Auto', autoApproveAffiliate: true })
+  expect((await other.affiliates.create({ email: 'a@example.com', name: 'A' })).status).toBe('APPROVED')
+})
+
+test('each event goes to the subscriptions that take it, in the order things happened', async () => {
+  const { shopId, key } = await server.createShop()
+  const other = server.clientOf(key)
+  const { id } = await other.affiliates.create({ email: 'a@example.com', name: 'A' })
+  await other.affiliates.update(id, { status: 'ACTIVE' })
+  expect(countOf(server, 'webhookEvents', `"shopId" = '${shopId}'`), 'nobody was subscribed').toBe(0)
+
+  const all = subscribe(server, [], shopId)
+  const rejections = subscribe(server, ['affiliate.rejected', 'commission.created'], shopId)
+  const nothing = subscribe(server, ['affiliate.created', 'made.up'], shopId)
+  await other.affiliates.update(id, { status: 'REJECTED' })
+  const rows = server.sql
+    .prepare(
+      `select d."subscriptionId", e.event, d.status from deliveries d join "webhookEvents" e on e.id = d."eventId"
+       where d."shopId" = ? order by d.id`,
+    )
+    .all(shopId)
+  expect(rows).toHaveLength(3)
+  expect(rows).toEqual(
+    expect.arrayContaining([
+      { subscriptionId: all, event: 'affiliate.rejected', status: 'PENDING' },
+      { subscriptionId: rejections, event: 'affiliate.rejected', status: 'PENDING' },
+      { subscriptionId: all, event: 'affiliate.status_changed', status: 'PENDING' },
+    ]),
+  )
+  expect(rows.at(-1)).toMatchObject({ event: 'affiliate.status_changed' })
+  expect(rows).not.toContainEqual(expect.objectContaining({ subscriptionId: nothing }))
+})

@@ -1,0 +1,215 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { auditLog, outbox, refusal, subscribe } from '../support/looking.ts'
+import { type TestServer, testServer } from '../support/server.ts'
+
+let server: TestServer
+let client: TestServer['client']
+beforeAll(async () => {
+  server = await testServer()
+  client = server.client
+  subscribe(server)
+})
+afterAll(() => server.close())
+
+let people = 0
+const create = (given: { name?: string; firstName?: string; lastName?: string } = { name: 'Nisa Karim' }) =>
+  client.affiliates.create({ name: undefined, ...given, email: `person-${++people}@example.com` } as {
+    name: string
+    email: string
+  })
+const patch = (id: string, body: object) => server.request('PATCH', `/api/v1/affiliates?id=${id}`, { body })
+
+test('200 with the sent fields changed and all others as they were', async () => {
+  const before = await create()
+  server.clock.advance(5000)
+  const sent = {
+    phone: '+49 30 1234',
+    website: 'https://nisa.example',
+    instagramHandle: 'nisa.i',
+    tiktokHandle: 'nisa.t',
+    youtubeHandle: 'nisa.y',
+    homeCountry: 'DE',
+    homeState: 'BE',
+    homeCity: 'Berlin',
+    homePostalCode: '10115',
+    homeAddress: 'Straße 1',
+  }
+  const after = await client.affiliates.update(before.id, sent)
+  expect(after).toEqual({ ...before, ...sent, updatedAt: new Date(server.clock.ms).toISOString() })
+  const { data } = await client.affiliates.list({ q: before.email })
+  expect(data).toEqual([after])
+  const cleared = Object.fromEntries(Object.keys(sent).map((name) => [name, null]))
+  expect(await client.affiliates.update(before.id, cleared)).toEqual({ ...before, updatedAt: after.updatedAt })
+})
+
+describe('names', () => {
+  test('a name made from first and last name follows them', async () => {
+    const { id, slug } = await create({ firstName: 'Ada', lastName: 'Byron' })
+    const steps = [
+      [{ lastName: 'Lovelace' }, 'Ada Lovelace'],
+      [{ firstName: 'Augusta Ada' }, 'Augusta Ada Lovelace'],
+      [{ lastName: null }, 'Augusta Ada'],
+      [{ lastName: 'King' }, 'Augusta Ada King'],
+      [{ firstName: null }, 'King'],
+      [{ firstName: 'Grace', lastName: 'Hopper' }, 'Grace Hopper'],
+    ] as const
+    for (const [body, name] of steps) {
+      const after = await client.affiliates.update(id, body)
+      expect([after.name, after.slug], JSON.stringify(body)).toEqual([name, slug])
+    }
+  })
+
+  test('a sent name stays', async () => {
+    const { id } = await create({ name: 'Countess', firstName: 'Ada', lastName: 'Byron' })
+    expect((await client.affiliates.update(id, { lastName: 'Lovelace' })).name).toBe('Countess')
+    const other = await create({ firstName: 'Ada', lastName: 'Byron' })
+    expect((await client.affiliates.update(other.id, { name: 'Lady A', firstName: 'Augusta' })).name).toBe('Lady A')
+    expect((await client.affiliates.update(other.id, { firstName: 'Ada' })).name).toBe('Lady A')
+  })
+
+  test('a name is never lost with the parts it was made of', async () => {
+    const { id } = await create({ firstName: 'Ada', lastName: 'Byron' })
+    const { name, firstName, lastName } = await client.affiliates.update(id, { firstName: null, lastName: null })
+    expect([name, firstName, lastName]).toEqual(['Ada Byron', null, null])
+  })
+
+  test('a name loses its outer spaces, as on create', async () => {
+    const { id } = await create()
+    expect((await client.affiliates.update(id, { name: '  New Name ' })).name).toBe('New Name')
+  })
+
+  test('the slug and the code never change', async () => {
+    const { id, slug, discountCode } = await create({ name: 'First Name' })
+    const after = await client.affiliates.update(id, { name: 'Other Name', status: 'ACTIVE' })
+    expect([after.slug, after.discountCode]).toEqual([slug, discountCode])
+  })
+})
+
+test.each([
+  [{ email: null }, 'email must be an e-mail address.'],
+  [{ email: 'nobody' }, 'email must be an e-mail address.'],
+  [{ name: null }, 'name must be text of 1 to 200 characters.'],
+  [{ name: '' }, 'name must be text of 1 to 200 characters.'],
+  [{ name: ' \n ' }, 'name must not be blank.'],
+  [{ status: null }, 'status must be one of PENDING, ACTIVE, APPROVED, REJECTED.'],
+  [{ status: 'approved' }, 'status must be one of PENDING, ACTIVE, APPROVED, REJECTED.'],
+  [{ phone: 7 }, 'phone must be text of at most 50 characters or null.'],
+  [{ firstName: '' }, 'firstName must be text of 1 to 100 characters or null.'],
+  [[], 'The body must be an object.'],
+])('400 for the body %j', async (body, sentence) => {
+  const before = await create()
+  const reply = await patch(before.id, body)
+  expect([reply.status, reply.headers.get('X-Error-Code'), reply.body]).toEqual([
+    400,
+    'invalid_body',
+    { error: sentence },
+  ])
+  expect((await client.affiliates.list({ q: before.email })).data).toEqual([before])
+})
+
+test.each(['id', 'slug', 'discountCode', 'createdAt', 'deletedAt', 'affiliateCount'])(
+  '400 when %s is sent',
+  async (name) => {
+    const { id } = await create()
+    const reply = await patch(id, { phone: '1', [name]: 'x' })
+    expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([400, 'unknown_property'])
+    expect(reply.body.error).toBe(`${name} is not a property of this request.`)
+  },
+)
+
+test('200 and nothing written for an empty body, or for what is so already', async () => {
+  const affiliate = await create()
+  const [audits, events] = [auditLog(server), outbox(server)]
+  server.clock.advance(1000)
+  for (const body of [{}, { status: 'PENDING' }, { name: affiliate.name, email: affiliate.email, phone: null }]) {
+    const reply = await patch(affiliate.id, body)
+    expect([reply.status, reply.body.data]).toEqual([200, affiliate])
+  }
+  expect([audits(), events()]).toEqual([[], []])
+})
+
+describe('e-mail', () => {
+  test('409 for an address that another affiliate uses', async () => {
+    const [first, second] = [await create(), await create()]
+    expect(await refusal(client.affiliates.update(second.id, { email: first.email.toUpperCase() }))).toEqual([
+      409,
+      'email_taken',
+    ])
+  })
+
+  test('200 for the same address in other letters, trimmed', async () => {
+    const { id, email } = await create()
+    const { data } = (await patch(id, { email: ` ${email.toUpperCase()} ` })).body
+    expect(data.email).toBe(email.toUpperCase())
+    const taken = client.affiliates.create({ email, name: 'X' })
+    expect(await refusal(taken)).toEqual([409, 'email_taken'])
+  })
+
+  test('an address that was given up may be taken', async () => {
+    const { id, email } = await create()
+    await client.affiliates.update(id, { email: `new-${email}` })
+    expect((await client.affiliates.create({ email, name: 'Heir' })).email).toBe(email)
+  })
+})
+
+describe('campaignId', () => {
+  test('200 joins a program of the shop, and null leaves it', async () => {
+    const affiliate = await create()
+    const program = await client.programs.create({ name: 'Other' })
+    expect((await client.affiliates.update(affiliate.id, { campaignId: program.id })).campaignId).toBe(program.id)
+    expect((await client.affiliates.update(affiliate.id, { campaignId: null })).campaignId).toBeNull()
+  })
+
+  test('404 for a program that does not exist or belongs to another shop', async () => {
+    const { id } = await create()
+    const other = await server.createShop()
+    const foreign = await server.clientOf(other.key).programs.create({ name: 'Foreign' })
+    for (const campaignId of ['prg_none', foreign.id]) {
+      const update = client.affiliates.update(id, { campaignId, phone: '1' })
+      expect(await refusal(update)).toEqual([404, 'program_not_found'])
+      const created = client.affiliates.create({ email: 'lost@example.com', name: 'Lost', campaignId })
+      expect(await refusal(created)).toEqual([404, 'program_not_found'])
+    }
+    expect((await client.affiliates.list({ q: 'lost@' })).data).toEqual([])
+  })
+
+  test('joining a program that approves its new affiliates approves nobody who is there already', async () => {
+    const affiliate = await create()
+    const program = await client.programs.create({ name: 'Auto', autoApproveAffiliate: true })
+    expect((await client.affiliates.update(affiliate.id, { campaignId: program.id })).status).toBe('PENDING')
+  })
+})
+
+test('404 for an id that does not exist or belongs to another shop', async () => {
+  const other = await server.createShop()
+  const foreign = await server.clientOf(other.key).affiliates.create({ email: 'f@example.com', name: 'F' })
+  for (const id of ['aff_none', foreign.id])
+    expect(await refusal(client.affiliates.update(id, { phone: '1' }))).toEqual([404, 'affiliate_not_found'])
+})
+
+test('the audit record names the changed fields, not what is in them', async () => {
+  const { id } = await create()
+  const audits = auditLog(server)
+  await client.affiliates.update(id, {
+    email: 'canary@example.com',
+    name: 'Canary',
+    phone: '+49canary',
+    status: 'ACTIVE',
+  })
+  const written = audits()
+  for (const { data } of written) (data.fields as string[]).sort()
+  expect(written).toEqual([
+    {
+      action: 'affiliate.updated',
+      subjectId: id,
+      actor: `key:${server.shop.keyId}`,
+      shopId: server.shop.shopId,
+      data: { fields: ['email', 'name', 'phone', 'status'], previousStatus: 'PENDING', status: 'ACTIVE' },
+    },
+  ])
+  expect(JSON.stringify(written).toLowerCase()).not.toContain('canary')
+})
+
+test('400 for a blank name before 404 for an unknown id', async () => {
+  expect(await refusal(client.affiliates.update('aff_none', { name: ' ' }))).toEqual([400, 'invalid_body'])
+})

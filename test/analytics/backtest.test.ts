@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Till } from '../commissions/money.ts'
+import { snapshot } from '../contract/fixture.ts'
+import { admin, staffOf } from '../support/owner.ts'
+import { type TestServer, testServer } from '../support/server.ts'
+import { convert, expectOk } from '../support/shop.ts'
+
+let server: TestServer
+let nisa: { id: string; campaignId: string }
+let ada: { id: string; campaignId: string }
+beforeAll(async () => {
+  server = await testServer()
+  const till = new Till(server)
+  nisa = await till.affiliate('NISA16')
+  ada = await till.affiliate('ADA16', { cookieDurationDays: 10 })
+  const click = (clickId: string, occurredAt: string) =>
+    expectOk(
+      server.request('POST', '/api/v1/events', { body: { type: 'click', affiliateId: ada.id, clickId, occurredAt } }),
+    )
+  await click('near', '2026-10-15T00:00:00Z')
+  await click('far', '2026-10-01T00:00:00Z')
+  // Both; a coupon alone; an expired click alone; nothing; and one of another currency and month.
+  await till.order({ clickId: 'near', externalOrderId: 'both', occurredAt: '2026-10-20T00:00:00Z' })
+  await till.order({ externalOrderId: 'coupon', occurredAt: '2026-10-20T01:00:00Z' })
+  await till.order({
+    couponCode: undefined,
+    clickId: 'far',
+    externalOrderId: 'expired',
+    occurredAt: '2026-10-20T02:00:00Z',
+  })
+  await till.order({ couponCode: undefined, externalOrderId: 'none', occurredAt: '2026-10-20T03:00:00Z' })
+  await till.order({ currency: 'EUR', externalOrderId: 'euro', occurredAt: '2026-09-20T00:00:00Z' })
+})
+afterAll(() => server.close())
+
+const run = (body: object) => expectOk(admin(server, 'POST', '/backtests', body))
+const line = (affiliateId: string, given: object) => expect.objectContaining({ affiliateId, ...given })
+
+test('200 another precedence: who gains, who loses, and nothing is written', async () => {
+  const before = snapshot(server, ['audits'])
+  const report = await run({ attributionPrecedence: 'link-first' })
+  expect(report).toMatchObject({ orders: 5, changed: 1, truncated: false })
+  expect(report.affiliates).toEqual([
+    line(ada.id, { currentOrders: 0, proposedOrders: 1, currentCents: 0, proposedCents: 1440, deltaCents: 1440 }),
+    line(nisa.id, { currency: 'USD', currentOrders: 2, proposedOrders: 1, deltaCents: -1440 }),
+  ])
+  expect(report.totals).toEqual([
+    { currency: 'EUR', currentCents: 1440, proposedCents: 1440, deltaCents: 0 },
+    { currency: 'USD', currentCents: 2880, proposedCents: 2880, deltaCents: 0 },
+  ])
+  expect(report.examples).toEqual([
+    {
+      orderId: 'api:both',
+      currency: 'USD',
+      current: {
+        affiliateId: nisa.id,
+        reasonCode: 'COUPON_MATCH',
+        restrictionReasonCode: null,
+        amountCents: 1440,
+        currency: 'USD',
+      },
+      proposed: {
+        affiliateId: ada.id,
+        reasonCode: 'CLICK_MATCH',
+        restrictionReasonCode: null,
+        amountCents: 1440,
+        currency: 'USD',
+      },
+    },
+  ])
+  expect(snapshot(server, ['audits'])).toBe(before)
+})
+
+test('200 a longer window of one program', async () => {
+  const report = await run({ programId: ada.campaignId, cookieDurationDays: 30 })
+  expect(report).toMatchObject({ changed: 1, affiliates: [line(ada.id, { proposedOrders: 1, deltaCents: 1440 })] })
+})
+
+test('200 another rate, for one program or for all, and in a period', async () => {
+  const both = await run({ commissionPercent: 20 })
+  expect(both).toMatchObject({ orders: 5, changed: 3 })
+  expect(both.affiliates).toContainEqual(
+    line(nisa.id, { currency: 'USD', currentCents: 2880, proposedCents: 3600, deltaCents: 720 }),
+  )
+  const october = await run({ commissionPercent: 20, from: '2026-10-01', to: '2026-10-31' })
+  expect([october.orders, october.totals.length]).toEqual([4, 1])
+  const flat = await run({
+    programId: nisa.campaignId,
+    commissionType: 'FLAT_PER_ORDER',
+    commissionPercent: 5,
+    from: '2026-10-20T01:00:00Z',
+    to: '2026-10-20T01:00:00Z',
+  })
+  expect(flat).toMatchObject({ orders: 1, affiliates: [line(nisa.id, { proposedCents: 500 })] })
+})
+
+test('200 the settings of today change nothing', async () => {
+  const same = {
+    attributionPrecedence: ['COUPON', 'DIRECT_LINK', 'CONNECTED_CUSTOMER', 'CONNECTED_PRODUCT'],
+    clickTouch: 'LAST',
+  }
+  expect(await run(same)).toMatchObject({ orders: 5, changed: 0, affiliates: [], examples: [] })
+})
+
+test('200 more orders than one look takes', async () => {
+  const many = await testServer()
+  const till = new Till(many)
+  await till.affiliate()
+  await Promise.all(
+    Array.from({ length: 250 }, (_, i) =>
+      expectOk(
+        convert(many, {
+          externalOrderId: `n-${i}`,
+          amountCents: 1000,
+          couponCode: 'NISA16',
+          occurredAt: `2026-10-${String((i % 5) + 1).padStart(2, '0')}`,
+        }),
+      ),
+    ),
+  )
+  const report = await expectOk(admin(many, 'POST', '/backtests', { commissionPercent: 20 }))
+  expect(report).toMatchObject({ orders: 250, changed: 250, totals: [{ deltaCents: 250 * 40 }] })
+  expect(report.examples).toHaveLength(50)
+  await many.close()
+})
+
+test('STAFF may try', async () => {
+  const key = await staffOf(server)
+  expect((await admin(server, 'POST', '/backtests', { clickTouch: 'FIRST' }, { key })).status).toBe(200)
+})

@@ -1,0 +1,256 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { admin, staffOf } from '../support/owner.ts'
+import { type TestServer, testServer } from '../support/server.ts'
+import { convert, expectOk } from '../support/shop.ts'
+import { Till } from './money.ts'
+
+let server: TestServer
+let till: Till
+let nisa: { id: string; email: string; campaignId: string }
+let ada: { id: string }
+beforeAll(async () => {
+  server = await testServer()
+  till = new Till(server)
+  nisa = await till.affiliate('NISA16')
+  ada = await till.affiliate('ADA16')
+  const click = (given: object) =>
+    expectOk(server.request('POST', '/api/v1/events', { body: { type: 'click', ...given } }))
+  await click({ affiliateId: ada.id, clickId: 'fresh', sessionId: 's-1', occurredAt: '2026-10-10T00:00:00Z' })
+  await click({ affiliateId: ada.id, clickId: 'old', occurredAt: '2026-08-01T00:00:00Z' })
+  await click({ affiliateId: ada.id, clickId: 'later', occurredAt: '2026-10-25T00:00:00Z' })
+  const connect = (kind: string, value: string) =>
+    expectOk(admin(server, 'POST', '/connections', { kind, value, affiliateId: nisa.id }))
+  await connect('customerId', 'c-1')
+  await connect('customerEmail', 'known@example.com')
+  await connect('product', '7001')
+})
+afterAll(() => server.close())
+
+let orders = 0
+const order = async (given: object) => {
+  const externalOrderId = `e-${++orders}`
+  await expectOk(convert(server, { externalOrderId, amountCents: 9000, occurredAt: '2026-10-20T00:00:00Z', ...given }))
+  return expectOk(admin(server, 'GET', `/orders/${externalOrderId}/explanation`))
+}
+
+type Candidate = { kind: string; source: string; reasonCode: string; outcome: string; because: string }
+const candidatesOf = (explained: { evidence: { candidates: Candidate[] }[] }) =>
+  explained.evidence.flatMap(({ candidates }) => candidates)
+
+describe('every reason code is named, with what became of it', () => {
+  const items = [{ productId: '7001', quantity: 1, priceCents: 9000 }]
+  test.each([
+    ['COUPON_MATCH', { couponCode: 'nisa16' }],
+    ['AFFILIATE_CODE_MATCH', { affiliateCode: 'NISA16' }],
+    ['CLICK_MATCH', { clickId: 'fresh' }],
+    ['CLICK_MATCH', { sessionId: 's-1' }],
+    ['REF_MATCH', { ref: 'nisa-karim' }],
+    ['CONNECTED_CUSTOMER_ID_MATCH', { customerId: 'c-1' }],
+    ['CONNECTED_CUSTOMER_EMAIL_MATCH', { customerEmail: 'Known@Example.com' }],
+    ['CONNECTED_PRODUCT_MATCH', { lineItems: items }],
+  ])('%s', async (reasonCode, given) => {
+    const explained = await order(given)
+    expect(explained).toMatchObject({
+      outcome: 'CREDITED',
+      restriction: null,
+      commission: { attributionReasonCode: reasonCode },
+    })
+    const [winner] = candidatesOf(explained).filter(({ outcome }) => outcome === 'WON')
+    expect(winner).toMatchObject({ reasonCode, because: 'It names an affiliate and nothing before it counts.' })
+    expect(explained.replay).toMatchObject({ identical: true, engineVersion: '2', recordedEngineVersion: '2' })
+    expect(explained.evidence.map(({ rank }: { rank: number }) => rank)).toEqual([1, 2, 3, 4])
+  })
+
+  test.each([
+    ['NO_EVIDENCE', {}, 'The order carried no such evidence.'],
+    ['NO_MATCH', { couponCode: 'NOBODY' }, 'It names nobody in your shop.'],
+    ['CLICK_NOT_FOUND', { clickId: 'none' }, 'No such click is stored.'],
+    ['CLICK_EXPIRED', { clickId: 'old' }, 'The click was longer ago than the 30 days that the program lets it count.'],
+    ['CLICK_AFTER_ORDER', { clickId: 'later' }, 'The click came after the order.'],
+  ])('%s', async (reasonCode, given, because) => {
+    const explained = await order(given)
+    expect(explained).toMatchObject({ outcome: 'NOBODY', commission: null, affiliate: null, restriction: null })
+    expect(explained.summary).toBe(`Nobody was credited: ${reasonCode}.`)
+    const said = reasonCode === 'NO_EVIDENCE' ? explained.evidence[0].because : candidatesOf(explained)[0]?.because
+    expect(said).toBe(because)
+    expect(explained.replay.identical).toBe(true)
+  })
+})
+
+describe('every restriction code is named', () => {
+  const update = (path: string, body: object) => expectOk(server.request('PATCH', path, { body }))
+  const cases: [string, () => Promise<object>][] = [
+    [
+      'AFFILIATE_ARCHIVED',
+      async () => {
+        const { id } = await till.affiliate('ARCH')
+        await expectOk(server.request('DELETE', `/api/v1/affiliates?id=${id}`))
+        return { couponCode: 'ARCH' }
+      },
+    ],
+    [
+      'AFFILIATE_REJECTED',
+      async () => {
+        const { id } = await till.affiliate('REJ')
+        await update(`/api/v1/affiliates?id=${id}`, { status: 'REJECTED' })
+        return { couponCode: 'REJ' }
+      },
+    ],
+    [
+      'AFFILIATE_NOT_APPROVED',
+      async () => {
+        const { id } = await till.affiliate('PEND')
+        await update(`/api/v1/affiliates?id=${id}`, { status: 'PENDING' })
+        return { couponCode: 'PEND' }
+      },
+    ],
+    [
+      'PROGRAM_MISSING',
+      async () => {
+        const { id } = await till.affiliate('LEFT')
+        await update(`/api/v1/affiliates?id=${id}`, { campaignId: null })
+        return { couponCode: 'LEFT' }
+      },
+    ],
+    [
+      'SELF_REFERRAL',
+      async () => ({ couponCode: 'NISA16', customerEmail: nisa.email.replace('@', '+me@').toUpperCase() }),
+    ],
+    [
+      'GEO_UNKNOWN',
+      async () => {
+        const { campaignId } = await till.affiliate('GE1')
+        await expectOk(admin(server, 'PUT', `/geo-rules/${campaignId}`, { countries: ['US'], cities: ['Berlin'] }))
+        return { couponCode: 'GE1', shipping: { country: 'us' } }
+      },
+    ],
+    [
+      'GEO_NOT_ELIGIBLE',
+      async () => {
+        const { campaignId } = await till.affiliate('GE2')
+        await expectOk(admin(server, 'PUT', `/geo-rules/${campaignId}`, { countries: ['US'], postalPrefixes: ['90'] }))
+        return { couponCode: 'GE2', shipping: { country: 'US', postalCode: '10001' } }
+      },
+    ],
+    ['ZERO_BASE', async () => ({ couponCode: 'NISA16', discountCents: 9000 })],
+  ]
+  test.each(cases)('%s', async (code, prepare) => {
+    const explained = await order(await prepare())
+    expect(explained).toMatchObject({
+      outcome: 'RESTRICTED',
+      restriction: { code, because: expect.stringMatching(/\.$/) },
+      commission: { orderStatus: 'REJECTED', commissionAmountCents: 0, restrictionReasonCode: code },
+      replay: { identical: true },
+    })
+    expect(explained.summary).toContain(explained.restriction.because)
+    expect(explained.arithmetic).toContainEqual({ step: 'restricted', text: code, cents: 0, currency: 'USD' })
+  })
+})
+
+test('all four kinds are shown, who lost and to whom', async () => {
+  const explained = await order({
+    couponCode: 'NOBODY',
+    affiliateCode: 'NISA16',
+    clickId: 'fresh',
+    ref: 'nisa-karim',
+    customerId: 'c-1',
+    lineItems: [{ productId: '7001', quantity: 1, priceCents: 9000 }],
+  })
+  expect(candidatesOf(explained).map(({ source, outcome }) => [source, outcome])).toEqual([
+    ['couponCode', 'DID_NOT_COUNT'],
+    ['affiliateCode', 'WON'],
+    ['clickId', 'OUTRANKED'],
+    ['ref', 'OUTRANKED'],
+    ['customerId', 'OUTRANKED'],
+    ['productId', 'OUTRANKED'],
+  ])
+  expect(explained.affiliate).toMatchObject({ id: nisa.id, status: 'APPROVED', archived: false })
+  const two = await order({ couponCode: 'ADA16', affiliateCode: 'NISA16' })
+  expect(candidatesOf(two)[1]).toMatchObject({
+    outcome: 'LATER_IN_KIND',
+    because: 'It counts, but couponCode ADA16 of its kind comes first.',
+  })
+})
+
+test('the arithmetic, line by line, adds up, refunds included', async () => {
+  await expectOk(admin(server, 'PATCH', '/settings', { taxWithholdingBps: 1000 }))
+  const rule = {
+    programId: nisa.campaignId,
+    kind: 'product',
+    value: '5',
+    commissionType: 'FLAT_PER_ITEM',
+    commissionPercent: 2.5,
+  }
+  await expectOk(admin(server, 'POST', '/product-rules', rule))
+  const explained = await order({
+    couponCode: 'NISA16',
+    amountCents: undefined,
+    discountCents: 1000,
+    lineItems: [
+      { productId: '4', quantity: 1, priceCents: 5000 },
+      { productId: '5', quantity: 2, priceCents: 2500 },
+    ],
+  })
+  await expectOk(
+    admin(server, 'POST', `/commissions/${explained.commission.id}/refund`, {
+      externalRefundId: 'r',
+      lineItems: [{ productId: '4', quantity: 1 }],
+    }),
+  )
+  const again = await expectOk(admin(server, 'GET', `/orders/api:${explained.externalOrderId}/explanation`))
+  expect(again.arithmetic).toEqual([
+    {
+      step: 'subtotal',
+      text: 'Goods before discount, shipping and tax: 1 × 5000 + 2 × 2500',
+      cents: 10_000,
+      currency: 'USD',
+    },
+    { step: 'discount', text: 'Discount on goods', cents: -1000, currency: 'USD' },
+    {
+      step: 'base',
+      text: 'What commission is paid on; shipping and tax are never in it',
+      cents: 9000,
+      currency: 'USD',
+    },
+    { step: 'group', text: '4500 × 1600 ÷ 10000, rounded half up', cents: 720, currency: 'USD' },
+    { step: 'group', text: '250 × 2 pieces', cents: 500, currency: 'USD' },
+    { step: 'commission', text: 'The commission', cents: 1220, currency: 'USD' },
+    { step: 'tax', text: 'Withheld: 1220 × 1000 ÷ 10000, rounded half up', cents: 122, currency: 'USD' },
+    { step: 'refund', text: 'Refund r of 4500 cents of goods', cents: -720, currency: 'USD' },
+    { step: 'now', text: 'What the commission comes to after refunds', cents: 500, currency: 'USD' },
+  ])
+  await expectOk(admin(server, 'PATCH', '/settings', { taxWithholdingBps: 0 }))
+})
+
+test('CONNECTED_PRODUCT pays on its own lines, and the arithmetic says so', async () => {
+  const lineItems = [
+    { productId: '7001', quantity: 1, priceCents: 3000 },
+    { productId: '1', quantity: 1, priceCents: 6000 },
+  ]
+  const { arithmetic } = await order({ lineItems })
+  expect(arithmetic).toContainEqual({
+    step: 'outside',
+    text: 'Lines that are not connected to the affiliate',
+    cents: -6000,
+    currency: 'USD',
+  })
+  expect(arithmetic.at(-1).cents).toBe(480)
+})
+
+test('the stored id wins over the caller’s own, and any id may be asked for', async () => {
+  const first = await order({ couponCode: 'NISA16' })
+  await expectOk(convert(server, { externalOrderId: first.orderId, amountCents: 100, couponCode: 'NISA16' }))
+  const byStored = await expectOk(admin(server, 'GET', `/orders/${first.orderId}/explanation`))
+  expect(byStored.externalOrderId).toBe(first.externalOrderId)
+  await expectOk(convert(server, { externalOrderId: 'a/b c?d#é', amountCents: 100, couponCode: 'NISA16' }))
+  const odd = await expectOk(admin(server, 'GET', `/orders/${encodeURIComponent('a/b c?d#é')}/explanation`))
+  expect(odd.externalOrderId).toBe('a/b c?d#é')
+})
+
+test('STAFF may ask why', async () => {
+  const explained = await order({ couponCode: 'NISA16' })
+  const key = await staffOf(server)
+  expect(
+    (await admin(server, 'GET', `/orders/${explained.externalOrderId}/explanation`, undefined, { key })).status,
+  ).toBe(200)
+})

@@ -1,0 +1,341 @@
+import { withoutMemory, withStalledBody } from '../support/bodies.ts'
+import { type DocumentedOperation, ownerOperations } from '../support/document.ts'
+import {
+  admin,
+  callOwner,
+  FRESH,
+  fillRules,
+  freshCommission,
+  ID,
+  type OwnerCall,
+  type OwnerServer,
+  owner,
+  sessionFor,
+} from '../support/owner.ts'
+import type { Reply } from '../support/server.ts'
+import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
+
+/** Brings an error about on the example server. */
+export type Cause = (server: OwnerServer, op: DocumentedOperation) => Promise<Reply>
+
+const calling =
+  (given: OwnerCall): Cause =>
+  (server, op) =>
+    callOwner(server, op, given)
+
+async function broken(server: OwnerServer, [breakIt, mendIt]: [string, string], work: () => Promise<Reply>) {
+  server.sql.exec(breakIt)
+  try {
+    return await work()
+  } finally {
+    server.sql.exec(mendIt)
+  }
+}
+
+/** A method that the path does not have. */
+function foreignMethod({ path }: DocumentedOperation): string {
+  const known = ownerOperations.filter((op) => op.path === path).map((op) => op.method)
+  return ['PUT', 'PATCH', 'DELETE'].find((method) => !known.includes(method)) ?? 'POST'
+}
+
+/** Causes that all operations have in common. */
+export const sharedCauses: Record<string, Cause> = {
+  owner_credentials_missing: calling({ key: null }),
+  owner_credentials_malformed: calling({ key: null, headers: { Authorization: 'Basic abc' } }),
+  session_expired: calling({ key: null, headers: { Cookie: 'referral_session=rs_gone' } }),
+  owner_token_unknown: (server, op) => callOwner(server, op, { key: server.shop.key }),
+  role_missing: (server, op) => callOwner(server, op, { key: server.staff }),
+  csrf_token_invalid: (server, op) =>
+    callOwner(server, op, { key: null, headers: { Cookie: server.session.Cookie ?? '' } }),
+  sign_in_throttled: async (server, op) => {
+    server.exhausted.add('sign-in:unknown')
+    const reply = await callOwner(server, op, { key: 'ro_nobody' })
+    server.exhausted.clear()
+    return reply
+  },
+  rate_limited: async (server, op) => {
+    const session = sessionFor(server, op)
+    const users = server.sql.prepare('select id from users where "shopId" = ?').pluck().all(server.shop.shopId)
+    for (const id of users) server.exhausted.add(`user:${id}`)
+    const reply = await callOwner(server, op, session)
+    server.exhausted.clear()
+    return reply
+  },
+  method_not_allowed: (server, op) => callOwner(server, op, { method: foreignMethod(op) }),
+  internal_error: async (server, op) => {
+    const session = sessionFor(server, op)
+    const { now } = server.deps
+    server.deps.now = () => {
+      throw new TypeError('a bug')
+    }
+    const reply = await callOwner(server, op, session)
+    server.deps.now = now
+    return reply
+  },
+  storage_unavailable: (server, op) =>
+    broken(server, ['alter table users rename to gone', 'alter table gone rename to users'], () =>
+      callOwner(server, op),
+    ),
+  audit_unavailable: async (server, op) => {
+    const session = sessionFor(server, op)
+    return broken(
+      server,
+      [`create trigger broken before insert on audits begin select raise(abort, 'disk'); end`, 'drop trigger broken'],
+      () => callOwner(server, op, session),
+    )
+  },
+  invalid_json: calling({ raw: '{"token": ' }),
+  body_timeout: (server, op) => withStalledBody(server, (given) => callOwner(server, op, given)),
+  server_busy: (server, op) => withoutMemory(server, () => callOwner(server, op)),
+  body_too_large: calling({ raw: JSON.stringify({ note: 'x'.repeat(2 * 1024 * 1024) }) }),
+}
+
+const badBody = (body: unknown): Cause => calling({ body })
+const badQuery = (query: string): Cause => calling({ query })
+const unknown: Cause = calling({ id: 'no_such_thing' })
+
+/** Somebody else changes the same between this call's look and its write. */
+const raced =
+  (first: OwnerCall, second: OwnerCall): Cause =>
+  async (server, op) => {
+    const id = await FRESH[op.id]?.(server)
+    const call = (given: OwnerCall) => callOwner(server, op, { ...given, ...(id && { id }) })
+    const replies = await Promise.all([call(first), call(second)])
+    return replies.find((reply) => reply.status === 409) ?? replies[0]
+  }
+
+/** Of a key that was revoked before. */
+const revoked: Cause = async (server, op) => {
+  const id = await FRESH[op.id]?.(server)
+  await expectOk(owner(server, 'revokeKey', { id }))
+  return callOwner(server, op, { id })
+}
+
+/** The row that takes back what a reversed commission was paid. */
+async function anAdjustment(server: OwnerServer): Promise<string> {
+  const id = await FRESH.reverseCommission?.(server)
+  await expectOk(owner(server, 'reverseCommission', { id }))
+  const { body } = await server.request('GET', `/api/v1/commissions?externalOrderId=adj:${id}:reversal`)
+  return body.data[0].id
+}
+
+/** In a shop that has as many rules as it can. */
+async function inFullShop(server: OwnerServer, op: DocumentedOperation, kind: 'product' | 'geo'): Promise<Reply> {
+  const { shopId, key, ownerToken } = await server.createShop()
+  const { id } = await expectOk(server.request('POST', '/api/v1/programs', { key, body: { name: 'Full' } }))
+  fillRules(server, { shopId, programId: id }, kind === 'geo' ? 1000 : 10_000)[kind]()
+  const example = Object.values(op.requestExamples)[0]?.value as object
+  const body = kind === 'geo' ? example : { ...example, programId: id }
+  return callOwner(server, op, { key: ownerToken, body, id })
+}
+
+/** A row inserted behind the second look's back, as another process would on a database without turns. */
+const insertedTwice =
+  (table: string): Cause =>
+  (server, op) =>
+    broken(
+      server,
+      [
+        `create trigger broken after insert on "${table}" begin insert into "idempotencyKeys" select "shopId", "key", '', '', null, '' from "idempotencyKeys" limit 1; end`,
+        'drop trigger broken',
+      ],
+      () => callOwner(server, op),
+    )
+
+const moves = Object.fromEntries(
+  ['approve', 'reject', 'cancel', 'reverse', 'reopen', 'refund'].flatMap((action) => {
+    const id = `${action}Commission`
+    const wrong = action === 'reverse' ? ID.pending : action === 'refund' ? ID.rejected : ID.paid
+    return [
+      [`${id} commission_not_found`, unknown],
+      [`${id} commission_move_not_allowed`, calling({ id: wrong })],
+      [
+        `${id} commission_is_adjustment`,
+        async (server: OwnerServer) => owner(server, id, { id: await anAdjustment(server) }),
+      ],
+      [
+        `${id} concurrent_change`,
+        action === 'refund'
+          ? raced(
+              { body: { externalRefundId: 'a', amountCents: 1 } },
+              { body: { externalRefundId: 'b', amountCents: 1 } },
+            )
+          : raced({}, {}),
+      ],
+    ]
+  }),
+) as Record<string, Cause>
+
+/** Causes that one operation has, by `<operationId> <code>`. */
+export const causes: Record<string, Cause> = {
+  ...moves,
+  'createSession invalid_body': badBody({}),
+  'createSession unknown_property': badBody({ token: 'x', password: 'y' }),
+  'createSession sign_in_refused': badBody({ token: 'ro_nobody' }),
+  'createSession cross_site_refused': calling({ headers: { Origin: 'https://evil.example' } }),
+  'createKey invalid_body': badBody({ label: 'X', scopes: [] }),
+  'createKey unknown_property': badBody({ label: 'X', scopes: ['events:write'], scope: 'x' }),
+  'createKey key_limit_reached': async (server, op) => {
+    const { ownerToken: key } = await server.createShop()
+    for (let i = 0; i < 19; i++) await expectOk(callOwner(server, op, { key }))
+    return callOwner(server, op, { key })
+  },
+  'revokeKey key_not_found': unknown,
+  'revokeKey key_already_revoked': revoked,
+  'revokeKey concurrent_change': raced({}, {}),
+  'rotateKey key_not_found': unknown,
+  'rotateKey key_already_revoked': revoked,
+  'rotateKey concurrent_change': raced({}, {}),
+  'updateSettings invalid_body': badBody({ taxWithholdingBps: 10_001 }),
+  'updateSettings unknown_property': badBody({ plan: 'ENTERPRISE' }),
+  'updateSettings concurrent_change': raced({ body: { minimumPayoutCents: 1 } }, { body: { minimumPayoutCents: 2 } }),
+  'listConnections invalid_parameter': badQuery('limit=101'),
+  'createConnection invalid_body': badBody({ kind: 'product', value: 'gid://x/1', affiliateId: ID.affiliate }),
+  'createConnection unknown_property': badBody({ kind: 'product', value: '1', affiliateId: 'a', customerId: '1' }),
+  'createConnection affiliate_not_found': badBody({ kind: 'product', value: '1', affiliateId: 'aff_none' }),
+  'createConnection connection_exists': badBody({
+    kind: 'customerEmail',
+    value: ' KNOWN@example.com',
+    affiliateId: ID.affiliate,
+  }),
+  'createConnection concurrent_change': insertedTwice('connections'),
+  'deleteConnection connection_not_found': unknown,
+  'listProductRules invalid_parameter': badQuery('limit=101'),
+  'createProductRule invalid_body': badBody({
+    programId: ID.program,
+    kind: 'product',
+    value: 'gid://x/1',
+    commissionPercent: 1,
+  }),
+  'createProductRule unknown_property': badBody({
+    programId: ID.program,
+    kind: 'product',
+    value: '1',
+    commissionPercent: 1,
+    rate: 100,
+  }),
+  'createProductRule commission_percent_invalid': badBody({
+    programId: ID.program,
+    kind: 'product',
+    value: '1',
+    commissionPercent: 101,
+  }),
+  'createProductRule program_not_found': badBody({
+    programId: 'prg_none',
+    kind: 'product',
+    value: '1',
+    commissionPercent: 1,
+  }),
+  'createProductRule product_rule_exists': badBody({
+    programId: ID.program,
+    kind: 'product',
+    value: '7999',
+    commissionPercent: 1,
+  }),
+  'createProductRule concurrent_change': insertedTwice('productRules'),
+  'createProductRule product_rule_limit_reached': (server, op) => inFullShop(server, op, 'product'),
+  'deleteProductRule product_rule_not_found': unknown,
+  'listGeoRules invalid_parameter': badQuery('limit=101'),
+  'setGeoRule invalid_body': badBody({ countries: [' '] }),
+  'setGeoRule unknown_property': badBody({ countries: ['US'], regions: ['x'] }),
+  'setGeoRule program_not_found': unknown,
+  'setGeoRule geo_rule_limit_reached': (server, op) => inFullShop(server, op, 'geo'),
+  'deleteGeoRule geo_rule_not_found': unknown,
+  'reopenCommission commission_still_restricted': async (server) => {
+    const { affiliate } = await withAffiliate(server, { code: 'LATER', program: { name: 'Later' } })
+    await expectOk(server.request('PATCH', `/api/v1/affiliates?id=${affiliate.id}`, { body: { status: 'PENDING' } }))
+    const { commission } = await expectOk(
+      convert(server, { externalOrderId: 'later', amountCents: 100, couponCode: 'LATER' }),
+    )
+    return owner(server, 'reopenCommission', { id: commission.id })
+  },
+  'refundCommission invalid_body': badBody({ externalRefundId: 'carry' }),
+  'refundCommission unknown_property': badBody({ externalRefundId: 'r', amount: 1 }),
+  'refundCommission refund_item_unknown': badBody({
+    externalRefundId: 'r',
+    lineItems: [{ variantId: '1', quantity: 1 }],
+  }),
+  'refundCommission refund_exceeds_order': async (server) => {
+    const { id } = await freshCommission(server)
+    await expectOk(owner(server, 'refundCommission', { id, body: { externalRefundId: 'most', amountCents: 4000 } }))
+    return owner(server, 'refundCommission', { id, body: { externalRefundId: 'more', amountCents: 6001 } })
+  },
+  'moderateCommissions invalid_body': badBody({ action: 'approve' }),
+  'moderateCommissions unknown_property': badBody({ action: 'approve', status: 'PENDING' }),
+  'moderateCommissions period_invalid': badBody({
+    action: 'approve',
+    filter: { from: '2026-10-02', to: '2026-10-01' },
+  }),
+  'explainOrder order_not_found': unknown,
+  'runBacktest invalid_body': badBody({ from: '2026-10-01' }),
+  'runBacktest unknown_property': badBody({ precedence: 'default' }),
+  'runBacktest commission_percent_invalid': badBody({ commissionPercent: 101 }),
+  'runBacktest commission_percent_required': async (server) => {
+    const program = { name: 'Flat', commissionType: 'FLAT_PER_ORDER', commissionPercent: 5 }
+    const { id } = await expectOk(server.request('POST', '/api/v1/programs', { body: program }))
+    await newAffiliate(server, { campaignId: id, code: 'FLAT' })
+    await expectOk(convert(server, { externalOrderId: 'flat', amountCents: 100, couponCode: 'FLAT' }))
+    return owner(server, 'runBacktest', { body: { commissionType: 'PERCENT_OF_SALE' } })
+  },
+  'runBacktest period_invalid': badBody({ clickTouch: 'LAST', from: '2026-10-02', to: '2026-10-01' }),
+  'runBacktest total_too_large': async (server) => {
+    const { key, ownerToken } = await server.createShop()
+    const program = { commissionType: 'FLAT_PER_ITEM', commissionPercent: 21_474_836.47 }
+    await withAffiliate(server, { key, program })
+    const order = { amountCents: 1, couponCode: 'NISA16', lineItems: [{ quantity: 1_000_000 }] }
+    for (const externalOrderId of '12345') await expectOk(convert(server, { ...order, externalOrderId }, { key }))
+    return owner(server, 'runBacktest', { key: ownerToken, body: { clickTouch: 'LAST' } })
+  },
+  'runBacktest program_not_found': badBody({ clickTouch: 'LAST', programId: 'prg_none' }),
+  'listAudit invalid_parameter': badQuery('limit=101'),
+  'listAudit period_invalid': badQuery('from=2026-10-02&to=2026-10-01'),
+  'listDeliveries invalid_parameter': badQuery('limit=101'),
+  'redeliver delivery_not_found': unknown,
+  'redeliver webhook_not_found': async (server) => {
+    const { id: subscriptionId } = await expectOk(
+      server.request('POST', '/api/v1/webhooks', { body: { url: 'https://gone.example.com' } }),
+    )
+    await freshCommission(server)
+    const { data } = (await admin(server, 'GET', `/deliveries?subscriptionId=${subscriptionId}`)).body
+    server.sql
+      .prepare(`update deliveries set "status" = 'SENT', "finishedAt" = "createdAt" where id = ?`)
+      .run(data[0].id)
+    await expectOk(server.request('DELETE', `/api/v1/webhooks?id=${subscriptionId}`))
+    return owner(server, 'redeliver', { id: data[0].id })
+  },
+  'redeliver delivery_not_finished': async (server) => {
+    const { id } = await expectOk(owner(server, 'redeliver'))
+    return owner(server, 'redeliver', { id })
+  },
+  'updateWebhook invalid_body': badBody({ events: 'all' }),
+  'updateWebhook unknown_property': badBody({ hookUrl: 'https://hooks.example.com' }),
+  'updateWebhook webhook_url_refused': badBody({ url: 'https://127.0.0.1/x' }),
+  'updateWebhook webhook_not_found': unknown,
+  'updateWebhook webhook_limit_reached': async (server, op) => {
+    const events = JSON.stringify(['x'.repeat(1024 * 1024)])
+    server.sql
+      .prepare(
+        `insert into subscriptions (id, "shopId", url, events, source, "createdAt", "updatedAt")
+         values ('whs_large', ?, 'https://hooks.example.com/', ?, 'api', '', '')`,
+      )
+      .run(server.shop.shopId, events)
+    const reply = await callOwner(server, op, { body: { events: ['commission.created', 'one.more'] } })
+    server.sql.exec(`delete from subscriptions where id = 'whs_large'`)
+    return reply
+  },
+  'updateWebhook concurrent_change': raced({ body: { secret: 'a' } }, { body: { secret: 'b' } }),
+  'streamDeliveries stream_limit_reached': async (server, op) => {
+    const streams = await Promise.all(
+      Array.from({ length: 5 }, () =>
+        server.app.request(`http://test${op.path}`, { headers: { Authorization: `Bearer ${server.shop.ownerToken}` } }),
+      ),
+    )
+    const reply = await callOwner(server, op)
+    for (const { body } of streams) await body?.cancel()
+    return reply
+  },
+  'streamDeliveries invalid_parameter': calling({ headers: { 'Last-Event-ID': 'x'.repeat(65) } }),
+  'cancelPayout payout_not_found': unknown,
+  'cancelPayout payout_not_cancelable': calling({ id: ID.paidBatch }),
+  'cancelPayout concurrent_change': raced({}, {}),
+}

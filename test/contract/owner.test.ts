@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type DocumentedOperation, documentedSentence, ownerOperations } from '../support/document.ts'
+import { failStatement } from '../support/faults.ts'
+import { callOwner, FRESH, type OwnerCall, type OwnerServer, ownerServer, sessionFor } from '../support/owner.ts'
+import type { TestServer } from '../support/server.ts'
+import { snapshot } from './fixture.ts'
+import { causes, sharedCauses } from './owner-causes.ts'
+
+const ops = ownerOperations.filter((op) => op.path.startsWith('/admin/'))
+/** These bring about a change of their own before the refusal. */
+const CHANGES =
+  /concurrent|already|is_adjustment|still_restricted|exceeds|total_too_large|limit_reached|percent_required|webhook_not_found|not_finished/
+
+/** Where nothing may change, and where anything may. */
+let calm: OwnerServer
+let busy: OwnerServer
+beforeAll(async () => {
+  calm = await ownerServer()
+  busy = await ownerServer()
+})
+afterAll(async () => {
+  await calm.close()
+  await busy.close()
+})
+
+describe.each(ops.map((op) => [op.id, op] as const))('%s', (id, op) => {
+  for (const [status, codes] of Object.entries(op.responses)) {
+    for (const code of codes) {
+      test(`${status} ${code}`, async () => {
+        const server = CHANGES.test(code) ? busy : calm
+        const before = snapshot(calm)
+        const reply = await (causes[`${id} ${code}`] ?? sharedCauses[code])?.(server, op)
+        expect(reply, `nothing brings ${code} about`).toBeDefined()
+        expect({ status: String(reply?.status), code: reply?.headers.get('X-Error-Code') }).toEqual({ status, code })
+        if (!op.shared.includes(status)) expect(reply?.body.error).toBe(documentedSentence(op, status, code))
+        expect(snapshot(calm), 'a refusal changed the database').toBe(before)
+      })
+    }
+  }
+})
+
+test('no cause stands for an error that is not documented', () => {
+  const documented = ops.flatMap((op) =>
+    Object.values(op.responses).flatMap((codes) => codes.map((code) => `${op.id} ${code}`)),
+  )
+  expect(Object.keys(causes).filter((one) => !documented.includes(one))).toEqual([])
+})
+
+const newest = ({ sql, shop }: TestServer) =>
+  Number(sql.prepare('select max(seq) from audits where "shopId" = ?').pluck().get(shop.shopId))
+const actorsAfter = ({ sql, shop }: TestServer, seq: number) =>
+  sql.prepare('select distinct actor from audits where "shopId" = ? and seq > ?').pluck().all(shop.shopId, seq)
+
+/** What the example of an operation is called with: something that it may use up. */
+async function prepare(op: DocumentedOperation, value: unknown): Promise<OwnerCall> {
+  const id = await FRESH[op.id]?.(busy)
+  const body = value !== undefined && op.id !== 'createSession' ? { body: value } : {}
+  return { ...sessionFor(busy, op), ...body, ...(id && { id }) }
+}
+
+/** Fails one statement after the other until there is none left to fail: 503 and no change each time. */
+async function failEverywhere(op: DocumentedOperation, call: OwnerCall): Promise<number> {
+  const before = snapshot(busy)
+  for (let n = 1; ; n++) {
+    const mend = failStatement(busy, n)
+    const { status, body } = await callOwner(busy, op, call)
+    mend()
+    if (status < 300) return n
+    expect([n, status], JSON.stringify(body)).toEqual([n, 503])
+    expect(snapshot(busy), `statement ${n}`).toBe(before)
+  }
+}
+
+describe('every example of the document works, whatever failed before, and leaves its user in the audit', () => {
+  // What streams never ends by itself, and who ends a session must come last; both have tests of their own.
+  const examples = ops
+    .filter(({ id }) => id !== 'streamDeliveries')
+    .sort((a, b) => Number(a.id === 'deleteSession') - Number(b.id === 'deleteSession'))
+    .flatMap((op) => {
+      const bodies = Object.entries(op.requestExamples)
+      return bodies.length
+        ? bodies.map(([name, { value }]) => ({ op, name, value }))
+        : [{ op, name: '', value: undefined }]
+    })
+  for (const { op, name, value } of examples) {
+    test(`${op.id} ${name}`, async () => {
+      const call = await prepare(op, value)
+      const seq = newest(busy)
+      const statements = await failEverywhere(op, call)
+      const isPreview = (value as { dryRun?: boolean } | undefined)?.dryRun === true
+      expect(actorsAfter(busy, seq)).toEqual(isPreview ? [] : [expect.stringMatching(/^user:usr_/)])
+      if (!isPreview) expect(statements).toBeGreaterThan(2)
+    })
+  }
+})

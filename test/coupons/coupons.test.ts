@@ -1,0 +1,224 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { auditLog, refusal } from '../support/looking.ts'
+import { type TestServer, testServer } from '../support/server.ts'
+
+let server: TestServer
+let client: TestServer['client']
+beforeAll(async () => {
+  server = await testServer()
+  client = server.client
+})
+afterAll(() => server.close())
+
+let people = 0
+const create = (campaignId?: string) =>
+  client.affiliates.create({
+    email: `person-${++people}@example.com`,
+    name: 'Nisa Karim',
+    ...(campaignId ? { campaignId } : {}),
+  })
+const assign = (affiliateId: string, code?: unknown) =>
+  server.request('POST', '/api/v1/coupons', { body: { affiliateId, ...(code === undefined ? {} : { code }) } })
+
+test('200 with the sent code and the discount of the program', async () => {
+  const program = await client.programs.create({ name: 'P' })
+  await client.programs.update(program.id, { discountEnabled: true, discountType: 'FIXED', discountValue: 7.5 })
+  const affiliate = await create(program.id)
+  server.clock.advance(1000)
+  const { data, response } = await client.coupons.assign({ affiliateId: affiliate.id, code: 'NISA16' }).withResponse()
+  expect([response.status, data]).toEqual([
+    200,
+    {
+      affiliateId: affiliate.id,
+      affiliateName: 'Nisa Karim',
+      affiliateStatus: 'PENDING',
+      code: 'NISA16',
+      programId: program.id,
+      discountEnabled: true,
+      discountType: 'FIXED',
+      discountValue: 7.5,
+      warnings: [],
+      createdAt: affiliate.createdAt,
+      updatedAt: new Date(server.clock.ms).toISOString(),
+    },
+  ])
+  expect((await client.affiliates.list({ limit: 1 })).data[0]?.discountCode).toBe('NISA16')
+})
+
+test('200 without a discount for an affiliate without a program', async () => {
+  const { id } = await create()
+  await client.affiliates.update(id, { campaignId: null })
+  const { programId, discountEnabled, discountType, discountValue } = await client.coupons.assign({ affiliateId: id })
+  expect([programId, discountEnabled, discountType, discountValue]).toEqual([null, false, null, null])
+})
+
+test('200 with a random code when none is sent, another one each time', async () => {
+  const { id, discountCode } = await create()
+  const codes = new Set([discountCode])
+  for (const code of [undefined, null, undefined]) {
+    const { status, body } = await assign(id, code)
+    expect([status, body.data.code]).toEqual([200, expect.stringMatching(/^[A-NP-Z1-9]{8}$/)])
+    codes.add(body.data.code)
+  }
+  expect(codes.size).toBe(4)
+})
+
+test.each(['A', '123456789', 'nisa-16', 'ÄÖÜ', '🎩🎩🎩🎩🎩🎩🎩🎩🎩', '%_\\', '٠', 'Ø'])(
+  '200 for the code %j',
+  async (code) => {
+    const { id } = await create()
+    expect((await client.coupons.assign({ affiliateId: id, code })).code).toBe(code)
+  },
+)
+
+test.each([
+  '',
+  ' ',
+  '1234567890',
+  '🎩🎩🎩🎩🎩🎩🎩🎩🎩🎩',
+  'A0',
+  'HELLO',
+  'hello',
+  'A B',
+  ' AB',
+  'AB ',
+  'A\tB',
+  'A\u00a0B',
+  'A\u2028',
+  '\u0007',
+])('400 for the code %j', async (code) => {
+  const affiliate = await create()
+  const reply = await assign(affiliate.id, code)
+  expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([400, 'discount_code_invalid'])
+  expect((await client.affiliates.list({ limit: 1 })).data).toEqual([affiliate])
+})
+
+test.each([
+  [{ code: 'A' }, 'affiliateId is required.'],
+  [{ affiliateId: null, code: 'A' }, 'affiliateId must be text of 1 to 64 characters.'],
+  [{ affiliateId: 'aff_x', code: 16 }, 'code must be text or null.'],
+])('400 for the body %j', async (body, sentence) => {
+  const reply = await server.request('POST', '/api/v1/coupons', { body })
+  expect([reply.status, reply.headers.get('X-Error-Code'), reply.body]).toEqual([
+    400,
+    'invalid_body',
+    { error: sentence },
+  ])
+})
+
+test('409 for a code that another affiliate of the shop has, however its letters are written', async () => {
+  const [first, second] = [await create(), await create()]
+  for (const [given, asked] of [
+    ['TAKEN', 'taken'],
+    ['straße', 'STRASSE'],
+    ['Ünal', 'U\u0308NAL'],
+  ] as const) {
+    await client.coupons.assign({ affiliateId: first.id, code: given })
+    expect(await refusal(client.coupons.assign({ affiliateId: second.id, code: asked })), asked).toEqual([
+      409,
+      'discount_code_taken',
+    ])
+  }
+})
+
+test('a code that was given up may be taken, and another shop may use the same', async () => {
+  const [first, second] = [await create(), await create()]
+  await client.coupons.assign({ affiliateId: first.id, code: 'FREED' })
+  await client.coupons.assign({ affiliateId: first.id })
+  expect((await client.coupons.assign({ affiliateId: second.id, code: 'FREED' })).code).toBe('FREED')
+  const { key } = await server.createShop()
+  const other = server.clientOf(key)
+  const { id } = await other.affiliates.create({ email: 'a@example.com', name: 'A' })
+  expect((await other.coupons.assign({ affiliateId: id, code: 'FREED' })).code).toBe('FREED')
+})
+
+test('200 and nothing changed for the code that the affiliate has', async () => {
+  const { id } = await create()
+  const first = await client.coupons.assign({ affiliateId: id, code: 'SAME' })
+  server.clock.advance(1000)
+  const audits = auditLog(server)
+  expect(await client.coupons.assign({ affiliateId: id, code: 'SAME' })).toEqual(first)
+  expect(audits()).toEqual([])
+})
+
+test('200 for its own code in other letters, which are kept as sent', async () => {
+  const { id } = await create()
+  await client.coupons.assign({ affiliateId: id, code: 'LETTERS' })
+  expect((await client.coupons.assign({ affiliateId: id, code: 'Letters' })).code).toBe('Letters')
+})
+
+test('404 for an affiliate that does not exist or belongs to another shop', async () => {
+  const { key } = await server.createShop()
+  const foreign = await server.clientOf(key).affiliates.create({ email: 'f@example.com', name: 'F' })
+  for (const affiliateId of ['aff_none', foreign.id])
+    expect(await refusal(client.coupons.assign({ affiliateId }))).toEqual([404, 'affiliate_not_found'])
+  expect((await server.clientOf(key).affiliates.list()).data).toEqual([foreign])
+})
+
+test('409 rather than another code, when the code was changed meanwhile', async () => {
+  const { id } = await create()
+  await client.coupons.assign({ affiliateId: id, code: 'STAYS' })
+  const [changed, same] = await Promise.all([assign(id, 'NEWER'), assign(id, 'STAYS')])
+  expect([changed.status, same.status]).toEqual([200, 409])
+})
+
+test('one winner of many who ask for one code at the same time', async () => {
+  const affiliates = await Promise.all(Array.from({ length: 6 }, () => create()))
+  const replies = await Promise.all(affiliates.map(({ id }) => assign(id, 'WINNER')))
+  expect(replies.map((reply) => reply.status).sort()).toEqual([200, 409, 409, 409, 409, 409])
+})
+
+test('one audit record, with the codes and without the person', async () => {
+  const { id, discountCode } = await create()
+  const audits = auditLog(server)
+  await client.coupons.assign({ affiliateId: id, code: 'AUDIT' })
+  expect(audits()).toMatchObject([
+    { action: 'coupon.assigned', subjectId: id, data: { code: 'AUDIT', previousCode: discountCode } },
+  ])
+})
+
+describe('list', () => {
+  let lister: TestServer['client']
+  const ids: string[] = []
+  beforeAll(async () => {
+    lister = server.clientOf((await server.createShop()).key)
+    for (const code of ['ALPHA-1', 'Beta_%1', 'GAMMA\\1', 'Straße']) {
+      const { id } = await lister.affiliates.create({ email: `${ids.length}@example.com`, name: code })
+      await lister.coupons.assign({ affiliateId: id, code: code.replace('o', '') })
+      ids.push(id)
+    }
+    await lister.affiliates.update(ids[1]!, { status: 'ACTIVE' })
+  })
+  const found = async (query: Parameters<typeof lister.coupons.list>[0]) =>
+    (await lister.coupons.list(query)).data.map((one) => ids.indexOf(one.affiliateId))
+
+  test('200 newest affiliate first, page by page', async () => {
+    expect(await found({})).toEqual([3, 2, 1, 0])
+    expect(await found({ page: 2, limit: 3 })).toEqual([0])
+    const { data, pagination } = await lister.coupons.list({ page: 3, limit: 3 })
+    expect([data, pagination]).toEqual([[], { page: 3, limit: 3, total: 4, totalPages: 2 }])
+  })
+
+  test.each([
+    ['alpha', [0]],
+    ['A-1', [0]],
+    ['beta', [1]],
+    ['%', [1]],
+    ['_', [1]],
+    ['_%', [1]],
+    ['\\', [2]],
+    ['STRASSE', [3]],
+    ['1', [2, 1, 0]],
+    ['zeta', []],
+  ])('code %j finds %j', async (code, expected) => {
+    expect(await found({ code })).toEqual(expected)
+  })
+
+  test('affiliateId and status filter, alone and together', async () => {
+    expect(await found({ affiliateId: ids[2]! })).toEqual([2])
+    expect(await found({ status: 'ACTIVE' })).toEqual([1])
+    expect(await found({ status: 'PENDING', code: '1' })).toEqual([2, 0])
+    expect(await found({ status: 'ACTIVE', affiliateId: ids[2]! })).toEqual([])
+    expect(await found({ affiliateId: 'aff_none' })).toEqual([])
+  })
+})

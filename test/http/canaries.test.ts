@@ -1,0 +1,144 @@
+import { createHmac } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createApp } from '../../server/src/app.ts'
+import { createMetrics } from '../../server/src/core/metrics.ts'
+import { callOperation } from '../contract/fixture.ts'
+import {
+  type DocumentedOperation,
+  deref,
+  document,
+  operations,
+  ownerOperations,
+  requiredHeaders,
+  wholesOf,
+} from '../support/document.ts'
+import { failStatement } from '../support/faults.ts'
+import { admin, callOwner, FRESH, type OwnerServer, ownerServer, sessionFor } from '../support/owner.ts'
+import type { Reply, RequestOptions } from '../support/server.ts'
+import { expectOk } from '../support/shop.ts'
+
+/** Everywhere that a value might stay behind: what was logged, refused, counted or audited. */
+const STORE_SECRET = 'cnryStoreSecret'
+const WEBHOOK_SECRET = 'cnryWebhookSecret'
+const window = async () => ({ limit: 100, remaining: 100, reset: 60, exceeded: false })
+const metrics = createMetrics()
+const refusals: string[] = []
+const statuses = new Set<number>()
+
+let server: OwnerServer
+let through: OwnerServer
+beforeAll(async () => {
+  server = await ownerServer()
+  Object.assign(server.deps, { resolve: async () => ['8.8.8.8'] })
+  await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: STORE_SECRET }))
+  const app = createApp(server.deps, { metrics, limiter: { consume: window, peek: window } })
+  through = { ...server, request: (...call) => send(app, ...call) }
+})
+afterAll(() => server.close())
+
+async function send(
+  app: ReturnType<typeof createApp>,
+  method: string,
+  path: string,
+  { body, raw, headers = {}, key = server.shop.key }: RequestOptions = {},
+): Promise<Reply> {
+  const response = await app.fetch(
+    // No operation knows this parameter, and so none may tell of it.
+    new Request(`http://test${path}${path.includes('?') ? '&' : '?'}cnry=cnryQuery`, {
+      method,
+      headers: { ...(key === null ? {} : { Authorization: `Bearer ${key}` }), ...headers },
+      body: (raw ?? (body === undefined ? undefined : JSON.stringify(body))) as BodyInit,
+    }),
+  )
+  const text = await response.text()
+  statuses.add(response.status)
+  if (response.status >= 400) refusals.push(`${text} ${JSON.stringify([...response.headers])}`)
+  return { status: response.status, headers: response.headers, body: text.startsWith('{') ? JSON.parse(text) : text }
+}
+
+let planted = 0
+interface TextSchema {
+  type?: unknown
+  enum?: unknown
+  pattern?: string
+  format?: string
+  anyOf?: TextSchema[]
+}
+
+const isFreeText = (schema: TextSchema): boolean =>
+  schema.anyOf?.some(isFreeText) ||
+  ([schema.type].flat().includes('string') && !schema.enum && !schema.format && (schema.pattern ?? '\\S') === '\\S')
+/** What names something that exists or takes few characters; the label of a key names the key, also in the audit. */
+const NAMES =
+  /id$|ids$|^(label|code|kind|action|value|ref|type|secret|token|url|hookUrl|target_url|storeDomain)$|Code$/i
+
+// biome-ignore lint/suspicious/noExplicitAny: a body of any shape
+function plant(body: any, schema: any): any {
+  const [shape] = wholesOf(schema)
+  const values = Object.entries(shape.properties ?? {}).flatMap(([name, one]) => {
+    const free = isFreeText(deref(one as never)) && !NAMES.test(name)
+    return free ? [[name, `cnry${planted++}x`]] : []
+  })
+  return { ...body, ...Object.fromEntries(values), ...(body?.secret && { secret: WEBHOOK_SECRET }) }
+}
+
+const call = (op: DocumentedOperation, given: RequestOptions & { id?: string } = {}): Promise<Reply> => {
+  if (op.path.startsWith('/admin/')) return callOwner(through, op, { ...sessionFor(server, op), ...given })
+  if (op.path.startsWith('/api/')) return callOperation(through, op, given)
+  const text = (given.raw as string) ?? JSON.stringify(given.body ?? {})
+  const signature = createHmac('sha256', STORE_SECRET).update(text).digest('base64')
+  const headers = { 'X-Shopify-Hmac-Sha256': signature, ...requiredHeaders(op) }
+  return through.request('POST', op.path.replace('{shopId}', server.shop.shopId), { key: null, raw: text, headers })
+}
+
+const ops = [...operations.filter(({ isPublic }) => !isPublic), ...ownerOperations].filter(
+  ({ id }) => !['streamDeliveries', 'deleteSession'].includes(id),
+)
+// Others need whom this one takes away.
+ops.push(
+  ...ops.splice(
+    ops.findIndex(({ id }) => id === 'archiveAffiliate'),
+    1,
+  ),
+)
+
+describe('secrets, tokens and what bodies say stay out of logs, refusals, metrics and the audit', () => {
+  test.each(ops.map((op) => [op.id, op] as const))('%s', async (_id, op) => {
+    const schema = document.paths[op.path][op.method.toLowerCase()].requestBody?.content['application/json'].schema
+    const example = Object.values(op.requestExamples)[0]?.value as object | undefined
+    const body = schema && op.id !== 'createSession' ? plant(example, schema) : undefined
+    const id = await FRESH[op.id]?.(server)
+    const given = { ...(body && { body }), ...(id && { id }) }
+    const mend = failStatement(server, 1)
+    await call(op, given)
+    mend()
+    await call(op, given)
+    if (schema) await call(op, { raw: `{"cnryBroken": "cnry${planted++}x` })
+    if (schema)
+      await call(op, { body: { ...body, [Object.keys(body ?? { x: 1 })[0]!]: { cnry: `cnry${planted++}x` } } })
+    await call(op, { key: `rk_cnry${'x'.repeat(45)}`, headers: { Cookie: 'referral_session=cnryCookie' } })
+    if (op.path.startsWith('/integrations/')) {
+      const headers = { ...requiredHeaders(op), 'X-Shopify-Hmac-Sha256': createHmac('sha256', 'cnry').digest('base64') }
+      const path = op.path.replace('{shopId}', server.shop.shopId)
+      await through.request('POST', path, { key: null, raw: JSON.stringify(body ?? {}), headers })
+    }
+  })
+
+  test('none of them was left anywhere', async () => {
+    expect(planted).toBeGreaterThan(80)
+    expect([...statuses].sort()).toEqual(expect.arrayContaining([200, 201, 400, 401, 403, 503]))
+    const audits = server.sql
+      .prepare('select * from audits')
+      .all()
+      .map((row) => JSON.stringify(row))
+    const places = { logs: server.logs, refusals, audits, metrics: [(await metrics.text()).text] }
+    const secrets = [server.shop.key, server.shop.ownerToken, server.staff, Buffer.alloc(32, 7).toString('base64')]
+    const found = Object.entries(places).flatMap(([place, lines]) =>
+      lines
+        .filter((line) => /cnry/.test(line) || secrets.some((secret) => line.includes(secret.slice(12))))
+        .map((line) => `${place}: ${line.slice(0, 400)}`),
+    )
+    expect(found).toEqual([])
+    expect(server.logs.length).toBeGreaterThan(100)
+  })
+})

@@ -1,0 +1,44 @@
+import { createHmac } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { operations, ownerOperations } from '../support/document.ts'
+import { admin, type OwnerServer, ownerServer } from '../support/owner.ts'
+import { expectOk } from '../support/shop.ts'
+
+const SECRET = 'hush'
+
+let server: OwnerServer
+beforeAll(async () => {
+  server = await ownerServer()
+  await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: SECRET }))
+})
+afterAll(() => server.close())
+
+/** Names that no row can have, as they are written in a path. */
+const NAMES: [string, string][] = [
+  ['U+0000', '%00'],
+  ['U+0000 inside', 'a%00b'],
+  ['half a surrogate pair', '%ed%a0%80'],
+  ['broken UTF-8', '%ff%fe'],
+  ['a broken escape', '%zz'],
+  ['8,000 characters', 'x'.repeat(8000)],
+]
+
+const ops = [...operations, ...ownerOperations].filter(({ path }) => path.includes('{'))
+
+test('some operations have path parameters', () => {
+  expect(ops.length).toBeGreaterThan(10)
+})
+
+test.each(ops.flatMap((op) => NAMES.map(([name, text]) => [op.method, op.path, name, text, op] as const)))(
+  '4xx %s %s with %s',
+  async (_method, _path, _name, text, op) => {
+    const raw = JSON.stringify(Object.values(op.requestExamples)[0]?.value ?? {})
+    const { status, headers, body } = await server.request(op.method, op.path.replace(/\{\w+\}/g, text), {
+      key: op.path.startsWith('/api/') ? server.shop.key : server.shop.ownerToken,
+      ...(op.method !== 'GET' && { raw }),
+      headers: { 'X-Shopify-Hmac-Sha256': createHmac('sha256', SECRET).update(raw).digest('base64') },
+    })
+    expect([400, 401, 404], JSON.stringify(body)).toContain(status)
+    expect(headers.get('X-Error-Code')).not.toBe(null)
+  },
+)

@@ -1,0 +1,291 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { BODY_LIMITS, BodyBudget } from '../../server/src/http/body-budget.ts'
+import { createListener } from '../../server/src/http/listen.ts'
+import { snapshot } from '../contract/fixture.ts'
+import { signed } from '../revocation/ways.ts'
+import { admin } from '../support/owner.ts'
+import { answersIn, type RawAnswer } from '../support/raw-http.ts'
+import { type TestServer, type TestShop, testServer } from '../support/server.ts'
+import { expectOk } from '../support/shop.ts'
+
+const KIB = 1024
+const SECRET = 'hush'
+
+let server: TestServer
+let other: TestShop
+let listener: Server
+beforeAll(async () => {
+  server = await testServer()
+  other = await server.createShop()
+  for (const { ownerToken } of [server.shop, other])
+    await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: SECRET }, { key: ownerToken }))
+  listener = createListener(server.app.fetch, { ...server.deps, limiter: server.limiter }, { headersMs: 200 })
+  listener.listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+})
+afterAll(async () => {
+  listener.closeAllConnections()
+  await new Promise((done) => listener.close(done))
+  await server.close()
+})
+
+/** A connection that the test writes to piece by piece. */
+function open() {
+  const socket: Socket = connect((listener.address() as AddressInfo).port, '127.0.0.1').setNoDelay()
+  let text = ''
+  socket.setEncoding('latin1').on('data', (chunk) => {
+    text += chunk
+  })
+  socket.on('error', () => {})
+  return {
+    write: (bytes: string | Uint8Array) => void socket.write(bytes),
+    /** The first answer, when it has come. */
+    answer: async (ms = 3000): Promise<RawAnswer | undefined> => {
+      const until = performance.now() + ms
+      while (!answersIn(text)[0] && !socket.destroyed && performance.now() < until) await sleep(5)
+      return answersIn(text)[0]
+    },
+    isClosed: () => socket.destroyed,
+    close: () => socket.destroy(),
+  }
+}
+
+const head = (path: string, headers: Record<string, string | number>) => {
+  const lines = Object.entries({ Host: 'x', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
+}
+const bearer = (key = server.shop.key) => ({ Authorization: `Bearer ${key}` })
+const told = (answer: RawAnswer | undefined) => [answer?.status, answer?.headers['x-error-code']]
+
+async function withLimits<T>(limits: Partial<typeof BODY_LIMITS>, work: () => Promise<T>): Promise<T> {
+  const before = { ...server.bodies.limits }
+  Object.assign(server.bodies.limits, limits)
+  try {
+    return await work()
+  } finally {
+    Object.assign(server.bodies.limits, before)
+  }
+}
+
+describe('time', () => {
+  test('the limits are those that the document names', () => {
+    expect([BODY_LIMITS.stallMs, BODY_LIMITS.totalMs]).toEqual([10_000, 30_000])
+  })
+
+  test.each([
+    ['/api/v1/affiliates', () => bearer()],
+    ['/admin/v1/keys', () => bearer(server.shop.ownerToken)],
+    ['/admin/v1/session', () => ({})],
+    [`/integrations/shopify/:shop/orders-paid`, () => signed('{}')],
+  ])('400 body_timeout when a body stops arriving: %s', (path, credential) =>
+    withLimits({ stallMs: 100 }, async () => {
+      const before = snapshot(server)
+      const client = open()
+      const started = performance.now()
+      client.write(head(path.replace(':shop', server.shop.shopId), { ...credential(), 'Content-Length': 100 }))
+      client.write('{"a"')
+      const answer = await client.answer()
+      expect(told(answer)).toEqual([400, 'body_timeout'])
+      expect(JSON.parse(answer!.body).error).toContain('did not arrive in time')
+      expect(performance.now() - started).toBeLessThan(1500)
+      // The connection is not kept for the rest of it.
+      await sleep(1000)
+      expect(client.isClosed()).toBe(true)
+      expect(snapshot(server)).toBe(before)
+    }),
+  )
+
+  test.each([
+    ['a declared length', 'Content-Length: 1000', (piece: string) => piece],
+    ['chunks', 'Transfer-Encoding: chunked', (piece: string) => `${piece.length}\r\n${piece}\r\n`],
+  ])('400 body_timeout for a body that trickles on and on, with %s', (_what, length, wire) =>
+    withLimits({ stallMs: 200, totalMs: 500 }, async () => {
+      const client = open()
+      client.write(head('/api/v1/affiliates', bearer()).replace('\r\n\r\n', `\r\n${length}\r\n\r\n`))
+      const writing = setInterval(() => client.write(wire(' ')), 20)
+      const answer = await client.answer()
+      clearInterval(writing)
+      expect(told(answer)).toEqual([400, 'body_timeout'])
+      client.close()
+    }),
+  )
+
+  test('201 for a slow client that keeps sending: 4 KiB in pieces', () =>
+    withLimits({ stallMs: 400, totalMs: 4000 }, async () => {
+      const body = JSON.stringify({ email: 'slow@example.com', name: 'Slow' }).padEnd(4 * KIB)
+      const client = open()
+      client.write(head('/api/v1/affiliates', { ...bearer(), 'Content-Length': body.length }))
+      for (let at = 0; at < body.length; at += 512) {
+        client.write(body.slice(at, at + 512))
+        await sleep(100)
+      }
+      expect(told(await client.answer())).toEqual([201, undefined])
+      client.close()
+    }))
+
+  test('400 request_timeout when headers stop arriving, or none do', async () => {
+    for (const bytes of ['', 'GET /api/v1/programs HTTP/1.1\r\nHost: x\r\nX-']) {
+      const client = open()
+      client.write(bytes)
+      const answer = await client.answer()
+      expect(told(answer)).toEqual([400, 'request_timeout'])
+      expect(answer?.headers['x-request-id']).toMatch(/^req_/)
+      await sleep(50)
+      expect(client.isClosed()).toBe(true)
+    }
+  })
+})
+
+describe('what is checked before the body', () => {
+  const notify = (shopId: string, headers: Record<string, string | number>) =>
+    head(`/integrations/shopify/${shopId}/orders-paid`, { 'Content-Length': 4 * KIB * KIB, ...headers })
+
+  test.each([
+    ['a notification without a signature', () => notify(server.shop.shopId, {}), [401, 'store_signature_missing']],
+    [
+      'a notification whose signature is no SHA-256',
+      () => notify(server.shop.shopId, { 'X-Shopify-Hmac-Sha256': 'YQ==' }),
+      [401, 'store_signature_invalid'],
+    ],
+    ['a notification for no shop', () => notify('shp_none', signed('{}')), [401, 'store_signature_invalid']],
+    [
+      'a notification that is too large',
+      () => notify(server.shop.shopId, { ...signed('{}'), 'Content-Length': 4 * KIB * KIB + 1 }),
+      [400, 'body_too_large'],
+    ],
+    [
+      'a body that is too large',
+      () => head('/api/v1/affiliates', { ...bearer(), 'Content-Length': KIB * KIB + 1 }),
+      [400, 'body_too_large'],
+    ],
+    [
+      'a sign-in that is too large',
+      () => head('/admin/v1/session', { 'Content-Length': 100 * KIB }),
+      [400, 'body_too_large'],
+    ],
+    ['a call without a key', () => head('/api/v1/affiliates', { 'Content-Length': 100 }), [401, 'credentials_missing']],
+    [
+      'an owner without a token',
+      () => head('/admin/v1/keys', { 'Content-Length': 9 }),
+      [401, 'owner_credentials_missing'],
+    ],
+  ] as const)('%s is refused by its headers alone', async (_what, bytes, refusal) => {
+    const client = open()
+    client.write(bytes())
+    expect(told(await client.answer())).toEqual(refusal)
+    client.close()
+  })
+})
+
+/** Waits until something has not changed for a while, however busy the machine is. */
+async function whenSettled(look: () => Promise<unknown>): Promise<void> {
+  let seen = ''
+  for (let quiet = 0; quiet < 10; quiet++) {
+    await sleep(50)
+    const now = JSON.stringify(await look())
+    if (now !== seen) quiet = 0
+    seen = now
+  }
+}
+
+describe('memory', () => {
+  const LIMITS = {
+    unverifiedBytes: 1024 * KIB,
+    unverifiedLargeBytes: 1024 * KIB,
+    largeBytes: 2048 * KIB,
+    smallBytes: 512 * KIB,
+  }
+
+  /** Holds uploads open one byte short of their length, and returns the answers that some of them got. */
+  async function hold(count: number, bytes: number, path: string, headers: Record<string, string>) {
+    const clients = Array.from({ length: count }, () => open())
+    for (const client of clients) {
+      client.write(head(path, { ...headers, 'Content-Length': bytes }))
+      client.write(Buffer.alloc(bytes - 1, ' '))
+    }
+    const look = () => Promise.all(clients.map((client) => client.answer(0)))
+    const answers = await whenSettled(async () => [await look(), server.bodies.used] as const).then(look)
+    return {
+      refused: answers.filter((answer) => answer !== undefined),
+      held: answers.filter((answer) => answer === undefined).length,
+      end: async () => {
+        for (const client of clients) client.close()
+        await whenSettled(async () => server.bodies.used)
+      },
+    }
+  }
+
+  let made = 0
+  const affiliate = (key = server.shop.key, size = 100) =>
+    server.request('POST', '/api/v1/affiliates', {
+      key,
+      raw: JSON.stringify({ email: `m-${++made}@example.com`, name: 'M' }).padEnd(size),
+    })
+  const storePath = (shopId: string) => `/integrations/shopify/${shopId}/orders-paid`
+
+  test('503 server_busy for large notifications beyond the share of an address; small ones of the same shop go on', () =>
+    withLimits(LIMITS, async () => {
+      const { held, refused, end } = await hold(20, 200 * KIB, storePath(server.shop.shopId), signed('{}'))
+      // A quarter of 1 MiB, of which each takes what has arrived of it.
+      expect([held, refused.length]).toEqual([1, 19])
+      expect(refused.map(told)).toEqual(Array(19).fill([503, 'server_busy']))
+      expect(refused[0]?.headers['retry-after']).toBe('1')
+      const small = { key: null, raw: '{}', headers: signed('{}') }
+      expect((await server.request('POST', storePath(server.shop.shopId), small)).status).not.toBe(503)
+      expect((await affiliate()).status).toBe(201)
+      expect((await affiliate(server.shop.key, 300 * KIB)).status).toBe(201)
+      await end()
+    }))
+
+  test('many tiny bodies of strangers are bounded too', () =>
+    withLimits({ ...LIMITS, unverifiedBytes: 80 * 16 * KIB }, async () => {
+      const { held, end } = await hold(40, 10, storePath(server.shop.shopId), signed('{}'))
+      expect(held).toBe(10)
+      await end()
+    }))
+
+  test('503 for large bodies beyond the share of a shop; its small ones and other shops go on', () =>
+    withLimits(LIMITS, async () => {
+      const { held, refused, end } = await hold(10, 250 * KIB, '/api/v1/affiliates', bearer())
+      expect([held, refused.length]).toEqual([2, 8])
+      expect(told(refused[0])).toEqual([503, 'server_busy'])
+      expect((await affiliate(server.shop.key, 60 * KIB)).status).toBe(201)
+      expect((await affiliate(other.key, 250 * KIB)).status).toBe(201)
+      await end()
+    }))
+
+  test('what a request took is given back however it ends', () =>
+    withLimits({ ...LIMITS, stallMs: 50 }, async () => {
+      const ended = new BodyBudget(server.bodies.limits)
+      expect(server.bodies.used).toEqual(ended.used)
+      await affiliate()
+      await affiliate(server.shop.key, 300 * KIB)
+      await server.request('POST', '/api/v1/affiliates', { raw: '{' })
+      await server.request('POST', storePath(server.shop.shopId), { key: null, raw: '{}', headers: signed('x') })
+      const { end } = await hold(3, 200 * KIB, '/api/v1/affiliates', bearer())
+      await end()
+      const broken = open()
+      broken.write(head('/api/v1/affiliates', { ...bearer(), 'Content-Length': 100 }))
+      broken.write('{')
+      await sleep(20)
+      broken.close()
+      await whenSettled(async () => server.bodies.used)
+      expect(server.bodies.used).toEqual(ended.used)
+    }))
+
+  test('a body of single bytes takes no more than a body of one piece', () =>
+    withLimits(LIMITS, async () => {
+      const client = open()
+      client.write(head('/api/v1/affiliates', { ...bearer(), 'Transfer-Encoding': 'chunked' }))
+      client.write('1\r\n \r\n'.repeat(50_000))
+      await whenSettled(async () => server.bodies.used)
+      expect(Math.max(...Object.values(server.bodies.used))).toBeLessThanOrEqual(64 * KIB)
+      client.close()
+      await whenSettled(async () => server.bodies.used)
+      expect(server.bodies.used).toEqual({})
+    }))
+})

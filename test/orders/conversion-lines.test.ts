@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { insertRow } from '../support/looking.ts'
+import { type TestServer, testServer } from '../support/server.ts'
+import { convert, withAffiliate } from '../support/shop.ts'
+
+let server: TestServer
+let client: TestServer['client']
+beforeAll(async () => {
+  server = await testServer()
+  client = server.client
+  await withAffiliate(server, { code: 'NISA' })
+})
+afterAll(() => server.close())
+
+let orders = 0
+async function rowFor(more: object) {
+  const externalOrderId = `o-${++orders}`
+  const reply = await convert(server, { externalOrderId, couponCode: 'NISA', ...more })
+  expect(reply.body).not.toHaveProperty('error')
+  return (await client.commissions.list({ externalOrderId })).data[0]!
+}
+const subtotal = async (more: object) => (await rowFor(more)).orderSubtotalCents
+
+describe('without amountCents the lines stand in', () => {
+  test.each([
+    [[{ priceCents: 2500, quantity: 2 }, { priceCents: 4000 }], 9000],
+    [[{ priceCents: 333, quantity: null }], 333],
+    [[{ priceCents: 0 }, { priceCents: 1, quantity: 3 }], 3],
+    [[{ priceCents: 2147483647 }], 2147483647],
+  ])('%j add up to %d', async (lineItems, expected) => {
+    expect(await subtotal({ lineItems })).toBe(expected)
+  })
+
+  test.each([
+    [[{ priceCents: 100 }, {}], 'lineItems[1].priceCents is required when amountCents is not sent.'],
+    [[{ priceCents: null }], 'lineItems[0].priceCents is required when amountCents is not sent.'],
+    [[{ priceCents: 2147483647 }, { priceCents: 1 }], 'lineItems must not add up to more than 2147483647 cents.'],
+    [[{ priceCents: 2147483647, quantity: 1000000 }], 'lineItems must not add up to more than 2147483647 cents.'],
+    [[{ priceCents: -1 }], 'lineItems[0].priceCents must be an integer from 0 to 2147483647 or null.'],
+    [[{ priceCents: 1, quantity: 0 }], 'lineItems[0].quantity must be an integer from 1 to 1000000 or null.'],
+    [[{ priceCents: 1, quantity: 1.5 }], 'lineItems[0].quantity must be an integer from 1 to 1000000 or null.'],
+    [
+      [{ priceCents: 1 }, { priceCents: 1, productId: 7001 }],
+      'lineItems[1].productId must be text of at most 255 characters or null.',
+    ],
+    [[null], 'lineItems[0] must be an object.'],
+    [Array(1001).fill({ priceCents: 1 }), 'lineItems must be a list of at most 1000 items or null.'],
+  ])('400 for lines like %j', async (lineItems, sentence) => {
+    const reply = await convert(server, { externalOrderId: 'bad', lineItems })
+    expect([reply.status, reply.body]).toEqual([400, { error: sentence }])
+  })
+})
+
+test('amountCents is the subtotal when it is sent, whatever the lines say', async () => {
+  for (const lineItems of [[{ priceCents: 1 }], [{ priceCents: 50_000 }], [{}, { quantity: 3 }], []])
+    expect(await subtotal({ amountCents: 10_000, lineItems })).toBe(10_000)
+})
+
+test('400 for 10,000 lines, naming the field', async () => {
+  const reply = await convert(server, { externalOrderId: 'many', lineItems: Array(10_000).fill({ priceCents: 1 }) })
+  expect([reply.status, reply.body.error]).toEqual([400, 'lineItems must be a list of at most 1000 items or null.'])
+})
+
+describe('rules of products', () => {
+  beforeAll(async () => {
+    const { program } = await withAffiliate(server, { code: 'RULES', email: 'rules@example.com' })
+    const rule = (kind: string, value: string, commissionType: string, rate: number) =>
+      insertRow(server, 'productRules', {
+        id: server.deps.newId('rul'),
+        shopId: server.shop.shopId,
+        programId: program.id,
+        kind,
+        value,
+        commissionType,
+        rate,
+        createdAt: new Date(server.clock.ms).toISOString(),
+      })
+    rule('product', '7001', 'PERCENT_OF_SALE', 5000)
+    rule('variant', '9001', 'FLAT_PER_ITEM', 250)
+    rule('product', '7003', 'FLAT_PER_ORDER', 100)
+  })
+  const amount = async (more: object) => (await rowFor({ couponCode: 'RULES', ...more })).commissionAmountCents
+
+  test('a product is paid at its own rate, the rest at the rate of the program', async () => {
+    expect(
+      await amount({
+        lineItems: [
+          { productId: '7001', priceCents: 1000 },
+          { productId: '7002', priceCents: 1000 },
+        ],
+      }),
+    ).toBe(500 + 160)
+  })
+
+  test("a variant's rule wins over its product's", async () => {
+    expect(await amount({ lineItems: [{ productId: '7001', variantId: '9001', quantity: 3, priceCents: 1000 }] })).toBe(
+      750,
+    )
+    expect(await amount({ lineItems: [{ productId: '7001', variantId: '9002', quantity: 3, priceCents: 1000 }] })).toBe(
+      1500,
+    )
+  })
+
+  test('a global id matches nothing', async () => {
+    const lineItems = [
+      { productId: 'gid://shopify/Product/7001', variantId: 'gid://shopify/ProductVariant/9001', priceCents: 1000 },
+    ]
+    expect(await amount({ lineItems })).toBe(160)
+  })
+
+  test('the discount is spread over the lines by their totals', async () => {
+    const lineItems = [
+      { productId: '7001', priceCents: 3000 },
+      { productId: '7002', priceCents: 1000 },
+    ]
+    // 1000 off: 750 of the first line, 250 of the second.
+    expect(await amount({ lineItems, discountCents: 1000 })).toBe(1125 + 120)
+  })
+
+  test('lines without a price share what the others leave, by quantity', async () => {
+    const lineItems = [
+      { productId: '7002', priceCents: 4000 },
+      { productId: '7001', quantity: 1 },
+      { productId: '7002', quantity: 2 },
+    ]
+    // 10,000 less 4,000: 2,000 for the single piece at 50 %, the other 8,000 at 16 %.
+    expect(await amount({ amountCents: 10_000, lineItems })).toBe(1000 + 1280)
+  })
+
+  test('a flat rate per order is owed once, beside the rest', async () => {
+    const lineItems = [
+      { productId: '7003', quantity: 5, priceCents: 100 },
+      { productId: '7003', priceCents: 100 },
+      { productId: '7002', priceCents: 1000 },
+    ]
+    expect(await amount({ lineItems })).toBe(100 + 160)
+  })
+})
+
+describe('flat programs', () => {
+  test('FLAT_PER_ORDER pays the cents whatever the order holds', async () => {
+    await withAffiliate(server, { code: 'FLAT', program: { commissionType: 'FLAT_PER_ORDER', commissionPercent: 5.5 } })
+    for (const more of [{ amountCents: 10_000 }, { amountCents: 0 }, { amountCents: 100, discountCents: 500 }]) {
+      const row = await rowFor({ couponCode: 'FLAT', ...more })
+      expect([row.commissionAmountCents, row.commissionRateBps, row.commissionType, row.restrictionReasonCode]).toEqual(
+        [550, 0, 'FLAT_PER_ORDER', null],
+      )
+    }
+  })
+
+  test('FLAT_PER_ITEM pays for each piece, for one without lines', async () => {
+    await withAffiliate(server, { code: 'ITEM', program: { commissionType: 'FLAT_PER_ITEM', commissionPercent: 2.5 } })
+    const amount = async (more: object) => (await rowFor({ couponCode: 'ITEM', ...more })).commissionAmountCents
+    expect(await amount({ amountCents: 10_000 })).toBe(250)
+    expect(await amount({ amountCents: 10_000, lineItems: [{ quantity: 2 }, {}] })).toBe(750)
+  })
+
+  test('the largest flat amount for the most pieces is still exact', async () => {
+    const program = { commissionType: 'FLAT_PER_ITEM', commissionPercent: 21474836.47 }
+    await withAffiliate(server, { code: 'MAX', program })
+    const row = await rowFor({ couponCode: 'MAX', amountCents: 1, lineItems: [{ quantity: 999_999 }] })
+    expect(row.commissionAmountCents).toBe(2_147_483_647 * 999_999)
+    const most = { externalOrderId: 'most', amountCents: 1, lineItems: [{ quantity: 1_000_000 }, {}] }
+    expect((await convert(server, most)).body.error).toBe('lineItems must not hold more than 1000000 pieces in all.')
+  })
+})
+
+test('tax withheld is the shop’s share of the commission, rounded half up', async () => {
+  server.sql.prepare('update shops set "taxWithholdingBps" = 1250 where id = ?').run(server.shop.shopId)
+  const row = await rowFor({ amountCents: 10_025 })
+  server.sql.prepare('update shops set "taxWithholdingBps" = 0 where id = ?').run(server.shop.shopId)
+  expect([row.commissionAmountCents, row.taxWithheldCents]).toEqual([1604, 201])
+})

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { snapshot } from '../contract/fixture.ts'
+import { refusal, subscribe } from '../support/looking.ts'
+import { type TestServer, testServer } from '../support/server.ts'
+import { convert, withAffiliate } from '../support/shop.ts'
+
+let server: TestServer
+let client: TestServer['client']
+let nisa: { id: string; campaignId: string }
+beforeAll(async () => {
+  server = await testServer()
+  client = server.client
+  nisa = (await withAffiliate(server, { code: 'NISA' })).affiliate
+  subscribe(server)
+})
+afterAll(() => server.close())
+
+const order = { externalOrderId: 'dry', amountCents: 10_000, discountCents: 1000, couponCode: 'NISA', ref: 'nobody' }
+const dryRun = (body: object, headers = {}) => server.request('POST', '/api/v1/events?dryRun=1', { body, headers })
+
+test('200 with the decision and its trace, without a key, and nothing is written', async () => {
+  const before = snapshot(server)
+  const reply = await dryRun(order)
+  expect([reply.status, reply.headers.get('X-Order-Already-Recorded'), reply.body]).toEqual([
+    200,
+    null,
+    {
+      dryRun: true,
+      attribution: { affiliateId: nisa.id, method: 'COUPON', confidence: 1, reasonCode: 'COUPON_MATCH' },
+      commission: {
+        id: null,
+        eligible: true,
+        affiliateId: nisa.id,
+        amountCents: 1440,
+        status: 'APPROVED',
+        restrictionReasonCode: null,
+      },
+      trace: {
+        engineVersion: '2',
+        candidates: [
+          {
+            kind: 'COUPON',
+            source: 'couponCode',
+            value: 'NISA',
+            affiliateId: nisa.id,
+            confidence: 1,
+            reasonCode: 'COUPON_MATCH',
+            won: true,
+          },
+          {
+            kind: 'DIRECT_LINK',
+            source: 'ref',
+            value: 'nobody',
+            affiliateId: null,
+            confidence: 0,
+            reasonCode: 'NO_MATCH',
+            won: false,
+          },
+        ],
+        programId: nisa.campaignId,
+        commissionType: 'PERCENT_OF_SALE',
+        rateBps: 1600,
+        subtotalCents: 10_000,
+        baseCents: 9000,
+        amountCents: 1440,
+        taxWithheldCents: 0,
+        currency: 'USD',
+        groups: [
+          {
+            commissionType: 'PERCENT_OF_SALE',
+            rate: 1600,
+            baseCents: 9000,
+            quantity: 1,
+            amountCents: 1440,
+            unpaidReasonCode: null,
+            lines: [],
+          },
+        ],
+      },
+    },
+  ])
+  expect(snapshot(server)).toBe(before)
+})
+
+test('200 and nothing written also with a key, which stays free', async () => {
+  const before = snapshot(server)
+  const headers = { 'Idempotency-Key': 'dry-key' }
+  expect((await dryRun(order, headers)).status).toBe(200)
+  expect((await dryRun({ ...order, amountCents: 1 }, headers)).status).toBe(200)
+  expect(snapshot(server)).toBe(before)
+  expect(
+    (await convert(server, { externalOrderId: 'free', amountCents: 1 }, { idempotencyKey: 'dry-key' })).status,
+  ).toBe(201)
+})
+
+test('200 for nobody and for a restricted order, with nothing written', async () => {
+  const before = snapshot(server)
+  const nobody = await client.events.dryRun({ externalOrderId: 'n', amountCents: 1 })
+  expect([nobody.attribution.reasonCode, nobody.commission.status, nobody.trace.candidates]).toEqual([
+    'NO_EVIDENCE',
+    null,
+    [],
+  ])
+  const zero = await client.events.dryRun({ ...order, amountCents: 0 })
+  expect([zero.commission.status, zero.commission.restrictionReasonCode]).toEqual(['REJECTED', 'ZERO_BASE'])
+  expect(snapshot(server)).toBe(before)
+})
+
+test('the same decision as the report that follows', async () => {
+  const sent = {
+    externalOrderId: 'both',
+    couponCode: 'NISA',
+    discountCents: 333,
+    lineItems: [{ productId: '1', quantity: 3, priceCents: 1111 }],
+  }
+  const { attribution, commission } = await client.events.dryRun(sent)
+  const recorded = await client.events.conversion(sent)
+  expect(recorded).toEqual({ attribution, commission: { ...commission, id: recorded.commission.id } })
+})
+
+test('200 that tells an order which is recorded already', async () => {
+  await client.events.conversion({ ...order, externalOrderId: 'recorded' })
+  const reply = await dryRun({ ...order, externalOrderId: 'recorded' })
+  expect([reply.status, reply.headers.get('X-Order-Already-Recorded')]).toEqual([200, 'true'])
+})
+
+test('aliases and checks are those of a report', async () => {
+  const { status, body } = await dryRun({
+    orderId: 'alias',
+    amountCents: 100,
+    couponCode: 'NISA',
+    processedAt: '2026-10-01',
+  })
+  expect([status, body.commission.amountCents]).toEqual([200, 16])
+  expect(await refusal(client.events.dryRun({ externalOrderId: 'x' }))).toEqual([400, 'invalid_body'])
+  const ahead = { externalOrderId: 'x', amountCents: 1, occurredAt: '2026-11-02T12:05:00.001Z' }
+  expect(await refusal(client.events.dryRun(ahead))).toEqual([400, 'occurred_at_in_future'])
+})
+
+test.each(['0', 'true', ''])('400 for dryRun=%s', async (value) => {
+  const before = snapshot(server)
+  const reply = await server.request('POST', `/api/v1/events?dryRun=${value}`, {
+    body: order,
+    headers: { 'Idempotency-Key': 'not-dry' },
+  })
+  expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([400, 'invalid_parameter'])
+  expect(snapshot(server)).toBe(before)
+})

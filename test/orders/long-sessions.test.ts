@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { grow } from '../data/plans/shop-data.ts'
+import { admin } from '../support/owner.ts'
+import { type TestServer, testServer } from '../support/server.ts'
+import { expectOk, newAffiliate } from '../support/shop.ts'
+
+const MINUTE = 60_000
+const DAY = 86_400_000
+
+/** An affiliate, or null for a reference that nobody owns, with the days a click on it counts. */
+interface Person {
+  id: string | null
+  days: number
+}
+
+interface Click extends Person {
+  clickId: string
+  at: number
+}
+
+let server: TestServer
+let people: Person[]
+/** A program with a cookie of 7 days, and its many affiliates. */
+let short: string
+let others: string[]
+beforeAll(async () => {
+  server = await testServer()
+  const withCookie = async (cookieDurationDays: number) => {
+    const { id: campaignId } = await server.client.programs.create({ name: 'P', cookieDurationDays })
+    if (cookieDurationDays === 7) short = campaignId
+    return { id: (await newAffiliate(server, { campaignId })).id, days: cookieDurationDays }
+  }
+  people = [
+    await withCookie(30),
+    await withCookie(7),
+    await withCookie(7),
+    await withCookie(0),
+    { id: null, days: 30 },
+    // Of no program: the default of 30 days holds.
+    { id: (await newAffiliate(server)).id, days: 30 },
+  ]
+  server.sql.prepare(`update affiliates set "campaignId" = null where id = ?`).run(people[5]?.id)
+  const columns = { emailKey: `'x' || n.i`, codeKey: `'x' || n.i`, slug: `'x' || n.i` }
+  grow(server, 'affiliates', { huge: 120, others: 0, columns, like: `"campaignId" = '${short}'` })
+  others = server.sql.prepare(`select id from affiliates where "campaignId" = ?`).pluck().all(short) as string[]
+})
+afterAll(() => server.close())
+
+const iso = (ms: number) => new Date(ms).toISOString()
+let count = 0
+
+/** Some clicks in a row, on one reference. */
+interface Run {
+  who: number
+  clicks: number
+  /** From the order on, in milliseconds. */
+  from: number
+  step: number
+}
+
+const runs = fc.array(
+  fc.record({
+    who: fc.nat(5),
+    clicks: fc.integer({ min: 1, max: 160 }),
+    from: fc.oneof(
+      fc.integer({ min: -40 * DAY, max: 10 * MINUTE }),
+      // At the very ends of the windows.
+      fc.constantFrom(-30 * DAY - 1, -30 * DAY, -7 * DAY - 1, -7 * DAY, 0, 5 * MINUTE, 5 * MINUTE + 1),
+    ),
+    step: fc.constantFrom(0, 1, MINUTE, DAY / 4),
+  }),
+  { minLength: 1, maxLength: 6 },
+)
+
+/** Stores the clicks of a session at once: thousands of requests would say no more. */
+function store(sessionId: string, all: Click[]): void {
+  for (let from = 0; from < all.length; from += 500) {
+    const rows = all.slice(from, from + 500).map(({ id, clickId, at }, n) => {
+      const values = [`jrn_${sessionId}_${from + n}`, server.shop.shopId, iso(at), sessionId, clickId, iso(at)]
+      return `(${values.map((value) => `'${value}'`)}, ${id === null ? 'null' : `'${id}'`}, 'click')`
+    })
+    server.sql.exec(
+      `insert into journey (id, "shopId", "occurredAt", "sessionId", "clickId", "createdAt", "affiliateId", type) values ${rows}`,
+    )
+  }
+}
+
+const clicksOf = (sessionId: string, orderAt: number, given: Run[]): Click[] =>
+  given.flatMap(({ who, clicks, from, step }, run) =>
+    Array.from({ length: clicks }, (_, n) => {
+      // In no order of time: equal times go by click id.
+      const hash = createHash('sha256').update(`${sessionId} ${run} ${n}`).digest('hex').slice(0, 16)
+      return { ...people[who]!, clickId: `c-${hash}`, at: orderAt + from + n * step }
+    }),
+  )
+
+const counts = ({ id, days, at }: Click, orderAt: number) =>
+  id !== null && days > 0 && at >= orderAt - days * DAY && at <= orderAt + 5 * MINUTE
+
+/** The click that wins by the rules alone. */
+function expected(clicks: Click[], orderAt: number, touch: 'FIRST' | 'LAST') {
+  const valid = clicks
+    .filter((click) => counts(click, orderAt))
+    .sort((a, b) => a.at - b.at || (a.clickId < b.clickId ? -1 : 1))
+  const won = valid.at(touch === 'FIRST' ? 0 : -1)
+  return won ? [won.id, won.clickId] : [null, undefined]
+}
+
+async function winner(sessionId: string, orderAt: number) {
+  const order = { externalOrderId: `o-${++count}`, amountCents: 10_000, sessionId, occurredAt: iso(orderAt) }
+  const { attribution, trace } = await server.client.events.dryRun(order)
+  return [attribution.affiliateId, trace.candidates.find(({ won }) => won)?.value]
+}
+
+const prefer = (clickTouch: 'FIRST' | 'LAST') => expectOk(admin(server, 'PATCH', '/settings', { clickTouch }))
+
+describe.each(['FIRST', 'LAST'] as const)('clickTouch %s', (touch) => {
+  beforeAll(() => prefer(touch))
+
+  test('is exact in sessions of any length, whoever was clicked', async () => {
+    const property = fc.asyncProperty(runs, async (given) => {
+      const sessionId = `s-${++count}`
+      const orderAt = server.clock.ms
+      const all = clicksOf(sessionId, orderAt, given)
+      store(sessionId, all)
+      expect(await winner(sessionId, orderAt)).toEqual(expected(all, orderAt, touch))
+    })
+    await fc.assert(property, { numRuns: 60, seed: 20_261_102, endOnFailure: true })
+  })
+
+  test.each([
+    ['of a program with a shorter cookie', 1],
+    ['of a program without a cookie', 3],
+    ['of nobody', 4],
+  ])('is exact where hundreds of clicks that do not count stand before and after: %s', async (_, who) => {
+    const sessionId = `s-${++count}`
+    const orderAt = server.clock.ms
+    const expired = who === 1 ? -29 * DAY : -6 * DAY
+    const all = clicksOf(sessionId, orderAt, [
+      { who, clicks: 150, from: expired, step: MINUTE },
+      { who: 0, clicks: 2, from: expired + DAY / 2, step: MINUTE },
+      { who, clicks: 150, from: expired + DAY, step: MINUTE },
+    ])
+    store(sessionId, all)
+    const [id, clickId] = await winner(sessionId, orderAt)
+    expect([id, clickId]).toEqual(expected(all, orderAt, touch))
+    expect(id).toBe(people[0]?.id)
+  })
+
+  test('is exact with clicks on more affiliates than a page holds', async () => {
+    const sessionId = `s-${++count}`
+    const orderAt = server.clock.ms
+    const many = others.map((id, n) => ({ id, days: 7, clickId: `c-${n}`, at: orderAt - 20 * DAY + n }))
+    const [first, last] = [-15 * DAY, -14 * DAY].map((ms, n) => ({
+      ...people[0]!,
+      clickId: `kept-${n}`,
+      at: orderAt + ms,
+    }))
+    const all = [
+      ...many,
+      first!,
+      last!,
+      ...many.map((one) => ({ ...one, clickId: `${one.clickId}b`, at: one.at + 10 * DAY })),
+    ]
+    store(sessionId, all)
+    expect(await winner(sessionId, orderAt)).toEqual([people[0]?.id, touch === 'FIRST' ? 'kept-0' : 'kept-1'])
+  })
+})

@@ -1,0 +1,278 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Reply } from '../support/server.ts'
+import { expectOk } from '../support/shop.ts'
+import { type Store, storeServer } from './fixture.ts'
+import { orderPayload, refundPayload } from './payloads.ts'
+
+let store: Store
+beforeAll(async () => {
+  store = await storeServer()
+})
+afterAll(() => store.server.close())
+
+const many = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
+/** A paid order of one piece for 100.00, changed. */
+const paid = (changes: object, given = {}) =>
+  JSON.stringify({ ...JSON.parse(orderPayload({ id: store.nextId(), ...given })), ...changes })
+const record = (text: string): Promise<Reply> => store.notify('orders-paid', text)
+const recorded = async (text: string) => {
+  await expectOk(record(text))
+  return store.commission(JSON.parse(text).id)
+}
+
+describe('evidence beyond its bound is ignored, and the order is recorded', () => {
+  const ref = 'ref=nisa-karim'
+
+  test('a landing_site of up to 8,192 characters is read', async () => {
+    const site = (length: number) => `/?${ref}&${'a'.repeat(length)}`.slice(0, length)
+    expect(await recorded(paid({ landing_site: site(8192) }))).toMatchObject({ attributionReasonCode: 'REF_MATCH' })
+    const text = paid({ landing_site: site(8193), discount_codes: [{ code: 'NISA16' }] })
+    expect(await recorded(text)).toMatchObject({ attributionReasonCode: 'COUPON_MATCH', commissionAmountCents: 1600 })
+  })
+
+  test('two million characters of parameters', async () => {
+    const text = paid({ landing_site: `/?${ref}&${'a&'.repeat(1_000_000)}`, discount_codes: [{ code: 'NISA16' }] })
+    expect(await recorded(text)).toMatchObject({ attributionReasonCode: 'COUPON_MATCH' })
+  })
+
+  test('the first 25 discount codes are looked up', async () => {
+    const codes = (count: number) => [...many(count, (i) => ({ code: `OTHER${i}` })), { code: 'NISA16' }]
+    expect(await recorded(paid({ discount_codes: codes(24) }))).toMatchObject({ commissionAmountCents: 1600 })
+    const text = paid({ discount_codes: codes(39_000), landing_site: `/?${ref}` })
+    expect(await recorded(text)).toMatchObject({ attributionReasonCode: 'REF_MATCH' })
+  })
+
+  test('the first 500 note attributes are read', async () => {
+    const click = await expectOk(
+      store.server.request('POST', '/api/v1/events', {
+        body: { type: 'click', ref: 'nisa-karim', occurredAt: '2026-10-19T00:00:00Z' },
+      }),
+    )
+    const notes = (count: number) => [
+      ...many(count, (i) => ({ name: `note ${i}`, value: 'x' })),
+      { name: 'referral_click_id', value: click.id },
+    ]
+    expect(await recorded(paid({ note_attributes: notes(499) }))).toMatchObject({
+      attributionReasonCode: 'CLICK_MATCH',
+    })
+    expect(await recorded(paid({ note_attributes: notes(500) }))).toBeUndefined()
+  })
+
+  test.each([
+    [
+      'a click reference of three million characters',
+      { note_attributes: [{ name: 'referral_click_id', value: '😀'.repeat(750_000) }] },
+    ],
+    ['an e-mail address of a million characters', { email: `${'a'.repeat(1_000_000)}@example.com` }],
+    ['a time of a million digits', { processed_at: '1'.repeat(1_000_000), created_at: null }],
+    ['a name of a million characters', { name: '#'.repeat(1_000_000) }],
+    [
+      'ids of products of 10,000 characters',
+      { line_items: [{ product_id: '1'.repeat(10_000), quantity: 1, price: '100.00' }] },
+    ],
+  ])('%s', async (_, changes) => {
+    const text = paid({ ...changes, discount_codes: [{ code: 'NISA16' }] })
+    expect(await recorded(text)).toMatchObject({ commissionAmountCents: 1600 })
+  })
+})
+
+describe('400 for what the commission depends on', () => {
+  const line = { product_id: 1, variant_id: 2, quantity: 1, price: '1.00' }
+
+  test.each([
+    ['1,001 lines', { line_items: many(1001, () => line) }, 'line_items must be a list of at most 1000 items or null.'],
+    [
+      '30,000 lines',
+      { line_items: many(30_000, () => line) },
+      'line_items must be a list of at most 1000 items or null.',
+    ],
+    [
+      '51 taxes of a line',
+      { line_items: [{ ...line, tax_lines: many(51, () => ({ price: '0.01' })) }] },
+      'line_items[0].tax_lines must be a list of at most 50 items or null.',
+    ],
+    [
+      'an amount of 41 characters',
+      { subtotal_price: `1.${'0'.repeat(39)}` },
+      'subtotal_price must be an amount in currency units, like "10.00".',
+    ],
+    ['an id of 256 characters', { id: 'x'.repeat(256) }, 'id must be an integer or text of 1 to 255 characters.'],
+    ['a blank id', { id: ' ' }, 'id must be an integer or text of 1 to 255 characters.'],
+    ['an invisible id', { id: '\u200b\u2060' }, 'id must be an integer or text of 1 to 255 characters.'],
+    ['a list in place of text', { email: many(100, () => 'a@example.com') }, 'email must be text or null.'],
+    [
+      'a million pieces and one',
+      { line_items: [{ ...line, quantity: 1_000_001 }] },
+      'line_items must not hold more than 1000000 pieces.',
+    ],
+  ])('%s', async (_, changes, sentence) => {
+    const { status, body } = await record(paid(changes))
+    expect([status, body.error]).toEqual([400, sentence])
+  })
+
+  test('a refund of 2,001 line items or 101 adjustments', async () => {
+    const refund = (changes: object) => JSON.stringify({ ...JSON.parse(refundPayload({ id: 1 })), ...changes })
+    const items = await store.notify(
+      'refunds-create',
+      refund({ refund_line_items: many(2001, () => ({ quantity: 1 })) }),
+    )
+    expect([items.status, items.body.error]).toEqual([400, 'refund_line_items must be a list of at most 2000 items.'])
+    const money = await store.notify('refunds-create', refund({ order_adjustments: many(101, () => ({ kind: 'x' })) }))
+    expect([money.status, money.body.error]).toEqual([
+      400,
+      'order_adjustments must be a list of at most 100 items or null.',
+    ])
+  })
+
+  test('1,025 characters of white space in a row, and not 1,024', async () => {
+    const spaced = (count: number) => paid({}).replace('{', `{${' '.repeat(count)}`)
+    const { status, body } = await record(spaced(1025))
+    expect([status, body.error]).toEqual([400, 'White space must have at most 1024 characters in a row.'])
+    expect((await record(spaced(1024))).status).toBe(200)
+  })
+
+  test('more than 40,000 values in all that is read', async () => {
+    const taxes = (count: number) => many(1000, () => ({ ...line, tax_lines: many(count, () => ({ price: '0.01' })) }))
+    expect((await record(paid({ line_items: taxes(15) }))).status).toBe(200)
+    const { status, body } = await record(paid({ line_items: taxes(25) }))
+    expect([status, body.error]).toEqual([
+      400,
+      'The body must not hold more than 40000 values of the documented properties.',
+    ])
+  })
+
+  test('a number of 1,025 digits, also where nobody reads it', async () => {
+    const text = paid({}).replace('"total_weight":567', `"total_weight":${'9'.repeat(1025)}`)
+    const { status, body } = await record(text)
+    expect([status, body.error]).toEqual([400, 'A number must have at most 1024 characters.'])
+  })
+})
+
+describe('refunds that wait for the commission of their order', () => {
+  const items = many(1000, (i) => ({ product_id: i + 1, variant_id: null, quantity: 1, price: '10.00' }))
+  const refund = (orderId: number, id: number, count: number) =>
+    store.notify(
+      'refunds-create',
+      refundPayload({ id, orderId, items: many(count, (i) => ({ ...items[i]!, subtotal: 10 })) }),
+    )
+  const told = async (pending: Promise<Reply>) => {
+    const { status, headers } = await pending
+    return [status, headers.get('X-Error-Code')]
+  }
+
+  test('409 after 50 of one order; those that are kept count once, and the next one after them', async () => {
+    const id = store.nextId()
+    for (let n = 1; n <= 50; n++) expect(await told(refund(id, n, 1))).toEqual([200, null])
+    expect(await told(refund(id, 51, 1))).toEqual([409, 'store_refund_limit_reached'])
+    expect(await told(refund(id, 50, 1))).toEqual([200, null])
+    expect(await told(refund(store.nextId(), 51, 1))).toEqual([200, null])
+    const lines = items.map((line, i) => ({ ...line, quantity: i === 0 ? 100 : 1 }))
+    await expectOk(record(orderPayload({ id, lines, codes: ['NISA16'] })))
+    expect((await store.commission(id)).commissionAmountCents).toBe((1099 - 50) * 160)
+    expect(await told(refund(id, 51, 1))).toEqual([200, null])
+    expect((await store.commission(id)).commissionAmountCents).toBe((1099 - 51) * 160)
+  })
+
+  test('409 when they hold more than half a million characters', async () => {
+    const id = store.nextId()
+    let kept = 0
+    while ((await refund(id, kept + 1, 1000)).status === 200) kept++
+    expect(kept).toBeGreaterThan(3)
+    expect(kept).toBeLessThan(15)
+    const lines = items.map((line) => ({ ...line, quantity: 20 }))
+    await expectOk(record(orderPayload({ id, lines, codes: ['NISA16'] })))
+    expect((await store.commission(id)).commissionAmountCents).toBe((20 - kept) * 160_000)
+  })
+})
+
+describe('a body that is not JSON is rejected where it is read', () => {
+  test.each([
+    ['cut off', (text: string) => text.slice(0, -1)],
+    ['twice', (text: string) => text + text],
+    ['with a comma at the end', (text: string) => `${text.slice(0, -1)},}`],
+    ['with a comma at the start', (text: string) => `{,${text.slice(1)}`],
+    ['without a colon', (text: string) => text.replace('"currency":', '"currency"')],
+    ['without a value', (text: string) => text.replace('"USD"', '')],
+    [
+      'without a value that nobody reads',
+      (text: string) => text.replace('"customer_locale":"en"', '"customer_locale":'),
+    ],
+    ['in single quotes', (text: string) => text.replaceAll('"', "'")],
+    ['with open text', (text: string) => text.replace('"USD"', '"USD')],
+    ['with a wrong word', (text: string) => text.replace('"taxes_included":false', '"taxes_included":nope')],
+    ['with a list closed as an object', (text: string) => text.replace('"discount_codes":[]', '"discount_codes":[}')],
+  ])('%s', async (_, change) => {
+    const { status, headers } = await record(change(paid({})))
+    expect([status, headers.get('X-Error-Code')]).toEqual([400, 'invalid_json'])
+  })
+})
+
+describe('what nobody reads does not lose an order', () => {
+  const codes = { codes: ['NISA16'] }
+  test.each([
+    ['text that a database cannot keep', { note: 'a\0b', browser_ip: '\ud800' }],
+    ['600 properties', { details: Object.fromEntries(many(600, (i) => [`p${i}`, i])) }],
+    ['100,000 values', { details: many(100_000, (i) => i) }],
+    ['40 levels', { details: JSON.parse('['.repeat(40) + ']'.repeat(40)) }],
+    ['two million escapes', { note: '\\"'.repeat(500_000) }],
+    ['properties with names that are read elsewhere', { details: { id: 7, line_items: [], currency: 'JPY' } }],
+  ])('%s', async (_, changes) => {
+    expect(await recorded(paid(changes, codes))).toMatchObject({ commissionAmountCents: 1600, currency: 'USD' })
+  })
+
+  test('text with U+0000 is still refused where it is read', async () => {
+    const { status, body } = await record(paid({ email: 'a\0b' }))
+    expect([status, body.error]).toEqual([400, 'Text must not hold the character U+0000 or half a surrogate pair.'])
+  })
+})
+
+describe('payloads of the size that stores send', () => {
+  const line = (i: number) => ({
+    product_id: 7_000_000_000_000 + i,
+    variant_id: 41_000_000_000_000 + i,
+    quantity: 1,
+    price: '10.00',
+    tax: '1.90',
+  })
+
+  test('an order of 1,000 lines, and the refund of all of them with three taxes each', async () => {
+    const id = store.nextId()
+    const lines = many(1000, line)
+    await expectOk(record(orderPayload({ id, lines, codes: ['NISA16'] })))
+    expect((await store.commission(id)).commissionAmountCents).toBe(160_000)
+    const refund = JSON.parse(refundPayload({ orderId: id, items: lines.map((one) => ({ ...one, subtotal: 10 })) }))
+    for (const item of refund.refund_line_items)
+      item.line_item.tax_lines.push(...many(2, () => item.line_item.tax_lines[0]))
+    const text = JSON.stringify(refund)
+    expect(text.length).toBeGreaterThan(1_800_000)
+    await expectOk(store.notify('refunds-create', text))
+    expect(await store.commission(id)).toMatchObject({ commissionAmountCents: 0, orderStatus: 'REFUNDED' })
+  })
+
+  test('the cancellation of an order of 500 lines, which repeats them in its fulfillment and its refund', async () => {
+    const id = store.nextId()
+    const lines = many(500, line)
+    await expectOk(record(orderPayload({ id, lines, codes: ['NISA16'] })))
+    const order = JSON.parse(orderPayload({ id, lines }))
+    const refund = JSON.parse(refundPayload({ orderId: id, items: lines.map((one) => ({ ...one, subtotal: 10 })) }))
+    const text = JSON.stringify({
+      ...order,
+      cancelled_at: '2026-10-22T00:00:00-05:00',
+      cancel_reason: 'customer',
+      financial_status: 'refunded',
+      fulfillments: [{ id: 1, order_id: id, status: 'cancelled', line_items: order.line_items }],
+      refunds: [refund],
+    })
+    await expectOk(store.notify('orders-cancelled', text))
+    expect((await store.commission(id)).orderStatus).toBe('CANCELED')
+  })
+
+  test('the same order is read the same with a byte order mark and white space', async () => {
+    const text = orderPayload({ id: store.nextId(), codes: ['NISA16'] })
+    expect(await recorded(text)).toMatchObject({ commissionAmountCents: 1600 })
+    const id = store.nextId()
+    const spaced = JSON.stringify(JSON.parse(orderPayload({ id, codes: ['NISA16'] })), null, '\t')
+    await expectOk(record(`\ufeff\r\n ${spaced} \n`))
+    expect((await store.commission(id)).commissionAmountCents).toBe(1600)
+  })
+})

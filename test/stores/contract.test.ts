@@ -1,0 +1,164 @@
+import { createHmac } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { snapshot } from '../contract/fixture.ts'
+import { withoutMemory, withStalledBody } from '../support/bodies.ts'
+import { type DocumentedOperation, documentedSentence, ownerOperations, requiredHeaders } from '../support/document.ts'
+import { failStatement, refuseInserts } from '../support/faults.ts'
+import { admin } from '../support/owner.ts'
+import { type Reply, type RequestOptions, type TestServer, testServer } from '../support/server.ts'
+import { expectOk, withAffiliate } from '../support/shop.ts'
+
+const SECRET = 'hush'
+const ops = ownerOperations.filter((op) => op.path.startsWith('/integrations/'))
+
+interface Given {
+  text?: string
+  /** Instead of the text that is signed. */
+  raw?: RequestOptions['raw']
+  signature?: string | null
+  method?: string
+  topic?: string
+}
+
+/** The first example of the document, signed, changed by `given`. */
+function notify(server: TestServer, op: DocumentedOperation, given: Given = {}): Promise<Reply> {
+  const text = given.text ?? JSON.stringify(Object.values(op.requestExamples)[0]?.value)
+  const signature =
+    given.signature === undefined ? createHmac('sha256', SECRET).update(text).digest('base64') : given.signature
+  return server.request(given.method ?? op.method, op.path.replace('{shopId}', server.shop.shopId), {
+    key: null,
+    ...(given.method ? {} : { raw: given.raw ?? text }),
+    headers: {
+      ...requiredHeaders(op),
+      ...(given.topic && { 'X-Shopify-Topic': given.topic }),
+      ...(signature === null ? {} : { 'X-Shopify-Hmac-Sha256': signature }),
+    },
+  })
+}
+
+/** An order that nobody is credited for, with as many refunds as are kept. */
+const CROWDED = 77
+
+/** A shop that stores may write to. The order of the examples is there already, but for the one that records it. */
+async function storeServer(op: DocumentedOperation): Promise<TestServer> {
+  const server = await testServer()
+  await withAffiliate(server)
+  await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: SECRET }))
+  const paid = ops.find(({ id }) => id === 'recordStoreOrder')!
+  if (op !== paid) await expectOk(notify(server, paid))
+  if (op.id === 'refundStoreOrder') {
+    for (let id = 1; id <= 50; id++) {
+      await expectOk(notify(server, op, { text: `{"id": ${id}, "order_id": ${CROWDED}, "refund_line_items": []}` }))
+    }
+  }
+  return server
+}
+
+async function broken(work: () => Promise<Reply>, mend: () => unknown): Promise<Reply> {
+  try {
+    return await work()
+  } finally {
+    mend()
+  }
+}
+
+/** The body of another topic. */
+const OTHERS: Record<string, string> = {
+  recordStoreOrder: '{"id": 1, "financial_status": "pending", "cancelled_at": null}',
+  cancelStoreOrder: '{"id": 1, "financial_status": "paid", "cancelled_at": null}',
+  refundStoreOrder: '{"id": 1, "order_id": 2, "kind": "refund", "amount": "10.00"}',
+}
+
+const causes: Record<string, (server: TestServer, op: DocumentedOperation) => Promise<Reply>> = {
+  body_timeout: (server, op) => withStalledBody(server, ({ raw }) => notify(server, op, { raw })),
+  server_busy: (server, op) => withoutMemory(server, () => notify(server, op)),
+  invalid_json: (server, op) => notify(server, op, { text: '{"id": ' }),
+  body_too_large: (server, op) => notify(server, op, { text: JSON.stringify({ note: 'x'.repeat(5 * 1024 * 1024) }) }),
+  invalid_parameter: (server, op) => notify(server, op, { topic: 'orders/updated' }),
+  invalid_body: (server, op) => notify(server, op, { text: OTHERS[op.id]! }),
+  store_signature_missing: (server, op) => notify(server, op, { signature: null }),
+  store_signature_invalid: (server, op) => notify(server, op, { signature: 'bm8=' }),
+  store_domain_mismatch: (server, op) => {
+    server.sql.prepare(`update shops set "storeDomain" = 'hats.myshopify.com'`).run()
+    return broken(
+      () => notify(server, op),
+      () => server.sql.prepare('update shops set "storeDomain" = null').run(),
+    )
+  },
+  store_refund_limit_reached: (server, op) =>
+    notify(server, op, { text: `{"id": 51, "order_id": ${CROWDED}, "refund_line_items": []}` }),
+  plan_required: async (server, op) => {
+    server.sql.prepare(`update shops set "plan" = 'GROWTH'`).run()
+    return broken(
+      () => notify(server, op),
+      () => server.sql.prepare(`update shops set "plan" = 'PROFESSIONAL'`).run(),
+    )
+  },
+  rate_limited: (server, op) => {
+    server.exhausted.add(`store:${server.shop.shopId}`)
+    return broken(
+      () => notify(server, op),
+      () => server.exhausted.clear(),
+    )
+  },
+  method_not_allowed: (server, op) => notify(server, op, { method: 'GET' }),
+  internal_error: (server, op) => {
+    const { now } = server.deps
+    server.deps.now = () => {
+      throw new TypeError('a bug')
+    }
+    return broken(
+      () => notify(server, op),
+      () => {
+        server.deps.now = now
+      },
+    )
+  },
+  storage_unavailable: (server, op) => {
+    server.sql.exec('alter table shops rename to gone')
+    return broken(
+      () => notify(server, op),
+      () => server.sql.exec('alter table gone rename to shops'),
+    )
+  },
+  audit_unavailable: (server, op) => {
+    const mend = refuseInserts(server, 'audits')
+    return broken(() => notify(server, op), mend)
+  },
+}
+
+describe.each(ops.map((op) => [op.id, op] as const))('%s', (id, op) => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await storeServer(op)
+  })
+  afterAll(() => server.close())
+
+  for (const [status, codes] of Object.entries(op.responses)) {
+    for (const code of codes) {
+      test(`${status} ${code}`, async () => {
+        const before = snapshot(server)
+        const reply = await causes[code]?.(server, op)
+        expect([String(reply?.status), reply?.headers.get('X-Error-Code')]).toEqual([status, code])
+        if (!op.shared.includes(status)) expect(reply?.body.error).toBe(documentedSentence(op, status, code))
+        expect(snapshot(server)).toBe(before)
+      })
+    }
+  }
+
+  test('503 whichever statement fails: nothing changed, and the next try succeeds; again it changes nothing', async () => {
+    const before = snapshot(server)
+    for (let n = 1; ; n++) {
+      const mend = failStatement(server, n)
+      const { status } = await notify(server, op)
+      mend()
+      if (status === 200) break
+      expect([n, status]).toEqual([n, 503])
+      expect(snapshot(server), `statement ${n}`).toBe(before)
+    }
+    const after = snapshot(server)
+    expect(after).not.toBe(before)
+    expect((await notify(server, op)).status).toBe(200)
+    expect(snapshot(server), id).toBe(after)
+  })
+})

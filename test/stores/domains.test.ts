@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { snapshot } from '../contract/fixture.ts'
+import { admin } from '../support/owner.ts'
+import type { Reply } from '../support/server.ts'
+import { expectOk } from '../support/shop.ts'
+import { type Store, storeServer, type Topic } from './fixture.ts'
+import { canceledPayload, orderPayload, refundPayload } from './payloads.ts'
+
+const DOMAIN = 'hats.myshopify.com'
+const OTHER = 'other.myshopify.com'
+const codes = ['NISA16']
+
+let store: Store
+beforeAll(async () => {
+  store = await storeServer()
+})
+afterAll(() => store.server.close())
+
+const set = (body: object) => admin(store.server, 'PATCH', '/settings', body)
+const urlOf = (host: string) => `https://${host}/548380009/orders/b1946ac92492d2347c6235b4d2611184/authenticate?key=x`
+const of = (text: string, url: unknown) => JSON.stringify({ ...JSON.parse(text), order_status_url: url })
+const send = (topic: Topic, text: string, header?: string) =>
+  store.notify(topic, text, header === undefined ? {} : { 'X-Shopify-Shop-Domain': header })
+
+async function mismatched(pending: () => Promise<Reply>): Promise<string> {
+  const before = snapshot(store.server)
+  const { status, headers, body } = await pending()
+  expect([status, headers.get('X-Error-Code')]).toEqual([401, 'store_domain_mismatch'])
+  expect(snapshot(store.server)).toBe(before)
+  return body.error
+}
+
+describe('the settings', () => {
+  test('are empty until an owner sets them, and stand in the audit', async () => {
+    const settings = await expectOk(admin(store.server, 'GET', '/settings'))
+    expect(settings).toMatchObject({ storeDomain: null, storeDomainAliases: [] })
+    const given = { storeDomain: ' Hats.MyShopify.com. ', storeDomainAliases: ['Hüte.example', 'hats.example'] }
+    const kept = { storeDomain: DOMAIN, storeDomainAliases: ['xn--hte-hoa.example', 'hats.example'] }
+    expect(await expectOk(set(given))).toMatchObject(kept)
+    expect(await expectOk(admin(store.server, 'GET', '/settings'))).toMatchObject(kept)
+    const { body } = await admin(store.server, 'GET', '/audit?action=settings.updated&limit=1')
+    expect(body.data[0].data.changes).toEqual({
+      storeDomain: { from: null, to: DOMAIN },
+      storeDomainAliases: { from: [], to: kept.storeDomainAliases },
+    })
+    expect(await expectOk(set({ storeDomain: null, storeDomainAliases: [] }))).toMatchObject({
+      storeDomain: null,
+      storeDomainAliases: [],
+    })
+  })
+
+  test.each([
+    '',
+    'hats',
+    'https://hats.example',
+    'hats.example:443',
+    'hats example.com',
+    '*.example.com',
+    '[::1]',
+    'a..b',
+    'x'.repeat(254),
+  ])('400 for "%s"', async (text) => {
+    const one = await set({ storeDomain: text })
+    expect([one.status, one.body.error]).toEqual([
+      400,
+      expect.stringMatching(/^storeDomain must be a domain, like hats\.myshopify\.com(, or null)?\.$/),
+    ])
+    const alias = await set({ storeDomainAliases: ['hats.example', text] })
+    expect([alias.status, alias.body.error]).toEqual([
+      400,
+      expect.stringMatching(/^storeDomainAliases\[1\] must be a domain, like \S+\.$/),
+    ])
+  })
+
+  test('400 for 51 aliases', async () => {
+    const names = Array.from({ length: 51 }, (_, i) => `shop${i}.example`)
+    expect((await set({ storeDomainAliases: names })).body.error).toBe(
+      'storeDomainAliases must be a list of at most 50 items.',
+    )
+  })
+})
+
+describe('without a domain', () => {
+  test('every store that signs with the secret is accepted', async () => {
+    await expectOk(set({ storeDomain: null, storeDomainAliases: ['hats.example'] }))
+    for (const header of [undefined, DOMAIN, OTHER]) {
+      const text = of(orderPayload({ id: store.nextId(), codes }), urlOf(OTHER))
+      expect((await send('orders-paid', text, header)).status).toBe(200)
+    }
+  })
+})
+
+describe('with a domain', () => {
+  beforeEach(async () => {
+    await expectOk(set({ storeDomain: DOMAIN, storeDomainAliases: ['hats.example'] }))
+  })
+  const text: Record<Topic, (url: unknown) => string> = {
+    'orders-paid': (url) => of(orderPayload({ id: store.nextId(), codes }), url),
+    'orders-cancelled': (url) => of(canceledPayload({ id: store.nextId() }), url),
+    'refunds-create': () => refundPayload({ id: store.nextId(), orderId: store.nextId() }),
+  }
+  const topics = Object.keys(text) as Topic[]
+
+  test.each(topics)('%s is accepted from that domain and its aliases', async (topic) => {
+    for (const url of [urlOf(DOMAIN), urlOf('hats.example'), urlOf('HATS.example:443'), null, undefined, '']) {
+      expect((await send(topic, text[topic](url), DOMAIN)).status, String(url)).toBe(200)
+    }
+    expect((await send(topic, text[topic](urlOf(DOMAIN)), ' Hats.myshopify.com ')).status).toBe(200)
+  })
+
+  test.each(topics)('401 for %s with the header of another store, or of none', async (topic) => {
+    for (const header of [
+      OTHER,
+      'hats.example',
+      'xhats.myshopify.com',
+      'hats.myshopify.com.evil.example',
+      '',
+      undefined,
+    ]) {
+      await mismatched(() => send(topic, text[topic](urlOf(DOMAIN)), header))
+    }
+    expect(await mismatched(() => send(topic, text[topic](urlOf(DOMAIN)), OTHER))).toBe(
+      'The notification is of other.myshopify.com, not of the store of this shop; compare storeDomain and storeDomainAliases in its settings.',
+    )
+  })
+
+  // Whoever holds signed bytes can send them with any header.
+  test.each(['orders-paid', 'orders-cancelled'] as const)(
+    '401 for %s with the signed bytes of another store',
+    async (topic) => {
+      for (const url of [
+        urlOf(OTHER),
+        urlOf('other.example'),
+        urlOf('hats.example.evil.example'),
+        urlOf('evil.example#hats.example'),
+        urlOf('evil.example/hats.example'),
+        'https://hats.example@evil.example/1/orders/2',
+        'hats.example',
+        '//hats.example/1',
+        `https://hats.example/${'x'.repeat(8192)}`,
+        'x',
+      ]) {
+        await mismatched(() => send(topic, text[topic](url), DOMAIN))
+      }
+      expect(await mismatched(() => send(topic, text[topic](urlOf('other.example')), DOMAIN))).toMatch(
+        /^The notification is of other\.example, /,
+      )
+    },
+  )
+
+  test('nothing in the message comes from elsewhere than a domain', async () => {
+    const header = '<script>alert(1)</script>'
+    expect(await mismatched(() => send('orders-paid', text['orders-paid'](urlOf(DOMAIN)), header))).toMatch(
+      /^The notification is of an unknown domain, /,
+    )
+  })
+
+  test('401 for the signature before the domain', async () => {
+    const reply = await store.notify('orders-paid', text['orders-paid'](urlOf(OTHER)), {
+      'X-Shopify-Hmac-Sha256': `${'A'.repeat(43)}=`,
+      'X-Shopify-Shop-Domain': OTHER,
+    })
+    expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([401, 'store_signature_invalid'])
+  })
+
+  test('the order of another store is not recorded in a shop with the same secret', async () => {
+    const mine = await store.server.createShop()
+    const key = mine.ownerToken
+    await expectOk(
+      admin(store.server, 'PATCH', '/settings', { storeWebhookSecret: 'hush hush', storeDomain: OTHER }, { key }),
+    )
+    const bytes = of(orderPayload({ id: store.nextId(), codes }), urlOf(DOMAIN))
+    expect((await send('orders-paid', bytes, DOMAIN)).status).toBe(200)
+    const headers = { ...store.headersOf('orders-paid', bytes), 'X-Shopify-Shop-Domain': OTHER }
+    await mismatched(() =>
+      store.server.request('POST', store.pathOf('orders-paid', mine.shopId), { key: null, raw: bytes, headers }),
+    )
+  })
+})

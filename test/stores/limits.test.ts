@@ -1,0 +1,120 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import * as shops from '../../server/src/accounts/shops.ts'
+import { createApiSwitch } from '../../server/src/core/api-switch.ts'
+import { snapshot } from '../contract/fixture.ts'
+import { admin } from '../support/owner.ts'
+import type { Reply } from '../support/server.ts'
+import { expectOk } from '../support/shop.ts'
+import { type Store, sign, storeServer } from './fixture.ts'
+import { canceledPayload, orderPayload, refundPayload } from './payloads.ts'
+
+/** What the document says a shop may send within a minute. */
+const LIMIT = 2000
+
+let store: Store
+beforeEach(async () => {
+  store = await storeServer({ limited: true })
+})
+afterEach(() => store.server.close())
+
+const told = ({ status, headers }: Reply) => [status, headers.get('X-Error-Code')]
+const order = () => orderPayload({ id: store.nextId(), codes: ['NISA16'] })
+/** Uses up so many places of a window without that many requests. */
+const spend = (shopId: string, count: number) =>
+  Promise.all(Array.from({ length: count }, () => store.server.limiter.consume(`store:${shopId}`, LIMIT)))
+
+test('429 with Retry-After beyond 2,000 notifications of a shop within a minute, and nothing is recorded', async () => {
+  const { shopId } = store.server.shop
+  await spend(shopId, LIMIT - 3)
+  expect(told(await store.notify('orders-paid', order()))).toEqual([200, null])
+  expect(told(await store.notify('orders-cancelled', canceledPayload({ id: 1 })))).toEqual([200, null])
+  expect(told(await store.notify('refunds-create', refundPayload({ id: 1, orderId: 1 })))).toEqual([200, null])
+  const before = snapshot(store.server)
+  const text = order()
+  for (const [topic, body] of [
+    ['orders-paid', text],
+    ['orders-cancelled', canceledPayload({ id: 2 })],
+    ['refunds-create', refundPayload({ id: 2, orderId: 1 })],
+  ] as const) {
+    const reply = await store.notify(topic, body)
+    expect(told(reply)).toEqual([429, 'rate_limited'])
+    expect(Number(reply.headers.get('Retry-After'))).toBeGreaterThan(0)
+    expect(Number(reply.headers.get('Retry-After'))).toBeLessThanOrEqual(60)
+  }
+  expect(snapshot(store.server)).toBe(before)
+})
+
+test('the window is the shop’s own: other shops, API keys and wrong signatures have nothing to do with it', async () => {
+  const { server } = store
+  const other = await server.createShop()
+  await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: 'hush hush' }, { key: other.ownerToken }))
+  const remaining = async () =>
+    Number((await server.request('GET', '/api/v1/affiliates')).headers.get('X-RateLimit-Remaining'))
+  const before = await remaining()
+  await spend(server.shop.shopId, LIMIT)
+  const text = order()
+  const headers = store.headersOf('orders-paid', text)
+  const send = (shopId: string) =>
+    server.request('POST', store.pathOf('orders-paid', shopId), { key: null, raw: text, headers })
+  expect(told(await send(server.shop.shopId))).toEqual([429, 'rate_limited'])
+  expect(told(await send(other.shopId))).toEqual([200, null])
+  expect(await remaining()).toBe(before - 1)
+})
+
+test('an unsigned notification uses up nothing', async () => {
+  await spend(store.server.shop.shopId, LIMIT - 1)
+  const text = order()
+  for (let i = 0; i < 5; i++) {
+    const reply = await store.notify('orders-paid', text, { 'X-Shopify-Hmac-Sha256': sign(text, 'another') })
+    expect(told(reply)).toEqual([401, 'store_signature_invalid'])
+  }
+  expect(told(await store.notify('orders-paid', text))).toEqual([200, null])
+})
+
+test('the legacy Enterprise plan may send ten times as many', async () => {
+  const { deps, shop } = store.server
+  await shops.set(deps, shop.shopId, { plan: 'ENTERPRISE' })
+  await spend(shop.shopId, LIMIT)
+  expect(told(await store.notify('orders-paid', order()))).toEqual([200, null])
+})
+
+test.each(['FREE', 'STARTER', 'GROWTH'] as const)(
+  '403 on the plan %s, and the next plan takes them again',
+  async (plan) => {
+    const { deps, shop } = store.server
+    const text = order()
+    await shops.set(deps, shop.shopId, { plan })
+    const before = snapshot(store.server)
+    const reply = await store.notify('orders-paid', text)
+    expect([...told(reply), reply.body.error]).toEqual([
+      403,
+      'plan_required',
+      'Store notifications need the Professional plan.',
+    ])
+    // Nobody without the secret learns the plan of a shop.
+    const unsigned = await store.notify('orders-paid', text, { 'X-Shopify-Hmac-Sha256': sign(text, 'another') })
+    expect(told(unsigned)).toEqual([401, 'store_signature_invalid'])
+    expect(snapshot(store.server)).toBe(before)
+    await shops.set(deps, shop.shopId, { plan: 'PROFESSIONAL' })
+    expect(told(await store.notify('orders-paid', text))).toEqual([200, null])
+  },
+)
+
+test('the kill switches turn off the API and not the store: no order is lost meanwhile', async () => {
+  const { deps, shop, request } = store.server
+  const operator = createApiSwitch(deps)
+  const switches: ((to: 'on' | 'off') => Promise<unknown>)[] = [
+    (api) => shops.set(deps, shop.shopId, { api }),
+    (api) => operator.set(api === 'on'),
+  ]
+  for (const set of switches) {
+    await set('off')
+    // Another instance may take up to 2 s to notice.
+    await expect.poll(async () => (await request('GET', '/api/v1/programs')).status, { timeout: 3000 }).toBe(503)
+    const id = store.nextId()
+    await expectOk(store.notify('orders-paid', orderPayload({ id, codes: ['NISA16'] })))
+    await set('on')
+    await expect.poll(async () => (await request('GET', '/api/v1/programs')).status, { timeout: 3000 }).toBe(200)
+    expect(await store.commission(id)).toMatchObject({ commissionAmountCents: 1600 })
+  }
+})

@@ -1,0 +1,208 @@
+import * as shops from '../../server/src/accounts/shops.ts'
+import { exampleServer, ID as PUBLIC } from '../contract/fixture.ts'
+import { type DocumentedOperation, operation } from './document.ts'
+import type { Reply, RequestOptions, TestServer } from './server.ts'
+import { convert, expectOk, newAffiliate } from './shop.ts'
+
+/** The ids that the document's examples of the owner's side use, and what else the operations need. */
+export const ID = {
+  ...PUBLIC,
+  key: 'key_01KAH0000000000000000000K1',
+  connection: 'con_01KAH0000000000000000000N1',
+  rule: 'rul_01KAH0000000000000000000R1',
+  manual: 'prg_01KAH0000000000000000000P2',
+  pending: 'com_01KAH0000000000000000000C2',
+  rejected: 'com_01KAH0000000000000000000C3',
+  paid: 'com_01KAH0000000000000000000C4',
+  lines: 'com_01KAH0000000000000000000C5',
+  paidBatch: 'bat_01KAH0000000000000000000B2',
+  delivery: 'dlv_01KAH0000000000000000000D1',
+}
+
+export type OwnerServer = TestServer & { staff: string; session: Record<string, string> }
+
+/** Calls the owner's side with the owner's token. */
+export const admin = (
+  server: TestServer,
+  method: string,
+  path: string,
+  body?: unknown,
+  options: RequestOptions = {},
+): Promise<Reply> => server.request(method, `/admin/v1${path}`, { key: server.shop.ownerToken, body, ...options })
+
+export const staffOf = async (server: TestServer, email = 'staff@shop.example'): Promise<string> =>
+  (await shops.createUser(server.deps, { shop: server.shop.shopId, email, role: 'STAFF' })).ownerToken
+
+/** The server of the public examples, and what the owner's examples speak of. */
+export async function ownerServer(): Promise<OwnerServer> {
+  const server = await exampleServer()
+  server.pin('key', ID.key)
+  await expectOk(admin(server, 'POST', '/keys', { label: 'Checkout', scopes: ['events:write'] }))
+  server.pin('con', ID.connection)
+  const known = { kind: 'customerEmail', value: 'known@example.com', affiliateId: ID.affiliate }
+  await expectOk(admin(server, 'POST', '/connections', known))
+  server.pin('rul', ID.rule)
+  const rule = { programId: ID.program, kind: 'product', value: '7999', commissionPercent: 25 }
+  await expectOk(admin(server, 'POST', '/product-rules', rule))
+  server.pin('dlv', ID.delivery)
+  await manualOrders(server)
+  server.sql
+    .prepare(`update deliveries set "status" = 'SENT', "code" = 'ok', "finishedAt" = "createdAt" where id = ?`)
+    .run(ID.delivery)
+  await expectOk(admin(server, 'PUT', `/geo-rules/${ID.manual}`, { countries: ['US'] }))
+  await freshProgram(server)
+  const { headers } = await signIn(server)
+  return { ...server, staff: await staffOf(server), session: headers }
+}
+
+/** Orders of a program that does not approve by itself: one waiting, one rejected, one paid, one with lines. */
+async function manualOrders(server: TestServer): Promise<void> {
+  server.pin('prg', ID.manual)
+  await expectOk(server.request('POST', '/api/v1/programs', { body: { name: 'By hand' } }))
+  await newAffiliate(server, { campaignId: ID.manual, code: 'HANDS' })
+  const order = { amountCents: 10_000, couponCode: 'HANDS' }
+  server.pin('com', ID.pending, ID.rejected, ID.paid, ID.lines)
+  await expectOk(convert(server, { ...order, externalOrderId: 'm-1' }))
+  await expectOk(convert(server, { ...order, externalOrderId: 'm-2' }))
+  await expectOk(admin(server, 'POST', `/commissions/${ID.rejected}/reject`))
+  await expectOk(convert(server, { ...order, externalOrderId: 'm-3', occurredAt: '2026-09-10T00:00:00.000Z' }))
+  await expectOk(admin(server, 'POST', `/commissions/${ID.paid}/approve`))
+  server.pin('bat', ID.paidBatch)
+  const september = { periodStart: '2026-09-01', periodEnd: '2026-09-30T23:59:59.999Z' }
+  await expectOk(server.request('POST', '/api/v1/payouts', { body: september }))
+  await expectOk(server.request('PATCH', `/api/v1/payouts?id=${ID.paidBatch}&action=pay`))
+  const lineItems = [{ productId: '7001', variantId: '9001', quantity: 2, priceCents: 5000 }]
+  await expectOk(convert(server, { externalOrderId: 'm-4', couponCode: 'HANDS', lineItems }))
+}
+
+/** Orders of its own for whatever uses an order up. */
+async function freshProgram(server: TestServer): Promise<void> {
+  const { id } = await expectOk(server.request('POST', '/api/v1/programs', { body: { name: 'Fresh' } }))
+  await newAffiliate(server, { campaignId: id, code: 'FRESH' })
+}
+
+/** Product rules of products nobody sells, or geo rules of programs nobody has, as many as a shop needs to reach its limit. */
+export function fillRules(
+  { sql }: TestServer,
+  { shopId, programId }: { shopId: string; programId: string },
+  count: number,
+) {
+  const at = '2026-11-01T00:00:00.000Z'
+  const numbers = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})`
+  const rule = `'${shopId}', '${programId}', 'product', cast(700000000 + i as text), 'PERCENT_OF_SALE', 1000, '${at}'`
+  return {
+    product: () =>
+      sql.exec(`${numbers} insert into "productRules" ("id", "shopId", "programId", "kind", "value", "commissionType", "rate",
+        "createdAt") select '${shopId}-' || i, ${rule} from n`),
+    geo: () =>
+      sql.exec(`${numbers} insert into "geoRules" ("programId", "shopId", "countries", "states", "cities", "postalPrefixes",
+        "updatedAt") select '${shopId}-' || i, '${shopId}', '["US"]', '[]', '[]', '[]', '${at}' from n`),
+  }
+}
+
+let made = 0
+
+/** A commission that waits, of an order with lines, in a month of its own. */
+export async function freshCommission(server: TestServer, priceCents = 5000): Promise<{ id: string; month: string }> {
+  const month = new Date(Date.UTC(2000, made++)).toISOString().slice(0, 7)
+  const lineItems = [{ productId: '7001', variantId: '9001', quantity: 2, priceCents }]
+  const order = { externalOrderId: `fresh-${made}`, couponCode: 'FRESH', lineItems, occurredAt: `${month}-10` }
+  const { commission } = await expectOk(convert(server, order))
+  return { id: commission.id, month }
+}
+
+/** An open batch with one commission. */
+export async function freshBatch(server: TestServer): Promise<{ id: string; commissionId: string }> {
+  // Above the minimum payout that an example sets.
+  const { id: commissionId, month } = await freshCommission(server, 50_000)
+  await expectOk(admin(server, 'POST', `/commissions/${commissionId}/approve`))
+  const period = { periodStart: `${month}-01`, periodEnd: `${month}-28` }
+  const { id } = await expectOk(server.request('POST', '/api/v1/payouts', { body: period }))
+  return { id, commissionId }
+}
+
+const created = (path: string, body: () => object) => async (server: TestServer) =>
+  (await expectOk(admin(server, 'POST', path, body()))).id as string
+const freshKey = created('/keys', () => ({ label: 'Fresh', scopes: ['events:write'] }))
+const pendingId = async (server: TestServer) => (await freshCommission(server)).id
+
+/** Something that an operation may use up, where it needs such a thing. */
+export const FRESH: Record<string, (server: TestServer) => Promise<string>> = {
+  revokeKey: freshKey,
+  rotateKey: freshKey,
+  deleteConnection: created('/connections', () => ({
+    kind: 'product',
+    value: String(1_000_000 + made++),
+    affiliateId: ID.affiliate,
+  })),
+  deleteProductRule: created('/product-rules', () => ({
+    programId: ID.program,
+    kind: 'product',
+    value: String(1_000_000 + made++),
+    commissionPercent: 5,
+  })),
+  deleteGeoRule: async (server) => {
+    await expectOk(admin(server, 'PUT', `/geo-rules/${ID.manual}`, { countries: ['US'] }))
+    return ID.manual
+  },
+  // Orders of other programs go anywhere.
+  setGeoRule: async () => ID.manual,
+  approveCommission: pendingId,
+  rejectCommission: pendingId,
+  cancelCommission: async (server) => (await freshBatch(server)).commissionId,
+  reverseCommission: async (server) => {
+    const { id, commissionId } = await freshBatch(server)
+    await expectOk(server.request('PATCH', `/api/v1/payouts?id=${id}&action=pay`))
+    return commissionId
+  },
+  reopenCommission: async (server) => {
+    const { id } = await freshCommission(server)
+    await expectOk(admin(server, 'POST', `/commissions/${id}/reject`))
+    return id
+  },
+  refundCommission: pendingId,
+  cancelPayout: async (server) => (await freshBatch(server)).id,
+}
+
+/** Where the id of the document's example would not do for a call that changes nothing. */
+const PATH: Record<string, string> = {
+  approveCommission: ID.pending,
+  rejectCommission: ID.pending,
+  reverseCommission: ID.paid,
+  reopenCommission: ID.rejected,
+  refundCommission: ID.lines,
+  deleteGeoRule: ID.manual,
+}
+
+export interface OwnerCall extends RequestOptions {
+  query?: string
+  method?: string
+  /** Instead of the ids of the path. */
+  id?: string
+}
+
+/** A valid call of an operation with the first example of its request, changed by `given`. */
+export function callOwner(server: TestServer, op: DocumentedOperation, given: OwnerCall = {}): Promise<Reply> {
+  const { query = '', method = op.method, id = PATH[op.id], ...rest } = given
+  const path = op.path.replace(/\{(\w+)\}/g, (_, name) => {
+    const parameter = op.parameters.find((one) => one.name === name)
+    return encodeURIComponent(id ?? String((parameter as { example?: unknown } | undefined)?.example))
+  })
+  const body = Object.values(op.requestExamples)[0]?.value ?? (op.id === 'createSession' ? {} : undefined)
+  const example = op.id === 'createSession' ? { token: server.shop.ownerToken } : body
+  const sent = 'body' in rest || 'raw' in rest ? rest : { ...rest, body: example }
+  return server.request(method, `${path}${query && `?${query}`}`, { key: server.shop.ownerToken, ...sent })
+}
+
+export const owner = (server: TestServer, id: string, given: OwnerCall = {}) => callOwner(server, operation(id), given)
+
+/** Signs in, and answers the headers that a browser and its page would send from then on. */
+export async function signIn(server: TestServer, token = server.shop.ownerToken) {
+  const reply = await server.request('POST', '/admin/v1/session', { key: null, body: { token } })
+  const cookie = reply.headers.get('Set-Cookie')?.split(';')[0] ?? ''
+  return { reply, cookie, headers: { Cookie: cookie, 'X-CSRF-Token': reply.body.data?.csrfToken ?? '' } }
+}
+
+/** What a call of an operation needs beside the owner's token: only who came with a session can end one. */
+export const sessionFor = (server: OwnerServer, op: { id: string }): OwnerCall =>
+  op.id === 'deleteSession' ? { key: null, headers: server.session } : {}

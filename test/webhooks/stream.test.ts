@@ -1,0 +1,173 @@
+import { createHmac } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { keepHouse } from '../../server/src/operator/retention.ts'
+import { admin, staffOf } from '../support/owner.ts'
+import { type TestServer, testServer } from '../support/server.ts'
+import { convert, expectOk, withAffiliate } from '../support/shop.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await testServer()
+  await withAffiliate(server)
+})
+afterAll(() => server.close())
+
+interface Message {
+  event: string
+  id: string | undefined
+  data: Record<string, never> & {
+    headers: Record<string, string>
+    body: string
+    secret: string
+    subscriptionId: string
+  }
+}
+
+/** A client of the stream that reads one message after the other. */
+async function listen(query = '', lastEventId?: string) {
+  const response = await server.app.request(`/admin/v1/deliveries/stream${query}`, {
+    headers: {
+      Authorization: `Bearer ${server.shop.ownerToken}`,
+      ...(lastEventId ? { 'Last-Event-ID': lastEventId } : {}),
+    },
+  })
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  const next = async (): Promise<Message> => {
+    while (!text.includes('\n\n')) {
+      const { value, done } = await reader.read()
+      if (done) throw new Error('the stream ended')
+      text += value
+    }
+    const [message = '', ...rest] = text.split('\n\n')
+    text = rest.join('\n\n')
+    const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(message)?.[1]
+    return { event: field('event') ?? '', id: field('id'), data: JSON.parse(field('data') ?? '{}') }
+  }
+  return { response, next, leave: () => reader.cancel() }
+}
+
+let orders = 0
+const order = () =>
+  expectOk(convert(server, { externalOrderId: `s-${++orders}`, amountCents: 100, couponCode: 'NISA16' }))
+
+test('200 the exact bytes and headers of each event, signed with a secret of its own, and nothing in the outbox', async () => {
+  const client = await listen()
+  expect(client.response.headers.get('Content-Type')).toContain('text/event-stream')
+  const opened = await client.next()
+  const { secret, subscriptionId } = opened.data
+  expect([opened.event, subscriptionId]).toEqual(['open', expect.stringMatching(/^whs_/)])
+  await order()
+  const { event, id, data } = await client.next()
+  expect([event, id]).toEqual(['delivery', data.headers['webhook-id']])
+  expect(data.headers['X-Service-Event']).toBe('commission.created')
+  expect(data.headers['X-Service-Signature']).toBe(createHmac('sha256', secret).update(data.body).digest('hex'))
+  const stored = server.sql.prepare('select body from "webhookEvents" order by id desc limit 1').pluck().get()
+  expect(data.body).toBe(stored)
+  expect(server.sql.prepare('select count(*) from deliveries').pluck().get()).toBe(0)
+  expect((await server.request('GET', '/api/v1/webhooks')).body.data).toEqual([])
+  await client.leave()
+})
+
+test('200 after a gap, with what happened meanwhile, once and in order', async () => {
+  const first = await listen()
+  const { data } = await first.next()
+  await order()
+  const last = await first.next()
+  await first.leave()
+  await order()
+  await order()
+  const second = await listen('', last.id)
+  const opened = await second.next()
+  expect(opened.data).toEqual(data)
+  const bodies = [await second.next(), await second.next()].map((message) => JSON.parse(message.data.body))
+  expect(bodies.map((body) => body.data.externalOrderId)).toEqual([`s-${orders - 1}`, `s-${orders}`])
+  await order()
+  expect(JSON.parse((await second.next()).data.body).data.externalOrderId).toBe(`s-${orders}`)
+  await second.leave()
+})
+
+test('200 a gap before the first delivery loses nothing either', async () => {
+  const first = await listen()
+  const opened = await first.next()
+  expect(opened.id).toBe(opened.data.subscriptionId)
+  await first.leave()
+  await order()
+  const second = await listen('', opened.id)
+  const again = await second.next()
+  expect([again.id, again.data]).toEqual([undefined, opened.data])
+  expect(JSON.parse((await second.next()).data.body).data.externalOrderId).toBe(`s-${orders}`)
+  await second.leave()
+})
+
+test('200 only the events that were asked for', async () => {
+  const client = await listen('?events=affiliate.rejected,affiliate.status_changed')
+  await client.next()
+  await order()
+  const { body } = await server.request('GET', '/api/v1/affiliates')
+  await expectOk(server.request('PATCH', `/api/v1/affiliates?id=${body.data[0].id}`, { body: { status: 'REJECTED' } }))
+  const names = [await client.next(), await client.next()].map((message) => message.data.headers['X-Service-Event'])
+  expect(names).toEqual(['affiliate.rejected', 'affiliate.status_changed'])
+  await client.leave()
+  await expectOk(server.request('PATCH', `/api/v1/affiliates?id=${body.data[0].id}`, { body: { status: 'APPROVED' } }))
+})
+
+test('200 from now on when the gap was too long', async () => {
+  const first = await listen()
+  const { data } = await first.next()
+  await order()
+  const last = await first.next()
+  await first.leave()
+  server.clock.advance(2 * 3_600_000)
+  const second = await listen('', last.id)
+  expect((await second.next()).data.subscriptionId).not.toBe(data.subscriptionId)
+  await order()
+  expect(JSON.parse((await second.next()).data.body).data.externalOrderId).toBe(`s-${orders}`)
+  await second.leave()
+  await keepHouse(server.deps)
+  // The first is forgotten with all that was kept for it.
+  expect(server.sql.prepare('select count(*) from streams where id = ?').pluck().get(data.subscriptionId)).toBe(0)
+  const kept = server.sql.prepare('select count(*) from "streamDeliveries" where "streamId" = ?')
+  expect(kept.pluck().get(data.subscriptionId)).toBe(0)
+})
+
+test('200 another shop hears nothing of it, and cannot resume it', async () => {
+  const other = await server.createShop()
+  const mine = await listen()
+  await mine.next()
+  await order()
+  const { id } = await mine.next()
+  await mine.leave()
+  const before = { ...server.shop }
+  Object.assign(server.shop, other)
+  const theirs = await listen('', id)
+  const opened = await theirs.next()
+  Object.assign(server.shop, before)
+  await order()
+  const quiet = await Promise.race([theirs.next(), new Promise((done) => setTimeout(() => done('quiet'), 700))])
+  expect(quiet).toBe('quiet')
+  expect(opened.event).toBe('open')
+})
+
+test('200 the log shows how deliveries ended, and a redelivery carries the same bytes under the same webhook-id', async () => {
+  const staff = await staffOf(server)
+  await expectOk(
+    server.request('POST', '/api/v1/webhooks', { body: { url: 'https://hooks.example.com/x', secret: 's' } }),
+  )
+  await order()
+  const [{ id, ...waiting }] = (await admin(server, 'GET', '/deliveries?status=PENDING')).body.data
+  expect(waiting).toMatchObject({ event: 'commission.created', code: null, finishedAt: null, webhookId: id })
+  server.sql
+    .prepare(`update deliveries set "status" = 'FAILED', "code" = 'timeout', "finishedAt" = ? where id = ?`)
+    .run('2026-11-02T12:00:10.000Z', id)
+  let woken = 0
+  server.deps.wakeDispatcher = () => {
+    woken++
+  }
+  const again = await expectOk(admin(server, 'POST', `/deliveries/${id}/redeliver`, undefined, { key: staff }))
+  expect(again).toMatchObject({ status: 'PENDING', webhookId: id, eventId: waiting.eventId })
+  expect([again.id === id, woken]).toEqual([false, 1])
+  const { body } = await admin(server, 'GET', '/deliveries?event=commission.created')
+  expect(body.data.map((one: { status: string }) => one.status)).toEqual(['PENDING', 'FAILED'])
+  expect(JSON.stringify(body)).not.toContain('hooks.example')
+})

@@ -1,0 +1,99 @@
+import { createHmac } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createDeliver } from '../../server/src/webhooks/delivery/deliver.ts'
+import type { Destination } from '../../server/src/webhooks/queries.ts'
+import { codeOf } from '../commissions/money.ts'
+import { admin, staffOf } from '../support/owner.ts'
+import { type TestServer, testServer } from '../support/server.ts'
+import { expectOk } from '../support/shop.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await testServer()
+})
+afterAll(() => server.close())
+
+const subscribe = (given: object = {}) =>
+  expectOk(
+    server.request('POST', '/api/v1/webhooks', {
+      body: { url: 'https://hooks.example.com/a', secret: 'old', ...given },
+    }),
+  )
+const update = (id: string, body: object) => admin(server, 'PATCH', `/webhooks/${id}`, body)
+
+/** The headers that the next delivery to a subscription would carry. */
+async function headersFor(id: string): Promise<Record<string, string>> {
+  let sent: Record<string, string> = {}
+  const transport = {
+    post: async (_: unknown, headers: Record<string, string>) => {
+      sent = headers
+      return { code: 'ok' as const, httpStatus: 200 }
+    },
+    close: async () => {},
+  }
+  const deliver = createDeliver({ ...server.deps, transport: transport as never })
+  const destination = server.sql.prepare('select * from subscriptions where id = ?').get(id) as Destination
+  await deliver(destination, {
+    id: 'dlv_1',
+    eventId: 'evt_1',
+    subscriptionId: id,
+    webhookId: 'dlv_1',
+    follows: null,
+    event: 'test',
+    body: '{}',
+  })
+  return sent
+}
+
+const signed = (secret: string, { 'webhook-timestamp': at }: Record<string, string>) =>
+  `v1,${createHmac('sha256', secret).update(`dlv_1.${at}.{}`).digest('base64')}`
+const plain = (secret: string) => createHmac('sha256', secret).update('{}').digest('hex')
+
+test('200 a new secret signs at once, the old one beside it for 24 hours', async () => {
+  const { id } = await subscribe()
+  expect(await expectOk(update(id, { secret: 'new' }))).toMatchObject({ id, hasSecret: true })
+  const both = await headersFor(id)
+  expect(both['X-Service-Signature']).toBe(plain('new'))
+  expect(both['webhook-signature']).toBe(`${signed('new', both)} ${signed('old', both)}`)
+  server.clock.advance(86_400_000 - 1)
+  expect((await headersFor(id))['webhook-signature']).toContain(' ')
+  server.clock.advance(1)
+  const one = await headersFor(id)
+  expect(one['webhook-signature']).toBe(signed('new', one))
+})
+
+test('200 taking the secret away ends signing at once', async () => {
+  const { id } = await subscribe()
+  expect(await expectOk(update(id, { secret: null }))).toMatchObject({ hasSecret: false })
+  const headers = await headersFor(id)
+  expect([headers['X-Service-Signature'], headers['webhook-signature']]).toEqual(['', undefined])
+})
+
+test('200 the address and the events; changing nothing writes nothing', async () => {
+  const { id } = await subscribe()
+  const url = 'https://hooks.example.com/canary'
+  expect(await expectOk(update(id, { url, events: ['commission.created'] }))).toMatchObject({
+    url,
+    events: ['commission.created'],
+  })
+  const audits = () =>
+    server.sql
+      .prepare(`select "data" from audits where "action" = 'webhook.updated' and "subjectId" = ?`)
+      .pluck()
+      .all(id)
+  expect(audits()).toEqual([JSON.stringify({ fields: ['url', 'events'], names: 1, hasSecret: true })])
+  await expectOk(update(id, { url, secret: 'old' }))
+  expect(audits()).toHaveLength(1)
+})
+
+test('400 an address that is not public, 403 for STAFF, 409 when another change was first', async () => {
+  const { id } = await subscribe()
+  expect(codeOf(await update(id, { url: 'http://hooks.example.com' }))).toEqual([400, 'webhook_url_refused'])
+  const key = await staffOf(server)
+  expect(codeOf(await admin(server, 'PATCH', `/webhooks/${id}`, { secret: 'x' }, { key }))).toEqual([
+    403,
+    'role_missing',
+  ])
+  const replies = await Promise.all(['a', 'b', 'c'].map((secret) => update(id, { secret })))
+  expect(replies.map(({ status }) => status).sort()).toEqual([200, 409, 409])
+})
