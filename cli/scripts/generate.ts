@@ -1,4 +1,4 @@
-// Writes src/version.ts, src/contract.ts, src/webhooks/examples.ts and REFERENCE.md; with --check it only compares.
+// Writes src/version.ts, src/contract.ts, src/webhooks/examples.ts and REFERENCE.md; with --check, only compares.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -23,15 +23,15 @@ function examples(): string {
     const [first] = Object.values<Json>(post.requestBody.content['application/json'].examples)
     return [name, deref(first).value]
   })
-  return `// Made from openapi.yaml by scripts/generate.ts; change it there.
+  return `// Generated from openapi.yaml by scripts/generate.ts. Do not edit.
 
-/** The example of each event that the contract describes. */
+/** The example payload of each event in the contract. */
 export const examples: Record<string, { event: string; timestamp: string; shop_id: string; data: object }> = ${JSON.stringify(Object.fromEntries(all))}
 `
 }
 
-/** The lists of values that commands offer. */
-const LISTS = [
+/** The enums that commands offer as choices. */
+const ENUMS = [
   'AffiliateStatus',
   'CommissionStatus',
   'ProgramStatus',
@@ -49,24 +49,24 @@ const eventTypes = () =>
 
 function contract(): string {
   const { schemas, parameters } = document.components
-  const values = Object.fromEntries(LISTS.map((name) => [name, schemas[name].enum]))
+  const enums = Object.fromEntries(ENUMS.map((name) => [name, schemas[name].enum]))
   const journey = document.paths['/api/v1/journey'].get.parameters.find(({ name }: Json) => name === 'limit')
-  return `// Made from openapi.yaml by scripts/generate.ts; change it there.
+  return `// Generated from openapi.yaml by scripts/generate.ts. Do not edit.
 
-/** The lists of values that the contract has. */
-export const values = ${JSON.stringify({ ...values, EventType: eventTypes() })} as const
+/** The enums of the contract. */
+export const enums = ${JSON.stringify({ ...enums, EventType: eventTypes() })} as const
 
-/** How many rows come at once: without being asked for, and at most. */
-export const rows = ${JSON.stringify({
-    list: { usual: parameters.Limit.schema.default, most: parameters.Limit.schema.maximum },
-    journey: { usual: journey.schema.default, most: journey.schema.maximum },
+/** Rows per page: the default and the maximum. */
+export const pageLimits = ${JSON.stringify({
+    list: { default: parameters.Limit.schema.default, max: parameters.Limit.schema.maximum },
+    journey: { default: journey.schema.default, max: journey.schema.maximum },
   })}
 `
 }
 
 function versionFile(): string {
   const { version } = JSON.parse(readFileSync(home('package.json'), 'utf8'))
-  return `// Made from package.json by scripts/generate.ts; change it there.
+  return `// Generated from package.json by scripts/generate.ts. Do not edit.
 export const version = '${version}'
 `
 }
@@ -81,7 +81,7 @@ function write(files: Record<string, string>): void {
   for (const [path, text] of Object.entries(files)) {
     if (existsSync(home(path)) && readFileSync(home(path), 'utf8') === text) continue
     if (process.argv.includes('--check')) {
-      console.error(`cli/${path} is not current: run \`pnpm --filter @referral/cli run generate\``)
+      console.error(`cli/${path} is out of date. Run \`pnpm --filter @referral/cli run generate\`.`)
       process.exitCode = 1
     } else writeFileSync(home(path), text)
   }
@@ -92,7 +92,7 @@ write({
   'src/contract.ts': format('contract.ts', contract()),
   'src/webhooks/examples.ts': format('examples.ts', examples()),
 })
-// The commands are made of the files above.
+// The commands import the files written above.
 const [{ createProgram }, { reference }] = await Promise.all([
   import('../src/program.ts'),
   import('../src/reference.ts'),

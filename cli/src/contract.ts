@@ -1,7 +1,7 @@
-// Made from openapi.yaml by scripts/generate.ts; change it there.
+// Generated from openapi.yaml by scripts/generate.ts. Do not edit.
 
-/** The lists of values that the contract has. */
-export const values = {
+/** The enums of the contract. */
+export const enums = {
   AffiliateStatus: ['PENDING', 'ACTIVE', 'APPROVED', 'REJECTED'],
   CommissionStatus: [
     'REJECTED',
@@ -36,5 +36,5 @@ export const values = {
   EventType: ['conversion', 'click', 'page_view'],
 } as const
 
-/** How many rows come at once: without being asked for, and at most. */
-export const rows = { list: { usual: 20, most: 100 }, journey: { usual: 100, most: 500 } }
+/** Rows per page: the default and the maximum. */
+export const pageLimits = { list: { default: 20, max: 100 }, journey: { default: 100, max: 500 } }

@@ -1,5 +1,5 @@
 /** What the process ends with. Scripts branch on these; they never change their meaning. */
-export const exit = {
+export const exitCode = {
   done: 0,
   unexpected: 1,
   usage: 2,
@@ -13,10 +13,10 @@ export const exit = {
   interrupted: 130,
 } as const
 
-export type Exit = (typeof exit)[keyof typeof exit]
+export type ExitCode = (typeof exitCode)[keyof typeof exitCode]
 
 /** The table of the reference. */
-export const exitMeanings: Record<Exit, string> = {
+export const exitCodeMeanings: Record<ExitCode, string> = {
   0: 'done, or it was done before',
   1: 'unexpected',
   2: 'wrong usage, or the API refused what was sent as invalid',
@@ -31,7 +31,7 @@ export const exitMeanings: Record<Exit, string> = {
 }
 
 /** What is known of a failure beside its sentence. */
-export interface FailureFacts {
+export interface ErrorDetails {
   /** The HTTP status, when the API answered. */
   status?: number | null
   /** One word for machines: the API's `X-Error-Code`, or one of the CLI's own. */
@@ -43,17 +43,18 @@ export interface FailureFacts {
 
 /** A failure that is told in one sentence and ends the process with its code. */
 export class CliError extends Error {
-  readonly exit: Exit
-  readonly facts: FailureFacts
+  readonly exitCode: ExitCode
+  readonly details: ErrorDetails
 
-  constructor(code: Exit, message: string, facts: FailureFacts = {}) {
+  constructor(code: ExitCode, message: string, facts: ErrorDetails = {}) {
     super(message)
     this.name = 'CliError'
-    this.exit = code
-    this.facts = facts
+    this.exitCode = code
+    this.details = facts
   }
 }
 
-export const usage = (message: string, hint?: string) => new CliError(exit.usage, message, { code: 'usage', hint })
-export const notFound = (message: string, hint?: string) =>
-  new CliError(exit.notFound, message, { code: 'not_found', hint })
+export const usageError = (message: string, hint?: string) =>
+  new CliError(exitCode.usage, message, { code: 'usage', hint })
+export const notFoundError = (message: string, hint?: string) =>
+  new CliError(exitCode.notFound, message, { code: 'not_found', hint })

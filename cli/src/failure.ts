@@ -1,8 +1,8 @@
-import { CliError, type Exit, exit } from './exit.ts'
+import { CliError, type ExitCode, exitCode } from './exit.ts'
 
 /** How a failure is told: to people in lines, to machines as one object. */
 export interface Failure {
-  exit: Exit
+  exitCode: ExitCode
   status: number | null
   code: string
   message: string
@@ -10,23 +10,23 @@ export interface Failure {
   requestId: string | null
 }
 
-const BY_STATUS: Record<number, Exit> = {
-  400: exit.usage,
-  401: exit.auth,
-  403: exit.auth,
-  404: exit.notFound,
-  409: exit.conflict,
-  429: exit.rateLimited,
-  502: exit.unavailable,
-  503: exit.unavailable,
-  504: exit.unavailable,
+const EXIT_CODE_BY_STATUS: Record<number, ExitCode> = {
+  400: exitCode.usage,
+  401: exitCode.auth,
+  403: exitCode.auth,
+  404: exitCode.notFound,
+  409: exitCode.conflict,
+  429: exitCode.rateLimited,
+  502: exitCode.unavailable,
+  503: exitCode.unavailable,
+  504: exitCode.unavailable,
 }
 
-const BY_NAME: Record<string, Exit> = {
-  ConnectionError: exit.unavailable,
-  TimeoutError: exit.unavailable,
-  UnknownOutcomeError: exit.unavailable,
-  AbortedError: exit.interrupted,
+const EXIT_CODE_BY_ERROR_NAME: Record<string, ExitCode> = {
+  ConnectionError: exitCode.unavailable,
+  TimeoutError: exitCode.unavailable,
+  UnknownOutcomeError: exitCode.unavailable,
+  AbortedError: exitCode.interrupted,
 }
 
 const HINTS: Record<string, string> = {
@@ -45,7 +45,7 @@ const HINTS: Record<string, string> = {
   webhook_url_refused: 'For a receiver on this machine use `referral webhooks listen --forward-to`.',
 }
 
-interface Shape {
+interface ErrorLike {
   name?: unknown
   status?: unknown
   code?: unknown
@@ -59,27 +59,27 @@ const text = (value: unknown) => (typeof value === 'string' && value ? value : n
 export function toFailure(thrown: unknown): Failure {
   const message = thrown instanceof Error ? thrown.message : String(thrown)
   if (thrown instanceof CliError) {
-    const { status = null, code = 'unexpected', hint, requestId = null } = thrown.facts
-    return { exit: thrown.exit, status, code, message, hint: hint ?? HINTS[code] ?? null, requestId }
+    const { status = null, code = 'unexpected', hint, requestId = null } = thrown.details
+    return { exitCode: thrown.exitCode, status, code, message, hint: hint ?? HINTS[code] ?? null, requestId }
   }
-  const { name, status, code, requestId, idempotencyKey } = (thrown ?? {}) as Shape
+  const { name, status, code, requestId, idempotencyKey } = (thrown ?? {}) as ErrorLike
   const number = typeof status === 'number' ? status : null
-  const word = text(code) ?? snake(text(name) ?? 'unexpected')
+  const word = text(code) ?? toSnakeCase(text(name) ?? 'unexpected')
   return {
-    exit: BY_NAME[String(name)] ?? BY_STATUS[number ?? 0] ?? exit.unexpected,
+    exitCode: EXIT_CODE_BY_ERROR_NAME[String(name)] ?? EXIT_CODE_BY_STATUS[number ?? 0] ?? exitCode.unexpected,
     status: number,
     code: word,
     message,
-    hint: HINTS[word] ?? hintOf(String(name), text(idempotencyKey)),
+    hint: HINTS[word] ?? hintFor(String(name), text(idempotencyKey)),
     requestId: text(requestId),
   }
 }
 
-function hintOf(name: string, key: string | null): string | null {
+function hintFor(name: string, key: string | null): string | null {
   if (name === 'ConnectionError' || name === 'TimeoutError') return 'Is the server running? `referral doctor` looks.'
   if (name === 'UnknownOutcomeError' && key)
     return `To repeat it without doing it twice: referral api … -H 'Idempotency-Key: ${key}'`
   return name === 'InvalidResponseError' ? 'Is the address right? `referral whoami` shows it.' : null
 }
 
-const snake = (name: string) => name.replace(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase()
+const toSnakeCase = (name: string) => name.replace(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase()

@@ -7,12 +7,12 @@ const DIGITS: readonly [digits: number, codes: string][] = [
 ]
 
 /** Digits after the point in this currency: 2 for USD, 0 for JPY, 3 for KWD. */
-export const digitsOf = (currency: string): number =>
+export const minorUnitDigits = (currency: string): number =>
   DIGITS.find(([, codes]) => codes.split(' ').includes(currency))?.[0] ?? 2
 
 /** Minor units as a decimal number: 144000 gives `1440.00`. Integers all the way. */
 export function toDecimal(cents: number | bigint, currency: string): string {
-  const digits = digitsOf(currency)
+  const digits = minorUnitDigits(currency)
   const text = String(cents)
     .replace('-', '')
     .padStart(digits + 1, '0')
@@ -25,15 +25,15 @@ export const sumCents = (values: readonly number[]): bigint =>
   values.reduce<bigint>((total, cents) => total + BigInt(cents), 0n)
 
 /** For people: `1,440.00 USD`. */
-export function showMoney(cents: number | bigint, currency: string): string {
+export function formatMoney(cents: number | bigint, currency: string): string {
   const [units = '', rest] = toDecimal(cents, currency).split('.')
   const grouped = units.replace(/\B(?=(\d{3})+$)/g, ',')
   return `${grouped}${rest === undefined ? '' : `.${rest}`} ${currency}`
 }
 
 /** What somebody typed as an amount, in minor units; undefined when it is none. Grouping commas and the currency are fine. */
-export function readTypedAmount(text: string, currency: string): number | undefined {
-  const digits = digitsOf(currency)
+export function parseTypedAmount(text: string, currency: string): number | undefined {
+  const digits = minorUnitDigits(currency)
   const bare = text.trim().replace(new RegExp(`^${currency}\\s*|\\s*${currency}$`, 'i'), '')
   const fraction = digits ? `(?:\\.(\\d{${digits}}))?` : '()'
   const match = new RegExp(`^(-?)(\\d{1,3}(?:,\\d{3})+|\\d+)${fraction}$`).exec(bare)

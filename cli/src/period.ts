@@ -1,4 +1,4 @@
-import { usage } from './exit.ts'
+import { usageError } from './exit.ts'
 
 /** Two inclusive instants. */
 export interface Period {
@@ -20,7 +20,7 @@ export function monthPeriod(month: string, now: number): Period {
   const shift = { last: -1, this: 0 }[month]
   const [, year, number] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(month) ?? []
   if (shift === undefined && year === undefined)
-    throw usage(`--month must look like 2026-10, or be last or this, not ${month}.`)
+    throw usageError(`--month must look like 2026-10, or be last or this, not ${month}.`)
   const first =
     shift === undefined
       ? Date.UTC(Number(year), Number(number) - 1)
@@ -34,8 +34,8 @@ export function monthPeriod(month: string, now: number): Period {
 export const endOfDay = (to: string): string => (DAY_ONLY.test(to) ? `${to}T23:59:59.999Z` : to)
 
 /** --month, or --from and --to; undefined when none is given. */
-export function readPeriod({ month, from, to }: PeriodOptions, now: number): Partial<Period> | undefined {
-  if (month && (from || to)) throw usage('Give --month, or --from and --to, not both.')
+export function parsePeriod({ month, from, to }: PeriodOptions, now: number): Partial<Period> | undefined {
+  if (month && (from || to)) throw usageError('Give --month, or --from and --to, not both.')
   if (month) return monthPeriod(month, now)
   if (!from && !to) return undefined
   return { ...(from ? { from } : {}), ...(to ? { to: endOfDay(to) } : {}) }
@@ -43,7 +43,7 @@ export function readPeriod({ month, from, to }: PeriodOptions, now: number): Par
 
 /** The same where both ends are needed. */
 export function requirePeriod(options: PeriodOptions, now: number): Period {
-  const period = readPeriod(options, now)
+  const period = parsePeriod(options, now)
   if (period?.from && period.to) return { from: period.from, to: period.to }
-  throw usage('Say which period: --month 2026-10, or --from and --to.')
+  throw usageError('Say which period: --month 2026-10, or --from and --to.')
 }

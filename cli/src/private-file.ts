@@ -5,8 +5,8 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs'
  * complete before it gets its name.
  */
 export function writePrivateFile(file: string, text: string): void {
-  const aside = `${file}.new`
-  rmSync(aside, { force: true })
-  writeFileSync(aside, text, { mode: 0o600, flag: 'wx' })
-  renameSync(aside, file)
+  const temporary = `${file}.new`
+  rmSync(temporary, { force: true })
+  writeFileSync(temporary, text, { mode: 0o600, flag: 'wx' })
+  renameSync(temporary, file)
 }

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, w
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Environment } from './environment.ts'
-import { CliError, exit, usage } from './exit.ts'
+import { CliError, exitCode, usageError } from './exit.ts'
 
 /** One service and what opens it. */
 export interface Profile {
@@ -29,7 +29,7 @@ export function readProfiles(env: Environment): Profiles {
     return JSON.parse(readFileSync(file, 'utf8')) as Profiles
   } catch (cause) {
     const why = cause instanceof SyntaxError ? 'it is not JSON' : (cause as Error).message
-    throw new CliError(exit.unexpected, `${file} cannot be read: ${why}.`, {
+    throw new CliError(exitCode.unexpected, `${file} cannot be read: ${why}.`, {
       code: 'profiles_unreadable',
       hint: 'Remove it and log in again.',
     })
@@ -40,18 +40,18 @@ export function readProfiles(env: Environment): Profiles {
 export function writeProfiles(env: Environment, profiles: Profiles): void {
   const file = profilesFile(env)
   mkdirSync(join(file, '..'), { recursive: true, mode: 0o700 })
-  const aside = `${file}.${process.pid}`
-  writeFileSync(aside, `${JSON.stringify(profiles, undefined, 2)}\n`, { mode: 0o600 })
-  chmodSync(aside, 0o600)
-  renameSync(aside, file)
+  const temporary = `${file}.${process.pid}`
+  writeFileSync(temporary, `${JSON.stringify(profiles, undefined, 2)}\n`, { mode: 0o600 })
+  chmodSync(temporary, 0o600)
+  renameSync(temporary, file)
 }
 
 /** Whether others on this machine may read the keys. */
-export const isExposed = (file: string): boolean =>
+export const isReadableByOthers = (file: string): boolean =>
   process.platform !== 'win32' && existsSync(file) && (statSync(file).mode & 0o077) !== 0
 
 export function checkProfileName(name: string): string {
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name) || name === '__proto__')
-    throw usage('A profile name is made of letters, digits, dots, dashes and underscores.')
+    throw usageError('A profile name is made of letters, digits, dots, dashes and underscores.')
   return name
 }

@@ -1,13 +1,13 @@
 import { Command, Option } from 'commander'
-import { settle } from './command.ts'
+import { attachContext } from './command.ts'
 import { version } from './version.ts'
-import type { World } from './world.ts'
+import type { CliContext } from './world.ts'
 
-type Add = (program: Command) => void
+type RegisterCommands = (program: Command) => void
 
 // In the order of help and reference. A run reads only the file of its command: most of the start is reading.
-const GROUPS: readonly [names: readonly string[], load: () => Promise<Add>][] = [
-  [['login', 'logout', 'whoami', 'profiles'], async () => (await import('./commands/login.ts')).addLogin],
+const COMMAND_GROUPS: readonly [names: readonly string[], load: () => Promise<RegisterCommands>][] = [
+  [['login', 'logout', 'whoami', 'profiles'], async () => (await import('./commands/login.ts')).addAuth],
   [['doctor'], async () => (await import('./commands/doctor.ts')).addDoctor],
   [['keys'], async () => (await import('./commands/keys.ts')).addKeys],
   [['affiliates'], async () => (await import('./commands/affiliates.ts')).addAffiliates],
@@ -25,8 +25,8 @@ const GROUPS: readonly [names: readonly string[], load: () => Promise<Add>][] = 
   [['open', 'docs', 'completion', 'commands', 'version'], async () => (await import('./commands/meta.ts')).addMeta],
 ]
 
-/** The command tree, without a world only to be read. With a command's name it holds that command and its neighbours. */
-export async function createProgram(world?: World, name?: string): Promise<Command> {
+/** The command tree, without a context only to be read. With a command's name it holds that command and its neighbours. */
+export async function createProgram(context?: CliContext, name?: string): Promise<Command> {
   const program = new Command('referral')
     .description('Affiliates, commissions, payouts and webhooks of a referral program.')
     .version(version, '--version', 'print the version')
@@ -35,17 +35,17 @@ export async function createProgram(world?: World, name?: string): Promise<Comma
     .configureHelp({ showGlobalOptions: true })
     .showSuggestionAfterError()
     .exitOverride()
-    .configureOutput({ outputError: () => {}, ...(world ? outputs(world) : {}) })
+    .configureOutput({ outputError: () => {}, ...(context ? outputsTo(context) : {}) })
   for (const option of globalOptions()) program.addOption(option)
-  const own = GROUPS.filter(([names]) => name !== undefined && names.includes(name))
-  for (const [, load] of own.length ? own : GROUPS) (await load())(program)
-  if (world) settle(program, world)
+  const own = COMMAND_GROUPS.filter(([names]) => name !== undefined && names.includes(name))
+  for (const [, load] of own.length ? own : COMMAND_GROUPS) (await load())(program)
+  if (context) attachContext(program, context)
   return program
 }
 
-const outputs = (world: World) => ({
-  writeOut: (text: string) => void world.stdout.write(text),
-  writeErr: (text: string) => void world.stderr.write(text),
+const outputsTo = (context: CliContext) => ({
+  writeOut: (text: string) => void context.stdout.write(text),
+  writeErr: (text: string) => void context.stderr.write(text),
 })
 
 const globalOptions = (): Option[] => [

@@ -1,11 +1,11 @@
 import type { PagedCall } from '@referral/sdk'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { rows as contractRows } from './contract.ts'
+import { pageLimits } from './contract.ts'
 import type { Column } from './output/render.ts'
 import type { Run } from './run.ts'
 
 /** The service gives no more rows at once. */
-const MOST = contractRows.list.most
+const MAX_PAGE_SIZE = pageLimits.list.max
 
 export interface ListOptions {
   all?: boolean
@@ -20,46 +20,46 @@ const atLeastOne = (text: string): number => {
 }
 
 /** --all, --limit and --page of every list. */
-export const pageOptions = (command: Command): Command =>
+export const addPageOptions = (command: Command): Command =>
   command
     .addOption(new Option('--all', 'every row').conflicts(['limit', 'page']))
-    .addOption(new Option('--limit <n>', 'how many rows').argParser(atLeastOne).default(contractRows.list.usual))
+    .addOption(new Option('--limit <n>', 'how many rows').argParser(atLeastOne).default(pageLimits.list.default))
     .addOption(new Option('--page <n>', 'which page of --limit rows').argParser(atLeastOne).default(1))
 
 /** How to ask the service for a list with so many rows a page. */
-type Ask<T> = (paging: { limit: number; page?: number }) => PagedCall<T>
+type FetchPage<T> = (paging: { limit: number; page?: number }) => PagedCall<T>
 
 /** Prints the rows that were asked for, and says how many there are beside them. */
 export async function printList<T extends object>(
   run: Run,
   options: ListOptions,
-  { ask, columns }: { ask: Ask<T>; columns: readonly Column<T>[] },
+  { fetchPage, columns }: { fetchPage: FetchPage<T>; columns: readonly Column<T>[] },
 ): Promise<void> {
   if (options.all) {
-    run.rows(await ask({ limit: MOST }).toArray(), columns)
+    run.printRows(await fetchPage({ limit: MAX_PAGE_SIZE }).toArray(), columns)
     return
   }
-  const { rows, total } = await readSome(ask, options)
-  run.rows(rows, columns)
-  if (rows.length < total) run.talk.note(`showing ${rows.length} of ${total}, use --all`)
-  else if (total === 0 && run.style.isTerminal) run.talk.note('nothing there')
+  const { rows, total } = await fetchRows(fetchPage, options)
+  run.printRows(rows, columns)
+  if (rows.length < total) run.reporter.info(`showing ${rows.length} of ${total}, use --all`)
+  else if (total === 0 && run.style.isTerminal) run.reporter.info('nothing there')
 }
 
-async function readSome<T extends object>(
-  ask: Ask<T>,
+async function fetchRows<T extends object>(
+  fetchPage: FetchPage<T>,
   { limit, page }: ListOptions,
 ): Promise<{ rows: T[]; total: number }> {
-  if (limit <= MOST) {
-    const { data, pagination } = await ask({ limit, page })
+  if (limit <= MAX_PAGE_SIZE) {
+    const { data, pagination } = await fetchPage({ limit, page })
     return { rows: data, total: pagination.total }
   }
   const skip = (page - 1) * limit
   const rows: T[] = []
-  for (let at = Math.floor(skip / MOST) + 1; ; at++) {
-    const { data, pagination } = await ask({ limit: MOST, page: at })
+  for (let at = Math.floor(skip / MAX_PAGE_SIZE) + 1; ; at++) {
+    const { data, pagination } = await fetchPage({ limit: MAX_PAGE_SIZE, page: at })
     rows.push(...data)
-    const have = rows.length - (skip % MOST)
+    const have = rows.length - (skip % MAX_PAGE_SIZE)
     if (have >= limit || at >= pagination.totalPages)
-      return { rows: rows.slice(skip % MOST, (skip % MOST) + limit), total: pagination.total }
+      return { rows: rows.slice(skip % MAX_PAGE_SIZE, (skip % MAX_PAGE_SIZE) + limit), total: pagination.total }
   }
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { exitMeanings } from './exit.ts'
-import { type CommandInfo, describeOption, describeTree } from './tree.ts'
+import { exitCodeMeanings } from './exit.ts'
+import { type CommandInfo, describeCommands, describeOption } from './tree.ts'
 
 const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
 
@@ -23,8 +23,8 @@ const outputOf = (name: string) =>
 
 /** REFERENCE.md, made from the command tree. */
 export function reference(program: Command): string {
-  const commands = describeTree(program)
-  const exits = Object.entries(exitMeanings).map(([code, meaning]) => `| ${code} | ${meaning} |\n`)
+  const commands = describeCommands(program)
+  const exits = Object.entries(exitCodeMeanings).map(([code, meaning]) => `| ${code} | ${meaning} |\n`)
   return `# referral
 
 <!-- Made from the command tree by scripts/generate.ts; change it there. -->

@@ -1,71 +1,71 @@
 import type { ReferralClient } from '@referral/sdk'
-import { credentialOf, makeClient } from './client.ts'
-import { exit } from './exit.ts'
-import { type Column, renderRecord, renderRows, type Style } from './output/render.ts'
-import { type Globals, styleFor } from './output/style.ts'
+import { createClient, requireCredential } from './client.ts'
+import { exitCode } from './exit.ts'
+import { type Column, type OutputStyle, renderRecord, renderRows } from './output/render.ts'
+import { type GlobalOptions, resolveStyle } from './output/style.ts'
 import { requireSettings, type Settings } from './settings.ts'
-import { Talk } from './talk.ts'
-import type { World } from './world.ts'
+import { Reporter } from './talk.ts'
+import type { CliContext } from './world.ts'
 
 /** One run of one command: what it was asked, where its data and its talk go, and the way to the service. */
 export class Run {
-  readonly world: World
-  readonly globals: Globals
-  readonly talk: Talk
-  readonly style: Style
+  readonly context: CliContext
+  readonly globalOptions: GlobalOptions
+  readonly reporter: Reporter
+  readonly style: OutputStyle
   readonly dryRun: boolean
   #output = ''
   #settings: Settings | undefined
 
-  constructor(world: World, options: Globals & { dryRun?: boolean }) {
-    this.world = world
-    this.globals = options
-    this.talk = new Talk(world, options)
-    this.style = styleFor(options, world)
+  constructor(context: CliContext, options: GlobalOptions & { dryRun?: boolean }) {
+    this.context = context
+    this.globalOptions = options
+    this.reporter = new Reporter(context, options)
+    this.style = resolveStyle(options, context)
     this.dryRun = options.dryRun ?? false
   }
 
   get settings(): Settings {
-    this.#settings ??= requireSettings(this.world.env, this.globals.profile)
+    this.#settings ??= requireSettings(this.context.env, this.globalOptions.profile)
     return this.#settings
   }
 
   get apiKey(): string {
-    return credentialOf(this.settings, 'apiKey')
+    return requireCredential(this.settings, 'apiKey')
   }
 
   /** The SDK with the API key. */
   client(): Promise<ReferralClient> {
-    return makeClient(this.apiKey, this.settings, this)
+    return createClient(this.apiKey, this.settings, this)
   }
 
   /** The SDK with the owner's token, for the owner's surface. */
-  owner(): Promise<ReferralClient> {
-    return makeClient(credentialOf(this.settings, 'ownerToken'), this.settings, this)
+  ownerClient(): Promise<ReferralClient> {
+    return createClient(requireCredential(this.settings, 'ownerToken'), this.settings, this)
   }
 
   /** Data is kept until the command is done, so that a failure leaves standard output empty. */
-  rows<T extends object>(rows: readonly T[], columns: readonly Column<T>[]): void {
+  printRows<T extends object>(rows: readonly T[], columns: readonly Column<T>[]): void {
     this.#output += renderRows(rows, columns, this.style)
   }
 
-  record(record: object): void {
+  printRecord(record: object): void {
     this.#output += renderRecord(record, this.style)
   }
 
-  text(text: string): void {
+  printText(text: string): void {
     this.#output += text
   }
 
   /** From now on Ctrl-C aborts this signal instead of ending the process; a second one ends it. */
-  catchInterrupt(): { signal: AbortSignal; abort: () => void; readonly interrupted: boolean } {
+  handleInterrupt(): { signal: AbortSignal; abort: () => void; readonly interrupted: boolean } {
     const stop = new AbortController()
     let interrupted = false
     process.removeAllListeners('SIGINT')
     process.once('SIGINT', () => {
       interrupted = true
       stop.abort()
-      process.on('SIGINT', () => process.exit(exit.interrupted))
+      process.on('SIGINT', () => process.exit(exitCode.interrupted))
     })
     return {
       signal: stop.signal,
@@ -81,14 +81,14 @@ export class Run {
     const output = this.#output
     this.#output = ''
     return new Promise((done, fail) => {
-      if (output) this.world.stdout.write(output, (error) => (error ? fail(error) : done()))
+      if (output) this.context.stdout.write(output, (error) => (error ? fail(error) : done()))
       else done()
     })
   }
 
   /** What a write would send. */
-  wouldSend(method: string, path: string, body?: object): undefined {
-    this.talk.note('Dry run: nothing was sent.')
-    this.record({ dryRun: true, method, path, body: body ? JSON.parse(JSON.stringify(body)) : null })
+  printDryRun(method: string, path: string, body?: object): undefined {
+    this.reporter.info('Dry run: nothing was sent.')
+    this.printRecord({ dryRun: true, method, path, body: body ? JSON.parse(JSON.stringify(body)) : null })
   }
 }

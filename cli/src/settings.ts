@@ -1,14 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Environment } from './environment.ts'
-import { CliError, exit, usage } from './exit.ts'
+import { CliError, exitCode, usageError } from './exit.ts'
 import { checkProfileName, profilesFile, readProfiles } from './profiles.ts'
 
 /** A credential and the one service it is for. They come from one place: a key is never sent to another place's address. */
 export interface Settings {
   source: 'environment' | 'profile' | 'demo'
   /** Where it was found, for people. */
-  where: string
+  location: string
   profile: string | null
   baseUrl: string
   apiKey: string | undefined
@@ -31,7 +31,7 @@ export function findSettings(env: Environment, wanted: string | undefined): Sett
 export function requireSettings(env: Environment, wanted: string | undefined): Settings {
   const settings = findSettings(env, wanted)
   if (settings) return settings
-  throw new CliError(exit.auth, 'You are not logged in.', {
+  throw new CliError(exitCode.auth, 'You are not logged in.', {
     code: 'not_logged_in',
     hint: 'Run `referral login`, or set REFERRAL_BASE_URL and REFERRAL_API_KEY.',
   })
@@ -41,27 +41,27 @@ function fromProfile(env: Environment, name: string): Settings {
   const { profiles } = readProfiles(env)
   const found = Object.hasOwn(profiles, checkProfileName(name)) ? profiles[name] : undefined
   if (!found)
-    throw new CliError(exit.auth, `There is no profile ${name}.`, {
+    throw new CliError(exitCode.auth, `There is no profile ${name}.`, {
       code: 'profile_unknown',
       hint: `Run \`referral login --profile ${name}\`.`,
     })
   const { baseUrl, apiKey, ownerToken } = found
-  return { source: 'profile', where: profilesFile(env), profile: name, baseUrl, apiKey, ownerToken }
+  return { source: 'profile', location: profilesFile(env), profile: name, baseUrl, apiKey, ownerToken }
 }
 
 const fromEnvironment = (env: Environment): Settings => ({
   source: 'environment',
-  where: 'the environment',
+  location: 'the environment',
   profile: null,
-  baseUrl: checkUrl(env.REFERRAL_BASE_URL || DEFAULT_URL),
+  baseUrl: parseBaseUrl(env.REFERRAL_BASE_URL || DEFAULT_URL),
   apiKey: env.REFERRAL_API_KEY || undefined,
   ownerToken: env.REFERRAL_OWNER_TOKEN || undefined,
 })
 
 /** The same address in every form it may be written; a key goes nowhere else than to http or https. */
-function checkUrl(text: string): string {
+function parseBaseUrl(text: string): string {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
-    throw usage(`REFERRAL_BASE_URL is no address like https://referrals.example.com.`)
+    throw usageError(`REFERRAL_BASE_URL is no address like https://referrals.example.com.`)
   return text.replace(/(\/api\/v1)?\/*$/, '')
 }
 
@@ -71,5 +71,5 @@ function fromDemo(env: Environment): Settings | undefined {
   if (!existsSync(file)) return undefined
   const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean)
   const demo = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]))
-  return { ...fromEnvironment(demo), source: 'demo', where: file }
+  return { ...fromEnvironment(demo), source: 'demo', location: file }
 }

@@ -1,8 +1,8 @@
 import type { Command, Option } from 'commander'
-import { factsOf, type LeafFacts } from './command.ts'
+import { type CommandMetadata, metadataOf } from './command.ts'
 
 /** A command as reference and completions see it. */
-export interface CommandInfo extends Omit<LeafFacts, 'examples'> {
+export interface CommandInfo extends Omit<CommandMetadata, 'examples'> {
   /** All of its words: `payouts pay`. */
   command: string
   /** With its arguments: `payouts pay <id>`. */
@@ -13,10 +13,10 @@ export interface CommandInfo extends Omit<LeafFacts, 'examples'> {
 }
 
 /** Every command that does something, in the order of the tree. */
-export function describeTree(program: Command): CommandInfo[] {
+export function describeCommands(program: Command): CommandInfo[] {
   const found: CommandInfo[] = []
   const walk = (command: Command, words: readonly string[]) => {
-    const facts = factsOf(command)
+    const facts = metadataOf(command)
     if (facts) found.push(describe(command, words, facts))
     for (const child of command.commands) walk(child, [...words, child.name()])
   }
@@ -24,7 +24,7 @@ export function describeTree(program: Command): CommandInfo[] {
   return found
 }
 
-function describe(command: Command, words: readonly string[], facts: LeafFacts): CommandInfo {
+function describe(command: Command, words: readonly string[], facts: CommandMetadata): CommandInfo {
   const named = command.registeredArguments.map((argument) => {
     const name = argument.name() + (argument.variadic ? '...' : '')
     return argument.required ? `<${name}>` : `[${name}]`
@@ -52,7 +52,7 @@ export function describeOption(option: Option): CommandInfo['options'][number] {
 }
 
 /** The words that open a menu of others, with what follows. */
-export function groupsOf(program: Command): { words: string; children: { name: string; summary: string }[] }[] {
+export function describeGroups(program: Command): { words: string; children: { name: string; summary: string }[] }[] {
   const groups: { words: string; children: { name: string; summary: string }[] }[] = []
   const walk = (command: Command, words: readonly string[]) => {
     if (command.commands.length === 0) return

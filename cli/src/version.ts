@@ -1,2 +1,2 @@
-// Made from package.json by scripts/generate.ts; change it there.
+// Generated from package.json by scripts/generate.ts. Do not edit.
 export const version = '0.1.0'

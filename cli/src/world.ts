@@ -1,7 +1,7 @@
 import type { Environment } from './environment.ts'
 
 /** What a command sees of the machine it runs on. */
-export interface World {
+export interface CliContext {
   env: Environment
   stdin: NodeJS.ReadStream
   stdout: NodeJS.WriteStream
@@ -11,4 +11,4 @@ export interface World {
 }
 
 /** Whether somebody is there to be asked: a question goes to standard error, its answer comes from standard input. */
-export const isInteractive = ({ stdin, stderr }: World): boolean => Boolean(stdin.isTTY && stderr.isTTY)
+export const isInteractive = ({ stdin, stderr }: CliContext): boolean => Boolean(stdin.isTTY && stderr.isTTY)

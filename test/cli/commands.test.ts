@@ -2,11 +2,11 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createProgram } from '../../cli/src/program.ts'
-import { describeTree } from '../../cli/src/tree.ts'
+import { describeCommands } from '../../cli/src/tree.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { cli, json, noTerminal, onTerminal, openShop, type Shop, withAffiliate, wrongWith } from './support.ts'
 
-const tree = describeTree(await createProgram())
+const tree = describeCommands(await createProgram())
 const tried = new Set<string>()
 const folder = temporaryFolder()
 let shop: Shop

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { fitsCode } from '../../cli/src/migrate/plan.ts'
-import { plainText } from '../../cli/src/output/text.ts'
+import { isValidCode } from '../../cli/src/migrate/plan.ts'
+import { sanitizeText } from '../../cli/src/output/text.ts'
 import { codeProblem } from '../../server/src/engine/discount-code.ts'
 import { HOSTILE_NAMES, REAL_NAMES } from '../support/names.ts'
 import { temporaryFolder } from '../support/process.ts'
@@ -36,13 +36,13 @@ test('a code that is the slug of another affiliate warns when it is assigned and
 
 test('names of every script are shown as they are, and none steers the terminal', async () => {
   const { env, client } = shop
-  const made = [...REAL_NAMES.map((name) => [name, plainText(name)] as const), ...HOSTILE_NAMES]
+  const made = [...REAL_NAMES.map((name) => [name, sanitizeText(name)] as const), ...HOSTILE_NAMES]
   for (const [index, [name]] of made.entries()) await client.affiliates.create({ email: `n${index}@example.com`, name })
   const { stdout } = await cli(['affiliates', 'list', '--all'], { env })
   for (const [, shown] of made) expect(stdout).toContain(shown)
   expect(stdout).not.toMatch(/(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/u)
   // Only direction marks are left out of real names.
-  for (const name of REAL_NAMES) expect(plainText(name)).toBe(name.replace(/[\u200e\u200f]/g, ''))
+  for (const name of REAL_NAMES) expect(sanitizeText(name)).toBe(name.replace(/[\u200e\u200f]/g, ''))
   const all = await json<{ name: string }[]>(['affiliates', 'list', '--all'], { env })
   expect(all.map(({ name }) => name)).toEqual(expect.arrayContaining(made.map(([name]) => name)))
 })
@@ -64,7 +64,7 @@ test('a migration knows the codes that the service accepts', () => {
     'A B',
     '',
   ]
-  for (const code of codes) expect([code, fitsCode(code)]).toEqual([code, codeProblem(code) === null])
+  for (const code of codes) expect([code, isValidCode(code)]).toEqual([code, codeProblem(code) === null])
 })
 
 test('a migration finds an affiliate whose address is written another way', async () => {

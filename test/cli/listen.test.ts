@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { receive } from '@referral/webhook-verifier'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readMessages } from '../../cli/src/webhooks/sse.ts'
+import { readSseMessages } from '../../cli/src/webhooks/sse.ts'
 import { freePort, type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
 import { cli, ended, json, start, wrongWith } from './support.ts'
 
@@ -122,7 +122,7 @@ test('messages are read whatever pieces they come in', async () => {
       },
     })
     const messages = []
-    for await (const message of readMessages(stream, () => {})) messages.push(message)
+    for await (const message of readSseMessages(stream, () => {})) messages.push(message)
     expect(messages).toEqual([
       { id: '1', event: 'delivery', data: '{"a":\n"é"}' },
       { id: undefined, event: 'message', data: '' },

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseCsv } from '../../cli/src/csv/read.ts'
-import { fitsCode, planMigration, slugOf } from '../../cli/src/migrate/plan.ts'
+import { isValidCode, planImport, slugOf } from '../../cli/src/migrate/plan.ts'
 import { providers } from '../../cli/src/migrate/providers.ts'
 import { slugFrom } from '../../server/src/engine/slug.ts'
 import { temporaryFolder } from '../support/process.ts'
@@ -35,7 +35,7 @@ test('each export is read into the same person', () => {
   for (const [name, text] of Object.entries(exports)) {
     const provider = providers[name]
     if (!provider) throw new Error(name)
-    const { newcomers, failed } = planMigration(parseCsv(text, name), provider, undefined)
+    const { newcomers, failed } = planImport(parseCsv(text, name), provider, undefined)
     expect(failed).toEqual([])
     expect(newcomers).toHaveLength(1)
     expect(newcomers[0], name).toMatchObject({
@@ -54,8 +54,8 @@ test('a slug is promised only when the engine makes that very slug of the ref', 
   for (const ref of ['adam', 'Adam-9', 'jane_doe', '8153713.0e3f1c', 'a.b_c-d']) expect(slugOf(ref)).toBe(slugFrom(ref))
   for (const ref of ['a--b', 'a._b', '-a', 'a.', 'é', 'a b', 'A'.repeat(61), ''])
     expect(slugOf(ref), ref).toBe(undefined)
-  expect(['NISA16', 'nisa_1'].every(fitsCode)).toBe(true)
-  expect(['NISA10', 'TOO', 'LONGERTHAN9', 'A B', ''].some(fitsCode)).toBe(false)
+  expect(['NISA16', 'nisa_1'].every(isValidCode)).toBe(true)
+  expect(['NISA10', 'TOO', 'LONGERTHAN9', 'A B', ''].some(isValidCode)).toBe(false)
 })
 
 test('old links earn, whoever was there before is left alone, and what cannot be kept is named', async () => {

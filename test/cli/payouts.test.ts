@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Format, formats, type Payee } from '../../cli/src/payouts/formats.ts'
+import { type ExportFormat, exportFormats, type Payee } from '../../cli/src/payouts/formats.ts'
 import { monthPeriod } from '../../cli/src/period.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { cli, json, noTerminal, onTerminal, openShop, type Shop, withAffiliate, wrongWith } from './support.ts'
@@ -243,16 +243,17 @@ const payee = (change: Partial<Payee> = {}): Payee => ({
 })
 
 test('who cannot stand in a file of a payment service is left out, not changed', () => {
-  const refusal = (format: Format, change: Partial<Payee>, currency = 'USD') => format.refusal(payee(change), currency)
-  for (const format of [formats.paypal, formats.wise]) {
+  const refusal = (format: ExportFormat, change: Partial<Payee>, currency = 'USD') =>
+    format.exclusionReason(payee(change), currency)
+  for (const format of [exportFormats.paypal, exportFormats.wise]) {
     expect(refusal(format, {})).toBeUndefined()
     expect(refusal(format, { netPayableCents: 0 })).toBe('nothing to pay')
     expect(refusal(format, { netPayableCents: -1 })).toBe('nothing to pay')
     expect(refusal(format, { email: '=cmd@example.com' })).toMatch('e-mail')
     expect(refusal(format, { email: '+tag@example.com' })).toMatch('e-mail')
   }
-  expect(refusal(formats.paypal, { netPayableCents: 1050 }, 'HUF')).toMatch('decimals')
-  expect(formats.paypal.cells(payee({ netPayableCents: 1100 }), 'HUF')[1]).toBe(11)
-  expect(formats.paypal.rows).toBe(5000)
-  expect(formats.wise.rows).toBe(1000)
+  expect(refusal(exportFormats.paypal, { netPayableCents: 1050 }, 'HUF')).toMatch('decimals')
+  expect(exportFormats.paypal.cells(payee({ netPayableCents: 1100 }), 'HUF')[1]).toBe(11)
+  expect(exportFormats.paypal.maxRows).toBe(5000)
+  expect(exportFormats.wise.maxRows).toBe(1000)
 })

@@ -6,14 +6,14 @@ import { expect, test } from 'vitest'
 import { completionFor } from '../../cli/src/completion/completion.ts'
 import { createProgram } from '../../cli/src/program.ts'
 import { reference } from '../../cli/src/reference.ts'
-import { describeTree } from '../../cli/src/tree.ts'
+import { describeCommands } from '../../cli/src/tree.ts'
 import { document } from '../support/document.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { MAIN } from './support.ts'
 
 const home = (path: string) => fileURLToPath(new URL(`../../cli/${path}`, import.meta.url))
 const program = await createProgram()
-const tree = describeTree(program)
+const tree = describeCommands(program)
 
 test('what is generated is current', () => {
   const check = spawnSync(process.execPath, [home('scripts/generate.ts'), '--check'], { encoding: 'utf8' })
@@ -38,7 +38,7 @@ test('every command says what it prints, and that shape exists', () => {
 
 test('a command alone is the same as in the whole tree', async () => {
   for (const [name] of Map.groupBy(tree, ({ command }) => command.split(' ')[0] ?? '')) {
-    const alone = describeTree(await createProgram(undefined, name))
+    const alone = describeCommands(await createProgram(undefined, name))
     expect(alone.length).toBeLessThan(tree.length)
     expect(alone.filter(({ command }) => command.split(' ')[0] === name)).toEqual(
       tree.filter(({ command }) => command.split(' ')[0] === name),

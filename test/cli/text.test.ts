@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseCsv } from '../../cli/src/csv/read.ts'
-import { readMoneyColumn, toCents } from '../../cli/src/events/amounts.ts'
-import { readTypedAmount, showMoney, toDecimal } from '../../cli/src/money.ts'
+import { detectMoneyColumn, toCents } from '../../cli/src/events/amounts.ts'
+import { formatMoney, parseTypedAmount, toDecimal } from '../../cli/src/money.ts'
 import { paletteFor } from '../../cli/src/output/color.ts'
 import { csvCell, csvLine } from '../../cli/src/output/csv.ts'
-import { renderRecord, renderRows, type Style } from '../../cli/src/output/render.ts'
-import { plainText, toJson, widthOf } from '../../cli/src/output/text.ts'
+import { type OutputStyle, renderRecord, renderRows } from '../../cli/src/output/render.ts'
+import { sanitizeText, toJson, widthOf } from '../../cli/src/output/text.ts'
 import { endOfDay, monthPeriod } from '../../cli/src/period.ts'
 
 test('minor units have as many digits as ISO 4217 says, whatever people write', () => {
@@ -22,7 +22,7 @@ test('minor units have as many digits as ISO 4217 says, whatever people write', 
   for (const [currency, text] of Object.entries(shown))
     expect([currency, toDecimal(144_000, currency)]).toEqual([currency, text])
   expect(toDecimal(-5, 'USD')).toBe('-0.05')
-  expect(showMoney(-123_456_789, 'USD')).toBe('-1,234,567.89 USD')
+  expect(formatMoney(-123_456_789, 'USD')).toBe('-1,234,567.89 USD')
 })
 
 test('what is shown can be typed back, in any currency', () => {
@@ -31,13 +31,13 @@ test('what is shown can be typed back, in any currency', () => {
       fc.integer({ min: -(2 ** 52), max: 2 ** 52 }),
       fc.constantFrom('USD', 'JPY', 'KWD'),
       (cents, currency) => {
-        expect(readTypedAmount(showMoney(cents, currency), currency)).toBe(cents)
-        expect(readTypedAmount(toDecimal(cents, currency), currency)).toBe(cents)
+        expect(parseTypedAmount(formatMoney(cents, currency), currency)).toBe(cents)
+        expect(parseTypedAmount(toDecimal(cents, currency), currency)).toBe(cents)
       },
     ),
   )
   for (const text of ['', 'yes', '14.4', '14,40', '1.440', '14.400', '1,44.00', '16.00 EUR', '99999999999999999999'])
-    expect(readTypedAmount(text, 'USD')).toBeUndefined()
+    expect(parseTypedAmount(text, 'USD')).toBeUndefined()
 })
 
 test('a month is whole, leap years and year ends included', () => {
@@ -53,7 +53,7 @@ test('a month is whole, leap years and year ends included', () => {
 
 test('names cannot steer a terminal, nor a spreadsheet', () => {
   const name = 'Ev\u001b[2Jil\u009b31m\u202egnp\u0007\r\nX'
-  expect(plainText(name)).toBe('Ev[2Jil31mgnp X')
+  expect(sanitizeText(name)).toBe('Ev[2Jil31mgnp X')
   const json = toJson({ name }, 2)
   expect(json).not.toMatch(/[\u0080-\u009f\u202e]/)
   expect(JSON.parse(json)).toEqual({ name })
@@ -68,7 +68,7 @@ test('wide letters and marks keep tables straight', () => {
   expect(widthOf('e\u0301')).toBe(1)
 })
 
-const style = (change: Partial<Style>): Style => ({
+const style = (change: Partial<OutputStyle>): OutputStyle => ({
   format: 'table',
   fields: undefined,
   palette: paletteFor({}, { isTerminal: false, plain: false }),
@@ -78,7 +78,7 @@ const style = (change: Partial<Style>): Style => ({
 
 test('each format, with all or some fields', () => {
   const rows = [{ id: 'a', totals: { net: 5 }, tags: ['x', 'y'], note: null }]
-  const render = (change: Partial<Style>) => renderRows(rows, ['id', 'totals.net', 'note'], style(change))
+  const render = (change: Partial<OutputStyle>) => renderRows(rows, ['id', 'totals.net', 'note'], style(change))
   expect(render({})).toBe('ID  TOTALS.NET  NOTE\na   5           –\n')
   expect(render({ format: 'plain' })).toBe('a\t5\t\n')
   expect(JSON.parse(render({ format: 'json' }))).toEqual(rows)
@@ -128,7 +128,7 @@ test('CSV of any cells is read back as it was written', () => {
 })
 
 const column = (name: string, texts: string[], options = {}, currency = 'USD') =>
-  readMoneyColumn(
+  detectMoneyColumn(
     name,
     texts.map((text) => ({ text, currency })),
     options,

@@ -1,16 +1,16 @@
 import type { Affiliate, AffiliateCreate, AffiliateQuery, AffiliateStatus, AffiliateUpdate } from '@referral/sdk'
 import type { Command } from 'commander'
-import { choice, group, leaf } from '../command.ts'
-import { values } from '../contract.ts'
-import { usage } from '../exit.ts'
+import { choiceOption, defineCommand, defineGroup } from '../command.ts'
+import { enums } from '../contract.ts'
+import { usageError } from '../exit.ts'
 import type { Column } from '../output/render.ts'
-import { type ListOptions, pageOptions, printList } from '../read-list.ts'
+import { addPageOptions, type ListOptions, printList } from '../read-list.ts'
 import type { Run } from '../run.ts'
 
 const COLUMNS: Column<Affiliate>[] = ['id', 'name', 'email', 'status', 'slug', 'discountCode', 'createdAt']
 
 // Flag, field of the API, what it is.
-const DETAILS: [flags: string, field: keyof AffiliateUpdate, what: string][] = [
+const EDITABLE_FIELDS: [flags: string, field: keyof AffiliateUpdate, what: string][] = [
   ['--name <name>', 'name', 'full name'],
   ['--first-name <name>', 'firstName', 'first name'],
   ['--last-name <name>', 'lastName', 'last name'],
@@ -32,46 +32,46 @@ const optionName = (flags: string) =>
   (flags.match(/--([a-z-]+)/)?.[1] ?? '').replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 export function addAffiliates(program: Command): void {
-  const affiliates = group(program, 'affiliates', 'the people who refer customers')
+  const affiliates = defineGroup(program, 'affiliates', 'the people who refer customers')
   addList(affiliates)
   addCreate(affiliates)
   addUpdate(affiliates)
-  addDecision(affiliates, 'approve', 'APPROVED')
-  addDecision(affiliates, 'reject', 'REJECTED')
-  leaf(affiliates, 'archive <id>', {
+  addStatusChange(affiliates, 'approve', 'APPROVED')
+  addStatusChange(affiliates, 'reject', 'REJECTED')
+  defineCommand(affiliates, 'archive <id>', {
     summary: 'hide an affiliate; its data and commissions are kept',
     output: 'ActionReply',
     writes: true,
-    work: async (run, { args: [id = ''] }) => {
-      if (run.dryRun) return run.wouldSend('DELETE', `/api/v1/affiliates?id=${encodeURIComponent(id)}`)
-      run.record(await (await run.client()).affiliates.archive(id))
+    action: async (run, { args: [id = ''] }) => {
+      if (run.dryRun) return run.printDryRun('DELETE', `/api/v1/affiliates?id=${encodeURIComponent(id)}`)
+      run.printRecord(await (await run.client()).affiliates.archive(id))
     },
   })
 }
 
 function addList(affiliates: Command): void {
-  pageOptions(
-    leaf<ListOptions & { status?: AffiliateStatus; program?: string; search?: string }>(affiliates, 'list', {
+  addPageOptions(
+    defineCommand<ListOptions & { status?: AffiliateStatus; program?: string; search?: string }>(affiliates, 'list', {
       summary: 'list affiliates, newest first',
       output: 'Affiliate[]',
       examples: ['referral affiliates list --status PENDING', 'referral affiliates list --all --json=id,email'],
-      work: async (run, { options }) => {
+      action: async (run, { options }) => {
         const client = await run.client()
         const query = { status: options.status, campaignId: options.program, q: options.search } as AffiliateQuery
         await printList(run, options, {
-          ask: (paging) => client.affiliates.list({ ...query, ...paging }),
+          fetchPage: (paging) => client.affiliates.list({ ...query, ...paging }),
           columns: COLUMNS,
         })
       },
     }),
   )
-    .addOption(choice('--status <status>', 'only these', values.AffiliateStatus))
+    .addOption(choiceOption('--status <status>', 'only these', enums.AffiliateStatus))
     .option('--program <id>', 'only of this program')
     .option('--search <text>', 'in names and e-mail addresses')
 }
 
 function addCreate(affiliates: Command): void {
-  leaf<{ email: string; name?: string; firstName?: string; lastName?: string; program?: string }>(
+  defineCommand<{ email: string; name?: string; firstName?: string; lastName?: string; program?: string }>(
     affiliates,
     'create',
     {
@@ -79,11 +79,11 @@ function addCreate(affiliates: Command): void {
       output: 'Affiliate',
       writes: true,
       examples: ["referral affiliates create --email noor@example.com --name 'Noor Haddad'"],
-      work: async (run, { options }) => {
+      action: async (run, { options }) => {
         const { email, name, firstName, lastName, program: campaignId } = options
         const body = { email, name, firstName, lastName, campaignId }
-        if (run.dryRun) return run.wouldSend('POST', '/api/v1/affiliates', body)
-        run.record(await (await run.client()).affiliates.create(body as AffiliateCreate))
+        if (run.dryRun) return run.printDryRun('POST', '/api/v1/affiliates', body)
+        run.printRecord(await (await run.client()).affiliates.create(body as AffiliateCreate))
       },
     },
   )
@@ -95,33 +95,33 @@ function addCreate(affiliates: Command): void {
 }
 
 function addUpdate(affiliates: Command): void {
-  const update = leaf<Record<string, string>>(affiliates, 'update <id>', {
+  const update = defineCommand<Record<string, string>>(affiliates, 'update <id>', {
     summary: 'change an affiliate; an empty value clears a field',
     output: 'Affiliate',
     writes: true,
     examples: ["referral affiliates update aff_… --website https://noor.example --phone ''"],
-    work: async (run, { options, args: [id = ''] }) => {
-      const given = DETAILS.filter(([flags]) => options[optionName(flags)] !== undefined)
+    action: async (run, { options, args: [id = ''] }) => {
+      const given = EDITABLE_FIELDS.filter(([flags]) => options[optionName(flags)] !== undefined)
       const body = Object.fromEntries(given.map(([flags, field]) => [field, options[optionName(flags)] || null]))
       if (options.status) body.status = options.status
-      if (Object.keys(body).length === 0) throw usage('Say what to change, for example --phone.')
-      await change(run, id, body)
+      if (Object.keys(body).length === 0) throw usageError('Say what to change, for example --phone.')
+      await updateAffiliate(run, id, body)
     },
   })
-  for (const [flags, , what] of DETAILS) update.option(flags, what)
-  update.addOption(choice('--status <status>', 'new status', values.AffiliateStatus))
+  for (const [flags, , what] of EDITABLE_FIELDS) update.option(flags, what)
+  update.addOption(choiceOption('--status <status>', 'new status', enums.AffiliateStatus))
 }
 
-function addDecision(parent: Command, verb: string, status: 'APPROVED' | 'REJECTED'): void {
-  leaf(parent, `${verb} <id>`, {
+function addStatusChange(parent: Command, verb: string, status: 'APPROVED' | 'REJECTED'): void {
+  defineCommand(parent, `${verb} <id>`, {
     summary: `${verb} an affiliate; done before is fine`,
     output: 'Affiliate',
     writes: true,
-    work: (run, { args: [id = ''] }) => change(run, id, { status }),
+    action: (run, { args: [id = ''] }) => updateAffiliate(run, id, { status }),
   })
 }
 
-async function change(run: Run, id: string, body: AffiliateUpdate): Promise<undefined> {
-  if (run.dryRun) return run.wouldSend('PATCH', `/api/v1/affiliates?id=${encodeURIComponent(id)}`, body)
-  run.record(await (await run.client()).affiliates.update(id, body))
+async function updateAffiliate(run: Run, id: string, body: AffiliateUpdate): Promise<undefined> {
+  if (run.dryRun) return run.printDryRun('PATCH', `/api/v1/affiliates?id=${encodeURIComponent(id)}`, body)
+  run.printRecord(await (await run.client()).affiliates.update(id, body))
 }

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
-import { leaf, repeated } from '../command.ts'
+import { defineCommand, repeatableOption } from '../command.ts'
 import type { ApiOptions } from '../raw-call.ts'
 
 export function addApi(program: Command): void {
-  leaf<ApiOptions>(program, 'api <method> <path>', {
+  defineCommand<ApiOptions>(program, 'api <method> <path>', {
     summary: 'call any operation of the API',
     details:
       'Prints the answer as it came. Paths of the owner’s surface (/admin/v1/…) take the owner token, all others the API key. A POST gets an Idempotency-Key unless you send one. Paying through here needs expectedTotalCents, as it does in `payouts pay`.',
@@ -14,11 +14,11 @@ export function addApi(program: Command): void {
       "referral api POST /api/v1/affiliates -f email=noor@example.com -f name='Noor Haddad'",
       'referral api POST /api/v1/events --input order.json -H "Idempotency-Key: order-1001"',
     ],
-    work: async (run, { options, args }) => (await import('../raw-call.ts')).rawCall(run, args, options),
+    action: async (run, { options, args }) => (await import('../raw-call.ts')).callApi(run, args, options),
   })
-    .addOption(repeated('-f, --field <name=text>', 'a text in the body'))
-    .addOption(repeated('-F, --typed-field <name=json>', 'a number, true, false, null or any JSON in the body'))
+    .addOption(repeatableOption('-f, --field <name=text>', 'a text in the body'))
+    .addOption(repeatableOption('-F, --typed-field <name=json>', 'a number, true, false, null or any JSON in the body'))
     .option('--input <file>', 'the whole body; - for standard input')
-    .addOption(repeated('-H, --header <name: value>', 'a header'))
+    .addOption(repeatableOption('-H, --header <name: value>', 'a header'))
     .option('-i, --include', 'print status and headers first')
 }

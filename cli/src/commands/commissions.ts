@@ -1,11 +1,11 @@
 import type { Commission, CommissionQuery } from '@referral/sdk'
 import type { Command } from 'commander'
-import { choice, group, leaf } from '../command.ts'
-import { values } from '../contract.ts'
-import { showMoney } from '../money.ts'
+import { choiceOption, defineCommand, defineGroup } from '../command.ts'
+import { enums } from '../contract.ts'
+import { formatMoney } from '../money.ts'
 import type { Column } from '../output/render.ts'
-import { type PeriodOptions, readPeriod } from '../period.ts'
-import { type ListOptions, pageOptions, printList } from '../read-list.ts'
+import { type PeriodOptions, parsePeriod } from '../period.ts'
+import { addPageOptions, type ListOptions, printList } from '../read-list.ts'
 import { addModeration } from './moderation.ts'
 
 export const COLUMNS: Column<Commission>[] = [
@@ -16,7 +16,7 @@ export const COLUMNS: Column<Commission>[] = [
   {
     field: 'commissionAmountCents',
     title: 'amount',
-    show: ({ commissionAmountCents, currency }) => showMoney(commissionAmountCents, currency),
+    format: ({ commissionAmountCents, currency }) => formatMoney(commissionAmountCents, currency),
   },
   'currency',
   { field: 'attributionReasonCode', title: 'why' },
@@ -32,16 +32,16 @@ interface CommissionOptions extends ListOptions, PeriodOptions {
 }
 
 export function addCommissions(program: Command): void {
-  const commissions = group(program, 'commissions', 'what each order earned')
-  pageOptions(
-    leaf<CommissionOptions>(commissions, 'list', {
+  const commissions = defineGroup(program, 'commissions', 'what each order earned')
+  addPageOptions(
+    defineCommand<CommissionOptions>(commissions, 'list', {
       summary: 'list commissions, the latest orders first',
       output: 'Commission[]',
       examples: [
         'referral commissions list --month last --status PENDING',
         'referral commissions list --order 1001 --json',
       ],
-      work: async (run, { options }) => {
+      action: async (run, { options }) => {
         const client = await run.client()
         const query = {
           status: options.status,
@@ -49,16 +49,16 @@ export function addCommissions(program: Command): void {
           programId: options.program,
           payoutBatchId: options.batch,
           externalOrderId: options.order,
-          ...readPeriod(options, run.world.now()),
+          ...parsePeriod(options, run.context.now()),
         } as CommissionQuery
         await printList(run, options, {
-          ask: (paging) => client.commissions.list({ ...query, ...paging }),
+          fetchPage: (paging) => client.commissions.list({ ...query, ...paging }),
           columns: COLUMNS,
         })
       },
     }),
   )
-    .addOption(choice('--status <status>', 'only these', values.CommissionStatus))
+    .addOption(choiceOption('--status <status>', 'only these', enums.CommissionStatus))
     .option('--affiliate <id>', 'only of this affiliate')
     .option('--program <id>', 'only of this program')
     .option('--batch <id>', 'only of this payout batch')

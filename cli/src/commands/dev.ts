@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { leaf } from '../command.ts'
+import { defineCommand } from '../command.ts'
 import type { DevOptions } from '../dev/dev.ts'
 
 const port = (text: string): number => {
@@ -9,13 +9,13 @@ const port = (text: string): number => {
 }
 
 export function addDev(program: Command): void {
-  leaf<DevOptions>(program, 'dev', {
+  defineCommand<DevOptions>(program, 'dev', {
     summary: 'a server with a demo shop for trying things; nothing of it stays',
     details:
       'Starts the real server on a database in memory, reports an order, and prints the address, the key and the signed webhook that came of it. Runs until Ctrl-C.',
     output: 'DevServer',
     examples: ['referral dev', 'referral dev --forward-to http://localhost:3000/hooks', 'referral dev --once --json'],
-    work: async (run, { options }) => (await import('../dev/dev.ts')).dev(run, options),
+    action: async (run, { options }) => (await import('../dev/dev.ts')).dev(run, options),
   })
     .addOption(new Option('--port <n>', 'where to listen; a free one when left out').argParser(port))
     .option('--forward-to <url>', 'hand every webhook on to this receiver, as it is')

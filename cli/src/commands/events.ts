@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { choice, group, leaf, repeated } from '../command.ts'
-import { values } from '../contract.ts'
+import { choiceOption, defineCommand, defineGroup, repeatableOption } from '../command.ts'
+import { enums } from '../contract.ts'
 import type { ImportOptions } from '../events/import.ts'
 import type { SendOptions } from '../events/send.ts'
 
@@ -22,9 +22,9 @@ const howMany = (text: string): number => {
 }
 
 export function addEvents(program: Command): void {
-  const events = group(program, 'events', 'report orders, clicks and page views')
+  const events = defineGroup(program, 'events', 'report orders, clicks and page views')
   addSend(events)
-  leaf<ImportOptions>(events, 'import <file>', {
+  defineCommand<ImportOptions>(events, 'import <file>', {
     summary: 'report the orders of a CSV file, each once',
     details:
       'Reads exports of Shopify, WooCommerce and Stripe, and plain CSV files; - is standard input. Shows which column is read as what, then asks; without a terminal it sends at once, with or without --yes, so look with --dry-run first: it lists every failed row, writes failed.csv, and asks the service about 50 orders spread over the file, or as many as --forecast says. Money is in cents where the column is named so, else decimal; what could be read two ways is refused until you say which, and so is a discount that the amount has lost already. Where the totals show that prices include tax, goods are counted without their share of it. Times without an offset need --timezone. Without a date column every order counts as happening now. Of several coupons the first that belongs to an affiliate counts. Rows that only carry one more line item of the order above are left out. Orders that were not paid, were cancelled, disputed or refunded, also in part, fail with the reason, and so do orders in a state that is not known; --any-status imports them all the same. Orders that the service knows with another amount or affiliate fail too: an order counts once. Keeps to the rate limit, can be stopped and run again, and sends nothing twice. Failed rows go to failed.csv beside the file; the command ends with 8 then. A failed.csv of another file is kept, and the next one is failed-2.csv. `<file>.….sent` beside it remembers what was taken.',
@@ -35,12 +35,12 @@ export function addEvents(program: Command): void {
       'referral events import orders_export.csv --from woocommerce --timezone Europe/Berlin',
       'referral events import orders.csv --map externalOrderId=Name --map amountCents=Subtotal --map discountCents=',
     ],
-    work: async (run, { options, args: [file = ''] }) =>
+    action: async (run, { options, args: [file = ''] }) =>
       (await import('../events/import.ts')).importOrders(run, file, options),
   })
-    .addOption(repeated('--map <field=Column>', 'which column a field is in; field= for none; repeat'))
+    .addOption(repeatableOption('--map <field=Column>', 'which column a field is in; field= for none; repeat'))
     .addOption(
-      choice('--from <shop>', 'the kind of export; detected when left out', [
+      choiceOption('--from <shop>', 'the kind of export; detected when left out', [
         'shopify',
         'woocommerce',
         'stripe',
@@ -49,13 +49,13 @@ export function addEvents(program: Command): void {
     )
     .option('--timezone <zone>', 'of times without an offset, like Europe/Berlin')
     .addOption(
-      choice('--prices <basis>', 'whether prices include tax; read from the totals when left out', [
+      choiceOption('--prices <basis>', 'whether prices include tax; read from the totals when left out', [
         'with-tax',
         'without-tax',
       ]),
     )
-    .addOption(choice('--money <unit>', 'what numbers without decimals are', ['cents', 'units']))
-    .addOption(choice('--decimal <mark>', 'how decimals are written', ['.', ',']))
+    .addOption(choiceOption('--money <unit>', 'what numbers without decimals are', ['cents', 'units']))
+    .addOption(choiceOption('--decimal <mark>', 'how decimals are written', ['.', ',']))
     .option('--currency <code>', 'of rows that name none', 'USD')
     .option('--any-status', 'also orders that are cancelled, refunded or not paid')
     .addOption(
@@ -70,7 +70,7 @@ export function addEvents(program: Command): void {
 }
 
 function addSend(events: Command): void {
-  leaf<SendOptions>(events, 'send', {
+  defineCommand<SendOptions>(events, 'send', {
     summary: 'report one event; --dry-run shows what the engine would decide',
     output: 'ConversionReply',
     writes: true,
@@ -79,9 +79,9 @@ function addSend(events: Command): void {
       'referral events send --order 1001 --amount-cents 10000 --ref nisa-karim --dry-run --json',
       'referral events send --type click --ref nisa-karim --session s-81f3',
     ],
-    work: async (run, { options }) => (await import('../events/send.ts')).sendEvent(run, options),
+    action: async (run, { options }) => (await import('../events/send.ts')).sendEvent(run, options),
   })
-    .addOption(choice('--type <type>', 'what happened', values.EventType).default('conversion'))
+    .addOption(choiceOption('--type <type>', 'what happened', enums.EventType).default('conversion'))
     .option('--input <file>', 'a JSON body; - for standard input; options win over it')
     .option('--order <id>', 'your order id')
     .addOption(new Option('--amount-cents <n>', 'goods before discount, shipping and tax').argParser(cents))

@@ -1,10 +1,10 @@
 import type { JourneyEntry, JourneyQuery } from '@referral/sdk'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { leaf } from '../command.ts'
-import { rows } from '../contract.ts'
-import { usage } from '../exit.ts'
+import { defineCommand } from '../command.ts'
+import { pageLimits } from '../contract.ts'
+import { usageError } from '../exit.ts'
 import type { Column } from '../output/render.ts'
-import { type PeriodOptions, readPeriod } from '../period.ts'
+import { type PeriodOptions, parsePeriod } from '../period.ts'
 
 const COLUMNS: Column<JourneyEntry>[] = [
   'occurredAt',
@@ -24,27 +24,29 @@ interface JourneyOptions extends PeriodOptions {
   limit: number
 }
 
-const MOST = rows.journey.most
+const MAX_ENTRIES = pageLimits.journey.max
 
-const upToMost = (text: string): number => {
+const parseLimit = (text: string): number => {
   const value = Number(text)
-  if (!/^\d+$/.test(text) || value < 1 || value > MOST) throw new InvalidArgumentError(`It must be from 1 to ${MOST}.`)
+  if (!/^\d+$/.test(text) || value < 1 || value > MAX_ENTRIES)
+    throw new InvalidArgumentError(`It must be from 1 to ${MAX_ENTRIES}.`)
   return value
 }
 
 export function addJourney(program: Command): void {
-  leaf<JourneyOptions>(program, 'journey', {
+  defineCommand<JourneyOptions>(program, 'journey', {
     summary: 'what a session, a customer or an affiliate led to, oldest first',
     output: 'JourneyEntry[]',
     examples: ['referral journey --email ada@example.com', 'referral journey --session s-81f3 --json'],
-    work: async (run, { options }) => {
+    action: async (run, { options }) => {
       const { session: sessionId, affiliate: affiliateId, email: customerEmail, limit } = options
-      if (!sessionId && !affiliateId && !customerEmail) throw usage('Whose? Give --session, --affiliate or --email.')
-      const query = { sessionId, affiliateId, customerEmail, limit, ...readPeriod(options, run.world.now()) }
+      if (!sessionId && !affiliateId && !customerEmail)
+        throw usageError('Whose? Give --session, --affiliate or --email.')
+      const query = { sessionId, affiliateId, customerEmail, limit, ...parsePeriod(options, run.context.now()) }
       const { journey, total } = await (await run.client()).journey.get(query as JourneyQuery)
-      run.rows(journey, COLUMNS)
+      run.printRows(journey, COLUMNS)
       if (journey.length < total)
-        run.talk.note(`showing the latest ${journey.length} of ${total}, use --limit or --from and --to`)
+        run.reporter.info(`showing the latest ${journey.length} of ${total}, use --limit or --from and --to`)
     },
   })
     .option('--session <id>', 'of this session')
@@ -53,5 +55,7 @@ export function addJourney(program: Command): void {
     .option('--month <month>', '2026-10, last or this')
     .option('--from <time>', 'from this day or instant; 90 days back when left out')
     .option('--to <time>', 'to this day or instant, inclusive')
-    .addOption(new Option('--limit <n>', 'at most so many entries').argParser(upToMost).default(rows.journey.usual))
+    .addOption(
+      new Option('--limit <n>', 'at most so many entries').argParser(parseLimit).default(pageLimits.journey.default),
+    )
 }

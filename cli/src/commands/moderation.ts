@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { choice, leaf, repeated } from '../command.ts'
-import type { values } from '../contract.ts'
+import { choiceOption, defineCommand, repeatableOption } from '../command.ts'
+import type { enums } from '../contract.ts'
 import type { ModerateOptions } from '../moderation.ts'
 import type { RefundOptions } from '../refund.ts'
 
@@ -13,7 +13,7 @@ const ACTIONS = {
 } as const
 
 // From the other states no action leads anywhere.
-const STATUSES: (typeof values.CommissionStatus)[number][] = [
+const STATUSES: (typeof enums.CommissionStatus)[number][] = [
   'PENDING',
   'APPROVED',
   'ACCEPTED',
@@ -29,15 +29,15 @@ const cents = (text: string): number => {
 
 /** What owners do to commissions. */
 export function addModeration(commissions: Command): void {
-  leaf(commissions, 'explain <order>', {
+  defineCommand(commissions, 'explain <order>', {
     summary: 'why an order earned what it earned, or nothing',
     output: 'Explanation',
     owner: true,
     examples: ['referral commissions explain 1001'],
-    work: async (run, { args: [order = ''] }) => (await import('../explain.ts')).explain(run, order),
+    action: async (run, { args: [order = ''] }) => (await import('../explain.ts')).explain(run, order),
   })
   for (const [action, summary] of Object.entries(ACTIONS) as [keyof typeof ACTIONS, string][])
-    leaf<ModerateOptions>(commissions, `${action} [id...]`, {
+    defineCommand<ModerateOptions>(commissions, `${action} [id...]`, {
       summary,
       details:
         'By id, or all that match with --matching. Matching shows how many there are and asks; without a terminal it needs --yes.',
@@ -48,11 +48,11 @@ export function addModeration(commissions: Command): void {
         `referral commissions ${action} com_…`,
         `referral commissions ${action} --matching --month last --dry-run`,
       ],
-      work: async (run, { options, args: ids }) =>
+      action: async (run, { options, args: ids }) =>
         (await import('../moderation.ts')).moderate(run, { action, ids }, options),
     })
       .option('--matching', 'all that can be moved so and meet the conditions below')
-      .addOption(choice('--status <status>', 'only these', STATUSES))
+      .addOption(choiceOption('--status <status>', 'only these', STATUSES))
       .option('--affiliate <id>', 'only of this affiliate')
       .option('--program <id>', 'only of this program')
       .option('--month <month>', '2026-10, last or this')
@@ -63,7 +63,7 @@ export function addModeration(commissions: Command): void {
 }
 
 function addRefund(commissions: Command): void {
-  leaf<RefundOptions>(commissions, 'refund <id>', {
+  defineCommand<RefundOptions>(commissions, 'refund <id>', {
     summary: 'take back what a returned order earned; the same refund id twice counts once',
     details:
       'Without --amount-cents and --item all that is left is refunded. A paid commission stays paid; the next payout is less. A refund id that was used with another amount or other items ends with 5.',
@@ -74,11 +74,11 @@ function addRefund(commissions: Command): void {
       'referral commissions refund com_… --refund-id r-1 --amount-cents 3000',
       'referral commissions refund com_… --refund-id r-2 --item variant:9001*1 --yes',
     ],
-    work: async (run, { options, args: [id = ''] }) => (await import('../refund.ts')).refund(run, id, options),
+    action: async (run, { options, args: [id = ''] }) => (await import('../refund.ts')).refund(run, id, options),
   })
     .requiredOption('--refund-id <id>', 'your id of the refund')
     .addOption(new Option('--amount-cents <n>', 'goods less discount, without shipping and tax').argParser(cents))
-    .addOption(repeated('--item <variant:id*n>', 'a line item that came back, or product:<id>*<n>; repeat'))
+    .addOption(repeatableOption('--item <variant:id*n>', 'a line item that came back, or product:<id>*<n>; repeat'))
     .option('--reason <text>', 'why')
     .option('-y, --yes', 'do not ask')
 }

@@ -1,72 +1,72 @@
 import type { PayoutPreview, PayoutQuery } from '@referral/sdk'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { choice, group, leaf, repeated } from '../command.ts'
-import { values } from '../contract.ts'
-import { showMoney } from '../money.ts'
+import { choiceOption, defineCommand, defineGroup, repeatableOption } from '../command.ts'
+import { enums } from '../contract.ts'
+import { formatMoney } from '../money.ts'
 import type { Column } from '../output/render.ts'
 import type { ExportOptions } from '../payouts/export.ts'
 import type { CreateOptions } from '../payouts/gather.ts'
 import type { PayOptions } from '../payouts/pay.ts'
-import { type ListOptions, pageOptions, printList } from '../read-list.ts'
+import { addPageOptions, type ListOptions, printList } from '../read-list.ts'
 import type { Run } from '../run.ts'
 
 const COLUMNS: Column<PayoutPreview>[] = [
   'id',
   'status',
-  { field: 'periodStart', title: 'from', show: ({ periodStart }) => periodStart.slice(0, 10) },
-  { field: 'periodEnd', title: 'to', show: ({ periodEnd }) => periodEnd.slice(0, 10) },
+  { field: 'periodStart', title: 'from', format: ({ periodStart }) => periodStart.slice(0, 10) },
+  { field: 'periodEnd', title: 'to', format: ({ periodEnd }) => periodEnd.slice(0, 10) },
   { field: 'totals.commissions', title: 'commissions' },
   { field: 'totals.affiliates', title: 'affiliates' },
   {
     field: 'totals.netPayableCents',
     title: 'net',
-    show: ({ totals, currency }) => showMoney(totals.netPayableCents, currency),
+    format: ({ totals, currency }) => formatMoney(totals.netPayableCents, currency),
   },
   'currency',
 ]
 
 export function addPayouts(program: Command): void {
-  const payouts = group(program, 'payouts', 'commissions that are paid together')
-  pageOptions(
-    leaf<ListOptions & { status?: string }>(payouts, 'list', {
+  const payouts = defineGroup(program, 'payouts', 'commissions that are paid together')
+  addPageOptions(
+    defineCommand<ListOptions & { status?: string }>(payouts, 'list', {
       summary: 'list payout batches, newest first',
       output: 'PayoutBatch[]',
-      work: async (run, { options }) => {
+      action: async (run, { options }) => {
         const client = await run.client()
         const query = { status: options.status } as PayoutQuery
         await printList(run, options, {
-          ask: (paging) => client.payouts.list({ ...query, ...paging }),
+          fetchPage: (paging) => client.payouts.list({ ...query, ...paging }),
           columns: COLUMNS,
         })
       },
     }),
-  ).addOption(choice('--status <status>', 'only these', values.PayoutBatchStatus))
+  ).addOption(choiceOption('--status <status>', 'only these', enums.PayoutBatchStatus))
   addCreate(payouts)
   addPay(payouts)
   addExport(payouts)
   addCancel(payouts)
 }
 
-const LATE =
+const UNPAID_NOTE =
   'Orders that were approved or reported after their month was paid are in no later month: both commands say on standard error how many approved commissions from before the period are in no batch, and which preview shows them. With --each-currency a list is printed, one batch per currency; a currency below the minimum payout is named, and the command ends with 8.'
 
 const gather = async (run: Run, options: CreateOptions, write: boolean) =>
-  (await import('../payouts/gather.ts')).gather(run, options, { write, columns: COLUMNS })
+  (await import('../payouts/gather.ts')).createBatch(run, options, { write, columns: COLUMNS })
 
 function addCreate(payouts: Command): void {
   periodOptions(
-    leaf<CreateOptions>(payouts, 'preview', {
+    defineCommand<CreateOptions>(payouts, 'preview', {
       summary: 'the batch that create would make; nothing is written',
-      details: LATE,
+      details: UNPAID_NOTE,
       output: 'PayoutBatch',
       examples: ['referral payouts preview --month last'],
-      work: (run, { options }) => gather(run, options, false),
+      action: (run, { options }) => gather(run, options, false),
     }),
   )
   periodOptions(
-    leaf<CreateOptions>(payouts, 'create', {
+    defineCommand<CreateOptions>(payouts, 'create', {
       summary: 'gather the approved commissions of a period into a batch',
-      details: `--month is the whole month in UTC, to its last millisecond. A date alone in --to means the end of that day; the API itself would read it as its midnight and lose the day. ${LATE}`,
+      details: `--month is the whole month in UTC, to its last millisecond. A date alone in --to means the end of that day; the API itself would read it as its midnight and lose the day. ${UNPAID_NOTE}`,
       output: 'PayoutBatch',
       writes: true,
       examples: [
@@ -74,7 +74,7 @@ function addCreate(payouts: Command): void {
         'referral payouts create --month last --currency EUR --json=id',
         'referral payouts create --month last --each-currency',
       ],
-      work: (run, { options }) => gather(run, options, !run.dryRun),
+      action: (run, { options }) => gather(run, options, !run.dryRun),
     }),
   )
 }
@@ -86,21 +86,21 @@ const wholeCents = (text: string): number => {
 }
 
 function addPay(payouts: Command): void {
-  leaf<PayOptions>(payouts, 'pay <id>', {
+  defineCommand<PayOptions>(payouts, 'pay <id>', {
     summary: 'mark a batch and its commissions as paid; it cannot be undone',
     details:
       'Shows the period, the count and the total, and asks for the total. Without a terminal both --yes and --expect-total are needed. A batch that was paid before is fine: `changed` is false.',
     output: 'Payment',
     writes: true,
     examples: ['referral payouts pay bat_…', 'referral payouts pay bat_… --yes --expect-total 144000'],
-    work: async (run, { options, args: [id = ''] }) => (await import('../payouts/pay.ts')).pay(run, id, options),
+    action: async (run, { options, args: [id = ''] }) => (await import('../payouts/pay.ts')).pay(run, id, options),
   })
     .addOption(new Option('--expect-total <cents>', 'refuse any other net total than this').argParser(wholeCents))
     .option('-y, --yes', 'do not ask; needs --expect-total')
 }
 
 function addExport(payouts: Command): void {
-  leaf<ExportOptions>(payouts, 'export <id...>', {
+  defineCommand<ExportOptions>(payouts, 'export <id...>', {
     summary: 'write the payees of batches to files, one per currency',
     details:
       'csv has every affiliate of the batch. paypal and wise are what these services take in for mass payments; payees who cannot stand in such a file are left out and named, and the command ends with 8. `SHA256SUMS` beside the files holds their checksums: `sha256sum -c SHA256SUMS`.',
@@ -110,20 +110,21 @@ function addExport(payouts: Command): void {
       'referral payouts export bat_… --format paypal',
       'referral payouts export bat_… bat_… --format csv --dir out',
     ],
-    work: async (run, { options, args }) => (await import('../payouts/export.ts')).exportBatches(run, args, options),
+    action: async (run, { options, args }) => (await import('../payouts/export.ts')).exportBatches(run, args, options),
   })
-    .addOption(choice('--format <format>', 'for whom', ['csv', 'paypal', 'wise']).default('csv'))
+    .addOption(choiceOption('--format <format>', 'for whom', ['csv', 'paypal', 'wise']).default('csv'))
     .option('--dir <folder>', 'where to', '.')
     .option('--force', 'replace files that are there')
 }
 
 function addCancel(payouts: Command): void {
-  leaf<{ yes?: boolean }>(payouts, 'cancel <id>', {
+  defineCommand<{ yes?: boolean }>(payouts, 'cancel <id>', {
     summary: 'let the commissions of an open or failed batch go',
     output: 'PayoutBatch',
     owner: true,
     writes: true,
-    work: async (run, { options, args: [id = ''] }) => (await import('../payouts/cancel.ts')).cancel(run, id, options),
+    action: async (run, { options, args: [id = ''] }) =>
+      (await import('../payouts/cancel.ts')).cancel(run, id, options),
   }).option('-y, --yes', 'do not ask')
 }
 
@@ -134,5 +135,5 @@ const periodOptions = (command: Command): Command =>
     .option('--to <time>', 'to this day or instant, inclusive')
     .addOption(new Option('--currency <code>', 'only this currency').conflicts('eachCurrency'))
     .option('--each-currency', 'one batch for each currency that has commissions')
-    .addOption(repeated('--affiliate <id>', 'only of this affiliate; repeat for several'))
+    .addOption(repeatableOption('--affiliate <id>', 'only of this affiliate; repeat for several'))
     .option('--program <id>', 'only of this program')

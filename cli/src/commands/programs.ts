@@ -1,27 +1,27 @@
 import type { Program, ProgramCreate, ProgramQuery, ProgramStatus, ProgramUpdate } from '@referral/sdk'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { choice, group, leaf } from '../command.ts'
-import { values } from '../contract.ts'
-import { usage } from '../exit.ts'
+import { choiceOption, defineCommand, defineGroup } from '../command.ts'
+import { enums } from '../contract.ts'
+import { usageError } from '../exit.ts'
 import type { Column } from '../output/render.ts'
-import { type ListOptions, pageOptions, printList } from '../read-list.ts'
+import { addPageOptions, type ListOptions, printList } from '../read-list.ts'
 
 const COLUMNS: Column<Program>[] = [
   'id',
   'name',
   'status',
   'commissionType',
-  { field: 'defaultCommissionBps', title: 'rate', show: showRate },
+  { field: 'defaultCommissionBps', title: 'rate', format: showRate },
   { field: 'cookieDurationDays', title: 'cookieDays' },
   { field: 'affiliateCount', title: 'affiliates' },
-  { field: 'isDefault', title: 'default', show: ({ isDefault }) => (isDefault ? 'yes' : 'no') },
+  { field: 'isDefault', title: 'default', format: ({ isDefault }) => (isDefault ? 'yes' : 'no') },
 ]
 
 function showRate({ commissionType, defaultCommissionBps }: Program): string {
   return commissionType === 'PERCENT_OF_SALE' ? `${defaultCommissionBps / 100} %` : `${defaultCommissionBps} cents`
 }
 
-interface Given {
+interface ProgramOptions {
   name?: string
   description?: string
   type?: string
@@ -36,40 +36,40 @@ interface Given {
 }
 
 export function addPrograms(program: Command): void {
-  const programs = group(program, 'programs', 'what affiliates earn')
-  pageOptions(
-    leaf<ListOptions & { status?: ProgramStatus }>(programs, 'list', {
+  const programs = defineGroup(program, 'programs', 'what affiliates earn')
+  addPageOptions(
+    defineCommand<ListOptions & { status?: ProgramStatus }>(programs, 'list', {
       summary: 'list programs, newest first',
       output: 'Program[]',
-      work: async (run, { options }) => {
+      action: async (run, { options }) => {
         const client = await run.client()
         const query = { status: options.status } as ProgramQuery
         await printList(run, options, {
-          ask: (paging) => client.programs.list({ ...query, ...paging }),
+          fetchPage: (paging) => client.programs.list({ ...query, ...paging }),
           columns: COLUMNS,
         })
       },
     }),
-  ).addOption(choice('--status <status>', 'only these', values.ProgramStatus))
-  addChanges(programs)
+  ).addOption(choiceOption('--status <status>', 'only these', enums.ProgramStatus))
+  addCreateAndUpdate(programs)
 }
 
-function addChanges(programs: Command): void {
-  const create = leaf<Given>(programs, 'create', {
+function addCreateAndUpdate(programs: Command): void {
+  const create = defineCommand<ProgramOptions>(programs, 'create', {
     summary: 'create a program; the first of a shop becomes its default',
     output: 'Program',
     writes: true,
     examples: ['referral programs create --name Friends --commission 16 --auto-approve-orders --status PUBLISH'],
-    work: async (run, { options }) => {
-      requireRate(options)
+    action: async (run, { options }) => {
+      requireFlatRate(options)
       const body = toBody(options)
-      if (run.dryRun) return run.wouldSend('POST', '/api/v1/programs', body)
-      run.record(await (await run.client()).programs.create(body as ProgramCreate))
+      if (run.dryRun) return run.printDryRun('POST', '/api/v1/programs', body)
+      run.printRecord(await (await run.client()).programs.create(body as ProgramCreate))
     },
   })
   addFields(create).makeOptionMandatory()
 
-  const update = leaf<Given>(programs, 'update <id>', {
+  const update = defineCommand<ProgramOptions>(programs, 'update <id>', {
     summary: 'change a program; recorded commissions keep their rate',
     output: 'Program',
     writes: true,
@@ -77,19 +77,19 @@ function addChanges(programs: Command): void {
       'referral programs update prg_… --commission 12.5',
       'referral programs update prg_… --discount PERCENT --discount-value 10',
     ],
-    work: async (run, { options, args: [id = ''] }) => {
-      requireRate(options)
+    action: async (run, { options, args: [id = ''] }) => {
+      requireFlatRate(options)
       const body = toBody(options)
-      if (Object.keys(body).length === 0) throw usage('Say what to change, for example --commission.')
-      if (run.dryRun) return run.wouldSend('PATCH', `/api/v1/programs?id=${encodeURIComponent(id)}`, body)
-      run.record(await (await run.client()).programs.update(id, body))
+      if (Object.keys(body).length === 0) throw usageError('Say what to change, for example --commission.')
+      if (run.dryRun) return run.printDryRun('PATCH', `/api/v1/programs?id=${encodeURIComponent(id)}`, body)
+      run.printRecord(await (await run.client()).programs.update(id, body))
     },
   })
   addFields(update)
   update
     .option('--lifetime', "a customer's first order connects the customer for good")
     .option('--no-lifetime', 'every order needs its own evidence')
-    .addOption(choice('--discount <type>', 'what its codes take off', [...values.DiscountType, 'none']))
+    .addOption(choiceOption('--discount <type>', 'what its codes take off', [...enums.DiscountType, 'none']))
     .addOption(new Option('--discount-value <number>', 'per cent, or currency units').argParser(decimal))
 }
 
@@ -99,7 +99,11 @@ function addFields(command: Command): Option {
     .addOption(name)
     .option('--description <text>', 'description')
     .addOption(
-      choice('--type <type>', 'how the commission is counted; the flat ones need --commission', values.CommissionType),
+      choiceOption(
+        '--type <type>',
+        'how the commission is counted; the flat ones need --commission',
+        enums.CommissionType,
+      ),
     )
     .addOption(new Option('--commission <number>', 'per cent, or currency units for flat types').argParser(decimal))
     .addOption(new Option('--cookie-days <n>', 'how long a click counts; 0: never').argParser(decimal))
@@ -107,7 +111,7 @@ function addFields(command: Command): Option {
     .option('--no-auto-approve-affiliates', 'let affiliates wait for approval')
     .option('--auto-approve-orders', 'approve commissions at once')
     .option('--no-auto-approve-orders', 'let commissions wait for approval')
-    .addOption(choice('--status <status>', 'who sees it', values.ProgramStatus))
+    .addOption(choiceOption('--status <status>', 'who sees it', enums.ProgramStatus))
   return name
 }
 
@@ -116,22 +120,22 @@ const decimal = (text: string): number => {
   return Number(text)
 }
 
-const MEANINGS: Record<string, string> = {
+const FLAT_RATE_EXAMPLES: Record<string, string> = {
   FLAT_PER_ORDER: '16.00 for each order',
   FLAT_PER_ITEM: '16.00 for each piece',
 }
 
 /** The API would read a percentage as money. */
-function requireRate({ type = '', commission }: Given): void {
-  const meaning = MEANINGS[type]
+function requireFlatRate({ type = '', commission }: ProgramOptions): void {
+  const meaning = FLAT_RATE_EXAMPLES[type]
   if (meaning && commission === undefined)
-    throw usage(
+    throw usageError(
       `--type ${type} needs --commission: the number is currency units then, so that 16 means ${meaning}, not 16 %.`,
     )
 }
 
 /** Only what was given: a field that is left out keeps its value. */
-function toBody(given: Given): ProgramUpdate {
+function toBody(given: ProgramOptions): ProgramUpdate {
   const { discount } = given
   const body: ProgramUpdate = {
     name: given.name,

@@ -1,6 +1,6 @@
 import type { WebhookSubscription } from '@referral/sdk'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { group, leaf, repeated } from '../command.ts'
+import { defineCommand, defineGroup, repeatableOption } from '../command.ts'
 import type { Column } from '../output/render.ts'
 import type { SecretOptions } from '../secrets.ts'
 import type { CheckOptions } from '../webhooks/check.ts'
@@ -11,8 +11,8 @@ import type { CreateOptions } from '../webhooks/subscriptions.ts'
 const COLUMNS: Column<WebhookSubscription>[] = [
   'id',
   'url',
-  { field: 'events', show: ({ events }) => events.join(' ') || 'all' },
-  { field: 'hasSecret', title: 'signed', show: ({ hasSecret }) => (hasSecret ? 'yes' : 'no') },
+  { field: 'events', format: ({ events }) => events.join(' ') || 'all' },
+  { field: 'hasSecret', title: 'signed', format: ({ hasSecret }) => (hasSecret ? 'yes' : 'no') },
   'source',
   'createdAt',
 ]
@@ -26,7 +26,7 @@ const secretOptions = (command: Command): Command =>
     .option('--secret-stdin', 'the signing secret is on standard input')
 
 export function addWebhooks(program: Command): void {
-  const webhooks = group(program, 'webhooks', 'subscriptions, and tools for receivers')
+  const webhooks = defineGroup(program, 'webhooks', 'subscriptions, and tools for receivers')
   addSubscriptions(webhooks)
   addListen(webhooks)
   addSigning(webhooks)
@@ -34,16 +34,16 @@ export function addWebhooks(program: Command): void {
 }
 
 function addSubscriptions(webhooks: Command): void {
-  leaf(webhooks, 'list', {
+  defineCommand(webhooks, 'list', {
     summary: 'list subscriptions',
     output: 'WebhookSubscription[]',
-    work: async (run) => {
+    action: async (run) => {
       const { data } = await (await run.client()).webhooks.list()
-      run.rows(data, COLUMNS)
+      run.printRows(data, COLUMNS)
     },
   })
   secretOptions(
-    leaf<CreateOptions>(webhooks, 'create', {
+    defineCommand<CreateOptions>(webhooks, 'create', {
       summary: 'subscribe an address to events',
       details: 'Without a secret one is made and shown once. Warns of events that nothing sends.',
       output: 'NewWebhook',
@@ -51,28 +51,28 @@ function addSubscriptions(webhooks: Command): void {
       examples: [
         'referral webhooks create --url https://shop.example/hooks --events commission.created,affiliate.approved',
       ],
-      work: async (run, { options }) => (await import('../webhooks/subscriptions.ts')).createWebhook(run, options),
+      action: async (run, { options }) => (await import('../webhooks/subscriptions.ts')).createWebhook(run, options),
     }),
   )
     .requiredOption('--url <url>', 'a public https address')
-    .addOption(repeated('--events <names>', 'which events, comma-separated; all when left out'))
+    .addOption(repeatableOption('--events <names>', 'which events, comma-separated; all when left out'))
     .option('--source <label>', 'where the subscription comes from')
     .option('--unsigned', 'without a secret: nobody can tell forged deliveries')
-  leaf(webhooks, 'delete <id>', {
+  defineCommand(webhooks, 'delete <id>', {
     summary: 'remove a subscription',
     output: 'ActionReply',
     writes: true,
-    work: async (run, { args: [id = ''] }) => {
-      if (run.dryRun) return run.wouldSend('DELETE', `/api/v1/webhooks?id=${encodeURIComponent(id)}`)
-      run.record(await (await run.client()).webhooks.delete(id))
+    action: async (run, { args: [id = ''] }) => {
+      if (run.dryRun) return run.printDryRun('DELETE', `/api/v1/webhooks?id=${encodeURIComponent(id)}`)
+      run.printRecord(await (await run.client()).webhooks.delete(id))
     },
   })
-  leaf(webhooks, 'test', {
+  defineCommand(webhooks, 'test', {
     summary: 'send a test event to the subscriptions that take it',
     details: 'Ends with 3 when none would receive it; the API alone says OK then too.',
     output: 'TestSent',
     writes: true,
-    work: async (run) => (await import('../webhooks/subscriptions.ts')).sendTest(run),
+    action: async (run) => (await import('../webhooks/subscriptions.ts')).sendTest(run),
   })
 }
 
@@ -82,7 +82,7 @@ const wholeNumber = (text: string): number => {
 }
 
 function addListen(webhooks: Command): void {
-  leaf<ListenOptions>(webhooks, 'listen', {
+  defineCommand<ListenOptions>(webhooks, 'listen', {
     summary: 'receive events on this machine, without a tunnel',
     details:
       'Opens a temporary subscription with a secret of its own, which is printed, and hands every event on with its very bytes and headers. Connects again by itself, also after a restart of the service, and takes what came in between. `--json` prints one object a line. Runs until Ctrl-C.',
@@ -92,33 +92,33 @@ function addListen(webhooks: Command): void {
       'referral webhooks listen --forward-to http://localhost:3000/hooks',
       'referral webhooks listen --events commission.created --json',
     ],
-    work: async (run, { options }) => (await import('../webhooks/listen.ts')).listen(run, options),
+    action: async (run, { options }) => (await import('../webhooks/listen.ts')).listen(run, options),
   })
     .option('--forward-to <url>', 'the receiver on this machine')
-    .addOption(repeated('--events <names>', 'which events, comma-separated; all when left out'))
+    .addOption(repeatableOption('--events <names>', 'which events, comma-separated; all when left out'))
     .option('--after <id>', 'go on after this delivery; at most an hour back')
     .addOption(new Option('--count <n>', 'end after so many deliveries').argParser(wholeNumber))
 }
 
 function addReceiverTools(webhooks: Command): void {
   secretOptions(
-    leaf<SecretOptions & { to: string }>(webhooks, 'trigger <event>', {
+    defineCommand<SecretOptions & { to: string }>(webhooks, 'trigger <event>', {
       summary: 'sign an example event here and send it to a receiver',
       details: SECRET_NOTE,
       output: 'Triggered',
       writes: true,
       examples: ['referral webhooks trigger commission.created --to http://localhost:3000/hooks'],
-      work: async (run, { options, args: [event = ''] }) =>
+      action: async (run, { options, args: [event = ''] }) =>
         (await import('../webhooks/local.ts')).trigger(run, event, options),
     }),
   ).requiredOption('--to <url>', 'the receiver; this machine is fine')
   secretOptions(
-    leaf<CheckOptions>(webhooks, 'check <url>', {
+    defineCommand<CheckOptions>(webhooks, 'check <url>', {
       summary: 'probe a receiver with good and bad deliveries, and score it',
       details: `${SECRET_NOTE} It must be the one the receiver has. All events are \`test\` or unknown, so a receiver does no work for them. Ends with 8 below 100 %.`,
       output: 'ReceiverReport',
       examples: ['referral webhooks check http://localhost:3000/hooks --junit report.xml'],
-      work: async (run, { options, args: [url = ''] }) =>
+      action: async (run, { options, args: [url = ''] }) =>
         (await import('../webhooks/check.ts')).check(run, url, options),
     }),
   ).option('--junit <file>', 'write the report as JUnit XML')
@@ -126,27 +126,27 @@ function addReceiverTools(webhooks: Command): void {
 
 function addSigning(webhooks: Command): void {
   secretOptions(
-    leaf<SignOptions>(webhooks, 'sign [file]', {
+    defineCommand<SignOptions>(webhooks, 'sign [file]', {
       summary: 'the signature headers of a body; standard input without a file',
       details: SECRET_NOTE,
       output: 'Signed',
       examples: ['referral webhooks sign body.json --json=X-Service-Signature'],
-      work: async (run, { options, args: [file] }) => (await import('../webhooks/local.ts')).sign(run, file, options),
+      action: async (run, { options, args: [file] }) => (await import('../webhooks/local.ts')).sign(run, file, options),
     }),
   )
     .option('--id <id>', 'webhook-id; a new one when left out')
     .option('--timestamp <seconds>', 'webhook-timestamp; now when left out')
   secretOptions(
-    leaf<VerifyOptions>(webhooks, 'verify [file]', {
+    defineCommand<VerifyOptions>(webhooks, 'verify [file]', {
       summary: 'check the signature of a body; standard input without a file',
       details: SECRET_NOTE,
       output: 'Verified',
       examples: ['referral webhooks verify body.json --signature 3e81f2…'],
-      work: async (run, { options, args: [file] }) =>
+      action: async (run, { options, args: [file] }) =>
         (await import('../webhooks/local.ts')).verifyBody(run, file, options),
     }),
   )
     .option('--signature <hex>', 'X-Service-Signature')
-    .addOption(repeated('--header <name: value>', 'a header of the delivery; repeat for all'))
+    .addOption(repeatableOption('--header <name: value>', 'a header of the delivery; repeat for all'))
     .option('--tolerance <seconds>', 'how far the signed time may be off; Infinity for any')
 }

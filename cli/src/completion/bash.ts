@@ -1,24 +1,24 @@
-import type { Place } from './model.ts'
+import type { CompletionPoint } from './model.ts'
 
 const list = (words: readonly string[]) => words.join(' ')
 
 /** Names that a path is made of, so that arguments are told from commands. */
-export const pathCases = (places: readonly Place[]) =>
+export const pathCases = (places: readonly CompletionPoint[]) =>
   places
     .filter(({ path }) => path)
     .map(({ path }) => `" ${path}"`)
     .join('|')
 
-const valueCases = ({ path, options }: Place): string[] =>
+const valueCases = ({ path, options }: CompletionPoint): string[] =>
   options.flatMap(({ word, choices, takesValue }) => {
     if (!takesValue) return []
     const body = choices.length ? `COMPREPLY=($(compgen -W "${list(choices)}" -- "$cur")); return` : 'return'
     return [`    "${path ? ` ${path}` : ''}|${word}") ${body} ;;`]
   })
 
-export function bash(places: readonly Place[]): string {
+export function bash(places: readonly CompletionPoint[]): string {
   const words = places.map(
-    ({ path, words, options }) =>
+    ({ path, suggestions: words, options }) =>
       `    "${path ? ` ${path}` : ''}") words="${list(words.map(({ word }) => word))}" options="${list(options.map(({ word }) => word))}" ;;`,
   )
   return `# bash completion of referral. Made by \`referral completion bash\`.

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { usage } from '../exit.ts'
+import { usageError } from '../exit.ts'
 import { bash } from './bash.ts'
 import { fish } from './fish.ts'
-import { placesOf } from './model.ts'
+import { completionPoints } from './model.ts'
 import { powershell } from './powershell.ts'
 import { zsh } from './zsh.ts'
 
@@ -11,6 +11,6 @@ const shells = { bash, zsh, fish, powershell }
 /** The script of a shell, made from the commands that there are. */
 export function completionFor(program: Command, shell: string): string {
   const render = Object.hasOwn(shells, shell) ? shells[shell as keyof typeof shells] : undefined
-  if (!render) throw usage(`There is no completion for ${shell}; there is for ${Object.keys(shells).join(', ')}.`)
-  return render(placesOf(program))
+  if (!render) throw usageError(`There is no completion for ${shell}; there is for ${Object.keys(shells).join(', ')}.`)
+  return render(completionPoints(program))
 }

@@ -1,16 +1,19 @@
-import type { Place } from './model.ts'
+import type { CompletionPoint } from './model.ts'
 
 const quoted = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 
-const optionLine = (path: string, { word, hint, choices, takesFile, takesValue }: Place['options'][number]) => {
+const optionLine = (
+  path: string,
+  { word, hint, choices, takesFile, takesValue }: CompletionPoint['options'][number],
+) => {
   const name = word.startsWith('--') ? `-l ${word.slice(2)}` : `-s ${word.slice(1)}`
   const values = choices.length ? ` -xa ${quoted(choices.join(' '))}` : takesFile ? ' -rF' : takesValue ? ' -x' : ''
   return `complete -c referral -n ${quoted(`__referral_at ${quoted(path)}`)} ${name}${values} -d ${quoted(hint)}`
 }
 
-export function fish(places: readonly Place[]): string {
+export function fish(places: readonly CompletionPoint[]): string {
   const paths = places.map(({ path }) => path).filter(Boolean)
-  const lines = places.flatMap(({ path, words, options }) => [
+  const lines = places.flatMap(({ path, suggestions: words, options }) => [
     ...words.map(
       ({ word, hint }) =>
         `complete -c referral -n ${quoted(`__referral_at ${quoted(path)}`)} -a ${quoted(word)} -d ${quoted(hint)}`,

@@ -1,11 +1,12 @@
-import type { Place } from './model.ts'
+import type { CompletionPoint } from './model.ts'
 
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`
 const list = (words: readonly string[]) => `@(${words.map(quoted).join(', ')})`
 
-export function powershell(places: readonly Place[]): string {
+export function powershell(places: readonly CompletionPoint[]): string {
   const words = places.map(
-    ({ path, words, options }) => `    ${quoted(path)} = ${list([...words, ...options].map(({ word }) => word))}`,
+    ({ path, suggestions: words, options }) =>
+      `    ${quoted(path)} = ${list([...words, ...options].map(({ word }) => word))}`,
   )
   const values = places.flatMap(({ path, options }) =>
     options

@@ -1,10 +1,10 @@
 import { pathCases } from './bash.ts'
-import type { Place, Word } from './model.ts'
+import type { CompletionPoint, Suggestion } from './model.ts'
 
 // A colon parts word and hint, a quote would end the text.
-const described = ({ word, hint }: Word) => `'${word}:${hint.replaceAll("'", "'\\''").replaceAll(':', '\\:')}'`
+const described = ({ word, hint }: Suggestion) => `'${word}:${hint.replaceAll("'", "'\\''").replaceAll(':', '\\:')}'`
 
-const valueCases = ({ path, options }: Place): string[] =>
+const valueCases = ({ path, options }: CompletionPoint): string[] =>
   options
     .filter(({ takesValue }) => takesValue)
     .map(({ word, choices }) => {
@@ -12,9 +12,9 @@ const valueCases = ({ path, options }: Place): string[] =>
       return `    "${path ? ` ${path}` : ''}|${word}") ${body}; return ;;`
     })
 
-export function zsh(places: readonly Place[]): string {
+export function zsh(places: readonly CompletionPoint[]): string {
   const cases = places.map(
-    ({ path, words, options }) =>
+    ({ path, suggestions: words, options }) =>
       `    "${path ? ` ${path}` : ''}") found=(${words.map(described).join(' ')}) flags=(${options.map(described).join(' ')}) ;;`,
   )
   return `#compdef referral

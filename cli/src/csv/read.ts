@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { notFound, usage } from '../exit.ts'
+import { notFoundError, usageError } from '../exit.ts'
 
 /** One line of data, by column name. */
 export interface CsvRow {
@@ -19,31 +19,31 @@ export interface Csv {
 
 /** A CSV file with a header: UTF-8, separated by commas, semicolons or tabs, as RFC 4180 and spreadsheets write it. */
 export function readCsv(file: string): Csv {
-  return parseCsv(decode(readBytes(file), file), file)
+  return parseCsv(decodeUtf8(readBytes(file), file), file)
 }
 
 function readBytes(file: string): Buffer {
   try {
     return readFileSync(file)
   } catch (cause) {
-    throw notFound(`${file} cannot be read: ${(cause as NodeJS.ErrnoException).code}.`)
+    throw notFoundError(`${file} cannot be read: ${(cause as NodeJS.ErrnoException).code}.`)
   }
 }
 
-export function decode(bytes: Buffer, file: string): string {
+export function decodeUtf8(bytes: Buffer, file: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw usage(`${file} is not UTF-8.`, 'Save it as "CSV UTF-8", or names and codes come out wrong.')
+    throw usageError(`${file} is not UTF-8.`, 'Save it as "CSV UTF-8", or names and codes come out wrong.')
   }
 }
 
 export function parseCsv(text: string, file: string): Csv {
-  const [first, ...rest] = split(text, separatorOf(text), file)
+  const [first, ...rest] = parseLines(text, detectSeparator(text), file)
   const header = (first?.fields ?? []).map((name) => name.trim())
-  if (header.every((name) => name === '')) throw usage(`${file} has no header line.`)
+  if (header.every((name) => name === '')) throw usageError(`${file} has no header line.`)
   const twice = header.find((name, i) => name !== '' && header.indexOf(name) !== i)
-  if (twice !== undefined) throw usage(`${file} has two columns named ${twice}.`)
+  if (twice !== undefined) throw usageError(`${file} has two columns named ${twice}.`)
   const rows = rest
     .filter(({ fields }) => fields.length > 1 || fields[0]?.trim() !== '')
     .map(({ line, fields }) => ({
@@ -58,7 +58,7 @@ export function parseCsv(text: string, file: string): Csv {
 }
 
 /** The one that stands most often in the first line. */
-function separatorOf(text: string): string {
+function detectSeparator(text: string): string {
   const first = text.slice(0, text.search(/[\r\n]|$/)).replace(/"[^"]*"/g, '')
   const count = (mark: string) => first.split(mark).length
   return [',', ';', '\t'].reduce((best, mark) => (count(mark) > count(best) ? mark : best))
@@ -70,7 +70,7 @@ interface Line {
 }
 
 /** A field: quoted with doubled quotes inside, or bare up to the separator. */
-function split(text: string, separator: string, file: string): Line[] {
+function parseLines(text: string, separator: string, file: string): Line[] {
   const lines: Line[] = []
   const bare = new RegExp(`[^${separator}\\r\\n]*`, 'y')
   const quoted = /"((?:[^"]|"")*)"/y
@@ -81,7 +81,7 @@ function split(text: string, separator: string, file: string): Line[] {
     const pattern = text[at] === '"' ? quoted : bare
     pattern.lastIndex = at
     const match = pattern.exec(text)
-    if (!match) throw usage(`A quote that opens on line ${line} of ${file} never closes.`)
+    if (!match) throw usageError(`A quote that opens on line ${line} of ${file} never closes.`)
     at = pattern.lastIndex
     current.fields.push(pattern === quoted ? (match[1] ?? '').replaceAll('""', '"') : match[0])
     line += match[0].split('\n').length - 1
@@ -92,7 +92,7 @@ function split(text: string, separator: string, file: string): Line[] {
     }
     const end = /\r\n|\r|\n/y
     end.lastIndex = at
-    if (!end.test(text)) throw usage(`Line ${line} of ${file} goes on after a closing quote.`)
+    if (!end.test(text)) throw usageError(`Line ${line} of ${file} goes on after a closing quote.`)
     at = end.lastIndex
     line += 1
     lines.push(current)

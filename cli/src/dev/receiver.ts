@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { receive } from '@referral/webhook-verifier'
 
 /** A delivery that came in, and what the verifier says of it. */
-export interface Arrived {
+export interface ReceivedDelivery {
   event: string
   verified: boolean
   headers: Record<string, string>
@@ -10,17 +10,17 @@ export interface Arrived {
 }
 
 /** What came over the wire. */
-export interface Raw {
+export interface RawRequest {
   headers: IncomingHttpHeaders
   body: Buffer<ArrayBuffer>
 }
 
-const SHOWN = ['x-service-event', 'x-service-signature', 'webhook-id', 'webhook-timestamp', 'webhook-signature']
+const SHOWN_HEADERS = ['x-service-event', 'x-service-signature', 'webhook-id', 'webhook-timestamp', 'webhook-signature']
 
 /** Takes in webhooks on this machine, checks them as a receiver should, and answers 200. */
 export async function startReceiver(
   secret: string,
-  onArrival: (arrived: Arrived, raw: Raw) => void,
+  onArrival: (arrived: ReceivedDelivery, raw: RawRequest) => void,
 ): Promise<{ address: string; server: Server }> {
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
@@ -28,7 +28,7 @@ export async function startReceiver(
     const body = Buffer.concat(chunks)
     const found = await receive({ headers: request.headers, body }, { secret }).catch(() => undefined)
     response.writeHead(found ? 200 : 400).end()
-    const headers = Object.fromEntries(SHOWN.map((name) => [name, String(request.headers[name] ?? '')]))
+    const headers = Object.fromEntries(SHOWN_HEADERS.map((name) => [name, String(request.headers[name] ?? '')]))
     const event = found?.event.event ?? headers['x-service-event'] ?? ''
     onArrival(
       { event, verified: found !== undefined, headers, body: body.toString('utf8') },

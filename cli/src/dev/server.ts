@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { CliError, exit } from '../exit.ts'
+import { CliError, exitCode } from '../exit.ts'
 
 /** A real server on a database that goes away with it. */
 export interface DevServer {
@@ -18,15 +18,15 @@ export interface DevServer {
 }
 
 /** Memory where the system has a file system for it. */
-const FOLDER = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
+const DATA_ROOT = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 export async function startServer(options: {
   port: number | undefined
   webhookTarget: string
   path: string
 }): Promise<DevServer> {
-  const main = fileURLToPath(serverMain())
-  const dataDir = mkdtempSync(join(FOLDER, 'referral-dev-'))
+  const main = fileURLToPath(resolveServerMain())
+  const dataDir = mkdtempSync(join(DATA_ROOT, 'referral-dev-'))
   const port = options.port ?? (await freePort())
   const child = spawn(process.execPath, [main, 'serve'], {
     // Nothing of the caller's environment: a DATABASE_URL there is somebody's real data.
@@ -47,9 +47,9 @@ export async function startServer(options: {
     child.kill('SIGKILL')
     cleanUp()
   })
-  await listening(child, ended)
+  await waitUntilListening(child, ended)
   return {
-    ...readDemo(join(dataDir, 'demo.env')),
+    ...readDemoEnv(join(dataDir, 'demo.env')),
     ended,
     stop: async () => {
       child.kill('SIGTERM')
@@ -59,18 +59,18 @@ export async function startServer(options: {
   }
 }
 
-function serverMain(): string {
+function resolveServerMain(): string {
   try {
     return import.meta.resolve('@referral/server/main')
   } catch {
-    throw new CliError(exit.notFound, 'The server is not installed.', {
+    throw new CliError(exitCode.notFound, 'The server is not installed.', {
       code: 'server_missing',
       hint: 'npm install @referral/server',
     })
   }
 }
 
-async function listening(child: ChildProcess, ended: Promise<number | null>): Promise<void> {
+async function waitUntilListening(child: ChildProcess, ended: Promise<number | null>): Promise<void> {
   let output = ''
   let errors = ''
   child.stderr?.on('data', (chunk) => {
@@ -83,12 +83,12 @@ async function listening(child: ChildProcess, ended: Promise<number | null>): Pr
     }),
   )
   if ((await Promise.race([isUp, ended])) === true) return
-  throw new CliError(exit.unavailable, `The server did not start: ${errors.trim().split('\n').at(-1) ?? ''}`, {
+  throw new CliError(exitCode.unavailable, `The server did not start: ${errors.trim().split('\n').at(-1) ?? ''}`, {
     code: 'server_failed',
   })
 }
 
-function readDemo(file: string): Pick<DevServer, 'baseUrl' | 'apiKey' | 'ownerToken' | 'shopId'> {
+function readDemoEnv(file: string): Pick<DevServer, 'baseUrl' | 'apiKey' | 'ownerToken' | 'shopId'> {
   const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean)
   const env = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]))
   const { REFERRAL_BASE_URL, REFERRAL_API_KEY, REFERRAL_OWNER_TOKEN, REFERRAL_SHOP_ID } = env

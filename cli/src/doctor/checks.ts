@@ -1,6 +1,6 @@
 import type { components, PayoutBatch, ReferralClient } from '@referral/sdk'
-import { showMoney } from '../money.ts'
-import { lateSentence } from '../payouts/late.ts'
+import { formatMoney } from '../money.ts'
+import { describeUnpaid } from '../payouts/late.ts'
 import { monthPeriod } from '../period.ts'
 import type { Settings } from '../settings.ts'
 
@@ -19,7 +19,7 @@ const skipped = (check: string, detail: string): Check => ({ check, result: 'ski
 const SKEW_WARNING_MS = 150_000
 
 /** Whether somebody answers there, and how far the clocks are apart. */
-export async function checkReach({ baseUrl }: Settings, now: () => number): Promise<Check[]> {
+export async function checkService({ baseUrl }: Settings, now: () => number): Promise<Check[]> {
   const started = now()
   let response: Response
   try {
@@ -47,7 +47,7 @@ function checkClock(response: Response, middle: number): Check {
 }
 
 /** A 403 has three causes, and each has another cure. */
-export function explainRefusal(error: { code?: string | undefined; message: string }): Check[] {
+export function explainAuthError(error: { code?: string | undefined; message: string }): Check[] {
   const { code, message } = error
   if (code === 'plan_required')
     return [ok('key', 'known'), failed('plan', `${message} The key itself is right: change the plan of the shop.`)]
@@ -56,7 +56,7 @@ export function explainRefusal(error: { code?: string | undefined; message: stri
 }
 
 // Each is refused for its missing scope before its empty body is looked at, so that nothing can be written.
-const SCOPES: Record<components['schemas']['Scope'], [method: 'GET' | 'POST', path: string]> = {
+const SCOPE_PROBES: Record<components['schemas']['Scope'], [method: 'GET' | 'POST', path: string]> = {
   'affiliates:read': ['GET', '/api/v1/affiliates?limit=1'],
   'affiliates:write': ['POST', '/api/v1/affiliates'],
   'programs:read': ['GET', '/api/v1/programs?limit=1'],
@@ -72,28 +72,28 @@ const SCOPES: Record<components['schemas']['Scope'], [method: 'GET' | 'POST', pa
   'webhooks:write': ['POST', '/api/v1/webhooks'],
 }
 
-type AnyMethod = (path: string, init: object) => Promise<{ error?: unknown; response: Response }>
+type UntypedMethod = (path: string, init: object) => Promise<{ error?: unknown; response: Response }>
 
 /** Asks for each scope with a call that cannot do anything. */
 export async function checkScopes(client: ReferralClient): Promise<Check> {
   const missing: string[] = []
-  for (const [scope, [method, target]] of Object.entries(SCOPES)) {
+  for (const [scope, [method, target]] of Object.entries(SCOPE_PROBES)) {
     const url = new URL(target, 'http://service')
-    const call = client[method] as unknown as AnyMethod
+    const call = client[method] as unknown as UntypedMethod
     const { response } = await call(url.pathname, {
       params: { query: Object.fromEntries(url.searchParams) },
       ...(method === 'POST' ? { body: {} } : {}),
     })
     if (response.headers.get('X-Error-Code') === 'scope_missing') missing.push(scope)
   }
-  const all = Object.keys(SCOPES).length
+  const all = Object.keys(SCOPE_PROBES).length
   const have = all - missing.length
   return missing.length
     ? { check: 'scopes', result: 'warning', detail: `${have} of ${all}; missing ${missing.join(', ')}` }
     : ok('scopes', `all ${have}`)
 }
 
-export function checkBudget({ rateLimit }: ReferralClient): Check {
+export function checkRateLimit({ rateLimit }: ReferralClient): Check {
   if (!rateLimit) return skipped('rate limit', 'the service did not say')
   const { remaining, limit, resetSeconds } = rateLimit
   const detail = `${remaining} of ${limit} requests left for ${resetSeconds} s`
@@ -105,7 +105,7 @@ export async function checkWebhooks(client: ReferralClient): Promise<Check[]> {
   const { data, error } = await client.webhooks.list().safe()
   if (error) return [skipped('webhooks', error.message)]
   if (data.data.length === 0) return [ok('webhooks', 'no subscriptions')]
-  const reached = await Promise.all(data.data.map(async ({ url }) => ({ url, answer: await reach(url) })))
+  const reached = await Promise.all(data.data.map(async ({ url }) => ({ url, answer: await probeUrl(url) })))
   const dead = reached.filter(({ answer }) => answer !== undefined)
   const unsigned = data.data.filter(({ hasSecret }) => !hasSecret).length
   const checks = dead.map(({ url, answer }) => failed('webhooks', `${url}: ${answer}`))
@@ -117,7 +117,7 @@ export async function checkWebhooks(client: ReferralClient): Promise<Check[]> {
 }
 
 /** Any answer is one: receivers need not like a HEAD. */
-async function reach(url: string): Promise<string | undefined> {
+async function probeUrl(url: string): Promise<string | undefined> {
   try {
     await fetch(url, { method: 'HEAD', redirect: 'manual', signal: AbortSignal.timeout(5000) })
     return undefined
@@ -126,16 +126,16 @@ async function reach(url: string): Promise<string | undefined> {
   }
 }
 
-const BATCHES = 5
+const BATCHES_TO_CHECK = 5
 
 /** The totals of the latest batches against their commissions, added up here. */
 export async function checkBatches(client: ReferralClient): Promise<Check[]> {
-  const { data, error } = await client.payouts.list({ limit: BATCHES }).safe()
+  const { data, error } = await client.payouts.list({ limit: BATCHES_TO_CHECK }).safe()
   if (error) return [skipped('payouts', error.message)]
   const batches = data.data.filter(({ status }) => status !== 'FAILED')
   const checks: Check[] = []
   for (const batch of batches) {
-    const wrong = await findDifference(client, batch)
+    const wrong = await compareTotals(client, batch)
     if (wrong) checks.push(wrong)
   }
   const more = data.pagination.total > data.data.length ? ` of ${data.pagination.total}` : ''
@@ -143,7 +143,7 @@ export async function checkBatches(client: ReferralClient): Promise<Check[]> {
   return checks
 }
 
-async function findDifference(
+async function compareTotals(
   client: ReferralClient,
   { id, totals, currency }: PayoutBatch,
 ): Promise<Check | undefined> {
@@ -162,15 +162,15 @@ async function findDifference(
   if (cents === BigInt(totals.commissionCents) && tax === BigInt(totals.taxWithheldCents)) return undefined
   return failed(
     'payouts',
-    `${id} says ${showMoney(totals.netPayableCents, currency)}, its ${count} commissions come to ${showMoney(cents - tax, currency)}`,
+    `${id} says ${formatMoney(totals.netPayableCents, currency)}, its ${count} commissions come to ${formatMoney(cents - tax, currency)}`,
   )
 }
 
 /** What the run that pays each month has passed by: it only ever looks at the month before. */
-export async function checkLate(client: ReferralClient, now: number): Promise<Check> {
+export async function checkUnpaid(client: ReferralClient, now: number): Promise<Check> {
   const { from: periodStart, to: periodEnd } = monthPeriod('last', now)
   try {
-    const late = await lateSentence(client, { periodStart, periodEnd })
+    const late = await describeUnpaid(client, { periodStart, periodEnd })
     return late
       ? { check: 'unpaid', result: 'warning', detail: late }
       : ok('unpaid', 'nothing waits from before last month')

@@ -1,7 +1,7 @@
 import type { ConversionInput, ReferralClient } from '@referral/sdk'
 
 /** Keeps to the pace of the import. */
-type Paced = <T>(call: () => PromiseLike<T>) => Promise<T>
+type RateLimited = <T>(call: () => PromiseLike<T>) => Promise<T>
 
 /**
  * The coupon codes of one cell: `SUMMER, NISA16`, or `code:nisa16|amount:10.00` as WooCommerce writes them. Texts with
@@ -15,36 +15,36 @@ export function splitCodes(text: string): string[] {
 }
 
 /** Finds out which of several coupons belong to affiliates; each code is asked for once. */
-export class CodeOwners {
+export class CouponOwners {
   readonly #client: ReferralClient
-  readonly #paced: Paced
+  readonly #rateLimited: RateLimited
   readonly #owners = new Map<string, Promise<string | null>>()
 
-  constructor({ client, paced }: { client: ReferralClient; paced: Paced }) {
+  constructor({ client, rateLimited }: { client: ReferralClient; rateLimited: RateLimited }) {
     this.#client = client
-    this.#paced = paced
+    this.#rateLimited = rateLimited
   }
 
   /**
    * The order with the first coupon that belongs to an affiliate. With several it is the first as well, as for an order
    * that is reported with one coupon; `others` names the affiliates who get nothing.
    */
-  async settle(
+  async chooseCoupon(
     order: ConversionInput,
     codes: readonly string[],
   ): Promise<{ order: ConversionInput; others: string[] }> {
-    const owners = await Promise.all(codes.map((code) => this.#ownerOf(code)))
+    const owners = await Promise.all(codes.map((code) => this.#findOwner(code)))
     const first = owners.findIndex((owner) => owner !== null)
     const couponCode = codes[Math.max(0, first)] ?? null
     const others = [...new Set(owners.filter((owner) => owner !== null && owner !== owners[first]))] as string[]
     return { order: { ...order, couponCode }, others }
   }
 
-  #ownerOf(code: string): Promise<string | null> {
+  #findOwner(code: string): Promise<string | null> {
     const key = code.toLowerCase()
     const known = this.#owners.get(key)
     if (known) return known
-    const asked = this.#paced(() =>
+    const asked = this.#rateLimited(() =>
       this.#client.events.dryRun({ externalOrderId: 'import-code', amountCents: 1, couponCode: code }),
     ).then(({ attribution }) => attribution.affiliateId)
     this.#owners.set(key, asked)

@@ -3,14 +3,14 @@ import type { CsvRow } from '../csv/read.ts'
 import { ORDER_FIELDS } from './fields.ts'
 
 /** How the order export of one kind of shop is read. */
-export interface Dialect {
+export interface ExportFormat {
   title: string
   /** Columns that together occur in no other export. */
-  marks: readonly string[]
+  signatureColumns: readonly string[]
   /** Field and its columns, in place of the usual names. An empty list: the export has no such column. */
   columns: Readonly<Record<string, readonly string[]>>
   /** The columns that say whether an order was paid, and the states that mean it was. */
-  stateColumns: readonly string[]
+  statusColumns: readonly string[]
   paid: readonly string[]
   /** States that mean it was not, or not for good. Anything else is unknown, and refused as well. */
   unpaid: readonly string[]
@@ -36,10 +36,10 @@ function stripeProblem(header: readonly string[]): (row: CsvRow) => string | und
   }
 }
 
-export const dialects: Readonly<Record<'shopify' | 'woocommerce' | 'stripe' | 'csv', Dialect>> = {
+export const exportFormats: Readonly<Record<'shopify' | 'woocommerce' | 'stripe' | 'csv', ExportFormat>> = {
   shopify: {
     title: 'Shopify',
-    marks: ['Financial Status', 'Lineitem name', 'Discount Code'],
+    signatureColumns: ['Financial Status', 'Lineitem name', 'Discount Code'],
     columns: {
       externalOrderId: ['Id', 'Name'],
       orderName: ['Name'],
@@ -48,7 +48,7 @@ export const dialects: Readonly<Record<'shopify' | 'woocommerce' | 'stripe' | 'c
       discountCents: [],
       occurredAt: ['Paid at', 'Created at'],
     },
-    stateColumns: ['Financial Status'],
+    statusColumns: ['Financial Status'],
     paid: ['paid'],
     unpaid: [
       'pending',
@@ -63,7 +63,7 @@ export const dialects: Readonly<Record<'shopify' | 'woocommerce' | 'stripe' | 'c
   },
   woocommerce: {
     title: 'WooCommerce',
-    marks: ['order_number', 'order_currency', 'status'],
+    signatureColumns: ['order_number', 'order_currency', 'status'],
     columns: {
       externalOrderId: ['order_id', 'order_number'],
       orderName: ['order_number'],
@@ -76,13 +76,13 @@ export const dialects: Readonly<Record<'shopify' | 'woocommerce' | 'stripe' | 'c
       customerEmail: ['billing_email', 'customer_email'],
       occurredAt: ['paid_date', 'order_date', 'date'],
     },
-    stateColumns: ['status', 'order_status'],
+    statusColumns: ['status', 'order_status'],
     paid: ['completed', 'processing'],
     unpaid: ['pending', 'on-hold', 'failed', 'cancelled', 'canceled', 'refunded', 'checkout-draft', 'draft', 'trash'],
   },
   stripe: {
     title: 'Stripe',
-    marks: ['Created date (UTC)', 'Amount', 'Status'],
+    signatureColumns: ['Created date (UTC)', 'Amount', 'Status'],
     columns: {
       externalOrderId: ['order_id (metadata)', 'orderId (metadata)', 'id'],
       amountCents: ['Amount'],
@@ -95,7 +95,7 @@ export const dialects: Readonly<Record<'shopify' | 'woocommerce' | 'stripe' | 'c
       customerId: ['Customer ID'],
       occurredAt: ['Created date (UTC)', 'Created (UTC)'],
     },
-    stateColumns: ['Status'],
+    statusColumns: ['Status'],
     paid: ['paid', 'succeeded'],
     unpaid: [
       'failed',
@@ -119,9 +119,9 @@ export const dialects: Readonly<Record<'shopify' | 'woocommerce' | 'stripe' | 'c
   },
   csv: {
     title: 'a plain CSV file',
-    marks: [],
+    signatureColumns: [],
     columns: {},
-    stateColumns: ['financialStatus', 'paymentStatus', 'orderStatus', 'status', 'state'],
+    statusColumns: ['financialStatus', 'paymentStatus', 'orderStatus', 'status', 'state'],
     paid: [
       'paid',
       'succeeded',
@@ -153,24 +153,26 @@ export const dialects: Readonly<Record<'shopify' | 'woocommerce' | 'stripe' | 'c
   },
 }
 
-export type DialectName = keyof typeof dialects
+export type ExportFormatName = keyof typeof exportFormats
 
 /** The dialect whose marks all occur in the header, else a plain CSV file. */
-export const detectDialect = (header: readonly string[]): DialectName =>
-  (Object.keys(dialects) as DialectName[]).find(
-    (name) => dialects[name].marks.length > 0 && dialects[name].marks.every((mark) => header.includes(mark)),
+export const detectExportFormat = (header: readonly string[]): ExportFormatName =>
+  (Object.keys(exportFormats) as ExportFormatName[]).find(
+    (name) =>
+      exportFormats[name].signatureColumns.length > 0 &&
+      exportFormats[name].signatureColumns.every((mark) => header.includes(mark)),
   ) ?? 'csv'
 
 /** The columns of each field in this dialect. */
-export const fieldsOf = ({ columns }: Dialect): Readonly<Record<string, readonly string[]>> => ({
+export const columnNamesOf = ({ columns }: ExportFormat): Readonly<Record<string, readonly string[]>> => ({
   ...ORDER_FIELDS,
   ...columns,
 })
 
-const normalized = (state: string) => state.toLowerCase().replace(/^wc-/, '').replaceAll(' ', '_')
+const normalizeStatus = (state: string) => state.toLowerCase().replace(/^wc-/, '').replaceAll(' ', '_')
 
 /** Why the money of a row did not arrive or did not stay. Undefined for an order that was paid. */
-export function unpaidIn(dialect: Dialect, header: readonly string[]): (row: CsvRow) => string | undefined {
+export function unpaidReason(dialect: ExportFormat, header: readonly string[]): (row: CsvRow) => string | undefined {
   const canceled = findColumn(header, ['canceledAt', 'cancelledAt', 'canceled date (UTC)'])
   const refunded = findColumn(header, [
     'refundedAmount',
@@ -179,17 +181,17 @@ export function unpaidIn(dialect: Dialect, header: readonly string[]): (row: Csv
     'refundTotal',
     'orderTotalRefunded',
   ])
-  const column = findColumn(header, dialect.stateColumns)
+  const column = findColumn(header, dialect.statusColumns)
   const other = dialect.problemOf?.(header)
   return (row) => {
     if (cellOf(row, canceled)) return `this order was cancelled at ${cellOf(row, canceled)}`
     const state = cellOf(row, column)
-    const isPaid = column === undefined || dialect.paid.includes(normalized(state))
+    const isPaid = column === undefined || dialect.paid.includes(normalizeStatus(state))
     // An amount says more than the state that goes with it.
     if (/[1-9]/.test(cellOf(row, refunded))) return `${cellOf(row, refunded)} of this order was refunded`
     if (!isPaid) {
       if (state === '') return `${column} is empty, so it is not known whether this order was paid`
-      if (dialect.unpaid.includes(normalized(state))) return `this order is ${state}`
+      if (dialect.unpaid.includes(normalizeStatus(state))) return `this order is ${state}`
       return `${column} is ${state}, which is not known; import it with --any-status if it was paid`
     }
     return other?.(row)

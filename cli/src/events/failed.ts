@@ -2,33 +2,33 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { type Csv, parseCsv } from '../csv/read.ts'
 import { verbatimCell } from '../output/csv.ts'
-import { plainText } from '../output/text.ts'
+import { sanitizeText } from '../output/text.ts'
 import { writePrivateFile } from '../private-file.ts'
 import type { FailedRow } from './plan.ts'
 
 const line = (cells: readonly string[]) => `${cells.map(verbatimCell).join(',')}\n`
 
 /** The rows as they were, with the reason: correct them and import this file. Gives its name. */
-export function writeFailed(csv: Csv, file: string, failed: readonly FailedRow[]): string {
-  const target = freeName(csv, file)
+export function writeFailedRows(csv: Csv, file: string, failed: readonly FailedRow[]): string {
+  const target = unusedFileName(csv, file)
   const columns = csv.header.flatMap((name, i) => (name === 'error' ? [] : [{ name, i }]))
   const lines = [...failed]
     .sort((a, b) => a.row.line - b.row.line)
-    .map(({ row, problem }) => line([...columns.map(({ i }) => row.fields[i] ?? ''), plainText(problem)]))
+    .map(({ row, problem }) => line([...columns.map(({ i }) => row.fields[i] ?? ''), sanitizeText(problem)]))
   writePrivateFile(target, line([...columns.map(({ name }) => name), 'error']) + lines.join(''))
   return target
 }
 
 /** failed.csv, or the next number: rows that another file left there, or that somebody corrected, are not lost. */
-function freeName(csv: Csv, file: string): string {
+function unusedFileName(csv: Csv, file: string): string {
   for (let number = 1; ; number++) {
     const name = join(dirname(file), number === 1 ? 'failed.csv' : `failed-${number}.csv`)
-    if (resolve(name) !== resolve(file) && (!existsSync(name) || isOf(csv, name))) return name
+    if (resolve(name) !== resolve(file) && (!existsSync(name) || holdsOnlyRowsOf(csv, name))) return name
   }
 }
 
 /** Whether every row there is one of this file, as it stands. */
-function isOf(csv: Csv, name: string): boolean {
+function holdsOnlyRowsOf(csv: Csv, name: string): boolean {
   try {
     const { header, rows } = parseCsv(readFileSync(name, 'utf8'), name)
     const own = csv.header.filter((column) => column !== 'error')

@@ -1,4 +1,4 @@
-import type { Mapping } from '../csv/headers.ts'
+import type { ColumnMapping } from '../csv/headers.ts'
 import type { MoneyColumn } from './amounts.ts'
 
 /** Fields of an order and the names columns usually have. `total` is none of them: it holds shipping and tax in most shops. */
@@ -37,18 +37,18 @@ export const EVIDENCE_FIELDS = [
 ]
 
 /** How the rows of one file are read. */
-export interface Reading {
-  mapping: Mapping
+export interface ParseSettings {
+  mapping: ColumnMapping
   money: Record<string, MoneyColumn>
   /** Of rows that name none. */
   currency: string
   /** Of times that name none. */
   timezone?: string | undefined
-  prices?: Prices
+  prices?: PriceBasis
 }
 
-export function currencyOf(cells: Record<string, string>, { mapping, currency }: Omit<Reading, 'money'>): string {
+export function currencyOf(cells: Record<string, string>, { mapping, currency }: Omit<ParseSettings, 'money'>): string {
   return (mapping.currency ? cells[mapping.currency]?.trim().toUpperCase() : '') || currency
 }
 
-export type Prices = 'with-tax' | 'without-tax'
+export type PriceBasis = 'with-tax' | 'without-tax'

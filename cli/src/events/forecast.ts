@@ -1,9 +1,9 @@
 import type { ReferralClient } from '@referral/sdk'
-import { showMoney } from '../money.ts'
+import { formatMoney } from '../money.ts'
 import type { Run } from '../run.ts'
-import { CodeOwners } from './codes.ts'
-import { Pace, pacedClient } from './pace.ts'
-import type { OpenOrder } from './plan.ts'
+import { CouponOwners } from './codes.ts'
+import { RateLimiter, rateLimitedClient } from './pace.ts'
+import type { PendingOrder } from './plan.ts'
 
 /** What the engine would decide about some orders of a file. */
 export interface Forecast {
@@ -21,30 +21,32 @@ export interface Forecast {
 export async function forecast(
   run: Run,
   client: ReferralClient,
-  { orders, sample }: { orders: readonly OpenOrder[]; sample: number },
+  { orders, sample }: { orders: readonly PendingOrder[]; sample: number },
 ): Promise<Forecast> {
-  const pace = new Pace({
+  const pace = new RateLimiter({
     signal: new AbortController().signal,
-    onWait: (seconds) => run.talk.note(`waiting ${seconds} s for the next window`),
+    onWait: (seconds) => run.reporter.info(`waiting ${seconds} s for the next window`),
   })
-  const asking = pacedClient(client, pace)
-  const owners = new CodeOwners(asking)
+  const asking = rateLimitedClient(client, pace)
+  const owners = new CouponOwners(asking)
   const found: Forecast = { orders: 0, attributed: 0, commissionCents: {} }
-  for (const { order, codes } of spread(orders, sample)) {
-    const settled = codes.length > 1 ? (await owners.settle(order, codes)).order : order
-    const { attribution, trace, commission } = await asking.paced(() => client.events.dryRun(settled))
+  for (const { order, codes } of sampleEvenly(orders, sample)) {
+    const settled = codes.length > 1 ? (await owners.chooseCoupon(order, codes)).order : order
+    const { attribution, trace, commission } = await asking.rateLimited(() => client.events.dryRun(settled))
     found.orders += 1
     if (attribution.affiliateId === null) continue
     found.attributed += 1
     found.commissionCents[trace.currency] = (found.commissionCents[trace.currency] ?? 0) + commission.amountCents
   }
-  const money = Object.entries(found.commissionCents).map(([currency, cents]) => showMoney(cents, currency))
+  const money = Object.entries(found.commissionCents).map(([currency, cents]) => formatMoney(cents, currency))
   const part = found.orders < orders.length ? `Of ${found.orders} sampled orders` : `Of ${found.orders} orders`
-  run.talk.note(`${part}, ${found.attributed} would be credited${money.length ? `, with ${money.join(' and ')}` : ''}.`)
+  run.reporter.info(
+    `${part}, ${found.attributed} would be credited${money.length ? `, with ${money.join(' and ')}` : ''}.`,
+  )
   return found
 }
 
-function spread<T>(all: readonly T[], sample: number): T[] {
+function sampleEvenly<T>(all: readonly T[], sample: number): T[] {
   if (all.length <= sample) return [...all]
   return Array.from({ length: sample }, (_, i) => all[Math.floor((i * all.length) / sample)] as T)
 }

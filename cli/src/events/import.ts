@@ -1,15 +1,15 @@
 import { basename } from 'node:path'
 import { confirm, readStdin } from '../ask.ts'
-import { type Csv, decode, parseCsv, readCsv } from '../csv/read.ts'
-import { type Exit, exit } from '../exit.ts'
+import { type Csv, decodeUtf8, parseCsv, readCsv } from '../csv/read.ts'
+import { type ExitCode, exitCode } from '../exit.ts'
 import type { Run } from '../run.ts'
 import { isInteractive } from '../world.ts'
-import { writeFailed } from './failed.ts'
+import { writeFailedRows } from './failed.ts'
 import { type Forecast, forecast } from './forecast.ts'
-import { Journal } from './journal.ts'
+import { ImportJournal } from './journal.ts'
 import { type PlanOptions, planImport } from './plan.ts'
-import { preview } from './preview.ts'
-import { type Counts, Sending } from './sending.ts'
+import { printMapping } from './preview.ts'
+import { type Counts, OrderSender } from './sending.ts'
 
 export interface ImportOptions extends PlanOptions {
   parallel: number
@@ -19,27 +19,32 @@ export interface ImportOptions extends PlanOptions {
 }
 
 /** Reports the orders of a file, each once, however often it is run. */
-export async function importOrders(run: Run, file: string, options: ImportOptions): Promise<Exit | undefined> {
+export async function importOrders(run: Run, file: string, options: ImportOptions): Promise<ExitCode | undefined> {
   const csv =
-    file === '-' ? parseCsv(decode(await readStdin(run.world), 'standard input'), 'standard input') : readCsv(file)
-  const { dialect, reading, orders, failed, lineRows } = planImport(csv, options)
-  run.talk.note(`read as an export of ${dialect.title}${options.from ? '' : '; --from names another'}`)
-  preview(run, csv, reading)
+    file === '-'
+      ? parseCsv(decodeUtf8(await readStdin(run.context), 'standard input'), 'standard input')
+      : readCsv(file)
+  const { dialect, settings: reading, orders, failed, lineRows } = planImport(csv, options)
+  run.reporter.info(`read as an export of ${dialect.title}${options.from ? '' : '; --from names another'}`)
+  printMapping(run, csv, reading)
   if (lineRows)
-    run.talk.note(`left out, because they only carry one more line item of the order above: ${lineRows} of the rows`)
+    run.reporter.info(
+      `left out, because they only carry one more line item of the order above: ${lineRows} of the rows`,
+    )
   const counts: Counts = { sent: 0, attributed: 0, knownBefore: 0, failed }
   let found: Forecast | null = null
   if (run.dryRun) {
     if (orders.length > 0 && options.forecast > 0)
       found = await forecast(run, await run.client(), { orders, sample: options.forecast })
   } else {
-    const journal = new Journal(file, { baseUrl: run.settings.baseUrl, apiKey: run.apiKey })
+    const journal = new ImportJournal(file, { baseUrl: run.settings.baseUrl, apiKey: run.apiKey })
     const open = orders.filter(({ order }) => !journal.has(order))
     counts.knownBefore = orders.length - open.length
     // A pipe is not asked: the mapping is strict, and what is ambiguous was refused.
-    if (open.length && isInteractive(run.world)) await confirm(run.world, `Report ${open.length} orders?`, options.yes)
-    if (open.length) journal.open()
-    if (open.length) await new Sending(run, counts, journal).sendAll(open, options.parallel)
+    if (open.length && isInteractive(run.context))
+      await confirm(run.context, `Report ${open.length} orders?`, options.yes)
+    if (open.length) journal.ensureWritable()
+    if (open.length) await new OrderSender(run, counts, journal).sendAll(open, options.parallel)
   }
   return report(run, csv, { file, counts, forecast: found })
 }
@@ -48,18 +53,18 @@ function report(
   run: Run,
   csv: Csv,
   { file, counts, forecast }: { file: string; counts: Counts; forecast: Forecast | null },
-): Exit | undefined {
+): ExitCode | undefined {
   const { failed, ...others } = counts
-  const failedFile = failed.length ? writeFailed(csv, file, failed) : null
+  const failedFile = failed.length ? writeFailedRows(csv, file, failed) : null
   // A dry run is there to be read; an import points at its file.
   const shown = run.dryRun ? failed : failed.slice(0, 5)
-  for (const { row, problem } of shown) run.talk.warn(`line ${row.line}: ${problem}`)
-  if (failed.length > shown.length) run.talk.warn(`and ${failed.length - shown.length} more`)
+  for (const { row, problem } of shown) run.reporter.warn(`line ${row.line}: ${problem}`)
+  if (failed.length > shown.length) run.reporter.warn(`and ${failed.length - shown.length} more`)
   if (failedFile && basename(failedFile) !== 'failed.csv')
-    run.talk.note(`failed.csv holds other rows and was kept; these are in ${failedFile}`)
-  if (run.dryRun) run.talk.note('Dry run: nothing was sent.')
-  else if (counts.sent === 0) run.talk.note(`Nothing new: ${counts.knownBefore} orders were sent before.`)
-  run.record({
+    run.reporter.info(`failed.csv holds other rows and was kept; these are in ${failedFile}`)
+  if (run.dryRun) run.reporter.info('Dry run: nothing was sent.')
+  else if (counts.sent === 0) run.reporter.info(`Nothing new: ${counts.knownBefore} orders were sent before.`)
+  run.printRecord({
     file,
     rows: csv.rows.length,
     ...others,
@@ -68,5 +73,5 @@ function report(
     forecast,
     dryRun: run.dryRun,
   })
-  return failed.length ? exit.partial : undefined
+  return failed.length ? exitCode.partial : undefined
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import type { ConversionInput } from '@referral/sdk'
-import { usage } from '../exit.ts'
+import { usageError } from '../exit.ts'
 import type { Settings } from '../settings.ts'
 
 const hash = (text: string) => createHash('sha256').update(text).digest('hex')
@@ -14,7 +14,7 @@ export const orderHash = (order: ConversionInput): string => hash(JSON.stringify
  * to one service and key: what staging has taken is news to production. Losing it is harmless, since the service
  * knows repeated orders too; it saves requests.
  */
-export class Journal {
+export class ImportJournal {
   /** Undefined for standard input, of which nothing is remembered: the service knows repeated orders. */
   readonly file: string | undefined
   readonly #known: Set<string>
@@ -33,13 +33,13 @@ export class Journal {
   }
 
   /** Finds out before the first order whether it can be written. */
-  open(): void {
+  ensureWritable(): void {
     if (this.file === undefined) return
     try {
       appendFileSync(this.file, '', { mode: 0o600 })
     } catch (cause) {
       const why = (cause as NodeJS.ErrnoException).code
-      throw usage(
+      throw usageError(
         `${this.file} cannot be written: ${why}.`,
         'It remembers what was sent: copy the orders to a folder of yours.',
       )

@@ -1,27 +1,27 @@
 import type { Commission, Conversion, ConversionInput, ReferralClient } from '@referral/sdk'
-import { showMoney } from '../money.ts'
+import { formatMoney } from '../money.ts'
 
 /** Keeps to the pace of the import. */
-type Paced = <T>(call: () => PromiseLike<T>) => Promise<T>
+type RateLimited = <T>(call: () => PromiseLike<T>) => Promise<T>
 
 /**
  * Why an order that the service has already is another one there; undefined when it is the same. An order counts once,
  * as it was reported first, so that a correction would vanish without a word.
  */
-export async function knownOtherwise(
-  { client, paced }: { client: ReferralClient; paced: Paced },
+export async function findConflict(
+  { client, rateLimited }: { client: ReferralClient; rateLimited: RateLimited },
   order: ConversionInput,
   { commission }: Conversion,
 ): Promise<string | undefined> {
-  const known = await paced(() => findCommission(client, String(order.externalOrderId).trim(), commission.id))
+  const known = await rateLimited(() => findCommission(client, String(order.externalOrderId).trim(), commission.id))
   const currency = order.currency ?? 'USD'
   if (known) {
     const was = known.orderSubtotalCents - known.orderDiscountCents
     if (was !== netOf(order) || known.orderCurrency !== currency)
-      return `recorded before with ${showMoney(was, known.orderCurrency)}, not ${showMoney(netOf(order), currency)}; an order counts once`
+      return `recorded before with ${formatMoney(was, known.orderCurrency)}, not ${formatMoney(netOf(order), currency)}; an order counts once`
   }
   if (!order.couponCode && !order.affiliateCode && !order.ref) return undefined
-  const { attribution } = await paced(() => client.events.dryRun(order))
+  const { attribution } = await rateLimited(() => client.events.dryRun(order))
   if (!attribution.affiliateId || attribution.affiliateId === commission.affiliateId) return undefined
   return `recorded before for ${commission.affiliateId}, not ${attribution.affiliateId}; an order counts once`
 }

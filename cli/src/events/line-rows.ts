@@ -1,4 +1,4 @@
-import type { Mapping } from '../csv/headers.ts'
+import type { ColumnMapping } from '../csv/headers.ts'
 import type { Csv, CsvRow } from '../csv/read.ts'
 import { isMoney } from './order.ts'
 
@@ -6,7 +6,7 @@ import { isMoney } from './order.ts'
  * Exports with a row for each line item write the order's money once, on its first row. The other rows are no orders:
  * they have no money, and the same order id or, beside the line item, none.
  */
-export function withoutLineRows({ header, rows }: Csv, mapping: Mapping): { rows: CsvRow[]; lineRows: number } {
+export function dropLineItemRows({ header, rows }: Csv, mapping: ColumnMapping): { rows: CsvRow[]; lineRows: number } {
   const money = Object.entries(mapping).flatMap(([field, column]) => (isMoney(field) ? [column] : []))
   const items = header.filter((name) => /^line ?item/i.test(name))
   const cell = ({ cells }: CsvRow, column = '') => cells[column]?.trim() ?? ''

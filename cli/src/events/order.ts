@@ -2,18 +2,18 @@ import type { ConversionInput } from '@referral/sdk'
 import type { CsvRow } from '../csv/read.ts'
 import { toCents } from './amounts.ts'
 import { splitCodes } from './codes.ts'
-import { currencyOf, MONEY_FIELDS, type Reading } from './fields.ts'
-import { withoutTax } from './prices.ts'
+import { currencyOf, MONEY_FIELDS, type ParseSettings } from './fields.ts'
+import { excludeTax } from './prices.ts'
 import { toInstant } from './times.ts'
 
 /** A row as an order, or why it is none. */
-export type ReadRow =
+export type ParsedRow =
   | { row: CsvRow; order: ConversionInput; codes: string[]; problem?: never }
   | { row: CsvRow; order?: never; problem: string }
 
 const ISO = /^\d{4}-\d{2}-\d{2}(T.*)?$/
 
-export function readOrder(row: CsvRow, reading: Reading): ReadRow {
+export function parseOrder(row: CsvRow, reading: ParseSettings): ParsedRow {
   const currency = currencyOf(row.cells, reading)
   const order: Record<string, unknown> = { currency }
   const shipping: Record<string, string> = {}
@@ -33,13 +33,13 @@ export function readOrder(row: CsvRow, reading: Reading): ReadRow {
   if (Object.keys(shipping).length) order.shipping = shipping
   // All of them, until it is known which belong to affiliates: the file is compared by what it says.
   if (codes.length > 0) order.couponCode = codes.join(', ')
-  const problem = missing(order, currency)
+  const problem = findProblem(order, currency)
   if (problem !== undefined) return { row, problem }
-  if (reading.prices === 'with-tax') order.amountCents = withoutTax(order as { amountCents: number })
+  if (reading.prices === 'with-tax') order.amountCents = excludeTax(order as { amountCents: number })
   return { row, order: order as ConversionInput, codes }
 }
 
-function missing(order: Record<string, unknown>, currency: string): string | undefined {
+function findProblem(order: Record<string, unknown>, currency: string): string | undefined {
   if (!order.externalOrderId) return 'no order id'
   if (order.amountCents === undefined) return 'no amount'
   if (!/^[A-Z]{3}$/.test(currency)) return `${currency} is no currency`

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RateLimit, ReferralClient } from '@referral/sdk'
 
-export interface PaceOptions {
+export interface RateLimiterOptions {
   signal: AbortSignal
   /** Told before a wait for the next window. */
   onWait: (seconds: number) => void
 }
 
 /** Lets as many requests pass as the service's headers allow, so that it never has to refuse one. */
-export class Pace {
-  readonly #options: PaceOptions
+export class RateLimiter {
+  readonly #options: RateLimiterOptions
   // Before the first answer nothing is known: one request finds out.
   #left = 1
   #limit = 1
@@ -17,7 +17,7 @@ export class Pace {
   #flying = 0
   #waiting: (() => void)[] = []
 
-  constructor(options: PaceOptions) {
+  constructor(options: RateLimiterOptions) {
     this.#options = options
   }
 
@@ -27,7 +27,7 @@ export class Pace {
   }
 
   /** Waits until the next request may go. */
-  async turn(): Promise<void> {
+  async acquire(): Promise<void> {
     while (this.#left - this.#flying <= 0) {
       this.#options.signal.throwIfAborted()
       if (this.#flying > 0) await this.#landing()
@@ -38,7 +38,7 @@ export class Pace {
   }
 
   /** To be called after every request, with what its answer said. */
-  landed(rateLimit: RateLimit | undefined): void {
+  release(rateLimit: RateLimit | undefined): void {
     this.#flying -= 1
     if (rateLimit) {
       const resetAt = rateLimit.resetAt.getTime()
@@ -66,14 +66,14 @@ export class Pace {
 }
 
 /** A client and a way to make each of its requests wait its turn. */
-export const pacedClient = (client: ReferralClient, pace: Pace) => ({
+export const rateLimitedClient = (client: ReferralClient, pace: RateLimiter) => ({
   client,
-  paced: async <T>(call: () => PromiseLike<T>): Promise<T> => {
-    await pace.turn()
+  rateLimited: async <T>(call: () => PromiseLike<T>): Promise<T> => {
+    await pace.acquire()
     try {
       return await call()
     } finally {
-      pace.landed(client.rateLimit)
+      pace.release(client.rateLimit)
     }
   },
 })

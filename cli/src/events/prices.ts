@@ -1,8 +1,8 @@
 import { findColumn } from '../csv/headers.ts'
 import type { Csv, CsvRow } from '../csv/read.ts'
-import { usage } from '../exit.ts'
+import { usageError } from '../exit.ts'
 import { toCents } from './amounts.ts'
-import { currencyOf, type Prices, type Reading } from './fields.ts'
+import { currencyOf, type ParseSettings, type PriceBasis } from './fields.ts'
 
 const TOTALS = ['total', 'orderTotal', 'totalPrice', 'grandTotal', 'totalAmount']
 
@@ -11,7 +11,7 @@ const TOTALS = ['total', 'orderTotal', 'totalPrice', 'grandTotal', 'totalAmount'
  *
  * @throws CliError usage when the rows disagree.
  */
-export function detectPrices({ header, rows }: Csv, reading: Reading): Prices {
+export function detectPriceBasis({ header, rows }: Csv, reading: ParseSettings): PriceBasis {
   const { amountCents: amount, taxCents: tax } = reading.mapping
   const total = findColumn(header, TOTALS)
   if (!amount || !tax || !total) return 'without-tax'
@@ -25,7 +25,7 @@ export function detectPrices({ header, rows }: Csv, reading: Reading): Prices {
     else if (goods + taxes === cents(total)) onTop++
   }
   if (inside > 0 && onTop > 0)
-    throw usage(
+    throw usageError(
       `In ${inside} rows the prices include tax, in ${onTop} rows they do not.`,
       'Say which it is: --prices with-tax or --prices without-tax.',
     )
@@ -36,7 +36,7 @@ export function detectPrices({ header, rows }: Csv, reading: Reading): Prices {
  * Goods without the tax that their prices include. Exports state one tax for goods and shipping together; the goods carry
  * their share of it, rounded half up.
  */
-export function withoutTax({
+export function excludeTax({
   amountCents,
   discountCents = 0,
   shippingCents = 0,
@@ -54,7 +54,7 @@ export function withoutTax({
   return amountCents - Math.min(share, amountCents)
 }
 
-function centsIn({ cells }: CsvRow, reading: Reading, column: string | undefined): number {
+function centsIn({ cells }: CsvRow, reading: ParseSettings, column: string | undefined): number {
   const form = reading.money.amountCents
   const text = column ? (cells[column]?.trim() ?? '') : ''
   if (text === '' || !form) return 0

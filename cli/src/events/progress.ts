@@ -1,10 +1,10 @@
-import type { Talk } from '../talk.ts'
+import type { Reporter } from '../talk.ts'
 
 const WIDTH = 30
 
 /** How far a long work is: a bar on a terminal, now and then a line elsewhere. */
 export class Progress {
-  readonly #talk: Talk
+  readonly #reporter: Reporter
   readonly #total: number
   #done = 0
   #shown = 0
@@ -12,8 +12,8 @@ export class Progress {
   #perMinute: number | undefined
   readonly #startedAt = Date.now()
 
-  constructor(talk: Talk, total: number) {
-    this.#talk = talk
+  constructor(reporter: Reporter, total: number) {
+    this.#reporter = reporter
     this.#total = total
   }
 
@@ -23,8 +23,8 @@ export class Progress {
     this.#perMinute = perMinute
     this.#note = ''
     const now = Date.now()
-    const pause = this.#talk.isTerminal ? 100 : 5000
-    const isTenth = !this.#talk.isTerminal && this.#done % Math.max(1, Math.ceil(this.#total / 10)) === 0
+    const pause = this.#reporter.isTerminal ? 100 : 5000
+    const isTenth = !this.#reporter.isTerminal && this.#done % Math.max(1, Math.ceil(this.#total / 10)) === 0
     if (now - this.#shown < pause && this.#done < this.#total && !isTenth) return
     this.#shown = now
     this.#show()
@@ -37,7 +37,7 @@ export class Progress {
   }
 
   end(): void {
-    if (this.#talk.isTerminal && this.#done > 0) this.#talk.show('\n')
+    if (this.#reporter.isTerminal && this.#done > 0) this.#reporter.write('\n')
   }
 
   /** How long the rest takes: at the pace so far, and no faster than the service allows. */
@@ -57,7 +57,7 @@ export class Progress {
     const text = `${this.#done} of ${this.#total}${this.#left()}${this.#note}`
     const filled = Math.round((WIDTH * this.#done) / this.#total)
     const bar = `[${'#'.repeat(filled)}${' '.repeat(WIDTH - filled)}]`
-    if (this.#talk.isTerminal) this.#talk.show(`\r\u001b[K${bar} ${text}`)
-    else this.#talk.note(text)
+    if (this.#reporter.isTerminal) this.#reporter.write(`\r\u001b[K${bar} ${text}`)
+    else this.#reporter.info(text)
   }
 }

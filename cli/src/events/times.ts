@@ -1,16 +1,16 @@
 import { Temporal } from 'temporal-polyfill'
-import { usage } from '../exit.ts'
+import { usageError } from '../exit.ts'
 
 const LOCAL = /^\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)?$/
 const ZONED = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?) ?(Z|UTC|[+-]\d{2}):?(\d{2})?$/
 
 /** @throws CliError usage for a name that is no time zone. */
-export function checkZone(timezone: string | undefined): void {
+export function checkTimezone(timezone: string | undefined): void {
   if (timezone === undefined) return
   try {
     new Intl.DateTimeFormat('en', { timeZone: timezone })
   } catch {
-    throw usage(`${timezone} is not a time zone.`, 'Use a name like Europe/Berlin or America/New_York.')
+    throw usageError(`${timezone} is not a time zone.`, 'Use a name like Europe/Berlin or America/New_York.')
   }
 }
 

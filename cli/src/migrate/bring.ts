@@ -1,8 +1,8 @@
 import type { Affiliate, AffiliateCreate, AffiliateUpdate, ReferralClient } from '@referral/sdk'
-import { addressKey, fitsCode, type Newcomer, type RefState, slugOf } from './plan.ts'
+import { addressKey, isValidCode, type RefState, type SourceAffiliate, slugOf } from './plan.ts'
 
 /** What became of one affiliate. */
-export interface Brought {
+export interface ImportResult {
   email: string
   id: string
   action: 'created' | 'completed' | 'existed'
@@ -15,45 +15,48 @@ export interface Brought {
 }
 
 /** The affiliates that are there, by e-mail address. */
-export type Known = Map<string, Affiliate>
+export type ExistingAffiliates = Map<string, Affiliate>
 
 /**
  * Creates an affiliate whose slug is the old ref. The API takes no slug, but makes it from the first name it is given and
  * never changes it: so the ref is that name, and the real one comes last. A run that was stopped in between is found by that.
  */
-export async function bring(
+export async function importAffiliate(
   client: ReferralClient,
-  newcomer: Newcomer,
-  { known, program }: { known: Known; program: string | undefined },
-): Promise<Brought> {
+  newcomer: SourceAffiliate,
+  { known, program }: { known: ExistingAffiliates; program: string | undefined },
+): Promise<ImportResult> {
   const there = known.get(addressKey(newcomer.email))
-  const isHalf =
+  const isIncomplete =
     there !== undefined &&
     there.name === newcomer.ref &&
     slugOf(there.name) !== undefined &&
     there.name !== newcomer.name
   const notes = [...newcomer.notes]
   const leftOut = [...newcomer.leftOut]
-  let affiliate = there ?? (await client.affiliates.create(toCreate(newcomer, program)))
+  let affiliate = there ?? (await client.affiliates.create(toCreateInput(newcomer, program)))
   let code = affiliate.discountCode
-  if (!there || isHalf) {
-    code = await bringCode(client, affiliate, { newcomer, notes, leftOut })
-    affiliate = await finish(client, affiliate, newcomer)
+  if (!there || isIncomplete) {
+    code = await assignCode(client, affiliate, { newcomer, notes, leftOut })
+    affiliate = await applyDetails(client, affiliate, newcomer)
   } else if (newcomer.coupon && newcomer.coupon.toLowerCase() !== code.toLowerCase())
-    leftOut.push(keepsItsCode(newcomer.coupon, code))
+    leftOut.push(codeKeptReason(newcomer.coupon, code))
   return {
     email: newcomer.email,
     id: affiliate.id,
-    action: isHalf ? 'completed' : there ? 'existed' : 'created',
+    action: isIncomplete ? 'completed' : there ? 'existed' : 'created',
     slug: affiliate.slug,
-    ref: refState(newcomer, affiliate.slug, { code, notes, leftOut, existed: there !== undefined && !isHalf }),
+    ref: refState(newcomer, affiliate.slug, { code, notes, leftOut, existed: there !== undefined && !isIncomplete }),
     code,
     notes: notes.join('; '),
     leftOut,
   }
 }
 
-function toCreate({ email, name, firstName, lastName, ref }: Newcomer, program: string | undefined): AffiliateCreate {
+function toCreateInput(
+  { email, name, firstName, lastName, ref }: SourceAffiliate,
+  program: string | undefined,
+): AffiliateCreate {
   return {
     email,
     name: ref !== undefined && slugOf(ref) !== undefined ? ref : name,
@@ -63,7 +66,11 @@ function toCreate({ email, name, firstName, lastName, ref }: Newcomer, program: 
   }
 }
 
-async function finish(client: ReferralClient, affiliate: Affiliate, newcomer: Newcomer): Promise<Affiliate> {
+async function applyDetails(
+  client: ReferralClient,
+  affiliate: Affiliate,
+  newcomer: SourceAffiliate,
+): Promise<Affiliate> {
   const changes: AffiliateUpdate = { ...newcomer.contact }
   if (affiliate.name !== newcomer.name) changes.name = newcomer.name
   if (affiliate.status !== newcomer.status) changes.status = newcomer.status as NonNullable<AffiliateUpdate['status']>
@@ -71,27 +78,28 @@ async function finish(client: ReferralClient, affiliate: Affiliate, newcomer: Ne
 }
 
 /** The old coupon becomes the discount code; without one, a ref that cannot be a slug may be a code. */
-async function bringCode(
+async function assignCode(
   client: ReferralClient,
   affiliate: Affiliate,
-  { newcomer: { coupon, ref }, notes, leftOut }: { newcomer: Newcomer; notes: string[]; leftOut: string[] },
+  { newcomer: { coupon, ref }, notes, leftOut }: { newcomer: SourceAffiliate; notes: string[]; leftOut: string[] },
 ): Promise<string> {
   const usual = affiliate.discountCode
   const wanted = coupon ?? (ref !== undefined && slugOf(ref) === undefined ? ref : undefined)
   if (wanted === undefined || wanted.toLowerCase() === usual.toLowerCase()) return usual
-  if (!fitsCode(wanted)) {
-    if (coupon) leftOut.push(cannotBeACode(coupon))
+  if (!isValidCode(wanted)) {
+    if (coupon) leftOut.push(invalidCodeReason(coupon))
     return usual
   }
   const { data, error } = await client.coupons.assign({ affiliateId: affiliate.id, code: wanted }).safe()
   if (error && error.code !== 'discount_code_taken' && error.code !== 'discount_code_invalid') throw error
-  if (error && coupon) leftOut.push(error.code === 'discount_code_taken' ? isTaken(wanted) : cannotBeACode(wanted))
+  if (error && coupon)
+    leftOut.push(error.code === 'discount_code_taken' ? codeTakenReason(wanted) : invalidCodeReason(wanted))
   for (const warning of data?.warnings ?? []) notes.push(warning.message)
   return data?.code ?? usual
 }
 
 export function refState(
-  { ref }: Newcomer,
+  { ref }: SourceAffiliate,
   slug: string,
   { code, notes, leftOut, existed }: { code: string; notes: string[]; leftOut: string[]; existed: boolean },
 ): RefState {
@@ -110,9 +118,10 @@ export function refState(
   return 'lost'
 }
 
-export const cannotBeACode = (code: string) => `code ${code}: a code has at most 9 characters, and none of 0, o and O`
-export const isTaken = (code: string) => `code ${code}: somebody else has it`
-export const keepsItsCode = (code: string, own: string) =>
+export const invalidCodeReason = (code: string) =>
+  `code ${code}: a code has at most 9 characters, and none of 0, o and O`
+export const codeTakenReason = (code: string) => `code ${code}: somebody else has it`
+export const codeKeptReason = (code: string, own: string) =>
   `code ${code}: the affiliate was here before and keeps ${own}`
 
 const SLUG_RULE = 'letters and digits with single dashes, dots or underscores between them'

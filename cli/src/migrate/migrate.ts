@@ -1,21 +1,21 @@
 import type { ReferralClient } from '@referral/sdk'
 import { confirm } from '../ask.ts'
-import { makeClient } from '../client.ts'
+import { createClient } from '../client.ts'
 import { type Csv, readCsv } from '../csv/read.ts'
-import { writeFailed } from '../events/failed.ts'
-import { Pace } from '../events/pace.ts'
+import { writeFailedRows } from '../events/failed.ts'
+import { RateLimiter } from '../events/pace.ts'
 import type { FailedRow } from '../events/plan.ts'
 import { Progress } from '../events/progress.ts'
-import { CliError, type Exit, exit } from '../exit.ts'
-import { plainText } from '../output/text.ts'
+import { CliError, type ExitCode, exitCode } from '../exit.ts'
+import { sanitizeText } from '../output/text.ts'
 import type { Run } from '../run.ts'
 import { isInteractive } from '../world.ts'
-import { type Brought, bring, type Known } from './bring.ts'
-import { addressKey, type Newcomer, planMigration } from './plan.ts'
-import { predict } from './predict.ts'
+import { type ExistingAffiliates, type ImportResult, importAffiliate } from './bring.ts'
+import { addressKey, planImport, type SourceAffiliate } from './plan.ts'
+import { previewImport } from './predict.ts'
 import { providers } from './providers.ts'
 
-export interface MigrateOptions {
+export interface ImportOptions {
   map?: string[]
   program?: string
   yes?: boolean
@@ -24,91 +24,94 @@ export interface MigrateOptions {
 const COLUMNS = ['email', 'id', 'action', 'slug', 'ref', 'code', 'notes', 'leftOut']
 
 /** Brings the affiliates of another service over; what is there already is left as it is. */
-export async function migrate(
+export async function importAffiliates(
   run: Run,
   [name = '', file = '']: string[],
-  options: MigrateOptions,
-): Promise<Exit | undefined> {
+  options: ImportOptions,
+): Promise<ExitCode | undefined> {
   const provider = providers[name]
   if (!provider) throw new Error(`no provider ${name}`)
   const csv = readCsv(file)
-  const { mapping, newcomers, failed } = planMigration(csv, provider, options.map)
-  run.talk.note(
+  const { mapping, newcomers, failed } = planImport(csv, provider, options.map)
+  run.reporter.info(
     `${provider.title}: ${Object.entries(mapping)
       .map(([field, column]) => `${field} from ${column}`)
       .join(', ')}`,
   )
   if (run.dryRun) return preview(run, csv, { file, newcomers, failed })
-  if (newcomers.length && isInteractive(run.world))
-    await confirm(run.world, `Create up to ${newcomers.length} affiliates?`, options.yes)
-  const brought = await bringAll(run, newcomers, { failed, program: options.program })
-  run.rows(brought, COLUMNS)
-  for (const { row, problem } of failed.slice(0, 5)) run.talk.warn(`line ${row.line}: ${problem}`)
-  if (failed.length) run.talk.warn(`${failed.length} rows failed: see ${writeFailed(csv, file, failed)}`)
-  return endWith(run, brought, failed)
+  if (newcomers.length && isInteractive(run.context))
+    await confirm(run.context, `Create up to ${newcomers.length} affiliates?`, options.yes)
+  const brought = await importAll(run, newcomers, { failed, program: options.program })
+  run.printRows(brought, COLUMNS)
+  for (const { row, problem } of failed.slice(0, 5)) run.reporter.warn(`line ${row.line}: ${problem}`)
+  if (failed.length) run.reporter.warn(`${failed.length} rows failed: see ${writeFailedRows(csv, file, failed)}`)
+  return warnLeftOut(run, brought, failed)
 }
 
 /** Names everything that was not kept. 8 when there is any, or a row failed. */
-function endWith(
+function warnLeftOut(
   run: Run,
-  rows: readonly Pick<Brought, 'email' | 'leftOut'>[],
+  rows: readonly Pick<ImportResult, 'email' | 'leftOut'>[],
   failed: readonly FailedRow[],
-): Exit | undefined {
+): ExitCode | undefined {
   const left = rows.flatMap(({ email, leftOut }) => leftOut.map((what) => `${email}: left out: ${what}`))
-  for (const line of left) run.talk.warn(line)
-  return failed.length || left.length ? exit.partial : undefined
+  for (const line of left) run.reporter.warn(line)
+  return failed.length || left.length ? exitCode.partial : undefined
 }
 
 /** What a run would do and leave out. Reads the shop, and changes nothing. */
 async function preview(
   run: Run,
   csv: Csv,
-  { file, newcomers, failed }: { file: string; newcomers: readonly Newcomer[]; failed: readonly FailedRow[] },
-): Promise<Exit | undefined> {
-  run.talk.note('Dry run: nothing is changed.')
-  for (const { row, problem } of failed) run.talk.warn(`line ${row.line}: ${problem}`)
-  if (failed.length) run.talk.note(`The failed rows are in ${writeFailed(csv, file, failed)}`)
-  const rows = predict(newcomers, await readKnown(await run.client()))
-  run.rows(rows, ['email', 'name', 'action', 'slug', 'ref', 'code', 'notes', 'leftOut'])
-  return endWith(run, rows, failed)
+  { file, newcomers, failed }: { file: string; newcomers: readonly SourceAffiliate[]; failed: readonly FailedRow[] },
+): Promise<ExitCode | undefined> {
+  run.reporter.info('Dry run: nothing is changed.')
+  for (const { row, problem } of failed) run.reporter.warn(`line ${row.line}: ${problem}`)
+  if (failed.length) run.reporter.info(`The failed rows are in ${writeFailedRows(csv, file, failed)}`)
+  const rows = previewImport(newcomers, await readExisting(await run.client()))
+  run.printRows(rows, ['email', 'name', 'action', 'slug', 'ref', 'code', 'notes', 'leftOut'])
+  return warnLeftOut(run, rows, failed)
 }
 
-async function bringAll(
+async function importAll(
   run: Run,
-  newcomers: readonly Newcomer[],
+  newcomers: readonly SourceAffiliate[],
   { failed, program }: { failed: FailedRow[]; program: string | undefined },
-): Promise<Brought[]> {
-  const stop = run.catchInterrupt()
-  const progress = new Progress(run.talk, newcomers.length)
-  const pace = new Pace({ signal: stop.signal, onWait: (seconds) => progress.wait(seconds) })
-  const client = await makeClient(run.apiKey, run.settings, { globals: { ...run.globals, wait: true }, talk: run.talk })
-  const known = await readKnown(client)
-  const brought: Brought[] = []
+): Promise<ImportResult[]> {
+  const stop = run.handleInterrupt()
+  const progress = new Progress(run.reporter, newcomers.length)
+  const pace = new RateLimiter({ signal: stop.signal, onWait: (seconds) => progress.wait(seconds) })
+  const client = await createClient(run.apiKey, run.settings, {
+    globalOptions: { ...run.globalOptions, wait: true },
+    reporter: run.reporter,
+  })
+  const known = await readExisting(client)
+  const brought: ImportResult[] = []
   for (const newcomer of newcomers) {
     if (stop.interrupted)
-      throw new CliError(exit.interrupted, 'Interrupted; run it again for the rest.', { code: 'interrupted' })
-    await pace.turn()
+      throw new CliError(exitCode.interrupted, 'Interrupted; run it again for the rest.', { code: 'interrupted' })
+    await pace.acquire()
     try {
-      brought.push(await bring(client, newcomer, { known, program }))
+      brought.push(await importAffiliate(client, newcomer, { known, program }))
     } catch (error) {
-      failed.push({ row: newcomer.row, problem: problemOf(error) })
+      failed.push({ row: newcomer.row, problem: rowProblem(error) })
     }
-    pace.landed(client.rateLimit)
+    pace.release(client.rateLimit)
     progress.step()
   }
   progress.end()
   return brought
 }
 
-async function readKnown(client: ReferralClient): Promise<Known> {
-  const known: Known = new Map()
+async function readExisting(client: ReferralClient): Promise<ExistingAffiliates> {
+  const known: ExistingAffiliates = new Map()
   for await (const affiliate of client.affiliates.list()) known.set(addressKey(affiliate.email), affiliate)
   return known
 }
 
 /** What is wrong with this affiliate; anything else ends the run. */
-function problemOf(error: unknown): string {
+function rowProblem(error: unknown): string {
   const { status, message } = error as { status?: number; message: string }
-  if (status === 400 || status === 409) return plainText(message)
+  if (status === 400 || status === 409) return sanitizeText(message)
   throw error
 }

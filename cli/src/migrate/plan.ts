@@ -1,11 +1,11 @@
 import type { AffiliateStatus, AffiliateUpdate } from '@referral/sdk'
 import { findColumn, mapColumns } from '../csv/headers.ts'
 import type { Csv, CsvRow } from '../csv/read.ts'
-import { usage } from '../exit.ts'
+import { usageError } from '../exit.ts'
 import { CONTACT_FIELDS, type Provider } from './providers.ts'
 
 /** An affiliate as the export tells. */
-export interface Newcomer {
+export interface SourceAffiliate {
   row: CsvRow
   email: string
   name: string
@@ -31,7 +31,7 @@ export const slugOf = (ref: string): string | undefined =>
   ref.length <= 60 && /^[a-z0-9]+(?:[-._][a-z0-9]+)*$/i.test(ref) ? ref.toLowerCase().replace(/[._]/g, '-') : undefined
 
 /** Discount codes have at most 9 characters, all visible, and none of 0, o and O, also not as fullwidth letters. */
-export const fitsCode = (code: string): boolean =>
+export const isValidCode = (code: string): boolean =>
   [...code].length <= 9 &&
   /^[^\s\p{Cc}\p{Cf}]+$/u.test(code) &&
   /\P{Default_Ignorable_Code_Point}/u.test(code) &&
@@ -41,20 +41,20 @@ export const fitsCode = (code: string): boolean =>
 export const addressKey = (email: string): string => email.trim().normalize('NFC').toLowerCase().normalize('NFC')
 
 /** What the rows of an export mean; rows without an e-mail address are told apart. */
-export function planMigration(
+export function planImport(
   { header, rows }: Csv,
   provider: Provider,
   asked: readonly string[] | undefined,
-): { mapping: Record<string, string>; newcomers: Newcomer[]; failed: { row: CsvRow; problem: string }[] } {
+): { mapping: Record<string, string>; newcomers: SourceAffiliate[]; failed: { row: CsvRow; problem: string }[] } {
   const mapping = mapColumns(header, provider.columns, asked)
   if (!mapping.email)
-    throw usage('Which column is email?', `Add --map email=Column. Columns: ${header.filter(Boolean).join(', ')}.`)
+    throw usageError('Which column is email?', `Add --map email=Column. Columns: ${header.filter(Boolean).join(', ')}.`)
   const id = provider.id && findColumn(header, provider.id)
   const failed: { row: CsvRow; problem: string }[] = []
-  const newcomers: Newcomer[] = []
+  const newcomers: SourceAffiliate[] = []
   const seen = new Set<string>()
   for (const row of rows) {
-    const newcomer = readNewcomer(row, { mapping, provider, id })
+    const newcomer = parseAffiliate(row, { mapping, provider, id })
     const key = addressKey(newcomer.email)
     if (row.problem) failed.push({ row, problem: row.problem })
     else if (!/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(newcomer.email)) failed.push({ row, problem: 'no e-mail address' })
@@ -65,13 +65,13 @@ export function planMigration(
   return { mapping, newcomers, failed }
 }
 
-interface Reading {
+interface ParseSettings {
   mapping: Record<string, string>
   provider: Provider
   id: string | undefined
 }
 
-function readNewcomer(row: CsvRow, { mapping, provider, id }: Reading): Newcomer {
+function parseAffiliate(row: CsvRow, { mapping, provider, id }: ParseSettings): SourceAffiliate {
   const cell = (field: string) => row.cells[mapping[field] ?? '']?.trim() || undefined
   const [firstName, lastName, email = ''] = [cell('firstName'), cell('lastName'), cell('email')]
   const name = cell('name') ?? ([firstName, lastName].filter(Boolean).join(' ') || (email.split('@')[0] ?? ''))
@@ -82,7 +82,7 @@ function readNewcomer(row: CsvRow, { mapping, provider, id }: Reading): Newcomer
   const said = cell('status')
   const status = said === undefined ? 'PENDING' : provider.statuses[said.toLowerCase().replace(/[^a-z0-9]/g, '')]
   if (!status) notes.push(`status ${said} is not known; PENDING`)
-  const [link, ...links] = refsOf(cell('link'), provider.linkParameter)
+  const [link, ...links] = refsInLinks(cell('link'), provider.linkParameter)
   const ref = cell('ref') ?? link ?? (id && !mapping.ref ? row.cells[id]?.trim() || undefined : undefined)
   for (const other of new Set(links)) if (other !== ref) leftOut.push(`link ${other}: an affiliate has one link`)
   if (cell('paypal')) leftOut.push(`PayPal address ${cell('paypal')}: payee details are not kept`)
@@ -91,7 +91,7 @@ function readNewcomer(row: CsvRow, { mapping, provider, id }: Reading): Newcomer
 }
 
 /** The codes in links: `https://shop.example/?via=adam`. */
-const refsOf = (links: string | undefined, parameter: string): string[] =>
+const refsInLinks = (links: string | undefined, parameter: string): string[] =>
   (links ?? '').split(/[\s,;|]+/).flatMap((link) => {
     const code = URL.canParse(link) ? new URL(link).searchParams.get(parameter) : null
     return code ? [code] : []

@@ -13,7 +13,7 @@ export interface Provider {
 }
 
 /** What has no place here yet. It is named, so that nothing is lost in silence. */
-const LEFT_OUT = {
+const UNSUPPORTED_FIELDS = {
   paypal: [
     'paypalEmail',
     'paypal',
@@ -37,8 +37,8 @@ const LEFT_OUT = {
   ],
 }
 
-const PERSON = {
-  ...LEFT_OUT,
+const COMMON_FIELDS = {
+  ...UNSUPPORTED_FIELDS,
   email: ['emailAddress', 'affiliateEmail'],
   firstName: ['first'],
   lastName: ['last'],
@@ -68,7 +68,7 @@ export const providers: Readonly<Record<string, Provider>> = {
     title: 'Rewardful',
     linkParameter: 'via',
     columns: {
-      ...PERSON,
+      ...COMMON_FIELDS,
       // `state` is the state of the account here, not of the address.
       homeState: ['addressState'],
       ref: ['token', 'linkToken', 'affiliateToken'],
@@ -82,7 +82,7 @@ export const providers: Readonly<Record<string, Provider>> = {
     title: 'Tapfiliate',
     linkParameter: 'ref',
     columns: {
-      ...PERSON,
+      ...COMMON_FIELDS,
       ref: ['referralCode', 'affiliateCode', 'code'],
       link: ['referralLink', 'affiliateLink', 'referralUrl'],
       coupon: ['coupons', 'couponCode', 'couponCodes'],
@@ -107,7 +107,7 @@ export const providers: Readonly<Record<string, Provider>> = {
     linkParameter: 'rfsn',
     id: ['affiliateId', 'id'],
     columns: {
-      ...PERSON,
+      ...COMMON_FIELDS,
       ref: ['rfsn', 'affiliateCode', 'code'],
       link: ['affiliateLink', 'trackingLink', 'referralLink', 'url'],
       coupon: ['coupons', 'couponCode', 'conversionTrigger', 'trigger'],
@@ -125,7 +125,7 @@ export const providers: Readonly<Record<string, Provider>> = {
     title: 'FirstPromoter',
     linkParameter: 'fpr',
     columns: {
-      ...PERSON,
+      ...COMMON_FIELDS,
       homeState: ['addressState'],
       ref: ['refId', 'defaultRefId', 'refToken', 'referralId', 'referralCode'],
       link: ['referralLink', 'refLink', 'url'],
@@ -148,7 +148,7 @@ export const providers: Readonly<Record<string, Provider>> = {
     title: 'UpPromote',
     linkParameter: 'sca_ref',
     columns: {
-      ...PERSON,
+      ...COMMON_FIELDS,
       ref: ['scaRef', 'affiliateCode', 'customAffiliateLinkCode'],
       link: ['affiliateLink', 'defaultAffiliateLink', 'customAffiliateLink', 'referralLink'],
       coupon: ['coupon', 'coupons', 'couponCode', 'defaultCoupon'],
@@ -166,7 +166,7 @@ export const providers: Readonly<Record<string, Provider>> = {
     title: 'GoAffPro',
     linkParameter: 'ref',
     columns: {
-      ...PERSON,
+      ...COMMON_FIELDS,
       ref: ['refCode', 'referralCode', 'affiliateCode'],
       link: ['referralLink', 'affiliateLink', 'refLink'],
       coupon: ['coupon', 'coupons', 'couponCode'],

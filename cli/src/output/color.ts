@@ -1,28 +1,28 @@
-import type { values } from '../contract.ts'
+import type { enums } from '../contract.ts'
 import type { Environment } from '../environment.ts'
 
-export type Paint = (text: string) => string
+export type Colorize = (text: string) => string
 
 export interface Palette {
-  bold: Paint
-  dim: Paint
-  red: Paint
-  green: Paint
-  yellow: Paint
+  bold: Colorize
+  dim: Colorize
+  red: Colorize
+  green: Colorize
+  yellow: Colorize
 }
 
-const plain: Paint = (text) => text
-const sgr =
-  (on: number, off: number): Paint =>
+const plain: Colorize = (text) => text
+const ansi =
+  (on: number, off: number): Colorize =>
   (text) =>
     `\u001b[${on}m${text}\u001b[${off}m`
 
 const COLORED: Palette = {
-  bold: sgr(1, 22),
-  dim: sgr(2, 22),
-  red: sgr(31, 39),
-  green: sgr(32, 39),
-  yellow: sgr(33, 39),
+  bold: ansi(1, 22),
+  dim: ansi(2, 22),
+  red: ansi(31, 39),
+  green: ansi(32, 39),
+  yellow: ansi(33, 39),
 }
 const PLAIN: Palette = { bold: plain, dim: plain, red: plain, green: plain, yellow: plain }
 
@@ -35,16 +35,16 @@ export function paletteFor(env: Environment, { isTerminal, plain }: { isTerminal
 
 type Status = 'AffiliateStatus' | 'CommissionStatus' | 'ProgramStatus' | 'PayoutBatchStatus'
 /** Whatever has a status in the contract, the keys, and the checks of the command line itself. */
-type State = (typeof values)[Status][number] | 'active' | 'revoked' | 'ok' | 'failed' | 'warning'
+type KnownStatus = (typeof enums)[Status][number] | 'active' | 'revoked' | 'ok' | 'failed' | 'warning'
 
-const GOOD: State[] = ['APPROVED', 'ACTIVE', 'ACCEPTED', 'PAYABLE', 'PAID', 'PUBLISH', 'active', 'ok']
-const BAD: State[] = ['REJECTED', 'REVERSED', 'CANCELED', 'REFUNDED', 'FAILED', 'revoked', 'failed']
-const WAITING: State[] = ['PENDING', 'OPEN', 'PROCESSING', 'DRAFT', 'PRIVATE', 'warning']
+const SUCCESS: KnownStatus[] = ['APPROVED', 'ACTIVE', 'ACCEPTED', 'PAYABLE', 'PAID', 'PUBLISH', 'active', 'ok']
+const FAILURE: KnownStatus[] = ['REJECTED', 'REVERSED', 'CANCELED', 'REFUNDED', 'FAILED', 'revoked', 'failed']
+const PENDING: KnownStatus[] = ['PENDING', 'OPEN', 'PROCESSING', 'DRAFT', 'PRIVATE', 'warning']
 
 /** States in the colour of what they mean. */
-export function paintState(palette: Palette, text: string): string {
-  const isAmong = (states: State[]) => (states as string[]).includes(text)
-  if (isAmong(GOOD)) return palette.green(text)
-  if (isAmong(BAD)) return palette.red(text)
-  return isAmong(WAITING) ? palette.yellow(text) : text
+export function colorizeStatus(palette: Palette, text: string): string {
+  const isAmong = (states: KnownStatus[]) => (states as string[]).includes(text)
+  if (isAmong(SUCCESS)) return palette.green(text)
+  if (isAmong(FAILURE)) return palette.red(text)
+  return isAmong(PENDING) ? palette.yellow(text) : text
 }

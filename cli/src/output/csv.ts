@@ -1,12 +1,12 @@
-import { plainText } from './text.ts'
+import { sanitizeText } from './text.ts'
 
 /** A number with all its digits. */
-export interface Decimal {
+export interface ExactNumber {
   readonly decimal: string
 }
 
 /** A cell: a number stands as it is, a text is made harmless. */
-export type Cell = string | number | boolean | Decimal | null | undefined
+export type Cell = string | number | boolean | ExactNumber | null | undefined
 
 // A spreadsheet takes a text that begins so for a formula; full-width forms are folded to the same.
 const FORMULA = /^\s*[=+\-@|\uff1d\uff0b\uff0d\uff20]/u
@@ -21,7 +21,7 @@ export function csvCell(cell: Cell): string {
   if (cell === null || cell === undefined) return ''
   if (typeof cell === 'object') return cell.decimal
   if (typeof cell !== 'string') return String(cell)
-  const text = plainText(cell)
+  const text = sanitizeText(cell)
   return quote(isFormula(text) ? `'${text}` : text)
 }
 

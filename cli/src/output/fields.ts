@@ -1,4 +1,4 @@
-import { usage } from '../exit.ts'
+import { usageError } from '../exit.ts'
 
 export type Row = Readonly<Record<string, unknown>>
 
@@ -8,7 +8,7 @@ const isObject = (value: unknown): value is Row => typeof value === 'object' && 
 export const valueAt = (row: Row, path: string): unknown =>
   path.split('.').reduce<unknown>((at, step) => (isObject(at) ? at[step] : undefined), row)
 
-const has = (row: Row, path: string): boolean => {
+const hasPath = (row: Row, path: string): boolean => {
   const steps = path.split('.')
   const last = steps.pop() ?? ''
   const home = steps.length ? valueAt(row, steps.join('.')) : row
@@ -17,9 +17,9 @@ const has = (row: Row, path: string): boolean => {
 
 /** Only these fields, in this order. A name that no row has is a typing error, not an empty column. */
 export function selectFields(rows: readonly Row[], fields: readonly string[]): Row[] {
-  const unknown = fields.find((field) => rows.length > 0 && !rows.some((row) => has(row, field)))
+  const unknown = fields.find((field) => rows.length > 0 && !rows.some((row) => hasPath(row, field)))
   if (unknown !== undefined)
-    throw usage(`There is no field ${unknown}.`, `Fields: ${[...new Set(rows.flatMap(Object.keys))].join(', ')}.`)
+    throw usageError(`There is no field ${unknown}.`, `Fields: ${[...new Set(rows.flatMap(Object.keys))].join(', ')}.`)
   return rows.map((row) => Object.fromEntries(fields.map((field) => [field, valueAt(row, field) ?? null])))
 }
 

@@ -1,10 +1,10 @@
-import { usage } from '../exit.ts'
-import type { World } from '../world.ts'
+import { usageError } from '../exit.ts'
+import type { CliContext } from '../world.ts'
 import { paletteFor } from './color.ts'
-import type { Style } from './render.ts'
+import type { OutputStyle } from './render.ts'
 
 /** The options every command takes. */
-export interface Globals {
+export interface GlobalOptions {
   profile?: string
   /** '' for all fields. */
   json?: string
@@ -16,24 +16,29 @@ export interface Globals {
 }
 
 /** A table for people, tab-separated lines for pipes, or what was asked for. */
-export function styleFor(globals: Globals, world: World): Style {
-  const { json, output, plain = false } = globals
-  const isTerminal = Boolean(world.stdout.isTTY)
-  const asked = output ?? (json === undefined ? undefined : 'json')
-  if (json !== undefined && asked === 'table') throw usage('--json and --output table exclude each other.')
+export function resolveStyle(globalOptions: GlobalOptions, context: CliContext): OutputStyle {
+  const { json, output, plain = false } = globalOptions
+  const isTerminal = Boolean(context.stdout.isTTY)
+  const requested = output ?? (json === undefined ? undefined : 'json')
+  if (json !== undefined && requested === 'table') throw usageError('--json and --output table exclude each other.')
   const fields = json
     ?.split(',')
     .map((field) => field.trim())
     .filter(Boolean)
   const inTabs = plain || !isTerminal
   return {
-    format: asked === 'table' || asked === undefined ? (inTabs && asked !== 'table' ? 'plain' : 'table') : asked,
+    format:
+      requested === 'table' || requested === undefined
+        ? inTabs && requested !== 'table'
+          ? 'plain'
+          : 'table'
+        : requested,
     fields: fields?.length ? fields : undefined,
-    palette: paletteFor(world.env, { isTerminal, plain }),
+    palette: paletteFor(context.env, { isTerminal, plain }),
     isTerminal,
   }
 }
 
 /** Whether a machine reads: failures are told as one JSON object then. */
-export const isForMachines = ({ json, output }: Globals): boolean =>
+export const isJsonOutput = ({ json, output }: GlobalOptions): boolean =>
   json !== undefined || output === 'json' || output === 'ndjson'

@@ -1,12 +1,12 @@
 // Controls, and the marks that reorder text: names are what affiliates typed, and a terminal obeys such characters.
-const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
+const CONTROL_CHARACTERS = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
 
 /** One line of harmless text. */
-export const plainText = (text: string): string => text.replace(/[\t\r\n]+/g, ' ').replace(CONTROLS, '')
+export const sanitizeText = (text: string): string => text.replace(/[\t\r\n]+/g, ' ').replace(CONTROL_CHARACTERS, '')
 
 /** JSON that no terminal obeys: everything that controls is escaped, so nothing is lost. */
 export const toJson = (value: unknown, indent?: number): string =>
-  JSON.stringify(value, undefined, indent).replace(CONTROLS, (one) =>
+  JSON.stringify(value, undefined, indent).replace(CONTROL_CHARACTERS, (one) =>
     // Line ends and indents here are the serialiser's own; those of the data are escaped already.
     one === '\n' ? one : `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )

@@ -1,5 +1,5 @@
 import type { PayoutBatch, ReferralClient } from '@referral/sdk'
-import { notFound } from '../exit.ts'
+import { notFoundError } from '../exit.ts'
 
 export type BatchWithLines = PayoutBatch & Required<Pick<PayoutBatch, 'lines'>>
 
@@ -8,6 +8,6 @@ export async function readBatch(client: ReferralClient, id: string): Promise<Bat
   const { data } = await client.payouts.list({ id, include: 'lines' })
   const [batch] = data
   if (!batch || batch.id !== id)
-    throw notFound(`No payout batch ${id} exists in your shop.`, 'See `referral payouts list`.')
+    throw notFoundError(`No payout batch ${id} exists in your shop.`, 'See `referral payouts list`.')
   return { ...batch, lines: batch.lines ?? [] }
 }

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { CliError, type Exit, exit, usage } from '../exit.ts'
-import { showMoney, sumCents } from '../money.ts'
+import { CliError, type ExitCode, exitCode, usageError } from '../exit.ts'
+import { formatMoney, sumCents } from '../money.ts'
 import { csvLine } from '../output/csv.ts'
 import { writePrivateFile } from '../private-file.ts'
 import type { Run } from '../run.ts'
 import { type BatchWithLines, readBatch } from './batch.ts'
-import { type Format, formats, type Payee } from './formats.ts'
+import { type ExportFormat, exportFormats, type Payee } from './formats.ts'
 
 export interface ExportOptions {
-  format: keyof typeof formats
+  format: keyof typeof exportFormats
   dir: string
   force?: boolean
 }
@@ -29,36 +29,38 @@ export async function exportBatches(
   run: Run,
   ids: readonly string[],
   options: ExportOptions,
-): Promise<Exit | undefined> {
+): Promise<ExitCode | undefined> {
   const client = await run.client()
   const batches: BatchWithLines[] = []
-  for (const id of new Set(ids)) batches.push(checked(await readBatch(client, id)))
+  for (const id of new Set(ids)) batches.push(verifyTotals(await readBatch(client, id)))
   for (const { id, status, totals } of batches)
     if (status === 'OPEN')
-      run.talk.note(`${id} is open and may still change: pay it with --expect-total ${totals.netPayableCents}`)
-  const { files, leftOut } = lay(batches, options)
-  if (!run.dryRun) write(files, options)
+      run.reporter.info(`${id} is open and may still change: pay it with --expect-total ${totals.netPayableCents}`)
+  const { files, leftOut } = buildFiles(batches, options)
+  if (!run.dryRun) writeFiles(files, options)
   const columns = ['file', 'currency', 'rows', 'totalCents', 'sha256']
-  run.rows<ExportedFile>(
+  run.printRows<ExportedFile>(
     files.map(({ text: _, ...file }) => ({ ...file, written: !run.dryRun })),
     columns,
   )
   for (const { payee, currency, why } of leftOut)
-    run.talk.warn(`left out: ${payee.name} <${payee.email}> ${showMoney(payee.netPayableCents, currency)}: ${why}`)
+    run.reporter.warn(
+      `left out: ${payee.name} <${payee.email}> ${formatMoney(payee.netPayableCents, currency)}: ${why}`,
+    )
   const owed = leftOut.filter(({ payee }) => payee.netPayableCents > 0)
-  return owed.length ? exit.partial : undefined
+  return owed.length ? exitCode.partial : undefined
 }
 
 /** What is paid out is what the batch says, to the cent, or there is no file. */
-function checked(batch: BatchWithLines): BatchWithLines {
+function verifyTotals(batch: BatchWithLines): BatchWithLines {
   const sum = sumCents(batch.lines.map((line) => line.netPayableCents))
   if (batch.status === 'FAILED')
-    throw new CliError(exit.conflict, `Batch ${batch.id} is FAILED; there is nothing to pay.`, {
+    throw new CliError(exitCode.conflict, `Batch ${batch.id} is FAILED; there is nothing to pay.`, {
       code: 'payout_not_payable',
     })
   if (sum !== BigInt(batch.totals.netPayableCents))
     throw new CliError(
-      exit.unexpected,
+      exitCode.unexpected,
       `The lines of ${batch.id} come to ${sum} cents, its total is ${batch.totals.netPayableCents}.`,
       {
         code: 'payout_does_not_add_up',
@@ -67,42 +69,49 @@ function checked(batch: BatchWithLines): BatchWithLines {
   return batch
 }
 
-type Draft = Omit<ExportedFile, 'written'> & { text: string }
-type LeftOut = { payee: Payee; currency: string; why: string }
+type FileDraft = Omit<ExportedFile, 'written'> & { text: string }
+type ExcludedPayee = { payee: Payee; currency: string; why: string }
 
-function lay(batches: readonly BatchWithLines[], options: ExportOptions): { files: Draft[]; leftOut: LeftOut[] } {
-  const format = formats[options.format]
-  const leftOut: LeftOut[] = []
-  const files: Draft[] = []
+function buildFiles(
+  batches: readonly BatchWithLines[],
+  options: ExportOptions,
+): { files: FileDraft[]; leftOut: ExcludedPayee[] } {
+  const format = exportFormats[options.format]
+  const leftOut: ExcludedPayee[] = []
+  const files: FileDraft[] = []
   for (const [currency, group] of Map.groupBy(batches, (batch) => batch.currency)) {
     const payees = group.flatMap((batch) =>
       batch.lines.map((line): Payee => ({ ...line, batchId: batch.id, periodEnd: batch.periodEnd })),
     )
     const kept = payees.filter((payee) => {
-      const why = format.refusal(payee, currency)
+      const why = format.exclusionReason(payee, currency)
       if (why !== undefined) leftOut.push({ payee, currency, why })
       return why === undefined
     })
-    const parts = Math.ceil(kept.length / format.rows)
+    const parts = Math.ceil(kept.length / format.maxRows)
     const stem = `payouts-${options.format}-${currency}-${group.length === 1 ? group[0]?.id : `${group.length}-batches`}`
     for (let part = 0; part < parts; part++) {
-      const rows = kept.slice(part * format.rows, (part + 1) * format.rows)
+      const rows = kept.slice(part * format.maxRows, (part + 1) * format.maxRows)
       const file = join(options.dir, `${stem}${parts > 1 ? `-${part + 1}` : ''}.csv`)
-      files.push({ file, currency, ...toText(rows, currency, format) })
+      files.push({ file, currency, ...renderFile(rows, currency, format) })
     }
   }
   return { files, leftOut }
 }
 
-function toText(rows: readonly Payee[], currency: string, format: Format): Omit<Draft, 'file' | 'currency'> {
+function renderFile(
+  rows: readonly Payee[],
+  currency: string,
+  format: ExportFormat,
+): Omit<FileDraft, 'file' | 'currency'> {
   const head = format.header ? csvLine(format.header) : ''
   const text = head + rows.map((payee) => csvLine(format.cells(payee, currency))).join('')
   const total = sumCents(rows.map((payee) => payee.netPayableCents))
   const totalCents = Number(total)
   if (!Number.isSafeInteger(totalCents))
     throw new CliError(
-      exit.conflict,
-      `These batches come to ${showMoney(total, currency)}, too much for an exact total.`,
+      exitCode.conflict,
+      `These batches come to ${formatMoney(total, currency)}, too much for an exact total.`,
       {
         code: 'total_too_large',
         hint: 'Export fewer batches at a time.',
@@ -112,19 +121,19 @@ function toText(rows: readonly Payee[], currency: string, format: Format): Omit<
 }
 
 /** Names and addresses: readable by their owner alone. */
-function write(files: readonly Draft[], { dir, force }: ExportOptions): void {
-  const there = files.find(({ file }) => existsSync(file) && readFileSync(file, 'utf8') !== textOf(files, file))
+function writeFiles(files: readonly FileDraft[], { dir, force }: ExportOptions): void {
+  const there = files.find(({ file }) => existsSync(file) && readFileSync(file, 'utf8') !== findText(files, file))
   if (there && !force)
-    throw usage(`${there.file} is there and differs.`, 'Add --force to replace it, or choose another --dir.')
+    throw usageError(`${there.file} is there and differs.`, 'Add --force to replace it, or choose another --dir.')
   mkdirSync(dir, { recursive: true })
   for (const { file, text } of files) writePrivateFile(file, text)
-  writeSums(files, join(dir, 'SHA256SUMS'))
+  writeChecksums(files, join(dir, 'SHA256SUMS'))
 }
 
-const textOf = (files: readonly Draft[], name: string) => files.find(({ file }) => file === name)?.text
+const findText = (files: readonly FileDraft[], name: string) => files.find(({ file }) => file === name)?.text
 
 /** The checksum lines, as `sha256sum -c` reads them; those of other exports stay. */
-function writeSums(files: readonly Draft[], sums: string): void {
+function writeChecksums(files: readonly FileDraft[], sums: string): void {
   const lines = new Map<string, string>()
   const old = existsSync(sums) ? readFileSync(sums, 'utf8').split('\n').filter(Boolean) : []
   for (const line of old) lines.set(line.slice(66), line)

@@ -1,6 +1,6 @@
-import { digitsOf, toDecimal } from '../money.ts'
+import { minorUnitDigits, toDecimal } from '../money.ts'
 import { type Cell, isFormula } from '../output/csv.ts'
-import { plainText } from '../output/text.ts'
+import { sanitizeText } from '../output/text.ts'
 
 /** What one affiliate gets from the batches that are exported together. */
 export interface Payee {
@@ -16,25 +16,25 @@ export interface Payee {
 }
 
 /** How a file for somebody looks. */
-export interface Format {
+export interface ExportFormat {
   header: readonly string[] | undefined
   /** The most rows a file may have, without the header. */
-  rows: number
+  maxRows: number
   /** Why this payee cannot stand in the file; undefined when they can. */
-  refusal: (payee: Payee, currency: string) => string | undefined
+  exclusionReason: (payee: Payee, currency: string) => string | undefined
   cells: (payee: Payee, currency: string) => Cell[]
 }
 
 // A number to a spreadsheet, never a text: a negative amount is no formula.
 const amount = (cents: number, currency: string): Cell => ({ decimal: toDecimal(cents, currency) })
 
-const notAboveZero = ({ netPayableCents }: Payee) => (netPayableCents > 0 ? undefined : 'nothing to pay')
+const nothingToPay = ({ netPayableCents }: Payee) => (netPayableCents > 0 ? undefined : 'nothing to pay')
 // An apostrophe in front would make it somebody else's address.
-const unsafeAddress = ({ email }: Payee) =>
+const unsafeEmail = ({ email }: Payee) =>
   isFormula(email) ? 'a spreadsheet would calculate the e-mail address' : undefined
-const monthOf = ({ periodEnd }: Payee) => `Referrals ${periodEnd.slice(0, 7)}`
+const referenceFor = ({ periodEnd }: Payee) => `Referrals ${periodEnd.slice(0, 7)}`
 
-const csv: Format = {
+const csv: ExportFormat = {
   header: [
     'batchId',
     'affiliateId',
@@ -47,8 +47,8 @@ const csv: Format = {
     'netPayableCents',
     'netPayable',
   ],
-  rows: 1_000_000,
-  refusal: () => undefined,
+  maxRows: 1_000_000,
+  exclusionReason: () => undefined,
   cells: (payee, currency) => [
     payee.batchId,
     payee.affiliateId,
@@ -64,34 +64,36 @@ const csv: Format = {
 }
 
 // PayPal pays these without decimals, although they have minor units.
-const WHOLE_ON_PAYPAL = ['HUF', 'TWD']
+const PAYPAL_WHOLE_UNIT_CURRENCIES = ['HUF', 'TWD']
 
 /** https://developer.paypal.com/docs/payouts/standard/payouts-web/: no header, one currency and at most 5,000 rows a file. */
-const paypal: Format = {
+const paypal: ExportFormat = {
   header: undefined,
-  rows: 5000,
-  refusal: (payee, currency) =>
-    notAboveZero(payee) ??
-    unsafeAddress(payee) ??
-    (isWholeOnPaypal(payee, currency) ? undefined : `PayPal pays ${currency} without decimals`),
+  maxRows: 5000,
+  exclusionReason: (payee, currency) =>
+    nothingToPay(payee) ??
+    unsafeEmail(payee) ??
+    (isPayableByPaypal(payee, currency) ? undefined : `PayPal pays ${currency} without decimals`),
   cells: (payee, currency) => [
     payee.email,
     amountForPaypal(payee, currency),
     currency,
     payee.affiliateId.replace(/\s/g, '').slice(0, 30),
-    monthOf(payee),
+    referenceFor(payee),
     'PAYPAL',
   ],
 }
 
-const isWholeOnPaypal = ({ netPayableCents }: Payee, currency: string) =>
-  !WHOLE_ON_PAYPAL.includes(currency) || netPayableCents % 10 ** digitsOf(currency) === 0
+const isPayableByPaypal = ({ netPayableCents }: Payee, currency: string) =>
+  !PAYPAL_WHOLE_UNIT_CURRENCIES.includes(currency) || netPayableCents % 10 ** minorUnitDigits(currency) === 0
 
 const amountForPaypal = ({ netPayableCents }: Payee, currency: string): Cell =>
-  WHOLE_ON_PAYPAL.includes(currency) ? netPayableCents / 10 ** digitsOf(currency) : amount(netPayableCents, currency)
+  PAYPAL_WHOLE_UNIT_CURRENCIES.includes(currency)
+    ? netPayableCents / 10 ** minorUnitDigits(currency)
+    : amount(netPayableCents, currency)
 
 /** https://wise.com/help/articles/2663302: the template that pays to e-mail addresses, at most 1,000 rows a file. */
-const wise: Format = {
+const wise: ExportFormat = {
   header: [
     'name',
     'recipientEmail',
@@ -103,13 +105,13 @@ const wise: Format = {
     'targetCurrency',
     'type',
   ],
-  rows: 1000,
-  refusal: (payee) =>
-    notAboveZero(payee) ?? unsafeAddress(payee) ?? (plainText(payee.name).trim() ? undefined : 'no name'),
+  maxRows: 1000,
+  exclusionReason: (payee) =>
+    nothingToPay(payee) ?? unsafeEmail(payee) ?? (sanitizeText(payee.name).trim() ? undefined : 'no name'),
   cells: (payee, currency) => [
     payee.name,
     payee.email,
-    monthOf(payee),
+    referenceFor(payee),
     'PERSON',
     'target',
     amount(payee.netPayableCents, currency),
@@ -119,4 +121,4 @@ const wise: Format = {
   ],
 }
 
-export const formats = { csv, paypal, wise }
+export const exportFormats = { csv, paypal, wise }

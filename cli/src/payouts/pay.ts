@@ -1,8 +1,8 @@
 import type { PayoutBatch, ReferralClient } from '@referral/sdk'
-import { askLine, declined } from '../ask.ts'
-import { CliError, exit } from '../exit.ts'
-import { readTypedAmount, showMoney, toDecimal } from '../money.ts'
-import { plainText } from '../output/text.ts'
+import { confirmationError, promptLine } from '../ask.ts'
+import { CliError, exitCode } from '../exit.ts'
+import { formatMoney, parseTypedAmount, toDecimal } from '../money.ts'
+import { sanitizeText } from '../output/text.ts'
 import type { Run } from '../run.ts'
 import { isInteractive } from '../world.ts'
 import { readBatch } from './batch.ts'
@@ -20,26 +20,26 @@ export async function pay(run: Run, id: string, options: PayOptions): Promise<un
   if (batch.status === 'PAID') return report(run, batch, false)
   if (batch.status === 'FAILED')
     throw new CliError(
-      exit.conflict,
+      exitCode.conflict,
       `This batch is FAILED and cannot be paid: ${batch.failureReason ?? 'no reason is known'}.`,
       {
         code: 'payout_not_payable',
       },
     )
   if (run.dryRun) {
-    run.talk.note('Dry run: nothing was paid.')
+    run.reporter.info('Dry run: nothing was paid.')
     return report(run, batch, false)
   }
   await confirmTotal(run, batch, options)
-  await payOrFindPaid(run, client, batch)
+  await payBatch(run, client, batch)
 }
 
 function checkTotal({ id, totals, currency }: PayoutBatch, expected: number | undefined): void {
   const net = totals.netPayableCents
   if (expected === undefined || expected === net) return
   throw new CliError(
-    exit.conflict,
-    `Batch ${id} pays ${net} cents (${showMoney(net, currency)}), not the ${expected} you expect.`,
+    exitCode.conflict,
+    `Batch ${id} pays ${net} cents (${formatMoney(net, currency)}), not the ${expected} you expect.`,
     {
       code: 'payout_total_mismatch',
       hint: 'Nothing was paid. Look at the batch again before you change the total.',
@@ -51,20 +51,23 @@ function checkTotal({ id, totals, currency }: PayoutBatch, expected: number | un
 async function confirmTotal(run: Run, batch: PayoutBatch, { yes, expectTotal }: PayOptions): Promise<void> {
   if (yes && expectTotal !== undefined) return
   if (yes)
-    throw declined(
+    throw confirmationError(
       '--yes needs --expect-total: a total that nobody has seen is not paid.',
       'Take it from `referral payouts list`.',
     )
-  if (!isInteractive(run.world))
-    throw declined(
+  if (!isInteractive(run.context))
+    throw confirmationError(
       'Paying needs a confirmation, and there is no terminal to ask on.',
       'Add --yes and --expect-total <cents>.',
     )
   const { totals, currency } = batch
-  run.talk.show(describe(batch))
-  const typed = await askLine(run.world, `Type the total to pay it (${toDecimal(totals.netPayableCents, currency)}): `)
-  if (readTypedAmount(typed, currency) !== totals.netPayableCents)
-    throw declined('That is not the total. Nothing was paid.')
+  run.reporter.write(describe(batch))
+  const typed = await promptLine(
+    run.context,
+    `Type the total to pay it (${toDecimal(totals.netPayableCents, currency)}): `,
+  )
+  if (parseTypedAmount(typed, currency) !== totals.netPayableCents)
+    throw confirmationError('That is not the total. Nothing was paid.')
 }
 
 function describe({ id, periodStart, periodEnd, totals, currency }: PayoutBatch): string {
@@ -73,15 +76,15 @@ function describe({ id, periodStart, periodEnd, totals, currency }: PayoutBatch)
     ['batch', id],
     ['period', `${periodStart} to ${periodEnd}`],
     ['commissions', `${commissions} of ${affiliates} affiliates`],
-    ['earned', showMoney(commissionCents, currency)],
-    ['tax withheld', showMoney(taxWithheldCents, currency)],
-    ['total', showMoney(netPayableCents, currency)],
+    ['earned', formatMoney(commissionCents, currency)],
+    ['tax withheld', formatMoney(taxWithheldCents, currency)],
+    ['total', formatMoney(netPayableCents, currency)],
   ]
-  return lines.map(([name = '', value = '']) => `  ${name.padEnd(14)}${plainText(value)}\n`).join('')
+  return lines.map(([name = '', value = '']) => `  ${name.padEnd(14)}${sanitizeText(value)}\n`).join('')
 }
 
 /** The total goes along, so that the service refuses a batch that changed meanwhile. */
-async function payOrFindPaid(run: Run, client: ReferralClient, batch: PayoutBatch): Promise<undefined> {
+async function payBatch(run: Run, client: ReferralClient, batch: PayoutBatch): Promise<undefined> {
   const { error } = await client.payouts.pay(batch.id, { expectedTotalCents: batch.totals.netPayableCents }).safe()
   if (error && error.code !== 'payout_already_paid') throw error
   const now = await readBatch(client, batch.id)
@@ -91,6 +94,14 @@ async function payOrFindPaid(run: Run, client: ReferralClient, batch: PayoutBatc
 }
 
 function report(run: Run, { id, status, currency, totals, paidAt }: PayoutBatch, changed: boolean): undefined {
-  if (status === 'PAID' && !changed) run.talk.note('This batch was paid before; nothing was changed.')
-  run.record({ id, changed, status, currency, netPayableCents: totals.netPayableCents, paidAt, dryRun: run.dryRun })
+  if (status === 'PAID' && !changed) run.reporter.info('This batch was paid before; nothing was changed.')
+  run.printRecord({
+    id,
+    changed,
+    status,
+    currency,
+    netPayableCents: totals.netPayableCents,
+    paidAt,
+    dryRun: run.dryRun,
+  })
 }

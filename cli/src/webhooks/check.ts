@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import type { SignedDelivery } from '@referral/webhook-verifier/testing'
 import { signedDelivery } from '@referral/webhook-verifier/testing'
-import { CliError, type Exit, exit } from '../exit.ts'
+import { CliError, type ExitCode, exitCode } from '../exit.ts'
 import type { Run } from '../run.ts'
 import { requireSecret, type SecretOptions } from '../secrets.ts'
 import { junit, type ProbeResult } from './junit.ts'
-import { type Answer, post, readUrl } from './post.ts'
-import { type Kit, type Probe, probes } from './probes.ts'
+import { parseReceiverUrl, postDelivery, type ReceiverResponse } from './post.ts'
+import { type Probe, type ProbeContext, probes } from './probes.ts'
 
 export interface CheckOptions extends SecretOptions {
   junit?: string
@@ -21,19 +21,19 @@ interface Report {
 }
 
 /** Sends what a receiver will meet one day, and scores its answers. */
-export async function check(run: Run, target: string, options: CheckOptions): Promise<Exit | undefined> {
-  const url = readUrl(target)
-  const secret = await requireSecret(run.world, options)
-  const kit: Kit = {
+export async function check(run: Run, target: string, options: CheckOptions): Promise<ExitCode | undefined> {
+  const url = parseReceiverUrl(target)
+  const secret = await requireSecret(run.context, options)
+  const kit: ProbeContext = {
     secret,
-    now: run.world.now(),
-    deliver: (event, given) => signedDelivery(event, { secret, ...given }),
+    now: run.context.now(),
+    sign: (event, given) => signedDelivery(event, { secret, ...given }),
   }
   const results: ProbeResult[] = []
   for (const probe of probes) {
-    const result = await ask(url, probe, kit)
+    const result = await runProbe(url, probe, kit)
     if (results.length === 0 && result.got === 'no answer')
-      throw new CliError(exit.unavailable, `Nothing answers at ${url}.`, { code: 'receiver_unreachable' })
+      throw new CliError(exitCode.unavailable, `Nothing answers at ${url}.`, { code: 'receiver_unreachable' })
     results.push(result)
   }
   const passed = results.filter((one) => one.passed).length
@@ -46,13 +46,13 @@ export async function check(run: Run, target: string, options: CheckOptions): Pr
   }
   if (options.junit) writeFileSync(options.junit, junit(report))
   print(run, report)
-  return passed === results.length ? undefined : exit.partial
+  return passed === results.length ? undefined : exitCode.partial
 }
 
-async function ask(url: string, probe: Probe, kit: Kit): Promise<ProbeResult> {
+async function runProbe(url: string, probe: Probe, kit: ProbeContext): Promise<ProbeResult> {
   const { name, expected, advice } = probe
-  const answers: Answer[] = []
-  for (const delivery of await probe.prepare(kit)) answers.push(await send(url, delivery))
+  const answers: ReceiverResponse[] = []
+  for (const delivery of await probe.deliveries(kit)) answers.push(await send(url, delivery))
   const isRight = (status: number | undefined) =>
     status !== undefined && (expected === 'accept' ? status >= 200 && status < 300 : status >= 400 && status < 500)
   const wrong = answers.find(({ status }) => !isRight(status))
@@ -61,14 +61,14 @@ async function ask(url: string, probe: Probe, kit: Kit): Promise<ProbeResult> {
   return { name, expected, got, passed: !wrong, ms, advice: wrong ? advice : null }
 }
 
-const send = (url: string, { body, headers }: SignedDelivery) => post(url, { body, headers })
+const send = (url: string, { body, headers }: SignedDelivery) => postDelivery(url, { body, headers })
 
 function print(run: Run, report: Report): void {
-  if (run.style.format === 'json' || run.style.format === 'ndjson') run.record(report)
+  if (run.style.format === 'json' || run.style.format === 'ndjson') run.printRecord(report)
   else {
     const result = { field: 'passed', title: 'result', show: ({ passed }: ProbeResult) => (passed ? 'ok' : 'failed') }
-    run.rows(report.probes, [result, 'name', 'expected', 'got'])
+    run.printRows(report.probes, [result, 'name', 'expected', 'got'])
   }
-  for (const { name, advice } of report.probes) if (advice) run.talk.note(`${name}: ${advice}`)
-  run.talk.note(`${report.score} % (${report.passed} of ${report.total})`)
+  for (const { name, advice } of report.probes) if (advice) run.reporter.info(`${name}: ${advice}`)
+  run.reporter.info(`${report.score} % (${report.passed} of ${report.total})`)
 }

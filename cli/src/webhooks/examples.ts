@@ -1,6 +1,6 @@
-// Made from openapi.yaml by scripts/generate.ts; change it there.
+// Generated from openapi.yaml by scripts/generate.ts. Do not edit.
 
-/** The example of each event that the contract describes. */
+/** The example payload of each event in the contract. */
 export const examples: Record<string, { event: string; timestamp: string; shop_id: string; data: object }> = {
   'affiliate.approved': {
     event: 'affiliate.approved',

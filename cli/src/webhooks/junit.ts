@@ -1,6 +1,6 @@
-import { plainText } from '../output/text.ts'
+import { sanitizeText } from '../output/text.ts'
 
-const escaped = (text: string) => plainText(text).replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`)
+const escaped = (text: string) => sanitizeText(text).replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`)
 
 /** The report as CI systems read it. */
 export function junit({ url, probes }: { url: string; probes: readonly ProbeResult[] }): string {

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { credentialOf } from '../client.ts'
-import { CliError, exit, usage } from '../exit.ts'
-import { plainText, toJson } from '../output/text.ts'
+import { requireCredential } from '../client.ts'
+import { CliError, exitCode, usageError } from '../exit.ts'
+import { sanitizeText, toJson } from '../output/text.ts'
 import type { Run } from '../run.ts'
-import { apiFailure } from '../unwrap.ts'
-import { post, readUrl } from './post.ts'
-import { type Message, readMessages } from './sse.ts'
+import { apiError } from '../unwrap.ts'
+import { parseReceiverUrl, postDelivery } from './post.ts'
+import { readSseMessages, type SseMessage } from './sse.ts'
 
 export interface ListenOptions {
   forwardTo?: string
@@ -15,8 +15,8 @@ export interface ListenOptions {
 }
 
 // The service gives a sign of life every 15 seconds.
-const SILENCE_MS = 45_000
-const LONGEST_PAUSE_MS = 5000
+const HEARTBEAT_TIMEOUT_MS = 45_000
+const MAX_RETRY_DELAY_MS = 5000
 
 /** Events of the shop on this machine: no tunnel, the very bytes and headers, and after a gap what was missed. */
 export async function listen(run: Run, options: ListenOptions): Promise<undefined> {
@@ -28,20 +28,20 @@ class Listener {
   readonly #run: Run
   readonly #forwardTo: string | undefined
   readonly #events: string
-  readonly #stop: ReturnType<Run['catchInterrupt']>
+  readonly #stop: ReturnType<Run['handleInterrupt']>
   #left: number
   #last: string | undefined
   #subscription: string | undefined
 
   constructor(run: Run, { forwardTo, events = [], after, count }: ListenOptions) {
     this.#run = run
-    this.#forwardTo = forwardTo === undefined ? undefined : readUrl(forwardTo)
+    this.#forwardTo = forwardTo === undefined ? undefined : parseReceiverUrl(forwardTo)
     this.#events = events.join(',')
     this.#last = after
     this.#left = count ?? Number.POSITIVE_INFINITY
     if (after !== undefined && !/^[!-~]{1,64}$/.test(after))
-      throw usage('--after is the id of a delivery, like dlv_…, or of the subscription, like whs_….')
-    this.#stop = run.catchInterrupt()
+      throw usageError('--after is the id of a delivery, like dlv_…, or of the subscription, like whs_….')
+    this.#stop = run.handleInterrupt()
   }
 
   /** Connects again after every break, until it is told to stop or has seen enough. */
@@ -54,28 +54,29 @@ class Listener {
         })
       } catch (error) {
         // What the service refuses it will refuse again.
-        if (error instanceof CliError && error.exit !== exit.unavailable) throw error
+        if (error instanceof CliError && error.exitCode !== exitCode.unavailable) throw error
       }
       if (this.#left <= 0 || this.#stop.interrupted) break
-      this.#run.talk.note('the connection broke; connecting again')
+      this.#run.reporter.info('the connection broke; connecting again')
       await sleep(pause, undefined, { signal: this.#stop.signal }).catch(() => {})
-      pause = Math.min(pause * 2, LONGEST_PAUSE_MS)
+      pause = Math.min(pause * 2, MAX_RETRY_DELAY_MS)
     }
-    if (this.#last && this.#left > 0) this.#run.talk.note(`to go on from here within an hour: --after ${this.#last}`)
-    if (this.#stop.interrupted) throw new CliError(exit.interrupted, 'Stopped.', { code: 'interrupted' })
+    if (this.#last && this.#left > 0)
+      this.#run.reporter.info(`to go on from here within an hour: --after ${this.#last}`)
+    if (this.#stop.interrupted) throw new CliError(exitCode.interrupted, 'Stopped.', { code: 'interrupted' })
   }
 
   async #connect(onOpen: () => void): Promise<void> {
     const silence = new AbortController()
-    let timer = setTimeout(() => silence.abort(), SILENCE_MS)
+    let timer = setTimeout(() => silence.abort(), HEARTBEAT_TIMEOUT_MS)
     const onBytes = () => {
       clearTimeout(timer)
-      timer = setTimeout(() => silence.abort(), SILENCE_MS)
+      timer = setTimeout(() => silence.abort(), HEARTBEAT_TIMEOUT_MS)
     }
     try {
       const response = await this.#request(AbortSignal.any([silence.signal, this.#stop.signal]))
       onOpen()
-      for await (const message of readMessages(response.body ?? new ReadableStream(), onBytes)) {
+      for await (const message of readSseMessages(response.body ?? new ReadableStream(), onBytes)) {
         await this.#take(message)
         if (this.#left <= 0) return
       }
@@ -90,7 +91,7 @@ class Listener {
     const query = this.#events ? `?events=${encodeURIComponent(this.#events)}` : ''
     const headers: Record<string, string> = {
       Accept: 'text/event-stream',
-      Authorization: `Bearer ${credentialOf(settings, 'ownerToken')}`,
+      Authorization: `Bearer ${requireCredential(settings, 'ownerToken')}`,
     }
     if (this.#last) headers['Last-Event-ID'] = this.#last
     const response = await fetch(`${settings.baseUrl}/admin/v1/deliveries/stream${query}`, {
@@ -101,10 +102,10 @@ class Listener {
     const isStream = response.headers.get('Content-Type')?.startsWith('text/event-stream')
     if (response.ok && isStream) return response
     const { error } = (await response.json().catch(() => ({}))) as { error?: string }
-    throw apiFailure(error ?? `The service answered ${response.status}.`, response)
+    throw apiError(error ?? `The service answered ${response.status}.`, response)
   }
 
-  async #take({ event, id, data }: Message): Promise<void> {
+  async #take({ event, id, data }: SseMessage): Promise<void> {
     if (event === 'open') {
       await this.#opened(JSON.parse(data))
       this.#last = id ?? this.#last
@@ -117,13 +118,15 @@ class Listener {
   }
 
   async #opened({ subscriptionId, secret }: { subscriptionId: string; secret: string }): Promise<void> {
-    const { talk } = this.#run
+    const { reporter } = this.#run
     if (this.#subscription === subscriptionId) {
-      talk.note('connected again; nothing was missed')
+      reporter.info('connected again; nothing was missed')
       return
     }
     if (this.#subscription !== undefined)
-      talk.warn('The service began a new subscription: what happened meanwhile is missed, and the secret is a new one.')
+      reporter.warn(
+        'The service began a new subscription: what happened meanwhile is missed, and the secret is a new one.',
+      )
     this.#subscription = subscriptionId
     await this.#print({ type: 'open', subscriptionId, secret }, `signing secret: ${secret}`)
   }
@@ -131,7 +134,7 @@ class Listener {
   async #deliver(id: string, { headers, body }: { headers: Record<string, string>; body: string }): Promise<void> {
     const event = headers['X-Service-Event'] ?? ''
     const answer = this.#forwardTo
-      ? await post(this.#forwardTo, { headers, body: new TextEncoder().encode(body) })
+      ? await postDelivery(this.#forwardTo, { headers, body: new TextEncoder().encode(body) })
       : undefined
     const { status, ms } = answer ?? {}
     const came = answer ? `${status ?? 'no answer'} in ${ms} ms` : body
@@ -142,7 +145,7 @@ class Listener {
   /** One line at once: this output has no end. */
   async #print(data: object, line: string): Promise<void> {
     const { format } = this.#run.style
-    this.#run.text(format === 'json' || format === 'ndjson' ? `${toJson(data)}\n` : `${plainText(line)}\n`)
+    this.#run.printText(format === 'json' || format === 'ndjson' ? `${toJson(data)}\n` : `${sanitizeText(line)}\n`)
     await this.#run.flush()
   }
 }

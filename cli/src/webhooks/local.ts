@@ -3,44 +3,44 @@ import { receive, verify, WebhookError } from '@referral/webhook-verifier'
 import { signWebhook } from '@referral/webhook-verifier/sender'
 import { signedDelivery } from '@referral/webhook-verifier/testing'
 import { readStdin } from '../ask.ts'
-import { CliError, exit, notFound, usage } from '../exit.ts'
+import { CliError, exitCode, notFoundError, usageError } from '../exit.ts'
 import type { Run } from '../run.ts'
 import { readSecret, requireSecret, type SecretOptions } from '../secrets.ts'
 import { examples } from './examples.ts'
-import { post, readUrl } from './post.ts'
+import { parseReceiverUrl, postDelivery } from './post.ts'
 
 /** Signs an example of the contract here and sends it to a receiver. */
 export async function trigger(run: Run, event: string, options: SecretOptions & { to: string }): Promise<undefined> {
   const example = Object.hasOwn(examples, event) ? examples[event] : undefined
-  if (!example) throw usage(`There is no example of ${event}.`, `Events: ${Object.keys(examples).join(', ')}.`)
-  const url = readUrl(options.to)
-  const given = await readSecret(run.world, options)
-  const secret = given ?? makeSecret()
+  if (!example) throw usageError(`There is no example of ${event}.`, `Events: ${Object.keys(examples).join(', ')}.`)
+  const url = parseReceiverUrl(options.to)
+  const given = await readSecret(run.context, options)
+  const secret = given ?? generateSecret()
   if (given === undefined)
-    run.talk.note(`signed with ${secret}, made for this once; set REFERRAL_WEBHOOK_SECRET to use yours`)
-  const draft = { ...example, timestamp: new Date(run.world.now()).toISOString() }
+    run.reporter.info(`signed with ${secret}, made for this once; set REFERRAL_WEBHOOK_SECRET to use yours`)
+  const draft = { ...example, timestamp: new Date(run.context.now()).toISOString() }
   const { body, headers } = await signedDelivery(draft, { secret })
-  if (run.dryRun) return run.wouldSend('POST', url, JSON.parse(new TextDecoder().decode(body)))
-  const { status, ms } = await post(url, { body, headers })
+  if (run.dryRun) return run.printDryRun('POST', url, JSON.parse(new TextDecoder().decode(body)))
+  const { status, ms } = await postDelivery(url, { body, headers })
   if (status === undefined)
-    throw new CliError(exit.unavailable, `Nothing answers at ${url}.`, { code: 'receiver_unreachable' })
+    throw new CliError(exitCode.unavailable, `Nothing answers at ${url}.`, { code: 'receiver_unreachable' })
   if (status < 200 || status > 299)
-    throw new CliError(exit.unexpected, `The receiver answered ${status}.`, { status, code: 'receiver_refused' })
-  run.record({ event, url, status, ms, id: headers['webhook-id'] })
+    throw new CliError(exitCode.unexpected, `The receiver answered ${status}.`, { status, code: 'receiver_refused' })
+  run.printRecord({ event, url, status, ms, id: headers['webhook-id'] })
 }
 
 /** 256 bits in letters that every shell and file takes. */
-export const makeSecret = () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')
+export const generateSecret = () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')
 
 async function readBody(run: Run, file: string | undefined, { secretStdin }: SecretOptions): Promise<Buffer> {
   const fromStdin = file === undefined || file === '-'
-  if (fromStdin && secretStdin) throw usage('Standard input holds the body or the secret, not both.')
-  if (fromStdin && run.world.stdin.isTTY) throw usage('Which body? Name a file, or pipe it in.')
-  if (fromStdin) return readStdin(run.world)
+  if (fromStdin && secretStdin) throw usageError('Standard input holds the body or the secret, not both.')
+  if (fromStdin && run.context.stdin.isTTY) throw usageError('Which body? Name a file, or pipe it in.')
+  if (fromStdin) return readStdin(run.context)
   try {
     return readFileSync(file)
   } catch (cause) {
-    throw notFound(`${file} cannot be read: ${(cause as NodeJS.ErrnoException).code}.`)
+    throw notFoundError(`${file} cannot be read: ${(cause as NodeJS.ErrnoException).code}.`)
   }
 }
 
@@ -52,13 +52,13 @@ export interface SignOptions extends SecretOptions {
 /** The headers that the service would send with these bytes. */
 export async function sign(run: Run, file: string | undefined, options: SignOptions): Promise<undefined> {
   const body = await readBody(run, file, options)
-  const secret = await requireSecret(run.world, options)
+  const secret = await requireSecret(run.context, options)
   const id = options.id ?? `evt_${crypto.randomUUID()}`
-  const timestamp = Number(options.timestamp ?? Math.floor(run.world.now() / 1000))
+  const timestamp = Number(options.timestamp ?? Math.floor(run.context.now() / 1000))
   const headers = await signWebhook(body, secret, { id, timestamp }).catch((error: Error) => {
-    throw usage(error.message)
+    throw usageError(error.message)
   })
-  run.record(headers)
+  run.printRecord(headers)
 }
 
 export interface VerifyOptions extends SecretOptions {
@@ -71,20 +71,24 @@ export interface VerifyOptions extends SecretOptions {
 export async function verifyBody(run: Run, file: string | undefined, options: VerifyOptions): Promise<undefined> {
   const { signature, header = [] } = options
   if (signature === undefined && header.length === 0)
-    throw usage('Against what? Give --signature, or --header for each header.')
+    throw usageError('Against what? Give --signature, or --header for each header.')
   const tolerance = options.tolerance === undefined ? undefined : Number(options.tolerance)
-  if (Number.isNaN(tolerance)) throw usage('--tolerance is a number of seconds.')
+  if (Number.isNaN(tolerance)) throw usageError('--tolerance is a number of seconds.')
   const body = await readBody(run, file, options)
-  const secret = await requireSecret(run.world, options)
+  const secret = await requireSecret(run.context, options)
   try {
     const facts = signature !== undefined ? await verify(body, signature, secret) : undefined
     const received = facts ?? (await receive({ headers: toHeaders(header), body }, { secret, tolerance }))
     const event = 'event' in received ? received.event.event : null
-    run.record({ valid: true, event, dedupeKey: 'facts' in received ? received.facts.dedupeKey : received.dedupeKey })
+    run.printRecord({
+      valid: true,
+      event,
+      dedupeKey: 'facts' in received ? received.facts.dedupeKey : received.dedupeKey,
+    })
   } catch (error) {
     if (!(error instanceof WebhookError)) throw error
     throw new CliError(
-      exit.unexpected,
+      exitCode.unexpected,
       `Not valid: ${error.code.replaceAll('_', ' ')} (${error.message.replace(/^\w+: /, '')}).`,
       { code: error.code },
     )
@@ -95,7 +99,7 @@ const toHeaders = (lines: readonly string[]): Record<string, string> =>
   Object.fromEntries(
     lines.map((line) => {
       const at = line.indexOf(':')
-      if (at < 1) throw usage(`A header is "name: value", not ${line}.`)
+      if (at < 1) throw usageError(`A header is "name: value", not ${line}.`)
       return [line.slice(0, at).trim().toLowerCase(), line.slice(at + 1).trim()]
     }),
   )

@@ -1,7 +1,7 @@
-import { usage } from '../exit.ts'
+import { usageError } from '../exit.ts'
 
 /** What a receiver answered; no status when it did not. */
-export interface Answer {
+export interface ReceiverResponse {
   status: number | undefined
   ms: number
 }
@@ -9,17 +9,17 @@ export interface Answer {
 const TIMEOUT_MS = 10_000
 
 /** An address of a receiver: any http or https, this machine included. */
-export function readUrl(text: string): string {
+export function parseReceiverUrl(text: string): string {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
-    throw usage(`${text} is no address like http://localhost:3000/webhooks.`)
+    throw usageError(`${text} is no address like http://localhost:3000/webhooks.`)
   return text
 }
 
 /** Posts the bytes as they are. Redirects are not followed, as the service does not follow them. */
-export async function post(
+export async function postDelivery(
   url: string,
   { body, headers, signal }: { body: Uint8Array<ArrayBuffer>; headers: Record<string, string>; signal?: AbortSignal },
-): Promise<Answer> {
+): Promise<ReceiverResponse> {
   const started = performance.now()
   const ms = () => Math.round(performance.now() - started)
   const timeout = AbortSignal.timeout(TIMEOUT_MS)

@@ -1,12 +1,15 @@
 /** One message of a stream of server-sent events. */
-export interface Message {
+export interface SseMessage {
   event: string
   id: string | undefined
   data: string
 }
 
 /** Messages as they come, whatever pieces the network makes of them. `onBytes` is told of every sign of life. */
-export async function* readMessages(body: ReadableStream<Uint8Array>, onBytes: () => void): AsyncGenerator<Message> {
+export async function* readSseMessages(
+  body: ReadableStream<Uint8Array>,
+  onBytes: () => void,
+): AsyncGenerator<SseMessage> {
   const decoder = new TextDecoder()
   let rest = ''
   let lines: string[] = []
@@ -25,7 +28,7 @@ export async function* readMessages(body: ReadableStream<Uint8Array>, onBytes: (
   }
 }
 
-function toMessage(lines: readonly string[]): Message | undefined {
+function toMessage(lines: readonly string[]): SseMessage | undefined {
   const data: string[] = []
   let event = 'message'
   let id: string | undefined
