@@ -7,10 +7,6 @@ export class Turns<T> {
     this.#mostOfOne = mostOfOne
   }
 
-  get isEmpty(): boolean {
-    return this.#byName.size === 0
-  }
-
   /** Answers false, and keeps nothing, when too much of the same one waits. */
   add(name: string, item: T): boolean {
     const own = this.#byName.get(name)
