@@ -39,6 +39,17 @@ describe('forms', () => {
     expect(changes).toEqual([])
   })
 
+  test('400 for twenty thousand fields, before they are read', async () => {
+    const fields = (count: number): [string, string][] => Array.from({ length: count }, () => ['a', ''])
+    const refused = await owner.submit('/admin/keys', fields(20_000))
+    expect([...codeOf(refused), noticeOf(refused)]).toEqual([
+      400,
+      'invalid_body',
+      'A form must not have more than 1000 fields.',
+    ])
+    expect(noticeOf(await owner.submit('/admin/keys', fields(999)))).not.toContain('fields')
+  })
+
   test('400 on the page itself, with what was typed', async () => {
     const refused = await owner.submit('/admin/keys', [['label', `"><i>${HOSTILE}`]])
     expect([...codeOf(refused), noticeOf(refused)]).toEqual([

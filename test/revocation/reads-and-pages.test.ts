@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as users from '../../server/src/accounts/users.ts'
 import { callOperation, snapshot } from '../contract/fixture.ts'
+import { manyNames } from '../fuzz/heavy.ts'
 import { operation } from '../support/document.ts'
 import { bytesOf, capture, type HeldRequests, holdRequests } from '../support/held-requests.ts'
 import { callOwner, ID, type OwnerServer, ownerServer } from '../support/owner.ts'
@@ -58,6 +59,19 @@ describe('a key that is revoked while its request is open', () => {
     ['an affiliate that does not exist', '/api/v1/coupons', { body: { affiliateId: 'aff_none' } }],
   ])('403 for %s', async (_what, path, options: RequestOptions) => {
     expect(told(await late(path, options))).toEqual(revoked.refusal)
+  })
+
+  test('403 for a large dry run that waited for the ones before it to be read', async () => {
+    const { headers, revoke } = await revoked.make(other)
+    const send = (n: number) => {
+      const raw = `{"externalOrderId":"dry","amountCents":1,"x":${manyNames(`n${n}_`)}}`
+      return server.request('POST', '/api/v1/events?dryRun=1', { raw, key: null, headers })
+    }
+    const [first, ...others] = Array.from({ length: 7 }, (_, n) => send(n))
+    expect((await first)?.status).toBe(200)
+    await revoke()
+    const last = (await Promise.all(others)).at(-1)
+    expect([last?.status, last?.headers.get('X-Error-Code')]).toEqual(revoked.refusal)
   })
 
   test('403 for analytics that were waiting meanwhile', async () => {

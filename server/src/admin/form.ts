@@ -5,16 +5,22 @@ import { type Html, html } from './html.ts'
 import type { Visitor } from './route.ts'
 
 export const MAX_FORM_BYTES = 64 * 1024
+/** A page of commissions has some hundred; thirty thousand take longer to read than anything else a page does. */
+const MAX_FIELDS = 1000
+const AMPERSAND = 0x26
 
 /**
  * The fields of a form. No page sends anything but text.
  *
- * @throws ApiError 400 for another kind of body and for text that cannot be stored; 400 and 503 of {@link readBody}.
+ * @throws ApiError 400 for another kind of body, too many fields and text that cannot be stored; 400 and 503 of {@link readBody}.
  */
 export async function readForm(...[server, c, expected]: Parameters<typeof readBody>): Promise<URLSearchParams> {
   const type = c.req.header('Content-Type')?.split(';')[0]?.trim().toLowerCase()
   if (type !== 'application/x-www-form-urlencoded') throw invalidBody('Send the form of this page.')
   const { bytes } = await readBody(server, c, expected)
+  if (bytes.reduce((count, byte) => (byte === AMPERSAND ? count + 1 : count), 1) > MAX_FIELDS) {
+    throw invalidBody(`A form must not have more than ${MAX_FIELDS} fields.`)
+  }
   const form = new URLSearchParams(new TextDecoder().decode(bytes))
   if (![...form].flat().every(isStorable)) throw invalidBody('Text must not hold the character U+0000.')
   return form
