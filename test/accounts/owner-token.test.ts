@@ -19,7 +19,7 @@ test('the new token works, and the old one, its sessions and the links of its us
   const staff = await staffOf(server)
   const old = server.shop.ownerToken
   const [mine, theirs] = [await signIn(server), await signIn(server, staff)]
-  const { token: link } = await users.linkFor(server.deps, named)
+  const { token: link } = await users.createLink(server.deps, named)
   const { userId, ownerToken } = await users.replaceToken(server.deps, named)
   expect(await expectOk(session(ownerToken))).toMatchObject({ user: { id: userId, email: named.email } })
   expect(codeOf(await session(old))).toEqual([403, 'owner_token_unknown'])

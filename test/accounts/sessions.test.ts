@@ -94,7 +94,7 @@ describe('a session', () => {
 
 describe('a one-time link', () => {
   const link = async () =>
-    (await users.linkFor(server.deps, { shop: server.shop.shopId, email: 'owner@shop.example' })).token
+    (await users.createLink(server.deps, { shop: server.shop.shopId, email: 'owner@shop.example' })).token
 
   test('201 once: of several who open it one gets in', async () => {
     const token = await link()

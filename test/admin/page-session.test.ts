@@ -26,7 +26,7 @@ describe('signing in', () => {
   })
 
   test('looking at a link does not use it up; its button does, once', async () => {
-    const { token } = await users.linkFor(server.deps, { shop: server.shop.shopId, email: 'owner@shop.example' })
+    const { token } = await users.createLink(server.deps, { shop: server.shop.shopId, email: 'owner@shop.example' })
     const path = `/admin/sign-in?token=${token}`
     for (let i = 0; i < 3; i++) expect((await visitorOf(server).open(path)).text).toContain(`value="${token}"`)
     const visitor = visitorOf(server)

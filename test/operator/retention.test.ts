@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { nowIso } from '../../server/src/core/context.ts'
 import { check } from '../../server/src/operator/check.ts'
 import { keepHouse } from '../../server/src/operator/retention.ts'
-import { updateFinished } from '../../server/src/webhooks/delivery-queries.ts'
+import { recordResults } from '../../server/src/webhooks/delivery-queries.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
 
@@ -43,7 +43,7 @@ test('deliveries are dropped 30 days after they ended, their events when nothing
   const end = (id: string) =>
     at.db.transact((trx) => {
       const how = { status: 'FAILED', code: 'timeout', httpStatus: null, durationMs: 1 } as const
-      return updateFinished(trx, [{ id, ...how, finishedAt: nowIso(at.deps) }])
+      return recordResults(trx, [{ id, ...how, finishedAt: nowIso(at.deps) }])
     })
   const left = () => [
     at.sql.prepare('select id from deliveries order by id').pluck().all(),

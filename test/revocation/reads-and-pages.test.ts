@@ -101,7 +101,7 @@ describe('a user who is revoked while a request is open', () => {
   test('401 for signing in, with a token and with a link: no session is made', async () => {
     for (const isLink of [false, true]) {
       const { named, ownerToken } = await newOwner(other)
-      const token = isLink ? (await users.linkFor(other.deps, named)).token : ownerToken
+      const token = isLink ? (await users.createLink(other.deps, named)).token : ownerToken
       const finish = await held.hold(bytesOf(request('POST', '/admin/v1/session', { body: { token } }), {}))
       await users.revoke(other.deps, named)
       const before = snapshot(server)
@@ -113,7 +113,7 @@ describe('a user who is revoked while a request is open', () => {
   test('401 for signing in when it happens before the session is written', async () => {
     for (const isLink of [false, true]) {
       const { named, ownerToken } = await newOwner(other)
-      const token = isLink ? (await users.linkFor(other.deps, named)).token : ownerToken
+      const token = isLink ? (await users.createLink(other.deps, named)).token : ownerToken
       const { transact } = server.db
       let before = ''
       server.db.transact = async (work, shopId) => {

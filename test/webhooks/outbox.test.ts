@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { joinClaimants, leaveClaimants } from '../../server/src/webhooks/delivery/lease.ts'
+import { registerLeaseHolder, unregisterLeaseHolder } from '../../server/src/webhooks/delivery/lease.ts'
 import { type Fixture, until, webhookFixture } from './fixture.ts'
 
 let at: Fixture
@@ -50,8 +50,8 @@ test('four senders share an outbox, and nothing is sent twice', async () => {
 })
 
 test('a process that has ended is replaced at once, one of another machine when it has been silent for a while', async () => {
-  const name = joinClaimants()
-  leaveClaimants(name)
+  const name = registerLeaseHolder()
+  unregisterLeaseHolder(name)
   claim(at.plant(at.receiver.at('/here')), name.replace(`/${process.pid}/`, '/999999999/'))
   claim(at.plant(at.receiver.at('/self')), name)
   claim(at.plant(at.receiver.at('/elsewhere')), 'elsewhere/1/x')

@@ -209,7 +209,7 @@ test('of very many unresponsive subscriptions the latest are remembered', () => 
   }
   expect(planOf(scheduler, ['silent10000']).get('silent10000')).toBe(1)
   expect(planOf(scheduler, ['silent1']).get('silent1')).toBe(1)
-  scheduler.keep(new Map())
+  scheduler.updateDestinations(new Map())
   expect(planOf(scheduler, ['silent0']).get('silent0')).toBe(4)
 })
 
@@ -233,11 +233,11 @@ test('what waits for a destination that is lost is dropped; another address hold
   const [a, b] = [some('a', 4), some('b', 4)]
   add(scheduler, [...a, ...b])
   const [flying] = takeAll(scheduler)
-  expect(scheduler.keep(new Map([['b', { ...to('b'), url: 'https://y.example' }]]))).toEqual(ids(a.slice(2)))
+  expect(scheduler.updateDestinations(new Map([['b', { ...to('b'), url: 'https://y.example' }]]))).toEqual(ids(a.slice(2)))
   end(scheduler, flying!)
   const rest = takeAll(scheduler)
   expect(rest).toEqual([])
-  expect(scheduler.keep(new Map())).toEqual(ids(b.slice(2)))
+  expect(scheduler.updateDestinations(new Map())).toEqual(ids(b.slice(2)))
 })
 
 test('a subscription that moves to another host counts there', () => {
@@ -246,7 +246,7 @@ test('a subscription that moves to another host counts there', () => {
   for (const name of names) add(scheduler, some(name, 2), 'old.example')
   const flying = takeAll(scheduler)
   expect(flying).toHaveLength(64)
-  scheduler.keep(new Map(names.map((name) => [name, to(name, 'new.example')])))
+  scheduler.updateDestinations(new Map(names.map((name) => [name, to(name, 'new.example')])))
   add(scheduler, some('one/more', 1), 'new.example')
   expect(takeAll(scheduler)).toEqual([])
   add(scheduler, some('one/other', 1), 'old.example')
@@ -276,7 +276,7 @@ test('whatever ends how, in the end nothing is counted', () => {
     inFlight = inFlight.filter((one) => !ending.includes(one))
     for (const one of ending) held -= 1 + end(scheduler, one, random() < 0.7).length
     const hosts = () => (random() < 0.5 ? 'shared.example' : 'own.example')
-    scheduler.keep(new Map([...shops.values()].flat().map((name) => [name, to(name, hosts())])))
+    scheduler.updateDestinations(new Map([...shops.values()].flat().map((name) => [name, to(name, hosts())])))
   }
   while (inFlight.length > 0) {
     for (const one of inFlight.splice(0)) held -= 1 + end(scheduler, one).length
@@ -284,7 +284,7 @@ test('whatever ends how, in the end nothing is counted', () => {
   }
   expect(held).toBe(0)
   // Nothing waits any more, so no destination is ours.
-  scheduler.keep(new Map())
+  scheduler.updateDestinations(new Map())
   expect(planOf(scheduler, ['x/0', 'new'], 'x')).toEqual(
     new Map([
       ['x/0', 4],
@@ -305,9 +305,9 @@ test('a queue that empties goes on as wide as it was, until nothing waits for it
     for (const one of takeAll(scheduler)) end(scheduler, one)
   }
   expect(plan()).toBe(256)
-  scheduler.keep(new Map([['a', to('a')]]))
+  scheduler.updateDestinations(new Map([['a', to('a')]]))
   expect(plan()).toBe(256)
-  scheduler.keep(new Map())
+  scheduler.updateDestinations(new Map())
   expect(plan()).toBe(4)
 })
 

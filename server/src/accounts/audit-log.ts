@@ -8,7 +8,7 @@ import { instantParam, period } from '../core/time.ts'
 import type { AuditRow } from '../database/tables.ts'
 import { listShops } from './shop-queries.ts'
 
-const LOT = 1000
+const BATCH_SIZE = 1000
 
 /**
  * Lists what was done in the shop, newest first.
@@ -38,7 +38,7 @@ export async function checkChains({ db }: Pick<Deps, 'db'>): Promise<ChainCheck>
   const all = [...new Set([...shops, ...(await listAudited(db.read))])]
   const check: ChainCheck = { shops: all.length, rows: 0, breaks: [], heads: [] }
   for (const shopId of all) {
-    const { head, broken } = await followShop(db, shopId)
+    const { head, broken } = await checkChain(db, shopId)
     check.rows += head.seq
     check.heads.push(head)
     // That a shop was created is in its audit, so one without any has lost it.
@@ -48,17 +48,17 @@ export async function checkChains({ db }: Pick<Deps, 'db'>): Promise<ChainCheck>
   return check
 }
 
-async function followShop(
+async function checkChain(
   db: Deps['db'],
   shopId: string,
 ): Promise<{ head: ChainHead; broken: ChainBreak | undefined }> {
   let head: ChainHead = { shopId, seq: 0, hash: '' }
   for (;;) {
-    const lot = await listChain(db.read, shopId, head.seq, LOT)
+    const lot = await listChain(db.read, shopId, head.seq, BATCH_SIZE)
     const broken = followChain(lot, head)
     const last = lot.at(-1)
     if (last) head = { shopId, seq: last.seq, hash: last.hash }
-    if (broken || lot.length < LOT) return { head, broken }
+    if (broken || lot.length < BATCH_SIZE) return { head, broken }
   }
 }
 

@@ -3,7 +3,7 @@ import type { Reader, Transaction } from '../database/access.ts'
 import { prepared, preparedWrite } from '../database/prepared.ts'
 import type { ApiKeyRow, ShopRow } from '../database/tables.ts'
 
-const withShop = prepared<{ secretHash: string }>()((db, { secretHash }) =>
+const keyWithShop = prepared<{ secretHash: string }>()((db, { secretHash }) =>
   db
     .selectFrom('apiKeys')
     .innerJoin('shops', 'shops.id', 'apiKeys.shopId')
@@ -34,7 +34,7 @@ export interface KeyWithShop {
 
 /** One statement, because it runs twice for each change: before the body is read and in the transaction. */
 export async function findKeyWithShop(db: Reader, secretHash: string): Promise<KeyWithShop | undefined> {
-  const [row] = await withShop(db, { secretHash })
+  const [row] = await keyWithShop(db, { secretHash })
   if (!row) return undefined
   const { keyId, keySecretHash, keyScopes, keyLastUsedAt, keyExpiresAt, keyRevokedAt, keyLimitSubject, ...rest } = row
   const { installationSwitch, ...shop } = rest
@@ -76,7 +76,7 @@ export async function deleteApiKeys(trx: Transaction, shopId: string, ids: strin
 }
 
 /** Changes a key that is alive and still has the secret that was read. Answers whether it was. */
-export async function claimApiKey(
+export async function updateApiKeyIfUnchanged(
   trx: Transaction,
   shopId: string,
   row: ApiKeyRow,
@@ -93,10 +93,11 @@ export async function claimApiKey(
   return numUpdatedRows === 1n
 }
 
-const noteUse = preparedWrite<{ shopId: string; id: string; lastUsedAt: string }>()((trx, { shopId, id, lastUsedAt }) =>
-  trx.updateTable('apiKeys').set({ lastUsedAt }).where('shopId', '=', shopId).where('id', '=', id).compile(),
+const setLastUsed = preparedWrite<{ shopId: string; id: string; lastUsedAt: string }>()(
+  (trx, { shopId, id, lastUsedAt }) =>
+    trx.updateTable('apiKeys').set({ lastUsedAt }).where('shopId', '=', shopId).where('id', '=', id).compile(),
 )
 
 export async function updateLastUsed(trx: Transaction, shopId: string, id: string, lastUsedAt: string): Promise<void> {
-  await noteUse(trx, { shopId, id, lastUsedAt })
+  await setLastUsed(trx, { shopId, id, lastUsedAt })
 }

@@ -6,13 +6,13 @@ import { createSecret, hashSecret, prefixOf } from '../core/secret.ts'
 import { instantBody } from '../core/time.ts'
 import type { Transaction } from '../database/access.ts'
 import type { ApiKeyRow } from '../database/tables.ts'
-import { claimApiKey, deleteApiKeys, findApiKey, insertApiKey, listApiKeys } from './key-queries.ts'
+import { deleteApiKeys, findApiKey, insertApiKey, listApiKeys, updateApiKeyIfUnchanged } from './key-queries.ts'
 
 type ApiKey = components['schemas']['ApiKey']
 type Scope = components['schemas']['Scope']
 
 // A scope that the document adds and this lacks does not compile.
-const EVERY: Record<Scope, true> = {
+const ALL_SCOPES: Record<Scope, true> = {
   'affiliates:read': true,
   'affiliates:write': true,
   'commissions:read': true,
@@ -28,10 +28,10 @@ const EVERY: Record<Scope, true> = {
   'webhooks:write': true,
 }
 /** Every scope there is (section 5 rule 6). */
-export const SCOPES = Object.keys(EVERY) as Scope[]
+export const SCOPES = Object.keys(ALL_SCOPES) as Scope[]
 
 /** What a key is made of; `expiresAt` as ISO 8601. */
-export interface WantedKey {
+export interface KeyInput {
   label: string
   scopes: string[]
   expiresAt?: string | null
@@ -48,8 +48,8 @@ export async function list(ctx: Context): Promise<{ data: ApiKey[] }> {
  * @throws ApiError 400 `invalid_body` without a label or a known scope, or when it would have expired already;
  *   409 `key_limit_reached`.
  */
-export async function create(ctx: Context, wanted: WantedKey): Promise<ApiKey & { secret: string }> {
-  const { label, scopes } = readWanted(wanted)
+export async function create(ctx: Context, wanted: KeyInput): Promise<ApiKey & { secret: string }> {
+  const { label, scopes } = readKeyInput(wanted)
   const expiresAt = instantBody('expiresAt', wanted.expiresAt) ?? null
   if (expiresAt !== null && expiresAt <= nowIso(ctx)) throw invalidBody('expiresAt must be ahead of now.')
   return mutate(ctx, async (trx) => {
@@ -74,7 +74,7 @@ export async function create(ctx: Context, wanted: WantedKey): Promise<ApiKey & 
 }
 
 /** One key that still works. @throws ApiError 404 `key_not_found`, 409 `key_already_revoked`. */
-export const find = async (ctx: Context, id: string): Promise<ApiKey> => toApiKey(await findLiving(ctx, id))
+export const find = async (ctx: Context, id: string): Promise<ApiKey> => toApiKey(await findActive(ctx, id))
 
 /**
  * Gives a key another secret. The old one opens nothing from the commit on (section 5 rule 5).
@@ -82,11 +82,11 @@ export const find = async (ctx: Context, id: string): Promise<ApiKey> => toApiKe
  * @throws ApiError 404 `key_not_found`, 409 `key_already_revoked` or `concurrent_change`.
  */
 export async function rotate(ctx: Context, id: string): Promise<ApiKey & { secret: string }> {
-  const before = await findLiving(ctx, id)
+  const before = await findActive(ctx, id)
   return mutate(ctx, async (trx) => {
     const { secret, ...stored } = newSecret(ctx)
     const changes = { ...stored, lastUsedAt: null }
-    if (!(await claimApiKey(trx, ctx.shop.id, before, changes))) throw concurrentChange()
+    if (!(await updateApiKeyIfUnchanged(trx, ctx.shop.id, before, changes))) throw concurrentChange()
     const audit = { action: 'key.rotated', subjectId: id, data: { prefix: stored.prefix } }
     return { result: { ...toApiKey({ ...before, ...changes }), secret }, audit }
   })
@@ -98,9 +98,9 @@ export async function rotate(ctx: Context, id: string): Promise<ApiKey & { secre
  * @throws ApiError 404 `key_not_found`, 409 `key_already_revoked` or `concurrent_change`.
  */
 export async function revoke(ctx: Context, id: string) {
-  const before = await findLiving(ctx, id)
+  const before = await findActive(ctx, id)
   return mutate(ctx, async (trx) => {
-    if (!(await claimApiKey(trx, ctx.shop.id, before, { revokedAt: nowIso(ctx) }))) throw concurrentChange()
+    if (!(await updateApiKeyIfUnchanged(trx, ctx.shop.id, before, { revokedAt: nowIso(ctx) }))) throw concurrentChange()
     return {
       result: { ok: true as const, message: 'API key revoked.', id },
       audit: { action: 'key.revoked', subjectId: id },
@@ -109,13 +109,13 @@ export async function revoke(ctx: Context, id: string) {
 }
 
 /** As {@link create}, for the operator: `all` stands for every scope. */
-export async function createApiKey(ctx: Context, wanted: WantedKey): Promise<{ keyId: string; secret: string }> {
+export async function createApiKey(ctx: Context, wanted: KeyInput): Promise<{ keyId: string; secret: string }> {
   const scopes = wanted.scopes.includes('all') ? SCOPES : wanted.scopes
   const { id, secret } = await create(ctx, { ...wanted, scopes })
   return { keyId: id, secret }
 }
 
-function readWanted(wanted: WantedKey): { label: string; scopes: Scope[] } {
+function readKeyInput(wanted: KeyInput): { label: string; scopes: Scope[] } {
   const label = wanted.label.trim()
   if (!label) throw invalidBody('label is required.')
   const scopes = SCOPES.filter((scope) => wanted.scopes.includes(scope))
@@ -125,7 +125,7 @@ function readWanted(wanted: WantedKey): { label: string; scopes: Scope[] } {
   return { label, scopes }
 }
 
-async function findLiving(ctx: Context, id: string): Promise<ApiKeyRow> {
+async function findActive(ctx: Context, id: string): Promise<ApiKeyRow> {
   const row = await findApiKey(ctx.db.read, ctx.shop.id, id)
   if (!row) throw notFound('key_not_found', 'No API key with this id exists in your shop.')
   if (row.revokedAt !== null) throw conflict('key_already_revoked', 'This API key was revoked; create a new one.')

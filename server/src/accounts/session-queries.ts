@@ -36,7 +36,7 @@ export const findSignInLink = (db: Reader, tokenHash: string): Promise<SignInLin
   db.selectFrom('signInLinks').selectAll().where('tokenHash', '=', tokenHash).executeTakeFirst()
 
 /** Uses a link up. Answers whether it was still there: of several who open it, one gets in. */
-export async function claimSignInLink(trx: Transaction, shopId: string, tokenHash: string): Promise<boolean> {
+export async function deleteSignInLink(trx: Transaction, shopId: string, tokenHash: string): Promise<boolean> {
   const { numDeletedRows } = await trx
     .deleteFrom('signInLinks')
     .where('shopId', '=', shopId)

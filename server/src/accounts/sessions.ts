@@ -66,7 +66,7 @@ export async function signIn(
   const recheck = async (db: Reader) => (await look(db)).shop
   const ctx: Context = { ...deps, shop, actor: `user:${user.id}`, recheck }
   return mutate(ctx, async (trx) => {
-    if (isLink && !(await sessions.claimSignInLink(trx, shop.id, hashSecret(token)))) throw refused()
+    if (isLink && !(await sessions.deleteSignInLink(trx, shop.id, hashSecret(token)))) throw refused()
     const createdAt = nowIso(deps)
     await sessions.deleteExpired(trx, shop.id, createdAt)
     const secret = createSecret('rs', deps.random)

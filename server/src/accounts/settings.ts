@@ -5,7 +5,7 @@ import { type Context, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import type { ShopRow } from '../database/tables.ts'
 import { PRECEDENCE_PRESETS } from '../engine/attribution.ts'
-import { claimShop } from './shop-queries.ts'
+import { updateShopIfUnchanged } from './shop-queries.ts'
 import { sealStoreSecret, toDomain } from './store-connection.ts'
 
 type Settings = components['schemas']['Settings']
@@ -24,8 +24,9 @@ export async function update(ctx: Context, body: Body<'updateSettings'>): Promis
   return mutate(ctx, async (trx) => {
     if (Object.keys(changes).length === 0) return { result: toSettings(before), audit: null }
     const after = { ...before, ...changes, updatedAt: nowIso(ctx) }
-    if (!(await claimShop(trx, before, { ...changes, updatedAt: after.updatedAt }))) throw concurrentChange()
-    const audit = { action: 'settings.updated', subjectId: before.id, data: difference(before, after) }
+    if (!(await updateShopIfUnchanged(trx, before, { ...changes, updatedAt: after.updatedAt })))
+      throw concurrentChange()
+    const audit = { action: 'settings.updated', subjectId: before.id, data: settingsDiff(before, after) }
     return { result: toSettings(after), audit }
   })
 }
@@ -91,7 +92,7 @@ function toSettings(shop: ShopRow): Settings {
 }
 
 /** What was and what is, setting by setting; of the secret only that it changed. */
-function difference(before: ShopRow, after: ShopRow): Record<string, unknown> {
+function settingsDiff(before: ShopRow, after: ShopRow): Record<string, unknown> {
   const [was, is] = [toSettings(before), toSettings(after)]
   const names = (Object.keys(is) as (keyof Settings)[]).filter(
     (name) => name !== 'updatedAt' && JSON.stringify(was[name]) !== JSON.stringify(is[name]),

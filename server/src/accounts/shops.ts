@@ -2,12 +2,12 @@ import { type Context, type Deps, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import { createSecret, hashSecret } from '../core/secret.ts'
 import type { ShopRow, UserRow } from '../database/tables.ts'
-import { claimShop, findShop, insertShop, listShops } from './shop-queries.ts'
+import { findShop, insertShop, listShops, updateShopIfUnchanged } from './shop-queries.ts'
 import { findUserByEmail, insertUser } from './user-queries.ts'
 
 export type Plan = ShopRow['plan']
-const EVERY: Record<Plan, true> = { FREE: true, STARTER: true, GROWTH: true, PROFESSIONAL: true, ENTERPRISE: true }
-export const PLANS = Object.keys(EVERY) as Plan[]
+const ALL_PLANS: Record<Plan, true> = { FREE: true, STARTER: true, GROWTH: true, PROFESSIONAL: true, ENTERPRISE: true }
+export const PLANS = Object.keys(ALL_PLANS) as Plan[]
 
 export const list = (deps: Deps): Promise<ShopRow[]> => listShops(deps.db.read)
 
@@ -15,10 +15,10 @@ export const list = (deps: Deps): Promise<ShopRow[]> => listShops(deps.db.read)
 export async function operatorContext(deps: Deps, shopId: string): Promise<Context> {
   const shop = await findShop(deps.db.read, shopId)
   if (!shop) throw new Error(`There is no shop ${shopId}.`)
-  return asOperator(deps, shop)
+  return toOperatorContext(deps, shop)
 }
 
-const asOperator = (deps: Deps, shop: ShopRow): Context => ({
+const toOperatorContext = (deps: Deps, shop: ShopRow): Context => ({
   ...deps,
   shop,
   actor: 'operator',
@@ -33,7 +33,7 @@ export async function create(
   if (!/^[A-Z]{3}$/.test(wanted.currency)) throw new Error('--currency must be three capital letters, like USD.')
   if (!wanted.name.trim()) throw new Error('--name must not be empty.')
   const shop = newShop(deps, wanted)
-  const ctx = asOperator(deps, shop)
+  const ctx = toOperatorContext(deps, shop)
   return mutate(ctx, async (trx) => {
     await insertShop(trx, shop)
     const { row, ownerToken } = newUser(deps, { shop: shop.id, email: wanted.ownerEmail, role: 'OWNER' })
@@ -53,7 +53,7 @@ export async function set(deps: Deps, shopId: string, wanted: { plan?: Plan; api
   if (wanted.api) changes.apiEnabled = wanted.api === 'on' ? 1 : 0
   if (Object.keys(changes).length === 0) throw new Error('Say what to change: --plan or --api.')
   await mutate(ctx, async (trx) => {
-    const claimed = await claimShop(trx, ctx.shop, { ...changes, updatedAt: nowIso(deps) })
+    const claimed = await updateShopIfUnchanged(trx, ctx.shop, { ...changes, updatedAt: nowIso(deps) })
     if (!claimed) throw new Error('Somebody else changed the shop meanwhile; try again.')
     return { result: undefined, audit: { action: 'shop.updated', subjectId: shopId, data: { ...changes } } }
   })

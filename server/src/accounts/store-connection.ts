@@ -26,14 +26,17 @@ export function requireDomain({ storeDomain }: Domains, header: string | undefin
  *
  * @throws ApiError 401 `store_domain_mismatch`.
  */
-export function requireDomainOf({ storeDomain, storeDomainAliases }: Domains, url: string | null | undefined): void {
+export function requireSourceDomain(
+  { storeDomain, storeDomainAliases }: Domains,
+  url: string | null | undefined,
+): void {
   if (storeDomain === null || !url) return
-  const domain = hostOf(url)
+  const domain = hostnameOf(url)
   if (domain === storeDomain || JSON.parse(storeDomainAliases).includes(domain)) return
   throw domainMismatch(domain)
 }
 
-const hostOf = (url: string): string | undefined =>
+const hostnameOf = (url: string): string | undefined =>
   url.length <= MAX_URL && URL.canParse(url) ? new URL(url).hostname : undefined
 
 function domainMismatch(domain = ''): ApiError {
@@ -45,12 +48,12 @@ function domainMismatch(domain = ''): ApiError {
   )
 }
 
-const boundTo = (shopId: string) => `store:${shopId}`
+const sealContext = (shopId: string) => `store:${shopId}`
 
 /** The secret that a store signs its notifications with, as it is stored: sealed, and tied to its shop. */
 export const sealStoreSecret = ({ vault }: Pick<Deps, 'vault'>, shopId: string, secret: string): string =>
-  vault.seal(secret, boundTo(shopId))
+  vault.seal(secret, sealContext(shopId))
 
 /** The secret again; null when no encryption key opens it. */
 export const openStoreSecret = ({ vault }: Pick<Deps, 'vault'>, shopId: string, sealed: string): string | null =>
-  vault.open(sealed, boundTo(shopId))
+  vault.open(sealed, sealContext(shopId))

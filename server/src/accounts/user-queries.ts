@@ -20,7 +20,7 @@ export async function findUserByEmail(db: Reader, shopId: string, email: string)
 }
 
 /** Takes a user's access away unless it was taken before. Answers whether it was this call. */
-export async function claimRevocation(
+export async function revokeUserIfActive(
   trx: Transaction,
   shopId: string,
   id: string,

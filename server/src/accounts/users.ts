@@ -5,7 +5,7 @@ import type { UserRow } from '../database/tables.ts'
 import { deleteSessionsOf, deleteSignInLinksOf } from './session-queries.ts'
 import { createSignInLink } from './sessions.ts'
 import { operatorContext } from './shops.ts'
-import { claimRevocation, findUserByEmail, updateTokenIfUnchanged } from './user-queries.ts'
+import { findUserByEmail, revokeUserIfActive, updateTokenIfUnchanged } from './user-queries.ts'
 
 /** A user of a shop as the operator names them. */
 export interface NamedUser {
@@ -14,17 +14,18 @@ export interface NamedUser {
 }
 
 /** A token that signs the user in once within 15 minutes. */
-export async function linkFor(deps: Deps, named: NamedUser): Promise<{ userId: string; token: string }> {
-  const { ctx, user } = await find(deps, named)
+export async function createLink(deps: Deps, named: NamedUser): Promise<{ userId: string; token: string }> {
+  const { ctx, user } = await findActiveUser(deps, named)
   return { userId: user.id, token: await createSignInLink(ctx, user.id) }
 }
 
 /** Takes a user's access away: the owner token opens nothing from now on, and every session ends. */
 export async function revoke(deps: Deps, named: NamedUser): Promise<{ userId: string }> {
-  const { ctx, user } = await find(deps, named)
+  const { ctx, user } = await findActiveUser(deps, named)
   return mutate(ctx, async (trx) => {
     const revokedAt = nowIso(deps)
-    if (!(await claimRevocation(trx, ctx.shop.id, user.id, revokedAt))) throw new Error('This user is revoked already.')
+    if (!(await revokeUserIfActive(trx, ctx.shop.id, user.id, revokedAt)))
+      throw new Error('This user is revoked already.')
     await deleteSessionsOf(trx, ctx.shop.id, user.id)
     return { result: { userId: user.id }, audit: { action: 'user.revoked', subjectId: user.id } }
   })
@@ -35,7 +36,7 @@ export async function revoke(deps: Deps, named: NamedUser): Promise<{ userId: st
  * and every session and sign-in link of the user ends.
  */
 export async function replaceToken(deps: Deps, named: NamedUser): Promise<{ userId: string; ownerToken: string }> {
-  const { ctx, user } = await find(deps, named)
+  const { ctx, user } = await findActiveUser(deps, named)
   return mutate(ctx, async (trx) => {
     const ownerToken = createSecret('ro', deps.random)
     if (!(await updateTokenIfUnchanged(trx, user, hashSecret(ownerToken)))) {
@@ -50,7 +51,7 @@ export async function replaceToken(deps: Deps, named: NamedUser): Promise<{ user
   })
 }
 
-async function find(deps: Deps, { shop, email }: NamedUser): Promise<{ ctx: Context; user: UserRow }> {
+async function findActiveUser(deps: Deps, { shop, email }: NamedUser): Promise<{ ctx: Context; user: UserRow }> {
   const ctx = await operatorContext(deps, shop)
   const user = await findUserByEmail(deps.db.read, shop, email)
   if (!user) throw new Error(`Shop ${shop} has no user ${email}.`)

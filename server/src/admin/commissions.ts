@@ -1,4 +1,4 @@
-import { namesOf } from '../affiliates/affiliates.ts'
+import { affiliateNames } from '../affiliates/affiliates.ts'
 import { moderateMany } from '../commissions/bulk-moderation.ts'
 import * as commissions from '../commissions/commissions.ts'
 import { moderate } from '../commissions/moderation.ts'
@@ -40,7 +40,7 @@ async function list(visitor: Visitor): Promise<View> {
   const status = chosen(visitor)
   const filter = status === 'ALL' ? {} : { status: status as Status }
   const { data, pagination } = await commissions.list(ctx, { ...pageOf(query), ...filter })
-  const names = await namesOf(
+  const names = await affiliateNames(
     ctx,
     data.map((one) => one.affiliateId),
   )

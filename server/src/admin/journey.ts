@@ -1,4 +1,4 @@
-import { namesOf } from '../affiliates/affiliates.ts'
+import { affiliateNames } from '../affiliates/affiliates.ts'
 import type { components } from '../contract/schema.d.ts'
 import * as journey from '../journey/journey.ts'
 import { field, input } from './form.ts'
@@ -42,7 +42,7 @@ async function timeline({ ctx }: Visitor, who: Partial<Parameters<typeof journey
       'Nothing is known about them',
       'Clicks, page views and orders appear here as soon as they are reported.',
     )
-  const names = await namesOf(
+  const names = await affiliateNames(
     ctx,
     entries.flatMap(({ affiliateId }) => affiliateId ?? []),
   )

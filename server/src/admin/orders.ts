@@ -1,4 +1,4 @@
-import { namesOf } from '../affiliates/affiliates.ts'
+import { affiliateNames } from '../affiliates/affiliates.ts'
 import { explain } from '../commissions/explain.ts'
 import { explanation } from './explanation.ts'
 import { field, input } from './form.ts'
@@ -23,7 +23,7 @@ ${input({ name: 'id', label: 'Order id', value: id, required: true, maxlength: 2
   }
   const found = await explain(visitor.ctx, id)
   const candidates = found.evidence.flatMap((kind) => kind.candidates)
-  const names = await namesOf(
+  const names = await affiliateNames(
     visitor.ctx,
     candidates.flatMap(({ affiliateId, slugAffiliateId }) =>
       [affiliateId, slugAffiliateId].flatMap((one) => one ?? []),

@@ -1,9 +1,9 @@
-import { digitsOf } from '../stores/payload.ts'
+import { decimalsOf } from '../stores/payload.ts'
 import { type Html, html } from './html.ts'
 
 /** Minor units for people: `1,440.00 USD`. */
 export function money(cents: number, currency: string): string {
-  const digits = digitsOf(currency)
+  const digits = decimalsOf(currency)
   const text = String(Math.abs(cents)).padStart(digits + 1, '0')
   const units = text.slice(0, text.length - digits).replace(/\B(?=(\d{3})+$)/g, ',')
   return `${cents < 0 ? '−' : ''}${units}${digits ? `.${text.slice(-digits)}` : ''} ${currency}`
@@ -11,7 +11,7 @@ export function money(cents: number, currency: string): string {
 
 /** What somebody typed as an amount, in minor units; undefined when it is none. */
 export function typedCents(text: string, currency: string): number | undefined {
-  const digits = digitsOf(currency)
+  const digits = decimalsOf(currency)
   const bare = text.replace(new RegExp(`${currency}|[\\s,]`, 'gi'), '').replace('−', '-')
   const match = (digits ? new RegExp(`^(-?\\d{1,13})(?:\\.(\\d{${digits}}))?$`) : /^(-?\d{1,13})$/).exec(bare)
   return match ? Number(match[1] + (match[2] ?? '0'.repeat(digits))) : undefined

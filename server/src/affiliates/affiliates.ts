@@ -4,7 +4,7 @@ import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { type AuditEntry, mutate } from '../core/mutate.ts'
 import type { WebhookEvent } from '../core/outbox.ts'
-import { isDeep, mapPage, placeAfter } from '../core/pagination.ts'
+import { isDeep, mapPage, readCursor } from '../core/pagination.ts'
 import { readList } from '../core/report.ts'
 import type { Transaction } from '../database/access.ts'
 import type { AffiliateRow } from '../database/tables.ts'
@@ -17,7 +17,7 @@ import { affiliateList, findAffiliateByCode, findAffiliateBySlug, findAffiliates
 
 /** Lists affiliates that are not archived, newest first (section 4.1). */
 export async function list(ctx: Context, query: Query<'listAffiliates'>) {
-  const start = await placeAfter(ctx, 'affiliates', query)
+  const start = await readCursor(ctx, 'affiliates', query)
   const readsMany = Boolean(query.q) || isDeep(query)
   return mapPage(await readList(ctx, affiliateList, { ...query, start }, readsMany), toAffiliate)
 }
@@ -35,7 +35,7 @@ export async function create(ctx: Context, body: Body<'createAffiliate'>) {
     const campaignId = body.campaignId ?? (await defaultProgramId(ctx, trx))
     const program = campaignId ? await findProgram(trx, ctx.shop.id, campaignId) : undefined
     if (body.campaignId && !program) throw programNotFound()
-    await refuseTakenEmail(ctx, trx, email)
+    await rejectTakenEmail(ctx, trx, email)
     const row = await newAffiliate(ctx, trx, {
       name,
       email,
@@ -69,10 +69,10 @@ export async function update(ctx: Context, id: string, body: Body<'updateAffilia
   return mutate(ctx, async (trx) => {
     if (changes.campaignId && !(await findProgram(trx, ctx.shop.id, changes.campaignId))) throw programNotFound()
     if (Object.keys(changes).length === 0) return { result: toAffiliate(before), audit: null }
-    if (changes.email) await refuseTakenEmail(ctx, trx, changes.email, id)
+    if (changes.email) await rejectTakenEmail(ctx, trx, changes.email, id)
     const after = { ...before, ...changes, updatedAt: nowIso(ctx) }
     const keys = { searchText: searchText(after), ...(changes.email && { emailKey: emailKey(changes.email) }) }
-    const claimed = await affiliates.claimAffiliate(trx, ctx.shop.id, before, {
+    const claimed = await affiliates.updateAffiliateIfUnchanged(trx, ctx.shop.id, before, {
       ...changes,
       ...keys,
       updatedAt: after.updatedAt,
@@ -101,7 +101,10 @@ export async function archive(ctx: Context, id: string) {
   if (!before) throw affiliateNotFound()
   return mutate(ctx, async (trx) => {
     const deletedAt = nowIso(ctx)
-    const claimed = await affiliates.claimAffiliate(trx, ctx.shop.id, before, { deletedAt, updatedAt: deletedAt })
+    const claimed = await affiliates.updateAffiliateIfUnchanged(trx, ctx.shop.id, before, {
+      deletedAt,
+      updatedAt: deletedAt,
+    })
     if (!claimed) throw concurrentChange()
     return {
       result: { ok: true as const, message: 'Affiliate archived.', id },
@@ -121,7 +124,7 @@ async function defaultProgramId(ctx: Context, trx: Transaction): Promise<string 
   return shop?.defaultProgramId ?? null
 }
 
-async function refuseTakenEmail(ctx: Context, trx: Transaction, email: string, exceptId?: string): Promise<void> {
+async function rejectTakenEmail(ctx: Context, trx: Transaction, email: string, exceptId?: string): Promise<void> {
   const holder = await affiliates.findAffiliateByEmail(trx, ctx.shop.id, emailKey(email))
   if (holder && holder.id !== exceptId) {
     throw conflict('email_taken', 'Another affiliate of your shop already uses this e-mail address.')
@@ -146,7 +149,7 @@ function changedFields(before: AffiliateRow, body: Body<'updateAffiliate'>): Par
 const statusChange = (before: AffiliateRow, after: AffiliateRow) =>
   before.status === after.status ? {} : { previousStatus: before.status, status: after.status }
 
-type Given = Pick<AffiliateRow, 'name' | 'email' | 'firstName' | 'lastName' | 'campaignId' | 'status'>
+type NewAffiliate = Pick<AffiliateRow, 'name' | 'email' | 'firstName' | 'lastName' | 'campaignId' | 'status'>
 
 export const searchText = (row: Pick<AffiliateRow, 'name' | 'email' | 'firstName' | 'lastName'>): string =>
   searchable([row.name, row.email, row.firstName, row.lastName])
@@ -155,16 +158,16 @@ export const searchText = (row: Pick<AffiliateRow, 'name' | 'email' | 'firstName
 export async function newAffiliate(
   ctx: Context,
   trx: Transaction,
-  given: Given,
+  given: NewAffiliate,
 ): Promise<Omit<AffiliateRow, 'shopId'>> {
   const createdAt = nowIso(ctx)
-  const discountCode = await freeCode(ctx, trx)
+  const discountCode = await unusedCode(ctx, trx)
   return {
     id: ctx.newId('aff'),
     ...given,
     phone: null,
     website: null,
-    slug: await freeSlug(ctx, trx, given.name),
+    slug: await unusedSlug(ctx, trx, given.name),
     discountCode,
     instagramHandle: null,
     tiktokHandle: null,
@@ -185,14 +188,14 @@ export async function newAffiliate(
 }
 
 /** A random code that nobody in the shop has. There are 34^8 of them, so the first is nearly always free. */
-export async function freeCode(ctx: Context, trx: Transaction): Promise<string> {
+export async function unusedCode(ctx: Context, trx: Transaction): Promise<string> {
   for (;;) {
     const code = codeFromBytes(ctx.random(32))
     if (code && !(await findAffiliateByCode(trx, ctx.shop.id, codeKey(code)))) return code
   }
 }
 
-async function freeSlug(ctx: Context, trx: Transaction, name: string): Promise<string> {
+async function unusedSlug(ctx: Context, trx: Transaction, name: string): Promise<string> {
   const slug = slugFrom(name)
   for (let attempt = 1; ; attempt++) {
     // A shop full of namesakes: after a few tries a random ending is quicker than counting on.
@@ -218,7 +221,7 @@ export function statusEvents(affiliate: Affiliate, previousStatus: Status): Webh
 }
 
 /** The names of affiliates by id, archived ones too: what they earned is history. At most a page of them. */
-export async function namesOf(ctx: Context, ids: string[]): Promise<Map<string, string>> {
+export async function affiliateNames(ctx: Context, ids: string[]): Promise<Map<string, string>> {
   const people = await findAffiliatesById(ctx.db.read, ctx.shop.id, [...new Set(ids)])
   return new Map(people.map(({ id, name }) => [id, name]))
 }

@@ -1,5 +1,5 @@
 import { type PageQuery, pageOf } from '../core/pagination.ts'
-import { unindexed } from '../core/queries.ts'
+import { withoutIndex } from '../core/queries.ts'
 import type { Reader, Transaction } from '../database/access.ts'
 import { prepared, preparedByShape } from '../database/prepared.ts'
 import { defineReport } from '../database/report-worker.ts'
@@ -18,7 +18,7 @@ export interface ProductLine {
   variantId: string | null
 }
 
-const affiliateOf = prepared<Pick<ConnectionRow, 'shopId' | 'kind' | 'value'>>()((db, { shopId, kind, value }) =>
+const connectionBy = prepared<Pick<ConnectionRow, 'shopId' | 'kind' | 'value'>>()((db, { shopId, kind, value }) =>
   db
     .selectFrom('connections')
     .select('affiliateId')
@@ -29,17 +29,17 @@ const affiliateOf = prepared<Pick<ConnectionRow, 'shopId' | 'kind' | 'value'>>()
 )
 
 /** The affiliate a customer, product or variant is connected to. E-mail addresses are given as their key. */
-export async function findConnection(
+export async function findConnectedAffiliate(
   db: Reader,
   shopId: string,
   kind: ConnectionRow['kind'],
   value: string,
 ): Promise<string | null> {
-  const [row] = await affiliateOf(db, { shopId, kind, value })
+  const [row] = await connectionBy(db, { shopId, kind, value })
   return row?.affiliateId ?? null
 }
 
-const ofProducts = (db: Reader, { shopId, ...values }: { shopId: string; [n: number]: string }) =>
+const selectProductConnections = (db: Reader, { shopId, ...values }: { shopId: string; [n: number]: string }) =>
   db
     .selectFrom('connections')
     .select(['kind', 'value', 'affiliateId'])
@@ -49,10 +49,11 @@ const ofProducts = (db: Reader, { shopId, ...values }: { shopId: string; [n: num
     .orderBy('kind')
     .orderBy('value')
 
-const productsOf = preparedByShape<{ shopId: string; [n: number]: string }>()((db, values) =>
-  ofProducts(db, values).compile(),
+const preparedProductConnections = preparedByShape<{ shopId: string; [n: number]: string }>()((db, values) =>
+  selectProductConnections(db, values).compile(),
 )
-const bigProductsOf = (db: Reader, values: { shopId: string; [n: number]: string }) => ofProducts(db, values).execute()
+const manyProductConnections = (db: Reader, values: { shopId: string; [n: number]: string }) =>
+  selectProductConnections(db, values).execute()
 
 /** Each product and variant of an order once. */
 export const productIds = (lines: ProductLine[]): string[] =>
@@ -69,7 +70,10 @@ export async function findProductConnections(
 ): Promise<Record<string, string>> {
   const values = productIds(lines)
   if (values.length === 0) return {}
-  const rows = await (values.length > MAX_PREPARED ? bigProductsOf : productsOf)(db, { shopId, ...values })
+  const rows = await (values.length > MAX_PREPARED ? manyProductConnections : preparedProductConnections)(db, {
+    shopId,
+    ...values,
+  })
   return Object.fromEntries(rows.map((row) => [`${row.kind}:${row.value}`, row.affiliateId]))
 }
 
@@ -78,7 +82,7 @@ const KINDS: ConnectionRow['kind'][] = ['customerId', 'customerEmail', 'product'
 /** Newest first; those of a value are few, and are sorted when they have been found. */
 function listConnections(db: Reader, shopId: string, query: ConnectionFilter) {
   const all = db.selectFrom('connections').selectAll().where('shopId', '=', shopId)
-  let list = query.values ? all.orderBy(unindexed(db, 'createdAt'), 'desc') : all.orderBy('createdAt', 'desc')
+  let list = query.values ? all.orderBy(withoutIndex(db, 'createdAt'), 'desc') : all.orderBy('createdAt', 'desc')
   if (query.kind) list = list.where('kind', '=', query.kind)
   if (query.values) {
     list = list.where('value', 'in', query.values)
@@ -94,7 +98,7 @@ export async function insertConnection(trx: Transaction, row: ConnectionRow): Pr
 }
 
 /** Takes a connection away. Answers it, as long as it was there. */
-export const claimConnection = (trx: Transaction, shopId: string, id: string): Promise<ConnectionRow | undefined> =>
+export const deleteConnection = (trx: Transaction, shopId: string, id: string): Promise<ConnectionRow | undefined> =>
   trx.deleteFrom('connections').where('shopId', '=', shopId).where('id', '=', id).returningAll().executeTakeFirst()
 
 /** Connects unless there is a connection already: the first affiliate keeps the customer. */

@@ -7,7 +7,7 @@ import { mapPage } from '../core/pagination.ts'
 import { readList } from '../core/report.ts'
 import type { ConnectionRow } from '../database/tables.ts'
 import { emailKey, emailKeysOfQuery } from '../engine/identity.ts'
-import { productId } from '../programs/product-rules.ts'
+import { requireProductId } from '../programs/product-rules.ts'
 import * as connections from './connection-queries.ts'
 import { connectionList } from './connection-queries.ts'
 import { findAffiliate } from './queries.ts'
@@ -16,13 +16,13 @@ type Connection = components['schemas']['Connection']
 
 /** Whom customers, products and variants are connected to, newest first (section 4.9). */
 export async function list(ctx: Context, query: Query<'listConnections'>) {
-  const values = query.value ? comparables(query.kind, query.value) : undefined
+  const values = query.value ? storedForms(query.kind, query.value) : undefined
   // No index serves every filter and the order, and customers connect with every order.
   return mapPage(await readList(ctx, connectionList, { ...query, values }, true), toConnection)
 }
 
 /** What a queried value may be stored as. */
-function comparables(kind: ConnectionRow['kind'] | undefined, value: string): string[] {
+function storedForms(kind: ConnectionRow['kind'] | undefined, value: string): string[] {
   if (kind === undefined) return [value, ...emailKeysOfQuery(value)]
   return kind === 'customerEmail' ? emailKeysOfQuery(value) : [value]
 }
@@ -33,10 +33,10 @@ function comparables(kind: ConnectionRow['kind'] | undefined, value: string): st
  * @throws ApiError 400 `invalid_body`, 404 `affiliate_not_found`, 409 `connection_exists`.
  */
 export async function create(ctx: Context, { kind, value: given, affiliateId }: Body<'createConnection'>) {
-  const value = comparable(kind, given)
+  const value = storedForm(kind, given)
   return mutate(ctx, async (trx) => {
     if (!(await findAffiliate(trx, ctx.shop.id, affiliateId))) throw affiliateNotFound()
-    if (await connections.findConnection(trx, ctx.shop.id, kind, value)) {
+    if (await connections.findConnectedAffiliate(trx, ctx.shop.id, kind, value)) {
       throw conflict(
         'connection_exists',
         'This customer, product or variant is connected already; remove that connection first.',
@@ -53,7 +53,7 @@ export async function create(ctx: Context, { kind, value: given, affiliateId }: 
 /** @throws ApiError 404 `connection_not_found`. */
 export async function remove(ctx: Context, id: string) {
   return mutate(ctx, async (trx) => {
-    const row = await connections.claimConnection(trx, ctx.shop.id, id)
+    const row = await connections.deleteConnection(trx, ctx.shop.id, id)
     if (!row) throw notFound('connection_not_found', 'No connection with this id exists in your shop.')
     const { kind, affiliateId } = row
     return {
@@ -64,10 +64,10 @@ export async function remove(ctx: Context, id: string) {
 }
 
 /** A value as orders are compared with it. */
-function comparable(kind: ConnectionRow['kind'], given: string): string {
+function storedForm(kind: ConnectionRow['kind'], given: string): string {
   const value = given.trim()
   if (!value) throw invalidBody('value is required.')
-  if (kind === 'product' || kind === 'variant') return productId(value)
+  if (kind === 'product' || kind === 'variant') return requireProductId(value)
   return kind === 'customerEmail' ? emailKey(value) : value
 }
 

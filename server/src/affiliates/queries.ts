@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { containing, type PageQuery, pageOf } from '../core/pagination.ts'
-import { claimVersion, ofShop, unindexed } from '../core/queries.ts'
+import { ofShop, updateIfUnchanged, withoutIndex } from '../core/queries.ts'
 import { countRows } from '../core/row-counts.ts'
 import type { Reader, Transaction } from '../database/access.ts'
 import { prepared } from '../database/prepared.ts'
@@ -14,21 +14,21 @@ interface AffiliateFilter extends PageQuery {
   q?: string
 }
 
-const present = (db: Reader, shopId: string) =>
+const unarchived = (db: Reader, shopId: string) =>
   db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where('deletedAt', 'is', null)
 
 export const findAffiliate = (db: Reader, shopId: string, id: string): Promise<AffiliateRow | undefined> =>
-  present(db, shopId).where('id', '=', id).executeTakeFirst()
+  unarchived(db, shopId).where('id', '=', id).executeTakeFirst()
 
 export const findAffiliateByEmail = (db: Reader, shopId: string, emailKey: string): Promise<AffiliateRow | undefined> =>
-  present(db, shopId).where('emailKey', '=', emailKey).executeTakeFirst()
+  unarchived(db, shopId).where('emailKey', '=', emailKey).executeTakeFirst()
 
 /** Prepared: every order looks for the one affiliate that a text names. */
-const oneBy = (column: 'id' | 'codeKey' | 'slug') =>
+const findBy = (column: 'id' | 'codeKey' | 'slug') =>
   prepared<{ shopId: string; value: string }>()((db, { shopId, value }) =>
     db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where(column, '=', value).compile(),
   )
-const [byId, byCode, bySlug] = [oneBy('id'), oneBy('codeKey'), oneBy('slug')]
+const [byId, byCode, bySlug] = [findBy('id'), findBy('codeKey'), findBy('slug')]
 
 /** Archived ones too: their codes and links must resolve to be refused by name. */
 export function findAffiliatesById(db: Reader, shopId: string, ids: string[]): Promise<AffiliateRow[]> {
@@ -53,11 +53,11 @@ export const findAffiliateBySlug = async (
 
 export async function listAffiliates(db: Reader, shopId: string, query: AffiliateFilter) {
   const { status, campaignId: programId } = query
-  const byStatus = status && (!programId || (await isStatusNarrower(db, shopId, { status, programId })))
-  let list = present(db, shopId).orderBy('createdAt', 'desc').orderBy('id', 'desc')
+  const byStatus = status && (!programId || (await isStatusMoreSelective(db, shopId, { status, programId })))
+  let list = unarchived(db, shopId).orderBy('createdAt', 'desc').orderBy('id', 'desc')
   // One of the two finds the rows by its index, the other checks them.
-  if (status) list = list.where(byStatus ? 'status' : unindexed(db, 'status'), '=', status)
-  if (programId) list = list.where(byStatus ? unindexed(db, 'campaignId') : 'campaignId', '=', programId)
+  if (status) list = list.where(byStatus ? 'status' : withoutIndex(db, 'status'), '=', status)
+  if (programId) list = list.where(byStatus ? withoutIndex(db, 'campaignId') : 'campaignId', '=', programId)
   if (query.q) {
     const texts = [...new Set([query.q, withPlus(query.q)])].map((text) => containing(searchable([text])))
     list = list.where((eb) => eb.or(texts.map((text) => sql<boolean>`"searchText" like ${text} escape '\\'`)))
@@ -66,7 +66,7 @@ export async function listAffiliates(db: Reader, shopId: string, query: Affiliat
   return pageOf(list, query, { total, list: 'affiliates' })
 }
 
-async function isStatusNarrower(
+async function isStatusMoreSelective(
   db: Reader,
   shopId: string,
   { status, programId }: { status: string; programId: string },
@@ -104,12 +104,12 @@ export async function insertAffiliate(
 }
 
 /** Changes an affiliate as long as it is still the version that was read. Answers whether it was. */
-export const claimAffiliate = (
+export const updateAffiliateIfUnchanged = (
   trx: Transaction,
   shopId: string,
   row: AffiliateRow,
   changes: Partial<AffiliateRow>,
-): Promise<boolean> => claimVersion(trx, 'affiliates', { shopId, row, changes })
+): Promise<boolean> => updateIfUnchanged(trx, 'affiliates', { shopId, row, changes })
 
 export const affiliateList = defineReport(
   import.meta.url,

@@ -10,7 +10,7 @@ import { defineReport } from '../database/report-worker.ts'
 import * as sums from '../engine/analytics.ts'
 import * as rows from './queries.ts'
 
-const DAYS = 30
+const DEFAULT_DAYS = 30
 const AHEAD_MS = 5 * 60_000
 
 /**
@@ -22,7 +22,7 @@ export async function summarize(
   ctx: Context,
   query: Query<'getAnalytics'>,
 ): Promise<components['schemas']['Analytics']> {
-  const { from, to: end } = lastDays(ctx, query, DAYS)
+  const { from, to: end } = lastDays(ctx, query, DEFAULT_DAYS)
   const { affiliateId, programId, currency = ctx.shop.currency } = query
   const request: AnalyticsRequest = { shopId: ctx.shop.id, currency, from, to: end ?? openEnd(ctx, from) }
   if (affiliateId) request.affiliateId = affiliateId
@@ -81,13 +81,13 @@ export const analyticsReport = defineReport(
       truncated,
       totals,
       dailyBreakdown,
-      topAffiliates: await named(db, shopId, topAffiliates),
+      topAffiliates: await withNames(db, shopId, topAffiliates),
     }
   },
 )
 
 /** Archived affiliates keep their names here: what they earned is history. */
-async function named(db: Reader, shopId: string, top: sums.TopAffiliate[]): Promise<Analytics['topAffiliates']> {
+async function withNames(db: Reader, shopId: string, top: sums.TopAffiliate[]): Promise<Analytics['topAffiliates']> {
   const people = await findAffiliatesById(
     db,
     shopId,

@@ -31,7 +31,7 @@ export async function run(ctx: Context, wanted: Body<'runBacktest'>): Promise<co
     ...bounds,
     shopId: ctx.shop.id,
     currency: ctx.shop.currency,
-    wanted,
+    input: wanted,
     ...(precedence && { precedence }),
   }
   const done = await runReport(ctx, backtestReport, request)
@@ -40,12 +40,12 @@ export async function run(ctx: Context, wanted: Body<'runBacktest'>): Promise<co
   return done.report
 }
 
-type Wanted = Body<'runBacktest'>
+type BacktestInput = Body<'runBacktest'>
 type RateType = ProgramFact['commissionType']
 
 export interface BacktestRequest {
   shopId: string
-  wanted: Wanted
+  input: BacktestInput
   /** The shop's, for orders that were decided without it. */
   currency: string
   /** The order in which evidence is to win, if another one. */
@@ -60,10 +60,10 @@ export type BacktestResult =
   | { report: components['schemas']['Backtest'] | null }
   | { refused: { reason: RateRefusal; type: RateType } }
 
-const MOST = 10_000
-const LOT = 500
+const MAX_ORDERS = 10_000
+const PAGE_SIZE = 500
 
-class Refused extends Error {
+class RateRejected extends Error {
   readonly reason: RateRefusal
   readonly type: RateType
 
@@ -78,20 +78,20 @@ class Refused extends Error {
 export const backtestReport = defineReport(
   import.meta.url,
   'backtestReport',
-  async (db, { shopId, wanted, currency, precedence, ...bounds }: BacktestRequest): Promise<BacktestResult> => {
+  async (db, { shopId, input: wanted, currency, precedence, ...bounds }: BacktestRequest): Promise<BacktestResult> => {
     const change = changeOf(wanted, { precedence, currency })
     const ledger = newLedger()
     let after: OrderRow | undefined
     let truncated = false
     try {
       do {
-        const rows = await listOrders(db, shopId, { ...bounds, after }, LOT)
+        const rows = await listOrders(db, shopId, { ...bounds, after }, PAGE_SIZE)
         for (const row of rows) compare(ledger, row, change)
-        after = rows.length === LOT ? rows.at(-1) : undefined
-        truncated = after !== undefined && ledger.orders >= MOST
+        after = rows.length === PAGE_SIZE ? rows.at(-1) : undefined
+        truncated = after !== undefined && ledger.orders >= MAX_ORDERS
       } while (after && !truncated)
     } catch (error) {
-      if (error instanceof Refused) return { refused: { reason: error.reason, type: error.type } }
+      if (error instanceof RateRejected) return { refused: { reason: error.reason, type: error.type } }
       throw error
     }
     const people = await findAffiliatesById(db, shopId, [...ledger.affiliateIds()])
@@ -109,7 +109,10 @@ function compare(ledger: Ledger, row: OrderRow, change: Change): void {
 }
 
 /** What is tried, as a change of the stored facts. */
-function changeOf(wanted: Wanted, { precedence, currency }: Pick<BacktestRequest, 'precedence' | 'currency'>): Change {
+function changeOf(
+  wanted: BacktestInput,
+  { precedence, currency }: Pick<BacktestRequest, 'precedence' | 'currency'>,
+): Change {
   const { clickTouch } = wanted
   const onProgram = programChange(wanted)
   return (facts) => ({
@@ -120,13 +123,13 @@ function changeOf(wanted: Wanted, { precedence, currency }: Pick<BacktestRequest
 }
 
 /** A rate is read together with the type that a program had, as a change of the program itself would be. */
-function programChange(wanted: Wanted): (program: ProgramFact) => ProgramFact {
+function programChange(wanted: BacktestInput): (program: ProgramFact) => ProgramFact {
   const { programId, cookieDurationDays, commissionType, commissionPercent } = wanted
   return (program) => {
     if (programId && program.id !== programId) return program
     const { id, productRules, geoRule, autoApproveOrder, lifetimeCommission } = program
     const patched = patchRate(program, { commissionType, commissionPercent })
-    if (!patched.ok) throw new Refused(patched.reason, commissionType ?? program.commissionType)
+    if (!patched.ok) throw new RateRejected(patched.reason, commissionType ?? program.commissionType)
     const cookie = cookieDurationDays ?? program.cookieDurationDays
     return {
       id,
@@ -143,7 +146,7 @@ function programChange(wanted: Wanted): (program: ProgramFact) => ProgramFact {
 type Backtest = components['schemas']['Backtest']
 
 /** One order as it was decided, and as it would be. */
-export interface Compared {
+export interface Comparison {
   orderId: string
   /** The order's own currency. */
   currency: string
@@ -169,7 +172,7 @@ export interface Ledger {
   affiliateIds: () => Set<string>
 }
 
-const MOST_EXAMPLES = 50
+const MAX_EXAMPLES = 50
 
 export function newLedger(): Ledger {
   const accounts = new Map<string, Account>()
@@ -177,14 +180,14 @@ export function newLedger(): Ledger {
   return { orders: 0, changed: 0, examples: [], accounts, affiliateIds }
 }
 
-export function addOutcome(ledger: Ledger, { orderId, currency, current, proposed }: Compared): void {
+export function addOutcome(ledger: Ledger, { orderId, currency, current, proposed }: Comparison): void {
   ledger.orders += 1
-  book(ledger, current.currency ?? currency, current, 'current')
-  book(ledger, proposed.currency ?? currency, proposed, 'proposed')
+  addToAccount(ledger, current.currency ?? currency, current, 'current')
+  addToAccount(ledger, proposed.currency ?? currency, proposed, 'proposed')
   const [was, is] = [outcomeOf(current, currency), outcomeOf(proposed, currency)]
   if (JSON.stringify(was) === JSON.stringify(is)) return
   ledger.changed += 1
-  if (ledger.examples.length < MOST_EXAMPLES) ledger.examples.push({ orderId, currency, current: was, proposed: is })
+  if (ledger.examples.length < MAX_EXAMPLES) ledger.examples.push({ orderId, currency, current: was, proposed: is })
 }
 
 /** The report, or null when an amount in it cannot be exact; `names` by affiliate id. */
@@ -224,7 +227,7 @@ function amountsOf(accounts: Pick<Account, 'currentCents' | 'proposedCents'>[]) 
   return { currentCents, proposedCents, deltaCents: proposedCents - currentCents }
 }
 
-function book(ledger: Ledger, currency: string, decision: Decision, side: 'current' | 'proposed'): void {
+function addToAccount(ledger: Ledger, currency: string, decision: Decision, side: 'current' | 'proposed'): void {
   const { affiliateId } = decision.attribution
   if (affiliateId === null || !decision.eligible) return
   const key = `${affiliateId} ${currency}`

@@ -3,7 +3,7 @@ import type { CommissionRow } from '../database/tables.ts'
 import { adjustmentRow } from './queries.ts'
 
 /** Takes money back from a commission that was paid: a waiting row that the next batch of its time nets. */
-export const clawback = (
+export const clawbackRow = (
   ctx: Context,
   { id, affiliateId, programId, currency, orderCurrency }: CommissionRow,
   { name, amountCents, taxCents }: { name: string; amountCents: number; taxCents: number },

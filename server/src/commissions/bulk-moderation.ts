@@ -9,13 +9,13 @@ import type { Transaction } from '../database/access.ts'
 import { inTurns } from '../database/slices.ts'
 import type { CommissionRow } from '../database/tables.ts'
 import { recomputeBatch } from '../payouts/batch.ts'
-import { type Action, MOVES, type Moved, move } from './moderation.ts'
-import { findCommissionsById, type Movable, type MoveFilter, movableReport } from './queries.ts'
+import { type ModerationAction, type MovedCommission, moveCommission, TRANSITIONS } from './moderation.ts'
+import { findCommissionsById, type ModerationFilter, type MovableCommissions, movableReport } from './queries.ts'
 
-type Reply = components['schemas']['ModerationResult']
+type ModerationResult = components['schemas']['ModerationResult']
 
 /** More would make other changes wait for too long; the answer says how many are left. */
-const MOST = 500
+const MAX_MOVED = 500
 
 /**
  * Moves many commissions, by id or by filter, in one transaction. Those that cannot be moved are told and left alone.
@@ -23,18 +23,18 @@ const MOST = 500
  *
  * @throws ApiError 400 `invalid_body` or `period_invalid`.
  */
-export async function moderateMany(ctx: Context, body: Body<'moderateCommissions'>): Promise<Reply> {
+export async function moderateMany(ctx: Context, body: Body<'moderateCommissions'>): Promise<ModerationResult> {
   if (Boolean(body.ids) === Boolean(body.filter)) throw invalidBody('Send either ids or filter.')
-  const filter = body.filter ? readFilter(body.action, body.filter) : undefined
-  if (body.dryRun) return preview(ctx, body, filter)
-  const found = filter && (await find(ctx, filter, MOST))
+  const filter = body.filter ? readModerationFilter(body.action, body.filter) : undefined
+  if (body.dryRun) return previewMany(ctx, body, filter)
+  const found = filter && (await findMovable(ctx, filter, MAX_MOVED))
   const ids = found?.ids ?? [...new Set(body.ids)]
   return mutate(ctx, async (trx) => {
     const known = await findCommissionsById(trx, ctx.shop.id, ids)
     // Another request may have moved some since they were found; those no longer match.
     const rows = filter ? known.filter((row) => filter.statuses.includes(row.orderStatus)) : known
     const { moved, skipped } = await moveAll(ctx, trx, body.action, rows)
-    for (const id of unknownIds(body.ids, rows)) skipped.push({ id, code: 'commission_not_found' })
+    for (const id of missingIds(body.ids, rows)) skipped.push({ id, code: 'commission_not_found' })
     for (const id of new Set(moved.flatMap(({ leftBatchId }) => leftBatchId ?? []))) await recomputeBatch(trx, ctx, id)
     const result = {
       action: body.action,
@@ -49,15 +49,15 @@ export async function moderateMany(ctx: Context, body: Body<'moderateCommissions
   })
 }
 
-const find = (ctx: Context, filter: MoveFilter, limit: number): Promise<Movable> =>
+const findMovable = (ctx: Context, filter: ModerationFilter, limit: number): Promise<MovableCommissions> =>
   runReport(ctx, movableReport, { shopId: ctx.shop.id, query: { ...filter, limit } })
 
-async function moveAll(ctx: Context, trx: Transaction, action: Action, rows: CommissionRow[]) {
-  const moved: Moved[] = []
-  const skipped: Reply['skipped'] = []
+async function moveAll(ctx: Context, trx: Transaction, action: ModerationAction, rows: CommissionRow[]) {
+  const moved: MovedCommission[] = []
+  const skipped: ModerationResult['skipped'] = []
   await inTurns(trx, rows, async (row) => {
     try {
-      moved.push(await move(ctx, trx, action, row))
+      moved.push(await moveCommission(ctx, trx, action, row))
     } catch (error) {
       // A refusal comes before any write of its move, so the others go on.
       if (!(error instanceof ApiError) || error.status !== 409) throw error
@@ -67,14 +67,14 @@ async function moveAll(ctx: Context, trx: Transaction, action: Action, rows: Com
   return { moved, skipped }
 }
 
-async function preview(
+async function previewMany(
   ctx: Context,
   { action, ids }: Body<'moderateCommissions'>,
-  filter: MoveFilter | undefined,
-): Promise<Reply> {
-  const { from } = MOVES[action]
+  filter: ModerationFilter | undefined,
+): Promise<ModerationResult> {
+  const { from } = TRANSITIONS[action]
   if (filter) {
-    const { total } = await find(ctx, filter, 0)
+    const { total } = await findMovable(ctx, filter, 0)
     return { action, dryRun: true, changed: 0, skipped: [], remaining: total }
   }
   const rows = await findCommissionsById(ctx.db.read, ctx.shop.id, [...new Set(ids)])
@@ -82,13 +82,16 @@ async function preview(
   return { action, dryRun: true, changed: 0, skipped: [], remaining }
 }
 
-const unknownIds = (ids: string[] | null | undefined, rows: CommissionRow[]) => {
+const missingIds = (ids: string[] | null | undefined, rows: CommissionRow[]) => {
   const known = new Set(rows.map(({ id }) => id))
   return [...new Set(ids)].filter((id) => !known.has(id))
 }
 
-function readFilter(action: Action, filter: NonNullable<Body<'moderateCommissions'>['filter']>): MoveFilter {
-  const { from } = MOVES[action]
+function readModerationFilter(
+  action: ModerationAction,
+  filter: NonNullable<Body<'moderateCommissions'>['filter']>,
+): ModerationFilter {
+  const { from } = TRANSITIONS[action]
   const bounds = period(instantBody('from', filter.from), instantBody('to', filter.to))
   const { status, affiliateId, programId } = filter
   if (status && !from.includes(status)) {

@@ -1,7 +1,7 @@
 import { conflict, notFound } from '../contract/errors.ts'
 import type { Query } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
-import { isDeep, placeAfter } from '../core/pagination.ts'
+import { isDeep, readCursor } from '../core/pagination.ts'
 import { readList } from '../core/report.ts'
 import { instantParam, period } from '../core/time.ts'
 import type { Transaction } from '../database/access.ts'
@@ -18,7 +18,7 @@ import { commissionList } from './list-queries.ts'
 export async function list(ctx: Context, query: Query<'listCommissions'>) {
   const bounds = period(instantParam('from', query.from), instantParam('to', query.to))
   const externalOrderId = query.externalOrderId?.trim()
-  const start = await placeAfter(ctx, 'commissions', query)
+  const start = await readCursor(ctx, 'commissions', query)
   const { affiliateId, payoutBatchId, from, to } = query
   // These are counted row by row; other totals are kept, and other deep pages begin at the count of a day.
   const isCounted = payoutBatchId || (affiliateId && (from || to))
@@ -32,11 +32,11 @@ export const commissionNotFound = () =>
   notFound('commission_not_found', 'No commission with this id exists in your shop.')
 
 /** 409 for a row that only belongs to another. */
-export const isAdjustment = () =>
+export const adjustmentRejected = () =>
   conflict('commission_is_adjustment', 'This row is an adjustment of another commission and stays as it is.')
 
 /** Where a commission stands on its way to being paid. */
-export interface Standing {
+export interface EffectiveStatus {
   /** Its status, but `PAID` for what is being paid out right now. */
   status: CommissionRow['orderStatus']
   /** The batch it can still leave. */
@@ -44,7 +44,11 @@ export interface Standing {
 }
 
 /** Rows of a batch under way count as paid; those of an open or failed one do not (section 4.4). */
-export async function standingOf(ctx: Context, trx: Transaction, row: CommissionRow): Promise<Standing> {
+export async function findEffectiveStatus(
+  ctx: Context,
+  trx: Transaction,
+  row: CommissionRow,
+): Promise<EffectiveStatus> {
   const { orderStatus: status } = row
   if (status !== 'PAYABLE' || row.payoutBatchId === null) return { status, batch: undefined }
   const batch = await findBatch(trx, ctx.shop.id, row.payoutBatchId)
@@ -54,7 +58,7 @@ export async function standingOf(ctx: Context, trx: Transaction, row: Commission
 }
 
 /** The order a commission was recorded for. Every commission but an adjustment has one. */
-export async function orderOf(ctx: Context, trx: Transaction, orderId: string): Promise<OrderRow> {
+export async function findRecordedOrder(ctx: Context, trx: Transaction, orderId: string): Promise<OrderRow> {
   const order = await findOrder(trx, ctx.shop.id, orderId)
   if (!order) throw new Error('A commission has lost its order')
   return order

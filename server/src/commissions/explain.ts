@@ -13,7 +13,7 @@ import { goodsOf } from '../engine/line-groups.ts'
 import { findOrder } from '../orders/queries.ts'
 import { findCommissionByOrder } from './queries.ts'
 import { listRefunds } from './refund-queries.ts'
-import { toWire } from './refunds.ts'
+import { toRefund } from './refunds.ts'
 import { toCommission, toDecision } from './response.ts'
 
 type Explanation = components['schemas']['Explanation']
@@ -24,7 +24,7 @@ type Explanation = components['schemas']['Explanation']
  * @throws ApiError 404 `order_not_found` for an order that was never reported.
  */
 export async function explain(ctx: Context, id: string): Promise<Explanation> {
-  const row = await findReported(ctx, id)
+  const row = await findReportedOrder(ctx, id)
   if (!row) throw notFound('order_not_found', 'No order with this id was ever reported to your shop.')
   const commission = row.commissionId ? await findCommissionByOrder(ctx.db.read, ctx.shop.id, row.orderId) : undefined
   const refunds = commission ? await listRefunds(ctx.db.read, ctx.shop.id, commission.id) : []
@@ -38,19 +38,23 @@ export async function explain(ctx: Context, id: string): Promise<Explanation> {
     receivedAt: row.createdAt,
     precedence: facts.settings.precedence,
     clickTouch: facts.settings.clickTouch,
-    evidence: evidenceOf(facts, decision, await namesakesOf(ctx, row, decision)),
-    ...peopleOf(facts, decision),
+    evidence: evidenceOf(facts, decision, await findSlugNamesakes(ctx, row, decision)),
+    ...creditedOf(facts, decision),
     arithmetic: arithmeticOf(facts, decision, refunds),
     order: { ...facts.order },
     decision: toDecision(decision, facts.order.currency),
     replay: replay(row),
     commission: commission ? toCommission(commission) : null,
-    refunds: refunds.map(toWire),
+    refunds: refunds.map(toRefund),
   }
 }
 
 /** Whom else the codes of an order may have meant: slugs never change, so today's answer holds for older orders. */
-async function namesakesOf(ctx: Context, { createdAt }: OrderRow, { candidates }: Decision): Promise<Namesakes> {
+async function findSlugNamesakes(
+  ctx: Context,
+  { createdAt }: OrderRow,
+  { candidates }: Decision,
+): Promise<SlugNamesakes> {
   const namesakes = new Map<string, string>()
   for (const { kind, value, affiliateId } of candidates) {
     if (kind !== 'COUPON' || affiliateId === null) continue
@@ -73,7 +77,7 @@ export function replay(row: Pick<OrderRow, 'facts' | 'decision'>): Explanation['
   }
 }
 
-async function findReported(ctx: Context, id: string): Promise<OrderRow | undefined> {
+async function findReportedOrder(ctx: Context, id: string): Promise<OrderRow | undefined> {
   const { exact, bySource } = storedOrderIds(id)
   for (const orderId of [...exact, ...bySource]) {
     const row = await findOrder(ctx.db.read, ctx.shop.id, orderId)
@@ -88,11 +92,11 @@ function outcomeOf({
 }: Decision): Pick<Explanation, 'outcome' | 'restriction'> {
   if (attribution.affiliateId === null) return { outcome: 'NOBODY', restriction: null }
   if (code === null) return { outcome: 'CREDITED', restriction: null }
-  return { outcome: 'RESTRICTED', restriction: { code, because: RESTRICTIONS[code] } }
+  return { outcome: 'RESTRICTED', restriction: { code, because: RESTRICTION_TEXTS[code] } }
 }
 
 /** Whom and which program it was about, as they were then. */
-function peopleOf(facts: Facts, decision: Decision): Pick<Explanation, 'affiliate' | 'program'> {
+function creditedOf(facts: Facts, decision: Decision): Pick<Explanation, 'affiliate' | 'program'> {
   const affiliate = affiliateOf(facts, decision.attribution.affiliateId)
   if (!affiliate) return { affiliate: null, program: null }
   const { id, status, archived, programId } = affiliate
@@ -112,7 +116,7 @@ function peopleOf(facts: Facts, decision: Decision): Pick<Explanation, 'affiliat
 
 type Line = components['schemas']['ArithmeticLine']
 
-const lineIn =
+const arithmeticLine =
   (currency: string) =>
   (step: Line['step'], text: string, cents: number): Line => ({ step, text, cents, currency })
 
@@ -123,8 +127,8 @@ const lineIn =
 export function arithmeticOf(facts: Facts, decision: Decision, refunds: RefundRow[]): Line[] {
   const { subtotalCents, baseCents, amountCents, taxWithheldCents } = decision
   const goods = goodsOf(facts.order)
-  const line = lineIn(facts.order.currency)
-  const earned = lineIn(decision.currency ?? facts.order.currency)
+  const line = arithmeticLine(facts.order.currency)
+  const earned = arithmeticLine(decision.currency ?? facts.order.currency)
   const lines = [line('subtotal', subtotalText(facts), subtotalCents)]
   if (goods.base !== subtotalCents) lines.push(line('discount', 'Discount on goods', goods.base - subtotalCents))
   if (goods.base !== baseCents) {
@@ -165,7 +169,7 @@ const refundText = ({ externalRefundId, goodsCents }: RefundRow): string =>
 type Schemas = components['schemas']
 
 /** Why an attributed order earns nothing, for a reader who may not know the codes. */
-export const RESTRICTIONS: Record<RestrictionCode, string> = {
+export const RESTRICTION_TEXTS: Record<RestrictionCode, string> = {
   AFFILIATE_ARCHIVED: 'The affiliate was archived when the order was decided.',
   AFFILIATE_REJECTED: 'The affiliate was rejected when the order was decided.',
   AFFILIATE_NOT_APPROVED: 'The affiliate was not approved yet. Approve the affiliate, then reopen the commission.',
@@ -176,7 +180,7 @@ export const RESTRICTIONS: Record<RestrictionCode, string> = {
   ZERO_BASE: 'Nothing was left after the discount to take a percentage of.',
 }
 
-const MISSES: Record<MissCode, string> = {
+const MISS_TEXTS: Record<MissCode, string> = {
   NO_EVIDENCE: 'The order carried nothing.',
   NO_MATCH: 'It names nobody in your shop.',
   CLICK_NOT_FOUND: 'No such click is stored.',
@@ -184,7 +188,7 @@ const MISSES: Record<MissCode, string> = {
   CLICK_AFTER_ORDER: 'The click came after the order.',
 }
 
-const KINDS: Record<EvidenceKind, string> = {
+const KIND_NAMES: Record<EvidenceKind, string> = {
   COUPON: 'coupon',
   DIRECT_LINK: 'link',
   CONNECTED_CUSTOMER: 'connected customer',
@@ -192,19 +196,19 @@ const KINDS: Record<EvidenceKind, string> = {
 }
 
 /** Affiliates by the code that equals their slug, where the code names somebody else. */
-export type Namesakes = ReadonlyMap<string, string>
+export type SlugNamesakes = ReadonlyMap<string, string>
 
 /** All four kinds in the shop's order, each with its candidates and what became of them. */
-export function evidenceOf(facts: Facts, decision: Decision, namesakes: Namesakes): Schemas['ExplainedEvidence'][] {
+export function evidenceOf(facts: Facts, decision: Decision, namesakes: SlugNamesakes): Schemas['ExplainedEvidence'][] {
   const winner = decision.candidates.find(({ won }) => won)
   return facts.settings.precedence.map((kind, index) => {
     const own = decision.candidates.filter((candidate) => candidate.kind === kind)
     const candidates = own.map((candidate) => {
-      const { outcome, because } = fateOf(candidate, winner, facts)
+      const { outcome, because } = outcomeOfCandidate(candidate, winner, facts)
       const slugAffiliateId = (kind === 'COUPON' && namesakes.get(candidate.value)) || null
       return { ...candidate, outcome, because: because + namesakeText(slugAffiliateId), slugAffiliateId }
     })
-    return { kind, rank: index + 1, because: kindBecause(own, winner), candidates }
+    return { kind, rank: index + 1, because: kindReason(own, winner), candidates }
   })
 }
 
@@ -215,25 +219,25 @@ const namesakeText = (slugAffiliateId: string | null) =>
 export function summaryOf(decision: Decision, { currency }: Facts['order']): string {
   const winner = decision.candidates.find(({ won }) => won)
   if (!winner) return `Nobody was credited: ${decision.attribution.reasonCode}.`
-  const who = `The ${KINDS[winner.kind]} ${winner.value} won`
+  const who = `The ${KIND_NAMES[winner.kind]} ${winner.value} won`
   const code = decision.restrictionReasonCode
-  if (code) return `${who}, but earns nothing. ${RESTRICTIONS[code]}`
+  if (code) return `${who}, but earns nothing. ${RESTRICTION_TEXTS[code]}`
   const earned = `${decision.amountCents} ${decision.currency ?? currency} cents`
   return `${who} and earns ${earned} on ${decision.baseCents} ${currency} cents of goods.`
 }
 
-function kindBecause(own: Candidate[], winner: Candidate | undefined): string {
+function kindReason(own: Candidate[], winner: Candidate | undefined): string {
   if (own.length === 0) return 'The order carried no such evidence.'
   if (own.some(({ won }) => won)) return 'The first kind that counts, so it won.'
   if (!own.some(counts)) return 'None of it counts, so the next kind was looked at.'
-  return `It counts, but the ${winner ? KINDS[winner.kind] : 'other'} comes first in your shop.`
+  return `It counts, but the ${winner ? KIND_NAMES[winner.kind] : 'other'} comes first in your shop.`
 }
 
-type Fate = Pick<Schemas['ExplainedCandidate'], 'outcome' | 'because'>
+type CandidateOutcome = Pick<Schemas['ExplainedCandidate'], 'outcome' | 'because'>
 
-function fateOf(candidate: Candidate, winner: Candidate | undefined, facts: Facts): Fate {
+function outcomeOfCandidate(candidate: Candidate, winner: Candidate | undefined, facts: Facts): CandidateOutcome {
   if (candidate.won) return { outcome: 'WON', because: 'It names an affiliate and nothing before it counts.' }
-  if (!counts(candidate)) return { outcome: 'DID_NOT_COUNT', because: missBecause(candidate, facts) }
+  if (!counts(candidate)) return { outcome: 'DID_NOT_COUNT', because: missReason(candidate, facts) }
   if (winner?.kind === candidate.kind) {
     return {
       outcome: 'LATER_IN_KIND',
@@ -242,16 +246,16 @@ function fateOf(candidate: Candidate, winner: Candidate | undefined, facts: Fact
   }
   return {
     outcome: 'OUTRANKED',
-    because: `It counts, but the ${winner ? KINDS[winner.kind] : 'other'} wins over it in your shop.`,
+    because: `It counts, but the ${winner ? KIND_NAMES[winner.kind] : 'other'} wins over it in your shop.`,
   }
 }
 
-function missBecause(candidate: Candidate, facts: Facts): string {
+function missReason(candidate: Candidate, facts: Facts): string {
   const affiliate = affiliateOf(facts, candidate.affiliateId)
   const days = affiliate && programOf(facts, affiliate)?.cookieDurationDays
   if (candidate.kind === 'DIRECT_LINK' && days === 0) return 'The program takes no links: its clicks count for 0 days.'
   if (candidate.reasonCode === 'CLICK_EXPIRED' && typeof days === 'number') {
     return `The click was longer ago than the ${days} days that the program lets it count.`
   }
-  return MISSES[candidate.reasonCode as MissCode]
+  return MISS_TEXTS[candidate.reasonCode as MissCode]
 }

@@ -1,5 +1,5 @@
-import { behind, type Page, type PageQuery, toPage } from '../core/pagination.ts'
-import { unindexed } from '../core/queries.ts'
+import { afterCursor, type Page, type PageQuery, toPage } from '../core/pagination.ts'
+import { withoutIndex } from '../core/queries.ts'
 import { type CountFilter, countRows, listDays } from '../core/row-counts.ts'
 import type { Reader } from '../database/access.ts'
 import { preparedByShape } from '../database/prepared.ts'
@@ -9,7 +9,7 @@ import { storedOrderIds } from '../engine/identity.ts'
 import { findCommissionByOrder } from './queries.ts'
 
 /** A filter with where its page begins. */
-interface Wanted extends Matching {
+interface PageFilter extends ShopFilter {
   afterAt?: string
   afterId?: string
   limit: number
@@ -17,13 +17,13 @@ interface Wanted extends Matching {
 }
 
 /** A filter as callers give it. */
-type Given = Omit<CommissionFilter, 'orderId' | 'otherOrderId'> & {
+type ListFilter = Omit<CommissionFilter, 'orderId' | 'otherOrderId'> & {
   /** The caller's own order id or the stored one. */
   externalOrderId?: string
 }
 
 /** What the list shows, in the order of the document: rows that need no copying on their way out. */
-const SHOWN = [
+const LISTED_COLUMNS = [
   'id',
   'affiliateId',
   'programId',
@@ -53,11 +53,11 @@ const SHOWN = [
   'updatedAt',
 ] as const satisfies (keyof CommissionRow)[]
 
-const selectBy = (readBy: ReadBy | undefined) =>
-  preparedByShape<Wanted>()((db, values) => {
+const selectBy = (readBy: IndexedColumn | undefined) =>
+  preparedByShape<PageFilter>()((db, values) => {
     const { afterAt, afterId, limit, offset } = values
-    const list = matching(db, values, readBy).select(SHOWN)
-    const rest = afterAt && afterId ? list.where(behind('commissions', { at: afterAt, id: afterId })) : list
+    const list = matching(db, values, readBy).select(LISTED_COLUMNS)
+    const rest = afterAt && afterId ? list.where(afterCursor('commissions', { at: afterAt, id: afterId })) : list
     return rest.orderBy('happenedAt', 'desc').orderBy('id', 'desc').limit(limit).offset(offset).compile()
   })
 
@@ -74,19 +74,21 @@ const selects = {
 export async function listCommissions(
   db: Reader,
   shopId: string,
-  { page, limit, start, ...given }: Given & PageQuery,
-): Promise<Page<Pick<CommissionRow, (typeof SHOWN)[number]>>> {
+  { page, limit, start, ...given }: ListFilter & PageQuery,
+): Promise<Page<Pick<CommissionRow, (typeof LISTED_COLUMNS)[number]>>> {
   const filter = await readFilter(db, shopId, given)
   const total = await countCommissions(db, shopId, filter)
   const offset = (page - 1) * limit
   if (total <= offset) return toPage([], { page, limit }, total)
-  const place = start ? { afterAt: start.at, afterId: start.id, offset } : await placeOfPage(db, shopId, filter, offset)
-  const select = selects[(await narrowest(db, shopId, filter)) ?? 'all']
+  const place = start
+    ? { afterAt: start.at, afterId: start.id, offset }
+    : await findPageStart(db, shopId, filter, offset)
+  const select = selects[(await findMostSelective(db, shopId, filter)) ?? 'all']
   return toPage(await select(db, { ...filter, shopId, limit, ...place }), { page, limit }, total)
 }
 
 /** An empty text is no filter. */
-async function readFilter(db: Reader, shopId: string, given: Given): Promise<CommissionFilter> {
+async function readFilter(db: Reader, shopId: string, given: ListFilter): Promise<CommissionFilter> {
   const { status, from, to, externalOrderId } = given
   const filter: CommissionFilter = { status, from, to }
   if (given.affiliateId) filter.affiliateId = given.affiliateId
@@ -117,24 +119,28 @@ export interface CommissionFilter {
 }
 
 /** A filter of one shop that may end before an instant. */
-export interface Matching extends CommissionFilter {
+export interface ShopFilter extends CommissionFilter {
   shopId: string
   before?: string
 }
 
 /** A column whose index a list may be read by. */
-export type ReadBy = 'orderId' | 'payoutBatchId' | 'affiliateId' | 'orderStatus' | 'programId'
+export type IndexedColumn = 'orderId' | 'payoutBatchId' | 'affiliateId' | 'orderStatus' | 'programId'
 
 /**
  * Commissions that match all of a filter. `readBy` is the filter whose index finds them; the others are checked row
  * by row.
  */
-export function matching(db: Reader, values: Matching, readBy: ReadBy | undefined = narrowestByKind(values)) {
+export function matching(
+  db: Reader,
+  values: ShopFilter,
+  readBy: IndexedColumn | undefined = mostSelectiveByKind(values),
+) {
   const { status, affiliateId, programId, payoutBatchId, orderId, otherOrderId, from, to, before } = values
   let list = db.selectFrom('commissions').where('shopId', '=', values.shopId)
-  const equal = (column: ReadBy, value: string | undefined) => {
+  const equal = (column: IndexedColumn, value: string | undefined) => {
     if (!value) return
-    list = list.where(column === readBy ? column : unindexed(db, column), '=', value)
+    list = list.where(column === readBy ? column : withoutIndex(db, column), '=', value)
   }
   if (orderId) list = list.where('orderId', 'in', otherOrderId ? [orderId, otherOrderId] : [orderId])
   equal('payoutBatchId', payoutBatchId)
@@ -147,7 +153,7 @@ export function matching(db: Reader, values: Matching, readBy: ReadBy | undefine
 }
 
 /** The filter that usually leaves the fewest rows. */
-export function narrowestByKind(filter: CommissionFilter): ReadBy | undefined {
+export function mostSelectiveByKind(filter: CommissionFilter): IndexedColumn | undefined {
   if (filter.orderId) return 'orderId'
   if (filter.payoutBatchId) return 'payoutBatchId'
   if (filter.affiliateId) return 'affiliateId'
@@ -155,13 +161,14 @@ export function narrowestByKind(filter: CommissionFilter): ReadBy | undefined {
   return filter.programId ? 'programId' : undefined
 }
 
-const count = preparedByShape<Matching>()((db, values) =>
+const count = preparedByShape<ShopFilter>()((db, values) =>
   matching(db, values)
     .select((eb) => eb.fn.countAll<number>().as('total'))
     .compile(),
 )
 
-const countThem = async (db: Reader, values: Matching): Promise<number> => (await count(db, values))[0]?.total ?? 0
+const countMatching = async (db: Reader, values: ShopFilter): Promise<number> =>
+  (await count(db, values))[0]?.total ?? 0
 
 const DAY = /^\d{4}-\d\d-\d\dT/
 const DAY_MS = 86_400_000
@@ -173,12 +180,12 @@ const LAST_DAY = '9999-12-31'
 /** How many commissions match, exactly. Rows are only looked at where a filter leaves few of them. */
 export async function countCommissions(db: Reader, shopId: string, filter: CommissionFilter): Promise<number> {
   const { payoutBatchId, orderId, from, to, affiliateId, programId, status } = filter
-  if (payoutBatchId || orderId) return countThem(db, { ...filter, shopId })
+  if (payoutBatchId || orderId) return countMatching(db, { ...filter, shopId })
   // No affiliate's id has a colon; the scopes of days do.
-  if (affiliateId?.includes(':')) return countThem(db, { ...filter, shopId })
+  if (affiliateId?.includes(':')) return countMatching(db, { ...filter, shopId })
   if (!from && !to) return countRows(db, shopId, { list: 'commissions', scope: affiliateId, programId, status })
   const isDated = (!from || (DAY.test(from) && from < LAST_DAY)) && (!to || DAY.test(to))
-  return affiliateId || !isDated ? countThem(db, { ...filter, shopId }) : countPeriod(db, shopId, filter)
+  return affiliateId || !isDated ? countMatching(db, { ...filter, shopId }) : countPeriod(db, shopId, filter)
 }
 
 /** Whole days are counted already; only what is left of the first and the last is looked at. */
@@ -186,7 +193,7 @@ async function countPeriod(db: Reader, shopId: string, filter: CommissionFilter)
   const { from, to, programId, status } = filter
   const first = from && dayAfter(from)
   const last = to?.slice(0, 10)
-  if (first && last && first >= last) return countThem(db, { ...filter, shopId })
+  if (first && last && first >= last) return countMatching(db, { ...filter, shopId })
   const whole = await listDays(db, {
     shopId,
     programId,
@@ -195,18 +202,18 @@ async function countPeriod(db: Reader, shopId: string, filter: CommissionFilter)
     before: last ? `day:${last}` : AFTER_DAYS,
   })
   const edge = { shopId, programId, status }
-  const before = from && first ? await countThem(db, { ...edge, from, before: first }) : 0
-  const after = to && last ? await countThem(db, { ...edge, from: last, to }) : 0
+  const before = from && first ? await countMatching(db, { ...edge, from, before: first }) : 0
+  const after = to && last ? await countMatching(db, { ...edge, from: last, to }) : 0
   return before + whole.reduce((sum, { rows }) => sum + rows, 0) + after
 }
 
 const dayAfter = (at: string): string =>
   new Date(Date.parse(`${at.slice(0, 10)}T00:00:00.000Z`) + DAY_MS).toISOString().slice(0, 10)
 
-const FAR = 400
+const DEEP_OFFSET = 400
 
 /** Where a page begins. One far down is looked for from the day it begins on, so that nothing before is walked through. */
-export async function placeOfPage(
+export async function findPageStart(
   db: Reader,
   shopId: string,
   filter: CommissionFilter,
@@ -214,7 +221,7 @@ export async function placeOfPage(
 ): Promise<{ before?: string; offset: number }> {
   const { programId, status, affiliateId, payoutBatchId, orderId, from, to } = filter
   const isNarrow = affiliateId || payoutBatchId || orderId || from || to
-  if (offset < FAR || isNarrow) return { offset }
+  if (offset < DEEP_OFFSET || isNarrow) return { offset }
   let skipped = 0
   let before: string | undefined
   for (const { day, rows } of await listDays(db, { shopId, programId, status, from: 'day:', before: AFTER_DAYS })) {
@@ -226,13 +233,17 @@ export async function placeOfPage(
 }
 
 /** The filter that leaves the fewest rows; of several that may leave many, by their counts. */
-export async function narrowest(db: Reader, shopId: string, filter: CommissionFilter): Promise<ReadBy | undefined> {
+export async function findMostSelective(
+  db: Reader,
+  shopId: string,
+  filter: CommissionFilter,
+): Promise<IndexedColumn | undefined> {
   const { orderId, payoutBatchId, affiliateId, status, programId } = filter
-  const broad: [ReadBy, Omit<CountFilter, 'list'>][] = []
+  const broad: [IndexedColumn, Omit<CountFilter, 'list'>][] = []
   if (affiliateId) broad.push(['affiliateId', { scope: affiliateId }])
   if (status) broad.push(['orderStatus', { status }])
   if (programId) broad.push(['programId', { programId }])
-  if (orderId || payoutBatchId || broad.length < 2) return narrowestByKind(filter)
+  if (orderId || payoutBatchId || broad.length < 2) return mostSelectiveByKind(filter)
   const counted = await Promise.all(
     broad.map(async ([readBy, by]) => ({ readBy, rows: await countRows(db, shopId, { list: 'commissions', ...by }) })),
   )

@@ -1,6 +1,6 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import { type Context, nowIso } from '../core/context.ts'
-import { claimVersion, ofShop } from '../core/queries.ts'
+import { ofShop, updateIfUnchanged } from '../core/queries.ts'
 import type { Reader, Transaction } from '../database/access.ts'
 import { preparedInsert } from '../database/prepared.ts'
 import { defineReport } from '../database/report-worker.ts'
@@ -26,7 +26,7 @@ export const insertCommission = (trx: Transaction, shopId: string, row: Omit<Com
   insertOne(trx, { shopId, ...row })
 
 /** Which commissions a bulk action is for; both instants are inclusive. */
-export interface MoveFilter {
+export interface ModerationFilter {
   statuses: CommissionRow['orderStatus'][]
   affiliateId?: string | null
   programId?: string | null
@@ -35,14 +35,14 @@ export interface MoveFilter {
 }
 
 /** Changes a commission as long as it is still the version that was read. Answers whether it was. */
-export const claimCommission = (
+export const updateCommissionIfUnchanged = (
   trx: Transaction,
   shopId: string,
   row: CommissionRow,
   changes: Partial<CommissionRow>,
-): Promise<boolean> => claimVersion(trx, 'commissions', { shopId, row, changes })
+): Promise<boolean> => updateIfUnchanged(trx, 'commissions', { shopId, row, changes })
 
-function moving(db: Reader, shopId: string, filter: MoveFilter) {
+function movableCommissions(db: Reader, shopId: string, filter: ModerationFilter) {
   let list = db
     .selectFrom('commissions')
     .where('shopId', '=', shopId)
@@ -55,7 +55,7 @@ function moving(db: Reader, shopId: string, filter: MoveFilter) {
 }
 
 /** Commissions that a bulk action may move. */
-export interface Movable {
+export interface MovableCommissions {
   /** The first of them, oldest first. */
   ids: string[]
   /** How many there are. */
@@ -68,9 +68,9 @@ export const movableReport = defineReport(
   'movableReport',
   async (
     db,
-    { shopId, query: { limit, ...filter } }: { shopId: string; query: MoveFilter & { limit: number } },
-  ): Promise<Movable> => {
-    const list = moving(db, shopId, filter)
+    { shopId, query: { limit, ...filter } }: { shopId: string; query: ModerationFilter & { limit: number } },
+  ): Promise<MovableCommissions> => {
+    const list = movableCommissions(db, shopId, filter)
     const { total } = await list.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
     const first = limit === 0 ? [] : await list.select('id').orderBy('happenedAt').orderBy('id').limit(limit).execute()
     return { ids: first.map(({ id }) => id), total }
@@ -158,9 +158,9 @@ export interface Range {
 }
 
 /** So many rows are read by one statement. */
-const PART = 500
+const PART_SIZE = 500
 
-type Place = Pick<CommissionRow, 'happenedAt' | 'id'>
+type RowPosition = Pick<CommissionRow, 'happenedAt' | 'id'>
 
 /**
  * The conditions to read a range by: one on PostgreSQL, and several on SQLite, where other requests run in between. Only
@@ -172,7 +172,7 @@ export async function* partsOf(db: Reader, shopId: string, range: Range): AsyncG
 }
 
 /** Few commissions, which one statement reads. */
-export const inOne = (whole: Condition): Range => ({
+export const singlePart = (whole: Condition): Range => ({
   whole,
   async *parts() {
     yield whole
@@ -190,7 +190,7 @@ export const ofBatch = (batchId: string): Range => ({
       const last = (
         await rest
           .limit(1)
-          .offset(PART - 1)
+          .offset(PART_SIZE - 1)
           .executeTakeFirst()
       )?.at
       yield (eb) => {
@@ -211,9 +211,9 @@ export const ofPeriod = (statuses: CommissionRow['orderStatus'][], from: string,
   },
 })
 
-type OfStatus = Pick<CommissionRow, 'shopId'> & { status: CommissionRow['orderStatus']; from: string; to: string }
+type StatusPeriod = Pick<CommissionRow, 'shopId'> & { status: CommissionRow['orderStatus']; from: string; to: string }
 
-async function* partsOfStatus(db: Reader, { shopId, status, from, to }: OfStatus): AsyncGenerator<Condition> {
+async function* partsOfStatus(db: Reader, { shopId, status, from, to }: StatusPeriod): AsyncGenerator<Condition> {
   const all = db
     .selectFrom('commissions')
     .select(['happenedAt', 'id'])
@@ -222,17 +222,17 @@ async function* partsOfStatus(db: Reader, { shopId, status, from, to }: OfStatus
     .orderBy('happenedAt', 'desc')
     .orderBy('id', 'desc')
   // No id is greater.
-  let start: Place | undefined = { happenedAt: to, id: '~' }
+  let start: RowPosition | undefined = { happenedAt: to, id: '~' }
   while (start) {
-    const before: Place = start
-    const isBefore: Condition = (eb) => eb(place(eb), '<', eb.tuple(before.happenedAt, before.id))
+    const before: RowPosition = start
+    const isBefore: Condition = (eb) => eb(positionOf(eb), '<', eb.tuple(before.happenedAt, before.id))
     const rest = all.where(isBefore).where('happenedAt', '>=', from)
-    const last: Place | undefined = await rest
+    const last: RowPosition | undefined = await rest
       .limit(1)
-      .offset(PART - 1)
+      .offset(PART_SIZE - 1)
       .executeTakeFirst()
     yield (eb) => {
-      const end = last ? eb(place(eb), '>=', eb.tuple(last.happenedAt, last.id)) : eb('happenedAt', '>=', from)
+      const end = last ? eb(positionOf(eb), '>=', eb.tuple(last.happenedAt, last.id)) : eb('happenedAt', '>=', from)
       return eb.and([eb('orderStatus', '=', status), isBefore(eb), end])
     }
     if (last) await nextTurn()
@@ -240,7 +240,8 @@ async function* partsOfStatus(db: Reader, { shopId, status, from, to }: OfStatus
   }
 }
 
-const place = (eb: ExpressionBuilder<Tables, 'commissions'>) => eb.refTuple('commissions.happenedAt', 'commissions.id')
+const positionOf = (eb: ExpressionBuilder<Tables, 'commissions'>) =>
+  eb.refTuple('commissions.happenedAt', 'commissions.id')
 
 /** What one adjustment differs in from another; the amounts in cents, of either sign. */
 export type AdjustmentColumns = Pick<

@@ -15,32 +15,32 @@ import {
 } from '../engine/refund.ts'
 import type { Refund, RefundedGoods, RefundLine } from '../engine/refund-items.ts'
 import { recomputeBatch } from '../payouts/batch.ts'
-import { clawback } from './adjustments.ts'
-import { commissionNotFound, isAdjustment, orderOf, standingOf } from './commissions.ts'
-import { claimCommission, findCommission, insertCommission } from './queries.ts'
+import { clawbackRow } from './adjustments.ts'
+import { adjustmentRejected, commissionNotFound, findEffectiveStatus, findRecordedOrder } from './commissions.ts'
+import { findCommission, insertCommission, updateCommissionIfUnchanged } from './queries.ts'
 import { findRefund, findRefundTotals, insertRefund, listRefunds, upsertRefundTotals } from './refund-queries.ts'
-import { snapshotOf } from './refund-snapshot.ts'
+import { readRefundSnapshot } from './refund-snapshot.ts'
 import { toCommission } from './response.ts'
 
 /** A refund on its way to the engine; `amountCents` is goods net of discount. */
-export interface WantedRefund extends Refund {
+export interface RefundInput extends Refund {
   lineItems: RefundLine[]
   reason: string | null
   /** It has happened, whatever we make of it: what is more than there is, is cut off, and nothing is refused. */
-  isFact?: boolean
+  alreadyHappened?: boolean
 }
 
-export interface Refunded {
+export interface RecordedRefund {
   row: CommissionRow
   refund: RefundRow
 }
 
 /** Statuses whose money does not move any more; a refund of their order is only kept in mind. */
-const SETTLED: CommissionRow['orderStatus'][] = ['REJECTED', 'CANCELED', 'REVERSED']
-const UNPAID: CommissionRow['orderStatus'][] = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'REFUNDED']
-const NOTHING = { amountCents: 0, taxCents: 0 }
+const FINAL_STATUSES: CommissionRow['orderStatus'][] = ['REJECTED', 'CANCELED', 'REVERSED']
+const UNPAID_STATUSES: CommissionRow['orderStatus'][] = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'REFUNDED']
+const NO_CHANGE = { amountCents: 0, taxCents: 0 }
 /** These would be mistaken for the names of other adjustments. */
-const RESERVED = ['reversal', 'carry']
+const RESERVED_IDS = ['reversal', 'carry']
 
 /**
  * Takes back what a commission earned on goods that were returned, computed from what was recorded with it. The same
@@ -50,12 +50,12 @@ const RESERVED = ['reversal', 'carry']
  *   `commission_move_not_allowed`, `commission_is_adjustment` or `concurrent_change`.
  */
 export async function refund(ctx: Context, id: string, body: Body<'refundCommission'>) {
-  const wanted = toWanted(body)
+  const wanted = toRefundInput(body)
   const before = await findCommission(ctx.db.read, ctx.shop.id, id)
   if (!before) throw commissionNotFound()
   return mutate(ctx, async (trx) => {
     const { result, ...written } = await recordRefund(ctx, trx, before, wanted)
-    return { ...written, result: { data: toCommission(result.row), refund: toWire(result.refund) } }
+    return { ...written, result: { data: toCommission(result.row), refund: toRefund(result.refund) } }
   })
 }
 
@@ -67,31 +67,31 @@ export async function recordRefund(
   ctx: Context,
   trx: Transaction,
   before: CommissionRow,
-  wanted: WantedRefund,
+  wanted: RefundInput,
   snapshot?: RefundSnapshot,
-): Promise<Mutation<Refunded>> {
-  if (before.trackingMethod === 'ADJUSTMENT') throw isAdjustment()
+): Promise<Mutation<RecordedRefund>> {
+  if (before.trackingMethod === 'ADJUSTMENT') throw adjustmentRejected()
   const known = await findRefund(trx, ctx.shop.id, before.id, wanted.refundId)
   if (known) {
     const row = await findCommission(trx, ctx.shop.id, before.id)
     return { result: { row: row ?? before, refund: known }, audit: null }
   }
-  const { status, batch } = await standingOf(ctx, trx, before)
-  if (SETTLED.includes(status) && !wanted.isFact) throw settled(status)
-  if (status === 'REFUNDED' && !wanted.isFact) throw exceeds(0)
-  const { before: was, after: is, refunded } = await apply(ctx, trx, before, { wanted, snapshot })
+  const { status, batch } = await findEffectiveStatus(ctx, trx, before)
+  if (FINAL_STATUSES.includes(status) && !wanted.alreadyHappened) throw notRefundable(status)
+  if (status === 'REFUNDED' && !wanted.alreadyHappened) throw refundExceedsOrder(0)
+  const { before: was, after: is, refunded } = await applyToOrder(ctx, trx, before, { wanted, snapshot })
   const goodsCents = is.refundedCents - was.refundedCents
-  const amounts = SETTLED.includes(status) ? NOTHING : difference(was, is)
-  const isUnpaid = UNPAID.includes(status)
+  const amounts = FINAL_STATUSES.includes(status) ? NO_CHANGE : difference(was, is)
+  const isUnpaid = UNPAID_STATUSES.includes(status)
   const changes = { ...(isUnpaid && unpaidChanges(is)), updatedAt: nowIso(ctx) }
-  if (!(await claimCommission(trx, ctx.shop.id, before, changes))) throw concurrentChange()
+  if (!(await updateCommissionIfUnchanged(trx, ctx.shop.id, before, changes))) throw concurrentChange()
   const row = { ...before, ...changes, version: before.version + 1 }
   const isClawback = status === 'PAID' && amounts.amountCents !== 0
-  const adjustment = isClawback ? clawback(ctx, before, { name: wanted.refundId, ...amounts }) : undefined
+  const adjustment = isClawback ? clawbackRow(ctx, before, { name: wanted.refundId, ...amounts }) : undefined
   if (adjustment) await insertCommission(trx, ctx.shop.id, adjustment)
-  const refund = toRow(ctx, before, wanted, { goodsCents, ...amounts, adjustmentId: adjustment?.id ?? null })
+  const refund = toRefundRow(ctx, before, wanted, { goodsCents, ...amounts, adjustmentId: adjustment?.id ?? null })
   await insertRefund(trx, refund)
-  await storeRefunded(trx, ctx.shop.id, before.id, refunded)
+  await storeRefundedGoods(trx, ctx.shop.id, before.id, refunded)
   if (batch) await recomputeBatch(trx, ctx, batch.id)
   const { externalRefundId, commissionCents, adjustmentId } = refund
   const data = { externalRefundId, goodsCents, commissionCents, adjustmentId, status: row.orderStatus }
@@ -111,26 +111,26 @@ const difference = (was: RefundTarget, is: RefundTarget) => ({
 })
 
 /** @throws ApiError 400 `refund_item_unknown` or 409 `refund_exceeds_order`, unless the refund is a fact. */
-async function apply(
+async function applyToOrder(
   ctx: Context,
   trx: Transaction,
   { id, orderId }: CommissionRow,
-  { wanted, snapshot: known }: { wanted: WantedRefund; snapshot: RefundSnapshot | undefined },
+  { wanted, snapshot: known }: { wanted: RefundInput; snapshot: RefundSnapshot | undefined },
 ): Promise<AppliedRefund> {
-  const snapshot = known ?? snapshotOf(await orderOf(ctx, trx, orderId))
-  const applied = applyRefund(snapshot, await findRefunded(trx, ctx.shop.id, id, snapshot), wanted)
-  if (applied.problem && !wanted.isFact) {
+  const snapshot = known ?? readRefundSnapshot(await findRecordedOrder(ctx, trx, orderId))
+  const applied = applyRefund(snapshot, await findRefundedGoods(trx, ctx.shop.id, id, snapshot), wanted)
+  if (applied.problem && !wanted.alreadyHappened) {
     if (applied.problem === 'UNKNOWN_ITEM') {
       throw invalid('refund_item_unknown', 'The order has no such line item.')
     }
-    throw exceeds(applied.before.leftCents)
+    throw refundExceedsOrder(applied.before.leftCents)
   }
   return applied
 }
 
-type Change = Pick<RefundRow, 'goodsCents' | 'adjustmentId'> & { amountCents: number; taxCents: number }
+type RefundChange = Pick<RefundRow, 'goodsCents' | 'adjustmentId'> & { amountCents: number; taxCents: number }
 
-const toRow = (ctx: Context, { id }: CommissionRow, wanted: WantedRefund, change: Change): RefundRow => ({
+const toRefundRow = (ctx: Context, { id }: CommissionRow, wanted: RefundInput, change: RefundChange): RefundRow => ({
   id: ctx.newId('rfd'),
   shopId: ctx.shop.id,
   commissionId: id,
@@ -145,9 +145,9 @@ const toRow = (ctx: Context, { id }: CommissionRow, wanted: WantedRefund, change
   createdAt: nowIso(ctx),
 })
 
-function toWanted(body: Body<'refundCommission'>): WantedRefund {
+function toRefundInput(body: Body<'refundCommission'>): RefundInput {
   const refundId = orderKey(body.externalRefundId)
-  if (!refundId || RESERVED.includes(refundId)) throw invalidBody('externalRefundId must name your refund.')
+  if (!refundId || RESERVED_IDS.includes(refundId)) throw invalidBody('externalRefundId must name your refund.')
   const lineItems = (body.lineItems ?? []).map(({ variantId = null, productId = null, quantity }) => ({
     variantId,
     productId,
@@ -157,22 +157,22 @@ function toWanted(body: Body<'refundCommission'>): WantedRefund {
 }
 
 /** A refund as openapi.yaml shows it. */
-export const toWire = ({ shopId, commissionId, lineItems, ...row }: RefundRow): components['schemas']['Refund'] => ({
+export const toRefund = ({ shopId, commissionId, lineItems, ...row }: RefundRow): components['schemas']['Refund'] => ({
   ...row,
   lineItems: JSON.parse(lineItems),
 })
 
-const exceeds = (leftCents: number) =>
+const refundExceedsOrder = (leftCents: number) =>
   conflict('refund_exceeds_order', `Only ${leftCents} cents of goods are left to refund.`)
 
-const settled = (status: CommissionRow['orderStatus']) =>
+const notRefundable = (status: CommissionRow['orderStatus']) =>
   conflict('commission_move_not_allowed', `This commission is ${status} and cannot be refunded.`)
 
 /**
  * What refunds have taken from a commission's order so far, at a cost that does not depend on how many there are;
  * undefined before the first one.
  */
-export async function findRefunded(
+export async function findRefundedGoods(
   trx: Transaction,
   shopId: string,
   commissionId: string,
@@ -180,7 +180,7 @@ export async function findRefunded(
 ): Promise<RefundedGoods | undefined> {
   const row = await findRefundTotals(trx, shopId, commissionId)
   // Before the first refund, and for refunds that were recorded before totals were stored.
-  if (!row) return recountRefunded(trx, shopId, commissionId, snapshot)
+  if (!row) return recomputeRefundedGoods(trx, shopId, commissionId, snapshot)
   return {
     cents: row.goodsCents,
     pieces: JSON.parse(row.pieces),
@@ -190,18 +190,18 @@ export async function findRefunded(
 }
 
 /** The same, computed from every recorded refund: for a new decision, which may divide the order into other parts. */
-export async function recountRefunded(
+export async function recomputeRefundedGoods(
   trx: Transaction,
   shopId: string,
   commissionId: string,
   snapshot: RefundSnapshot,
 ): Promise<RefundedGoods | undefined> {
   const rows = await listRefunds(trx, shopId, commissionId)
-  return rows.length > 0 ? totalRefunds(snapshot, rows.map(toRefund)) : undefined
+  return rows.length > 0 ? totalRefunds(snapshot, rows.map(toEngineRefund)) : undefined
 }
 
 /** Stores the running totals for the next refund. */
-export const storeRefunded = (
+export const storeRefundedGoods = (
   trx: Transaction,
   shopId: string,
   commissionId: string,
@@ -217,7 +217,7 @@ export const storeRefunded = (
   })
 
 /** A stored refund as the engine reads it. */
-const toRefund = ({ externalRefundId, amountCents, lineItems }: RefundRow): Refund => ({
+const toEngineRefund = ({ externalRefundId, amountCents, lineItems }: RefundRow): Refund => ({
   refundId: externalRefundId,
   amountCents,
   lineItems: JSON.parse(lineItems),

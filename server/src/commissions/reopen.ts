@@ -1,4 +1,4 @@
-import { findConnection } from '../affiliates/connection-queries.ts'
+import { findConnectedAffiliate } from '../affiliates/connection-queries.ts'
 import { findAffiliatesById } from '../affiliates/queries.ts'
 import { conflict } from '../contract/errors.ts'
 import { type Context, nowIso } from '../core/context.ts'
@@ -11,9 +11,9 @@ import { refundTarget } from '../engine/refund.ts'
 import { upsertOrder } from '../orders/queries.ts'
 import { connectCustomer } from '../orders/record-order.ts'
 import { hasStoreNotice } from '../stores/queries.ts'
-import { orderOf } from './commissions.ts'
-import { toSnapshot } from './refund-snapshot.ts'
-import { recountRefunded, storeRefunded } from './refunds.ts'
+import { findRecordedOrder } from './commissions.ts'
+import { toRefundSnapshot } from './refund-snapshot.ts'
+import { recomputeRefundedGoods, storeRefundedGoods } from './refunds.ts'
 
 /**
  * Decides a rejected order again, from what was stored with it and today's statuses of its affiliates: neither a new
@@ -21,9 +21,9 @@ import { recountRefunded, storeRefunded } from './refunds.ts'
  *
  * @throws ApiError 409 `commission_still_restricted`, or `commission_move_not_allowed` when nothing is left of the order.
  */
-export async function reopened(ctx: Context, trx: Transaction, row: CommissionRow): Promise<Partial<CommissionRow>> {
-  const order = await orderOf(ctx, trx, row.orderId)
-  const facts = await withTodaysStatuses(ctx, trx, JSON.parse(order.facts))
+export async function decideAgain(ctx: Context, trx: Transaction, row: CommissionRow): Promise<Partial<CommissionRow>> {
+  const order = await findRecordedOrder(ctx, trx, row.orderId)
+  const facts = await withCurrentStatuses(ctx, trx, JSON.parse(order.facts))
   const decision = decide(facts)
   if (decision.restrictionReasonCode !== null || decision.attribution.affiliateId === null) {
     throw conflict(
@@ -31,25 +31,25 @@ export async function reopened(ctx: Context, trx: Transaction, row: CommissionRo
       `This order still earns nothing: ${decision.restrictionReasonCode ?? decision.attribution.reasonCode}.`,
     )
   }
-  const snapshot = toSnapshot(facts, decision)
-  const refunded = await recountRefunded(trx, ctx.shop.id, row.id, snapshot)
+  const snapshot = toRefundSnapshot(facts, decision)
+  const refunded = await recomputeRefundedGoods(trx, ctx.shop.id, row.id, snapshot)
   const left = refundTarget(snapshot, refunded)
   const isGone =
     left.fullyRefunded || (await hasStoreNotice(trx, ctx.shop.id, { orderId: row.orderId, kind: 'canceled' }))
   if (isGone) throw conflict('commission_move_not_allowed', 'This order was canceled or refunded in full.')
   const kept = { facts: JSON.stringify(facts), decision: JSON.stringify(decision), updatedAt: nowIso(ctx) }
   await upsertOrder(trx, ctx.shop.id, { ...order, ...kept })
-  if (refunded) await storeRefunded(trx, ctx.shop.id, row.id, refunded)
-  if (decision.connectsCustomer) await connectIfNew(ctx, trx, facts.order, row)
+  if (refunded) await storeRefundedGoods(trx, ctx.shop.id, row.id, refunded)
+  if (decision.connectsCustomer) await connectIfUnconnected(ctx, trx, facts.order, row)
   return {
-    ...decided(decision, facts.order),
+    ...decisionColumns(decision, facts.order),
     commissionAmountCents: left.amountCents,
     taxWithheldCents: left.taxWithheldCents,
   }
 }
 
 /** What the first decision may have left open, now filled in. */
-const decided = (decision: Decision, { currency }: Order): Partial<CommissionRow> => ({
+const decisionColumns = (decision: Decision, { currency }: Order): Partial<CommissionRow> => ({
   currency: decision.currency ?? currency,
   programId: decision.programId,
   commissionType: decision.commissionType,
@@ -61,16 +61,16 @@ const decided = (decision: Decision, { currency }: Order): Partial<CommissionRow
 })
 
 /** A customer whom another order has connected meanwhile stays there. */
-async function connectIfNew(ctx: Context, trx: Transaction, order: Order, row: CommissionRow): Promise<void> {
+async function connectIfUnconnected(ctx: Context, trx: Transaction, order: Order, row: CommissionRow): Promise<void> {
   const { affiliateId, orderId } = row
   const { customerId, customerEmail } = order
   const isKnown =
-    (customerId && (await findConnection(trx, ctx.shop.id, 'customerId', customerId))) ||
-    (customerEmail && (await findConnection(trx, ctx.shop.id, 'customerEmail', emailKey(customerEmail))))
+    (customerId && (await findConnectedAffiliate(trx, ctx.shop.id, 'customerId', customerId))) ||
+    (customerEmail && (await findConnectedAffiliate(trx, ctx.shop.id, 'customerEmail', emailKey(customerEmail))))
   if (!isKnown) await connectCustomer(ctx, trx, { order, orderId, affiliateId })
 }
 
-async function withTodaysStatuses(ctx: Context, trx: Transaction, facts: Facts): Promise<Facts> {
+async function withCurrentStatuses(ctx: Context, trx: Transaction, facts: Facts): Promise<Facts> {
   const today = new Map(
     (await findAffiliatesById(trx, ctx.shop.id, Object.keys(facts.affiliates))).map((row) => [row.id, row]),
   )

@@ -4,14 +4,14 @@ import { prepared, preparedInsert, preparedWrite } from '../database/prepared.ts
 import type { IdempotencyKeyRow } from '../database/tables.ts'
 import { type Context, nowIso } from './context.ts'
 
-const KEPT_MS = 30 * 86_400_000
+const RETENTION_MS = 30 * 86_400_000
 
 /**
  * The stored result of an earlier call with the same `Idempotency-Key`, or undefined (section 4.9 rules 3 and 4).
  *
  * @throws ApiError 409 `idempotency_key_reused` when the key stands for another body.
  */
-export async function findReply<T>(ctx: Context, db: Reader): Promise<{ result: T } | undefined> {
+export async function findStoredResponse<T>(ctx: Context, db: Reader): Promise<{ result: T } | undefined> {
   if (!ctx.idempotency) return undefined
   const row = await findKey(db, ctx.shop.id, ctx.idempotency.key)
   if (!row) return undefined
@@ -27,7 +27,7 @@ export async function findReply<T>(ctx: Context, db: Reader): Promise<{ result: 
 }
 
 /** Keeps the result under the caller's key, in the transaction of the change. */
-export async function keepReply(
+export async function storeResponse(
   ctx: Context,
   trx: Transaction,
   result: unknown,
@@ -40,7 +40,7 @@ export async function keepReply(
     key: ctx.idempotency.key,
     fingerprint: ctx.vault.fingerprint(ctx.idempotency.subject),
     result: JSON.stringify(result),
-    expiresAt: keep === 'forever' ? null : new Date(ctx.now() + KEPT_MS).toISOString(),
+    expiresAt: keep === 'forever' ? null : new Date(ctx.now() + RETENTION_MS).toISOString(),
     createdAt,
   })
 }

@@ -5,7 +5,7 @@ import { CommitUnknown, isStorageError, isUniqueViolation } from '../database/st
 import type { ShopRow } from '../database/tables.ts'
 import { findLastAudit, hashAudit, insertAudit } from './audit.ts'
 import { type Context, nowIso } from './context.ts'
-import { findReply, keepReply } from './idempotency.ts'
+import { findStoredResponse, storeResponse } from './idempotency.ts'
 import { enqueue, type WebhookEvent } from './outbox.ts'
 
 export interface AuditEntry {
@@ -22,7 +22,7 @@ export interface Mutation<T> {
   audit: AuditEntry | AuditEntry[] | null
   events?: WebhookEvent[]
   /** How long a reply under an `Idempotency-Key` is kept: 30 days, or for good. */
-  keepReply?: 'forever'
+  keepResponse?: 'forever'
 }
 
 /** `shop`: the row as it is in the transaction; that of the context may be older than the body of the request. */
@@ -57,17 +57,17 @@ export async function mutate<T>(ctx: Context, work: Work<T>): Promise<T> {
 async function attempt<T>(ctx: Context, trx: Transaction, work: Work<T>) {
   const { shop, stored } = await begin<T>(ctx, trx)
   if (stored) return { result: stored.result, replayed: true, enqueued: false }
-  const { result, audit, events = [], keepReply: keep } = await work(trx, shop)
+  const { result, audit, events = [], keepResponse: keep } = await work(trx, shop)
   await inTurns(trx, [audit ?? []].flat(), (entry) => writeAudit(ctx, trx, entry))
   const enqueued = await enqueue(ctx, trx, events)
-  await keepReply(ctx, trx, result, keep)
+  await storeResponse(ctx, trx, result, keep)
   return { result, replayed: false, enqueued }
 }
 
 /** Runs both queries at once, which costs one round trip on PostgreSQL. A rejected credential takes precedence. */
 async function begin<T>(ctx: Context, trx: Transaction) {
   const checking = ctx.recheck?.(trx)
-  const finding = findReply<T>(ctx, trx)
+  const finding = findStoredResponse<T>(ctx, trx)
   finding.catch(() => {})
   const shop = (await checking) ?? ctx.shop
   return { shop, stored: await finding }

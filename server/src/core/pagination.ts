@@ -10,15 +10,15 @@ import type { Context } from './context.ts'
  *
  * @throws ApiError 400 `invalid_parameter` when the shop has no such item, and for a page beside it.
  */
-export async function placeAfter(
+export async function readCursor(
   ctx: Context,
-  list: Walked,
+  list: CursorList,
   { after, page }: { after?: string | undefined; page: number },
-): Promise<Place | undefined> {
+): Promise<Cursor | undefined> {
   if (after === undefined) return undefined
   // Pages are counted from the start of the list; one behind an item would be none of those.
   if (page > 1) throw invalid('invalid_parameter', 'Send after or page, not both.')
-  const place = await findPlace(ctx.db.read, ctx.shop.id, list, after)
+  const place = await findCursor(ctx.db.read, ctx.shop.id, list, after)
   if (!place) throw invalid('invalid_parameter', 'after must be the id of an item of this list.')
   return place
 }
@@ -28,7 +28,7 @@ export interface PageQuery {
   page: number
   limit: number
   /** Begin behind this place; the first page then is what comes next. */
-  start?: Place
+  start?: Cursor
 }
 
 export interface Page<Row> {
@@ -51,12 +51,12 @@ export const toPage = <Row>(data: Row[], { page, limit }: PageQuery, total: numb
 export async function pageOf<Table extends keyof Tables, Row>(
   query: SelectQueryBuilder<Tables, Table, Row>,
   page: PageQuery,
-  { total: known, list }: { total?: number; list?: Walked } = {},
+  { total: known, list }: { total?: number; list?: CursorList } = {},
 ): Promise<Page<Selectable<Row>>> {
   const total = known ?? (await countOf(query))
   const { limit, start } = page
   const offset = (page.page - 1) * limit
-  const rest = start && list ? query.where(behind(list, start)) : query
+  const rest = start && list ? query.where(afterCursor(list, start)) : query
   const data = total <= offset ? [] : await rest.limit(limit).offset(offset).execute()
   return toPage(data as Selectable<Row>[], page, total)
 }
@@ -77,7 +77,7 @@ export async function countOf<Table extends keyof Tables, Row>(
 export const containing = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`
 
 /** Where an item stands in a list, newest first. */
-export interface Place {
+export interface Cursor {
   at: string
   id: string
 }
@@ -90,9 +90,9 @@ const ORDER = {
   payoutBatches: 'createdAt',
 } as const
 
-export type Walked = keyof typeof ORDER
+export type CursorList = keyof typeof ORDER
 
-const placesOf = (list: Walked) =>
+const cursorBy = (list: CursorList) =>
   prepared<{ shopId: string; id: string }>()((db, { shopId, id }) =>
     db
       .selectFrom(list)
@@ -102,22 +102,27 @@ const placesOf = (list: Walked) =>
       .compile(),
   )
 
-const places = {
-  commissions: placesOf('commissions'),
-  affiliates: placesOf('affiliates'),
-  programs: placesOf('programs'),
-  payoutBatches: placesOf('payoutBatches'),
+const cursors = {
+  commissions: cursorBy('commissions'),
+  affiliates: cursorBy('affiliates'),
+  programs: cursorBy('programs'),
+  payoutBatches: cursorBy('payoutBatches'),
 }
 
 /** Where the item with this id stands, archived ones too; undefined when the shop has none. */
-export async function findPlace(db: Reader, shopId: string, list: Walked, id: string): Promise<Place | undefined> {
-  const [place] = (await places[list](db, { shopId, id })) as Place[]
+export async function findCursor(
+  db: Reader,
+  shopId: string,
+  list: CursorList,
+  id: string,
+): Promise<Cursor | undefined> {
+  const [place] = (await cursors[list](db, { shopId, id })) as Cursor[]
   return place
 }
 
 /** The rows behind a place. One comparison of both columns, which an index finds without walking through equal times. */
-export const behind =
-  (list: Walked, { at, id }: Place) =>
+export const afterCursor =
+  (list: CursorList, { at, id }: Cursor) =>
   // biome-ignore lint/suspicious/noExplicitAny: any of the tables
   (eb: ExpressionBuilder<Tables, any>) =>
     eb(eb.refTuple(`${list}.${ORDER[list]}`, `${list}.id`), '<', eb.tuple(at, id))

@@ -1,11 +1,11 @@
-import { freeCode } from '../affiliates/affiliates.ts'
+import { unusedCode } from '../affiliates/affiliates.ts'
 import * as affiliates from '../affiliates/queries.ts'
 import { affiliateNotFound, concurrentChange, conflict, invalid } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
-import { isDeep, mapPage, placeAfter } from '../core/pagination.ts'
+import { isDeep, mapPage, readCursor } from '../core/pagination.ts'
 import { readList } from '../core/report.ts'
 import type { AffiliateRow } from '../database/tables.ts'
 import { codeKey, codeProblem, mixesScripts } from '../engine/discount-code.ts'
@@ -16,7 +16,7 @@ type CouponRow = NonNullable<Awaited<ReturnType<typeof findCoupon>>>
 
 /** Lists the codes of affiliates that are not archived (section 4.5). */
 export async function list(ctx: Context, query: Query<'listCoupons'>) {
-  const start = await placeAfter(ctx, 'affiliates', query)
+  const start = await readCursor(ctx, 'affiliates', query)
   const readsMany = Boolean(query.code) || isDeep(query)
   return mapPage(await readList(ctx, couponList, { ...query, start }, readsMany), toCoupon)
 }
@@ -45,13 +45,13 @@ export async function assign(ctx: Context, body: Body<'assignCoupon'>) {
       if (result.code !== wanted) throw concurrentChange()
       return { result, audit: null }
     }
-    const discountCode = wanted ?? (await freeCode(ctx, trx))
+    const discountCode = wanted ?? (await unusedCode(ctx, trx))
     const holder = await affiliates.findAffiliateByCode(trx, ctx.shop.id, codeKey(discountCode))
     if (holder && holder.id !== before.id) {
       throw conflict('discount_code_taken', 'Another affiliate of your shop already has this code.')
     }
     const changes: Partial<AffiliateRow> = { discountCode, codeKey: codeKey(discountCode), updatedAt: nowIso(ctx) }
-    if (!(await affiliates.claimAffiliate(trx, ctx.shop.id, before, changes))) throw concurrentChange()
+    if (!(await affiliates.updateAffiliateIfUnchanged(trx, ctx.shop.id, before, changes))) throw concurrentChange()
     const data = { code: discountCode, previousCode: before.discountCode }
     return { result: await coupon(), audit: { action: 'coupon.assigned', subjectId: before.id, data } }
   })

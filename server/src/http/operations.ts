@@ -97,12 +97,12 @@ export const ownerHandlers = {
   }),
 
   recordStoreOrder: async (ctx, { body }) => {
-    const { reply, alreadyRecorded } = await storeOrders.paid(ctx, body)
+    const { reply, alreadyRecorded } = await storeOrders.recordPaidOrder(ctx, body)
     const headers: Record<string, string> = alreadyRecorded ? { 'X-Order-Already-Recorded': 'true' } : {}
     return { status: 200, body: reply, headers }
   },
-  cancelStoreOrder: async (ctx, { body }) => ({ status: 200, body: await storeOrders.canceled(ctx, body) }),
-  refundStoreOrder: async (ctx, { body }) => ({ status: 200, body: await storeOrders.refunded(ctx, body) }),
+  cancelStoreOrder: async (ctx, { body }) => ({ status: 200, body: await storeOrders.cancelOrder(ctx, body) }),
+  refundStoreOrder: async (ctx, { body }) => ({ status: 200, body: await storeOrders.refundOrder(ctx, body) }),
 } satisfies Partial<Handlers<Contexts>>
 
 const recorded = (alreadyRecorded: boolean): Record<string, string> =>

@@ -10,7 +10,7 @@ import { journeyList } from './queries.ts'
 
 type Schemas = components['schemas']
 
-const DAYS = 90
+const DEFAULT_DAYS = 90
 
 /**
  * The path of a session, an affiliate or a customer, oldest first (section 4.7). Several identifiers narrow it down;
@@ -24,7 +24,7 @@ export async function read(ctx: Context, query: Query<'getJourney'>): Promise<Sc
     throw invalid('journey_identifier_required', 'Send at least one of sessionId, affiliateId and customerEmail.')
   }
   const customerEmailKeys = customerEmail === undefined ? undefined : emailKeysOfQuery(customerEmail)
-  const bounds = lastDays(ctx, query, DAYS)
+  const bounds = lastDays(ctx, query, DEFAULT_DAYS)
   const who = { sessionId: sessionId?.trim(), affiliateId, customerEmailKeys }
   const { rows, total } = await readList(ctx, journeyList, { ...who, ...bounds, limit }, true)
   return { journey: rows.map(toEntry), total }

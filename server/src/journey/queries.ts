@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { unindexed } from '../core/queries.ts'
+import { withoutIndex } from '../core/queries.ts'
 import type { Reader, Transaction } from '../database/access.ts'
 import { indexedBy, prepared, preparedInsert, preparedWrite } from '../database/prepared.ts'
 import { defineReport } from '../database/report-worker.ts'
@@ -18,22 +18,26 @@ interface JourneyFilter {
 }
 
 /** A session is usually shorter than what a customer did, and that shorter than what came over an affiliate. */
-function matching(db: Reader, shopId: string, { sessionId, affiliateId, customerEmailKeys, from, to }: JourneyFilter) {
+function matchingEntries(
+  db: Reader,
+  shopId: string,
+  { sessionId, affiliateId, customerEmailKeys, from, to }: JourneyFilter,
+) {
   let list = db.selectFrom('journey').where('shopId', '=', shopId).where('occurredAt', '>=', from)
   if (to) list = list.where('occurredAt', '<=', to)
   if (sessionId !== undefined) list = list.where('sessionId', '=', sessionId)
   const byEmail = sessionId === undefined
   if (customerEmailKeys)
-    list = list.where(byEmail ? 'customerEmailKey' : unindexed(db, 'customerEmailKey'), 'in', customerEmailKeys)
+    list = list.where(byEmail ? 'customerEmailKey' : withoutIndex(db, 'customerEmailKey'), 'in', customerEmailKeys)
   const byAffiliate = byEmail && !customerEmailKeys
   if (affiliateId !== undefined)
-    list = list.where(byAffiliate ? 'affiliateId' : unindexed(db, 'affiliateId'), '=', affiliateId)
+    list = list.where(byAffiliate ? 'affiliateId' : withoutIndex(db, 'affiliateId'), '=', affiliateId)
   return list
 }
 
 /** The latest entries that match all of the filter, oldest first, and how many match. */
 async function listJourney(db: Reader, shopId: string, query: JourneyFilter) {
-  const list = matching(db, shopId, query)
+  const list = matchingEntries(db, shopId, query)
   const { total } = await list.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
   const latest: JourneyRow[] = await list
     .selectAll()
@@ -53,41 +57,41 @@ export interface StoredClick {
 const CLOCK_TOLERANCE_MS = 300_000
 
 /** Up to when a click may have occurred to count for an order. */
-export const latestFor = (orderAt: string) => new Date(Date.parse(orderAt) + CLOCK_TOLERANCE_MS).toISOString()
+export const latestClickFor = (orderAt: string) => new Date(Date.parse(orderAt) + CLOCK_TOLERANCE_MS).toISOString()
 
 export type ClickRow = Pick<JourneyRow, 'id' | 'clickId' | 'affiliateId' | 'occurredAt'>
 
 /** Clicks, found by one of their indexes. Its condition stands in the query as it stands in the index. */
-export const clicksBy = (db: Reader, index: string) =>
+export const selectClicks = (db: Reader, index: string) =>
   sql`select id, "clickId", "affiliateId", "occurredAt" from journey ${indexedBy(db, index)} where type = 'click'`
 
 /** When a click occurred, in the form that the indexes of clicks alone have an order for. */
-export const time = sql`("occurredAt" || '')`
+export const clickTime = sql`("occurredAt" || '')`
 
 interface ClickKey {
   shopId: string
   clickId: string
 }
 
-const named = (db: Reader, { shopId, clickId }: ClickKey) =>
-  sql`${clicksBy(db, 'journey_clicks_clickId')} and "affiliateId" is not null
+const clicksWithAffiliate = (db: Reader, { shopId, clickId }: ClickKey) =>
+  sql`${selectClicks(db, 'journey_clicks_clickId')} and "affiliateId" is not null
     and "shopId" = ${shopId} and "clickId" = ${clickId}`
 
-const newest = prepared<ClickKey>()((db, key) =>
-  sql<ClickRow>`${named(db, key)} order by ${time} desc, id desc limit 1`.compile(db),
+const newestClick = prepared<ClickKey>()((db, key) =>
+  sql<ClickRow>`${clicksWithAffiliate(db, key)} order by ${clickTime} desc, id desc limit 1`.compile(db),
 )
 
-const newestUpTo = prepared<ClickKey & { latest: string }>()((db, key) =>
-  sql<ClickRow>`${named(db, key)} and ${time} <= ${key.latest}
-    order by ${time} desc, id desc limit 1`.compile(db),
+const newestClickUpTo = prepared<ClickKey & { latest: string }>()((db, key) =>
+  sql<ClickRow>`${clicksWithAffiliate(db, key)} and ${clickTime} <= ${key.latest}
+    order by ${clickTime} desc, id desc limit 1`.compile(db),
 )
 
-const unnamed = prepared<ClickKey>()((db, { shopId, clickId }) =>
-  sql<ClickRow>`${clicksBy(db, 'journey_clicks_unknown')} and "affiliateId" is null
+const clickWithoutAffiliate = prepared<ClickKey>()((db, { shopId, clickId }) =>
+  sql<ClickRow>`${selectClicks(db, 'journey_clicks_unknown')} and "affiliateId" is null
     and "shopId" = ${shopId} and "clickId" = ${clickId} limit 1`.compile(db),
 )
 
-const byId = prepared<ClickKey>()((db, { shopId, clickId }) =>
+const clickById = prepared<ClickKey>()((db, { shopId, clickId }) =>
   sql<ClickRow>`select id, "clickId", "affiliateId", "occurredAt" from journey
     where id = ${clickId} and "shopId" = ${shopId} and type = 'click'`.compile(db),
 )
@@ -103,8 +107,8 @@ export async function findClick(
   clickId: string,
   orderAt: string,
 ): Promise<StoredClick | undefined> {
-  const key = { shopId, clickId, latest: latestFor(orderAt) }
-  for (const find of [newestUpTo, newest, byId, unnamed]) {
+  const key = { shopId, clickId, latest: latestClickFor(orderAt) }
+  for (const find of [newestClickUpTo, newestClick, clickById, clickWithoutAffiliate]) {
     const [row] = await find(db, key)
     if (row) return toStoredClick(row)
   }
@@ -114,8 +118,8 @@ export async function findClick(
 /** The affiliate that a click id belongs to; undefined as long as no click with this id has named one. */
 export async function findClickOwner(db: Reader, shopId: string, clickId: string): Promise<string | undefined> {
   const key = { shopId, clickId }
-  const [row] = await newest(db, key)
-  return (row ?? (await byId(db, key))[0])?.affiliateId ?? undefined
+  const [row] = await newestClick(db, key)
+  return (row ?? (await clickById(db, key))[0])?.affiliateId ?? undefined
 }
 
 export const toStoredClick = (row: ClickRow): StoredClick => ({
@@ -134,7 +138,7 @@ const deleteOrder = preparedWrite<{ shopId: string; orderId: string | null }>()(
 )
 
 /** An order stands in the journey once; a later report of it that was credited replaces the earlier entry. */
-export async function replaceJourneyOrder(
+export async function replaceJourneyEntry(
   trx: Transaction,
   shopId: string,
   row: Omit<JourneyRow, 'shopId'>,
@@ -173,7 +177,7 @@ interface Customer {
 }
 
 /** Whether the journey holds an order of a customer, by either name, that somebody was credited for; `orderId` does not count. */
-export async function hasOtherOrder(trx: Transaction, shopId: string, customer: Customer): Promise<boolean> {
+export async function hasOtherCreditedOrder(trx: Transaction, shopId: string, customer: Customer): Promise<boolean> {
   const by = async (column: 'customerId' | 'customerEmailKey') => {
     const value = customer[column]
     if (!value) return false
@@ -196,45 +200,47 @@ export async function hasOtherOrder(trx: Transaction, shopId: string, customer: 
 }
 
 /** The session whose clicks an order may be credited for. */
-export interface Visit {
+export interface OrderSession {
   sessionId: string
   orderAt: string
 }
 
 /** From when on a click counts for the affiliates whose programs have this window. */
-export interface Window {
+export interface ClickWindow {
   days: number
   since: string
 }
 
 /** A click with the window of its affiliate's program, and whether there is such an affiliate. */
-export interface WindowedClick extends StoredClick {
+export interface ClickWithWindow extends StoredClick {
   days: number
-  isNamed: boolean
+  hasAffiliate: boolean
 }
 
-interface Stretch {
+interface SessionRange {
   shopId: string
   sessionId: string
   latest: string
 }
 
-const ofSession = (db: Reader, { shopId, sessionId }: Stretch) =>
-  sql`${clicksBy(db, 'journey_clicks_session')} and "shopId" = ${shopId} and "sessionId" = ${sessionId}`
+const clicksOfSession = (db: Reader, { shopId, sessionId }: SessionRange) =>
+  sql`${selectClicks(db, 'journey_clicks_session')} and "shopId" = ${shopId} and "sessionId" = ${sessionId}`
 
 /** When a click of an affiliate occurred, in the form that only the index by affiliate has an order for. */
-const timeOfAffiliate = sql`("affiliateId" || "occurredAt")`
+const affiliateClickTime = sql`("affiliateId" || "occurredAt")`
 
 /** Equal times go by click id, as in the engine. */
-const inOrder = (way: 'asc' | 'desc') => sql`order by ${time} ${sql.raw(way)}, "clickId" ${sql.raw(way)}`
+const orderByTime = (way: 'asc' | 'desc') => sql`order by ${clickTime} ${sql.raw(way)}, "clickId" ${sql.raw(way)}`
 
-const newestInSession = prepared<Stretch & { limit: number }>()((db, values) =>
-  sql<ClickRow>`${ofSession(db, values)} and ${time} <= ${values.latest}
-    ${inOrder('desc')} limit ${values.limit}`.compile(db),
+const newestSessionClicks = prepared<SessionRange & { limit: number }>()((db, values) =>
+  sql<ClickRow>`${clicksOfSession(db, values)} and ${clickTime} <= ${values.latest}
+    ${orderByTime('desc')} limit ${values.limit}`.compile(db),
 )
 
-const firstAfter = prepared<Stretch>()((db, values) =>
-  sql<ClickRow>`${ofSession(db, values)} and ${time} > ${values.latest} ${inOrder('asc')} limit 1`.compile(db),
+const firstClickAfter = prepared<SessionRange>()((db, values) =>
+  sql<ClickRow>`${clicksOfSession(db, values)} and ${clickTime} > ${values.latest} ${orderByTime('asc')} limit 1`.compile(
+    db,
+  ),
 )
 
 /**
@@ -244,38 +250,38 @@ const firstAfter = prepared<Stretch>()((db, values) =>
 export async function findSessionClicks(
   db: Reader,
   shopId: string,
-  { sessionId, orderAt }: Visit,
+  { sessionId, orderAt }: OrderSession,
   limit: number,
 ): Promise<StoredClick[]> {
-  const values = { shopId, sessionId, latest: latestFor(orderAt), limit }
-  const rows = await newestInSession(db, values)
-  return (rows.length > 0 ? rows : await firstAfter(db, values)).map(toStoredClick)
+  const values = { shopId, sessionId, latest: latestClickFor(orderAt), limit }
+  const rows = await newestSessionClicks(db, values)
+  return (rows.length > 0 ? rows : await firstClickAfter(db, values)).map(toStoredClick)
 }
 
-const pageFrom = (way: 'asc' | 'desc') =>
-  prepared<Stretch & { since: string; limit: number }>()((db, values) =>
+const edgeClicks = (way: 'asc' | 'desc') =>
+  prepared<SessionRange & { since: string; limit: number }>()((db, values) =>
     sql<ClickRow & { named: string | null; days: number | null }>`
       select c.*, affiliates.id as named, programs."cookieDurationDays" as days from (
-        ${ofSession(db, values)} and ${time} >= ${values.since} and ${time} <= ${values.latest}
-        ${inOrder(way)} limit ${values.limit}
+        ${clicksOfSession(db, values)} and ${clickTime} >= ${values.since} and ${clickTime} <= ${values.latest}
+        ${orderByTime(way)} limit ${values.limit}
       ) c
       left join affiliates on affiliates.id = c."affiliateId"
       left join programs on programs.id = affiliates."campaignId"`.compile(db),
   )
-const pages = { first: pageFrom('asc'), last: pageFrom('desc') }
+const edges = { first: edgeClicks('asc'), last: edgeClicks('desc') }
 
 /** The first or the last clicks of a session since an instant, whether they count or not, the outermost first. */
 export async function findEdgeClicks(
   db: Reader,
   shopId: string,
-  { sessionId, orderAt, since }: Visit & { since: string },
+  { sessionId, orderAt, since }: OrderSession & { since: string },
   { edge, limit }: { edge: 'first' | 'last'; limit: number },
-): Promise<WindowedClick[]> {
-  const rows = await pages[edge](db, { shopId, sessionId, latest: latestFor(orderAt), since, limit })
+): Promise<ClickWithWindow[]> {
+  const rows = await edges[edge](db, { shopId, sessionId, latest: latestClickFor(orderAt), since, limit })
   const clicks = rows.map(({ named, days, ...row }) => ({
     ...toStoredClick(row),
     days: days ?? DEFAULT_COOKIE_DAYS,
-    isNamed: named !== null,
+    hasAffiliate: named !== null,
   }))
   return clicks.sort(edge === 'first' ? byTime : (a, b) => byTime(b, a))
 }
@@ -284,11 +290,11 @@ export async function findEdgeClicks(
  * The first and the last click that count of each affiliate that a session clicked on, oldest first. Goes from affiliate
  * to affiliate in an index, however many clicks each of them has.
  */
-export async function findAffiliateEdges(
+export async function findEdgeClicksByAffiliate(
   db: Reader,
   shopId: string,
-  { sessionId, orderAt }: Visit,
-  windows: Window[],
+  { sessionId, orderAt }: OrderSession,
+  windows: ClickWindow[],
 ): Promise<StoredClick[]> {
   const clicked = sql`journey ${indexedBy(db, 'journey_clicks_session_affiliate')} where type = 'click'
     and "affiliateId" is not null and "shopId" = ${shopId} and "sessionId" = ${sessionId}`
@@ -296,8 +302,8 @@ export async function findAffiliateEdges(
   const edge = (way: 'asc' | 'desc') => sql`
     select (
       select id from ${clicked} and "affiliateId" = people.id
-        and ${timeOfAffiliate} >= people.id || people.since and ${timeOfAffiliate} <= people.id || ${latestFor(orderAt)}
-      order by ${timeOfAffiliate} ${sql.raw(way)}, "clickId" ${sql.raw(way)} limit 1
+        and ${affiliateClickTime} >= people.id || people.since and ${affiliateClickTime} <= people.id || ${latestClickFor(orderAt)}
+      order by ${affiliateClickTime} ${sql.raw(way)}, "clickId" ${sql.raw(way)} limit 1
     ) from people`
   const { rows } = await sql<ClickRow>`
     with recursive windows(days, since) as (values ${values}),

@@ -83,7 +83,7 @@ export function addOperatorCommands(program: Command): void {
     .requiredOption('--email <email>')
     .addOption(new Option('--role <role>').choices(['OWNER', 'STAFF']).default('OWNER'))
   add<users.NamedUser>(owner, 'link', 'make a link that signs a user in once', async (deps, print, options) => {
-    const { userId, token } = await users.linkFor(deps, options)
+    const { userId, token } = await users.createLink(deps, options)
     const path = `/admin/sign-in?token=${token}`
     print(
       { userId, path },

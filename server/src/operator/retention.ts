@@ -6,10 +6,10 @@ import type { Transaction } from '../database/access.ts'
 import { deleteJourneyBefore } from '../journey/queries.ts'
 import { longestCookieDays } from '../programs/queries.ts'
 import {
-  deleteEndedDeliveries,
   deleteExpiredStreams,
-  deleteUnnamedEvents,
-  type Stretch,
+  deleteFinishedDeliveries,
+  deleteUnreferencedEvents,
+  type IdRange,
 } from '../webhooks/delivery-queries.ts'
 
 const DAY_MS = 86_400_000
@@ -55,7 +55,7 @@ const idAt = (prefix: 'dlv' | 'evt', ms: number) => `${prefix}_${encodeTime(ms, 
 async function walk(
   { db, stopping }: Deps,
   before: string,
-  work: (trx: Transaction, stretch: Stretch) => Promise<string | undefined>,
+  work: (trx: Transaction, stretch: IdRange) => Promise<string | undefined>,
 ): Promise<void> {
   for (let next: string | undefined = ''; next !== undefined && !stopping.aborted; ) {
     const after: string = next
@@ -66,12 +66,12 @@ async function walk(
 const endOfDeliveries = ({ now }: Deps) => now() - DELIVERY_DAYS * DAY_MS
 
 const dropOldEvents = (deps: Deps): Promise<void> =>
-  walk(deps, idAt('evt', endOfDeliveries(deps) - DAY_MS), deleteUnnamedEvents)
+  walk(deps, idAt('evt', endOfDeliveries(deps) - DAY_MS), deleteUnreferencedEvents)
 
 async function dropOldDeliveries(deps: Deps): Promise<void> {
   const before = endOfDeliveries(deps)
   const endedBefore = new Date(before).toISOString()
-  await walk(deps, idAt('dlv', before), (trx, stretch) => deleteEndedDeliveries(trx, stretch, endedBefore))
+  await walk(deps, idAt('dlv', before), (trx, stretch) => deleteFinishedDeliveries(trx, stretch, endedBefore))
 }
 
 async function dropOldJourney(deps: Deps): Promise<void> {

@@ -8,8 +8,8 @@ import { type AuditEntry, mutate } from '../core/mutate.ts'
 import type { Transaction } from '../database/access.ts'
 import { emailKey } from '../engine/identity.ts'
 import { findClickOwner } from '../journey/queries.ts'
-import { keepTouch } from '../orders/clicks.ts'
-import { type Conversion, toIncoming } from '../orders/conversions.ts'
+import { storeTouch } from '../orders/clicks.ts'
+import { type Conversion, toIncomingOrder } from '../orders/conversions.ts'
 import { recordOrder } from '../orders/record-order.ts'
 import * as programs from '../programs/programs.ts'
 
@@ -136,7 +136,7 @@ interface Dated extends Lot {
 async function addClicks(ctx: Context, trx: Transaction, { from, to, affiliates, at }: Dated) {
   for (let n = from; n < to; n++) {
     if (await findClickOwner(trx, ctx.shop.id, seedClickId(n))) continue
-    await keepTouch(ctx, trx, { body: seedClick(n, affiliates), occurredAt: new Date(at(n)).toISOString() })
+    await storeTouch(ctx, trx, { body: seedClick(n, affiliates), occurredAt: new Date(at(n)).toISOString() })
   }
   return { result: undefined, audit: null }
 }
@@ -146,7 +146,7 @@ async function addOrders(ctx: Context, trx: Transaction, { from, to, affiliates,
   for (let n = from; n < to; n++) {
     const body = seedOrder(n, affiliates, new Date(at(n)).toISOString())
     // The events stay behind: a shop that is filled with data has nothing to tell its subscribers.
-    const { audit: entry } = await recordOrder(ctx, trx, toIncoming(ctx, body))
+    const { audit: entry } = await recordOrder(ctx, trx, toIncomingOrder(ctx, body))
     audit.push(...[entry ?? []].flat())
   }
   return { result: undefined, audit: audit.length > 0 ? audit : null }

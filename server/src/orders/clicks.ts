@@ -8,7 +8,7 @@ import type { Transaction } from '../database/access.ts'
 import type { JourneyRow } from '../database/tables.ts'
 import { emailKey, textOf } from '../engine/identity.ts'
 import { findClickOwner, insertJourneyEntry } from '../journey/queries.ts'
-import { affiliateByCode, affiliateByRef } from './gather-facts.ts'
+import { findAffiliateByCodeOrSlug, findAffiliateByRef } from './gather-facts.ts'
 
 type Schemas = components['schemas']
 type Touch = Schemas['ClickEvent'] | Schemas['PageViewEvent']
@@ -24,9 +24,9 @@ const AHEAD_MS = 5 * 60_000
 export async function record(ctx: Context, body: Touch): Promise<Schemas['TouchReply']> {
   const occurredAt = occurredAtOf(ctx, body)
   return mutate(ctx, async (trx) => {
-    const { id, clickId } = await keepTouch(ctx, trx, { body, occurredAt })
+    const { id, clickId } = await storeTouch(ctx, trx, { body, occurredAt })
     // A touch is its own record: visits are counted, not audited.
-    return { result: { ok: true, message: messageFor(body, clickId), id }, audit: null }
+    return { result: { ok: true, message: replyMessage(body, clickId), id }, audit: null }
   })
 }
 
@@ -43,14 +43,14 @@ function occurredAtOf(ctx: Context, { type, occurredAt }: Touch): string {
   return at === undefined || ahead > 0 ? nowIso(ctx) : at
 }
 
-function messageFor(body: Touch, clickId: string | null): string {
+function replyMessage(body: Touch, clickId: string | null): string {
   if (body.type === 'page_view') return 'Page view recorded.'
   const isRenamed = textOf(body.clickId) !== null && textOf(body.clickId) !== clickId
   return isRenamed ? 'Click recorded under a new id: its clickId belongs to another affiliate.' : 'Click recorded.'
 }
 
 /** Writes a touch that has been checked. Returns its id, and the click id it is found by. */
-export async function keepTouch(
+export async function storeTouch(
   ctx: Context,
   trx: Transaction,
   { body, occurredAt }: { body: Touch; occurredAt: string },
@@ -58,7 +58,7 @@ export async function keepTouch(
   const id = ctx.newId('jrn')
   const given = textOf(body.clickId)
   const owner = given === null ? undefined : await findClickOwner(trx, ctx.shop.id, given)
-  const affiliate = await affiliateOf(trx, ctx.shop.id, body, owner)
+  const affiliate = await resolveAffiliate(trx, ctx.shop.id, body, owner)
   // A click id belongs to the affiliate it first named. Used for another one, it would take that affiliate's orders.
   const isTaken = body.type === 'click' && owner !== undefined && affiliate !== undefined && affiliate.id !== owner
   const clickId = body.type === 'click' && (given === null || isTaken) ? id : given
@@ -75,7 +75,7 @@ export async function keepTouch(
 }
 
 /** The first reference that names somebody of this shop; last, the affiliate whose click id it is. */
-async function affiliateOf(
+async function resolveAffiliate(
   trx: Transaction,
   shopId: string,
   { ref, affiliateCode, affiliateId }: Touch,
@@ -84,8 +84,8 @@ async function affiliateOf(
   const byId = async (id: string | null | undefined) =>
     id ? (await findAffiliatesById(trx, shopId, [id]))[0] : undefined
   return (
-    (textOf(ref) && (await affiliateByRef(trx, shopId, ref!))) ||
-    (textOf(affiliateCode) && (await affiliateByCode(trx, shopId, affiliateCode!))) ||
+    (textOf(ref) && (await findAffiliateByRef(trx, shopId, ref!))) ||
+    (textOf(affiliateCode) && (await findAffiliateByCodeOrSlug(trx, shopId, affiliateCode!))) ||
     (await byId(textOf(affiliateId))) ||
     (await byId(owner)) ||
     undefined

@@ -28,16 +28,16 @@ export async function record(
       'Send an Idempotency-Key header with a conversion, so that a retry cannot count the order twice.',
     )
   }
-  const incoming = toIncoming(ctx, body)
+  const incoming = toIncomingOrder(ctx, body)
   return mutate(ctx, async (trx, shop) => {
     const { result, ...written } = await recordOrder({ ...ctx, shop }, trx, incoming)
     const reply = toReply(result.decision, result.commissionId)
-    return { ...written, result: { reply, alreadyRecorded: result.alreadyRecorded }, keepReply: 'forever' }
+    return { ...written, result: { reply, alreadyRecorded: result.alreadyRecorded }, keepResponse: 'forever' }
   })
 }
 
 /** A reported conversion on its way to the engine. @throws ApiError 400 as `record`. */
-export function toIncoming(ctx: Context, body: Conversion): IncomingOrder {
+export function toIncomingOrder(ctx: Context, body: Conversion): IncomingOrder {
   const order = toOrder(ctx, body)
   const orderName = body.orderName ?? null
   return { order, orderId: storedOrderId('api', order.externalOrderId), orderName, trackingMethod: 'API' }
@@ -122,7 +122,7 @@ export function toOrder(ctx: Context, body: Conversion): Order {
   const { country = null, state = null, city = null, postalCode = null } = body.shipping ?? {}
   return {
     externalOrderId,
-    orderAt: orderAt(ctx, body.occurredAt),
+    orderAt: readOrderAt(ctx, body.occurredAt),
     currency: body.currency ?? 'USD',
     amountCents,
     discountCents: body.discountCents ?? 0,
@@ -131,7 +131,7 @@ export function toOrder(ctx: Context, body: Conversion): Order {
     couponCode: textOf(body.couponCode),
     affiliateCode: textOf(body.affiliateCode),
     ref: textOf(body.ref),
-    clickId: textOf(body.clickId) ?? noteClickId(body.noteAttributes),
+    clickId: textOf(body.clickId) ?? clickIdFromNotes(body.noteAttributes),
     sessionId: textOf(body.sessionId),
     customerId: textOf(body.customerId),
     customerEmail: textOf(body.customerEmail),
@@ -157,7 +157,7 @@ function checkAmount(amountCents: number | null, lines: OrderLine[]): void {
 }
 
 /** When the order was placed, else now; clocks that differ a little are forgiven. */
-function orderAt(ctx: Context, occurredAt: string | null | undefined): string {
+function readOrderAt(ctx: Context, occurredAt: string | null | undefined): string {
   const at = instantBody('occurredAt', occurredAt || null)
   if (!at) return nowIso(ctx)
   if (Date.parse(at) > ctx.now() + AHEAD_MS) {
@@ -167,7 +167,9 @@ function orderAt(ctx: Context, occurredAt: string | null | undefined): string {
 }
 
 /** The click reference that an order's notes carry, where an id of digits may be a number. */
-export function noteClickId(attributes: components['schemas']['NoteAttribute'][] | null | undefined): string | null {
+export function clickIdFromNotes(
+  attributes: components['schemas']['NoteAttribute'][] | null | undefined,
+): string | null {
   const values = (attributes ?? []).filter(({ name }) => name === CLICK_ATTRIBUTE).map(({ value }) => value)
   const texts = values.map((value) => (typeof value === 'number' ? String(value) : value))
   const reference = texts.find((text): text is string => typeof text === 'string' && textOf(text) !== null)

@@ -1,4 +1,4 @@
-import { findConnection, findProductConnections } from '../affiliates/connection-queries.ts'
+import { findConnectedAffiliate, findProductConnections } from '../affiliates/connection-queries.ts'
 import { findAffiliateByCode, findAffiliateBySlug, findAffiliatesById } from '../affiliates/queries.ts'
 import type { Reader } from '../database/access.ts'
 import type { AffiliateRow, ProgramRow, ShopRow } from '../database/tables.ts'
@@ -7,14 +7,14 @@ import { DEFAULT_COOKIE_DAYS } from '../engine/evidence.ts'
 import type { AffiliateFact, Click, Facts, Matches, Order, OrderLine, ProgramFact } from '../engine/facts.ts'
 import { emailKey } from '../engine/identity.ts'
 import {
-  findAffiliateEdges,
+  type ClickWindow,
+  type ClickWithWindow,
   findClick,
   findEdgeClicks,
+  findEdgeClicksByAffiliate,
   findSessionClicks,
+  type OrderSession,
   type StoredClick,
-  type Visit,
-  type Window,
-  type WindowedClick,
 } from '../journey/queries.ts'
 import { findPrograms, listCookieDays } from '../programs/queries.ts'
 import { findGeoRules, findProductRules } from './queries.ts'
@@ -22,7 +22,7 @@ import { findGeoRules, findProductRules } from './queries.ts'
 /** Everything the engine needs to decide one order. Reads only; missing things are facts too. */
 export async function gatherFacts(db: Reader, shop: ShopRow, order: Order): Promise<Facts> {
   const matches = await gatherMatches(db, shop.id, order)
-  const affiliates = await findAffiliatesById(db, shop.id, affiliateIds(matches))
+  const affiliates = await findAffiliatesById(db, shop.id, matchedAffiliateIds(matches))
   const programIds = [...new Set(affiliates.map((row) => row.campaignId))].filter((id) => id !== null)
   const programs = await findPrograms(db, shop.id, programIds)
   return {
@@ -43,36 +43,40 @@ async function gatherMatches(db: Reader, shopId: string, order: Order): Promise<
   const idOf = (row: AffiliateRow | undefined) => row?.id ?? null
   const click = order.clickId ? await findClick(db, shopId, order.clickId, order.orderAt) : undefined
   return {
-    couponCode: order.couponCode ? idOf(await affiliateByCode(db, shopId, order.couponCode)) : null,
-    affiliateCode: order.affiliateCode ? idOf(await affiliateByCode(db, shopId, order.affiliateCode)) : null,
+    couponCode: order.couponCode ? idOf(await findAffiliateByCodeOrSlug(db, shopId, order.couponCode)) : null,
+    affiliateCode: order.affiliateCode ? idOf(await findAffiliateByCodeOrSlug(db, shopId, order.affiliateCode)) : null,
     click: click ? toClick(click, order.clickId ?? click.clickId) : null,
     sessionClicks: order.sessionId
-      ? (await sessionClicks(db, shopId, { sessionId: order.sessionId, orderAt: order.orderAt })).map((row) =>
+      ? (await findRelevantClicks(db, shopId, { sessionId: order.sessionId, orderAt: order.orderAt })).map((row) =>
           toClick(row, row.clickId),
         )
       : [],
-    ref: order.ref ? idOf(await affiliateByRef(db, shopId, order.ref)) : null,
-    customerId: order.customerId ? await findConnection(db, shopId, 'customerId', order.customerId) : null,
+    ref: order.ref ? idOf(await findAffiliateByRef(db, shopId, order.ref)) : null,
+    customerId: order.customerId ? await findConnectedAffiliate(db, shopId, 'customerId', order.customerId) : null,
     customerEmail: order.customerEmail
-      ? await findConnection(db, shopId, 'customerEmail', emailKey(order.customerEmail))
+      ? await findConnectedAffiliate(db, shopId, 'customerEmail', emailKey(order.customerEmail))
       : null,
     products: await findProductConnections(db, shopId, order.lines),
   }
 }
 
 /** A code names an affiliate as discount code, else as slug. */
-export async function affiliateByCode(db: Reader, shopId: string, code: string): Promise<AffiliateRow | undefined> {
+export async function findAffiliateByCodeOrSlug(
+  db: Reader,
+  shopId: string,
+  code: string,
+): Promise<AffiliateRow | undefined> {
   const key = codeKey(code)
   return (await findAffiliateByCode(db, shopId, key)) ?? (await findAffiliateBySlug(db, shopId, key))
 }
 
 /** A link names an affiliate by slug, else by id. */
-export async function affiliateByRef(db: Reader, shopId: string, ref: string): Promise<AffiliateRow | undefined> {
+export async function findAffiliateByRef(db: Reader, shopId: string, ref: string): Promise<AffiliateRow | undefined> {
   const bySlug = await findAffiliateBySlug(db, shopId, codeKey(ref))
   return bySlug ?? (await findAffiliatesById(db, shopId, [ref.trim()]))[0]
 }
 
-const affiliateIds = ({ click, sessionClicks, products, ...named }: Matches): string[] => {
+const matchedAffiliateIds = ({ click, sessionClicks, products, ...named }: Matches): string[] => {
   const ids = [
     ...Object.values(named),
     click?.affiliateId,
@@ -113,24 +117,24 @@ const byId = <Fact extends { id: string }>(facts: Fact[]): Record<string, Fact> 
   Object.fromEntries(facts.map((fact) => [fact.id, fact]))
 
 /** An explanation shows so many. */
-const SHOWN = 100
+const MAX_CLICKS = 100
 const DAY_MS = 86_400_000
 
 /**
  * The clicks of a session that an order may be credited for: the newest, and of more also the first and the last that
  * count. Costs the same for a hundred clicks and for a hundred thousand.
  */
-export async function sessionClicks(db: Reader, shopId: string, visit: Visit): Promise<StoredClick[]> {
-  const newest = await findSessionClicks(db, shopId, visit, SHOWN)
-  if (newest.length < SHOWN) return newest
+export async function findRelevantClicks(db: Reader, shopId: string, visit: OrderSession): Promise<StoredClick[]> {
+  const newest = await findSessionClicks(db, shopId, visit, MAX_CLICKS)
+  if (newest.length < MAX_CLICKS) return newest
   const days = [...(await listCookieDays(db, shopId)), DEFAULT_COOKIE_DAYS]
-  const windows = windowsAt(visit.orderAt, days)
-  const edges = windows.length > 0 ? await validEdges(db, shopId, visit, windows) : []
-  return [...new Map([...newest, ...edges].map((click) => [keyOf(click), click])).values()]
+  const windows = openWindows(visit.orderAt, days)
+  const edges = windows.length > 0 ? await findValidEdges(db, shopId, visit, windows) : []
+  return [...new Map([...newest, ...edges].map((click) => [clickKey(click), click])).values()]
 }
 
 /** The longest first. Zero days switch link evidence off. */
-function windowsAt(orderAt: string, cookieDays: number[]): Window[] {
+function openWindows(orderAt: string, cookieDays: number[]): ClickWindow[] {
   const open = [...new Set(cookieDays)].filter((days) => days > 0).sort((a, b) => b - a)
   return open.map((days) => ({ days, since: new Date(Date.parse(orderAt) - days * DAY_MS).toISOString() }))
 }
@@ -139,22 +143,28 @@ function windowsAt(orderAt: string, cookieDays: number[]): Window[] {
  * The first and the last click that count. Nearly always they are among the first and the last of the longest window;
  * only when all of these are of affiliates with a shorter one, or of nobody, is each affiliate looked at.
  */
-async function validEdges(db: Reader, shopId: string, visit: Visit, windows: Window[]): Promise<StoredClick[]> {
+async function findValidEdges(
+  db: Reader,
+  shopId: string,
+  visit: OrderSession,
+  windows: ClickWindow[],
+): Promise<StoredClick[]> {
   const sinces = new Map(windows.map(({ days, since }) => [days, since]))
-  const isValid = ({ isNamed, days, occurredAt }: WindowedClick) => {
+  const isValid = ({ hasAffiliate: isNamed, days, occurredAt }: ClickWithWindow) => {
     const since = sinces.get(days)
     return isNamed && since !== undefined && occurredAt >= since
   }
   const stretch = { ...visit, since: windows[0]!.since }
   const pages = await Promise.all(
-    (['first', 'last'] as const).map((edge) => findEdgeClicks(db, shopId, stretch, { edge, limit: SHOWN })),
+    (['first', 'last'] as const).map((edge) => findEdgeClicks(db, shopId, stretch, { edge, limit: MAX_CLICKS })),
   )
   const edges = pages.map((page) => page.find(isValid))
-  const isCertain = edges.every((edge, n) => edge || pages[n]!.length < SHOWN)
-  if (!isCertain) return outermost(await findAffiliateEdges(db, shopId, visit, windows))
+  const isCertain = edges.every((edge, n) => edge || pages[n]!.length < MAX_CLICKS)
+  if (!isCertain) return outermost(await findEdgeClicksByAffiliate(db, shopId, visit, windows))
   return edges.filter((edge) => edge !== undefined)
 }
 
 const outermost = (clicks: StoredClick[]) => clicks.filter((_, n) => n === 0 || n === clicks.length - 1)
 
-const keyOf = ({ clickId, occurredAt, affiliateId }: StoredClick) => JSON.stringify([clickId, occurredAt, affiliateId])
+const clickKey = ({ clickId, occurredAt, affiliateId }: StoredClick) =>
+  JSON.stringify([clickId, occurredAt, affiliateId])

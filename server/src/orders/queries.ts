@@ -4,13 +4,13 @@ import { prepared, preparedByShape, preparedWrite } from '../database/prepared.t
 import type { OrderRow } from '../database/tables.ts'
 import type { GeoRule, ProductRule } from '../engine/facts.ts'
 
-const byId = prepared<{ shopId: string; orderId: string }>()((db, { shopId, orderId }) =>
+const orderById = prepared<{ shopId: string; orderId: string }>()((db, { shopId, orderId }) =>
   db.selectFrom('orders').selectAll().where('shopId', '=', shopId).where('orderId', '=', orderId).compile(),
 )
 
 /** A reported order by its stored id, such as `api:1001`. */
 export const findOrder = async (db: Reader, shopId: string, orderId: string): Promise<OrderRow | undefined> =>
-  (await byId(db, { shopId, orderId }))[0]
+  (await orderById(db, { shopId, orderId }))[0]
 
 const upsert = preparedWrite<OrderRow>()((trx, row) => {
   const { shopId, orderId, commissionId, orderAt, facts, decision, createdAt, updatedAt } = row
@@ -27,7 +27,7 @@ export async function upsertOrder(trx: Transaction, shopId: string, row: Omit<Or
   await upsert(trx, { shopId, ...row })
 }
 
-export interface HistoryFilter {
+export interface OrderFilter {
   /** Instants, both inclusive, of `orderAt`. */
   from?: string
   to?: string
@@ -36,7 +36,7 @@ export interface HistoryFilter {
 }
 
 /** Reported orders, newest first. */
-export function listOrders(db: Reader, shopId: string, filter: HistoryFilter, limit: number): Promise<OrderRow[]> {
+export function listOrders(db: Reader, shopId: string, filter: OrderFilter, limit: number): Promise<OrderRow[]> {
   const { from, to, after } = filter
   let list = db.selectFrom('orders').selectAll().where('shopId', '=', shopId)
   if (from) list = list.where('orderAt', '>=', from)

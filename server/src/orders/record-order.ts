@@ -8,7 +8,7 @@ import type { CommissionRow } from '../database/tables.ts'
 import { decide } from '../engine/decide.ts'
 import type { Decision, Facts, Order } from '../engine/facts.ts'
 import { emailKey } from '../engine/identity.ts'
-import { hasOtherOrder, insertJourneyEntry, replaceJourneyOrder } from '../journey/queries.ts'
+import { hasOtherCreditedOrder, insertJourneyEntry, replaceJourneyEntry } from '../journey/queries.ts'
 import { gatherFacts } from './gather-facts.ts'
 import { findOrder, upsertOrder } from './queries.ts'
 
@@ -21,7 +21,7 @@ export interface IncomingOrder {
   trackingMethod: 'API' | 'STORE_ORDER'
 }
 
-export interface Recorded {
+export interface RecordedOrder {
   commissionId: string | null
   decision: Decision
   /** The order was recorded before; nothing was changed. */
@@ -37,7 +37,7 @@ export async function recordOrder(
   ctx: Context,
   trx: Transaction,
   incoming: IncomingOrder,
-): Promise<Mutation<Recorded>> {
+): Promise<Mutation<RecordedOrder>> {
   const known = await findOrder(trx, ctx.shop.id, incoming.orderId)
   if (known?.commissionId) {
     return {
@@ -49,7 +49,7 @@ export async function recordOrder(
   const decision = decide(facts)
   const row = decision.status === null ? null : newCommission(ctx, incoming, decision)
   if (row) await insertCommission(trx, ctx.shop.id, row)
-  await keepOrder(ctx, trx, { incoming, facts, decision, commissionId: row?.id ?? null, isKnown: known !== undefined })
+  await storeOrder(ctx, trx, { incoming, facts, decision, commissionId: row?.id ?? null, isKnown: known !== undefined })
   const result = { commissionId: row?.id ?? null, decision, alreadyRecorded: false }
   if (!row)
     return {
@@ -60,7 +60,7 @@ export async function recordOrder(
         data: { reasonCode: decision.attribution.reasonCode },
       },
     }
-  if (decision.connectsCustomer && isUnconnected(facts))
+  if (decision.connectsCustomer && hasNoConnection(facts))
     await connectCustomer(ctx, trx, { ...incoming, affiliateId: row.affiliateId })
   const data = { ...toCommission({ ...row, shopId: ctx.shop.id }), attribution: decision.attribution }
   return {
@@ -113,7 +113,7 @@ function newCommission(
   }
 }
 
-interface Decided {
+interface DecidedOrder {
   incoming: IncomingOrder
   facts: Facts
   decision: Decision
@@ -123,7 +123,7 @@ interface Decided {
 }
 
 /** Facts and decision are kept beside each other, and the order takes its place in the customer's journey. */
-async function keepOrder(ctx: Context, trx: Transaction, decided: Decided): Promise<void> {
+async function storeOrder(ctx: Context, trx: Transaction, decided: DecidedOrder): Promise<void> {
   const { incoming, facts, decision, commissionId, isKnown } = decided
   const { order, orderId } = incoming
   const createdAt = nowIso(ctx)
@@ -136,9 +136,9 @@ async function keepOrder(ctx: Context, trx: Transaction, decided: Decided): Prom
     createdAt,
     updatedAt: createdAt,
   })
-  const keepEntry = isKnown ? replaceJourneyOrder : insertJourneyEntry
+  const keepEntry = isKnown ? replaceJourneyEntry : insertJourneyEntry
   await keepEntry(trx, ctx.shop.id, {
-    ...NO_TOUCH,
+    ...NO_TOUCH_COLUMNS,
     id: ctx.newId('jrn'),
     type: 'conversion',
     occurredAt: order.orderAt,
@@ -158,7 +158,7 @@ async function keepOrder(ctx: Context, trx: Transaction, decided: Decided): Prom
   })
 }
 
-const NO_TOUCH = {
+const NO_TOUCH_COLUMNS = {
   url: null,
   landingPage: null,
   referrerUrl: null,
@@ -171,9 +171,9 @@ const NO_TOUCH = {
 }
 
 /** A customer who is connected by one name is not given to another affiliate by a second name. */
-const isUnconnected = ({ matches }: Facts) => matches.customerId === null && matches.customerEmail === null
+const hasNoConnection = ({ matches }: Facts) => matches.customerId === null && matches.customerEmail === null
 
-interface Connecting {
+interface CreditedOrder {
   order: Order
   orderId: string
   affiliateId: string
@@ -183,11 +183,11 @@ interface Connecting {
 export async function connectCustomer(
   ctx: Context,
   trx: Transaction,
-  { order, orderId, affiliateId }: Connecting,
+  { order, orderId, affiliateId }: CreditedOrder,
 ): Promise<void> {
   const { customerId } = order
   const customerEmailKey = order.customerEmail && emailKey(order.customerEmail)
-  if (await hasOtherOrder(trx, ctx.shop.id, { customerId, customerEmailKey, orderId })) return
+  if (await hasOtherCreditedOrder(trx, ctx.shop.id, { customerId, customerEmailKey, orderId })) return
   const connect = (kind: 'customerId' | 'customerEmail', value: string) =>
     insertConnectionIfNew(trx, ctx.shop.id, { id: ctx.newId('con'), kind, value, affiliateId, createdAt: nowIso(ctx) })
   if (customerId) await connect('customerId', customerId)

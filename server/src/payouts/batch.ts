@@ -4,9 +4,9 @@ import { type Context, nowIso } from '../core/context.ts'
 import type { Transaction } from '../database/access.ts'
 import type { CommissionRow, PayoutBatchRow } from '../database/tables.ts'
 import { type CarriedDebt, carryDebts, type DebtRow, type PayoutTotals, payoutTotals } from '../engine/payout.ts'
-import { claimBatch, findBatch, type Subtotal, sumBatch } from './queries.ts'
+import { findBatch, type Subtotal, sumBatch, updateBatchIfUnchanged } from './queries.ts'
 
-const EMPTIED = 'Every commission left this batch before it was paid.'
+const EMPTY_BATCH_REASON = 'Every commission left this batch before it was paid.'
 
 export const payoutNotFound = () => notFound('payout_not_found', 'No payout batch with this id exists in your shop.')
 
@@ -21,19 +21,19 @@ export async function recomputeBatch(trx: Transaction, ctx: Context, batchId: st
   const batch = await findBatch(trx, ctx.shop.id, batchId)
   if (!batch) throw payoutNotFound()
   if (batch.status !== 'OPEN') return batch
-  const settled = settle(await sumBatch(trx, ctx.shop.id, batchId), batch.periodEnd)
+  const settled = computeBatch(await sumBatch(trx, ctx.shop.id, batchId), batch.periodEnd)
   // Rows only leave a batch or shrink, and its totals were exact before.
   if (!settled) throw new Error('The totals of a batch are no longer exact')
   const { totals, debts } = settled
-  const emptied = totals.commissions === 0 ? ({ status: 'FAILED', failureReason: EMPTIED } as const) : {}
+  const emptied = totals.commissions === 0 ? ({ status: 'FAILED', failureReason: EMPTY_BATCH_REASON } as const) : {}
   const changes = { ...totals, ...emptied, updatedAt: nowIso(ctx) }
-  if (!(await claimBatch(trx, ctx.shop.id, batch, changes))) throw concurrentChange()
-  await writeDebts(ctx, trx, batchId, debts)
+  if (!(await updateBatchIfUnchanged(trx, ctx.shop.id, batch, changes))) throw concurrentChange()
+  await insertDebts(ctx, trx, batchId, debts)
   return { ...batch, ...changes, version: batch.version + 1 }
 }
 
 /** What a batch comes to once nobody's line is below zero. Cents. */
-export interface Settled {
+export interface ComputedBatch {
   totals: PayoutTotals
   debts: (CarriedDebt & { programId: string | null })[]
 }
@@ -42,12 +42,12 @@ export interface Settled {
  * Computes a batch from the sums of its rows, all of one currency: affiliates who owe are lifted to zero. Null when a
  * sum cannot be exact.
  */
-export function settle(rows: readonly Subtotal[], periodEnd: string): Settled | null {
+export function computeBatch(rows: readonly Subtotal[], periodEnd: string): ComputedBatch | null {
   const byAffiliate = Map.groupBy(rows, (row) => row.affiliateId)
-  const carried = carryDebts(rows, periodEnd)
-  const totals = carried && payoutTotals([...rows, ...carried.map((debt) => debt.balancing)])
+  const carriedDebtRow = carryDebts(rows, periodEnd)
+  const totals = carriedDebtRow && payoutTotals([...rows, ...carriedDebtRow.map((debt) => debt.balancing)])
   if (!totals) return null
-  const debts = carried.map((debt) => ({
+  const debts = carriedDebtRow.map((debt) => ({
     ...debt,
     programId: onlyProgramOf(byAffiliate.get(debt.affiliateId) ?? []),
   }))
@@ -61,11 +61,11 @@ function onlyProgramOf(rows: readonly Subtotal[]): string | null {
 }
 
 /** Writes both rows of each debt: what balances the batch, and what the next batch collects. They add up to zero. */
-export async function writeDebts(
+export async function insertDebts(
   ctx: Context,
   trx: Transaction,
   batchId: string,
-  debts: Settled['debts'],
+  debts: ComputedBatch['debts'],
 ): Promise<void> {
   const rows = debts.flatMap(({ balancing, open, programId }) => {
     const debtId = ctx.newId('com')

@@ -4,10 +4,10 @@ import { type Context, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import { payoutNotFound } from './batch.ts'
 import { toBatch } from './payouts.ts'
-import { cancelCarriedDebts, claimBatch, findBatch, releaseCommissions } from './queries.ts'
+import { cancelCarriedDebts, findBatch, releaseCommissions, updateBatchIfUnchanged } from './queries.ts'
 
-const CANCELED = 'The batch was canceled.'
-const EMPTY = { commissions: 0, affiliates: 0, commissionCents: 0, taxWithheldCents: 0, netPayableCents: 0 }
+const CANCELED_REASON = 'The batch was canceled.'
+const EMPTY_TOTALS = { commissions: 0, affiliates: 0, commissionCents: 0, taxWithheldCents: 0, netPayableCents: 0 }
 
 /**
  * Gives up a batch that is not paid: its commissions are approved again and may be gathered by another one. A debt that
@@ -23,8 +23,8 @@ export async function cancel(ctx: Context, id: string): Promise<components['sche
   }
   return mutate(ctx, async (trx) => {
     const updatedAt = nowIso(ctx)
-    const changes = { ...EMPTY, status: 'FAILED' as const, failureReason: CANCELED, updatedAt }
-    if (!(await claimBatch(trx, ctx.shop.id, batch, changes))) throw concurrentChange()
+    const changes = { ...EMPTY_TOTALS, status: 'FAILED' as const, failureReason: CANCELED_REASON, updatedAt }
+    if (!(await updateBatchIfUnchanged(trx, ctx.shop.id, batch, changes))) throw concurrentChange()
     await cancelCarriedDebts(trx, ctx.shop.id, id, updatedAt)
     const released = await releaseCommissions(trx, ctx.shop.id, id, updatedAt)
     const data = { previousStatus: batch.status, released, netPayableCents: batch.netPayableCents }

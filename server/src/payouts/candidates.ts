@@ -4,11 +4,11 @@ import type { Body } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
 import { instantBody } from '../core/time.ts'
 import { currenciesOf, resolveThreshold } from '../engine/payout.ts'
-import { type Settled, settle } from './batch.ts'
+import { type ComputedBatch, computeBatch } from './batch.ts'
 import type { CandidateFilter, Subtotal } from './queries.ts'
 
 /** A batch that may be made: its currency, what it comes to, and the minimum it meets. */
-export interface Plan extends Settled {
+export interface BatchPlan extends ComputedBatch {
   currency: string
   minimumPayoutCents: number
 }
@@ -34,24 +34,24 @@ export function readFilter(body: Body<'createPayout'>): CandidateFilter {
  *   `payout_threshold_needs_reconciliation`, `payout_mixed_currencies`, `payout_below_threshold`,
  *   `payout_below_threshold_after_claim` or `total_too_large`.
  */
-export function plan(ctx: Context, { periodEnd }: CandidateFilter, rows: Subtotal[], seen: Subtotal[]): Plan {
+export function planBatch(ctx: Context, { periodEnd }: CandidateFilter, rows: Subtotal[], seen: Subtotal[]): BatchPlan {
   const [first] = rows
   if (!first) throw seen.length ? claimedConcurrently() : noneEligible()
   const currencies = currenciesOf(rows)
-  if (currencies.length > 1) throw mixed(currencies)
+  if (currencies.length > 1) throw mixedCurrencies(currencies)
   const { currency } = first
-  const minimumPayoutCents = minimumOf(ctx, currency)
-  const settled = settle(rows, periodEnd)
+  const minimumPayoutCents = minimumPayout(ctx, currency)
+  const settled = computeBatch(rows, periodEnd)
   if (!settled) throw batchTooLarge()
   const total = settled.totals.netPayableCents
   if (total < minimumPayoutCents) {
-    const before = settle(
+    const before = computeBatch(
       seen.filter((row) => row.currency === currency),
       periodEnd,
     )
     throw !before || before.totals.netPayableCents >= minimumPayoutCents
-      ? belowAfterClaim(total, minimumPayoutCents)
-      : below(total, minimumPayoutCents)
+      ? belowThresholdAfterClaim(total, minimumPayoutCents)
+      : belowThreshold(total, minimumPayoutCents)
   }
   return { ...settled, currency, minimumPayoutCents }
 }
@@ -62,7 +62,7 @@ export function plan(ctx: Context, { periodEnd }: CandidateFilter, rows: Subtota
  *
  * @throws ApiError 409 `payout_threshold_needs_reconciliation` when the setting of earlier versions disagrees.
  */
-function minimumOf({ shop, config }: Context, currency: string): number {
+function minimumPayout({ shop, config }: Context, currency: string): number {
   if (currency !== shop.currency) return minimumsByCurrency(shop)[currency] ?? 0
   const threshold = resolveThreshold({
     minimumPayoutCents: shop.minimumPayoutCents,
@@ -89,7 +89,7 @@ const noneEligible = () =>
 
 const claimedConcurrently = () => conflict('payout_claimed_concurrently', 'Another batch took these commissions first.')
 
-function mixed(currencies: string[]) {
+function mixedCurrencies(currencies: string[]) {
   const names = `${currencies.slice(0, -1).join(', ')} and ${currencies.at(-1)}`
   const message = `These commissions are in ${names}; send currency to choose one.`
   return new ApiError(409, 'payout_mixed_currencies', message, {
@@ -97,13 +97,13 @@ function mixed(currencies: string[]) {
   })
 }
 
-const below = (cents: number, minimum: number) =>
+const belowThreshold = (cents: number, minimum: number) =>
   conflict(
     'payout_below_threshold',
     `The eligible total of ${cents} cents is below the minimum payout of ${minimum} cents.`,
   )
 
-const belowAfterClaim = (cents: number, minimum: number) =>
+const belowThresholdAfterClaim = (cents: number, minimum: number) =>
   conflict(
     'payout_below_threshold_after_claim',
     `Another batch took some of these commissions first; the ${cents} cents that are left are below the minimum payout of ${minimum} cents.`,

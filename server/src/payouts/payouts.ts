@@ -3,18 +3,18 @@ import { concurrentChange, conflict } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
-import { findReply } from '../core/idempotency.ts'
+import { findStoredResponse } from '../core/idempotency.ts'
 import { type AuditEntry, mutate } from '../core/mutate.ts'
-import { mapPage, placeAfter } from '../core/pagination.ts'
+import { mapPage, readCursor } from '../core/pagination.ts'
 import { runReport } from '../core/report.ts'
 import type { Reader } from '../database/access.ts'
 import { defineReport } from '../database/report-worker.ts'
 import type { PayoutBatchRow } from '../database/tables.ts'
 import { heldBack, payoutLines } from '../engine/payout.ts'
-import { payoutNotFound, writeDebts } from './batch.ts'
-import { batchTooLarge, type Plan, plan, readFilter } from './candidates.ts'
+import { insertDebts, payoutNotFound } from './batch.ts'
+import { type BatchPlan, batchTooLarge, planBatch, readFilter } from './candidates.ts'
 import * as commissions from './queries.ts'
-import { claimBatch, findBatch, insertBatch, listBatches, sumBatches } from './queries.ts'
+import { findBatch, insertBatch, listBatches, sumBatches, updateBatchIfUnchanged } from './queries.ts'
 
 /**
  * Lists batches with their totals, newest first (section 4.4 rule 1). Who looked is on record before anything is read,
@@ -25,15 +25,15 @@ import { claimBatch, findBatch, insertBatch, listBatches, sumBatches } from './q
 export async function list(ctx: Context, query: Query<'listPayouts'>) {
   const { id, ...asked } = query
   // Where the list begins is no part of what is shown, and a wrong one is refused without a trace.
-  const start = await placeAfter(ctx, 'payoutBatches', query)
-  await record(ctx, { action: 'payouts.accessed', subjectId: id ?? null, data: asked })
+  const start = await readCursor(ctx, 'payoutBatches', query)
+  await recordAudit(ctx, { action: 'payouts.accessed', subjectId: id ?? null, data: asked })
   const page = await listBatches(ctx.db.read, ctx.shop.id, { ...query, start })
   const ids = page.data.map((row) => row.id)
   const lines =
     query.include === 'lines' ? await runReport(ctx, batchLinesReport, { shopId: ctx.shop.id, query: ids }) : undefined
   const reply = mapPage(page, (row) => ({ ...toBatch(row), ...(lines && { lines: lines.get(row.id) ?? [] }) }))
   const data = { batches: ids.length, total: page.pagination.total }
-  await record(ctx, { action: 'payouts.listed', subjectId: id ?? null, data })
+  await recordAudit(ctx, { action: 'payouts.listed', subjectId: id ?? null, data })
   return reply
 }
 
@@ -41,7 +41,7 @@ export async function list(ctx: Context, query: Query<'listPayouts'>) {
  * Gathers the approved commissions of a period into a batch, or with `dryRun` shows the batch (section 4.4 rules 2–5).
  * Of callers who want the same commissions each commission goes to exactly one; what is left may still make a batch.
  *
- * @throws ApiError 400 `period_invalid`, 404 `no_eligible_commissions`, and the 409s of {@link plan}.
+ * @throws ApiError 400 `period_invalid`, 404 `no_eligible_commissions`, and the 409s of {@link planBatch}.
  */
 export async function create(ctx: Context, body: Body<'createPayout'>) {
   const filter = readFilter(body)
@@ -51,15 +51,15 @@ export async function create(ctx: Context, body: Body<'createPayout'>) {
   return mutate(ctx, async (trx) => {
     // Looked at again before the first write, so that losing a race costs nothing to undo.
     const left = await commissions.sumCandidates(trx, ctx.shop.id, filter)
-    const { currency } = plan(ctx, filter, left, seen)
+    const { currency } = planBatch(ctx, filter, left, seen)
     const batch = { id: ctx.newId('bat'), updatedAt: nowIso(ctx) }
-    await commissions.claimCandidates(trx, ctx.shop.id, { ...filter, currency }, batch)
+    await commissions.assignCandidates(trx, ctx.shop.id, { ...filter, currency }, batch)
     // The totals come from the rows that were claimed, whatever was seen before.
-    const claimed = plan(ctx, filter, await commissions.sumBatch(trx, ctx.shop.id, batch.id), seen)
+    const claimed = planBatch(ctx, filter, await commissions.sumBatch(trx, ctx.shop.id, batch.id), seen)
     const held = await commissions.sumHeldBack(trx, ctx.shop.id, { ...filter, currency })
     const row = { id: batch.id, version: 1, ...newBatch(ctx, filter, claimed, held) }
     await insertBatch(trx, ctx.shop.id, row)
-    await writeDebts(ctx, trx, batch.id, claimed.debts)
+    await insertDebts(ctx, trx, batch.id, claimed.debts)
     const { periodStart, periodEnd, netPayableCents } = row
     const data = { periodStart, periodEnd, currency, commissions: row.commissions, netPayableCents }
     return { result: toBatch(row), audit: { action: 'payout.created', subjectId: batch.id, data } }
@@ -75,10 +75,10 @@ export async function create(ctx: Context, body: Body<'createPayout'>) {
 export async function pay(ctx: Context, { id, expectedTotalCents }: Query<'payPayout'>) {
   const batch = await findBatch(ctx.db.read, ctx.shop.id, id)
   if (!batch) throw payoutNotFound()
-  refuseUnpayable(batch, expectedTotalCents)
+  rejectUnpayable(batch, expectedTotalCents)
   return mutate(ctx, async (trx) => {
     const paidAt = nowIso(ctx)
-    const claimed = await claimBatch(trx, ctx.shop.id, batch, { status: 'PAID', paidAt, updatedAt: paidAt })
+    const claimed = await updateBatchIfUnchanged(trx, ctx.shop.id, batch, { status: 'PAID', paidAt, updatedAt: paidAt })
     if (!claimed) throw concurrentChange()
     await commissions.updateToPaid(trx, ctx.shop.id, id, paidAt)
     const { currency, commissions: count, netPayableCents } = batch
@@ -91,9 +91,9 @@ export async function pay(ctx: Context, { id, expectedTotalCents }: Query<'payPa
 
 /** The batch that would be made. Writes nothing and keeps no reply, but a key that stands for another call stays taken. */
 async function preview(ctx: Context, filter: commissions.CandidateFilter) {
-  await findReply(ctx, ctx.db.read)
+  await findStoredResponse(ctx, ctx.db.read)
   const seen = await readSubtotals(ctx, filter, true)
-  const planned = plan(ctx, filter, seen, seen)
+  const planned = planBatch(ctx, filter, seen, seen)
   const held = await readSubtotals(ctx, { ...filter, currency: planned.currency }, false)
   return toBatch({ id: null, ...newBatch(ctx, filter, planned, held) })
 }
@@ -105,7 +105,7 @@ const readSubtotals = (ctx: Context, filter: commissions.CandidateFilter, isTake
 function newBatch(
   ctx: Context,
   filter: commissions.CandidateFilter,
-  { currency, ...planned }: Plan,
+  { currency, ...planned }: BatchPlan,
   held: commissions.Subtotal[],
 ) {
   const waiting = heldBack(held)
@@ -127,7 +127,7 @@ function newBatch(
   }
 }
 
-function refuseUnpayable({ status, netPayableCents }: PayoutBatchRow, expectedCents: number | undefined): void {
+function rejectUnpayable({ status, netPayableCents }: PayoutBatchRow, expectedCents: number | undefined): void {
   if (status === 'PAID') throw conflict('payout_already_paid', 'This payout batch is already paid.')
   if (status === 'FAILED') throw conflict('payout_not_payable', 'This payout batch is FAILED and cannot be paid.')
   if (expectedCents !== undefined && expectedCents !== netPayableCents) {
@@ -138,7 +138,7 @@ function refuseUnpayable({ status, netPayableCents }: PayoutBatchRow, expectedCe
   }
 }
 
-const record = (ctx: Context, audit: AuditEntry) => mutate(ctx, async () => ({ result: undefined, audit }))
+const recordAudit = (ctx: Context, audit: AuditEntry) => mutate(ctx, async () => ({ result: undefined, audit }))
 
 type Schemas = components['schemas']
 
@@ -174,7 +174,7 @@ export const batchLinesReport = defineReport(
   async (db, { shopId, query: batchIds }: { shopId: string; query: string[] }): Promise<Lines> => {
     if (batchIds.length === 0) return new Map()
     const rows = await sumBatches(db, shopId, batchIds)
-    const people = await findPeople(db, shopId, new Set(rows.map((row) => row.affiliateId)))
+    const people = await findAffiliates(db, shopId, new Set(rows.map((row) => row.affiliateId)))
     const byBatch = Map.groupBy(rows, (row) => row.batchId)
     return new Map(
       [...byBatch].map(([batchId, own]) => {
@@ -192,13 +192,13 @@ export const batchLinesReport = defineReport(
 )
 
 /** A database takes only so many values in one list. */
-const AT_ONCE = 500
+const MAX_IDS = 500
 
-async function findPeople(db: Reader, shopId: string, ids: Set<string>) {
+async function findAffiliates(db: Reader, shopId: string, ids: Set<string>) {
   const people = new Map<string, { name: string; email: string }>()
   const rest = [...ids]
   while (rest.length) {
-    const some = await findAffiliatesById(db, shopId, rest.splice(0, AT_ONCE))
+    const some = await findAffiliatesById(db, shopId, rest.splice(0, MAX_IDS))
     for (const { id, name, email } of some) people.set(id, { name, email })
   }
   return people

@@ -1,15 +1,15 @@
 import { type ExpressionBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import {
   type Condition,
-  inOne,
   ofBatch,
   ofPeriod,
   partsOf,
   type Range,
+  singlePart,
   updateCommissions,
 } from '../commissions/queries.ts'
 import { type PageQuery, pageOf } from '../core/pagination.ts'
-import { claimVersion, sumParts, unindexed, wholeSum } from '../core/queries.ts'
+import { sumParts, updateIfUnchanged, wholeSum, withoutIndex } from '../core/queries.ts'
 import { countRows } from '../core/row-counts.ts'
 import type { Reader, Transaction } from '../database/access.ts'
 import { defineReport } from '../database/report-worker.ts'
@@ -45,12 +45,12 @@ export async function insertBatch(
 }
 
 /** Changes a batch as long as it is still the version that was read. Answers whether it was. */
-export const claimBatch = (
+export const updateBatchIfUnchanged = (
   trx: Transaction,
   shopId: string,
   row: PayoutBatchRow,
   changes: Partial<PayoutBatchRow>,
-): Promise<boolean> => claimVersion(trx, 'payoutBatches', { shopId, row, changes })
+): Promise<boolean> => updateIfUnchanged(trx, 'payoutBatches', { shopId, row, changes })
 
 /** Which commissions a batch asks for; both instants are inclusive. */
 export interface CandidateFilter {
@@ -77,7 +77,7 @@ type Parts = Record<'centsHigh' | 'centsLow' | 'taxHigh' | 'taxLow', number>
 const APPROVED: CommissionRow['orderStatus'][] = ['APPROVED', 'ACCEPTED', 'PAYABLE']
 
 /** In no batch yet and not nothing, whoever it belongs to. */
-const isFree = (shopId: string, filter: CandidateFilter) => (eb: ExpressionBuilder<Tables, 'commissions'>) => {
+const isUnbatched = (shopId: string, filter: CandidateFilter) => (eb: ExpressionBuilder<Tables, 'commissions'>) => {
   const conditions = [
     eb('commissions.shopId', '=', shopId),
     eb('commissions.payoutBatchId', 'is', null),
@@ -90,7 +90,8 @@ const isFree = (shopId: string, filter: CandidateFilter) => (eb: ExpressionBuild
 }
 
 /** The approved commissions of the period. */
-const approvedIn = ({ periodStart, periodEnd }: CandidateFilter): Range => ofPeriod(APPROVED, periodStart, periodEnd)
+const approvedInPeriod = ({ periodStart, periodEnd }: CandidateFilter): Range =>
+  ofPeriod(APPROVED, periodStart, periodEnd)
 
 /** Archived and rejected affiliates are not paid; their money waits. */
 const unpaidAffiliates = (db: Reader, shopId: string) =>
@@ -119,25 +120,25 @@ const subtotalsOf = <T>(query: SelectQueryBuilder<Tables, 'commissions', T>) =>
     // In this order: affiliates first would tempt SQLite to walk through every commission of the shop by affiliate.
     .groupBy(['currency', 'programId', 'affiliateId'])
 
-type Sums = (part: Condition) => Promise<Subtotal[]>
+type SumPart = (part: Condition) => Promise<Subtotal[]>
 
 /** Of what a batch would take, or of what it would have to leave behind. */
 const sumsOf =
-  (db: Reader, shopId: string, filter: CandidateFilter, isTaken: boolean): Sums =>
+  (db: Reader, shopId: string, filter: CandidateFilter, isTaken: boolean): SumPart =>
   async (part) =>
     toSubtotals(
-      await subtotalsOf(db.selectFrom('commissions').where(part).where(isFree(shopId, filter)))
+      await subtotalsOf(db.selectFrom('commissions').where(part).where(isUnbatched(shopId, filter)))
         .where('affiliateId', isTaken ? 'not in' : 'in', unpaidAffiliates(db, shopId))
         .execute(),
     )
 
 /** Sums of what a batch would take, in the caller's transaction. */
 export const sumCandidates = (db: Reader, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
-  sumInParts(db, shopId, approvedIn(filter), sumsOf(db, shopId, filter, true))
+  sumInParts(db, shopId, approvedInPeriod(filter), sumsOf(db, shopId, filter, true))
 
 /** Sums of what a batch would have to leave behind, in the caller's transaction. */
 export const sumHeldBack = (db: Reader, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
-  sumInParts(db, shopId, approvedIn(filter), sumsOf(db, shopId, filter, false))
+  sumInParts(db, shopId, approvedInPeriod(filter), sumsOf(db, shopId, filter, false))
 
 /** The same without a transaction: every commission of the period is read, so it runs in the report thread. */
 export const subtotalsReport = defineReport(
@@ -146,10 +147,10 @@ export const subtotalsReport = defineReport(
   (
     db,
     { shopId, query: { filter, isTaken } }: { shopId: string; query: { filter: CandidateFilter; isTaken: boolean } },
-  ) => sumsOf(db, shopId, filter, isTaken)(approvedIn(filter).whole),
+  ) => sumsOf(db, shopId, filter, isTaken)(approvedInPeriod(filter).whole),
 )
 
-async function sumInParts(db: Reader, shopId: string, range: Range, sums: Sums): Promise<Subtotal[]> {
+async function sumInParts(db: Reader, shopId: string, range: Range, sums: SumPart): Promise<Subtotal[]> {
   const merged = new Map<string, Subtotal>()
   for await (const part of partsOf(db, shopId, range)) {
     for (const row of await sums(part)) {
@@ -167,16 +168,16 @@ async function sumInParts(db: Reader, shopId: string, range: Range, sums: Sums):
 }
 
 /** Puts every candidate that is still free into the batch. */
-export async function claimCandidates(
+export async function assignCandidates(
   trx: Transaction,
   shopId: string,
   filter: CandidateFilter,
   batch: { id: string; updatedAt: string },
 ): Promise<void> {
   const isPayable: Condition = (eb) =>
-    eb.and([isFree(shopId, filter)(eb), eb('commissions.affiliateId', 'not in', unpaidAffiliates(trx, shopId))])
+    eb.and([isUnbatched(shopId, filter)(eb), eb('commissions.affiliateId', 'not in', unpaidAffiliates(trx, shopId))])
   const changes = { payoutBatchId: batch.id, orderStatus: 'PAYABLE', updatedAt: batch.updatedAt } as const
-  await updateCommissions(trx, shopId, { range: approvedIn(filter), condition: isPayable }, changes)
+  await updateCommissions(trx, shopId, { range: approvedInPeriod(filter), condition: isPayable }, changes)
 }
 
 /** Sums of the rows of a batch, in the caller's transaction. */
@@ -225,10 +226,10 @@ export async function cancelCarriedDebts(trx: Transaction, shopId: string, batch
     .whereRef('open.debtId', '<>', 'open.id')
     .where('open.payoutBatchId', 'is', null)
     // Found by the debt: a shop has many approved commissions.
-    .where(unindexed(trx, 'open.orderStatus'), '=', 'APPROVED')
+    .where(withoutIndex(trx, 'open.orderStatus'), '=', 'APPROVED')
   const changes = { orderStatus: 'CANCELED', payoutBatchId: null, updatedAt: at } as const
   const isDebt: Condition = (eb) => eb('debtId', 'in', waiting)
-  await updateCommissions(trx, shopId, { range: inOne(isDebt), condition: isDebt }, changes)
+  await updateCommissions(trx, shopId, { range: singlePart(isDebt), condition: isDebt }, changes)
 }
 
 /** Releases every commission of a batch: it is approved again, and another batch may take it. Returns how many. */

@@ -13,7 +13,7 @@ const MAX_RULES = 1000
 
 /** The programs that pay only for orders to certain places (section 4.9). */
 export async function list(ctx: Context, query: Query<'listGeoRules'>) {
-  return mapPage(await rules.listGeoRules(ctx.db.read, ctx.shop.id, query), toRule)
+  return mapPage(await rules.listGeoRules(ctx.db.read, ctx.shop.id, query), toGeoRule)
 }
 
 /**
@@ -23,16 +23,16 @@ export async function list(ctx: Context, query: Query<'listGeoRules'>) {
  */
 export async function set(ctx: Context, programId: string, body: Body<'setGeoRule'>) {
   const places = {
-    countries: namesOf(body.countries),
-    states: namesOf(body.states),
-    cities: namesOf(body.cities),
-    postalPrefixes: namesOf(body.postalPrefixes),
+    countries: distinctNames(body.countries),
+    states: distinctNames(body.states),
+    cities: distinctNames(body.cities),
+    postalPrefixes: distinctNames(body.postalPrefixes),
   }
   if (Object.values(places).every((list) => list.length === 0))
     throw invalidBody('At least one list must name a place.')
   return mutate(ctx, async (trx) => {
     if (!(await findProgram(trx, ctx.shop.id, programId))) throw programNotFound()
-    if ((await rules.countGeoRulesOfOthers(trx, ctx.shop.id, programId)) >= MAX_RULES) {
+    if ((await rules.countOtherGeoRules(trx, ctx.shop.id, programId)) >= MAX_RULES) {
       throw conflict('geo_rule_limit_reached', 'A shop can have 1,000 geo rules. Remove one before you create another.')
     }
     const row = {
@@ -45,14 +45,14 @@ export async function set(ctx: Context, programId: string, body: Body<'setGeoRul
       updatedAt: nowIso(ctx),
     }
     await rules.upsertGeoRule(trx, row)
-    return { result: toRule(row), audit: { action: 'geo_rule.set', subjectId: programId, data: places } }
+    return { result: toGeoRule(row), audit: { action: 'geo_rule.set', subjectId: programId, data: places } }
   })
 }
 
 /** @throws ApiError 404 `geo_rule_not_found`. */
 export async function remove(ctx: Context, programId: string) {
   return mutate(ctx, async (trx) => {
-    if (!(await rules.claimGeoRule(trx, ctx.shop.id, programId))) {
+    if (!(await rules.deleteGeoRule(trx, ctx.shop.id, programId))) {
       throw notFound('geo_rule_not_found', 'No geo rule of this program exists in your shop.')
     }
     return {
@@ -62,10 +62,10 @@ export async function remove(ctx: Context, programId: string) {
   })
 }
 
-const namesOf = (list: string[] | null | undefined): string[] =>
+const distinctNames = (list: string[] | null | undefined): string[] =>
   [...new Set((list ?? []).map((name) => name.trim()))].filter(Boolean)
 
-const toRule = (row: GeoRuleRow): components['schemas']['GeoRule'] => ({
+const toGeoRule = (row: GeoRuleRow): components['schemas']['GeoRule'] => ({
   programId: row.programId,
   countries: JSON.parse(row.countries),
   states: JSON.parse(row.states),

@@ -15,7 +15,7 @@ const MAX_RULES = 10_000
 
 /** The rates that differ from those of their programs, newest first (section 4.9). */
 export async function list(ctx: Context, query: Query<'listProductRules'>) {
-  return mapPage(await rules.listProductRules(ctx.db.read, ctx.shop.id, query), toRule)
+  return mapPage(await rules.listProductRules(ctx.db.read, ctx.shop.id, query), toProductRule)
 }
 
 /**
@@ -26,7 +26,7 @@ export async function list(ctx: Context, query: Query<'listProductRules'>) {
  */
 export async function create(ctx: Context, body: Body<'createProductRule'>) {
   const { programId, kind, commissionType = 'PERCENT_OF_SALE' } = body
-  const value = productId(body.value.trim())
+  const value = requireProductId(body.value.trim())
   const read = rateFromInput(commissionType, body.commissionPercent)
   if (!read.ok) throw rateError(read.reason, commissionType)
   const { rate } = read.rate
@@ -56,14 +56,14 @@ export async function create(ctx: Context, body: Body<'createProductRule'>) {
     }
     await rules.insertProductRule(trx, row)
     const data = { programId, kind, value, commissionType, rate }
-    return { result: toRule(row), audit: { action: 'product_rule.created', subjectId: row.id, data } }
+    return { result: toProductRule(row), audit: { action: 'product_rule.created', subjectId: row.id, data } }
   })
 }
 
 /** @throws ApiError 404 `product_rule_not_found`. */
 export async function remove(ctx: Context, id: string) {
   return mutate(ctx, async (trx) => {
-    const row = await rules.claimProductRule(trx, ctx.shop.id, id)
+    const row = await rules.deleteProductRule(trx, ctx.shop.id, id)
     if (!row) throw notFound('product_rule_not_found', 'No product rule with this id exists in your shop.')
     const { programId, kind, value, commissionType, rate } = row
     return {
@@ -73,7 +73,7 @@ export async function remove(ctx: Context, id: string) {
   })
 }
 
-const toRule = ({ shopId, ...row }: ProductRuleRow): components['schemas']['ProductRule'] => ({
+const toProductRule = ({ shopId, ...row }: ProductRuleRow): components['schemas']['ProductRule'] => ({
   ...row,
   commissionPercent: commissionPercentOf(row),
 })
@@ -83,7 +83,7 @@ const toRule = ({ shopId, ...row }: ProductRuleRow): components['schemas']['Prod
  *
  * @throws ApiError 400 `invalid_body`.
  */
-export function productId(value: string): string {
+export function requireProductId(value: string): string {
   if (/^\d+$/.test(value)) return value
   throw invalidBody('value must be a numeric id as text; a gid:// form matches nothing.')
 }

@@ -1,10 +1,10 @@
-import { claimDefaultProgram } from '../accounts/shop-queries.ts'
+import { setDefaultProgramIfNone } from '../accounts/shop-queries.ts'
 import { type ApiError, concurrentChange, invalid, invalidBody, programNotFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
-import { mapPage, placeAfter } from '../core/pagination.ts'
+import { mapPage, readCursor } from '../core/pagination.ts'
 import type { ProgramRow } from '../database/tables.ts'
 import type { Rate } from '../engine/facts.ts'
 import {
@@ -19,7 +19,7 @@ import * as programs from './queries.ts'
 
 /** Lists programs, newest first, with their affiliate counts (section 4.2). */
 export async function list(ctx: Context, query: Query<'listPrograms'>) {
-  const start = await placeAfter(ctx, 'programs', query)
+  const start = await readCursor(ctx, 'programs', query)
   return mapPage(await programs.listPrograms(ctx.db.read, ctx.shop.id, { ...query, start }), toProgram)
 }
 
@@ -31,7 +31,7 @@ export async function list(ctx: Context, query: Query<'listPrograms'>) {
 export async function create(ctx: Context, body: Body<'createProgram'>) {
   const { description = null, commissionType = 'PERCENT_OF_SALE', commissionPercent = 16 } = body
   const { cookieDurationDays = 30, status = 'DRAFT' } = body
-  const name = named(body.name)
+  const name = requireName(body.name)
   const rate = rateFromInput(commissionType, commissionPercent)
   if (!rate.ok) throw rateError(rate.reason, commissionType)
   return mutate(ctx, async (trx) => {
@@ -54,8 +54,8 @@ export async function create(ctx: Context, body: Body<'createProgram'>) {
       updatedAt: createdAt,
     }
     await programs.insertProgram(trx, ctx.shop.id, row)
-    const isDefault = await claimDefaultProgram(trx, ctx.shop.id, row.id)
-    const result = toProgram(await programs.viewProgram(trx, ctx.shop.id, row.id))
+    const isDefault = await setDefaultProgramIfNone(trx, ctx.shop.id, row.id)
+    const result = toProgram(await programs.findProgramView(trx, ctx.shop.id, row.id))
     return { result, audit: { action: 'program.created', subjectId: row.id, data: { isDefault } } }
   })
 }
@@ -67,17 +67,20 @@ export async function create(ctx: Context, body: Body<'createProgram'>) {
  *   `discount_value_invalid`, 404 `program_not_found`, 409 `concurrent_change`.
  */
 export async function update(ctx: Context, id: string, body: Body<'updateProgram'>) {
-  const sent = body.name === undefined ? body : { ...body, name: named(body.name) }
+  const sent = body.name === undefined ? body : { ...body, name: requireName(body.name) }
   const before = await programs.findProgram(ctx.db.read, ctx.shop.id, id)
   if (!before) throw programNotFound()
   const changes = changedColumns(before, sent)
   return mutate(ctx, async (trx) => {
     const fields = Object.keys(changes)
     if (fields.length > 0) {
-      const claimed = await programs.claimProgram(trx, ctx.shop.id, before, { ...changes, updatedAt: nowIso(ctx) })
+      const claimed = await programs.updateProgramIfUnchanged(trx, ctx.shop.id, before, {
+        ...changes,
+        updatedAt: nowIso(ctx),
+      })
       if (!claimed) throw concurrentChange()
     }
-    const after = await programs.viewProgram(trx, ctx.shop.id, id)
+    const after = await programs.findProgramView(trx, ctx.shop.id, id)
     if (fields.length === 0 && after.version !== before.version) throw concurrentChange()
     const audit = fields.length ? { action: 'program.updated', subjectId: id, data: { fields } } : null
     return { result: toProgram(after), audit }
@@ -93,7 +96,7 @@ function changedColumns(before: ProgramRow, body: Body<'updateProgram'>): Partia
     Object.entries(plain).map(([name, value]) => [name, typeof value === 'boolean' ? Number(value) : value]),
   )
   const after: ProgramRow = { ...before, ...sent, ...rateColumns(patched.rate) }
-  after.discountValue = keptDiscount(after)
+  after.discountValue = normalizedDiscount(after)
   const differs = (name: keyof ProgramRow) => after[name] !== undefined && after[name] !== before[name]
   const names = (Object.keys(after) as (keyof ProgramRow)[]).filter(differs)
   return Object.fromEntries(names.map((name) => [name, after[name]])) as Partial<ProgramRow>
@@ -105,13 +108,13 @@ const rateColumns = (rate: Rate) => ({
   defaultCommissionBps: rate.rate,
 })
 
-function named(name: string): string {
+function requireName(name: string): string {
   if (!name.trim()) throw invalidBody('name must not be blank.')
   return name.trim()
 }
 
 /** The discount as it is kept: in hundredths, like a rate. */
-function keptDiscount({ discountType, discountValue }: ProgramRow): number | null {
+function normalizedDiscount({ discountType, discountValue }: ProgramRow): number | null {
   if (discountValue === null) return null
   const type = discountType ?? 'FIXED'
   const discount = discountFromInput(type, discountValue)

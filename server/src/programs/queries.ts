@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { countOf, type PageQuery, pageOf } from '../core/pagination.ts'
-import { claimVersion, ofShop } from '../core/queries.ts'
+import { ofShop, updateIfUnchanged } from '../core/queries.ts'
 import type { Reader, Transaction } from '../database/access.ts'
 import { prepared } from '../database/prepared.ts'
 import type { GeoRuleRow, ProductRuleRow, ProgramRow } from '../database/tables.ts'
@@ -46,7 +46,7 @@ export function findPrograms(db: Reader, shopId: string, ids: string[]): Promise
   return db.selectFrom('programs').selectAll().where(ofShop(shopId)).where('id', 'in', ids).execute()
 }
 
-export const viewProgram = (db: Reader, shopId: string, id: string) =>
+export const findProgramView = (db: Reader, shopId: string, id: string) =>
   programs(db, shopId).$castTo<ProgramView>().where('programs.id', '=', id).executeTakeFirstOrThrow()
 
 export function listPrograms(db: Reader, shopId: string, query: PageQuery & { status?: ProgramRow['status'] }) {
@@ -66,12 +66,12 @@ export async function insertProgram(trx: Transaction, shopId: string, row: Omit<
 }
 
 /** Changes a program as long as it is still the version that was read. Answers whether it was. */
-export const claimProgram = (
+export const updateProgramIfUnchanged = (
   trx: Transaction,
   shopId: string,
   row: ProgramRow,
   changes: Partial<ProgramRow>,
-): Promise<boolean> => claimVersion(trx, 'programs', { shopId, row, changes })
+): Promise<boolean> => updateIfUnchanged(trx, 'programs', { shopId, row, changes })
 
 /** The longest click window of all programs, in days. */
 export async function longestCookieDays(db: Reader): Promise<number> {
@@ -121,14 +121,14 @@ export async function insertProductRule(trx: Transaction, row: ProductRuleRow): 
 }
 
 /** Takes a rule away. Answers it, as long as it was there. */
-export const claimProductRule = (trx: Transaction, shopId: string, id: string): Promise<ProductRuleRow | undefined> =>
+export const deleteProductRule = (trx: Transaction, shopId: string, id: string): Promise<ProductRuleRow | undefined> =>
   trx.deleteFrom('productRules').where('shopId', '=', shopId).where('id', '=', id).returningAll().executeTakeFirst()
 
 export const listGeoRules = (db: Reader, shopId: string, query: PageQuery) =>
   pageOf(db.selectFrom('geoRules').selectAll().where('shopId', '=', shopId).orderBy('programId'), query)
 
 /** How many programs of a shop have a rule, but for one of them. */
-export const countGeoRulesOfOthers = (db: Reader, shopId: string, programId: string): Promise<number> =>
+export const countOtherGeoRules = (db: Reader, shopId: string, programId: string): Promise<number> =>
   countOf(db.selectFrom('geoRules').where('shopId', '=', shopId).where('programId', '<>', programId))
 
 /** Sets a program's rule, instead of the one there was. */
@@ -142,7 +142,7 @@ export async function upsertGeoRule(trx: Transaction, row: GeoRuleRow): Promise<
 }
 
 /** Takes a rule away. Answers whether it was there. */
-export async function claimGeoRule(trx: Transaction, shopId: string, programId: string): Promise<boolean> {
+export async function deleteGeoRule(trx: Transaction, shopId: string, programId: string): Promise<boolean> {
   const { numDeletedRows } = await trx
     .deleteFrom('geoRules')
     .where('shopId', '=', shopId)

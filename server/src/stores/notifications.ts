@@ -1,9 +1,9 @@
-import { requireDomainOf } from '../accounts/store-connection.ts'
-import { orderOf, standingOf } from '../commissions/commissions.ts'
-import { MOVES, move } from '../commissions/moderation.ts'
+import { requireSourceDomain } from '../accounts/store-connection.ts'
+import { findEffectiveStatus, findRecordedOrder } from '../commissions/commissions.ts'
+import { moveCommission, TRANSITIONS } from '../commissions/moderation.ts'
 import { findCommissionByOrder } from '../commissions/queries.ts'
-import { snapshotOf } from '../commissions/refund-snapshot.ts'
-import { recordRefund, type WantedRefund } from '../commissions/refunds.ts'
+import { readRefundSnapshot } from '../commissions/refund-snapshot.ts'
+import { type RefundInput, recordRefund } from '../commissions/refunds.ts'
 import { conflict } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Body } from '../contract/spec.ts'
@@ -13,19 +13,19 @@ import type { Transaction } from '../database/access.ts'
 import { inTurns } from '../database/slices.ts'
 import type { CommissionRow, StoreNoticeRow } from '../database/tables.ts'
 import { storedOrderId } from '../engine/identity.ts'
-import { affiliateByCode } from '../orders/gather-facts.ts'
+import { findAffiliateByCodeOrSlug } from '../orders/gather-facts.ts'
 import { recordOrder } from '../orders/record-order.ts'
 import { recomputeBatch } from '../payouts/batch.ts'
-import { essenceOf, storeId, toStoreOrder, toStoreRefund } from './payload.ts'
-import { insertStoreNoticeIfNew, listKeptRefunds, listStoreNotices } from './queries.ts'
+import { minimalRefund, storeId, toStoreOrder, toStoreRefund } from './payload.ts'
+import { insertStoreNoticeIfNew, listStoredRefunds, listStoreNotices } from './queries.ts'
 
 type Reply = components['schemas']['ActionReply']
 
-const MAX_KEPT_REFUNDS = 50
+const MAX_STORED_REFUNDS = 50
 /** Of what is kept of them: about 5,000 line items. */
-const MAX_KEPT_LENGTH = 500_000
+const MAX_STORED_LENGTH = 500_000
 /** There is nothing left that a cancellation could stop. */
-const OVER: CommissionRow['orderStatus'][] = ['CANCELED', 'REVERSED', 'REFUNDED']
+const FINAL_STATUSES: CommissionRow['orderStatus'][] = ['CANCELED', 'REVERSED', 'REFUNDED']
 
 /**
  * Records an order that a store says was paid, once, through the one money path (section 1); then what the store had
@@ -33,20 +33,20 @@ const OVER: CommissionRow['orderStatus'][] = ['CANCELED', 'REVERSED', 'REFUNDED'
  *
  * @throws ApiError 400 `invalid_body` or 401 `store_domain_mismatch`.
  */
-export async function paid(
+export async function recordPaidOrder(
   ctx: Context,
   body: Body<'recordStoreOrder'>,
 ): Promise<{ reply: Reply; alreadyRecorded: boolean }> {
   const { order, orderName, codes } = toStoreOrder(ctx, body)
   const orderId = storedOrderId('shopify', order.externalOrderId)
   return mutate(ctx, async (trx, shop) => {
-    requireDomainOf(shop, body.order_status_url)
-    const couponCode = await firstKnown(ctx, trx, codes)
+    requireSourceDomain(shop, body.order_status_url)
+    const couponCode = await firstKnownCode(ctx, trx, codes)
     const incoming = { order: { ...order, couponCode }, orderId, orderName, trackingMethod: 'STORE_ORDER' as const }
     const { result, audit, ...written } = await recordOrder({ ...ctx, shop }, trx, incoming)
     const { commissionId, alreadyRecorded } = result
-    if (body.cancelled_at && !alreadyRecorded) await keep(ctx, trx, canceledNotice(orderId))
-    const later = commissionId && !alreadyRecorded ? await catchUp(ctx, trx, orderId) : []
+    if (body.cancelled_at && !alreadyRecorded) await storeNotice(ctx, trx, cancellationNotice(orderId))
+    const later = commissionId && !alreadyRecorded ? await applyStoredNotices(ctx, trx, orderId) : []
     const message = alreadyRecorded ? 'Order recorded before.' : 'Order recorded.'
     const reply: Reply = { ok: true, message, ...(commissionId && { id: commissionId }) }
     const audits = [audit ?? [], later].flat()
@@ -59,14 +59,15 @@ export async function paid(
  *
  * @throws ApiError 400 `invalid_body` or 401 `store_domain_mismatch`.
  */
-export async function canceled(ctx: Context, body: Body<'cancelStoreOrder'>): Promise<Reply> {
+export async function cancelOrder(ctx: Context, body: Body<'cancelStoreOrder'>): Promise<Reply> {
   const orderId = storedOrderId('shopify', storeId('id', body.id))
   return mutate(ctx, async (trx, shop) => {
-    requireDomainOf(shop, body.order_status_url)
+    requireSourceDomain(shop, body.order_status_url)
     const row = await findCommissionByOrder(trx, ctx.shop.id, orderId)
-    const moved = row && (await cancelRow(ctx, trx, row))
+    const moved = row && (await cancelCommission(ctx, trx, row))
     // What cannot be canceled now, because nobody or a rejected affiliate stands behind it, must not be paid later.
-    if (!moved && !(row && OVER.includes(row.orderStatus))) await keep(ctx, trx, canceledNotice(orderId))
+    if (!moved && !(row && FINAL_STATUSES.includes(row.orderStatus)))
+      await storeNotice(ctx, trx, cancellationNotice(orderId))
     return { result: toReply('Order canceled.', row), audit: moved ?? null }
   })
 }
@@ -76,7 +77,7 @@ export async function canceled(ctx: Context, body: Body<'cancelStoreOrder'>): Pr
  *
  * @throws ApiError 400 `invalid_body` or 409 `store_refund_limit_reached`.
  */
-export async function refunded(ctx: Context, body: Body<'refundStoreOrder'>): Promise<Reply> {
+export async function refundOrder(ctx: Context, body: Body<'refundStoreOrder'>): Promise<Reply> {
   const orderId = storedOrderId('shopify', storeId('order_id', body.order_id))
   return mutate(ctx, async (trx) => {
     const row = await findCommissionByOrder(trx, ctx.shop.id, orderId)
@@ -84,8 +85,8 @@ export async function refunded(ctx: Context, body: Body<'refundStoreOrder'>): Pr
       const { audit } = await recordRefund(ctx, trx, row, toStoreRefund(body, row.orderCurrency))
       return { result: toReply('Refund recorded.', row), audit }
     }
-    const notice = { orderId, noticeId: storeId('id', body.id), body: JSON.stringify(essenceOf(body)) }
-    await keepRefund(ctx, trx, notice)
+    const notice = { orderId, noticeId: storeId('id', body.id), body: JSON.stringify(minimalRefund(body)) }
+    await storeRefundNotice(ctx, trx, notice)
     return { result: toReply('Refund kept until somebody is credited for its order.', row), audit: null }
   })
 }
@@ -97,53 +98,57 @@ const toReply = (message: string, row: CommissionRow | undefined): Reply => ({
 })
 
 /** The first code that belongs to an affiliate; else the first, so that the decision can say that it names nobody. */
-async function firstKnown(ctx: Context, trx: Transaction, codes: string[]): Promise<string | null> {
-  for (const code of codes) if (await affiliateByCode(trx, ctx.shop.id, code)) return code
+async function firstKnownCode(ctx: Context, trx: Transaction, codes: string[]): Promise<string | null> {
+  for (const code of codes) if (await findAffiliateByCodeOrSlug(trx, ctx.shop.id, code)) return code
   return codes[0] ?? null
 }
 
 /** Undefined when its status has nothing to cancel. */
-async function cancelRow(ctx: Context, trx: Transaction, row: CommissionRow): Promise<AuditEntry | undefined> {
-  const { status } = await standingOf(ctx, trx, row)
+async function cancelCommission(ctx: Context, trx: Transaction, row: CommissionRow): Promise<AuditEntry | undefined> {
+  const { status } = await findEffectiveStatus(ctx, trx, row)
   const action = status === 'PAID' ? 'reverse' : 'cancel'
-  if (status !== row.orderStatus || !MOVES[action].from.includes(status)) return undefined
-  const { audit, leftBatchId } = await move(ctx, trx, action, row)
+  if (status !== row.orderStatus || !TRANSITIONS[action].from.includes(status)) return undefined
+  const { audit, leftBatchId } = await moveCommission(ctx, trx, action, row)
   if (leftBatchId) await recomputeBatch(trx, ctx, leftBatchId)
   return audit
 }
 
 /** What the store told before the order could be credited, in the transaction that credits it. */
-async function catchUp(ctx: Context, trx: Transaction, orderId: string): Promise<AuditEntry[]> {
+async function applyStoredNotices(ctx: Context, trx: Transaction, orderId: string): Promise<AuditEntry[]> {
   const audits: Mutation<unknown>['audit'][] = []
   const notices = await listStoreNotices(trx, ctx.shop.id, orderId)
-  const snapshot = notices.length > 0 ? snapshotOf(await orderOf(ctx, trx, orderId)) : undefined
+  const snapshot = notices.length > 0 ? readRefundSnapshot(await findRecordedOrder(ctx, trx, orderId)) : undefined
   await inTurns(trx, notices, async ({ kind, body }) => {
     const row = await findCommissionByOrder(trx, ctx.shop.id, orderId)
     if (!row) return
-    if (kind === 'canceled') audits.push((await cancelRow(ctx, trx, row)) ?? null)
-    else audits.push((await recordRefund(ctx, trx, row, wantedOf(body, row), snapshot)).audit)
+    if (kind === 'canceled') audits.push((await cancelCommission(ctx, trx, row)) ?? null)
+    else audits.push((await recordRefund(ctx, trx, row, readStoredRefund(body, row), snapshot)).audit)
   })
   return audits.flatMap((audit) => audit ?? [])
 }
 
-const canceledNotice = (orderId: string) => ({ orderId, kind: 'canceled' as const, noticeId: '', body: '{}' })
+const cancellationNotice = (orderId: string) => ({ orderId, kind: 'canceled' as const, noticeId: '', body: '{}' })
 
-const wantedOf = (body: string, { orderCurrency }: CommissionRow): WantedRefund =>
+const readStoredRefund = (body: string, { orderCurrency }: CommissionRow): RefundInput =>
   toStoreRefund(JSON.parse(body), orderCurrency)
 
 /** All kept refunds of an order are recorded in the transaction that records the order, so there are only so many. */
-async function keepRefund(ctx: Context, trx: Transaction, notice: { orderId: string; noticeId: string; body: string }) {
-  const kept = await listKeptRefunds(trx, ctx.shop.id, notice.orderId)
+async function storeRefundNotice(
+  ctx: Context,
+  trx: Transaction,
+  notice: { orderId: string; noticeId: string; body: string },
+) {
+  const kept = await listStoredRefunds(trx, ctx.shop.id, notice.orderId)
   if (kept.some(({ noticeId }) => noticeId === notice.noticeId)) return
   const length = kept.reduce((sum, one) => sum + one.length, 0)
-  if (kept.length >= MAX_KEPT_REFUNDS || length > MAX_KEPT_LENGTH) {
+  if (kept.length >= MAX_STORED_REFUNDS || length > MAX_STORED_LENGTH) {
     throw conflict(
       'store_refund_limit_reached',
       'Too many refunds of this order wait for its commission; send the refund again once somebody is credited.',
     )
   }
-  await keep(ctx, trx, { ...notice, kind: 'refund' })
+  await storeNotice(ctx, trx, { ...notice, kind: 'refund' })
 }
 
-const keep = (ctx: Context, trx: Transaction, notice: Omit<StoreNoticeRow, 'shopId' | 'createdAt'>) =>
+const storeNotice = (ctx: Context, trx: Transaction, notice: Omit<StoreNoticeRow, 'shopId' | 'createdAt'>) =>
   insertStoreNoticeIfNew(trx, { ...notice, shopId: ctx.shop.id, createdAt: nowIso(ctx) })

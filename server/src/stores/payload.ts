@@ -1,4 +1,4 @@
-import type { WantedRefund } from '../commissions/refunds.ts'
+import type { RefundInput } from '../commissions/refunds.ts'
 import { invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { type Context, nowIso } from '../core/context.ts'
@@ -6,20 +6,20 @@ import type { Order, OrderLine } from '../engine/facts.ts'
 import { orderKey } from '../engine/identity.ts'
 import { exact } from '../engine/money.ts'
 import type { RefundLine } from '../engine/refund-items.ts'
-import { firstCharacters, noteClickId } from '../orders/conversions.ts'
+import { clickIdFromNotes, firstCharacters } from '../orders/conversions.ts'
 
 type Schemas = components['schemas']
 type StoreOrder = Schemas['StoreOrder']
 
 /** An order that a store sent. Of its codes the first that belongs to somebody is evidence. */
-export interface StoreIncoming {
+export interface IncomingStoreOrder {
   order: Order
   orderName: string | null
   codes: string[]
 }
 
 const MAX_QUANTITY = 1_000_000
-const MAX_EVIDENCE = 255
+const MAX_TEXT = 255
 /** Reading the query of an address takes longer than its length: at two million characters, thirteen seconds. */
 const MAX_LANDING_SITE = 8192
 const MAX_INSTANT = 64
@@ -28,7 +28,7 @@ const MAX_CENTS = 1_000_000_000_000
 /** The id of an order or refund of a store, as digits. @throws ApiError 400 `invalid_body` when it is blank. */
 export function storeId(name: string, id: string | number): string {
   const text = String(id).trim()
-  if (!orderKey(text)) throw invalidBody(`${name} must be an integer or text of 1 to ${MAX_EVIDENCE} characters.`)
+  if (!orderKey(text)) throw invalidBody(`${name} must be an integer or text of 1 to ${MAX_TEXT} characters.`)
   return text
 }
 
@@ -37,44 +37,46 @@ export function storeId(name: string, id: string | number): string {
  *
  * @throws ApiError 400 `invalid_body` when there is no telling what the goods cost.
  */
-export function toStoreOrder(ctx: Context, body: StoreOrder): StoreIncoming {
+export function toStoreOrder(ctx: Context, body: StoreOrder): IncomingStoreOrder {
   const currency = /^[A-Z]{3}$/.test(body.currency ?? '') ? (body.currency ?? '') : ctx.shop.currency
   const lines = (body.line_items ?? []).filter(({ quantity }) => quantity !== 0).map((line) => toLine(line, currency))
   if (lines.reduce((sum, line) => sum + line.quantity, 0) > MAX_QUANTITY) {
     throw invalidBody(`line_items must not hold more than ${MAX_QUANTITY} pieces.`)
   }
   const cents = (amount: Schemas['StoreMoney'] | undefined) => Math.max(0, centsOf(amount, currency) ?? 0)
-  const emails = [body.email, body.contact_email, body.customer?.email].map(evidence).filter((email) => email !== null)
+  const emails = [body.email, body.contact_email, body.customer?.email]
+    .map(matchableText)
+    .filter((email) => email !== null)
   const [customerEmail = null, ...otherEmails] = new Set(emails)
   return {
     order: {
       externalOrderId: storeId('id', body.id),
-      orderAt: orderAt(ctx, body.processed_at ?? body.created_at),
+      orderAt: readOrderAt(ctx, body.processed_at ?? body.created_at),
       currency,
       ...goodsOf(body, lines, currency),
       shippingCents: cents(body.total_shipping_price_set?.shop_money?.amount),
       taxCents: cents(body.total_tax),
       couponCode: null,
       affiliateCode: null,
-      ref: landingRef(body.landing_site),
-      clickId: noteClickId(body.note_attributes),
+      ref: refOfLandingSite(body.landing_site),
+      clickId: clickIdFromNotes(body.note_attributes),
       sessionId: null,
-      customerId: evidence(body.customer?.id),
+      customerId: matchableText(body.customer?.id),
       customerEmail,
       // A buyer may give one address at the checkout and have another one in the account.
       ...(otherEmails.length > 0 && { otherEmails }),
       lines,
-      shipping: toPlace(body.shipping_address),
+      shipping: toShippingAddress(body.shipping_address),
     },
-    orderName: evidence(body.name),
-    codes: (body.discount_codes ?? []).flatMap(({ code }) => evidence(code) ?? []),
+    orderName: matchableText(body.name),
+    codes: (body.discount_codes ?? []).flatMap(({ code }) => matchableText(code) ?? []),
   }
 }
 
 function toLine(line: Schemas['StoreLine'], currency: string): OrderLine {
   return {
-    productId: evidence(line.product_id),
-    variantId: evidence(line.variant_id),
+    productId: matchableText(line.product_id),
+    variantId: matchableText(line.variant_id),
     quantity: Math.max(1, line.quantity ?? 1),
     priceCents: centsOf(line.price, currency),
   }
@@ -111,35 +113,35 @@ function centsOf(amount: Schemas['StoreMoney'] | undefined, currency: string): n
 }
 
 /** Codes as programs are limited by them: `US`, `CA`. */
-function toPlace(address: StoreOrder['shipping_address']): Order['shipping'] {
+function toShippingAddress(address: StoreOrder['shipping_address']): Order['shipping'] {
   if (!address) return null
   const { country_code, province_code, city, zip } = address
   return {
-    country: evidence(country_code),
-    state: evidence(province_code),
-    city: evidence(city),
-    postalCode: evidence(zip),
+    country: matchableText(country_code),
+    state: matchableText(province_code),
+    city: matchableText(city),
+    postalCode: matchableText(zip),
   }
 }
 
 /** A store's clock is believed unless it is ahead of ours. */
-function orderAt(ctx: Context, text: string | null | undefined): string {
+function readOrderAt(ctx: Context, text: string | null | undefined): string {
   const at = text && text.length <= MAX_INSTANT ? Date.parse(text) : Number.NaN
   return Number.isNaN(at) || at > ctx.now() || at < 0 ? nowIso(ctx) : new Date(at).toISOString()
 }
 
 /** The affiliate's link as the visitor came in by it: `/hats?ref=nisa-karim`. */
-function landingRef(site: string | null | undefined): string | null {
+function refOfLandingSite(site: string | null | undefined): string | null {
   const base = 'https://store.invalid'
   if (!site || site.length > MAX_LANDING_SITE || !URL.canParse(site, base)) return null
-  const ref = evidence(new URL(site, base).searchParams.get('ref'))
+  const ref = matchableText(new URL(site, base).searchParams.get('ref'))
   return ref?.includes('\0') ? null : ref
 }
 
 /** Text that can be looked up; what is blank or longer than any name of ours is none. */
-export function evidence(value: string | number | null | undefined): string | null {
+export function matchableText(value: string | number | null | undefined): string | null {
   const text = String(value ?? '').trim()
-  return text && text.length <= MAX_EVIDENCE ? text : null
+  return text && text.length <= MAX_TEXT ? text : null
 }
 
 type StoreRefund = components['schemas']['StoreRefund']
@@ -150,7 +152,7 @@ const MAX_REASON = 1000
  * A store's refund as the engine reads it. Returned pieces are taken at what they were sold for; money beside them, at its
  * amount: the store writes it as a discrepancy below zero. Shipping is not goods.
  */
-export function toStoreRefund(body: StoreRefund, currency: string): WantedRefund {
+export function toStoreRefund(body: StoreRefund, currency: string): RefundInput {
   const items = body.refund_line_items.filter(({ quantity }) => (quantity ?? 0) > 0)
   const lineItems = items.map(toRefundLine)
   const beside = (body.order_adjustments ?? [])
@@ -160,24 +162,24 @@ export function toStoreRefund(body: StoreRefund, currency: string): WantedRefund
   const worth = items
     .map(({ subtotal }) => minorUnits(subtotal, currency) ?? 0n)
     .reduce((sum, cents) => sum + cents, 0n)
-  const isPlain = beside === 0n && lineItems.length > 0 && lineItems.every(isNamed)
+  const isPlain = beside === 0n && lineItems.length > 0 && lineItems.every(hasProductId)
   return {
     refundId: storeId('id', body.id),
-    amountCents: isPlain ? null : atMostLargest(worth + beside),
-    lineItems: lineItems.filter(isNamed),
+    amountCents: isPlain ? null : clampToSafeInteger(worth + beside),
+    lineItems: lineItems.filter(hasProductId),
     reason: reasonOf(body),
-    isFact: true,
+    alreadyHappened: true,
   }
 }
 
 /** Every order is worth less than the largest exact number, and a refund takes no more than is left. */
-function atMostLargest(cents: bigint): number {
+function clampToSafeInteger(cents: bigint): number {
   if (cents <= 0n) return 0
   return exact(cents) ?? Number.MAX_SAFE_INTEGER
 }
 
 /** What has to be kept of a refund to read it again, and nothing of who was refunded. */
-export const essenceOf = ({
+export const minimalRefund = ({
   id,
   order_id,
   note,
@@ -201,24 +203,24 @@ const reasonOf = ({ note }: Pick<StoreRefund, 'note'>): string | null =>
 type StoreRefundLine = StoreRefund['refund_line_items'][number]
 
 const toRefundLine = ({ quantity, line_item: item }: StoreRefundLine): RefundLine => ({
-  variantId: evidence(item?.variant_id),
-  productId: evidence(item?.product_id),
+  variantId: matchableText(item?.variant_id),
+  productId: matchableText(item?.product_id),
   quantity: quantity ?? 0,
 })
 
 /** Goods that were typed in at the till have no id, so only their money tells. */
-const isNamed = ({ variantId, productId }: RefundLine) => Boolean(variantId || productId)
+const hasProductId = ({ variantId, productId }: RefundLine) => Boolean(variantId || productId)
 
-const digitsByCurrency = new Map<string, number>()
+const decimalsByCurrency = new Map<string, number>()
 
 /** How many decimals a currency has: 2 for USD, 0 for JPY, 3 for KWD; 2 for one that nobody knows. */
-export function digitsOf(currency: string): number {
-  let digits = digitsByCurrency.get(currency)
+export function decimalsOf(currency: string): number {
+  let digits = decimalsByCurrency.get(currency)
   if (digits === undefined) {
     digits = /^[A-Z]{3}$/.test(currency)
       ? (new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2)
       : 2
-    digitsByCurrency.set(currency, digits)
+    decimalsByCurrency.set(currency, digits)
   }
   return digits
 }
@@ -231,7 +233,7 @@ export function minorUnits(amount: string | number | null | undefined, currency:
   const match = /^([+-]?)(\d{1,13})(?:\.(\d*))?$/.exec(String(amount ?? '').trim())
   if (!match) return null
   const [, sign, units = '0', fraction = ''] = match
-  const digits = digitsOf(currency)
+  const digits = decimalsOf(currency)
   const padded = fraction.padEnd(digits + 1, '0')
   const minor = BigInt(units + padded.slice(0, digits)) + (Number(padded[digits]) >= 5 ? 1n : 0n)
   return sign === '-' ? -minor : minor

@@ -2,10 +2,10 @@ import { sql } from 'kysely'
 import type { Reader, Transaction } from '../database/access.ts'
 import type { StoreNoticeRow } from '../database/tables.ts'
 
-type Named = Pick<StoreNoticeRow, 'orderId' | 'kind'>
+type NoticeOfOrder = Pick<StoreNoticeRow, 'orderId' | 'kind'>
 
 /** Whether a store has told this of an order. */
-export async function hasStoreNotice(db: Reader, shopId: string, { orderId, kind }: Named): Promise<boolean> {
+export async function hasStoreNotice(db: Reader, shopId: string, { orderId, kind }: NoticeOfOrder): Promise<boolean> {
   const found = await db
     .selectFrom('storeNotices')
     .select('noticeId')
@@ -29,7 +29,7 @@ export const listStoreNotices = (db: Reader, shopId: string, orderId: string): P
     .execute()
 
 /** The refunds that are kept for an order, with the length of their bodies. */
-export const listKeptRefunds = (
+export const listStoredRefunds = (
   db: Reader,
   shopId: string,
   orderId: string,

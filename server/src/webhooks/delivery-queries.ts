@@ -7,7 +7,7 @@ import { defineReport } from '../database/report-worker.ts'
 import type { DeliveryRow } from '../database/tables.ts'
 
 /** A delivery that waits. */
-export type WaitingDelivery = Pick<DeliveryRow, 'id' | 'eventId' | 'subscriptionId' | 'webhookId' | 'follows'>
+export type PendingDelivery = Pick<DeliveryRow, 'id' | 'eventId' | 'subscriptionId' | 'webhookId' | 'follows'>
 
 /** How a delivery ended. */
 export interface FinishedDelivery {
@@ -20,18 +20,18 @@ export interface FinishedDelivery {
 }
 
 // A literal, not a value: a partial index is only used when its condition stands in the query.
-const isWaiting = sql<boolean>`"status" = 'PENDING'`
+const isPending = sql<boolean>`"status" = 'PENDING'`
 
 /** A shop that something waits for, with the first and the last of its subscriptions that it waits for. */
-export interface WaitingShop {
+export interface ShopWithPending {
   id: string
   first: string
   last: string
 }
 
 /** The shops after one that something waits for, by id. Looks at few rows for each, however many wait. */
-export const listShopsWaitedFor = prepared<{ after: string; limit: number }>()((db, { after, limit }) =>
-  sql<WaitingShop>`
+export const listShopsWithPending = prepared<{ after: string; limit: number }>()((db, { after, limit }) =>
+  sql<ShopWithPending>`
     with recursive waiting(id) as (
       select min("shopId") from deliveries where "status" = 'PENDING' and "shopId" > ${after}
       union all
@@ -45,7 +45,7 @@ export const listShopsWaitedFor = prepared<{ after: string; limit: number }>()((
 )
 
 /** The subscriptions of a shop after one that something waits for, in the same way. */
-export const listWaitedFor = prepared<{ shopId: string; after: string; limit: number }>()(
+export const listSubscriptionsWithPending = prepared<{ shopId: string; after: string; limit: number }>()(
   (db, { shopId, after, limit }) =>
     sql<{ id: string }>`
     with recursive waiting(id) as (
@@ -62,12 +62,12 @@ export const listWaitedFor = prepared<{ shopId: string; after: string; limit: nu
 )
 
 /** What waits for a subscription, the oldest first. */
-export const listWaiting = prepared<{ shopId: string; subscriptionId: string; limit: number }>()(
+export const listPending = prepared<{ shopId: string; subscriptionId: string; limit: number }>()(
   (db, { shopId, subscriptionId, limit }) =>
     db
       .selectFrom('deliveries')
       .select(['id', 'eventId', 'subscriptionId', 'webhookId', 'follows'])
-      .where(isWaiting)
+      .where(isPending)
       .where('shopId', '=', shopId)
       .where('subscriptionId', '=', subscriptionId)
       .orderBy('id')
@@ -75,22 +75,22 @@ export const listWaiting = prepared<{ shopId: string; subscriptionId: string; li
       .compile(),
 )
 
-const updateOne = preparedWrite<FinishedDelivery>()((trx, ended) => {
+const recordResult = preparedWrite<FinishedDelivery>()((trx, ended) => {
   const { id, status, code, httpStatus, durationMs, finishedAt } = ended
   const changes = { status, code, httpStatus, durationMs, finishedAt }
-  return trx.updateTable('deliveries').set(changes).where('id', '=', id).where(isWaiting).compile()
+  return trx.updateTable('deliveries').set(changes).where('id', '=', id).where(isPending).compile()
 })
 
 /** Writes how deliveries ended; one that has ended already stays as it is. */
-export async function updateFinished(trx: Transaction, finished: FinishedDelivery[]): Promise<void> {
-  await Promise.all(finished.map((ended) => updateOne(trx, ended)))
+export async function recordResults(trx: Transaction, finished: FinishedDelivery[]): Promise<void> {
+  await Promise.all(finished.map((ended) => recordResult(trx, ended)))
 }
 
 /** Forgets what waits for a subscription. */
-export async function deleteWaiting(trx: Transaction, shopId: string, subscriptionId: string): Promise<void> {
+export async function deletePending(trx: Transaction, shopId: string, subscriptionId: string): Promise<void> {
   await trx
     .deleteFrom('deliveries')
-    .where(isWaiting)
+    .where(isPending)
     .where('shopId', '=', shopId)
     .where('subscriptionId', '=', subscriptionId)
     .execute()
@@ -139,34 +139,34 @@ async function countDeliveries(db: Reader, shopId: string, query: DeliveryFilter
 export const findDelivery = (db: Reader, shopId: string, id: string): Promise<LoggedDelivery | undefined> =>
   deliveries(db, shopId).where('deliveries.id', '=', id).executeTakeFirst()
 
-const LOT = 500
+const BATCH_SIZE = 500
 
 /** Ids after one and before another; they are walked through in lots, so that no transaction looks at many rows. */
-export interface Stretch {
+export interface IdRange {
   after: string
   before: string
 }
 
-const run = async (trx: Transaction, statement: RawBuilder<unknown>): Promise<bigint> =>
+const executeDelete = async (trx: Transaction, statement: RawBuilder<unknown>): Promise<bigint> =>
   (await statement.execute(trx)).numAffectedRows ?? 0n
 
 /** The last id of the first lot of a stretch; nothing when the lot holds all the rest. */
-async function endOfLot(trx: Transaction, table: string, { after, before }: Stretch): Promise<string | undefined> {
+async function endOfBatch(trx: Transaction, table: string, { after, before }: IdRange): Promise<string | undefined> {
   const { rows } = await sql<{ id: string }>`
-    select id from ${sql.table(table)} where id > ${after} and id < ${before} order by id limit 1 offset ${LOT - 1}`.execute(
+    select id from ${sql.table(table)} where id > ${after} and id < ${before} order by id limit 1 offset ${BATCH_SIZE - 1}`.execute(
     trx,
   )
   return rows[0]?.id
 }
 
 /** Deletes deliveries of all shops that ended before an instant, in a lot of the stretch. Answers where the next begins. */
-export async function deleteEndedDeliveries(
+export async function deleteFinishedDeliveries(
   trx: Transaction,
-  stretch: Stretch,
+  stretch: IdRange,
   endedBefore: string,
 ): Promise<string | undefined> {
-  const end = await endOfLot(trx, 'deliveries', stretch)
-  await run(
+  const end = await endOfBatch(trx, 'deliveries', stretch)
+  await executeDelete(
     trx,
     sql`delete from deliveries where id > ${stretch.after} and id <= ${end ?? stretch.before}
       and status <> 'PENDING' and "finishedAt" < ${endedBefore}`,
@@ -175,10 +175,10 @@ export async function deleteEndedDeliveries(
 }
 
 /** Deletes events of all shops that no delivery names, in a lot of the stretch. Answers where the next begins. */
-export async function deleteUnnamedEvents(trx: Transaction, stretch: Stretch): Promise<string | undefined> {
-  const end = await endOfLot(trx, 'webhookEvents', stretch)
+export async function deleteUnreferencedEvents(trx: Transaction, stretch: IdRange): Promise<string | undefined> {
+  const end = await endOfBatch(trx, 'webhookEvents', stretch)
   // The limit has each event looked up by itself: PostgreSQL would rather read all deliveries once for each lot.
-  await run(
+  await executeDelete(
     trx,
     sql`delete from "webhookEvents" where id > ${stretch.after} and id <= ${end ?? stretch.before}
       and (select 1 from deliveries d where d."eventId" = "webhookEvents".id limit 1) is null`,
@@ -189,18 +189,18 @@ export async function deleteUnnamedEvents(trx: Transaction, stretch: Stretch): P
 /** Deletes some of what was kept for listeners that are gone, in the end themselves. Answers whether there may be more. */
 export async function deleteExpiredStreams(trx: Transaction, now: string): Promise<boolean> {
   const gone = sql`select id from streams where "expiresAt" <= ${now}`
-  const deleted = await run(
+  const deleted = await executeDelete(
     trx,
     sql`delete from "streamDeliveries" where id in (
-      select id from "streamDeliveries" where "streamId" in (${gone}) limit ${LOT})`,
+      select id from "streamDeliveries" where "streamId" in (${gone}) limit ${BATCH_SIZE})`,
   )
-  if (deleted === BigInt(LOT)) return true
-  await run(trx, sql`delete from streams where id in (${gone})`)
+  if (deleted === BigInt(BATCH_SIZE)) return true
+  await executeDelete(trx, sql`delete from streams where id in (${gone})`)
   return false
 }
 
 /** What is sent for an event. */
-export const listBodies = prepared<{ id: string }>()((db, { id }) =>
+export const findEventBody = prepared<{ id: string }>()((db, { id }) =>
   db.selectFrom('webhookEvents').select(['id', 'event', 'body']).where('id', '=', id).compile(),
 )
 

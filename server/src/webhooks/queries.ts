@@ -9,13 +9,13 @@ export type Destination = Pick<
   'id' | 'shopId' | 'url' | 'secret' | 'previousSecret' | 'previousSecretUntil'
 >
 
-const free = { claimedBy: null, claimedAt: null }
+const NO_LEASE = { claimedBy: null, claimedAt: null }
 
 /** A process that wants to send, now and since when another one counts as gone (ISO 8601). */
-export interface Claimant {
-  by: string
-  at: string
-  silentSince: string
+export interface LeaseHolder {
+  holder: string
+  now: string
+  expiredBefore: string
 }
 
 export const listSubscriptions = (db: Reader, shopId: string): Promise<SubscriptionRow[]> =>
@@ -51,7 +51,7 @@ export const findSubscription = (db: Reader, shopId: string, id: string): Promis
  * Takes the right to change the shop's subscriptions, as long as they are still as when `version` was read. Answers
  * whether it was got (section 4.8 rule 1).
  */
-export async function claimSubscriptions(trx: Transaction, shopId: string, version: number): Promise<boolean> {
+export async function incrementVersionIfUnchanged(trx: Transaction, shopId: string, version: number): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable('shops')
     .set({ webhooksVersion: sql`"webhooksVersion" + 1` })
@@ -85,32 +85,33 @@ export async function deleteSubscription(trx: Transaction, shopId: string, id: s
   await trx.deleteFrom('subscriptions').where('shopId', '=', shopId).where('id', '=', id).execute()
 }
 
-const destination = ['id', 'shopId', 'url', 'secret', 'previousSecret', 'previousSecretUntil'] as const
+const DESTINATION_COLUMNS = ['id', 'shopId', 'url', 'secret', 'previousSecret', 'previousSecretUntil'] as const
 
 /** Takes the right to send to a subscription, unless another process has it. Answers where it goes; empty when not got. */
-export const claimDestination = preparedWrite<Claimant & { id: string }>()((trx, { id, by, at, silentSince }) =>
-  trx
-    .updateTable('subscriptions')
-    .set({ claimedBy: by, claimedAt: at })
-    .where('id', '=', id)
-    .where((eb) => eb.or([eb('claimedBy', 'is', null), eb('claimedAt', '<', silentSince)]))
-    .returning(destination)
-    .compile(),
+export const claimDestination = preparedWrite<LeaseHolder & { id: string }>()(
+  (trx, { id, holder: by, now: at, expiredBefore: silentSince }) =>
+    trx
+      .updateTable('subscriptions')
+      .set({ claimedBy: by, claimedAt: at })
+      .where('id', '=', id)
+      .where((eb) => eb.or([eb('claimedBy', 'is', null), eb('claimedAt', '<', silentSince)]))
+      .returning(DESTINATION_COLUMNS)
+      .compile(),
 )
 
 /** What a process may send to. */
 export const listDestinations = prepared<{ by: string }>()((db, { by }) =>
-  db.selectFrom('subscriptions').select(destination).where('claimedBy', '=', by).compile(),
+  db.selectFrom('subscriptions').select(DESTINATION_COLUMNS).where('claimedBy', '=', by).compile(),
 )
 
 /** Gives the right to send to a subscription back. */
 export const releaseDestination = preparedWrite<{ by: string; id: string }>()((trx, { by, id }) =>
-  trx.updateTable('subscriptions').set(free).where('claimedBy', '=', by).where('id', '=', id).compile(),
+  trx.updateTable('subscriptions').set(NO_LEASE).where('claimedBy', '=', by).where('id', '=', id).compile(),
 )
 
 /** Gives back every right to send that a process has. */
-export async function releaseAllOf(trx: Transaction, by: string): Promise<void> {
-  await trx.updateTable('subscriptions').set(free).where('claimedBy', '=', by).execute()
+export async function releaseAllDestinations(trx: Transaction, by: string): Promise<void> {
+  await trx.updateTable('subscriptions').set(NO_LEASE).where('claimedBy', '=', by).execute()
 }
 
 /** Whether there is a subscription, of whichever shop. */
@@ -118,12 +119,12 @@ export const hasSubscription = async (db: Reader, id: string): Promise<boolean> 
   (await db.selectFrom('subscriptions').select('id').where('id', '=', id).executeTakeFirst()) !== undefined
 
 /** Says that the process is alive and still sends. */
-export async function renewDestinations(trx: Transaction, { by, at }: Claimant): Promise<void> {
+export async function renewDestinations(trx: Transaction, { holder: by, now: at }: LeaseHolder): Promise<void> {
   await trx.updateTable('subscriptions').set({ claimedAt: at }).where('claimedBy', '=', by).execute()
 }
 
 /** The processes that have the right to send to something. */
-export async function listClaimants(db: Reader): Promise<string[]> {
+export async function listLeaseHolders(db: Reader): Promise<string[]> {
   const rows = await db
     .selectFrom('subscriptions')
     .select('claimedBy')

@@ -11,10 +11,10 @@ export interface StreamedEvent {
 }
 
 /** A stream that events are kept for, and who reads it. */
-export type KeptStream = Pick<StreamRow, 'id' | 'userId' | 'createdAt' | 'connectedUntil'>
+export type RetainedStream = Pick<StreamRow, 'id' | 'userId' | 'createdAt' | 'connectedUntil'>
 
 /** The streams of a shop that events are kept for, the oldest first. */
-export const listKeptStreams = (db: Reader, shopId: string, now: string): Promise<KeptStream[]> =>
+export const listRetainedStreams = (db: Reader, shopId: string, now: string): Promise<RetainedStream[]> =>
   db
     .selectFrom('streams')
     .select(['id', 'userId', 'createdAt', 'connectedUntil'])

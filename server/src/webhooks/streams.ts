@@ -7,16 +7,16 @@ import type { Transaction } from '../database/access.ts'
 import type { StreamRow } from '../database/tables.ts'
 import { openSecret, sealSecret, signatureHeaders } from './delivery/signing.ts'
 import * as streams from './stream-queries.ts'
-import { type KeptStream, listKeptStreams, updateStream } from './stream-queries.ts'
+import { listRetainedStreams, type RetainedStream, updateStream } from './stream-queries.ts'
 
 /** How long one connection lasts, and how long events are kept from its beginning: an hour longer. */
 const CONNECTION_MS = 3_600_000
-const KEPT_MS = 2 * CONNECTION_MS
-const LOOK_EVERY_MS = 300
-const BEAT_EVERY_MS = 15_000
+const RETENTION_MS = 2 * CONNECTION_MS
+const POLL_INTERVAL_MS = 300
+const HEARTBEAT_INTERVAL_MS = 15_000
 /** How long a connection counts as open after a sign of life, in case its process ends without another one. */
-const OPEN_MS = 3 * BEAT_EVERY_MS
-const LOT = 100
+const CONNECTION_TIMEOUT_MS = 3 * HEARTBEAT_INTERVAL_MS
+const BATCH_SIZE = 100
 
 /**
  * Sends the shop's events to the caller as they happen (server-sent events), after `lastEventId` when that is a stream
@@ -32,15 +32,15 @@ export async function open(
 ): Promise<ReadableStream> {
   const connection = ctx.newId('req')
   const { stream, seq } = await mutate(ctx, async (trx) => {
-    const known = lastEventId === undefined ? undefined : await findKept(ctx, trx, lastEventId)
+    const known = lastEventId === undefined ? undefined : await findRetained(ctx, trx, lastEventId)
     await makeRoom(ctx, trx, known?.id)
     const { seq, ...row } = known ?? { ...newStream(ctx, events), seq: undefined }
     const stream = {
       ...row,
       userId: ctx.user.id,
-      expiresAt: timeIn(ctx, KEPT_MS),
+      expiresAt: timeIn(ctx, RETENTION_MS),
       connection,
-      connectedUntil: timeIn(ctx, OPEN_MS),
+      connectedUntil: timeIn(ctx, CONNECTION_TIMEOUT_MS),
     }
     if (known) await streams.updateStream(trx, ctx.shop.id, known.id, stream)
     else await streams.insertStream(trx, stream)
@@ -52,7 +52,7 @@ export async function open(
 
 const timeIn = (ctx: Context, ms: number): string => new Date(ctx.now() + ms).toISOString()
 
-async function findKept(ctx: Context, trx: Transaction, lastEventId: string) {
+async function findRetained(ctx: Context, trx: Transaction, lastEventId: string) {
   const stream = await streams.findStreamAt(trx, ctx.shop.id, lastEventId)
   const isKept = stream && stream.expiresAt > nowIso(ctx) && openSecret(ctx.vault, stream.id, stream.secret) !== null
   return isKept ? stream : undefined
@@ -81,7 +81,7 @@ async function* frames(ctx: Context, stream: StreamRow, seq: number | undefined)
   yield (seq === undefined ? `id: ${stream.id}\n` : '') + frame('open', { subscriptionId: stream.id, secret })
   let last = seq ?? 0
   for (;;) {
-    const rows = await streams.listStreamed(ctx.db.read, stream.id, last, LOT)
+    const rows = await streams.listStreamed(ctx.db.read, stream.id, last, BATCH_SIZE)
     for (const { id, seq, event, body } of rows) {
       const headers = {
         'Content-Type': 'application/json',
@@ -92,7 +92,7 @@ async function* frames(ctx: Context, stream: StreamRow, seq: number | undefined)
       yield `id: ${id}\n${frame('delivery', { headers, body })}`
       last = seq
     }
-    if (rows.length < LOT) yield null
+    if (rows.length < BATCH_SIZE) yield null
   }
 }
 
@@ -127,8 +127,8 @@ function toStream(ctx: Context, stream: StreamRow, source: Frames): ReadableStre
       const { value } = await source.next()
       if (!(await isStillAllowed(ctx, stream))) return undefined
       if (value) return value
-      await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})
-      if (performance.now() - beatAt < BEAT_EVERY_MS) continue
+      await sleep(POLL_INTERVAL_MS, undefined, { signal }).catch(() => {})
+      if (performance.now() - beatAt < HEARTBEAT_INTERVAL_MS) continue
       beatAt = performance.now()
       return ': still here\n\n'
     }
@@ -137,10 +137,13 @@ function toStream(ctx: Context, stream: StreamRow, source: Frames): ReadableStre
   const end = async () => {
     ending.abort()
     clearInterval(renewal)
-    await renew(ctx, stream, null)
+    await renewConnection(ctx, stream, null)
   }
   // Apart from the reading: who does not read holds the connection open all the same.
-  const renewal = setInterval(() => void (isOver() ? end() : renew(ctx, stream)), BEAT_EVERY_MS).unref()
+  const renewal = setInterval(
+    () => void (isOver() ? end() : renewConnection(ctx, stream)),
+    HEARTBEAT_INTERVAL_MS,
+  ).unref()
   return new ReadableStream({
     pull: async (controller) => {
       const value = await next().catch(async (error) => {
@@ -156,7 +159,11 @@ function toStream(ctx: Context, stream: StreamRow, source: Frames): ReadableStre
 }
 
 /** Says that the connection is open, or that it has ended. A storage that fails now ends nothing. */
-const renew = (ctx: Context, stream: StreamRow, until: string | null = timeIn(ctx, OPEN_MS)): Promise<void> =>
+const renewConnection = (
+  ctx: Context,
+  stream: StreamRow,
+  until: string | null = timeIn(ctx, CONNECTION_TIMEOUT_MS),
+): Promise<void> =>
   bestEffort(ctx.log, 'stream_not_renewed', () =>
     ctx.db.transact((trx) => streams.updateConnection(trx, stream, until), stream.shopId),
   )
@@ -174,8 +181,8 @@ const MAX_OPEN_PER_USER = 5
 export async function makeRoom(ctx: OwnerContext, trx: Transaction, resumedId: string | undefined): Promise<void> {
   const now = nowIso(ctx)
   const userId = ctx.user.id
-  const others = (await listKeptStreams(trx, ctx.shop.id, now)).filter(({ id }) => id !== resumedId)
-  const isOpen = ({ connectedUntil }: KeptStream) => connectedUntil !== null && connectedUntil > now
+  const others = (await listRetainedStreams(trx, ctx.shop.id, now)).filter(({ id }) => id !== resumedId)
+  const isOpen = ({ connectedUntil }: RetainedStream) => connectedUntil !== null && connectedUntil > now
   const open = others.filter(isOpen)
   if (open.filter((one) => one.userId === userId).length >= MAX_OPEN_PER_USER) {
     throw tooMany(`You have ${MAX_OPEN_PER_USER} event streams open, which is the limit. Close one and retry.`)

@@ -7,7 +7,7 @@ import type { Transaction } from '../database/access.ts'
 import type { SubscriptionRow } from '../database/tables.ts'
 import { createResolve, hasPublicAddresses, type Resolve, readTarget } from './delivery/public-url.ts'
 import { openSecret, sealSecret } from './delivery/signing.ts'
-import { deleteWaiting } from './delivery-queries.ts'
+import { deletePending } from './delivery-queries.ts'
 import * as subscriptions from './queries.ts'
 
 type Subscription = components['schemas']['WebhookSubscription']
@@ -26,7 +26,7 @@ export async function list(ctx: Context): Promise<components['schemas']['Webhook
   return { data: rows.map(toSubscription), available_events: [...availableEvents], emitted_events: [...emittedEvents] }
 }
 
-type Wanted = Omit<Body<'createWebhook'>, 'hookUrl' | 'target_url'>
+type SubscriptionInput = Omit<Body<'createWebhook'>, 'hookUrl' | 'target_url'>
 
 /**
  * Saves a subscription (section 4.8). Names of events are not checked.
@@ -34,13 +34,14 @@ type Wanted = Omit<Body<'createWebhook'>, 'hookUrl' | 'target_url'>
  * @throws ApiError 400 `invalid_body` without a URL, 400 `webhook_url_refused`, 409 `concurrent_change` or
  * `webhook_limit_reached`.
  */
-export async function subscribe(ctx: WebhookContext, body: Wanted): Promise<Subscription> {
+export async function subscribe(ctx: WebhookContext, body: SubscriptionInput): Promise<Subscription> {
   const { url, isRefused } = await checkUrl(ctx, body.url)
   return mutate(ctx, async (trx) => {
-    if (isRefused) throw urlRefused()
-    if (!(await subscriptions.claimSubscriptions(trx, ctx.shop.id, ctx.shop.webhooksVersion))) throw concurrentChange()
+    if (isRefused) throw webhookUrlRefused()
+    if (!(await subscriptions.incrementVersionIfUnchanged(trx, ctx.shop.id, ctx.shop.webhooksVersion)))
+      throw concurrentChange()
     const events = JSON.stringify(body.events ?? [])
-    const { count } = await refuseTooManyNames(ctx, trx, { events })
+    const { count } = await requireRoomForNames(ctx, trx, { events })
     if (count >= MAX_SUBSCRIPTIONS) throw tooManySubscriptions()
     const id = ctx.newId('whs')
     const at = nowIso(ctx)
@@ -70,9 +71,10 @@ export async function unsubscribe(ctx: Context, id: string): Promise<components[
   const row = await subscriptions.findSubscription(ctx.db.read, ctx.shop.id, id)
   if (!row) throw webhookNotFound()
   const reply = await mutate(ctx, async (trx) => {
-    if (!(await subscriptions.claimSubscriptions(trx, ctx.shop.id, ctx.shop.webhooksVersion))) throw concurrentChange()
+    if (!(await subscriptions.incrementVersionIfUnchanged(trx, ctx.shop.id, ctx.shop.webhooksVersion)))
+      throw concurrentChange()
     await subscriptions.deleteSubscription(trx, ctx.shop.id, id)
-    await deleteWaiting(trx, ctx.shop.id, id)
+    await deletePending(trx, ctx.shop.id, id)
     return {
       result: { ok: true as const, message: 'Webhook subscription removed.', id },
       audit: { action: 'webhook.deleted', subjectId: id },
@@ -95,7 +97,7 @@ export async function sendTestFor(ctx: WebhookContext, url: string | null | unde
 /** Sends a `test` event to the subscriptions that take it. */
 export function sendTest(ctx: Context, { isRefused } = { isRefused: false }) {
   return mutate(ctx, async () => {
-    if (isRefused) throw urlRefused()
+    if (isRefused) throw webhookUrlRefused()
     return {
       result: { ok: true as const, message: 'Test event sent to the subscriptions that accept it.' },
       audit: { action: 'webhook.test_sent', subjectId: null },
@@ -115,7 +117,7 @@ export async function checkUrl(
   const url = text?.trim()
   if (!url) throw invalidBody('url is required.')
   const target = readTarget(url, ctx.config.webhookAllow)
-  if (!target) throw urlRefused()
+  if (!target) throw webhookUrlRefused()
   return { url, isRefused: !(await hasPublicAddresses(target, ctx.resolve ?? resolveBySystem)) }
 }
 
@@ -124,7 +126,7 @@ export async function checkUrl(
  *
  * @throws ApiError 409 `webhook_limit_reached` when the names of all of them are more than a shop may have.
  */
-export async function refuseTooManyNames(
+export async function requireRoomForNames(
   ctx: Context,
   trx: Transaction,
   { id, events }: { id?: string; events: string },
@@ -146,15 +148,18 @@ const tooManyNames = () =>
     'The event names of your subscriptions exceed 1 MiB together. Remove some and retry.',
   )
 
-export const urlRefused = () => invalid('webhook_url_refused', 'url must be a public https address.')
+export const webhookUrlRefused = () => invalid('webhook_url_refused', 'url must be a public https address.')
 
 export const webhookNotFound = () =>
   notFound('webhook_not_found', 'No webhook subscription with this id exists in your shop.')
 
-type Shown = Pick<SubscriptionRow, 'id' | 'url' | 'events' | 'source' | 'secret' | 'createdAt' | 'updatedAt'>
+type ShownSubscription = Pick<
+  SubscriptionRow,
+  'id' | 'url' | 'events' | 'source' | 'secret' | 'createdAt' | 'updatedAt'
+>
 
 /** A subscription as openapi.yaml shows it. */
-export const toSubscription = ({ secret, ...row }: Shown): Subscription => ({
+export const toSubscription = ({ secret, ...row }: ShownSubscription): Subscription => ({
   id: row.id,
   url: row.url,
   events: JSON.parse(row.events),
@@ -164,10 +169,12 @@ export const toSubscription = ({ secret, ...row }: Shown): Subscription => ({
   updatedAt: row.updatedAt,
 })
 
-type Changes = Partial<Pick<SubscriptionRow, 'url' | 'events' | 'secret' | 'previousSecret' | 'previousSecretUntil'>>
+type SubscriptionChanges = Partial<
+  Pick<SubscriptionRow, 'url' | 'events' | 'secret' | 'previousSecret' | 'previousSecretUntil'>
+>
 
 /** How long deliveries are signed with the secret before, too. */
-const OVERLAP_MS = 86_400_000
+const PREVIOUS_SECRET_MS = 86_400_000
 
 /**
  * Changes a subscription. The secret before it stays good for a day (section 6.3).
@@ -183,16 +190,17 @@ export async function update(
   const before = await subscriptions.findSubscription(ctx.db.read, ctx.shop.id, id)
   if (!before) throw webhookNotFound()
   const target = body.url === undefined ? undefined : await checkUrl(ctx, body.url)
-  const changes = changed(before, {
+  const changes = changedOnly(before, {
     ...(target && { url: target.url }),
     ...(body.events && { events: JSON.stringify(body.events) }),
     ...secretChange(ctx, before, body.secret),
   })
   return mutate(ctx, async (trx) => {
-    if (target?.isRefused) throw urlRefused()
+    if (target?.isRefused) throw webhookUrlRefused()
     if (Object.keys(changes).length === 0) return { result: toSubscription(before), audit: null }
-    if (!(await subscriptions.claimSubscriptions(trx, ctx.shop.id, ctx.shop.webhooksVersion))) throw concurrentChange()
-    if (changes.events) await refuseTooManyNames(ctx, trx, { id, events: changes.events })
+    if (!(await subscriptions.incrementVersionIfUnchanged(trx, ctx.shop.id, ctx.shop.webhooksVersion)))
+      throw concurrentChange()
+    if (changes.events) await requireRoomForNames(ctx, trx, { id, events: changes.events })
     const after = { ...before, ...changes, updatedAt: nowIso(ctx) }
     await subscriptions.updateSubscription(trx, ctx.shop.id, id, { ...changes, updatedAt: after.updatedAt })
     const result = toSubscription(after)
@@ -203,19 +211,21 @@ export async function update(
 }
 
 /** The same secret again is no change; another one leaves the old one behind, sealed as it was. */
-function secretChange(ctx: Context, before: SubscriptionRow, secret: string | null | undefined): Changes {
+function secretChange(ctx: Context, before: SubscriptionRow, secret: string | null | undefined): SubscriptionChanges {
   if (secret === undefined) return {}
   if (secret === null) return { secret: null, previousSecret: null, previousSecretUntil: null }
   if (before.secret !== null && openSecret(ctx.vault, before.id, before.secret) === secret) return {}
   return {
     secret: sealSecret(ctx.vault, before.id, secret),
     previousSecret: before.secret,
-    previousSecretUntil: before.secret && new Date(ctx.now() + OVERLAP_MS).toISOString(),
+    previousSecretUntil: before.secret && new Date(ctx.now() + PREVIOUS_SECRET_MS).toISOString(),
   }
 }
 
-const changed = (before: SubscriptionRow, sent: Changes): Changes =>
-  Object.fromEntries(Object.entries(sent).filter(([name, value]) => value !== before[name as keyof Changes]))
+const changedOnly = (before: SubscriptionRow, sent: SubscriptionChanges): SubscriptionChanges =>
+  Object.fromEntries(
+    Object.entries(sent).filter(([name, value]) => value !== before[name as keyof SubscriptionChanges]),
+  )
 
 /** The events the server sends (section 6.1); `test` is sent too, but is no name to subscribe by. */
 export const emittedEvents = [

@@ -1,7 +1,7 @@
 import SQLite from 'better-sqlite3'
 import { findKeyWithShop } from '../../../server/src/accounts/key-queries.ts'
 import { findShop } from '../../../server/src/accounts/shop-queries.ts'
-import { findConnection } from '../../../server/src/affiliates/connection-queries.ts'
+import { findConnectedAffiliate } from '../../../server/src/affiliates/connection-queries.ts'
 import { findAffiliateByCode, findAffiliateBySlug, findAffiliatesById } from '../../../server/src/affiliates/queries.ts'
 import { listCommissions } from '../../../server/src/commissions/list-queries.ts'
 import { findLastAudit } from '../../../server/src/core/audit.ts'
@@ -90,7 +90,7 @@ async function shippedSelects({ url, shopId, codes }: DataSet): Promise<Map<stri
   await findSessionClicks(read, shopId, { sessionId: 'unknown', orderAt }, 100)
   await findAffiliateBySlug(read, shopId, code)
   await findPrograms(read, shopId, [programId])
-  await findConnection(read, shopId, 'customerEmail', 'a@example.com')
+  await findConnectedAffiliate(read, shopId, 'customerEmail', 'a@example.com')
   await findProductRules(read, { shopId, programId }, [{ productId: '1', variantId: '2' }])
   await findGeoRules(read, shopId, programId)
   await findLastAudit(read, shopId)

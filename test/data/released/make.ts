@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import SQLite from 'better-sqlite3'
 import { type Dialect, Kysely, PostgresDialect, SqliteDialect } from 'kysely'
 import pg from 'pg'
-import { linkFor } from '../../../server/src/accounts/users.ts'
+import { createLink } from '../../../server/src/accounts/users.ts'
 import { checkEncryptionKey } from '../../../server/src/core/encryption-check.ts'
 import { migrate } from '../../../server/src/database/migrate.ts'
 import { PRIMARY_KEYS } from '../../../server/src/database/table-pages.ts'
@@ -45,7 +45,7 @@ async function fillTheRest(server: TestServer): Promise<Released['answered']> {
     admin(server, 'POST', `/commissions/${ID.lines}/refund`, { externalRefundId: 'r-1', amountCents: 500 }),
   )
   await checkEncryptionKey(deps, 'REFERRAL_ENCRYPTION_KEY')
-  await linkFor(deps, { shop: shop.shopId, email: 'owner@shop.example' })
+  await createLink(deps, { shop: shop.shopId, email: 'owner@shop.example' })
   const headers = { Authorization: `Bearer ${shop.ownerToken}` }
   const stream = await server.app.request('http://test/admin/v1/deliveries/stream', { headers })
   const answered = {

@@ -8,10 +8,10 @@ import { isPublicAddress, isPublicHost, type Resolve } from './public-url.ts'
 const MAX_BYTES = 64 * 1024
 
 /** Ends a request whose answer is longer than that. */
-export const TOO_LONG = new DeliveryError('connect')
+export const RESPONSE_TOO_LONG = new DeliveryError('connect')
 
 /** How many bytes a connection had received when its current request went out. */
-const starts = new WeakMap<Socket, number>()
+const bytesAtStart = new WeakMap<Socket, number>()
 let isWatching = false
 
 /**
@@ -19,7 +19,7 @@ let isWatching = false
  * informational responses, chunk extensions and headers have no end either, and the HTTP client reports none of them.
  */
 export function limitResponses(socket: Socket): void {
-  starts.set(socket, 0)
+  bytesAtStart.set(socket, 0)
   if (isWatching) return
   isWatching = true
   // Published right before a request is written to its connection; one at a time goes over each.
@@ -27,14 +27,14 @@ export function limitResponses(socket: Socket): void {
 }
 
 function startCounting(socket: Socket): void {
-  if (!starts.has(socket)) return
-  starts.set(socket, socket.bytesRead)
+  if (!bytesAtStart.has(socket)) return
+  bytesAtStart.set(socket, socket.bytesRead)
   // The client listens already, so what has come is read before it is judged.
-  if (!socket.listeners('readable').includes(check)) socket.on('readable', check)
+  if (!socket.listeners('readable').includes(enforceLimit)) socket.on('readable', enforceLimit)
 }
 
-function check(this: Socket): void {
-  if (this.bytesRead - (starts.get(this) ?? 0) > MAX_BYTES) this.destroy(TOO_LONG)
+function enforceLimit(this: Socket): void {
+  if (this.bytesRead - (bytesAtStart.get(this) ?? 0) > MAX_BYTES) this.destroy(RESPONSE_TOO_LONG)
 }
 
 const CONNECT_MS = 5000

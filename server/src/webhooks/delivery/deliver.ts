@@ -7,7 +7,7 @@ import { readTarget, type Target } from './public-url.ts'
 import { openSecret, signatureHeaders } from './signing.ts'
 import type { Transport } from './transport.ts'
 
-export interface Means {
+export interface Dependencies {
   config: Pick<Config, 'webhookAllow'>
   vault: Vault
   transport: Transport
@@ -18,19 +18,19 @@ export interface Means {
 /** Makes the one attempt of a delivery (section 6.2). Undefined when it was broken off and must be made again. */
 export type Deliver = (destination: Destination, delivery: Delivery) => Promise<Outcome | undefined>
 
-interface Way {
+interface Route {
   target: Target
   secret: string | undefined
   /** The one before, and until when it still signs (milliseconds since 1970). */
   previous?: { secret: string; until: number }
 }
 
-export function createDeliver(means: Means): Deliver {
-  const ways = new WeakMap<Destination, Way | DeliveryCode>()
+export function createDeliver(means: Dependencies): Deliver {
+  const ways = new WeakMap<Destination, Route | DeliveryCode>()
   return async (destination, { webhookId, event, body }) => {
     let way = ways.get(destination)
     if (!way) {
-      way = wayTo(destination, means)
+      way = routeTo(destination, means)
       ways.set(destination, way)
     }
     if (typeof way === 'string') return failed(way)
@@ -39,17 +39,17 @@ export function createDeliver(means: Means): Deliver {
       'Content-Type': 'application/json',
       'User-Agent': 'referral-webhooks/1',
       'X-Service-Event': event,
-      ...(await signatureHeaders(secretsOf(way, at), body, { id: webhookId, at })),
+      ...(await signatureHeaders(signingSecrets(way, at), body, { id: webhookId, at })),
     }
     return means.transport.post(way.target, headers, body)
   }
 }
 
-const secretsOf = ({ secret, previous }: Way, at: number): string | string[] | undefined =>
+const signingSecrets = ({ secret, previous }: Route, at: number): string | string[] | undefined =>
   secret !== undefined && previous && at < previous.until ? [secret, previous.secret] : secret
 
 /** Checks the URL and opens the secret; the code says what is wrong with them. */
-function wayTo(destination: Destination, { config, vault }: Means): Way | DeliveryCode {
+function routeTo(destination: Destination, { config, vault }: Dependencies): Route | DeliveryCode {
   const { id, url, secret, previousSecret, previousSecretUntil } = destination
   const target = readTarget(url, config.webhookAllow)
   if (!target) return 'refused_url'

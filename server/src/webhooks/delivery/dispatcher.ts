@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Deps, nowIso } from '../../core/context.ts'
 import type { Transaction } from '../../database/access.ts'
-import { type FinishedDelivery, updateFinished } from '../delivery-queries.ts'
-import { type Claimant, releaseAllOf } from '../queries.ts'
-import { createDeliver, type Deliver, type Means } from './deliver.ts'
+import { type FinishedDelivery, recordResults } from '../delivery-queries.ts'
+import { type LeaseHolder, releaseAllDestinations } from '../queries.ts'
+import { createDeliver, type Deliver, type Dependencies } from './deliver.ts'
 import { lazyTransport } from './lazy-transport.ts'
-import { claimantAt, joinClaimants, leaveClaimants, RENEW_MS, renew } from './lease.ts'
-import { type Bid, type Catch, type Delivery, exchange, PAGE } from './outbox-sync.ts'
+import { leaseHolderAt, RENEW_INTERVAL_MS, registerLeaseHolder, renewLeases, unregisterLeaseHolder } from './lease.ts'
+import { type Delivery, SHOPS_PAGE, type SyncRequest, type SyncResult, syncOutbox } from './outbox-sync.ts'
 import { failed, type Outcome } from './outcome.ts'
 import type { Queue } from './plan.ts'
 import { createResolve } from './public-url.ts'
@@ -15,7 +15,7 @@ import type { Transport, TransportOptions } from './transport.ts'
 
 export interface DispatcherOptions
   extends Pick<Deps, 'db' | 'vault' | 'log' | 'now'>,
-    Pick<Means, 'config'>,
+    Pick<Dependencies, 'config'>,
     Partial<TransportOptions> {
   /** Sends instead of the network. */
   transport?: Transport
@@ -38,12 +38,12 @@ export interface Dispatcher {
 }
 
 /** So many results are written at once, or after so long. */
-const LOT = 256
-const LINGER_MS = 25
+const BATCH_SIZE = 256
+const FLUSH_INTERVAL_MS = 25
 /** How many shops without room a look after a delivery passes over; the look after the next exchange passes over all. */
-const PATIENCE = 4
+const MAX_SKIPPED = 4
 /** When to look again at what another process has the right to send. */
-const SHARED_MS = 500
+const RECHECK_INTERVAL_MS = 500
 
 /** One for each process; several share an outbox. */
 export const createDispatcher = (options: DispatcherOptions): Dispatcher => new OutboxDispatcher(options)
@@ -52,19 +52,19 @@ class OutboxDispatcher implements Dispatcher {
   readonly #options: DispatcherOptions
   readonly #transport: Transport
   readonly #deliverTo: Deliver
-  readonly #name = joinClaimants()
+  readonly #name = registerLeaseHolder()
   readonly #scheduler = new DeliveryScheduler()
   /** The subscriptions of all deliveries that were taken and are not yet recorded as finished, by delivery. */
-  readonly #held = new Map<string, string>()
+  readonly #claimed = new Map<string, string>()
   #state: 'new' | 'running' | 'stopped' = 'new'
   #finished: FinishedDelivery[] = []
   #isAsked = false
-  #turns: Promise<void> | undefined
-  #linger: NodeJS.Timeout | undefined
+  #syncing: Promise<void> | undefined
+  #flushTimer: NodeJS.Timeout | undefined
   #recheckTimer: NodeJS.Timeout | undefined
   /** The shop that was served last, and the subscription of each that still waits; the next look begins after it. */
-  #after = ''
-  #afterOf = new Map<string, string>()
+  #afterShop = ''
+  #afterSubscription = new Map<string, string>()
   #renewal: NodeJS.Timeout | undefined
 
   constructor(options: DispatcherOptions) {
@@ -76,20 +76,20 @@ class OutboxDispatcher implements Dispatcher {
 
   wake = (): void => {
     this.#isAsked = true
-    if (this.#state === 'running') this.#turns ??= this.#takeTurns()
+    if (this.#state === 'running') this.#syncing ??= this.#runSyncs()
   }
 
   start = async (): Promise<void> => {
     this.#state = 'running'
-    this.#renewal = setInterval(() => void this.#renew(), this.#options.renewMs ?? RENEW_MS).unref()
+    this.#renewal = setInterval(() => void this.#renew(), this.#options.renewMs ?? RENEW_INTERVAL_MS).unref()
     await this.#renew()
   }
 
   drain = async (ms: number): Promise<void> => {
     const until = performance.now() + ms
     this.wake()
-    const isBusy = () => this.#turns !== undefined || this.#held.size > 0
-    while (this.#state === 'running' && isBusy() && performance.now() < until) await sleep(LINGER_MS)
+    const isBusy = () => this.#syncing !== undefined || this.#claimed.size > 0
+    while (this.#state === 'running' && isBusy() && performance.now() < until) await sleep(FLUSH_INTERVAL_MS)
     await this.stop()
   }
 
@@ -97,86 +97,92 @@ class OutboxDispatcher implements Dispatcher {
     if (this.#state === 'stopped') return
     this.#state = 'stopped'
     clearInterval(this.#renewal)
-    clearTimeout(this.#linger)
+    clearTimeout(this.#flushTimer)
     clearTimeout(this.#recheckTimer)
     await this.#transport.close()
-    await this.#turns
-    await this.#attempt('outbox_not_released', async (trx) => {
-      await updateFinished(trx, this.#finished)
-      await releaseAllOf(trx, this.#name)
+    await this.#syncing
+    await this.#transact('outbox_not_released', async (trx) => {
+      await recordResults(trx, this.#finished)
+      await releaseAllDestinations(trx, this.#name)
     })
-    leaveClaimants(this.#name)
+    unregisterLeaseHolder(this.#name)
   }
 
   /** Also the slow look at what nobody woke us for. */
   async #renew(): Promise<void> {
-    await this.#attempt('claims_not_renewed', (trx) => renew(trx, this.#claimant()))
+    await this.#transact('claims_not_renewed', (trx) => renewLeases(trx, this.#leaseHolder()))
     this.wake()
   }
 
-  async #takeTurns(): Promise<void> {
+  async #runSyncs(): Promise<void> {
     while (this.#state === 'running' && this.#isAsked) {
       this.#isAsked = false
       await this.#sweep()
     }
-    this.#turns = undefined
+    this.#syncing = undefined
   }
 
   /** Looks at every shop that something waits for, page by page, once. */
   async #sweep(): Promise<void> {
     const known = new Set<string>()
     while (this.#state === 'running') {
-      const seen = await this.#exchange()
+      const seen = await this.#sync()
       this.#send()
-      if (seen.length < PAGE || seen.some((id) => known.has(id))) return
+      if (seen.length < SHOPS_PAGE || seen.some((id) => known.has(id))) return
       for (const id of seen) known.add(id)
     }
   }
 
   /** Results in, deliveries out. Returns the shops that were looked at. */
-  async #exchange(): Promise<string[]> {
+  async #sync(): Promise<string[]> {
     const finished = this.#finished.splice(0)
-    clearTimeout(this.#linger)
-    this.#linger = undefined
-    const plan: Bid['plan'] = (waiting) => this.#scheduler.plan(waiting)
-    const places = { after: this.#after, afterOf: this.#afterOf }
-    const bid = { claimant: this.#claimant(), finished, held: this.#held, ...places, plan }
-    const got = await this.#attempt('outbox_not_exchanged', (trx) => exchange(trx, bid))
-    if (!got) {
+    clearTimeout(this.#flushTimer)
+    this.#flushTimer = undefined
+    const plan: SyncRequest['plan'] = (pending) => this.#scheduler.plan(pending)
+    const request: SyncRequest = {
+      leaseHolder: this.#leaseHolder(),
+      finished,
+      claimed: this.#claimed,
+      afterShop: this.#afterShop,
+      afterSubscription: this.#afterSubscription,
+      plan,
+    }
+    const result = await this.#transact('outbox_not_exchanged', (trx) => syncOutbox(trx, request))
+    if (!result) {
       this.#finished.unshift(...finished)
       return []
     }
-    for (const { id } of finished) this.#held.delete(id)
-    for (const id of this.#scheduler.keep(got.destinations)) this.#held.delete(id)
-    for (const delivery of got.deliveries) {
-      this.#held.set(delivery.id, delivery.subscriptionId)
-      this.#scheduler.add(got.destinations.get(delivery.subscriptionId)!, delivery)
+    for (const { id } of finished) this.#claimed.delete(id)
+    for (const id of this.#scheduler.updateDestinations(result.destinations)) this.#claimed.delete(id)
+    for (const delivery of result.deliveries) {
+      this.#claimed.set(delivery.id, delivery.subscriptionId)
+      this.#scheduler.add(result.destinations.get(delivery.subscriptionId)!, delivery)
     }
-    if (got.isShared) this.#recheck()
-    this.#turn(got)
-    return [...got.seen.keys()]
+    if (result.isShared) this.#recheck()
+    this.#advance(result)
+    return [...result.seen.keys()]
   }
 
   /** The next look begins after what was taken; after a page of which nothing was wanted, with the next one. */
-  #turn({ seen, planned }: Catch): void {
+  #advance({ seen, planned }: SyncResult): void {
     const shops = [...seen].filter(([, ids]) => ids.some((id) => planned.has(id)))
-    this.#after = (seen.size < PAGE ? shops : [...seen]).at(-1)?.[0] ?? ''
-    const afterOf = new Map<string, string>()
+    this.#afterShop = (seen.size < SHOPS_PAGE ? shops : [...seen]).at(-1)?.[0] ?? ''
+    const afterSubscription = new Map<string, string>()
     for (const [shopId, ids] of seen) {
-      const last = ids.findLast((id) => planned.has(id)) ?? this.#afterOf.get(shopId)
-      if (last !== undefined) afterOf.set(shopId, last)
+      const last = ids.findLast((id) => planned.has(id)) ?? this.#afterSubscription.get(shopId)
+      if (last !== undefined) afterSubscription.set(shopId, last)
     }
-    this.#afterOf = afterOf
+    this.#afterSubscription = afterSubscription
   }
 
   #recheck(): void {
     clearTimeout(this.#recheckTimer)
-    this.#recheckTimer = setTimeout(this.wake, SHARED_MS).unref()
+    this.#recheckTimer = setTimeout(this.wake, RECHECK_INTERVAL_MS).unref()
   }
 
-  #send(patience?: number): void {
+  #send(maxSkipped?: number): void {
     while (this.#state === 'running') {
-      const next = this.#scheduler.next(patience)
+      const next = this.#scheduler.next(maxSkipped)
       if (!next) return
       void this.#deliver(next.queue, next.delivery)
     }
@@ -184,23 +190,23 @@ class OutboxDispatcher implements Dispatcher {
 
   async #deliver(queue: Queue, delivery: Delivery): Promise<void> {
     const startedAt = performance.now()
-    const outcome = await this.#deliverTo(queue.destination, delivery).catch((error: Error) => this.#reportBug(error))
+    const outcome = await this.#deliverTo(queue.destination, delivery).catch((error: Error) => this.#logBug(error))
     if (!outcome || (this.#state === 'stopped' && !outcome.isComplete)) return
     const { isComplete, ...ended } = outcome
-    this.#note(queue, delivery, { ...ended, durationMs: Math.round(performance.now() - startedAt) })
+    this.#recordOutcome(queue, delivery, { ...ended, durationMs: Math.round(performance.now() - startedAt) })
     if (isComplete) this.#end(queue, delivery, true)
     // No exchange follows the pause, so the look after it is a whole one.
     else setTimeout(() => this.#end(queue, delivery, false), this.#scheduler.pauseOf(queue)).unref()
-    if (this.#finished.length >= LOT || this.#finished.length === this.#held.size) this.wake()
-    else this.#linger ??= setTimeout(this.wake, LINGER_MS)
+    if (this.#finished.length >= BATCH_SIZE || this.#finished.length === this.#claimed.size) this.wake()
+    else this.#flushTimer ??= setTimeout(this.wake, FLUSH_INTERVAL_MS)
   }
 
   #end(queue: Queue, delivery: Delivery, isComplete: boolean): void {
-    for (const id of this.#scheduler.end(queue, delivery, isComplete)) this.#held.delete(id)
-    this.#send(isComplete ? PATIENCE : undefined)
+    for (const id of this.#scheduler.end(queue, delivery, isComplete)) this.#claimed.delete(id)
+    this.#send(isComplete ? MAX_SKIPPED : undefined)
   }
 
-  #note(
+  #recordOutcome(
     { destination }: Queue,
     { id, event }: Delivery,
     ended: Omit<Outcome, 'isComplete'> & { durationMs: number },
@@ -213,16 +219,16 @@ class OutboxDispatcher implements Dispatcher {
     else this.#options.log.warn(facts, 'webhook not delivered')
   }
 
-  #reportBug(error: Error): Outcome {
+  #logBug(error: Error): Outcome {
     this.#options.log.error({ code: 'delivery_bug', name: error.name, stack: error.stack }, 'bug')
     return failed('connect')
   }
 
-  #claimant(): Claimant {
-    return claimantAt(this.#name, this.#options.now())
+  #leaseHolder(): LeaseHolder {
+    return leaseHolderAt(this.#name, this.#options.now())
   }
 
-  async #attempt<T>(code: string, work: (trx: Transaction) => Promise<T>): Promise<T | undefined> {
+  async #transact<T>(code: string, work: (trx: Transaction) => Promise<T>): Promise<T | undefined> {
     try {
       return await this.#options.db.transact(work)
     } catch (error) {

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { Transaction } from '../../database/access.ts'
-import { type Claimant, listClaimants, releaseAllOf, renewDestinations } from '../queries.ts'
+import { type LeaseHolder, listLeaseHolders, releaseAllDestinations, renewDestinations } from '../queries.ts'
 
 /** How often a process says that it still sends, and how long after that others may take over, in milliseconds. */
-export const RENEW_MS = 5000
-const SILENT_MS = 15_000
+export const RENEW_INTERVAL_MS = 5000
+const LEASE_MS = 15_000
 
-const living = new Set<string>()
-const here = processSpace()
+const activeHolders = new Set<string>()
+const ownSpace = processSpace()
 
 /** What process ids are unique in: on Linux this boot and this container, for containers may share a host's name. */
 function processSpace(): string {
@@ -23,35 +23,35 @@ function processSpace(): string {
 }
 
 /** The name of a dispatcher: where its process runs, the process, and a part of its own. */
-export function joinClaimants(): string {
-  const name = `${here}/${process.pid}/${randomUUID()}`
-  living.add(name)
+export function registerLeaseHolder(): string {
+  const name = `${ownSpace}/${process.pid}/${randomUUID()}`
+  activeHolders.add(name)
   return name
 }
 
-export const leaveClaimants = (name: string): void => void living.delete(name)
+export const unregisterLeaseHolder = (name: string): void => void activeHolders.delete(name)
 
 /** A dispatcher at a time in milliseconds since 1970. */
-export const claimantAt = (by: string, now: number): Claimant => ({
-  by,
-  at: new Date(now).toISOString(),
-  silentSince: new Date(now - SILENT_MS).toISOString(),
+export const leaseHolderAt = (by: string, now: number): LeaseHolder => ({
+  holder: by,
+  now: new Date(now).toISOString(),
+  expiredBefore: new Date(now - LEASE_MS).toISOString(),
 })
 
 /** Speaks for what this dispatcher sends to, and sets free what processes of this machine that ended have left. */
-export async function renew(trx: Transaction, claimant: Claimant): Promise<void> {
+export async function renewLeases(trx: Transaction, claimant: LeaseHolder): Promise<void> {
   await renewDestinations(trx, claimant)
-  for (const name of await listClaimants(trx)) if (isGone(name)) await releaseAllOf(trx, name)
+  for (const name of await listLeaseHolders(trx)) if (isGone(name)) await releaseAllDestinations(trx, name)
 }
 
 /** Of processes elsewhere only silence tells. */
 function isGone(name: string): boolean {
   const [space, pid] = name.split('/')
-  if (living.has(name) || space !== here) return false
-  return Number(pid) === process.pid || !runs(Number(pid))
+  if (activeHolders.has(name) || space !== ownSpace) return false
+  return Number(pid) === process.pid || !isRunning(Number(pid))
 }
 
-function runs(pid: number): boolean {
+function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true

@@ -1,48 +1,48 @@
 import type { Transaction } from '../../database/access.ts'
 import {
-  deleteWaiting,
+  deletePending,
   type FinishedDelivery,
-  listBodies,
-  listShopsWaitedFor,
-  listWaitedFor,
-  listWaiting,
-  updateFinished,
-  type WaitingDelivery,
+  findEventBody,
+  listPending,
+  listShopsWithPending,
+  listSubscriptionsWithPending,
+  type PendingDelivery,
+  recordResults,
 } from '../delivery-queries.ts'
 import {
-  type Claimant,
   claimDestination,
   type Destination,
   hasSubscription,
+  type LeaseHolder,
   listDestinations,
   releaseDestination,
 } from '../queries.ts'
 
 /** So many shops are looked at in one transaction, and so many subscriptions of each. */
-export const PAGE = 64
+export const SHOPS_PAGE = 64
 const SUBSCRIPTIONS_PAGE = 128
 
 /** A delivery with what it says. */
-export interface Delivery extends WaitingDelivery {
+export interface Delivery extends PendingDelivery {
   event: string
   body: string
 }
 
 /** What a dispatcher has for the outbox, and what it wants from it. */
-export interface Bid {
-  claimant: Claimant
+export interface SyncRequest {
+  leaseHolder: LeaseHolder
   finished: FinishedDelivery[]
   /** The deliveries it has and their subscriptions, those among them that are finished. */
-  held: ReadonlyMap<string, string>
+  claimed: ReadonlyMap<string, string>
   /** Look at the shops after this one first. */
-  after: string
+  afterShop: string
   /** Of a shop, look at the subscriptions after this one first. */
-  afterOf: ReadonlyMap<string, string>
+  afterSubscription: ReadonlyMap<string, string>
   /** How many more deliveries it wants of each subscription, given by shop. */
   plan: (waiting: ReadonlyMap<string, string[]>) => Map<string, number>
 }
 
-export interface Catch {
+export interface SyncResult {
   /** All that it may send to now. */
   destinations: Map<string, Destination>
   deliveries: Delivery[]
@@ -55,54 +55,65 @@ export interface Catch {
 }
 
 /**
- * One transaction with the outbox: results in, deliveries out. Only one process at a time sends to a subscription; it
- * gives that right back in the transaction that finds nothing more to send, so nothing is overlooked in between.
+ * Records results and claims deliveries, in one transaction. Only the process that holds the lease of a subscription sends
+ * to it. The lease is released in the transaction that finds nothing more to send, so no delivery is missed in between.
  */
-export async function exchange(trx: Transaction, bid: Bid): Promise<Catch> {
-  const { by } = bid.claimant
-  await updateFinished(trx, bid.finished)
-  const held = countHeld(bid)
-  const mine = await listDestinations(trx, { by })
-  const seen = await look(trx, bid)
-  const shopOf = new Map([...seen].flatMap(([shopId, ids]) => ids.map((id) => [id, shopId])))
-  const plan = bid.plan(seen)
-  // In the order of ids, so that two processes cannot wait for each other.
-  const wanted = [...plan.keys()].filter((id) => !mine.some((one) => one.id === id)).sort()
-  const got = await Promise.all(wanted.map((id) => claimDestination(trx, { ...bid.claimant, id })))
-  const destinations = new Map([...mine, ...got.flat()].map((one) => [one.id, one]))
-  const lost = wanted.filter((id) => !destinations.has(id))
-  const isShared = (await Promise.all(lost.map((id) => forgetOrphans(trx, shopOf.get(id) ?? '', id)))).includes(false)
+export async function syncOutbox(trx: Transaction, request: SyncRequest): Promise<SyncResult> {
+  await recordResults(trx, request.finished)
+  return claimDeliveries(trx, request)
+}
 
-  const taken = (
-    await Promise.all(
-      [...plan].map(([id, room]) => {
-        if (!destinations.has(id)) return []
-        return take(trx, bid, { id, shopId: shopOf.get(id) ?? '', room, held: held.get(id) ?? 0 })
-      }),
-    )
-  ).flat()
-  const busy = new Set([...held.keys(), ...taken.map(({ subscriptionId }) => subscriptionId)])
+async function claimDeliveries(trx: Transaction, request: SyncRequest): Promise<SyncResult> {
+  const { leaseHolder } = request
+  const unfinished = countUnfinished(request)
+  const leased = await listDestinations(trx, { by: leaseHolder.holder })
+  const seen = await findPending(trx, request)
+  const shopOf = new Map([...seen].flatMap(([shopId, ids]) => ids.map((id) => [id, shopId])))
+  const plan = request.plan(seen)
+  // In the order of ids, so that two processes cannot deadlock.
+  const wanted = [...plan.keys()].filter((id) => !leased.some((one) => one.id === id)).sort()
+  const newlyLeased = await Promise.all(wanted.map((id) => claimDestination(trx, { ...leaseHolder, id })))
+  const destinations = new Map([...leased, ...newlyLeased.flat()].map((one) => [one.id, one]))
+  const notLeased = wanted.filter((id) => !destinations.has(id))
+  const areOrphans = await Promise.all(notLeased.map((id) => deleteIfOrphaned(trx, shopOf.get(id) ?? '', id)))
+
+  const lists = [...plan].map(([id, room]) => {
+    if (!destinations.has(id)) return []
+    const share = { id, shopId: shopOf.get(id) ?? '', room, unfinished: unfinished.get(id) ?? 0 }
+    return listUnclaimed(trx, request, share)
+  })
+  const claimed = (await Promise.all(lists)).flat()
+  const busy = new Set([...unfinished.keys(), ...claimed.map(({ subscriptionId }) => subscriptionId)])
   const idle = [...destinations.keys()].filter((id) => !busy.has(id))
-  await Promise.all(idle.map((id) => releaseDestination(trx, { by, id })))
+  await Promise.all(idle.map((id) => releaseDestination(trx, { by: leaseHolder.holder, id })))
   for (const id of idle) destinations.delete(id)
-  return { destinations, deliveries: await withBodies(trx, taken), seen, planned: new Set(plan.keys()), isShared }
+  return {
+    destinations,
+    deliveries: await withBodies(trx, claimed),
+    seen,
+    planned: new Set(plan.keys()),
+    isShared: areOrphans.includes(false),
+  }
 }
 
 /** A page of the shops that something waits for, and of each a page of its subscriptions: nobody's many hide the others'. */
-async function look(trx: Transaction, { after, afterOf }: Bid): Promise<ReadonlyMap<string, string[]>> {
-  const shops = await around(PAGE, after, (from, limit) => listShopsWaitedFor(trx, { after: from, limit }))
+async function findPending(
+  trx: Transaction,
+  { afterShop, afterSubscription }: SyncRequest,
+): Promise<ReadonlyMap<string, string[]>> {
+  const shops = await pageAround(SHOPS_PAGE, afterShop, (after, limit) => listShopsWithPending(trx, { after, limit }))
   const pages = shops.map(async ({ id: shopId, first, last }): Promise<[string, string[]]> => {
     // Most shops have one.
     if (first === last) return [shopId, [first]]
-    const list = (from: string, limit: number) => listWaitedFor(trx, { shopId, after: from, limit })
-    const page = await around(SUBSCRIPTIONS_PAGE, afterOf.get(shopId) ?? '', list)
+    const list = (after: string, limit: number) => listSubscriptionsWithPending(trx, { shopId, after, limit })
+    const page = await pageAround(SUBSCRIPTIONS_PAGE, afterSubscription.get(shopId) ?? '', list)
     return [shopId, page.map(({ id }) => id)]
   })
   return new Map(await Promise.all(pages))
 }
 
 /** A page of rows by id, of which those after one come first. */
-async function around<Row extends { id: string }>(
+async function pageAround<Row extends { id: string }>(
   page: number,
   after: string,
   list: (after: string, limit: number) => Promise<Row[]>,
@@ -114,41 +125,44 @@ async function around<Row extends { id: string }>(
   return [...new Map(rows.map((row) => [row.id, row])).values()].slice(0, page)
 }
 
-interface Wanted {
+interface SubscriptionShare {
   shopId: string
   id: string
+  /** How many deliveries to claim at most. */
   room: number
-  held: number
+  /** How many deliveries of the subscription this process has claimed and not finished. */
+  unfinished: number
 }
 
-/** What waits for a subscription and is not already here. */
-async function take(trx: Transaction, bid: Bid, { shopId, id, room, held }: Wanted) {
-  const waiting = await listWaiting(trx, { shopId, subscriptionId: id, limit: room + held })
-  return waiting.filter((one) => !bid.held.has(one.id)).slice(0, room)
+/** The oldest pending deliveries of a subscription that this process has not claimed yet. */
+async function listUnclaimed(trx: Transaction, { claimed }: SyncRequest, share: SubscriptionShare) {
+  const { shopId, id, room, unfinished } = share
+  const pending = await listPending(trx, { shopId, subscriptionId: id, limit: room + unfinished })
+  return pending.filter((one) => !claimed.has(one.id)).slice(0, room)
 }
 
-function countHeld({ held, finished }: Bid): Map<string, number> {
+function countUnfinished({ claimed, finished }: SyncRequest): Map<string, number> {
   const counts = new Map<string, number>()
-  const ended = new Set(finished.map(({ id }) => id))
-  for (const [id, subscriptionId] of held) {
-    if (!ended.has(id)) counts.set(subscriptionId, (counts.get(subscriptionId) ?? 0) + 1)
+  const finishedIds = new Set(finished.map(({ id }) => id))
+  for (const [id, subscriptionId] of claimed) {
+    if (!finishedIds.has(id)) counts.set(subscriptionId, (counts.get(subscriptionId) ?? 0) + 1)
   }
   return counts
 }
 
 /** What waits for a subscription that is gone will never be sent. Answers whether it is gone. */
-async function forgetOrphans(trx: Transaction, shopId: string, id: string): Promise<boolean> {
+async function deleteIfOrphaned(trx: Transaction, shopId: string, id: string): Promise<boolean> {
   if (await hasSubscription(trx, id)) return false
-  await deleteWaiting(trx, shopId, id)
+  await deletePending(trx, shopId, id)
   return true
 }
 
 /** Deliveries of the same event share its body. */
-async function withBodies(trx: Transaction, taken: WaitingDelivery[]): Promise<Delivery[]> {
-  const eventIds = [...new Set(taken.map(({ eventId }) => eventId))]
-  const bodies = await Promise.all(eventIds.map((id) => listBodies(trx, { id })))
+async function withBodies(trx: Transaction, pending: PendingDelivery[]): Promise<Delivery[]> {
+  const eventIds = [...new Set(pending.map(({ eventId }) => eventId))]
+  const bodies = await Promise.all(eventIds.map((id) => findEventBody(trx, { id })))
   const byId = new Map(bodies.flat().map(({ id, event, body }) => [id, { event, body }]))
-  return taken.flatMap((one) => {
+  return pending.flatMap((one) => {
     const content = byId.get(one.eventId)
     return content ? { ...one, ...content } : []
   })

@@ -19,10 +19,10 @@ export interface Queue {
 export const isResponsive = ({ failures }: Pick<Queue, 'failures'>): boolean => failures === 0
 
 /** How many deliveries of a queue are in this process. */
-export const heldBy = (queue: Queue): number => queue.waiting.length + queue.inFlight.size
+export const queueSize = (queue: Queue): number => queue.waiting.length + queue.inFlight.size
 
 /** Takes the next delivery out of what waits. The events of one change go in their order, and hold up no others. */
-export function takeNext(queue: Queue): Delivery | undefined {
+export function takeDeliverable(queue: Queue): Delivery | undefined {
   const isUnderWay = (id: string) => queue.inFlight.has(id) || queue.waiting.some((one) => one.id === id)
   const at = queue.waiting.findIndex(({ follows }) => follows === null || !isUnderWay(follows))
   return at < 0 ? undefined : queue.waiting.splice(at, 1)[0]
@@ -41,7 +41,7 @@ const RESERVED_HELD = 512
  * How many more deliveries to take of each subscription: the more the wider its queue is, never more than a fair share of
  * its shop and of its queue, and in batches, because one alone is not worth it.
  */
-export class Plan {
+export class ClaimPlan {
   readonly counts = new Map<string, number>()
   readonly #share: number
   #held: number
@@ -62,8 +62,8 @@ export class Plan {
     let held = 0
     let unresponsive = 0
     for (const queue of queues.values()) {
-      held += heldBy(queue)
-      if (!isResponsive(queue)) unresponsive += heldBy(queue)
+      held += queueSize(queue)
+      if (!isResponsive(queue)) unresponsive += queueSize(queue)
     }
     const share = Math.max(1, Math.floor(this.#share / Math.max(subscriptionIds.length, queues.size)))
     for (const id of subscriptionIds) {
@@ -71,7 +71,7 @@ export class Plan {
       const state = queue ?? start(id)
       const isSlow = !isResponsive(state)
       const most = isSlow ? 1 : Math.min(state.width ** 2, share)
-      const own = queue ? heldBy(queue) : 0
+      const own = queue ? queueSize(queue) : 0
       const all = (held === 0 ? MAX_HELD : MAX_HELD - RESERVED_HELD) - this.#held
       const room = Math.min(most - own, this.#share - held, all)
       if (room <= 0 || own > most / 2 || (isSlow && unresponsive >= maxUnresponsive)) continue

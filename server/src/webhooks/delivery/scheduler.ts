@@ -1,7 +1,7 @@
 import type { Destination } from '../queries.ts'
 import { FairLimit } from './fair-limit.ts'
 import type { Delivery } from './outbox-sync.ts'
-import { heldBy, hostOf, isResponsive, Plan, type Queue, takeNext } from './plan.ts'
+import { ClaimPlan, hostOf, isResponsive, type Queue, queueSize, takeDeliverable } from './plan.ts'
 
 /** The queues of one shop. */
 interface ShopQueues {
@@ -18,9 +18,9 @@ const IN_FLIGHT = { max: 256, perShop: 128, reserved: 64 }
 const PER_HOST = { max: 128, perShop: 64, reserved: 32 }
 /** Those to subscriptions whose last response was not complete: each is likely to take all the time it has. */
 const UNRESPONSIVE = { max: 64, perShop: 8, reserved: 16 }
-const FIRST_WIDTH = 2
+const INITIAL_WIDTH = 2
 const MAX_WIDTH = 16
-const MAX_REMEMBERED = 10_000
+const MAX_FAILING = 10_000
 /** How long a delivery without a complete response keeps its place at least: twice as long each time, up to a second. */
 const FIRST_PAUSE_MS = 100
 const MAX_PAUSE_MS = 1000
@@ -37,14 +37,14 @@ export class DeliveryScheduler {
   readonly #failures = new Map<string, number>()
   /** How wide queues were that have just emptied: what is taken next for them goes on from there. */
   readonly #widths = new Map<string, number>()
-  #held = 0
+  #queued = 0
 
   /** How many more deliveries to take of these subscriptions, given by shop. */
   plan(waiting: ReadonlyMap<string, string[]>): Map<string, number> {
-    const plan = new Plan(this.#held, Math.max(waiting.size, this.#shops.size))
+    const plan = new ClaimPlan(this.#queued, Math.max(waiting.size, this.#shops.size))
     for (const [shopId, subscriptionIds] of waiting) {
       const queues = this.#shops.get(shopId)?.queues ?? new Map<string, Queue>()
-      plan.addShop(queues, UNRESPONSIVE.perShop, subscriptionIds, (id) => this.#start(id))
+      plan.addShop(queues, UNRESPONSIVE.perShop, subscriptionIds, (id) => this.#initialState(id))
     }
     return plan.counts
   }
@@ -53,18 +53,18 @@ export class DeliveryScheduler {
     const shop = this.#shopOf(destination.shopId)
     const queue = this.#queueOf(shop, destination)
     queue.waiting.push(delivery)
-    this.#held++
-    this.#offer(shop, queue)
+    this.#queued++
+    this.#markReady(shop, queue)
   }
 
   /**
-   * The next delivery to send, which is in flight from now on. Passes over at most `patience` shops, and as many queues of
+   * The next delivery to send, which is in flight from now on. Passes over at most `maxSkipped` shops, and as many queues of
    * each, that have no room: the next call goes on from there.
    */
-  next(patience = Number.POSITIVE_INFINITY): { queue: Queue; delivery: Delivery } | undefined {
-    for (let turns = Math.min(patience, this.#ready.length); turns > 0; turns--) {
+  next(maxSkipped = Number.POSITIVE_INFINITY): { queue: Queue; delivery: Delivery } | undefined {
+    for (let turns = Math.min(maxSkipped, this.#ready.length); turns > 0; turns--) {
       const shop = this.#ready.shift()!
-      const next = this.#inFlight.hasRoom(shop.id) ? this.#nextOf(shop, patience) : undefined
+      const next = this.#inFlight.hasRoom(shop.id) ? this.#nextInShop(shop, maxSkipped) : undefined
       shop.isReady = shop.ready.length > 0
       if (shop.isReady) this.#ready.push(shop)
       if (next) return next
@@ -84,18 +84,18 @@ export class DeliveryScheduler {
   end(queue: Queue, { id }: Delivery, isComplete: boolean): string[] {
     this.#count(queue, -1)
     queue.inFlight.delete(id)
-    this.#held--
+    this.#queued--
     queue.width = isComplete ? Math.min(MAX_WIDTH, queue.width * 2) : 1
-    this.#setFailures(queue, isComplete ? 0 : queue.failures + 1)
+    this.#recordFailures(queue, isComplete ? 0 : queue.failures + 1)
     const dropped = isComplete ? [] : this.#drop(queue)
     const shop = this.#shopOf(queue.destination.shopId)
-    this.#offer(shop, queue)
-    this.#forget(shop, queue)
+    this.#markReady(shop, queue)
+    this.#removeIfEmpty(shop, queue)
     return dropped
   }
 
   /** Takes over where to send now, and drops what waits for other destinations. Returns the ids of what was dropped. */
-  keep(destinations: ReadonlyMap<string, Destination>): string[] {
+  updateDestinations(destinations: ReadonlyMap<string, Destination>): string[] {
     const dropped: string[] = []
     for (const shop of this.#shops.values()) {
       for (const [id, queue] of shop.queues) {
@@ -103,7 +103,7 @@ export class DeliveryScheduler {
         if (now) this.#redirect(queue, now)
         else {
           dropped.push(...this.#drop(queue))
-          this.#forget(shop, queue)
+          this.#removeIfEmpty(shop, queue)
         }
       }
     }
@@ -124,19 +124,19 @@ export class DeliveryScheduler {
     let queue = shop.queues.get(destination.id)
     if (!queue) {
       const empty = { waiting: [], inFlight: new Set<string>(), isReady: false }
-      queue = { destination, host: hostOf(destination), ...empty, ...this.#start(destination.id) }
+      queue = { destination, host: hostOf(destination), ...empty, ...this.#initialState(destination.id) }
       shop.queues.set(destination.id, queue)
       this.#widths.delete(destination.id)
     }
     return queue
   }
 
-  #start(subscriptionId: string): Pick<Queue, 'width' | 'failures'> {
+  #initialState(subscriptionId: string): Pick<Queue, 'width' | 'failures'> {
     const failures = this.#failures.get(subscriptionId) ?? 0
-    return { width: failures > 0 ? 1 : (this.#widths.get(subscriptionId) ?? FIRST_WIDTH), failures }
+    return { width: failures > 0 ? 1 : (this.#widths.get(subscriptionId) ?? INITIAL_WIDTH), failures }
   }
 
-  #offer(shop: ShopQueues, queue: Queue): void {
+  #markReady(shop: ShopQueues, queue: Queue): void {
     if (queue.isReady || queue.waiting.length === 0 || queue.inFlight.size >= queue.width) return
     queue.isReady = true
     shop.ready.push(queue)
@@ -145,19 +145,19 @@ export class DeliveryScheduler {
     this.#ready.push(shop)
   }
 
-  #nextOf(shop: ShopQueues, patience: number): { queue: Queue; delivery: Delivery } | undefined {
-    for (let turns = Math.min(patience, shop.ready.length); turns > 0; turns--) {
+  #nextInShop(shop: ShopQueues, maxSkipped: number): { queue: Queue; delivery: Delivery } | undefined {
+    for (let turns = Math.min(maxSkipped, shop.ready.length); turns > 0; turns--) {
       const queue = shop.ready.shift()!
       if (!this.#hasRoom(queue)) {
         shop.ready.push(queue)
         continue
       }
       queue.isReady = false
-      const delivery = takeNext(queue)
+      const delivery = takeDeliverable(queue)
       if (!delivery) continue
       queue.inFlight.add(delivery.id)
       this.#count(queue, 1)
-      this.#offer(shop, queue)
+      this.#markReady(shop, queue)
       return { queue, delivery }
     }
     return undefined
@@ -181,12 +181,12 @@ export class DeliveryScheduler {
     else this.#hosts.set(queue.host, onHost)
   }
 
-  #setFailures(queue: Queue, failures: number): void {
+  #recordFailures(queue: Queue, failures: number): void {
     const { id, shopId } = queue.destination
     this.#failures.delete(id)
     if (failures > 0) this.#failures.set(id, failures)
     // The oldest goes first.
-    if (this.#failures.size > MAX_REMEMBERED) this.#failures.delete(this.#failures.keys().next().value!)
+    if (this.#failures.size > MAX_FAILING) this.#failures.delete(this.#failures.keys().next().value!)
     const isSlow = failures > 0
     if (isSlow === isResponsive(queue))
       this.#unresponsive.add(shopId, isSlow ? queue.inFlight.size : -queue.inFlight.size)
@@ -203,12 +203,12 @@ export class DeliveryScheduler {
   }
 
   #drop(queue: Queue): string[] {
-    this.#held -= queue.waiting.length
+    this.#queued -= queue.waiting.length
     return queue.waiting.splice(0).map(({ id }) => id)
   }
 
-  #forget(shop: ShopQueues, queue: Queue): void {
-    if (heldBy(queue) > 0) return
+  #removeIfEmpty(shop: ShopQueues, queue: Queue): void {
+    if (queueSize(queue) > 0) return
     shop.queues.delete(queue.destination.id)
     this.#widths.set(queue.destination.id, queue.width)
     if (shop.queues.size === 0) this.#shops.delete(shop.id)

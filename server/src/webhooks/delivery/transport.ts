@@ -1,5 +1,5 @@
 import { Agent, type Dispatcher } from 'undici'
-import { type ConnectorOptions, guardedConnector, openConnector, TOO_LONG } from './connector.ts'
+import { type ConnectorOptions, guardedConnector, openConnector, RESPONSE_TOO_LONG } from './connector.ts'
 import { codeOfStatus, DeliveryError, failed, type Outcome } from './outcome.ts'
 import type { Resolve, Target } from './public-url.ts'
 
@@ -87,7 +87,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    const status = error === TOO_LONG ? this.#status : undefined
+    const status = error === RESPONSE_TOO_LONG ? this.#status : undefined
     this.end(status === undefined ? error : { status, isComplete: false })
   }
 
