@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { insertShop } from '../../server/src/accounts/shop-queries.ts'
+import { insertShop } from '../../server/src/accounts/queries.ts'
 import type { Reader, Transaction } from '../../server/src/database/access.ts'
 import type { ShopRow } from '../../server/src/database/tables.ts'
 

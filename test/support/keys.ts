@@ -1,5 +1,5 @@
-import { insertApiKey } from '../../server/src/accounts/key-queries.ts'
 import { SCOPES } from '../../server/src/accounts/keys.ts'
+import { insertApiKey } from '../../server/src/accounts/queries.ts'
 import { type Context, nowIso } from '../../server/src/core/context.ts'
 import { createSecret, hashSecret, prefixOf } from '../../server/src/core/secret.ts'
 

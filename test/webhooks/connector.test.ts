@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { guardedConnector, guardedLookup } from '../../server/src/webhooks/delivery/connector.ts'
 import { isPublicAddress } from '../../server/src/webhooks/delivery/public-url.ts'
+import { guardedConnector, guardedLookup } from '../../server/src/webhooks/delivery/transport.ts'
 import { hosts } from './corpus.ts'
 
 test('the connector itself refuses literal addresses, for which nothing is looked up, and what spells one', async () => {

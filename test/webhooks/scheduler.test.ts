@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Delivery } from '../../server/src/webhooks/delivery/outbox-sync.ts'
-import type { Queue } from '../../server/src/webhooks/delivery/plan.ts'
+import type { Queue } from '../../server/src/webhooks/delivery/scheduler.ts'
 import { DeliveryScheduler } from '../../server/src/webhooks/delivery/scheduler.ts'
 
 type Taken = { queue: Queue; delivery: Delivery }
@@ -233,7 +233,9 @@ test('what waits for a destination that is lost is dropped; another address hold
   const [a, b] = [some('a', 4), some('b', 4)]
   add(scheduler, [...a, ...b])
   const [flying] = takeAll(scheduler)
-  expect(scheduler.updateDestinations(new Map([['b', { ...to('b'), url: 'https://y.example' }]]))).toEqual(ids(a.slice(2)))
+  expect(scheduler.updateDestinations(new Map([['b', { ...to('b'), url: 'https://y.example' }]]))).toEqual(
+    ids(a.slice(2)),
+  )
   end(scheduler, flying!)
   const rest = takeAll(scheduler)
   expect(rest).toEqual([])

@@ -6,7 +6,7 @@ import { isDeep, mapPage } from '../core/pagination.ts'
 import { readList } from '../core/report.ts'
 import { instantParam, period } from '../core/time.ts'
 import type { AuditRow } from '../database/tables.ts'
-import { listShops } from './shop-queries.ts'
+import { listShops } from './queries.ts'
 
 const BATCH_SIZE = 1000
 

@@ -6,7 +6,7 @@ import { createSecret, hashSecret, prefixOf } from '../core/secret.ts'
 import { instantBody } from '../core/time.ts'
 import type { Transaction } from '../database/access.ts'
 import type { ApiKeyRow } from '../database/tables.ts'
-import { deleteApiKeys, findApiKey, insertApiKey, listApiKeys, updateApiKeyIfUnchanged } from './key-queries.ts'
+import { deleteApiKeys, findApiKey, insertApiKey, listApiKeys, updateApiKeyIfUnchanged } from './queries.ts'
 
 type ApiKey = components['schemas']['ApiKey']
 type Scope = components['schemas']['Scope']

@@ -6,9 +6,8 @@ import { mutate } from '../core/mutate.ts'
 import { createSecret, hashSecret, isWellFormed } from '../core/secret.ts'
 import type { Reader } from '../database/access.ts'
 import type { SessionRow, ShopRow, UserRow } from '../database/tables.ts'
-import * as sessions from './session-queries.ts'
-import { findShop } from './shop-queries.ts'
-import { findUser, findUserByToken } from './user-queries.ts'
+import * as sessions from './queries.ts'
+import { findShop, findUser, findUserByToken } from './queries.ts'
 
 const SESSION_MS = 12 * 3_600_000
 const LINK_MS = 15 * 60_000

@@ -5,7 +5,7 @@ import { type Context, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import type { ShopRow } from '../database/tables.ts'
 import { PRECEDENCE_PRESETS } from '../engine/attribution.ts'
-import { updateShopIfUnchanged } from './shop-queries.ts'
+import { updateShopIfUnchanged } from './queries.ts'
 import { sealStoreSecret, toDomain } from './store-connection.ts'
 
 type Settings = components['schemas']['Settings']

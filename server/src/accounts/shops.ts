@@ -2,8 +2,7 @@ import { type Context, type Deps, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import { createSecret, hashSecret } from '../core/secret.ts'
 import type { ShopRow, UserRow } from '../database/tables.ts'
-import { findShop, insertShop, listShops, updateShopIfUnchanged } from './shop-queries.ts'
-import { findUserByEmail, insertUser } from './user-queries.ts'
+import { findShop, findUserByEmail, insertShop, insertUser, listShops, updateShopIfUnchanged } from './queries.ts'
 
 export type Plan = ShopRow['plan']
 const ALL_PLANS: Record<Plan, true> = { FREE: true, STARTER: true, GROWTH: true, PROFESSIONAL: true, ENTERPRISE: true }

@@ -2,10 +2,15 @@ import { type Context, type Deps, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import { createSecret, hashSecret } from '../core/secret.ts'
 import type { UserRow } from '../database/tables.ts'
-import { deleteSessionsOf, deleteSignInLinksOf } from './session-queries.ts'
+import {
+  deleteSessionsOf,
+  deleteSignInLinksOf,
+  findUserByEmail,
+  revokeUserIfActive,
+  updateTokenIfUnchanged,
+} from './queries.ts'
 import { createSignInLink } from './sessions.ts'
 import { operatorContext } from './shops.ts'
-import { findUserByEmail, revokeUserIfActive, updateTokenIfUnchanged } from './user-queries.ts'
 
 /** A user of a shop as the operator names them. */
 export interface NamedUser {

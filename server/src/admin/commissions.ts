@@ -1,7 +1,6 @@
 import { affiliateNames } from '../affiliates/affiliates.ts'
-import { moderateMany } from '../commissions/bulk-moderation.ts'
 import * as commissions from '../commissions/commissions.ts'
-import { moderate } from '../commissions/moderation.ts'
+import { moderate, moderateMany } from '../commissions/moderation.ts'
 import { invalidBody, notFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { form } from './form.ts'

@@ -8,9 +8,8 @@ import { readList } from '../core/report.ts'
 import type { ConnectionRow } from '../database/tables.ts'
 import { emailKey, emailKeysOfQuery } from '../engine/identity.ts'
 import { requireProductId } from '../programs/product-rules.ts'
-import * as connections from './connection-queries.ts'
-import { connectionList } from './connection-queries.ts'
-import { findAffiliate } from './queries.ts'
+import * as connections from './queries.ts'
+import { connectionList, findAffiliate } from './queries.ts'
 
 type Connection = components['schemas']['Connection']
 

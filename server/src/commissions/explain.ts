@@ -11,8 +11,7 @@ import type { Candidate, Decision, EvidenceKind, Facts, MissCode, RateGroup, Res
 import { storedOrderIds } from '../engine/identity.ts'
 import { goodsOf } from '../engine/line-groups.ts'
 import { findOrder } from '../orders/queries.ts'
-import { findCommissionByOrder } from './queries.ts'
-import { listRefunds } from './refund-queries.ts'
+import { findCommissionByOrder, listRefunds } from './queries.ts'
 import { toRefund } from './refunds.ts'
 import { toCommission, toDecision } from './response.ts'
 

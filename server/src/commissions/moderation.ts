@@ -1,12 +1,22 @@
-import { concurrentChange, conflict } from '../contract/errors.ts'
+import { findAffiliatesById, findConnectedAffiliate } from '../affiliates/queries.ts'
+import { ApiError, concurrentChange, conflict, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
+import type { Body } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { type AuditEntry, mutate } from '../core/mutate.ts'
+import { runReport } from '../core/report.ts'
+import { instantBody, period } from '../core/time.ts'
 import type { Transaction } from '../database/access.ts'
+import { inTurns } from '../database/slices.ts'
 import type { CommissionRow } from '../database/tables.ts'
+import { decide } from '../engine/decide.ts'
+import type { AffiliateFact, Decision, Facts, Order } from '../engine/facts.ts'
+import { emailKey } from '../engine/identity.ts'
 import { refundTarget } from '../engine/refund.ts'
+import { upsertOrder } from '../orders/queries.ts'
+import { connectCustomer } from '../orders/record-order.ts'
 import { recomputeBatch } from '../payouts/batch.ts'
-import { clawbackRow } from './adjustments.ts'
+import { hasStoreNotice } from '../stores/queries.ts'
 import {
   adjustmentRejected,
   commissionNotFound,
@@ -14,10 +24,23 @@ import {
   findEffectiveStatus,
   findRecordedOrder,
 } from './commissions.ts'
-import { findCommission, insertCommission, updateCommissionIfUnchanged } from './queries.ts'
-import { readRefundSnapshot } from './refund-snapshot.ts'
-import { findRefundedGoods } from './refunds.ts'
-import { decideAgain } from './reopen.ts'
+import {
+  findCommission,
+  findCommissionsById,
+  insertCommission,
+  type ModerationFilter,
+  type MovableCommissions,
+  movableReport,
+  updateCommissionIfUnchanged,
+} from './queries.ts'
+import {
+  clawbackRow,
+  findRefundedGoods,
+  readRefundSnapshot,
+  recomputeRefundedGoods,
+  storeRefundedGoods,
+  toRefundSnapshot,
+} from './refunds.ts'
 import { toCommission } from './response.ts'
 
 export type ModerationAction = components['schemas']['ModerationAction']
@@ -109,4 +132,159 @@ async function clawBackPaid(ctx: Context, trx: Transaction, row: CommissionRow):
   const adjustment = clawbackRow(ctx, row, { name: 'reversal', ...amounts })
   await insertCommission(trx, ctx.shop.id, adjustment)
   return { amountCents: amounts.amountCents, adjustmentId: adjustment.id }
+}
+
+type ModerationResult = components['schemas']['ModerationResult']
+
+/** More would make other changes wait for too long; the answer says how many are left. */
+const MAX_MOVED = 500
+
+/**
+ * Moves many commissions, by id or by filter, in one transaction. Those that cannot be moved are told and left alone.
+ * With `dryRun` it only counts.
+ *
+ * @throws ApiError 400 `invalid_body` or `period_invalid`.
+ */
+export async function moderateMany(ctx: Context, body: Body<'moderateCommissions'>): Promise<ModerationResult> {
+  if (Boolean(body.ids) === Boolean(body.filter)) throw invalidBody('Send either ids or filter.')
+  const filter = body.filter ? readModerationFilter(body.action, body.filter) : undefined
+  if (body.dryRun) return previewMany(ctx, body, filter)
+  const found = filter && (await findMovable(ctx, filter, MAX_MOVED))
+  const ids = found?.ids ?? [...new Set(body.ids)]
+  return mutate(ctx, async (trx) => {
+    const known = await findCommissionsById(trx, ctx.shop.id, ids)
+    // Another request may have moved some since they were found; those no longer match.
+    const rows = filter ? known.filter((row) => filter.statuses.includes(row.orderStatus)) : known
+    const { moved, skipped } = await moveAll(ctx, trx, body.action, rows)
+    for (const id of missingIds(body.ids, rows)) skipped.push({ id, code: 'commission_not_found' })
+    for (const id of new Set(moved.flatMap(({ leftBatchId }) => leftBatchId ?? []))) await recomputeBatch(trx, ctx, id)
+    const result = {
+      action: body.action,
+      dryRun: false,
+      changed: moved.length,
+      skipped,
+      remaining: found ? found.total - found.ids.length : 0,
+    }
+    const data = { action: body.action, changed: result.changed, skipped: skipped.length }
+    const summary = { action: 'commissions.moderated', subjectId: null, data }
+    return { result, audit: [...moved.map(({ audit }) => audit), summary] }
+  })
+}
+
+const findMovable = (ctx: Context, filter: ModerationFilter, limit: number): Promise<MovableCommissions> =>
+  runReport(ctx, movableReport, { shopId: ctx.shop.id, query: { ...filter, limit } })
+
+async function moveAll(ctx: Context, trx: Transaction, action: ModerationAction, rows: CommissionRow[]) {
+  const moved: MovedCommission[] = []
+  const skipped: ModerationResult['skipped'] = []
+  await inTurns(trx, rows, async (row) => {
+    try {
+      moved.push(await moveCommission(ctx, trx, action, row))
+    } catch (error) {
+      // A refusal comes before any write of its move, so the others go on.
+      if (!(error instanceof ApiError) || error.status !== 409) throw error
+      skipped.push({ id: row.id, code: error.code })
+    }
+  })
+  return { moved, skipped }
+}
+
+async function previewMany(
+  ctx: Context,
+  { action, ids }: Body<'moderateCommissions'>,
+  filter: ModerationFilter | undefined,
+): Promise<ModerationResult> {
+  const { from } = TRANSITIONS[action]
+  if (filter) {
+    const { total } = await findMovable(ctx, filter, 0)
+    return { action, dryRun: true, changed: 0, skipped: [], remaining: total }
+  }
+  const rows = await findCommissionsById(ctx.db.read, ctx.shop.id, [...new Set(ids)])
+  const remaining = rows.filter((row) => from.includes(row.orderStatus) && row.trackingMethod !== 'ADJUSTMENT').length
+  return { action, dryRun: true, changed: 0, skipped: [], remaining }
+}
+
+const missingIds = (ids: string[] | null | undefined, rows: CommissionRow[]) => {
+  const known = new Set(rows.map(({ id }) => id))
+  return [...new Set(ids)].filter((id) => !known.has(id))
+}
+
+function readModerationFilter(
+  action: ModerationAction,
+  filter: NonNullable<Body<'moderateCommissions'>['filter']>,
+): ModerationFilter {
+  const { from } = TRANSITIONS[action]
+  const bounds = period(instantBody('from', filter.from), instantBody('to', filter.to))
+  const { status, affiliateId, programId } = filter
+  if (status && !from.includes(status)) {
+    throw invalidBody(`filter.status must be one of ${from.join(', ')} to ${action}.`)
+  }
+  return { statuses: status ? [status] : from, affiliateId, programId, ...bounds }
+}
+
+/**
+ * Decides a rejected order again, from what was stored with it and today's statuses of its affiliates: neither a new
+ * rate nor new evidence counts. Keeps facts and decision, and answers what the commission becomes.
+ *
+ * @throws ApiError 409 `commission_still_restricted`, or `commission_move_not_allowed` when nothing is left of the order.
+ */
+export async function decideAgain(ctx: Context, trx: Transaction, row: CommissionRow): Promise<Partial<CommissionRow>> {
+  const order = await findRecordedOrder(ctx, trx, row.orderId)
+  const facts = await withCurrentStatuses(ctx, trx, JSON.parse(order.facts))
+  const decision = decide(facts)
+  if (decision.restrictionReasonCode !== null || decision.attribution.affiliateId === null) {
+    throw conflict(
+      'commission_still_restricted',
+      `This order still earns nothing: ${decision.restrictionReasonCode ?? decision.attribution.reasonCode}.`,
+    )
+  }
+  const snapshot = toRefundSnapshot(facts, decision)
+  const refunded = await recomputeRefundedGoods(trx, ctx.shop.id, row.id, snapshot)
+  const left = refundTarget(snapshot, refunded)
+  const isGone =
+    left.fullyRefunded || (await hasStoreNotice(trx, ctx.shop.id, { orderId: row.orderId, kind: 'canceled' }))
+  if (isGone) throw conflict('commission_move_not_allowed', 'This order was canceled or refunded in full.')
+  const kept = { facts: JSON.stringify(facts), decision: JSON.stringify(decision), updatedAt: nowIso(ctx) }
+  await upsertOrder(trx, ctx.shop.id, { ...order, ...kept })
+  if (refunded) await storeRefundedGoods(trx, ctx.shop.id, row.id, refunded)
+  if (decision.connectsCustomer) await connectIfUnconnected(ctx, trx, facts.order, row)
+  return {
+    ...decisionColumns(decision, facts.order),
+    commissionAmountCents: left.amountCents,
+    taxWithheldCents: left.taxWithheldCents,
+  }
+}
+
+/** What the first decision may have left open, now filled in. */
+const decisionColumns = (decision: Decision, { currency }: Order): Partial<CommissionRow> => ({
+  currency: decision.currency ?? currency,
+  programId: decision.programId,
+  commissionType: decision.commissionType,
+  commissionRateBps: decision.rateBps,
+  commissionBaseCents: decision.baseCents,
+  attributionMethod: decision.attribution.method,
+  attributionReasonCode: decision.attribution.reasonCode,
+  restrictionReasonCode: null,
+})
+
+/** A customer whom another order has connected meanwhile stays there. */
+async function connectIfUnconnected(ctx: Context, trx: Transaction, order: Order, row: CommissionRow): Promise<void> {
+  const { affiliateId, orderId } = row
+  const { customerId, customerEmail } = order
+  const isKnown =
+    (customerId && (await findConnectedAffiliate(trx, ctx.shop.id, 'customerId', customerId))) ||
+    (customerEmail && (await findConnectedAffiliate(trx, ctx.shop.id, 'customerEmail', emailKey(customerEmail))))
+  if (!isKnown) await connectCustomer(ctx, trx, { order, orderId, affiliateId })
+}
+
+async function withCurrentStatuses(ctx: Context, trx: Transaction, facts: Facts): Promise<Facts> {
+  const today = new Map(
+    (await findAffiliatesById(trx, ctx.shop.id, Object.keys(facts.affiliates))).map((row) => [row.id, row]),
+  )
+  const refresh = (fact: AffiliateFact): AffiliateFact => {
+    const row = today.get(fact.id)
+    return row ? { ...fact, status: row.status, archived: row.deletedAt !== null } : fact
+  }
+  const affiliates = Object.entries(facts.affiliates).map(([id, fact]) => [id, refresh(fact)])
+  return { ...facts, affiliates: Object.fromEntries(affiliates) }
 }

@@ -4,7 +4,8 @@ import type { Body } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { type Mutation, mutate } from '../core/mutate.ts'
 import type { Transaction } from '../database/access.ts'
-import type { CommissionRow, RefundRow } from '../database/tables.ts'
+import type { CommissionRow, OrderRow, RefundRow } from '../database/tables.ts'
+import type { Decision, Facts } from '../engine/facts.ts'
 import { orderKey } from '../engine/identity.ts'
 import {
   type AppliedRefund,
@@ -15,11 +16,18 @@ import {
 } from '../engine/refund.ts'
 import type { Refund, RefundedGoods, RefundLine } from '../engine/refund-items.ts'
 import { recomputeBatch } from '../payouts/batch.ts'
-import { clawbackRow } from './adjustments.ts'
 import { adjustmentRejected, commissionNotFound, findEffectiveStatus, findRecordedOrder } from './commissions.ts'
-import { findCommission, insertCommission, updateCommissionIfUnchanged } from './queries.ts'
-import { findRefund, findRefundTotals, insertRefund, listRefunds, upsertRefundTotals } from './refund-queries.ts'
-import { readRefundSnapshot } from './refund-snapshot.ts'
+import {
+  adjustmentRow,
+  findCommission,
+  findRefund,
+  findRefundTotals,
+  insertCommission,
+  insertRefund,
+  listRefunds,
+  updateCommissionIfUnchanged,
+  upsertRefundTotals,
+} from './queries.ts'
 import { toCommission } from './response.ts'
 
 /** A refund on its way to the engine; `amountCents` is goods net of discount. */
@@ -222,3 +230,37 @@ const toEngineRefund = ({ externalRefundId, amountCents, lineItems }: RefundRow)
   amountCents,
   lineItems: JSON.parse(lineItems),
 })
+
+/** What was recorded with an order, as refunds are computed from it. */
+export const readRefundSnapshot = ({ facts, decision }: Pick<OrderRow, 'facts' | 'decision'>): RefundSnapshot =>
+  toRefundSnapshot(JSON.parse(facts), JSON.parse(decision))
+
+export const toRefundSnapshot = ({ order, settings }: Facts, decision: Decision): RefundSnapshot => ({
+  subtotalCents: decision.subtotalCents,
+  discountCents: order.discountCents,
+  lines: order.lines,
+  baseCents: decision.baseCents,
+  groups: decision.groups,
+  taxWithholdingBps: settings.taxWithholdingBps,
+})
+
+/** Takes money back from a commission that was paid: a waiting row that the next batch of its time nets. */
+export const clawbackRow = (
+  ctx: Context,
+  { id, affiliateId, programId, currency, orderCurrency }: CommissionRow,
+  { name, amountCents, taxCents }: { name: string; amountCents: number; taxCents: number },
+): Omit<CommissionRow, 'shopId'> =>
+  adjustmentRow(ctx, {
+    id: ctx.newId('com'),
+    orderId: `adj:${id}:${name}`,
+    affiliateId,
+    programId,
+    currency,
+    orderCurrency,
+    commissionAmountCents: amountCents,
+    taxWithheldCents: taxCents,
+    orderStatus: 'APPROVED',
+    payoutBatchId: null,
+    debtId: null,
+    happenedAt: nowIso(ctx),
+  })

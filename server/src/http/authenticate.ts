@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import { findKeyWithShop, type KeyWithShop, updateLastUsed } from '../accounts/key-queries.ts'
+import { findKeyWithShop, type KeyWithShop, updateLastUsed } from '../accounts/queries.ts'
 import { ApiError, forbidden, storageUnavailable } from '../contract/errors.ts'
 import { bestEffort } from '../core/best-effort.ts'
 import { type Deps, nowIso } from '../core/context.ts'

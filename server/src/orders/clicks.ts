@@ -8,7 +8,7 @@ import type { Transaction } from '../database/access.ts'
 import type { JourneyRow } from '../database/tables.ts'
 import { emailKey, textOf } from '../engine/identity.ts'
 import { findClickOwner, insertJourneyEntry } from '../journey/queries.ts'
-import { findAffiliateByCodeOrSlug, findAffiliateByRef } from './gather-facts.ts'
+import { findAffiliateByCodeOrSlug, findAffiliateByRef } from './record-order.ts'
 
 type Schemas = components['schemas']
 type Touch = Schemas['ClickEvent'] | Schemas['PageViewEvent']

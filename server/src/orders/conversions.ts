@@ -7,9 +7,8 @@ import { instantBody } from '../core/time.ts'
 import { decide } from '../engine/decide.ts'
 import type { Decision, Order, OrderLine } from '../engine/facts.ts'
 import { orderKey, storedOrderId, textOf } from '../engine/identity.ts'
-import { gatherFacts } from './gather-facts.ts'
 import { findOrder } from './queries.ts'
-import { type IncomingOrder, recordOrder } from './record-order.ts'
+import { gatherFacts, type IncomingOrder, recordOrder } from './record-order.ts'
 
 type Schemas = components['schemas']
 

@@ -1,8 +1,6 @@
-import { MAX_PREPARED, type ProductLine, productIds } from '../affiliates/connection-queries.ts'
 import type { Reader, Transaction } from '../database/access.ts'
-import { prepared, preparedByShape, preparedWrite } from '../database/prepared.ts'
+import { prepared, preparedWrite } from '../database/prepared.ts'
 import type { OrderRow } from '../database/tables.ts'
-import type { GeoRule, ProductRule } from '../engine/facts.ts'
 
 const orderById = prepared<{ shopId: string; orderId: string }>()((db, { shopId, orderId }) =>
   db.selectFrom('orders').selectAll().where('shopId', '=', shopId).where('orderId', '=', orderId).compile(),
@@ -48,61 +46,4 @@ export function listOrders(db: Reader, shopId: string, filter: OrderFilter, limi
       .where((eb) => eb.or([eb('orderAt', '<', after.orderAt), eb('orderId', '<', after.orderId)]))
   }
   return list.orderBy('orderAt', 'desc').orderBy('orderId', 'desc').limit(limit).execute()
-}
-
-interface OfProgram {
-  shopId: string
-  programId: string
-}
-
-interface OfProducts extends OfProgram {
-  /** Ids of products and variants. */
-  [n: number]: string
-}
-
-const ofProducts = (db: Reader, { shopId, programId, ...values }: OfProducts) =>
-  db
-    .selectFrom('productRules')
-    .selectAll()
-    .where('shopId', '=', shopId)
-    .where('programId', '=', programId)
-    .where('kind', 'in', ['product', 'variant'])
-    .where('value', 'in', Object.values(values))
-    .orderBy('kind')
-    .orderBy('value')
-
-const productRules = preparedByShape<OfProducts>()((db, values) => ofProducts(db, values).compile())
-const manyProductRules = (db: Reader, values: OfProducts) => ofProducts(db, values).execute()
-
-const geoRule = prepared<OfProgram>()((db, { shopId, programId }) =>
-  db.selectFrom('geoRules').selectAll().where('shopId', '=', shopId).where('programId', '=', programId).compile(),
-)
-
-/**
- * The rates that a program pays for the products and variants of an order. Its other rules change nothing for the order,
- * and are kept out of the facts that are stored with it.
- */
-export async function findProductRules(db: Reader, of: OfProgram, lines: ProductLine[]): Promise<ProductRule[]> {
-  const values = productIds(lines)
-  if (values.length === 0) return []
-  const rows = await (values.length > MAX_PREPARED ? manyProductRules : productRules)(db, { ...of, ...values })
-  return rows.map(({ kind, value, commissionType, rate }) => ({
-    productId: kind === 'product' ? value : null,
-    variantId: kind === 'variant' ? value : null,
-    commissionType,
-    rate,
-  }))
-}
-
-/** Where orders of a program must go, or null when it may be anywhere. */
-export async function findGeoRules(db: Reader, shopId: string, programId: string): Promise<GeoRule | null> {
-  const [row] = await geoRule(db, { shopId, programId })
-  if (!row) return null
-  const { countries, states, cities, postalPrefixes } = row
-  return {
-    countries: JSON.parse(countries),
-    states: JSON.parse(states),
-    cities: JSON.parse(cities),
-    postalPrefixes: JSON.parse(postalPrefixes),
-  }
 }

@@ -1,4 +1,4 @@
-import { setDefaultProgramIfNone } from '../accounts/shop-queries.ts'
+import { setDefaultProgramIfNone } from '../accounts/queries.ts'
 import { type ApiError, concurrentChange, invalid, invalidBody, programNotFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'

@@ -1,9 +1,11 @@
 import { sql } from 'kysely'
+import { MAX_PREPARED, type ProductLine, productIds } from '../affiliates/queries.ts'
 import { countOf, type PageQuery, pageOf } from '../core/pagination.ts'
 import { ofShop, updateIfUnchanged } from '../core/queries.ts'
 import type { Reader, Transaction } from '../database/access.ts'
-import { prepared } from '../database/prepared.ts'
+import { prepared, preparedByShape } from '../database/prepared.ts'
 import type { GeoRuleRow, ProductRuleRow, ProgramRow } from '../database/tables.ts'
+import type { GeoRule, ProductRule } from '../engine/facts.ts'
 
 /** A program with what the list shows beside it. */
 export type ProgramView = ProgramRow & { isDefault: 1 | null; affiliateCount: number }
@@ -149,4 +151,62 @@ export async function deleteGeoRule(trx: Transaction, shopId: string, programId:
     .where('programId', '=', programId)
     .executeTakeFirst()
   return numDeletedRows === 1n
+}
+
+export interface OfProgram {
+  shopId: string
+  programId: string
+}
+
+export interface OfProducts extends OfProgram {
+  /** Ids of products and variants. */
+  [n: number]: string
+}
+
+export const ofProducts = (db: Reader, { shopId, programId, ...values }: OfProducts) =>
+  db
+    .selectFrom('productRules')
+    .selectAll()
+    .where('shopId', '=', shopId)
+    .where('programId', '=', programId)
+    .where('kind', 'in', ['product', 'variant'])
+    .where('value', 'in', Object.values(values))
+    .orderBy('kind')
+    .orderBy('value')
+
+export const productRules = preparedByShape<OfProducts>()((db, values) => ofProducts(db, values).compile())
+
+export const manyProductRules = (db: Reader, values: OfProducts) => ofProducts(db, values).execute()
+
+export const geoRule = prepared<OfProgram>()((db, { shopId, programId }) =>
+  db.selectFrom('geoRules').selectAll().where('shopId', '=', shopId).where('programId', '=', programId).compile(),
+)
+
+/**
+ * The rates that a program pays for the products and variants of an order. Its other rules change nothing for the order,
+ * and are kept out of the facts that are stored with it.
+ */
+export async function findProductRules(db: Reader, of: OfProgram, lines: ProductLine[]): Promise<ProductRule[]> {
+  const values = productIds(lines)
+  if (values.length === 0) return []
+  const rows = await (values.length > MAX_PREPARED ? manyProductRules : productRules)(db, { ...of, ...values })
+  return rows.map(({ kind, value, commissionType, rate }) => ({
+    productId: kind === 'product' ? value : null,
+    variantId: kind === 'variant' ? value : null,
+    commissionType,
+    rate,
+  }))
+}
+
+/** Where orders of a program must go, or null when it may be anywhere. */
+export async function findGeoRules(db: Reader, shopId: string, programId: string): Promise<GeoRule | null> {
+  const [row] = await geoRule(db, { shopId, programId })
+  if (!row) return null
+  const { countries, states, cities, postalPrefixes } = row
+  return {
+    countries: JSON.parse(countries),
+    states: JSON.parse(states),
+    cities: JSON.parse(cities),
+    postalPrefixes: JSON.parse(postalPrefixes),
+  }
 }

@@ -6,8 +6,8 @@ import { mutate } from '../core/mutate.ts'
 import type { Transaction } from '../database/access.ts'
 import type { StreamRow } from '../database/tables.ts'
 import { openSecret, sealSecret, signatureHeaders } from './delivery/signing.ts'
-import * as streams from './stream-queries.ts'
-import { listRetainedStreams, type RetainedStream, updateStream } from './stream-queries.ts'
+import * as streams from './queries.ts'
+import { listRetainedStreams, type RetainedStream, updateStream } from './queries.ts'
 
 /** How long one connection lasts, and how long events are kept from its beginning: an hour longer. */
 const CONNECTION_MS = 3_600_000

@@ -1,16 +1,19 @@
 import SQLite from 'better-sqlite3'
-import { findKeyWithShop } from '../../../server/src/accounts/key-queries.ts'
-import { findShop } from '../../../server/src/accounts/shop-queries.ts'
-import { findConnectedAffiliate } from '../../../server/src/affiliates/connection-queries.ts'
-import { findAffiliateByCode, findAffiliateBySlug, findAffiliatesById } from '../../../server/src/affiliates/queries.ts'
+import { findKeyWithShop, findShop } from '../../../server/src/accounts/queries.ts'
+import {
+  findAffiliateByCode,
+  findAffiliateBySlug,
+  findAffiliatesById,
+  findConnectedAffiliate,
+} from '../../../server/src/affiliates/queries.ts'
 import { listCommissions } from '../../../server/src/commissions/list-queries.ts'
 import { findLastAudit } from '../../../server/src/core/audit.ts'
 import { findKey } from '../../../server/src/core/idempotency.ts'
 import { listFilters, listStreams } from '../../../server/src/core/outbox-queries.ts'
 import { openDatabase } from '../../../server/src/database/database.ts'
 import { findClick, findSessionClicks } from '../../../server/src/journey/queries.ts'
-import { findGeoRules, findOrder, findProductRules } from '../../../server/src/orders/queries.ts'
-import { findPrograms } from '../../../server/src/programs/queries.ts'
+import { findOrder } from '../../../server/src/orders/queries.ts'
+import { findGeoRules, findProductRules, findPrograms } from '../../../server/src/programs/queries.ts'
 import { spreadOf } from '../harness/compare.ts'
 import { type DataSet, sqliteData } from '../harness/data.ts'
 import type { Options } from '../harness/options.ts'

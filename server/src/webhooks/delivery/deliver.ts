@@ -5,7 +5,7 @@ import type { Delivery } from './outbox-sync.ts'
 import { type DeliveryCode, failed, type Outcome } from './outcome.ts'
 import { readTarget, type Target } from './public-url.ts'
 import { openSecret, signatureHeaders } from './signing.ts'
-import type { Transport } from './transport.ts'
+import type { Transport, TransportOptions } from './transport.ts'
 
 export interface Dependencies {
   config: Pick<Config, 'webhookAllow'>
@@ -61,5 +61,23 @@ function routeTo(destination: Destination, { config, vault }: Dependencies): Rou
     target,
     secret: opened,
     ...(previous && { previous: { secret: previous, until: Date.parse(previousSecretUntil ?? '') } }),
+  }
+}
+
+/** A transport that loads its HTTP client with the first delivery: a start need not wait for it. */
+export function lazyTransport(options: TransportOptions): Transport {
+  let loading: Promise<Transport> | undefined
+  let isClosed = false
+  const load = async () => (await import('./transport.ts')).createTransport(options)
+  return {
+    post: async (target, headers, body) => {
+      if (isClosed) return undefined
+      loading ??= load()
+      return (await loading).post(target, headers, body)
+    },
+    close: async () => {
+      isClosed = true
+      await (await loading)?.close()
+    },
   }
 }

@@ -1,7 +1,8 @@
-import { Agent, type Dispatcher } from 'undici'
-import { type ConnectorOptions, guardedConnector, openConnector, RESPONSE_TOO_LONG } from './connector.ts'
-import { codeOfStatus, DeliveryError, failed, type Outcome } from './outcome.ts'
-import type { Resolve, Target } from './public-url.ts'
+import { subscribe } from 'node:diagnostics_channel'
+import type { LookupFunction, Socket } from 'node:net'
+import { Agent, buildConnector, type Dispatcher } from 'undici'
+import { codeOfStatus, type DeliveryCode, DeliveryError, failed, type Outcome } from './outcome.ts'
+import { isPublicAddress, isPublicHost, type Resolve, type Target } from './public-url.ts'
 
 const TOTAL_MS = 10_000
 const KEEP_ALIVE_MS = 2000
@@ -102,4 +103,109 @@ class Attempt implements Dispatcher.DispatchHandler {
     this.end(error)
     this.#controller?.abort(error)
   }
+}
+
+/** How much is read in answer to one request, as bytes on the connection. */
+const MAX_BYTES = 64 * 1024
+
+/** Ends a request whose answer is longer than that. */
+export const RESPONSE_TOO_LONG = new DeliveryError('connect')
+
+/** How many bytes a connection had received when its current request went out. */
+const bytesAtStart = new WeakMap<Socket, number>()
+let isWatching = false
+
+/**
+ * Ends a connection that receives more than 64 KiB in answer to one request. The bytes of the connection are counted:
+ * informational responses, chunk extensions and headers have no end either, and the HTTP client reports none of them.
+ */
+export function limitResponses(socket: Socket): void {
+  bytesAtStart.set(socket, 0)
+  if (isWatching) return
+  isWatching = true
+  // Published right before a request is written to its connection; one at a time goes over each.
+  subscribe('undici:client:sendHeaders', (message) => startCounting((message as { socket: Socket }).socket))
+}
+
+function startCounting(socket: Socket): void {
+  if (!bytesAtStart.has(socket)) return
+  bytesAtStart.set(socket, socket.bytesRead)
+  // The client listens already, so what has come is read before it is judged.
+  if (!socket.listeners('readable').includes(enforceLimit)) socket.on('readable', enforceLimit)
+}
+
+function enforceLimit(this: Socket): void {
+  if (this.bytesRead - (bytesAtStart.get(this) ?? 0) > MAX_BYTES) this.destroy(RESPONSE_TOO_LONG)
+}
+
+const CONNECT_MS = 5000
+
+export interface ConnectorOptions {
+  /** Certificates to trust instead of the system's. */
+  ca?: string
+  connectMs?: number
+  /** Stands between the checked look-up and the connection, for tests that have no Internet. */
+  route?: (lookup: LookupFunction) => LookupFunction
+}
+
+/** Connects to wherever it is told; for targets that the installation allows by name. */
+export const openConnector = (options: ConnectorOptions): buildConnector.connector =>
+  withCodes(buildConnector(settings(options)))
+
+/**
+ * Connects to public addresses only. The host is resolved once, every address it has is checked, and the connection
+ * goes to one of these very addresses, so a name cannot change its mind in between. TLS checks the host name itself.
+ */
+export function guardedConnector(
+  resolve: Resolve,
+  { route = (lookup) => lookup, ...options }: ConnectorOptions,
+): buildConnector.connector {
+  const connect = withCodes(buildConnector({ ...settings(options), lookup: route(guardedLookup(resolve)) }))
+  return (target, callback) => {
+    // Nothing is looked up for a literal address, so the look-up cannot refuse it.
+    if (isPublicHost(target.hostname)) return connect(target, callback)
+    queueMicrotask(() => callback(new DeliveryError('refused_url'), null))
+  }
+}
+
+/** A look-up, as `net.connect` wants it, that gives public addresses or fails. */
+export function guardedLookup(resolve: Resolve): LookupFunction {
+  return (host, { all }, callback) => {
+    resolveChecked(resolve, host).then(
+      (addresses) => (all ? callback(null, addresses) : callback(null, addresses[0]!.address, addresses[0]!.family)),
+      (error: DeliveryError) => callback(error, []),
+    )
+  }
+}
+
+async function resolveChecked(resolve: Resolve, host: string) {
+  const addresses = await resolve(host).catch(() => [])
+  if (addresses.length === 0) throw new DeliveryError('dns')
+  if (!addresses.every(isPublicAddress)) throw new DeliveryError('refused_url')
+  return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+}
+
+const settings = ({ ca, connectMs = CONNECT_MS }: ConnectorOptions) => ({
+  timeout: connectMs,
+  allowH2: false,
+  ...(ca === undefined ? {} : { ca }),
+})
+
+/** Says of every failure to connect which of the fixed codes it is, and limits what comes over the connections. */
+function withCodes(connect: buildConnector.connector): buildConnector.connector {
+  return (target, callback) =>
+    connect(target, (...[error, socket]) => {
+      if (error !== null) return callback(new DeliveryError(codeOf(error)), null)
+      limitResponses(socket)
+      callback(null, socket)
+    })
+}
+
+function codeOf(error: Error & { code?: string; syscall?: string }): DeliveryCode {
+  if (error instanceof DeliveryError) return error.code
+  if (error.code === 'UND_ERR_CONNECT_TIMEOUT' || error.code === 'ETIMEDOUT') return 'timeout'
+  if (error.code === 'ENOTFOUND' || error.code === 'EAI_AGAIN') return 'dns'
+  if (error.code === 'EPROTO') return 'tls'
+  // Only the operating system names a system call; what it did not refuse, TLS did.
+  return error.syscall || error instanceof AggregateError ? 'connect' : 'tls'
 }

@@ -1,0 +1,235 @@
+import { API_SWITCH } from '../core/installation-settings.ts'
+import type { Reader, Transaction } from '../database/access.ts'
+import { prepared, preparedWrite } from '../database/prepared.ts'
+import type { ApiKeyRow, SessionRow, ShopRow, SignInLinkRow, UserRow } from '../database/tables.ts'
+import { emailKey } from '../engine/identity.ts'
+
+const keyWithShop = prepared<{ secretHash: string }>()((db, { secretHash }) =>
+  db
+    .selectFrom('apiKeys')
+    .innerJoin('shops', 'shops.id', 'apiKeys.shopId')
+    .selectAll('shops')
+    .select([
+      'apiKeys.id as keyId',
+      'apiKeys.secretHash as keySecretHash',
+      'apiKeys.scopes as keyScopes',
+      'apiKeys.lastUsedAt as keyLastUsedAt',
+      'apiKeys.expiresAt as keyExpiresAt',
+      'apiKeys.revokedAt as keyRevokedAt',
+      'apiKeys.limitSubject as keyLimitSubject',
+    ])
+    .select((all) =>
+      all.selectFrom('instanceSettings').select('value').where('name', '=', API_SWITCH).as('installationSwitch'),
+    )
+    .where('apiKeys.secretHash', '=', secretHash)
+    .compile(),
+)
+
+/** A key with everything that decides whether it opens the API. */
+export interface KeyWithShop {
+  key: Omit<ApiKeyRow, 'label' | 'prefix' | 'createdAt'>
+  shop: ShopRow
+  /** The kill switch of the whole installation is on. */
+  isApiOff: boolean
+}
+
+/** One statement, because it runs twice for each change: before the body is read and in the transaction. */
+export async function findKeyWithShop(db: Reader, secretHash: string): Promise<KeyWithShop | undefined> {
+  const [row] = await keyWithShop(db, { secretHash })
+  if (!row) return undefined
+  const { keyId, keySecretHash, keyScopes, keyLastUsedAt, keyExpiresAt, keyRevokedAt, keyLimitSubject, ...rest } = row
+  const { installationSwitch, ...shop } = rest
+  const key = {
+    id: keyId,
+    shopId: shop.id,
+    secretHash: keySecretHash,
+    scopes: keyScopes,
+    lastUsedAt: keyLastUsedAt,
+    expiresAt: keyExpiresAt,
+    revokedAt: keyRevokedAt,
+    limitSubject: keyLimitSubject,
+  }
+  return { key, shop, isApiOff: installationSwitch === 'off' }
+}
+
+export const findApiKey = (db: Reader, shopId: string, id: string): Promise<ApiKeyRow | undefined> =>
+  db.selectFrom('apiKeys').selectAll().where('shopId', '=', shopId).where('id', '=', id).executeTakeFirst()
+
+/** Newest first. */
+export const listApiKeys = (db: Reader, shopId: string): Promise<ApiKeyRow[]> =>
+  db
+    .selectFrom('apiKeys')
+    .selectAll()
+    .where('shopId', '=', shopId)
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .execute()
+
+export async function insertApiKey(trx: Transaction, shopId: string, row: Omit<ApiKeyRow, 'shopId'>): Promise<void> {
+  await trx
+    .insertInto('apiKeys')
+    .values({ shopId, ...row })
+    .execute()
+}
+
+export async function deleteApiKeys(trx: Transaction, shopId: string, ids: string[]): Promise<void> {
+  await trx.deleteFrom('apiKeys').where('shopId', '=', shopId).where('id', 'in', ids).execute()
+}
+
+/** Changes a key that is alive and still has the secret that was read. Answers whether it was. */
+export async function updateApiKeyIfUnchanged(
+  trx: Transaction,
+  shopId: string,
+  row: ApiKeyRow,
+  changes: Partial<ApiKeyRow>,
+): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('apiKeys')
+    .set(changes)
+    .where('shopId', '=', shopId)
+    .where('id', '=', row.id)
+    .where('secretHash', '=', row.secretHash)
+    .where('revokedAt', 'is', null)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+const setLastUsed = preparedWrite<{ shopId: string; id: string; lastUsedAt: string }>()(
+  (trx, { shopId, id, lastUsedAt }) =>
+    trx.updateTable('apiKeys').set({ lastUsedAt }).where('shopId', '=', shopId).where('id', '=', id).compile(),
+)
+
+export async function updateLastUsed(trx: Transaction, shopId: string, id: string, lastUsedAt: string): Promise<void> {
+  await setLastUsed(trx, { shopId, id, lastUsedAt })
+}
+
+export const findSession = (db: Reader, tokenHash: string): Promise<SessionRow | undefined> =>
+  db.selectFrom('sessions').selectAll().where('tokenHash', '=', tokenHash).executeTakeFirst()
+
+export async function insertSession(trx: Transaction, row: SessionRow): Promise<void> {
+  await trx.insertInto('sessions').values(row).execute()
+}
+
+export async function deleteSession(trx: Transaction, shopId: string, tokenHash: string): Promise<void> {
+  await trx.deleteFrom('sessions').where('shopId', '=', shopId).where('tokenHash', '=', tokenHash).execute()
+}
+
+/** Ends every session of a user. */
+export async function deleteSessionsOf(trx: Transaction, shopId: string, userId: string): Promise<void> {
+  await trx.deleteFrom('sessions').where('shopId', '=', shopId).where('userId', '=', userId).execute()
+}
+
+/** Makes every sign-in link of a user open nothing. */
+export async function deleteSignInLinksOf(trx: Transaction, shopId: string, userId: string): Promise<void> {
+  await trx.deleteFrom('signInLinks').where('shopId', '=', shopId).where('userId', '=', userId).execute()
+}
+
+/** Forgets the shop's sessions and sign-in links that have had their time. */
+export async function deleteExpired(trx: Transaction, shopId: string, now: string): Promise<void> {
+  await trx.deleteFrom('sessions').where('shopId', '=', shopId).where('expiresAt', '<=', now).execute()
+  await trx.deleteFrom('signInLinks').where('shopId', '=', shopId).where('expiresAt', '<=', now).execute()
+}
+
+export async function insertSignInLink(trx: Transaction, row: SignInLinkRow): Promise<void> {
+  await trx.insertInto('signInLinks').values(row).execute()
+}
+
+export const findSignInLink = (db: Reader, tokenHash: string): Promise<SignInLinkRow | undefined> =>
+  db.selectFrom('signInLinks').selectAll().where('tokenHash', '=', tokenHash).executeTakeFirst()
+
+/** Uses a link up. Answers whether it was still there: of several who open it, one gets in. */
+export async function deleteSignInLink(trx: Transaction, shopId: string, tokenHash: string): Promise<boolean> {
+  const { numDeletedRows } = await trx
+    .deleteFrom('signInLinks')
+    .where('shopId', '=', shopId)
+    .where('tokenHash', '=', tokenHash)
+    .executeTakeFirst()
+  return numDeletedRows === 1n
+}
+
+const shopById = prepared<{ shopId: string }>()((db, { shopId }) =>
+  db.selectFrom('shops').selectAll().where('id', '=', shopId).compile(),
+)
+
+export const findShop = async (db: Reader, shopId: string): Promise<ShopRow | undefined> =>
+  (await shopById(db, { shopId }))[0]
+
+export const listShops = (db: Reader): Promise<ShopRow[]> =>
+  db.selectFrom('shops').selectAll().orderBy('createdAt').orderBy('id').execute()
+
+export async function insertShop(trx: Transaction, row: ShopRow): Promise<void> {
+  await trx.insertInto('shops').values(row).execute()
+}
+
+/** Makes a program the shop's default when there is none yet. Answers whether it did. */
+export async function setDefaultProgramIfNone(trx: Transaction, shopId: string, programId: string): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('shops')
+    .set({ defaultProgramId: programId })
+    .where('id', '=', shopId)
+    .where('defaultProgramId', 'is', null)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+/** Changes a shop as long as it is still the version that was read. Answers whether it was. */
+export async function updateShopIfUnchanged(
+  trx: Transaction,
+  row: ShopRow,
+  changes: Partial<ShopRow>,
+): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('shops')
+    .set({ ...changes, version: row.version + 1 })
+    .where('id', '=', row.id)
+    .where('version', '=', row.version)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+export async function insertUser(trx: Transaction, row: UserRow): Promise<void> {
+  await trx.insertInto('users').values(row).execute()
+}
+
+export const findUserByToken = (db: Reader, tokenHash: string): Promise<UserRow | undefined> =>
+  db.selectFrom('users').selectAll().where('tokenHash', '=', tokenHash).executeTakeFirst()
+
+export const findUser = (db: Reader, shopId: string, id: string): Promise<UserRow | undefined> =>
+  db.selectFrom('users').selectAll().where('shopId', '=', shopId).where('id', '=', id).executeTakeFirst()
+
+/** However the address is written; as it was written first. A shop has few users, so their addresses have no key column. */
+export async function findUserByEmail(db: Reader, shopId: string, email: string): Promise<UserRow | undefined> {
+  const users = await db.selectFrom('users').selectAll().where('shopId', '=', shopId).orderBy('id').execute()
+  const key = emailKey(email)
+  return users.find((user) => user.email === email) ?? users.find((user) => emailKey(user.email) === key)
+}
+
+/** Takes a user's access away unless it was taken before. Answers whether it was this call. */
+export async function revokeUserIfActive(
+  trx: Transaction,
+  shopId: string,
+  id: string,
+  revokedAt: string,
+): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('users')
+    .set({ revokedAt })
+    .where('shopId', '=', shopId)
+    .where('id', '=', id)
+    .where('revokedAt', 'is', null)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+/** Replaces a user's token. Returns false when the user was revoked or has another token meanwhile. */
+export async function updateTokenIfUnchanged(trx: Transaction, user: UserRow, tokenHash: string): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('users')
+    .set({ tokenHash })
+    .where('shopId', '=', user.shopId)
+    .where('id', '=', user.id)
+    .where('tokenHash', '=', user.tokenHash)
+    .where('revokedAt', 'is', null)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
