@@ -1,8 +1,8 @@
 import { createReferralClient } from '@referral/sdk'
 
 /*
- * Stands before a shop at the edge, with Web APIs only: Cloudflare Workers run it as it is. A visitor who comes over
- * an affiliate's link, as /?ref=nisa-karim, gets a cookie with the click's id. Send that id as clickId of the order.
+ * An edge worker in front of a shop, for example on Cloudflare Workers. Reports visits through an affiliate's link
+ * (/?ref=nisa-karim) and sets a cookie with the click id. Send that id as clickId of the order.
  */
 
 interface Env {
@@ -11,8 +11,8 @@ interface Env {
 }
 
 interface Context {
-  /** Lets work go on after the answer. */
-  waitUntil(work: Promise<unknown>): void
+  /** Keeps the worker alive until the promise settles. */
+  waitUntil(promise: Promise<unknown>): void
 }
 
 const DAYS = 30
@@ -25,11 +25,11 @@ export default {
     if (request.method !== 'GET' || !ref) return page
 
     const client = createReferralClient({ baseUrl: env.REFERRAL_BASE_URL, apiKey: env.REFERRAL_API_KEY })
-    // The id is made here, so that nobody waits for the report, and a report that fails breaks no page.
+    // Generated here, so that the page neither waits for the report nor fails with it.
     const clickId = crypto.randomUUID()
     const click = {
       clickId,
-      // A stranger may write more into an address than the service takes.
+      // The URL is untrusted: cut values to the maximum lengths of the API.
       ref: ref.slice(0, 255),
       landingPage: request.url.slice(0, 4096),
       referrerUrl: request.headers.get('Referer')?.slice(0, 4096),
@@ -40,10 +40,10 @@ export default {
     context.waitUntil(report.then(({ error }) => error && console.error(`click ${clickId}: ${error.message}`)))
 
     const response = new Response(page.body, page)
-    // The checkout's server reads it; no script has to.
+    // HttpOnly, because only the checkout's server reads it.
     const cookie = `referral_click_id=${clickId}; Path=/; Max-Age=${DAYS * 86_400}; Secure; HttpOnly; SameSite=Lax`
     response.headers.append('Set-Cookie', cookie)
-    // A shared cache would give one visitor's id to all.
+    // A shared cache would send one visitor's id to all.
     response.headers.set('Cache-Control', 'private, no-store')
     return response
   },

@@ -2,16 +2,16 @@ import { type ConversionInput, createReferralClient, type ReferralClient } from 
 import { credentials } from './credentials.ts'
 
 /*
- * What a checkout of your own calls when an order is paid, and may call again: after a lost answer, a crash, a queue
- * that delivers twice. The order counts once.
+ * Reports a paid order from your own checkout. Safe to call again after a lost response, a crash or a duplicate queue
+ * message: the order is recorded once.
  */
 
 export async function reportOrder(client: ReferralClient, order: ConversionInput): Promise<string> {
-  // The SDK makes the idempotency key from the order itself, so its own retries and a later run send the same one.
+  // The SDK derives the idempotency key from the order, so retries and later runs send the same key.
   const { data, attempts, idempotentReplayed } = await client.events.conversion(order).withResponse()
   const { affiliateId, amountCents } = data.commission
   const decision = affiliateId ? `${affiliateId} earns ${amountCents} cents` : 'nobody referred it'
-  const notes = `${attempts === 1 ? '' : `, attempt ${attempts}`}${idempotentReplayed ? ', known already' : ''}`
+  const notes = `${attempts === 1 ? '' : `, attempt ${attempts}`}${idempotentReplayed ? ', already recorded' : ''}`
   return `order ${order.externalOrderId}: ${decision}${notes}`
 }
 

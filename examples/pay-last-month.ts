@@ -2,8 +2,8 @@ import { createReferralClient, NotFoundError, type PayoutBatch, type ReferralCli
 import { credentials } from './credentials.ts'
 
 /*
- * Pays last month's approved commissions, for cron: 0 6 2 * * node pay-last-month.ts 500000
- * The number is the most cents it may pay. Run again, also after a crash, it pays nothing twice.
+ * Pays last month's approved commissions. For cron: 0 6 2 * * node pay-last-month.ts 500000
+ * The argument is the maximum total in cents. Safe to run again, also after a crash: nothing is paid twice.
  */
 
 interface Period {
@@ -11,26 +11,26 @@ interface Period {
   periodEnd: string
 }
 
-export async function payLastMonth(client: ReferralClient, mostCents: number, now = new Date()): Promise<string> {
+export async function payLastMonth(client: ReferralClient, maxCents: number, now = new Date()): Promise<string> {
   const period = monthBefore(now)
   const month = period.periodStart.slice(0, 7)
-  // A run that crashed leaves its batch open, and what is in a batch is in no preview.
-  const left = await openBatch(client, period)
-  const plan = left ?? (await preview(client, period))
+  // A run that crashed leaves an open batch, whose commissions are no longer in a preview.
+  const unfinished = await openBatch(client, period)
+  const plan = unfinished ?? (await preview(client, period))
   if (!plan) return `${month}: nothing to pay`
 
   const { netPayableCents } = plan.totals
   const sum = `${month}: ${netPayableCents} cents ${plan.currency}`
-  if (netPayableCents > mostCents) throw new Error(`${sum} is more than ${mostCents}: pay it by hand.`)
+  if (netPayableCents > maxCents) throw new Error(`${sum} exceeds the maximum of ${maxCents}. Pay it manually.`)
 
-  const batch = left ?? (await client.payouts.create(period))
-  // Marks the batch as paid, or nothing when its total is not the one that was checked: the next run checks it again.
-  // It moves no money: have your payment service do that, once per batch.id.
+  const batch = unfinished ?? (await client.payouts.create(period))
+  // Fails when the total is not the one that was checked; the next run checks it again.
+  // This only marks the batch as PAID. Send the money with your payment service, once per batch.id.
   await client.payouts.pay(batch.id, { expectedTotalCents: netPayableCents })
   return `${sum}, paid as ${batch.id}`
 }
 
-/** In UTC, as the service counts. Both ends belong to it. */
+/** Returns the previous month in UTC. Both ends are inclusive. */
 function monthBefore(now: Date): Period {
   const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()]
   return {
@@ -53,7 +53,8 @@ async function preview(client: ReferralClient, period: Period) {
 }
 
 if (import.meta.main) {
-  const most = Number(process.argv[2])
-  if (!Number.isSafeInteger(most) || most <= 0) throw new Error('Say how many cents may be paid at most.')
-  console.log(await payLastMonth(createReferralClient(credentials()), most))
+  const maxCents = Number(process.argv[2])
+  if (!Number.isSafeInteger(maxCents) || maxCents <= 0)
+    throw new Error('Pass the maximum total in cents, for example 500000.')
+  console.log(await payLastMonth(createReferralClient(credentials()), maxCents))
 }

@@ -3,12 +3,11 @@ import { type ConversionInput, createReferralClient, ReferralError } from '@refe
 import { credentials } from './credentials.ts'
 
 /*
- * What a headless checkout does when an order is paid: it reports the order, and gets back who referred it and what
- * that earns. Run it with REFERRAL_BASE_URL and REFERRAL_API_KEY set; the order is the JSON file you name, or
- * storefront-order.json.
+ * Reports a paid order of a headless storefront and prints its attribution and commission. Set REFERRAL_BASE_URL and
+ * REFERRAL_API_KEY. The argument is the JSON file of the order and defaults to storefront-order.json.
  */
 
-/** The part of a store's order that is reported. Money is decimal text, ids are numbers. */
+/** The fields of a store's order that are reported. Amounts are decimal strings, ids are numbers. */
 interface StoreOrder {
   id: number
   name: string
@@ -33,7 +32,7 @@ interface StoreOrder {
   }[]
 }
 
-/** The order as the API reads it: cents instead of decimal text, ids as text. */
+/** Converts the order: amounts to cents, ids to strings. */
 function toConversion(order: StoreOrder): ConversionInput {
   const { customer, shipping_address: place } = order
   return {
@@ -41,7 +40,7 @@ function toConversion(order: StoreOrder): ConversionInput {
     orderName: order.name,
     occurredAt: order.processed_at,
     currency: order.currency,
-    // The goods before discount, shipping and tax: commission is paid on this, less the discount.
+    // Before discount, shipping and tax. The commission is calculated from this amount less the discount.
     amountCents: cents(order.total_line_items_price),
     discountCents: cents(order.total_discounts),
     shippingCents: cents(order.total_shipping_price),
@@ -49,7 +48,7 @@ function toConversion(order: StoreOrder): ConversionInput {
     couponCode: order.discount_codes[0]?.code ?? null,
     customerId: customer ? String(customer.id) : null,
     customerEmail: customer?.email ?? null,
-    // Carries referral_click_id when the storefront put one there.
+    // May contain the referral_click_id.
     noteAttributes: order.note_attributes,
     lineItems: order.line_items.map((line) => ({
       productId: line.product_id === null ? null : String(line.product_id),
@@ -68,10 +67,10 @@ function toConversion(order: StoreOrder): ConversionInput {
   }
 }
 
-/** `19.99` as 1999, digit by digit: 19.99 * 100 is 1998.9999999999998. */
+/** Converts `19.99` to 1999, without floating point: 19.99 * 100 is 1998.9999999999998. */
 function cents(amount: string): number {
   const [, units, fraction = ''] = /^(\d+)(?:\.(\d{1,2}))?$/.exec(amount) ?? []
-  if (units === undefined) throw new Error(`${amount} is not an amount with at most two decimals.`)
+  if (units === undefined) throw new Error(`${amount} must be an amount with at most two decimals.`)
   return Number(units + fraction.padEnd(2, '0'))
 }
 
@@ -86,8 +85,10 @@ async function main() {
   const { data: decision, response } = await client.events.conversion(toConversion(order)).withResponse()
 
   const { attribution, commission } = decision
-  const isKnown = response.headers.has('X-Order-Already-Recorded') || response.headers.has('Idempotent-Replayed')
-  console.error(`Order ${order.name} of ${order.total_price} ${order.currency}${isKnown ? ', reported before' : ''}:`)
+  const isRecorded = response.headers.has('X-Order-Already-Recorded') || response.headers.has('Idempotent-Replayed')
+  console.error(
+    `Order ${order.name} of ${order.total_price} ${order.currency}${isRecorded ? ', reported before' : ''}:`,
+  )
   if (attribution.affiliateId === null) console.error(`nobody referred it (${attribution.reasonCode}).`)
   else {
     const why = commission.restrictionReasonCode ? `, because ${commission.restrictionReasonCode}` : ''

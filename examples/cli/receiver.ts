@@ -1,5 +1,5 @@
-// A receiver on this machine for `referral webhooks listen --forward-to http://127.0.0.1:3000`.
-// Give it the secret that listen prints: REFERRAL_WEBHOOK_SECRET=… node receiver.ts
+// A local receiver for `referral webhooks listen --forward-to http://127.0.0.1:3000`.
+// Pass the secret that `listen` prints: REFERRAL_WEBHOOK_SECRET=… node receiver.ts
 import { createServer } from 'node:http'
 import { webhook } from '@referral/webhook-verifier/node'
 

@@ -1,11 +1,11 @@
 import type { AddressInfo } from 'node:net'
 import { webhook } from '@referral/webhook-verifier/express'
 import express from 'express'
-import { port, secret, work } from './work.ts'
+import { handleEvent, port, secret } from './handler.ts'
 
 const app = express()
-app.post('/webhooks', webhook({ secret }, work))
-// Only now: a body that was parsed cannot be verified any more.
+app.post('/webhooks', webhook({ secret }, handleEvent))
+// After the webhook, because a parsed body cannot be verified.
 app.use(express.json())
 
 const server = app.listen(port, '127.0.0.1', () => {

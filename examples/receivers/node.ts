@@ -1,9 +1,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { webhook } from '@referral/webhook-verifier/node'
-import { port, secret, work } from './work.ts'
+import { handleEvent, port, secret } from './handler.ts'
 
-const receive = webhook({ secret }, work)
+const receive = webhook({ secret }, handleEvent)
 const server = createServer((request, response) => {
   if (request.method === 'POST' && request.url === '/webhooks') return receive(request, response)
   response.writeHead(404).end()

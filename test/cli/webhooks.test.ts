@@ -33,7 +33,7 @@ async function serve(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as { port: number }).port}/hooks`
 }
 
-const right = () => createServer(webhook({ secret: SECRET, onRefused: () => {} }, () => {}))
+const right = () => createServer(webhook({ secret: SECRET, onRejected: () => {} }, () => {}))
 
 /** A receiver that somebody wrote by hand; `judge` gives the status. */
 const byHand = (judge: (body: Buffer, headers: IncomingHttpHeaders) => number) =>

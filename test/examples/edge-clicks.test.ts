@@ -37,7 +37,7 @@ const clickOf = (response: Response) => {
   return cookie?.split(/[=;]/)[1]
 }
 
-test('a visit over a link is reported, and its cookie earns the affiliate the order', async () => {
+test('a visit through a link is reported, and its cookie attributes the order', async () => {
   const response = await visit('/shoes?ref=nisa-karim&utm_source=mail', {
     headers: { Referer: 'https://blog.example/' },
   })
@@ -66,21 +66,21 @@ test('a visit over a link is reported, and its cookie earns the affiliate the or
 
 test.each([
   ['without a ref', '/shoes', undefined],
-  ['that posts', '/cart?ref=nisa-karim', { method: 'POST' }],
-])('a visit %s passes as it is', async (_, path, init) => {
+  ['with POST', '/cart?ref=nisa-karim', { method: 'POST' }],
+])('a visit %s is not changed', async (_, path, init) => {
   const response = await visit(path, init)
   expect(response.headers.getSetCookie()).toEqual(['cart=1'])
   expect(reports).toEqual([])
 })
 
-test('the page comes also when the click cannot be reported', async () => {
+test('the page is served when the click cannot be reported', async () => {
   const error = vi.spyOn(console, 'error').mockImplementation(() => undefined)
   const response = await visit('/?ref=nisa-karim', undefined, 'rk_wrong')
   expect(await response.text()).toBe('a page')
   expect(error).toHaveBeenCalledExactlyOnceWith(`click ${clickOf(response)}: This API key is not known.`)
 })
 
-test('what a stranger writes into the address is cut to what the service takes', async () => {
+test('URL values are cut to the maximum lengths of the API', async () => {
   const error = vi.spyOn(console, 'error')
   await visit(`/?ref=${'x'.repeat(5000)}&utm_source=${'y'.repeat(300)}`)
   expect(reports).toHaveLength(1)

@@ -9,7 +9,7 @@ beforeEach(async () => {
 })
 afterEach(() => server.close())
 
-test('an order whose answer was lost, and that is reported again, counts once under one key', async () => {
+test('an order is recorded once with one key after a lost response and a second report', async () => {
   const keys: (string | null)[] = []
   const newClient = () =>
     createReferralClient({
@@ -22,9 +22,9 @@ test('an order whose answer was lost, and that is reported again, counts once un
   const decision = `order 1001: ${server.seeds.affiliateId} earns 1600 cents`
 
   server.fail('reset', { path: '/api/v1/events' })
-  expect(await reportOrder(newClient(), order)).toBe(`${decision}, attempt 2, known already`)
-  // Another client stands for a program that was started again.
-  expect(await reportOrder(newClient(), order)).toBe(`${decision}, known already`)
+  expect(await reportOrder(newClient(), order)).toBe(`${decision}, attempt 2, already recorded`)
+  // A new client stands for a restarted process.
+  expect(await reportOrder(newClient(), order)).toBe(`${decision}, already recorded`)
 
   expect(keys).toHaveLength(3)
   expect(new Set(keys).size).toBe(1)
@@ -32,7 +32,7 @@ test('an order whose answer was lost, and that is reported again, counts once un
   expect((await newClient().commissions.list()).pagination.total).toBe(1)
 })
 
-test('an order that nobody referred says so', async () => {
+test('reports an order without a referrer', async () => {
   const client = createReferralClient({ apiKey: server.apiKey, baseUrl: server.baseUrl, fetch: server.fetch })
   expect(await reportOrder(client, { externalOrderId: '1002', amountCents: 500 })).toBe(
     'order 1002: nobody referred it',

@@ -23,15 +23,15 @@ async function start(options: TestServerOptions = { scenario: 'orders' }) {
     apiKey: server.apiKey,
     baseUrl: server.baseUrl,
     fetch: server.fetch,
-    // The faults here are answered at once; waiting proves nothing.
+    // Retries would only slow the test down.
     maxRetries: 0,
   })
 }
 
-const pay = (mostCents = 100_000) => payLastMonth(client, mostCents, server.clock.now())
+const pay = (maxCents = 100_000) => payLastMonth(client, maxCents, server.clock.now())
 const batches = () => client.payouts.list().toArray()
 
-test('pays the month before, and the second run finds nothing to pay', async () => {
+test('pays last month once', async () => {
   await start()
   const first = await pay()
   const [batch] = await batches()
@@ -45,7 +45,7 @@ test('pays the month before, and the second run finds nothing to pay', async () 
   expect(await batches()).toHaveLength(1)
 })
 
-test('a run after a crash between making and paying goes on with the batch', async () => {
+test('a run after a crash continues with the open batch', async () => {
   await start()
   server.fail('unreachable', { method: 'PATCH' })
   await expect(pay()).rejects.toThrow()
@@ -54,9 +54,9 @@ test('a run after a crash between making and paying goes on with the batch', asy
   expect(await batches()).toMatchObject([{ status: 'PAID' }])
 })
 
-test.each(['POST', 'PATCH'])('an answer to %s that is lost leads to no second payment', async (method) => {
+test.each(['POST', 'PATCH'])('a lost response to %s leads to no second payment', async (method) => {
   await start()
-  // The first POST is the preview; only the one that makes the batch may break.
+  // The first POST is the preview; only the one that creates the batch may fail.
   const fetch = async (request: Request) => {
     const writes = request.method === method && !(await request.clone().text()).includes('dryRun')
     if (writes) server.fail('reset', { method })
@@ -68,13 +68,13 @@ test.each(['POST', 'PATCH'])('an answer to %s that is lost leads to no second pa
   expect(await batches()).toMatchObject([{ status: 'PAID', totals: { netPayableCents: 4800 } }])
 })
 
-test('pays nothing, and makes no batch, when it is more than was allowed', async () => {
+test('pays nothing and creates no batch above the maximum', async () => {
   await start()
-  await expect(pay(4799)).rejects.toThrow('4800 cents USD is more than 4799')
+  await expect(pay(4799)).rejects.toThrow('4800 cents USD exceeds the maximum of 4799')
   expect(await batches()).toEqual([])
 })
 
-test('an order that comes between the look and the batch is not paid unseen', async () => {
+test('an order that arrives between preview and batch is not paid unchecked', async () => {
   await start()
   const fetch = async (request: Request) => {
     const text = await request.clone().text()
@@ -94,12 +94,12 @@ test('an order that comes between the look and the batch is not paid unseen', as
   expect(await batches()).toMatchObject([{ status: 'OPEN' }])
 })
 
-test('in January last month is December', async () => {
+test('pays December in January', async () => {
   await start({ scenario: 'empty', now: '2027-01-02T06:00:00.000Z' })
   expect(await pay()).toBe('2026-12: nothing to pay')
 })
 
-test('as cron runs it, twice', async () => {
+test('runs twice from the command line', async () => {
   const now = new Date()
   await start({ scenario: 'affiliate', now })
   const occurredAt = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 0)).toISOString()

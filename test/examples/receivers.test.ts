@@ -23,7 +23,7 @@ function start(name: string, env: Record<string, string>) {
   return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() }
 }
 
-test.each(['hono', 'express', 'fastify', 'node'])('%s: takes a delivery, refuses a forged one', async (name) => {
+test.each(['hono', 'express', 'fastify', 'node'])('%s: accepts a delivery and rejects a forged one', async (name) => {
   const { lines } = start(name, { WEBHOOK_SECRET: SECRET })
   const port = /^listening on (\d+)$/.exec((await lines.next()).value ?? '')?.[1]
   const deliver = async (secret: string, affiliateId: string) => {
@@ -33,16 +33,16 @@ test.each(['hono', 'express', 'fastify', 'node'])('%s: takes a delivery, refuses
   }
   expect(await deliver('another secret', 'aff_forged')).toBe(400)
   expect(await deliver(SECRET, 'aff_1')).toBe(200)
-  // The first line of work is the real one's: the forged one did none.
+  // The forged delivery printed nothing.
   expect((await lines.next()).value).toBe('aff_1 earns 1250 EUR')
 })
 
-test('without a secret a receiver does not start', async () => {
+test('a receiver does not start without a secret', async () => {
   const { child } = start('node', {})
-  let said = ''
+  let output = ''
   child.stderr.on('data', (text) => {
-    said += text
+    output += text
   })
   expect(await once(child, 'close')).toEqual([1, null])
-  expect(said).toContain('Set WEBHOOK_SECRET')
+  expect(output).toContain('Set WEBHOOK_SECRET')
 })

@@ -38,7 +38,7 @@ interface Run {
   stderr: string
 }
 
-/** Runs the example as a reader would, against the listening server. */
+/** Runs the example as a process, against the listening server. */
 function run(env: Record<string, string>, ...args: string[]): Promise<Run> {
   return new Promise((done) => {
     execFile(
@@ -50,7 +50,7 @@ function run(env: Record<string, string>, ...args: string[]): Promise<Run> {
   })
 }
 
-const settings = () => ({ REFERRAL_BASE_URL: baseUrl, REFERRAL_API_KEY: server.shop.key })
+const environment = () => ({ REFERRAL_BASE_URL: baseUrl, REFERRAL_API_KEY: server.shop.key })
 
 function saved(changes: object): string {
   const file = join(dir, 'order.json')
@@ -71,8 +71,8 @@ test('the example order adds up', () => {
   expect(total).toBe(cents(order.total_price))
 })
 
-test('an order of a headless storefront becomes a commission, and the decision is printed', async () => {
-  const { code, stdout, stderr } = await run(settings())
+test('reports the order as a conversion and prints the decision', async () => {
+  const { code, stdout, stderr } = await run(environment())
   expect([code, stderr]).toEqual([
     0,
     `Order #10847 of 347.45 USD:\nreferred by ${affiliateId} (COUPON_MATCH), who earns 50.03 USD, APPROVED.\n`,
@@ -112,9 +112,9 @@ test('an order of a headless storefront becomes a commission, and the decision i
   })
 })
 
-test('reporting it again counts nothing twice', async () => {
-  const first = await run(settings())
-  const again = await run(settings(), saved({ total_tax: '25.81' }))
+test('reporting an order again records nothing twice', async () => {
+  const first = await run(environment())
+  const again = await run(environment(), saved({ total_tax: '25.81' }))
   expect([first.stderr, again.stderr].map((text) => text.split(':')[0])).toEqual([
     'Order #10847 of 347.45 USD, reported before',
     'Order #10847 of 347.45 USD, reported before',
@@ -123,17 +123,20 @@ test('reporting it again counts nothing twice', async () => {
   expect((await server.client.commissions.list()).pagination.total).toBe(1)
 })
 
-test('an order that nobody referred says so', async () => {
-  const { code, stderr } = await run(settings(), saved({ id: 2, discount_codes: [], customer: null, line_items: [] }))
+test('reports an order without a referrer', async () => {
+  const { code, stderr } = await run(
+    environment(),
+    saved({ id: 2, discount_codes: [], customer: null, line_items: [] }),
+  )
   expect([code, stderr.split('\n')[1]]).toEqual([0, 'nobody referred it (NO_EVIDENCE).'])
 })
 
 test.each([
   ['an unknown key', { REFERRAL_API_KEY: 'rk_wrong' }, /^This API key is not known\. \(request [\w-]+\)$/],
-  ['nothing that listens', { REFERRAL_BASE_URL: 'http://127.0.0.1:1' }, /^\S.*$/],
-  ['no settings', { REFERRAL_API_KEY: '' }, /^Set REFERRAL_BASE_URL and REFERRAL_API_KEY/],
-])('exit 1 and one sentence for %s', async (_, env, sentence) => {
-  const { code, stdout, stderr } = await run({ ...settings(), ...env })
+  ['an unreachable server', { REFERRAL_BASE_URL: 'http://127.0.0.1:1' }, /^\S.*$/],
+  ['missing credentials', { REFERRAL_API_KEY: '' }, /^Set REFERRAL_BASE_URL and REFERRAL_API_KEY/],
+])('exit 1 and one line for %s', async (_, env, sentence) => {
+  const { code, stdout, stderr } = await run({ ...environment(), ...env })
   expect([code, stdout, stderr.trim().split('\n').length]).toEqual([1, '', 1])
   expect(stderr.trim()).toMatch(sentence)
 })

@@ -8,7 +8,7 @@ const bytes = (text: string) => new TextEncoder().encode(text)
 const event = (text: string) =>
   `{"event":"test","timestamp":"2026-10-20T15:04:05.000Z","shop_id":"shp_1","data":${text}}`
 
-const awkward: { name: string; body: string | Uint8Array<ArrayBuffer>; data: unknown }[] = [
+const unusualBodies: { name: string; body: string | Uint8Array<ArrayBuffer>; data: unknown }[] = [
   { name: 'a byte order mark', body: `\ufeff${event('{"a":1}')}`, data: { a: 1 } },
   { name: 'U+2028', body: event('{"a":"\u2028"}'), data: { a: '\u2028' } },
   {
@@ -20,7 +20,7 @@ const awkward: { name: string; body: string | Uint8Array<ArrayBuffer>; data: unk
   },
   { name: 'duplicate keys', body: event('{"a":1,"a":2}'), data: { a: 2 } },
   { name: '1e2', body: event('{"a":1e2}'), data: { a: 100 } },
-  { name: 'white space', body: ` ${event('{ "a" :\t1 }')}\r\n`, data: { a: 1 } },
+  { name: 'whitespace', body: ` ${event('{ "a" :\t1 }')}\r\n`, data: { a: 1 } },
   { name: '1 MB', body: event(`{"a":"${'x'.repeat(1_048_576)}"}`), data: { a: 'x'.repeat(1_048_576) } },
 ]
 
@@ -31,18 +31,18 @@ describe.each(Object.entries(receivers))('%s', (_name, start) => {
     await Promise.all(stop.splice(0).map((close) => close()))
   })
 
-  const receiver = async (options: Partial<Options> = {}, work?: (event: WebhookEvent) => unknown) => {
+  const receiver = async (options: Partial<Options> = {}, handler?: (event: WebhookEvent) => unknown) => {
     const events: WebhookEvent[] = []
-    const refused: string[] = []
+    const rejected: string[] = []
     const started: Receiver = await start(
-      { secret, onRefused: (error) => refused.push(error.message), ...options },
-      work ?? ((received) => events.push(received)),
+      { secret, onRejected: (error) => rejected.push(error.message), ...options },
+      handler ?? ((received) => events.push(received)),
     )
     stop.push(started.close)
-    return { fetch: started.fetch, events, refused }
+    return { fetch: started.fetch, events, rejected }
   }
 
-  it.each(awkward)('takes the bytes as they come: $name', async ({ body, data }) => {
+  it.each(unusualBodies)('accepts a body unchanged: $name', async ({ body, data }) => {
     const { fetch, events } = await receiver()
     const response = await fetch(await signedRequest(body, { secret }))
     expect(response.status).toBe(200)
@@ -50,7 +50,7 @@ describe.each(Object.entries(receivers))('%s', (_name, start) => {
     expect(events).toMatchObject([{ event: 'test', data }])
   })
 
-  it.each(awkward)('refuses them when one bit is flipped: $name', async ({ body }) => {
+  it.each(unusualBodies)('rejects a body with one flipped bit: $name', async ({ body }) => {
     const { fetch, events } = await receiver()
     const flipped = typeof body === 'string' ? bytes(body) : body.slice()
     const request = await signedRequest(flipped, { secret })
@@ -61,16 +61,16 @@ describe.each(Object.entries(receivers))('%s', (_name, start) => {
     expect(events).toEqual([])
   })
 
-  it('proves an empty body, and finds no event in it', async () => {
-    const { fetch, refused } = await receiver()
+  it('400 payload_invalid for an empty body with a valid signature', async () => {
+    const { fetch, rejected } = await receiver()
     const response = await fetch(await signedRequest('', { secret }))
     expect(response.status).toBe(400)
     expect(await response.json()).toEqual({ error: 'payload_invalid' })
-    expect(refused).toEqual(['payload_invalid: not a JSON event'])
+    expect(rejected).toEqual(['payload_invalid: The body is not a JSON event.'])
   })
 
   it.each(['text/plain', 'application/octet-stream', 'application/json; charset=utf-16', ''])(
-    'does not care about the content type: %s',
+    'accepts any content type: %s',
     async (type) => {
       const { fetch, events } = await receiver()
       const headers = { 'content-type': type || undefined }
@@ -79,52 +79,52 @@ describe.each(Object.entries(receivers))('%s', (_name, start) => {
     },
   )
 
-  it('takes X-Service-Signature alone', async () => {
+  it('accepts X-Service-Signature without webhook-signature', async () => {
     const { fetch, events } = await receiver()
     const headers = { 'webhook-id': undefined, 'webhook-timestamp': undefined, 'webhook-signature': undefined }
     expect((await fetch(await signedRequest({ event: 'test' }, { secret, headers }))).status).toBe(200)
     expect(events).toHaveLength(1)
   })
 
-  it('answers 400 signature_missing without a signature', async () => {
+  it('400 signature_missing without a signature', async () => {
     const { fetch } = await receiver()
     const response = await fetch(new Request('https://receiver.test/webhooks', { method: 'POST', body: event('{}') }))
     expect([response.status, await response.json()]).toEqual([400, { error: 'signature_missing' }])
   })
 
-  it('answers 413 to a body over the limit', async () => {
-    const { fetch, refused } = await receiver({ maxBytes: 1000 })
+  it('413 body_too_large for a body over maxBytes', async () => {
+    const { fetch, rejected } = await receiver({ maxBytes: 1000 })
     const response = await fetch(await signedRequest(event(`{"a":"${'x'.repeat(100_000)}"}`), { secret }))
     if (_name === 'express with express.raw()') return expect(response.status).toBe(200)
     expect([response.status, await response.json()]).toEqual([413, { error: 'body_too_large' }])
-    expect(refused).toEqual(['body_too_large: more than 1000 bytes'])
+    expect(rejected).toEqual(['body_too_large: The body exceeds maxBytes (1000).'])
   })
 
-  it('answers 500 when its own secret is not set, and does no work', async () => {
+  it('500 secret_invalid without calling the handler when the secret is empty', async () => {
     const { fetch, events } = await receiver({ secret: '' })
     const response = await fetch(await signedRequest({ event: 'test' }, { secret }))
     expect([response.status, await response.json()]).toEqual([500, { error: 'secret_invalid' }])
     expect(events).toEqual([])
   })
 
-  it('answers 200 to a duplicate, and does no work again', async () => {
+  it('200 without calling the handler for a duplicate', async () => {
     const keys = new Set<string>()
-    const { fetch, events, refused } = await receiver({ seen: (key) => keys.has(key) || !keys.add(key) })
+    const { fetch, events, rejected } = await receiver({ seen: (key) => keys.has(key) || !keys.add(key) })
     const body = event('{"a":1}')
     for (let delivery = 0; delivery < 3; delivery++)
       expect((await fetch(await signedRequest(body, { secret }))).status).toBe(200)
     expect(events).toHaveLength(1)
-    expect(refused).toEqual([])
+    expect(rejected).toEqual([])
   })
 
-  it('answers 500 when the work fails', async () => {
-    // Hono prints what a handler threw.
+  it('500 when the handler throws', async () => {
+    // Hono logs the error of a handler.
     vi.spyOn(console, 'error').mockImplementation(() => undefined)
     const { fetch } = await receiver({ onError: () => undefined }, async () => {
-      throw new Error('the database is away')
+      throw new Error('the database is unavailable')
     })
-    const answer = fetch(await signedRequest({ event: 'test' }, { secret }))
-    if (_name === 'next') return expect(answer).rejects.toThrow('the database is away')
-    expect((await answer).status).toBe(500)
+    const response = fetch(await signedRequest({ event: 'test' }, { secret }))
+    if (_name === 'next') return expect(response).rejects.toThrow('the database is unavailable')
+    expect((await response).status).toBe(500)
   })
 })

@@ -21,7 +21,7 @@ const code = (work: Promise<unknown>) =>
     (error: WebhookError) => error.code,
   )
 
-it('proves the bytes as they were given, although their buffer is used again meanwhile', async () => {
+it('verifies a copy of the body, so that the caller can reuse its buffer', async () => {
   const { body, headers } = await signedDelivery({ event: 'test' }, { secret })
   const reused = Buffer.from(body)
   const pending = unwrap({ body: reused, headers }, { secret })
@@ -37,17 +37,17 @@ it('proves the bytes as they were given, although their buffer is used again mea
   expect((await pendingWhole).secretIndex).toBe(0)
 })
 
-it('takes a whole signature only, with nothing before or behind it', async () => {
+it('rejects a signature with extra characters', async () => {
   const { body, headers } = await signedDelivery({ event: 'test' }, { secret })
-  const right = headers['webhook-signature']!
+  const valid = headers['webhook-signature']!
   const given = (signature: string) =>
     code(unwrap({ body, headers: { ...headers, 'webhook-signature': signature } }, { secret }))
-  expect(await given(right)).toBe('accepted')
-  expect(await given(`v2,x ${right}`)).toBe('accepted')
-  for (const wrong of [`x${right}`, `${right}x`, `${right}=`]) expect(await given(wrong)).toBe('signature_malformed')
+  expect(await given(valid)).toBe('accepted')
+  expect(await given(`v2,x ${valid}`)).toBe('accepted')
+  for (const wrong of [`x${valid}`, `${valid}x`, `${valid}=`]) expect(await given(wrong)).toBe('signature_malformed')
 })
 
-it('takes a signed time that is exactly as far away as allowed, and none that is further', async () => {
+it('the tolerance is inclusive', async () => {
   const timestamp = 1_800_000_000
   const delivery = await signedDelivery({ event: 'test' }, { secret, timestamp })
   for (const [ms, expected] of [
@@ -61,79 +61,89 @@ it('takes a signed time that is exactly as far away as allowed, and none that is
   }
 })
 
-describe('a refusal says what to look at', () => {
+describe('error messages', () => {
   it.each([
     [
-      'how old the signed time is',
+      'name the age of the timestamp',
       { timestamp: Math.floor(Date.now() / 1000) - 1000 },
       {},
-      /^timestamp_too_far: 100\d s old$/,
+      /^timestamp_too_far: The timestamp is 100\d s old\. Check the clock\.$/,
     ],
-    ['which header is wrong', { headers: { 'X-Service-Event': 'other' } }, {}, /^event_mismatch: X-Service-Event$/],
-    ['what a secret must be', {}, { secret: '' }, /^secret_invalid: empty or not a string$/],
-    ['how a signature looks', { headers: { 'webhook-signature': 'v1,x' } }, {}, /^signature_malformed: .*v1,/],
-    ['what may have changed the bytes', {}, { secret: 'other' }, /^signature_mismatch: another secret, white space/],
+    [
+      'name the wrong header',
+      { headers: { 'X-Service-Event': 'other' } },
+      {},
+      /^event_mismatch: X-Service-Event differs from the event of the body\.$/,
+    ],
+    [
+      'say which secret is required',
+      {},
+      { secret: '' },
+      /^secret_invalid: The secret is missing or empty\. Pass the secret of the subscription\.$/,
+    ],
+    ['name the format of a signature', { headers: { 'webhook-signature': 'v1,x' } }, {}, /^signature_malformed: .*v1,/],
+    ['list causes of a mismatch', {}, { secret: 'other' }, /^signature_mismatch: Check for another secret, whitespace/],
   ])('%s', async (_name, signing, options, expected) => {
     const delivery = await signedDelivery({ event: 'test' }, { secret, ...signing })
     expect(await message(unwrap(delivery, { secret, ...options }))).toMatch(expected)
   })
 
-  it('what a sender may not send', async () => {
+  it('name the invalid argument of a sender', async () => {
     const stamp = { id: 'evt_1', timestamp: 1 }
     expect(await message(signWebhook('{}', secret, { ...stamp, id: 'a.b' }))).toBe(
-      'id must be printable ASCII without a dot',
+      'id must be printable ASCII without a dot.',
     )
     expect(await message(signWebhook('{}', secret, { ...stamp, timestamp: 1.5 }))).toBe(
-      'timestamp must be whole seconds since 1970',
+      'timestamp must be in whole seconds since 1970.',
     )
   })
 })
 
-describe('a route of Web requests', () => {
+describe('the Web request adapter', () => {
   const post = route({ secret, maxBytes: 2000 }, () => undefined)
-  const answered = async (request: Request) => {
+  const respond = async (request: Request) => {
     const response = await post(request)
     return [response.status, await response.json()]
   }
   const silent = () => vi.spyOn(console, 'warn').mockImplementation(() => undefined)
 
-  it('tells the console why it refused, and the caller only the code', async () => {
+  it('logs the reason and responds with the code only', async () => {
     const warned = silent()
-    expect(await answered(await signedRequest({ event: 'test' }, { secret: 'other' }))).toEqual([
+    expect(await respond(await signedRequest({ event: 'test' }, { secret: 'other' }))).toEqual([
       400,
       { error: 'signature_mismatch' },
     ])
     expect(warned).toHaveBeenCalledExactlyOnceWith(expect.stringMatching(/^signature_mismatch: /))
   })
 
-  it('refuses a body that was read or is being read, and one that is missing', async () => {
+  it('rejects a body that was read, is locked or is missing', async () => {
     silent()
     const read = await signedRequest({ event: 'test' }, { secret })
     await read.clone().text()
     await read.text()
-    expect(await answered(read)).toEqual([500, { error: 'body_parsed' }])
+    expect(await respond(read)).toEqual([500, { error: 'body_parsed' }])
     const locked = await signedRequest({ event: 'test' }, { secret })
     locked.body?.getReader()
-    expect(await answered(locked)).toEqual([500, { error: 'body_parsed' }])
-    expect(await answered(new Request('https://receiver.test/', { method: 'POST' }))).toEqual([
+    expect(await respond(locked)).toEqual([500, { error: 'body_parsed' }])
+    expect(await respond(new Request('https://receiver.test/', { method: 'POST' }))).toEqual([
       400,
       { error: 'signature_missing' },
     ])
   })
 
-  it('takes a body of exactly as many bytes as it reads', async () => {
+  it('accepts a body of exactly maxBytes', async () => {
     silent()
     const sized = (length: number) => {
       const bare = JSON.stringify({ event: 'test', data: '' }).length
       return signedRequest(JSON.stringify({ event: 'test', data: 'x'.repeat(length - bare) }), { secret })
     }
-    expect(await answered(await sized(2000))).toEqual([200, { ok: true }])
-    expect(await answered(await sized(2001))).toEqual([413, { error: 'body_too_large' }])
+    expect(await respond(await sized(2000))).toEqual([200, { ok: true }])
+    expect(await respond(await sized(2001))).toEqual([413, { error: 'body_too_large' }])
   })
 
-  it('answers what it has seen before as done', async () => {
+  it('responds with 200 to a duplicate', async () => {
     const seen = route({ secret, seen: () => true }, () => {
-      throw new Error('not again')
+      throw new Error('called again')
     })
     const response = await seen(await signedRequest({ event: 'test' }, { secret }))
     expect([response.status, await response.json()]).toEqual([200, { ok: true }])

@@ -6,9 +6,9 @@ const check = join(import.meta.dirname, '../../webhook-verifier/scripts/check-pa
 
 it('the packed package works in an empty project, as ES module and as CommonJS', () => {
   const { status, stdout, stderr } = spawnSync(process.execPath, [check], { encoding: 'utf8' })
-  // Packing takes pnpm, which a machine without the registry may not have.
+  // Packing needs pnpm, which may be missing on a machine without the registry.
   if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENOTCACHED/.test(stderr))
-    return console.warn('skipped: the packed webhook verifier, the registry does not answer')
+    return console.warn('skipped: the packed webhook verifier, because the registry is unreachable')
   expect(stdout + stderr).not.toContain('FAILED')
   expect(status, stderr).toBe(0)
 }, 120_000)

@@ -16,9 +16,9 @@ const secret = 'a shared secret'
 const body = '{"event":"test","timestamp":"2026-10-20T15:04:05.000Z","shop_id":"shp_1","data":{"a":1.0}}'
 
 const events: unknown[] = []
-const refused: string[] = []
-const options = { secret, onRefused: (error: WebhookError) => refused.push(error.message) }
-const work = (event: unknown) => events.push(event)
+const rejected: string[] = []
+const options = { secret, onRejected: (error: WebhookError) => rejected.push(error.message) }
+const handler = (event: unknown) => events.push(event)
 
 const open: Receiver[] = []
 const listening = async (listener: Parameters<typeof listen>[0]) => {
@@ -28,22 +28,25 @@ const listening = async (listener: Parameters<typeof listen>[0]) => {
 }
 afterEach(() => {
   events.length = 0
-  refused.length = 0
+  rejected.length = 0
   for (const receiver of open.splice(0)) receiver.close()
 })
 
-const expectRefusal = async (response: Response, message: RegExp) => {
+const expectRejection = async (response: Response, message: RegExp) => {
   expect([response.status, await response.json()]).toEqual([500, { error: 'body_parsed' }])
-  expect(refused).toHaveLength(1)
-  expect(refused[0]).toMatch(message)
+  expect(rejected).toHaveLength(1)
+  expect(rejected[0]).toMatch(message)
   expect(events).toEqual([])
 }
 
-describe('a body that was parsed before is refused with the recipe', () => {
+describe('a parsed body is rejected with instructions', () => {
   it('Express: after express.json()', async () => {
-    const app = express().use(express.json()).post('/', expressWebhook(options, work))
+    const app = express().use(express.json()).post('/', expressWebhook(options, handler))
     const { fetch } = await listening(app)
-    await expectRefusal(await fetch(await signedRequest(body, { secret })), /express\.raw\(.*before express\.json\(\)/)
+    await expectRejection(
+      await fetch(await signedRequest(body, { secret })),
+      /express\.raw\(.*before express\.json\(\)/,
+    )
   })
 
   it('Express: unwrap() after express.json()', async () => {
@@ -67,47 +70,47 @@ describe('a body that was parsed before is refused with the recipe', () => {
     await app.close()
   })
 
-  it('Hono: after a middleware that read it', async () => {
+  it('Hono: after middleware that read it', async () => {
     const app = new Hono()
     app.use(async (c, next) => {
       await c.req.json()
       await next()
     })
-    app.post('/webhooks', honoWebhook(options, work))
-    await expectRefusal(await app.fetch(await signedRequest(body, { secret })), /something read the body/)
+    app.post('/webhooks', honoWebhook(options, handler))
+    await expectRejection(await app.fetch(await signedRequest(body, { secret })), /The body was already read/)
   })
 
   it('Next.js app router: after request.json()', async () => {
     const request = await signedRequest(body, { secret })
     await request.json()
-    await expectRefusal(await nextWebhook(options, work)(request), /something read the body/)
+    await expectRejection(await nextWebhook(options, handler)(request), /The body was already read/)
   })
 
-  it('Next.js pages router: with its body parser on', async () => {
-    const post = pagesWebhook(options, work)
+  it('Next.js pages router: with the body parser enabled', async () => {
+    const post = pagesWebhook(options, handler)
     const app = express().use(express.json()).post('/', post)
     const { fetch } = await listening(app)
-    await expectRefusal(await fetch(await signedRequest(body, { secret })), /Next bodyParser: false/)
+    await expectRejection(await fetch(await signedRequest(body, { secret })), /Next bodyParser: false/)
   })
 
-  it('Node: after something consumed the stream', async () => {
-    const receive = nodeWebhook(options, work)
+  it('Node: after the stream was consumed', async () => {
+    const receive = nodeWebhook(options, handler)
     const { fetch } = await listening((request, response) => {
       request.resume().on('end', () => receive(request, response))
     })
-    await expectRefusal(await fetch(await signedRequest(body, { secret })), /raw bytes needed/)
+    await expectRejection(await fetch(await signedRequest(body, { secret })), /not raw bytes/)
   })
 
   it('Node: after setEncoding()', async () => {
-    const receive = nodeWebhook(options, work)
+    const receive = nodeWebhook(options, handler)
     const { fetch } = await listening((request, response) => receive(request.setEncoding('utf8'), response))
-    await expectRefusal(await fetch(await signedRequest(body, { secret })), /setEncoding/)
+    await expectRejection(await fetch(await signedRequest(body, { secret })), /setEncoding/)
   })
 })
 
-describe('a body that only looks parsed', () => {
-  it('is read where Express 4 put an empty object', async () => {
-    const receive = expressWebhook(options, work)
+describe('a body that was not parsed', () => {
+  it('is read when Express 4 set an empty object', async () => {
+    const receive = expressWebhook(options, handler)
     const { fetch } = await listening((request, response) =>
       receive(Object.assign(request, { body: {} }), response, () => response.end()),
     )
@@ -115,10 +118,10 @@ describe('a body that only looks parsed', () => {
     expect(events).toHaveLength(1)
   })
 
-  it('is taken from rawBody where a platform keeps it', async () => {
+  it('is taken from rawBody when the platform provides it', async () => {
     const app = express()
     app.use(express.json({ verify: (request, _response, buffer) => Object.assign(request, { rawBody: buffer }) }))
-    app.post('/', expressWebhook(options, work))
+    app.post('/', expressWebhook(options, handler))
     const { fetch } = await listening(app)
     expect((await fetch(await signedRequest(body, { secret }))).status).toBe(200)
     expect(events).toHaveLength(1)
@@ -126,9 +129,9 @@ describe('a body that only looks parsed', () => {
 })
 
 describe('Fastify', () => {
-  it('keeps its parsers outside the prefix of the webhook', async () => {
+  it('parses bodies outside the prefix of the webhook', async () => {
     const app = fastify()
-    app.register(fastifyWebhook(options, work), { prefix: '/webhooks' })
+    app.register(fastifyWebhook(options, handler), { prefix: '/webhooks' })
     app.post('/other', (request) => ({ parsed: request.body }))
     const { headers } = await signedDelivery(body, { secret })
     const other = await app.inject({ method: 'POST', url: '/other', headers, payload: body })
@@ -141,13 +144,13 @@ describe('Fastify', () => {
 })
 
 describe('Node', () => {
-  it('survives a caller that hangs up in the middle of the body', async () => {
+  it('calls onError when the connection closes during the body', async () => {
     const errors: unknown[] = []
     const settled = Promise.withResolvers<void>()
-    const receive = nodeWebhook({ ...options, onError: (error) => errors.push(error) }, work)
+    const receive = nodeWebhook({ ...options, onError: (error) => errors.push(error) }, handler)
     const server = await listening((request, response) => receive(request, response).then(settled.resolve))
     const { url } = await server.fetch(new Request('https://receiver.test/', { method: 'POST' }))
-    refused.length = 0
+    rejected.length = 0
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
     socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"event"')
     await new Promise((resolve) => setTimeout(resolve, 20))
@@ -157,8 +160,8 @@ describe('Node', () => {
     expect(events).toEqual([])
   })
 
-  it('leaves the answer to a handler that answers itself', async () => {
-    const receive = nodeWebhook(options, (_event, _facts, { response }) => {
+  it('sends nothing when the handler has responded', async () => {
+    const receive = nodeWebhook(options, (_event, _verification, { response }) => {
       response.statusCode = 202
       response.end('later')
     })
@@ -169,14 +172,14 @@ describe('Node', () => {
 })
 
 describe('options for one request', () => {
-  it('may take the secret from the environment of the request', async () => {
+  it('can read the secret from the environment of the request', async () => {
     interface Env {
       Bindings: { SECRET: string }
     }
     const app = new Hono<Env>()
     app.post(
       '/webhooks',
-      honoWebhook((c: Context<Env>) => ({ ...options, secret: c.env.SECRET }), work),
+      honoWebhook((c: Context<Env>) => ({ ...options, secret: c.env.SECRET }), handler),
     )
     expect((await app.fetch(await signedRequest(body, { secret }), { SECRET: secret })).status).toBe(200)
     expect((await app.fetch(await signedRequest(body, { secret }), { SECRET: 'other' })).status).toBe(400)

@@ -19,14 +19,14 @@ const run = (command: string, args: string[], input = '') => {
 interface Port {
   language: string
   tools: string[]
-  /** Compiles, when the language wants it, and answers one digit per line. */
-  answer: (input: string) => string
+  /** Compiles if necessary and returns one digit per vector. */
+  verify: (input: string) => string
 }
 
 const scripted = (language: string, tool: string, extension: string): Port => ({
   language,
   tools: [tool],
-  answer: (input) => run(tool, [join(runners, `run.${extension}`), join(ports, `verify.${extension}`)], input),
+  verify: (input) => run(tool, [join(runners, `run.${extension}`), join(ports, `verify.${extension}`)], input),
 })
 
 const all: Port[] = [
@@ -36,7 +36,7 @@ const all: Port[] = [
   {
     language: 'Go',
     tools: ['go'],
-    answer: (input) => {
+    verify: (input) => {
       mkdirSync(join(scratch, 'webhook'))
       cpSync(join(ports, 'verify.go'), join(scratch, 'webhook/verify.go'))
       cpSync(join(runners, 'run.go'), join(scratch, 'main.go'))
@@ -47,7 +47,7 @@ const all: Port[] = [
   {
     language: 'Java',
     tools: ['javac', 'java'],
-    answer: (input) => {
+    verify: (input) => {
       run('javac', ['-d', scratch, join(ports, 'WebhookVerifier.java'), join(runners, 'Run.java')])
       return run('java', ['-XX:TieredStopAtLevel=1', '-cp', scratch, 'Run'], input)
     },
@@ -55,7 +55,7 @@ const all: Port[] = [
   {
     language: 'C#',
     tools: ['mcs', 'mono'],
-    answer: (input) => {
+    verify: (input) => {
       run('mcs', [`-out:${join(scratch, 'run.exe')}`, join(ports, 'WebhookVerifier.cs'), join(runners, 'Run.cs')])
       return run('mono', [join(scratch, 'run.exe')], input)
     },
@@ -63,28 +63,29 @@ const all: Port[] = [
 ]
 
 const hex = (text: string) => Buffer.from(text, 'utf8').toString('hex')
-const input = [...vectors.accept, ...vectors.refuse]
+const input = [...vectors.accept, ...vectors.reject]
   .map(({ body, signature, secret }) => `${body} ${hex(signature)} ${hex(secret)}\n`)
   .join('')
-const wanted = [
+const expected = [
   ...vectors.accept.map(({ name }) => `accept ${name}`),
-  ...vectors.refuse.map(({ name }) => `refuse ${name}`),
+  ...vectors.reject.map(({ name }) => `reject ${name}`),
 ]
 
 const isMissing = (tool: string) => spawnSync('which', [tool]).status !== 0
 
 describe('the verifiers in other languages agree with every vector', () => {
-  for (const { language, tools, answer } of all) {
+  for (const { language, tools, verify } of all) {
     const missing = tools.filter(isMissing)
-    if (missing.length) console.warn(`skipped: the ${language} verifier, no ${missing.join(', ')} on this machine`)
+    if (missing.length)
+      console.warn(`skipped: the ${language} verifier, because ${missing.join(', ')} is not installed`)
     it.skipIf(missing.length > 0)(
       language,
       () => {
-        const digits = answer(input).trim().split('\n')
-        const got = [...vectors.accept, ...vectors.refuse].map(
-          ({ name }, index) => `${digits[index] === '1' ? 'accept' : 'refuse'} ${name}`,
+        const digits = verify(input).trim().split('\n')
+        const got = [...vectors.accept, ...vectors.reject].map(
+          ({ name }, index) => `${digits[index] === '1' ? 'accept' : 'reject'} ${name}`,
         )
-        expect(got).toEqual(wanted)
+        expect(got).toEqual(expected)
       },
       60_000,
     )

@@ -9,14 +9,14 @@ const root = join(import.meta.dirname, '../../webhook-verifier')
 const folders = { recipe: join(import.meta.dirname, 'recipes'), port: join(root, 'ports') }
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
 
-describe('the README shows the files that the tests run, word for word', () => {
+describe('the README contains the tested files verbatim', () => {
   const shown = [...readme.matchAll(/<!-- (recipe|port): (\S+) -->\n\n?```\w+\n(.*?)\n```\n/gs)]
 
   it.each(shown.map(([, kind, name, code]) => ({ kind, name, code })))('$name', ({ kind, name, code }) => {
     expect(`${code}\n`).toBe(readFileSync(join(folders[kind as 'recipe' | 'port'], name!), 'utf8'))
   })
 
-  it.each(['recipe', 'port'] as const)('every %s is there', (kind) => {
+  it.each(['recipe', 'port'] as const)('contains every %s', (kind) => {
     const names = shown.filter(([, shownKind]) => shownKind === kind).map(([, , name]) => name)
     expect(names.sort()).toEqual(readdirSync(folders[kind]).sort())
   })
@@ -77,7 +77,7 @@ describe('the recipes of the README', () => {
     },
   }
 
-  it.each(Object.keys(start))('%s: takes a delivery, refuses a forged one', async (name) => {
+  it.each(Object.keys(start))('%s: accepts a delivery and rejects a forged one', async (name) => {
     const deliver = await start[name]!()
     expect((await deliver(await signedRequest(event, { secret }))).status).toBe(200)
     expect(printed).toEqual(['aff_1 earns 1250 EUR'])
@@ -85,7 +85,7 @@ describe('the recipes of the README', () => {
     expect(printed).toHaveLength(1)
   })
 
-  it.each([true, false])('lambda: takes a delivery, in base64: %s', async (isBase64Encoded) => {
+  it.each([true, false])('lambda: accepts a delivery, in base64: %s', async (isBase64Encoded) => {
     const { handler } = await import('./recipes/lambda.ts')
     const { body, headers } = await signedDelivery(event, { secret })
     const text = Buffer.from(body).toString(isBase64Encoded ? 'base64' : 'utf8')
@@ -96,13 +96,13 @@ describe('the recipes of the README', () => {
     expect(printed).toHaveLength(1)
   })
 
-  it('once: works once, also when the same event arrives eight times together', async () => {
+  it('once: processes an event once when it arrives eight times concurrently', async () => {
     const { app } = await import('./recipes/once.ts')
     const body = JSON.stringify({ ...event, timestamp: '2026-10-20T15:04:05.000Z', shop_id: 'shp_1' })
     const requests = await Promise.all(Array.from({ length: 8 }, () => signedRequest(body, { secret })))
-    const answers = await Promise.all(requests.map((request) => app.fetch(request)))
-    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 200))
+    const responses = await Promise.all(requests.map((request) => app.fetch(request)))
+    expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 200))
     expect((await app.fetch(await signedRequest(body, { secret }))).status).toBe(200)
-    expect(printed).toEqual(['work on commission.created in this same transaction'])
+    expect(printed).toEqual(['processing commission.created in the same transaction'])
   })
 })

@@ -13,14 +13,14 @@ import { Hono } from 'hono'
 
 export interface Options extends ReceiveOptions {
   maxBytes?: number
-  onRefused?: (error: Error) => void
-  /** Only plain Node has it. */
+  onRejected?: (error: Error) => void
+  /** Used by the Node adapter only. */
   onError?: (error: unknown) => void
 }
 
-type Work = (event: WebhookEvent) => unknown
+type Handler = (event: WebhookEvent) => unknown
 
-/** A receiver that was started: deliveries go to `url`, or to `fetch` where there is no socket. */
+/** A running receiver. `fetch` delivers to it, over a socket where it has one. */
 export interface Receiver {
   fetch: (request: Request) => Promise<Response>
   close: () => unknown
@@ -38,28 +38,28 @@ export const listen = async (listener: RequestListener): Promise<Receiver> => {
   return { fetch: overHttp(`http://127.0.0.1:${port}/`), close: () => server.close() }
 }
 
-/** One way to start a receiver per framework, each with its adapter and nothing else. */
-export const receivers: Record<string, (options: Options, work: Work) => Receiver | Promise<Receiver>> = {
-  node: (options, work) => listen(nodeWebhook(options, work)),
-  express: (options, work) => listen(express().post('/', expressWebhook(options, work))),
-  'express with express.raw()': (options, work) =>
-    listen(express().post('/', express.raw({ type: '*/*', limit: '4mb' }), expressWebhook(options, work))),
-  fastify: async (options, work) => {
+/** Starts a receiver in each framework, with its adapter only. */
+export const receivers: Record<string, (options: Options, handler: Handler) => Receiver | Promise<Receiver>> = {
+  node: (options, handler) => listen(nodeWebhook(options, handler)),
+  express: (options, handler) => listen(express().post('/', expressWebhook(options, handler))),
+  'express with express.raw()': (options, handler) =>
+    listen(express().post('/', express.raw({ type: '*/*', limit: '4mb' }), expressWebhook(options, handler))),
+  fastify: async (options, handler) => {
     const app = fastify()
-    app.register(fastifyWebhook(options, work))
+    app.register(fastifyWebhook(options, handler))
     const url = await app.listen({ port: 0, host: '127.0.0.1' })
     return { fetch: overHttp(url), close: () => app.close() }
   },
-  hono: (options, work) => {
-    const app = new Hono().post('/webhooks', honoWebhook(options, work))
+  hono: (options, handler) => {
+    const app = new Hono().post('/webhooks', honoWebhook(options, handler))
     return { fetch: async (request) => app.fetch(request), close: () => undefined }
   },
-  'hono on Node': async (options, work) => {
-    const app = new Hono().post('/', honoWebhook(options, work))
+  'hono on Node': async (options, handler) => {
+    const app = new Hono().post('/', honoWebhook(options, handler))
     const server = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' })
     await new Promise<void>((resolve) => server.once('listening', resolve))
     const { port } = server.address() as AddressInfo
     return { fetch: overHttp(`http://127.0.0.1:${port}/`), close: () => server.close() }
   },
-  next: (options, work) => ({ fetch: nextWebhook(options, work), close: () => undefined }),
+  next: (options, handler) => ({ fetch: nextWebhook(options, handler), close: () => undefined }),
 }

@@ -10,15 +10,15 @@ import { EdgeVM } from '@edge-runtime/vm'
 import { describe, expect, it } from 'vitest'
 
 const root = join(import.meta.dirname, '../../webhook-verifier')
-/** Runs every vector, unwrap and the Web adapters; leaves a promise of 'ok' in `outcome`. */
+/** The smoke test as one script. It leaves a promise of 'ok' in `outcome`. */
 const { sizes, selfCheck }: { sizes: Record<string, number>; selfCheck: string } = JSON.parse(
   execFileSync(process.execPath, [join(root, 'scripts/size.ts'), '--json'], { encoding: 'utf8' }),
 )
 const page = `<script>${selfCheck.replaceAll('</', '<\\/')}</script>
 <script>outcome.then((body) => fetch('/outcome', { method: 'POST', body }))</script>`
 
-describe('the same code, bundled for a browser, runs', () => {
-  it('where there are Web APIs and nothing of Node', async () => {
+describe('the browser bundle runs', () => {
+  it('with Web APIs only', async () => {
     const { crypto, TextEncoder, TextDecoder, Blob, Request, Response, Headers, atob, btoa } = globalThis
     const globals = { crypto, TextEncoder, TextDecoder, Blob, Request, Response, Headers, atob, btoa }
     const context = createContext(globals)
@@ -34,7 +34,7 @@ describe('the same code, bundled for a browser, runs', () => {
   })
 
   const chromium = spawnSync('which', ['chromium'], { encoding: 'utf8' }).stdout.trim()
-  if (!chromium) console.warn('skipped: the webhook verifier in a browser, no chromium on this machine')
+  if (!chromium) console.warn('skipped: the webhook verifier in a browser, because chromium is not installed')
   it.skipIf(!chromium)(
     'in Chromium',
     async () => {
@@ -68,7 +68,7 @@ describe('the same code, bundled for a browser, runs', () => {
 })
 
 describe('the size', () => {
-  it('of the core is at most 1.5 kB, of the whole entry half of the alternatives that do as much', () => {
+  it('is at most 1.5 kB for the core, and less than half of comparable packages for the main entry point', () => {
     console.log(
       Object.entries(sizes)
         .map(([name, size]) => `${String(size).padStart(6)} bytes gzip  ${name}`)
@@ -79,7 +79,7 @@ describe('the size', () => {
     expect(sizes['the whole entry']).toBeLessThan(sizes['svix { Webhook }']! / 2)
   })
 
-  it('nothing is needed at run time, and nothing of Node in the sources', () => {
+  it('has no dependencies and imports no Node modules', () => {
     const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     expect(manifest.dependencies ?? manifest.peerDependencies ?? manifest.optionalDependencies).toBeUndefined()
     const sources = execFileSync('grep', ['-rhE', "from '", join(root, 'src')], { encoding: 'utf8' })

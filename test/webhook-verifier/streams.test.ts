@@ -7,7 +7,7 @@ import { expect, it } from 'vitest'
 
 const secret = 'a shared secret'
 
-/** What a response was told. */
+/** A response that records what is sent. */
 function recorder() {
   const headers: Record<string, string> = {}
   return {
@@ -27,36 +27,36 @@ function recorder() {
 
 type Stream = Readable | (EventEmitter & { readableDidRead?: boolean; readableEnded?: boolean })
 
-/** Gives a stream to a listener, and answers what came of it. */
+/** Passes a stream to a listener and returns the response, events and errors. */
 async function receive(
   stream: Stream,
   headers: Record<string, string>,
   {
     options = {},
-    work,
-  }: { options?: Partial<NodeOptions>; work?: (response: ReturnType<typeof recorder>) => void } = {},
+    handler,
+  }: { options?: Partial<NodeOptions>; handler?: (response: ReturnType<typeof recorder>) => void } = {},
 ) {
   const events: WebhookEvent[] = []
-  const refused: string[] = []
+  const rejected: string[] = []
   const failed: unknown[] = []
   const response = recorder()
   const given = {
     secret,
-    onRefused: ({ message }: Error) => void refused.push(message),
+    onRejected: ({ message }: Error) => void rejected.push(message),
     onError: (error: unknown) => void failed.push(error),
     ...options,
   }
   const listener = webhook(given, (event) => {
     events.push(event)
-    work?.(response)
+    handler?.(response)
   })
   await listener(Object.assign(stream, { headers }) as never, response)
-  return { response, events, refused, failed }
+  return { response, events, rejected, failed }
 }
 
 const draft = { event: 'test', timestamp: '2026-10-20T15:04:05.000Z' }
 
-it('reads a body in pieces, of exactly as many bytes as it may have', async () => {
+it('reads a body in chunks, up to maxBytes', async () => {
   const { body, headers } = await signedDelivery(draft, { secret })
   const pieces = () => Readable.from([body.subarray(0, 7), body.subarray(7)])
   const fits = await receive(pieces(), headers, { options: { maxBytes: body.length } })
@@ -65,19 +65,19 @@ it('reads a body in pieces, of exactly as many bytes as it may have', async () =
   const over = await receive(pieces(), headers, { options: { maxBytes: body.length - 1 } })
   expect([over.response.statusCode, over.response.text]).toEqual([413, '{"error":"body_too_large"}'])
   expect(over.response.headers).toEqual({ 'content-type': 'application/json', connection: 'close' })
-  expect(over.refused).toEqual([`body_too_large: more than ${body.length - 1} bytes`])
+  expect(over.rejected).toEqual([`body_too_large: The body exceeds maxBytes (${body.length - 1}).`])
 })
 
-it('refuses what something else has read, in whichever way that shows', async () => {
+it('rejects a stream that was already read', async () => {
   const { headers } = await signedDelivery(draft, { secret })
   for (const trace of [{ readableDidRead: true }, { readableEnded: true }]) {
-    const { response, refused } = await receive(Object.assign(new EventEmitter(), trace), headers)
+    const { response, rejected } = await receive(Object.assign(new EventEmitter(), trace), headers)
     expect([trace, response.statusCode]).toEqual([trace, 500])
-    expect(refused[0]).toMatch(/^body_parsed: /)
+    expect(rejected[0]).toMatch(/^body_parsed: /)
   }
 })
 
-it('fails when the connection breaks or closes before the whole body came', async () => {
+it('fails when the connection breaks or closes during the body', async () => {
   const { headers } = await signedDelivery(draft, { secret })
   const broken = new EventEmitter()
   setImmediate(() => broken.emit('error', new Error('reset')))
@@ -85,16 +85,16 @@ it('fails when the connection breaks or closes before the whole body came', asyn
   const closed = new EventEmitter()
   setImmediate(() => closed.emit('close'))
   const { response, failed } = await receive(closed, headers)
-  expect(failed).toEqual([new Error('the connection closed before the whole body came')])
+  expect(failed).toEqual([new Error('The connection closed before the whole body was received.')])
   expect([response.statusCode, response.text]).toEqual([500, ''])
 })
 
-it('adds nothing to what the work has answered itself, also when it fails afterwards', async () => {
+it('sends nothing when the handler has responded, even when it throws afterwards', async () => {
   const { body, headers } = await signedDelivery(draft, { secret })
-  const own = await receive(Readable.from([body]), headers, { work: (response) => response.end('mine') })
+  const own = await receive(Readable.from([body]), headers, { handler: (response) => response.end('mine') })
   expect([own.response.text, own.response.statusCode]).toEqual(['mine', 0])
   const late = await receive(Readable.from([body]), headers, {
-    work: (response) => {
+    handler: (response) => {
       response.end('mine')
       throw new Error('later')
     },

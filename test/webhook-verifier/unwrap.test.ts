@@ -12,7 +12,7 @@ import { describe, expect, it } from 'vitest'
 
 const secret = 'a shared secret'
 const now = () => Math.floor(Date.now() / 1000)
-const bare = { 'webhook-id': undefined, 'webhook-timestamp': undefined, 'webhook-signature': undefined }
+const withoutStandard = { 'webhook-id': undefined, 'webhook-timestamp': undefined, 'webhook-signature': undefined }
 
 const attempt = async (signing: Partial<SignOptions>, options: Partial<ReceiveOptions> = {}) => {
   const delivery = await signedDelivery({ event: 'test', data: { test: true } }, { secret, ...signing })
@@ -22,7 +22,7 @@ const attempt = async (signing: Partial<SignOptions>, options: Partial<ReceiveOp
   )
 }
 
-describe('what is given', () => {
+describe('arguments', () => {
   const body = new TextEncoder().encode('{"event":"test","data":{}}')
   const given = async (raw: unknown) =>
     verify(raw as string, await sign(body, secret), secret).then(
@@ -36,7 +36,7 @@ describe('what is given', () => {
     ['a slice of a larger buffer', Buffer.from(`xx${'{"event":"test","data":{}}'}xx`).subarray(2, -2)],
     ['an ArrayBuffer', body.buffer],
     ['text', '{"event":"test","data":{}}'],
-  ])('is accepted: %s', async (_name, raw) => expect(await given(raw)).toBe('accepted'))
+  ])('accepts a body of type: %s', async (_name, raw) => expect(await given(raw)).toBe('accepted'))
 
   it.each([
     ['a parsed object', { event: 'test', data: {} }],
@@ -47,8 +47,8 @@ describe('what is given', () => {
     ['undefined', undefined],
     ['null', null],
     ['a number', 5],
-    ['an object that says it has bytes', { byteLength: 26, length: 26, buffer: [...body] }],
-  ])('is refused as body_parsed: %s', async (_name, raw) => expect(await given(raw)).toBe('body_parsed'))
+    ['an object that resembles a buffer', { byteLength: 26, length: 26, buffer: [...body] }],
+  ])('body_parsed for a body of type: %s', async (_name, raw) => expect(await given(raw)).toBe('body_parsed'))
 
   it.each([
     ['', 'signature_missing'],
@@ -58,12 +58,12 @@ describe('what is given', () => {
     [{}, 'signature_malformed'],
     [body, 'signature_malformed'],
     ['0'.repeat(64), 'signature_mismatch'],
-  ])('a signature %j is %s', async (signature, code) => {
+  ])('signature %j: %s', async (signature, code) => {
     await expect(verify(body, signature as string, secret)).rejects.toMatchObject({ name: 'WebhookError', code })
   })
 
   it.each([[''], [undefined], [null], [5], [{}], [body], [[]], [['']], [[secret, '']], [[secret, undefined]], [[[]]]])(
-    'a secret %j is refused, even beside a right one',
+    'secret_invalid for %j, even next to a valid secret',
     async (wrong) => {
       const signature = await sign(body, secret)
       await expect(verify(body, signature, wrong as string)).rejects.toMatchObject({ code: 'secret_invalid' })
@@ -71,7 +71,7 @@ describe('what is given', () => {
     },
   )
 
-  it('is copied at once: a buffer reused meanwhile changes nothing', async () => {
+  it('copies the body, so that the caller can reuse its buffer', async () => {
     const buffer = Buffer.from(body)
     const { headers } = await signedDelivery(buffer, { secret })
     const pending = unwrap({ body: buffer, headers }, { secret })
@@ -81,47 +81,49 @@ describe('what is given', () => {
 })
 
 describe('several secrets', () => {
-  it('says which one matched', async () => {
+  it('returns the index of the one that matched', async () => {
     const delivery = await signedDelivery({ event: 'test' }, { secret: 'old' })
-    const { facts } = await receive(delivery, { secret: ['new', 'old'] })
-    expect(facts).toMatchObject({ secretIndex: 1 })
+    const { verification } = await receive(delivery, { secret: ['new', 'old'] })
+    expect(verification).toMatchObject({ secretIndex: 1 })
   })
 
-  it('a receiver with the old one alone stays served while the sender signs with both', async () => {
+  it('a receiver with the old secret accepts deliveries signed with both', async () => {
     expect(await attempt({ secret: ['new', 'old'] }, { secret: 'old' })).toBe('test')
-    expect(await attempt({ secret: ['new', 'old'], headers: bare }, { secret: 'old' })).toBe('signature_mismatch')
+    expect(await attempt({ secret: ['new', 'old'], headers: withoutStandard }, { secret: 'old' })).toBe(
+      'signature_mismatch',
+    )
   })
 })
 
-describe('the signed time', () => {
+describe('the signed timestamp', () => {
   it.each([
     [0, 'test'],
     [-299, 'test'],
     [299, 'test'],
     [-302, 'timestamp_too_far'],
     [302, 'timestamp_too_far'],
-  ])('%i s away by default: %s', async (distance, outcome) => {
+  ])('%i s from now with the default tolerance: %s', async (distance, outcome) => {
     expect(await attempt({ timestamp: now() + distance })).toBe(outcome)
   })
 
-  it('takes another tolerance, and none', async () => {
+  it('accepts another tolerance, or none', async () => {
     expect(await attempt({ timestamp: now() - 302 }, { tolerance: 600 })).toBe('test')
     expect(await attempt({ timestamp: 0 }, { tolerance: Number.POSITIVE_INFINITY })).toBe('test')
     expect(await attempt({}, { tolerance: Number.NaN })).toBe('timestamp_too_far')
   })
 
-  it('cannot be moved: it is signed', async () => {
+  it('cannot be changed, because it is signed', async () => {
     const headers = { 'webhook-timestamp': `${now()}` }
     expect(await attempt({ timestamp: now() - 1000, headers })).toBe('signature_mismatch')
   })
 
-  it('can be asked for, or a replay could leave it out', async () => {
-    expect(await attempt({ timestamp: now() - 1000, headers: bare })).toBe('test')
-    expect(await attempt({ headers: bare }, { requireTimestamp: true })).toBe('signature_missing')
+  it('can be required, because a replay could omit it', async () => {
+    expect(await attempt({ timestamp: now() - 1000, headers: withoutStandard })).toBe('test')
+    expect(await attempt({ headers: withoutStandard }, { requireTimestamp: true })).toBe('signature_missing')
     expect(await attempt({}, { requireTimestamp: true })).toBe('test')
   })
 
-  it('of the event itself counts only when asked', async () => {
+  it('of the event is checked with bodyTolerance only', async () => {
     const old = { event: 'test', timestamp: '2026-01-01T00:00:00.000Z' }
     const delivery = await signedDelivery(old, { secret })
     expect(await unwrap(delivery, { secret })).toMatchObject(old)
@@ -141,14 +143,14 @@ describe('webhook-signature', () => {
     [`v1,${'A'.repeat(42)}B=`, 'signature_malformed'],
     [`v1,${'A'.repeat(44)}`, 'signature_malformed'],
     [`v1,${'_'.repeat(43)}=`, 'signature_malformed'],
-  ])('%s is %s, whatever X-Service-Signature says', async (signature, code) => {
+  ])('%s: %s, even with a valid X-Service-Signature', async (signature, code) => {
     expect(await attempt({ headers: { 'webhook-signature': signature } })).toBe(code)
   })
 
-  it('may hold other versions and other secrets beside ours', async () => {
+  it('may contain other versions and signatures of other secrets', async () => {
     const delivery = await signedDelivery({ event: 'test' }, { secret })
-    const ours = delivery.headers['webhook-signature']
-    const around = (count: number) => `${`v1,${'A'.repeat(43)}= `.repeat(count)}v1a,xyz ${ours}`
+    const valid = delivery.headers['webhook-signature']
+    const around = (count: number) => `${`v1,${'A'.repeat(43)}= `.repeat(count)}v1a,xyz ${valid}`
     const outcome = (signature: string) =>
       unwrap({ ...delivery, headers: { ...delivery.headers, 'webhook-signature': signature } }, { secret }).then(
         () => 'accepted',
@@ -158,39 +160,39 @@ describe('webhook-signature', () => {
     expect(await outcome(around(7))).toBe('signature_mismatch')
   })
 
-  it('needs its id and its time', async () => {
+  it('requires webhook-id and webhook-timestamp', async () => {
     expect(await attempt({ headers: { 'webhook-id': undefined } })).toBe('signature_mismatch')
     expect(await attempt({ headers: { 'webhook-timestamp': undefined } })).toBe('signature_mismatch')
   })
 })
 
 describe('headers', () => {
-  it('in any case and any shape are found', async () => {
+  it('are found in any case and any container', async () => {
     const { body, headers } = await signedDelivery({ event: 'test' }, { secret })
-    const shouted = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]))
+    const uppercased = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]))
     for (const shape of [
       headers,
-      shouted,
+      uppercased,
       new Headers(headers),
       new Map(Object.entries(headers)) as unknown as Headers,
     ])
       expect(await unwrap({ body, headers: shape }, { secret })).toMatchObject({ event: 'test' })
   })
 
-  it('a header named get does not break the reading', async () => {
+  it('may include one named get', async () => {
     const { body, headers } = await signedDelivery({ event: 'test' }, { secret })
     expect(await unwrap({ body, headers: { ...headers, get: 'x' } }, { secret })).toMatchObject({ event: 'test' })
   })
 
-  it('sent twice are refused', async () => {
-    const { body, headers } = await signedDelivery({ event: 'test' }, { secret, headers: bare })
+  it('sent twice are rejected', async () => {
+    const { body, headers } = await signedDelivery({ event: 'test' }, { secret, headers: withoutStandard })
     const twice = [headers['x-service-signature']!, headers['x-service-signature']!]
     await expect(unwrap({ body, headers: { 'x-service-signature': twice } }, { secret })).rejects.toMatchObject({
       code: 'signature_malformed',
     })
   })
 
-  it('X-Service-Event must name the event of the body, or be absent', async () => {
+  it('X-Service-Event must match the event of the body, or be absent', async () => {
     expect(await attempt({ headers: { 'x-service-event': 'commission.created' } })).toBe('event_mismatch')
     expect(await attempt({ headers: { 'x-service-event': undefined } })).toBe('test')
   })
@@ -198,7 +200,7 @@ describe('headers', () => {
 
 describe('the payload', () => {
   it.each(['', 'null', '[]', '"text"', '5', '{}', '{"event":5}', '{"event":null}', '{', '{"event":"test"} x'])(
-    'signed, but not an event, is payload_invalid: %s',
+    'payload_invalid for a signed body that is not an event: %s',
     async (body) => {
       await expect(unwrap(await signedRequest(body, { secret }), { secret })).rejects.toMatchObject({
         code: 'payload_invalid',
@@ -206,7 +208,7 @@ describe('the payload', () => {
     },
   )
 
-  it('of an event nobody knows yet is given all the same', async () => {
+  it('of an unknown event is returned', async () => {
     const event = await unwrap(await signedRequest({ event: 'payout.completed', data: { a: 1 } }, { secret }), {
       secret,
     })
@@ -214,7 +216,7 @@ describe('the payload', () => {
     expect(event).toMatchObject({ event: 'payout.completed', data: { a: 1 } })
   })
 
-  it('cannot reach a prototype', async () => {
+  it('cannot pollute a prototype', async () => {
     const body = '{"event":"test","data":{},"__proto__":{"polluted":true}}'
     await unwrap(await signedRequest(body, { secret }), { secret })
     expect('polluted' in {}).toBe(false)
@@ -222,35 +224,35 @@ describe('the payload', () => {
 })
 
 describe('seen', () => {
-  it('is asked with one key for every delivery of an event, only after the proof', async () => {
-    const asked: string[] = []
-    const seen = (key: string) => asked.push(key) > 1
+  it('is called with the same key for every delivery of an event, after verification', async () => {
+    const keys: string[] = []
+    const seen = (key: string) => keys.push(key) > 1
     const event = { event: 'test', timestamp: '2026-10-20T15:04:05.000Z' }
     const first = await signedDelivery(event, { secret, id: 'evt_1' })
     const again = await signedDelivery(event, { secret, id: 'evt_2', timestamp: now() - 5 })
-    const stripped = await signedDelivery(event, { secret: [secret], headers: bare })
+    const stripped = await signedDelivery(event, { secret: [secret], headers: withoutStandard })
     expect(await unwrap(first, { secret, seen })).toMatchObject(event)
     for (const delivery of [again, stripped])
       await expect(unwrap(delivery, { secret, seen })).rejects.toMatchObject({ code: 'duplicate' })
-    expect(new Set(asked).size).toBe(1)
+    expect(new Set(keys).size).toBe(1)
     await expect(unwrap(first, { secret: 'other', seen })).rejects.toMatchObject({ code: 'signature_mismatch' })
-    expect(asked).toHaveLength(3)
+    expect(keys).toHaveLength(3)
   })
 
-  it('may answer later, and what it throws is thrown', async () => {
+  it('may be async, and its errors are thrown', async () => {
     expect(await attempt({}, { seen: async () => true })).toBe('duplicate')
     const delivery = await signedDelivery({ event: 'test' }, { secret })
-    const seen = async () => Promise.reject(new Error('the database is away'))
-    await expect(unwrap(delivery, { secret, seen })).rejects.toThrow('the database is away')
+    const seen = async () => Promise.reject(new Error('the database is unavailable'))
+    await expect(unwrap(delivery, { secret, seen })).rejects.toThrow('the database is unavailable')
   })
 })
 
 describe('an error', () => {
-  it('is a WebhookError whose text holds no secret, signature or body', async () => {
+  it('is a WebhookError whose text contains no secret, signature or body', async () => {
     const { body, headers } = await signedDelivery({ event: 'test', data: { canary: 'body-canary' } }, { secret })
     const wrong = await unwrap({ body, headers }, { secret: ' secret-canary ' }).catch((error) => error)
     expect(wrong).toBeInstanceOf(WebhookError)
-    expect(wrong.message).toMatch(/^signature_mismatch: .*white space.*re-serialised/)
+    expect(wrong.message).toMatch(/^signature_mismatch: .*whitespace.*re-serialized/)
     for (const canary of [
       'secret-canary',
       'body-canary',

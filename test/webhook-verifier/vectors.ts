@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 
 interface Signed {
   name: string
-  /** Hex. */
+  /** In hex. */
   body: string
   secret: string
   signature: string
@@ -10,7 +10,7 @@ interface Signed {
 
 interface Vectors {
   accept: (Signed & { id: string; timestamp: number; standardSignature: string })[]
-  refuse: Signed[]
+  reject: Signed[]
 }
 
 export const vectors: Vectors = JSON.parse(

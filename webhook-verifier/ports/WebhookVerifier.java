@@ -7,7 +7,7 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 public final class WebhookVerifier {
-    /** True when one of the secrets signed the raw bytes of the body. Throws when a secret is empty. Java 17. */
+    /** Returns true if one of the secrets produced the signature of the raw body. Throws if a secret is empty. Java 17. */
     public static boolean verify(byte[] body, String signature, List<String> secrets) throws GeneralSecurityException {
         if (signature == null || !signature.matches("[0-9a-f]{64}")) return false;
         byte[] sent = HexFormat.of().parseHex(signature);

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Verify is true when one of the secrets signed the raw bytes of the body. An empty secret never did.
+// Verify reports whether one of the secrets produced the signature of the raw body. Empty secrets are ignored.
 func Verify(body []byte, signature string, secrets ...string) bool {
 	sent, err := hex.DecodeString(signature)
 	if err != nil || len(sent) != sha256.Size || signature != strings.ToLower(signature) {

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-/** True when one of the secrets signed the raw bytes of the body. An empty secret never did. */
+/** Returns true if one of the secrets produced the signature of the raw body. Empty secrets are ignored. */
 function verify(string $body, string $signature, string ...$secrets): bool
 {
     if (preg_match('/\A[0-9a-f]{64}\z/', $signature) !== 1) {

@@ -1,8 +1,8 @@
 require 'openssl'
 
-# True when one of the secrets signed the raw bytes of the body.
+# Returns true if one of the secrets produced the signature of the raw body.
 def verify(body, signature, secrets)
-  raise ArgumentError, 'a webhook secret is missing or empty' if secrets.empty? || secrets.any? { |secret| secret.to_s.empty? }
+  raise ArgumentError, 'A webhook secret is missing or empty.' if secrets.empty? || secrets.any? { |secret| secret.to_s.empty? }
   return false unless signature.to_s.match?(/\A[0-9a-f]{64}\z/)
 
   secrets.any? do |secret|

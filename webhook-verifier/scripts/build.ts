@@ -1,4 +1,4 @@
-// Builds what is published into dist, or into the directory given: ES modules, and CommonJS beside them in cjs/.
+// Builds the published files into dist, or into the directory given: ES modules, and CommonJS in cjs/.
 import { execFileSync } from 'node:child_process'
 import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -14,7 +14,7 @@ tsc('tsconfig.json', '--composite', 'false', '--tsBuildInfoFile', 'null', '--out
 tsc('tsconfig.cjs.json', '--outDir', join(out, 'cjs'))
 writeFileSync(join(out, 'cjs/package.json'), '{ "type": "commonjs" }\n')
 
-// The compiler rewrites `./x.ts` in JavaScript but not in declarations, where older compilers do not follow it.
+// The compiler rewrites `./x.ts` in JavaScript but not in declarations, where older compilers cannot resolve it.
 for (const file of globSync('**/*.d.ts', { cwd: out })) {
   const path = join(out, file)
   writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/(from '\.\/[^']+)\.ts'/g, "$1.js'"))

@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib'
 import { rolldown } from 'rolldown'
 
-/** A file that is only in memory, beside this one, so that its imports resolve from here. */
+/** A file that exists in memory only. Its imports are resolved from this folder. */
 const entry = `${import.meta.dirname}/entry.js`
 
-/** One script for a browser out of a line of source, minified. */
+/** Bundles source code for a browser, minified. */
 export const bundle = async (source: string, format: 'esm' | 'iife' = 'esm'): Promise<string> => {
   const build = await rolldown({
     input: entry,

@@ -1,5 +1,5 @@
 // Packs the package, installs it into an empty project and uses it from there, as ES module and as CommonJS.
-// With --runtimes also on every Node, Deno and Bun that the registry gives; what it does not give is said.
+// With --runtimes also on every Node, Deno and Bun that the registry provides; the missing ones are reported as skipped.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -68,7 +68,7 @@ const runEverywhere = (tarball: string) => {
     'vectors.json',
   ]
   attempt('arethetypeswrong', 'npx', attw)
-  for (const name of missing) console.log(`skipped: ${name}, the registry does not give it for this machine`)
+  for (const name of missing) console.log(`skipped: ${name}, not in the registry for this machine`)
 }
 
 try {

@@ -1,4 +1,4 @@
-// Writes vectors.json. It signs with node:crypto, so that the vectors do not come from the code they check.
+// Writes vectors.json. Signs with node:crypto instead of the code under test.
 import { createHmac } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 
@@ -8,7 +8,7 @@ const event =
 const timestamp = 1_792_508_645
 
 const bytes = (text: string) => Buffer.from(text, 'utf8')
-const mac = (body: Buffer, key: string) => createHmac('sha256', bytes(key)).update(body)
+const hmac = (body: Buffer, key: string) => createHmac('sha256', bytes(key)).update(body)
 
 const accepted = (name: string, body: Buffer, key = secret) => {
   const id = `evt_${name.replaceAll(' ', '_').replaceAll(/[^a-z0-9_]/gi, '')}`
@@ -17,15 +17,15 @@ const accepted = (name: string, body: Buffer, key = secret) => {
     name,
     body: body.toString('hex'),
     secret: key,
-    signature: mac(body, key).digest('hex'),
+    signature: hmac(body, key).digest('hex'),
     id,
     timestamp,
-    standardSignature: `v1,${mac(message, key).digest('base64')}`,
+    standardSignature: `v1,${hmac(message, key).digest('base64')}`,
   }
 }
 
-const right = mac(bytes(event), secret).digest('hex')
-const refused = (name: string, signature: string, body = bytes(event), key = secret) => ({
+const valid = hmac(bytes(event), secret).digest('hex')
+const rejected = (name: string, signature: string, body = bytes(event), key = secret) => ({
   name,
   body: body.toString('hex'),
   secret: key,
@@ -37,7 +37,7 @@ flipped[40]! ^= 1
 
 const vectors = {
   about:
-    'X-Service-Signature is the lowercase hex of HMAC-SHA256 with the UTF-8 bytes of the secret as key and the body as message. `body` is hex. `standardSignature` covers `<id>.<timestamp>.<body>`. A verifier accepts every entry of `accept` and refuses every entry of `refuse`.',
+    'X-Service-Signature is the lowercase hex of HMAC-SHA256 with the UTF-8 bytes of the secret as key and the body as message. `body` is hex. `standardSignature` covers `<id>.<timestamp>.<body>`. A verifier accepts every entry of `accept` and rejects every entry of `reject`.',
   accept: [
     accepted('an event', bytes(event)),
     accepted('RFC 4231 test case 2', bytes('what do ya want for nothing?'), 'Jefe'),
@@ -51,43 +51,43 @@ const vectors = {
     accepted('a NUL byte', Buffer.concat([bytes('{"event":"test","data":{}}'), Buffer.from('00', 'hex')])),
     accepted('duplicate keys', bytes('{"event":"first","event":"test","data":{"a":1,"a":2}}')),
     accepted(
-      'numbers that re-serialise otherwise',
+      'numbers that re-serialize differently',
       bytes('{"event":"test","data":{"a":1e2,"b":1.0,"c":-0,"d":9007199254740993}}'),
     ),
-    accepted('white space', bytes(' {\r\n\t"event" : "test" ,\n "data" : { } }\n')),
-    accepted('escapes that re-serialise otherwise', bytes('{"event":"test","data":{"text":"\\u00e9\\/"}}')),
-    accepted('a secret beyond ASCII', bytes(event), 'geheim-ключ-鍵-🔑'),
+    accepted('whitespace', bytes(' {\r\n\t"event" : "test" ,\n "data" : { } }\n')),
+    accepted('escapes that re-serialize differently', bytes('{"event":"test","data":{"text":"\\u00e9\\/"}}')),
+    accepted('a non-ASCII secret', bytes(event), 'geheim-ключ-鍵-🔑'),
     accepted('a secret longer than a block', bytes(event), 'long '.repeat(20)),
-    accepted('a secret with white space around it', bytes(event), ' padded '),
+    accepted('a secret with whitespace around it', bytes(event), ' padded '),
   ],
-  refuse: [
-    refused('an empty signature', ''),
-    refused('upper case', right.toUpperCase()),
-    refused('a prefix', `sha256=${right}`),
-    refused('a 0x prefix', `0x${right}`),
-    refused('a space before', ` ${right}`),
-    refused('a space after', `${right} `),
-    refused('a line feed after', `${right}\n`),
-    refused('a NUL after', `${right}\0`),
-    refused('one digit less', right.slice(0, -1)),
-    refused('the first half', right.slice(0, 32)),
-    refused('one digit more', `${right}0`),
-    refused('twice', right + right),
-    refused('twice, with a comma', `${right}, ${right}`),
-    refused('not hex', `${right.slice(0, -1)}g`),
-    refused(
+  reject: [
+    rejected('an empty signature', ''),
+    rejected('uppercase', valid.toUpperCase()),
+    rejected('a prefix', `sha256=${valid}`),
+    rejected('a 0x prefix', `0x${valid}`),
+    rejected('a space before', ` ${valid}`),
+    rejected('a space after', `${valid} `),
+    rejected('a line feed after', `${valid}\n`),
+    rejected('a NUL after', `${valid}\0`),
+    rejected('one digit missing', valid.slice(0, -1)),
+    rejected('the first half', valid.slice(0, 32)),
+    rejected('one extra digit', `${valid}0`),
+    rejected('twice', valid + valid),
+    rejected('twice, with a comma', `${valid}, ${valid}`),
+    rejected('not hex', `${valid.slice(0, -1)}g`),
+    rejected(
       'full-width digits',
-      right.replaceAll(/\d/g, (digit) => String.fromCodePoint(0xff10 + Number(digit))),
+      valid.replaceAll(/\d/g, (digit) => String.fromCodePoint(0xff10 + Number(digit))),
     ),
-    refused('base64', mac(bytes(event), secret).digest('base64')),
-    refused('one bit of the signature flipped', (right[0] === '0' ? '1' : '0') + right.slice(1)),
-    refused('one bit of the body flipped', right, flipped),
-    refused('a body with a line feed after it', right, bytes(`${event}\n`)),
-    refused('an empty body', right, bytes('')),
-    refused('a re-serialised body', right, bytes(JSON.stringify(JSON.parse(event), null, 2))),
-    refused('another secret', right, bytes(event), 'another'),
-    refused('a secret with a line feed after it', right, bytes(event), `${secret}\n`),
-    refused('an empty secret, rightly signed', mac(bytes(event), '').digest('hex'), bytes(event), ''),
+    rejected('base64', hmac(bytes(event), secret).digest('base64')),
+    rejected('one bit of the signature flipped', (valid[0] === '0' ? '1' : '0') + valid.slice(1)),
+    rejected('one bit of the body flipped', valid, flipped),
+    rejected('a body with a line feed after it', valid, bytes(`${event}\n`)),
+    rejected('an empty body', valid, bytes('')),
+    rejected('a re-serialized body', valid, bytes(JSON.stringify(JSON.parse(event), null, 2))),
+    rejected('another secret', valid, bytes(event), 'another'),
+    rejected('a secret with a line feed after it', valid, bytes(event), `${secret}\n`),
+    rejected('an empty secret, validly signed', hmac(bytes(event), '').digest('hex'), bytes(event), ''),
   ],
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
 
-/** Builds and packs the package inside a scratch directory, away from the checkout's own dist; the path of the tarball. */
+/** Builds and packs the package in a scratch directory, apart from the checkout's dist. Returns the path of the tarball. */
 export const pack = (scratch: string): string => {
   const copy = join(scratch, 'package')
   mkdirSync(copy)

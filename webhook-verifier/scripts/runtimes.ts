@@ -8,15 +8,15 @@ interface Runtime {
   args: string[]
 }
 
-interface Wanted extends Runtime {
-  /** The npm package that holds the binary. */
+interface RuntimePackage extends Runtime {
+  /** The npm package with the binary. */
   spec: string
 }
 
 const { arch } = process
 const os = process.platform === 'linux' ? 'linux' : 'darwin'
 
-const wanted: Wanted[] = [
+const packages: RuntimePackage[] = [
   ...[20, 22, 24, 26].map((major) => ({
     name: `Node ${major}`,
     spec: `node-${major}@npm:node-${os}-${arch}@${major}`,
@@ -37,7 +37,7 @@ const wanted: Wanted[] = [
   },
 ]
 
-/** Installs every runtime into a directory, one by one, so that one the registry lacks does not cost the others. */
+/** Installs every runtime into a directory, one at a time, so that a missing one does not fail the others. */
 export const runtimes = (
   directory: string,
 ): { commands: Runtime[]; compiler: string | undefined; missing: string[] } => {
@@ -45,7 +45,7 @@ export const runtimes = (
   writeFileSync(join(directory, 'package.json'), '{ "private": true }')
   const install = (spec: string) =>
     spawnSync('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', spec], { cwd: directory })
-  const found = wanted.map(({ spec, ...runtime }) => {
+  const found = packages.map(({ spec, ...runtime }) => {
     install(spec)
     return { ...runtime, command: join(directory, 'node_modules', runtime.command) }
   })

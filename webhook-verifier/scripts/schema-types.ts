@@ -1,4 +1,4 @@
-/** The part of JSON Schema that the webhook bodies use. */
+/** The JSON Schema keywords that the webhook bodies use. */
 export interface Schema {
   $ref?: string
   type?: string | string[]
@@ -26,7 +26,7 @@ const doc = (schema: Schema) =>
 
 const nameOf = (ref: string) => ref.split('/').at(-1)!
 
-/** A list of texts stays open: a later server may know more of them. */
+/** String enums accept any string, because a later server version may add values. */
 const enumType = (values: unknown[]) => {
   const union = values.map((value) => JSON.stringify(value)).join(' | ')
   return values.length > 1 && values.some((value) => typeof value === 'string') ? `${union} | (string & {})` : union
@@ -40,7 +40,7 @@ const objectType = (schema: Schema, refs: Set<string>) => {
   return members.length ? `{\n${members.join('\n')}\n}` : 'Record<string, unknown>'
 }
 
-/** The TypeScript type of a schema; the names it refers to are added to `refs`. */
+/** Returns the TypeScript type of a schema. Adds the schemas it references to `refs`. */
 export const typeOf = (schema: Schema, refs: Set<string>): string => {
   if (schema.$ref) {
     refs.add(nameOf(schema.$ref))
@@ -55,11 +55,11 @@ export const typeOf = (schema: Schema, refs: Set<string>): string => {
   if (schema.type === 'array') return `Array<${schema.items ? typeOf(schema.items, refs) : 'unknown'}>`
   if (schema.type === 'object' || schema.properties) return objectType(schema, refs)
   const primitive = primitives[schema.type ?? '']
-  if (!primitive) throw new Error(`no type for ${JSON.stringify(schema)}`)
+  if (!primitive) throw new Error(`No type for ${JSON.stringify(schema)}`)
   return primitive
 }
 
-/** `export type Name = …`, and the names it refers to. */
+/** Returns an exported declaration. Adds the schemas it references to `refs`. */
 export const declare = (name: string, schema: Schema, refs: Set<string>) => {
   const type = typeOf(schema, refs)
   const body = type.startsWith('{') && !schema.allOf ? `interface ${name} ${type}` : `type ${name} = ${type}`

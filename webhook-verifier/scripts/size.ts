@@ -1,5 +1,4 @@
-// Prints what each entry costs a bundle, minified and gzipped, beside other verifiers bundled the same way.
-// With --json for the tests.
+// Prints the size of each entry point, minified and gzipped, compared with other verifiers. With --json for the tests.
 import { bundle, gzipped } from './bundle.ts'
 
 const entries = {
@@ -21,7 +20,7 @@ const sizes: Record<string, number> = {}
 for (const [name, source] of Object.entries(entries)) sizes[name] = gzipped(await bundle(source))
 
 if (process.argv.includes('--json')) {
-  // The self-check as one script, for runtimes that have Web APIs and nothing else.
+  // The smoke test as one script, for runtimes with Web APIs only.
   const selfCheck = await bundle(
     `import { outcome } from './smoke/smoke-browser.mjs'; globalThis.outcome = outcome`,
     'iife',

@@ -1,27 +1,27 @@
-/** Why a delivery was refused. The list is closed: a further reason is a major version. */
+/** Why a delivery was rejected. New codes appear in major versions only. */
 export type WebhookErrorCode =
-  /** No usable secret was given: missing, empty or not a string. The receiver's fault. */
+  /** The secret is missing, empty or not a string. A configuration error of the receiver. */
   | 'secret_invalid'
-  /** The body is not raw bytes: something parsed or read it before. The receiver's fault. */
+  /** The body is not raw bytes, because something parsed or read it before. A configuration error of the receiver. */
   | 'body_parsed'
-  /** The body is longer than the adapter reads. */
+  /** The body is longer than `maxBytes`. */
   | 'body_too_large'
-  /** No signature came, or an empty one: the subscription has no secret. */
+  /** The signature is missing or empty: the subscription has no secret. */
   | 'signature_missing'
-  /** The signature is not 64 lowercase hex digits, or there is no whole `v1,<base64>`. */
+  /** The signature is not 64 lowercase hex digits, or contains no complete `v1,<base64>`. */
   | 'signature_malformed'
-  /** No secret makes this signature over these bytes. */
+  /** None of the secrets produces this signature. */
   | 'signature_mismatch'
-  /** The signed time is further from now than allowed. */
+  /** The signed timestamp is outside the tolerance. */
   | 'timestamp_too_far'
-  /** The signature is right, but the bytes are not a JSON event. */
+  /** The signature is valid, but the body is not a JSON event. */
   | 'payload_invalid'
-  /** The unsigned `X-Service-Event` header names another event than the signed body. */
+  /** The unsigned `X-Service-Event` header differs from the event of the signed body. */
   | 'event_mismatch'
-  /** The `seen` hook knows this event: answer 200 and do nothing. */
+  /** The `seen` hook returned true. Respond with 200 and do nothing. */
   | 'duplicate'
 
-/** The one error of this package. Its message holds no secret, no signature and no part of the body. */
+/** The error of a rejected delivery. Its message contains no secret, no signature and no part of the body. */
 export class WebhookError extends Error {
   declare readonly code: WebhookErrorCode
 
@@ -32,6 +32,7 @@ export class WebhookError extends Error {
   }
 }
 
-export const refuse = (code: WebhookErrorCode, detail: string): never => {
+/** Throws a WebhookError, also as an expression. */
+export const reject = (code: WebhookErrorCode, detail: string): never => {
   throw new WebhookError(code, detail)
 }

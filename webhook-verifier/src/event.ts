@@ -1,16 +1,22 @@
-import { eventNames, type KnownEvent } from './events.ts'
+import { eventNames, type KnownEvent } from './event-types.ts'
 
-/** An event this version of the package does not know. A later server may send one: answer 200 and leave it. */
+/** An event of a later server version. Respond with 200 and ignore it. */
 export interface UnknownEvent {
   event: string
-  /** When it happened, ISO 8601 UTC. */
+  /** When the event happened, ISO 8601 UTC. */
   timestamp: string
   shop_id: string
   data: Record<string, unknown>
 }
 
-/** The body of a delivery (section 6.2). Narrow it with {@link isKnownEvent}, then switch on `event`. */
+/** The body of a delivery. Narrow it with {@link isKnownEvent} and a `switch` over `event`. */
 export type WebhookEvent = KnownEvent | UnknownEvent
 
+/**
+ * Returns whether this version has types for the event, and narrows it.
+ *
+ * @example
+ * if (isKnownEvent(event) && event.event === 'commission.created') console.log(event.data.commissionAmountCents)
+ */
 export const isKnownEvent = (event: WebhookEvent): event is KnownEvent =>
   (eventNames as readonly string[]).includes(event.event)

@@ -1,12 +1,15 @@
 import type { OptionsFor, WebhookHandler } from './adapter.ts'
-import { answerIncoming, type NodeExchange, type NodeRequest, type NodeResponse } from './incoming.ts'
+import { handleNodeRequest, type NodeExchange, type NodeRequest, type NodeResponse } from './node-http.ts'
 
 export type { AdapterOptions, OptionsFor, WebhookHandler } from './adapter.ts'
-export type { NodeExchange } from './incoming.ts'
+export type { NodeExchange } from './node-http.ts'
 
 /**
- * An Express handler: `app.post('/webhooks', webhook({ secret }, async (event) => { … }))`, ahead of `express.json()`.
- * It reads the body itself, or takes the Buffer of `express.raw({ type: '*\/*' })`. What the work throws goes to `next`.
+ * Creates an Express handler. Mount it before `express.json()`: it reads the body itself, or uses the Buffer of
+ * `express.raw({ type: '*\/*' })`. Errors of the handler are passed to `next`.
+ *
+ * @example
+ * app.post('/webhooks', webhook({ secret: process.env.WEBHOOK_SECRET }, async (event) => console.log(event.event)))
  */
 export const webhook =
   <Req extends NodeRequest, Res extends NodeResponse>(
@@ -14,4 +17,4 @@ export const webhook =
     handler: WebhookHandler<NodeExchange<Req, Res>>,
   ) =>
   (request: Req, response: Res, next: (error?: unknown) => void): Promise<void> =>
-    answerIncoming({ options, handler }, { request, response }).catch(next)
+    handleNodeRequest({ options, handler }, { request, response }).catch(next)

@@ -1,9 +1,9 @@
-import { answer, type OptionsFor, type WebhookHandler } from './adapter.ts'
-import { type NodeStream, readStream } from './stream.ts'
+import { handleDelivery, type OptionsFor, type WebhookHandler } from './adapter.ts'
+import { type NodeStream, readStream } from './node-http.ts'
 
 export type { AdapterOptions, OptionsFor, WebhookHandler } from './adapter.ts'
 
-/** What this package needs of a Fastify request. */
+/** The part of a Fastify request that is used. */
 export interface FastifyRequest {
   readonly headers: { readonly [name: string]: string | readonly string[] | undefined }
   readonly body: unknown
@@ -13,7 +13,7 @@ interface FastifyReply {
   code(status: number): { send(body: unknown): unknown }
 }
 
-/** What this package needs of a Fastify instance. */
+/** The part of a Fastify instance that is used. */
 export interface Fastify {
   removeAllContentTypeParsers(): void
   addContentTypeParser(
@@ -24,8 +24,10 @@ export interface Fastify {
 }
 
 /**
- * A Fastify plugin: `app.register(webhook({ secret }, async (event) => { … }), { prefix: '/webhooks' })`.
- * Inside its prefix the body stays a stream of bytes; the parsers of the rest of the application are untouched.
+ * Creates a Fastify plugin. It replaces the body parsers within its prefix only.
+ *
+ * @example
+ * app.register(webhook({ secret: process.env.WEBHOOK_SECRET }, handler), { prefix: '/webhooks' })
  */
 export const webhook =
   (options: OptionsFor<FastifyRequest>, handler: WebhookHandler<FastifyRequest>) =>
@@ -35,7 +37,7 @@ export const webhook =
     fastify.post('/', async (request, reply) => {
       const stream = request.body as NodeStream | null | undefined
       const read = (maxBytes: number) => (stream ? readStream(stream, maxBytes) : '')
-      const { status, body } = await answer({ options, handler }, request, { headers: request.headers, read })
+      const { status, body } = await handleDelivery({ options, handler }, request, { headers: request.headers, read })
       return reply.code(status).send(body)
     })
   }

@@ -1,18 +1,20 @@
 import type { OptionsFor, WebhookHandler } from './adapter.ts'
-import { answerRequest } from './fetch.ts'
+import { handleWebRequest } from './web-request.ts'
 
 export type { AdapterOptions, OptionsFor, WebhookHandler } from './adapter.ts'
 
-/** What this package needs of a Hono context. */
+/** The part of a Hono context that is used. */
 export interface HonoContext {
   readonly req: { readonly raw: Request }
 }
 
 /**
- * A Hono handler: `app.post('/webhooks', webhook({ secret }, async (event) => { … }))`.
- * Put it before any middleware that reads the body.
+ * Creates a Hono handler. Mount it before middleware that reads the body.
+ *
+ * @example
+ * app.post('/webhooks', webhook({ secret: process.env.WEBHOOK_SECRET }, async (event) => console.log(event.event)))
  */
 export const webhook =
   <Context extends HonoContext>(options: OptionsFor<Context>, handler: WebhookHandler<Context>) =>
   (context: Context): Promise<Response> =>
-    answerRequest({ options, handler }, context, context.req.raw)
+    handleWebRequest({ options, handler }, context, context.req.raw)

@@ -1,15 +1,18 @@
 import type { OptionsFor, WebhookHandler } from './adapter.ts'
-import { answerRequest } from './fetch.ts'
+import { handleWebRequest } from './web-request.ts'
 
 export type { AdapterOptions, OptionsFor, WebhookHandler } from './adapter.ts'
 
 export { type NodeOptions, webhook as pagesWebhook } from './node.ts'
 
 /**
- * A route handler of the app router: `export const POST = webhook({ secret }, async (event) => { … })`.
- * It fits every other runtime whose handler takes a `Request` and gives a `Response`.
+ * Creates a route handler for the Next.js app router, or for any other runtime whose handlers take a `Request` and return
+ * a `Response`.
+ *
+ * @example
+ * export const POST = webhook({ secret: process.env.WEBHOOK_SECRET }, async (event) => console.log(event.event))
  */
 export const webhook =
   (options: OptionsFor<Request>, handler: WebhookHandler<Request>) =>
   (request: Request): Promise<Response> =>
-    answerRequest({ options, handler }, request, request)
+    handleWebRequest({ options, handler }, request, request)

@@ -1,16 +1,19 @@
 import type { AdapterOptions, WebhookHandler } from './adapter.ts'
-import { answerIncoming, type NodeExchange, type NodeRequest, type NodeResponse } from './incoming.ts'
+import { handleNodeRequest, type NodeExchange, type NodeRequest, type NodeResponse } from './node-http.ts'
 
 export type { AdapterOptions, NodeExchange, NodeRequest, NodeResponse, WebhookHandler }
 
+/** Options of the `node:http` adapter. */
 export interface NodeOptions extends AdapterOptions {
-  /** Told what the handler threw; the caller gets 500. Default: `console.error`. */
+  /** Called with the error of the handler; the sender receives 500. Defaults to `console.error`. */
   onError?: ((error: unknown) => void) | undefined
 }
 
 /**
- * A listener for `node:http`: `createServer(webhook({ secret }, async (event) => { … }))`.
- * It never rejects, because nothing above it would catch.
+ * Creates a request listener for `node:http`. It never rejects, because `node:http` would not catch the error.
+ *
+ * @example
+ * createServer(webhook({ secret: process.env.WEBHOOK_SECRET }, async (event) => console.log(event.event)))
  */
 export const webhook =
   <Req extends NodeRequest, Res extends NodeResponse>(
@@ -19,7 +22,7 @@ export const webhook =
   ) =>
   async (request: Req, response: Res): Promise<void> => {
     try {
-      await answerIncoming({ options, handler }, { request, response })
+      await handleNodeRequest({ options, handler }, { request, response })
     } catch (error) {
       const { onError = console.error } = options
       onError(error)

@@ -1,15 +1,20 @@
 import { toBytes } from './bytes.ts'
-import { refuse } from './error.ts'
+import { reject } from './error.ts'
 import type { WebhookEvent } from './event.ts'
-import { prove, type Secrets, type SignatureFacts } from './hmac.ts'
-import { parseHex, parseStandard } from './macs.ts'
+import {
+  parseHexSignature,
+  parseStandardSignature,
+  type Secrets,
+  type Verification,
+  verifySignature,
+} from './signature.ts'
 
-/** Headers as any runtime gives them: `Headers`, or a record in any case of letters. */
+/** Headers of any runtime: `Headers`, or a record whose names may be in any case. */
 export type HeadersLike =
   | { get(name: string): string | null }
   | { readonly [name: string]: string | readonly string[] | undefined }
 
-/** A `Request`, or what a server without one has: the headers and the raw body. */
+/** A `Request`, or the headers and the raw body. */
 export type Delivery =
   | {
       readonly headers: HeadersLike
@@ -19,29 +24,37 @@ export type Delivery =
     }
   | { readonly headers: HeadersLike; readonly bodyUsed?: never; readonly body: unknown }
 
+/** Options of {@link receive} and {@link unwrap}. */
 export interface ReceiveOptions {
-  /** The secret of the subscription, or several while it is replaced. */
+  /** The secret of the subscription, or several during a rotation. */
   secret: Secrets
-  /** How far the signed `webhook-timestamp` may be from now, either way, in seconds. Default 300; `Infinity` turns it off. */
+  /** The maximum distance of the signed `webhook-timestamp` from now, in seconds. Defaults to 300; `Infinity` disables it. */
   tolerance?: number | undefined
-  /** Refuses a delivery without a signed time; a replay can be stripped of it. Default false. */
+  /** Rejects deliveries without a signed timestamp, which a replay could omit. Defaults to false. */
   requireTimestamp?: boolean | undefined
-  /** How far the event's own `timestamp` may be from now, in seconds. Default off: an event sent again by hand is late by design. */
+  /**
+   * The maximum distance of the event's own `timestamp` from now, in seconds. Disabled by default, because an event that is
+   * redelivered manually is old.
+   */
   bodyTolerance?: number | undefined
-  /** Asked once the delivery is proven; true refuses it as a `duplicate`. It only looks: store the key with the work itself. */
+  /**
+   * Called after verification; the delivery is rejected as `duplicate` when it returns true. Only look the key up here:
+   * store it in the same transaction as your work.
+   */
   seen?: ((dedupeKey: string, event: WebhookEvent) => boolean | Promise<boolean>) | undefined
 }
 
-/** A proven event, and the facts of its signature. */
+/** A verified event. */
 export interface Received {
   event: WebhookEvent
-  facts: SignatureFacts
+  verification: Verification
 }
 
-// Written so that NaN refuses.
+// Written so that NaN is rejected.
 const checkTime = (seconds: number, tolerance: number) => {
   const age = Date.now() / 1000 - seconds
-  if (!(Math.abs(age) <= tolerance)) refuse('timestamp_too_far', `${Math.round(age)} s old`)
+  if (!(Math.abs(age) <= tolerance))
+    reject('timestamp_too_far', `The timestamp is ${Math.round(age)} s old. Check the clock.`)
 }
 
 const parseEvent = (body: Uint8Array): WebhookEvent => {
@@ -49,14 +62,20 @@ const parseEvent = (body: Uint8Array): WebhookEvent => {
     const event = JSON.parse(new TextDecoder().decode(body))
     if (typeof event.event === 'string') return event
   } catch {
-    // Not JSON, or null: refused like any other shape.
+    // Not JSON, or null: rejected like any other shape.
   }
-  return refuse('payload_invalid', 'not a JSON event')
+  return reject('payload_invalid', 'The body is not a JSON event.')
 }
 
 /**
- * Like {@link unwrap}, with the facts of the signature beside the event. Where `webhook-signature` is present
- * it decides: it covers the time, and a secret that is being replaced signs it too.
+ * Verifies a delivery and returns its event with the details of the signature. Where `webhook-signature` is present, it is
+ * verified instead of `X-Service-Signature`: it also covers the timestamp, and has one signature per secret in a rotation.
+ *
+ * @throws {WebhookError} See {@link WebhookErrorCode}.
+ *
+ * @example
+ * const { event, verification } = await receive(request, { secret: [newSecret, oldSecret] })
+ * console.log(event.event, verification.dedupeKey)
  */
 export const receive = async (delivery: Delivery, options: ReceiveOptions): Promise<Received> => {
   const { secret, tolerance = 300, requireTimestamp, bodyTolerance, seen } = options
@@ -65,28 +84,34 @@ export const receive = async (delivery: Delivery, options: ReceiveOptions): Prom
     `${(typeof headers.get === 'function' ? headers.get(name) : Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1]) ?? ''}`
   const body = toBytes(delivery.bodyUsed === false ? await delivery.arrayBuffer() : delivery.body)
   const signature = header('webhook-signature')
-  let facts: SignatureFacts
+  let verification: Verification
   if (signature || requireTimestamp) {
     const timestamp = header('webhook-timestamp')
-    facts = await prove(
-      parseStandard(signature),
+    verification = await verifySignature(
+      parseStandardSignature(signature),
       await new Blob([`${header('webhook-id')}.${timestamp}.`, body]).arrayBuffer(),
       body,
       secret,
     )
     checkTime(+timestamp, tolerance)
-  } else facts = await prove(parseHex(header('x-service-signature')), body, body, secret)
+  } else verification = await verifySignature(parseHexSignature(header('x-service-signature')), body, body, secret)
   const event = parseEvent(body)
-  const named = header('x-service-event')
-  if (named && named !== event.event) refuse('event_mismatch', 'X-Service-Event')
+  const headerEvent = header('x-service-event')
+  if (headerEvent && headerEvent !== event.event)
+    reject('event_mismatch', 'X-Service-Event differs from the event of the body.')
   if (bodyTolerance != null) checkTime(Date.parse(event.timestamp) / 1000, bodyTolerance)
-  if (await seen?.(facts.dedupeKey, event)) refuse('duplicate', facts.dedupeKey)
-  return { event, facts }
+  if (await seen?.(verification.dedupeKey, event)) reject('duplicate', verification.dedupeKey)
+  return { event, verification }
 }
 
 /**
- * Proves a delivery (section 6.3) and gives its event (section 6.2), parsed from the very bytes that were signed.
- * Rejects with a WebhookError, whose `code` says why.
+ * Verifies a delivery and returns its event, parsed from the bytes that were signed.
+ *
+ * @param delivery A `Request`, or the headers and the raw body.
+ * @throws {WebhookError} See {@link WebhookErrorCode}.
+ *
+ * @example
+ * const event = await unwrap(request, { secret: process.env.WEBHOOK_SECRET })
  */
 export const unwrap = async (delivery: Delivery, options: ReceiveOptions): Promise<WebhookEvent> =>
   (await receive(delivery, options)).event

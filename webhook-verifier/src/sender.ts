@@ -1,16 +1,15 @@
 import { type RawBody, toBytes } from './bytes.ts'
-import type { Secrets } from './hmac.ts'
-import { macsOf } from './mac.ts'
+import { computeSignatures, type Secrets } from './signature.ts'
 
-/** What Standard Webhooks signs beside the body. */
-export interface WebhookStamp {
+/** What Standard Webhooks signs together with the body. */
+export interface WebhookMetadata {
   /** The same for every delivery of one event: printable ASCII without a dot. */
   id: string
   /** When this delivery is sent, in whole seconds since 1970. */
   timestamp: number
 }
 
-/** The headers that prove a delivery, named as they are sent. */
+/** The signature headers of a delivery. */
 export interface SignatureHeaders {
   'X-Service-Signature': string
   'webhook-id': string
@@ -19,25 +18,30 @@ export interface SignatureHeaders {
 }
 
 /**
- * Every signature header of one delivery (section 6.3 and Standard Webhooks). The first secret makes
- * `X-Service-Signature`; each adds a `v1,<base64>` to `webhook-signature`, so that a replaced secret can stay valid
- * for a while. Rejects with a WebhookError (`secret_invalid`, `body_parsed`), or with a RangeError for an id or a
- * timestamp that cannot be sent.
+ * Returns all signature headers of one delivery, its own and those of Standard Webhooks.
+ *
+ * @param secrets The first one signs `X-Service-Signature`; each adds a `v1,<base64>` to `webhook-signature`, so that an old
+ *   secret stays valid during a rotation.
+ * @throws {WebhookError} `secret_invalid` or `body_parsed`.
+ * @throws {RangeError} when `id` or `timestamp` is malformed.
+ *
+ * @example
+ * const headers = await signWebhook(body, [newSecret, oldSecret], { id: 'evt_1', timestamp: Math.floor(Date.now() / 1000) })
  */
 export const signWebhook = async (
   rawBody: RawBody,
   secrets: Secrets,
-  { id, timestamp }: WebhookStamp,
+  { id, timestamp }: WebhookMetadata,
 ): Promise<SignatureHeaders> => {
-  if (!/^[!-\-/-~]+$/.test(id)) throw new RangeError('id must be printable ASCII without a dot')
-  // Twelve digits are milliseconds.
-  if (!/^\d{1,11}$/.test(`${timestamp}`)) throw new RangeError('timestamp must be whole seconds since 1970')
-  // What Standard Webhooks signs: `<id>.<timestamp>.<body>`.
-  const macs = await macsOf(secrets, `${id}.${timestamp}.`, toBytes(rawBody))
+  if (!/^[!-\-/-~]+$/.test(id)) throw new RangeError('id must be printable ASCII without a dot.')
+  // More than eleven digits are milliseconds.
+  if (!/^\d{1,11}$/.test(`${timestamp}`)) throw new RangeError('timestamp must be in whole seconds since 1970.')
+  // Standard Webhooks signs `<id>.<timestamp>.<body>`.
+  const signatures = await computeSignatures(secrets, `${id}.${timestamp}.`, toBytes(rawBody))
   return {
-    'X-Service-Signature': macs[0]!.plain,
+    'X-Service-Signature': signatures[0]!.plain,
     'webhook-id': id,
     'webhook-timestamp': `${timestamp}`,
-    'webhook-signature': macs.map(({ stamped }) => `v1,${stamped}`).join(' '),
+    'webhook-signature': signatures.map(({ prefixed }) => `v1,${prefixed}`).join(' '),
   }
 }

@@ -1,60 +1,74 @@
-import { type RawBody, toBytes } from './bytes.ts'
-import type { KnownEvent } from './events.ts'
-import type { Secrets } from './hmac.ts'
+import { type Bytes, type RawBody, toBytes } from './bytes.ts'
+import type { KnownEvent } from './event-types.ts'
 import { signWebhook } from './sender.ts'
+import type { Secrets } from './signature.ts'
 
-/** An event to deliver; what is left out is filled in. */
+/** An event to deliver. Missing fields get defaults. */
 export interface DraftEvent {
   event: KnownEvent['event'] | (string & {})
-  /** Default now, ISO 8601. */
+  /** Defaults to now, ISO 8601. */
   timestamp?: string
   shop_id?: string
   data?: object
 }
 
+/** Options of {@link signedDelivery}. */
 export interface SignOptions {
-  /** Signs; of several, all sign `webhook-signature` and the first `X-Service-Signature`. */
+  /** The first one signs `X-Service-Signature`, all of them sign `webhook-signature`. */
   secret: Secrets
-  /** `webhook-id`. Default a new one. */
+  /** `webhook-id`. Defaults to a new one. */
   id?: string
-  /** `webhook-timestamp`, in seconds since 1970. Default now. */
+  /** `webhook-timestamp`, in seconds since 1970. Defaults to now. */
   timestamp?: number
-  /** Set last, so that a test can break them; undefined leaves that header out. */
+  /** Headers to override, for tests of invalid deliveries. `undefined` removes a header. */
   headers?: Record<string, string | undefined>
 }
 
+/** The body and the headers of a delivery. */
 export interface SignedDelivery {
-  body: Uint8Array<ArrayBuffer>
-  /** Named in lower case. */
+  body: Bytes
+  /** Names are lowercase. */
   headers: Record<string, string>
 }
 
 const isDraft = (event: DraftEvent | RawBody): event is DraftEvent => typeof event === 'object' && 'event' in event
 
-const serialise = ({ event, timestamp = new Date().toISOString(), shop_id = 'shp_test', data = {} }: DraftEvent) =>
+const serialize = ({ event, timestamp = new Date().toISOString(), shop_id = 'shp_test', data = {} }: DraftEvent) =>
   JSON.stringify({ event, timestamp, shop_id, data })
 
-const lowercase = (headers: object): Record<string, string | undefined> =>
+const lowercaseNames = (headers: object): Record<string, string | undefined> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 
 /**
- * The body and the headers of one delivery, as the service sends them, for a receiver's own tests.
- * A text or bytes are taken as the body itself.
+ * Returns the body and the headers of one delivery as the server sends them, for tests of a receiver.
+ *
+ * @param event Text or bytes are used as the body itself.
+ * @throws {WebhookError} `secret_invalid` or `body_parsed`.
+ *
+ * @example
+ * const { body, headers } = await signedDelivery({ event: 'test' }, { secret: 'test-secret' })
  */
 export const signedDelivery = async (event: DraftEvent | RawBody, options: SignOptions): Promise<SignedDelivery> => {
   const { secret, id = `evt_${crypto.randomUUID()}`, timestamp = Math.floor(Date.now() / 1000) } = options
-  const body = toBytes(isDraft(event) ? serialise(event) : event)
+  const body = toBytes(isDraft(event) ? serialize(event) : event)
   const headers = {
     'content-type': 'application/json',
     ...(isDraft(event) ? { 'x-service-event': event.event } : {}),
-    ...lowercase(await signWebhook(body, secret, { id, timestamp })),
-    ...lowercase(options.headers ?? {}),
+    ...lowercaseNames(await signWebhook(body, secret, { id, timestamp })),
+    ...lowercaseNames(options.headers ?? {}),
   }
   const sent = Object.entries(headers).filter((header): header is [string, string] => header[1] !== undefined)
   return { body, headers: Object.fromEntries(sent) }
 }
 
-/** {@link signedDelivery} as a `Request`. The default URL is `https://receiver.test/webhooks`. */
+/**
+ * Returns {@link signedDelivery} as a `Request`. Its URL defaults to `https://receiver.test/webhooks`.
+ *
+ * @throws {WebhookError} `secret_invalid` or `body_parsed`.
+ *
+ * @example
+ * const response = await app.fetch(await signedRequest({ event: 'test' }, { secret: 'test-secret' }))
+ */
 export const signedRequest = async (
   event: DraftEvent | RawBody,
   options: SignOptions & { url?: string },

@@ -77,19 +77,19 @@ export async function verifyBody(run: Run, file: string | undefined, options: Ve
   const body = await readBody(run, file, options)
   const secret = await requireSecret(run.context, options)
   try {
-    const facts = signature !== undefined ? await verify(body, signature, secret) : undefined
-    const received = facts ?? (await receive({ headers: toHeaders(header), body }, { secret, tolerance }))
+    const verification = signature !== undefined ? await verify(body, signature, secret) : undefined
+    const received = verification ?? (await receive({ headers: toHeaders(header), body }, { secret, tolerance }))
     const event = 'event' in received ? received.event.event : null
     run.printRecord({
       valid: true,
       event,
-      dedupeKey: 'facts' in received ? received.facts.dedupeKey : received.dedupeKey,
+      dedupeKey: 'verification' in received ? received.verification.dedupeKey : received.dedupeKey,
     })
   } catch (error) {
     if (!(error instanceof WebhookError)) throw error
     throw new CliError(
       exitCode.unexpected,
-      `Not valid: ${error.code.replaceAll('_', ' ')} (${error.message.replace(/^\w+: /, '')}).`,
+      `Not valid: ${error.code.replaceAll('_', ' ')}. ${error.message.replace(/^\w+: /, '')}`,
       { code: error.code },
     )
   }

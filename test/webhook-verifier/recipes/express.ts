@@ -4,5 +4,5 @@ import { handle } from './handle.ts'
 
 export const app: Express = express()
 app.post('/webhooks', webhook({ secret: process.env.WEBHOOK_SECRET! }, handle))
-// Only now: a body that was parsed cannot be verified any more.
+// After the webhook, because a parsed body cannot be verified.
 app.use(express.json())

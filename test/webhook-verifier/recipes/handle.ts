@@ -1,7 +1,7 @@
 import { isKnownEvent, type WebhookEvent } from '@referral/webhook-verifier'
 
 export const handle = async (event: WebhookEvent) => {
-  // A later service may send events this version does not know. Leave them.
+  // Ignore events that a later server version may send.
   if (!isKnownEvent(event)) return
   switch (event.event) {
     case 'commission.created':

@@ -1,4 +1,4 @@
-// AWS Lambda behind a function URL or an API gateway.
+// AWS Lambda with a function URL or API Gateway.
 import { unwrap } from '@referral/webhook-verifier'
 import { handle } from './handle.ts'
 

@@ -17,9 +17,9 @@ app.post(
   '/webhooks',
   webhook(options, (event, { dedupeKey }) =>
     db.transaction(() => {
-      // Two deliveries may arrive together: only one of them inserts.
+      // Of concurrent deliveries, only one inserts the key.
       if (insert.run(dedupeKey).changes === 0) return
-      console.log('work on', event.event, 'in this same transaction')
+      console.log('processing', event.event, 'in the same transaction')
     })(),
   ),
 )

@@ -1,4 +1,4 @@
-// Cloudflare Workers, Deno, Bun: every runtime whose requests are Web requests.
+// For every runtime with Web requests, such as Cloudflare Workers, Deno and Bun.
 import { unwrap, WebhookError } from '@referral/webhook-verifier'
 import { handle } from './handle.ts'
 

@@ -1,4 +1,4 @@
-// Bundled for runtimes that have Web APIs and nothing else.
+// Bundled for runtimes with Web APIs only.
 import * as hono from '../../src/hono.ts'
 import * as core from '../../src/index.ts'
 import * as next from '../../src/next.ts'

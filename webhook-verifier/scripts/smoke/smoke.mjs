@@ -1,4 +1,4 @@
-// Uses the package as an outsider would, with nothing but Web APIs. The modules are handed in, imported or required.
+// Uses the package with Web APIs only. The modules are parameters, so that they can be imported or required.
 export const assert = (condition, what) => {
   if (!condition) throw new Error(`failed: ${what}`)
 }
@@ -19,7 +19,7 @@ const checkVectors = async ({ sign, verify, WebhookError }, { signWebhook }, vec
     const headers = await signWebhook(bytes, secret, { id, timestamp })
     assert(headers['webhook-signature'] === standardSignature, name)
   }
-  for (const { name, body, secret, signature } of vectors.refuse) {
+  for (const { name, body, secret, signature } of vectors.reject) {
     const error = await verify(fromHex(body), signature, secret).catch((caught) => caught)
     assert(error instanceof WebhookError && error.name === 'WebhookError', name)
   }
@@ -30,30 +30,33 @@ const checkUnwrap = async ({ unwrap, receive, isKnownEvent }, { signedRequest, s
   const event = await unwrap(await signedRequest({ event: 'test' }, { secret }), { secret })
   assert(event.event === 'test' && isKnownEvent(event), 'unwrap')
   const bom = await signedDelivery('\ufeff{"event":"later","data":{}}', { secret: ['new', secret] })
-  const { facts, event: later } = await receive(bom, { secret })
-  assert(!isKnownEvent(later) && facts.secretIndex === 0 && /^[0-9a-f]{64}$/.test(facts.dedupeKey), 'receive')
+  const { verification, event: later } = await receive(bom, { secret })
+  assert(
+    !isKnownEvent(later) && verification.secretIndex === 0 && /^[0-9a-f]{64}$/.test(verification.dedupeKey),
+    'receive',
+  )
   const late = await signedRequest({ event: 'test' }, { secret, timestamp: 5 })
   assert((await codeOf(unwrap(late, { secret }))) === 'timestamp_too_far', 'tolerance')
   const read = await signedRequest({ event: 'test' }, { secret })
   await read.text()
-  assert((await codeOf(unwrap(read, { secret }))) === 'body_parsed', 'a body read before')
+  assert((await codeOf(unwrap(read, { secret }))) === 'body_parsed', 'a body that was already read')
 }
 
 const checkAdapters = async ({ hono, next }, { signedRequest }) => {
   const secret = 'a shared secret'
   const large = { event: 'test', data: { text: 'x'.repeat(1_048_576) } }
   let events = 0
-  const options = { secret, maxBytes: 2_000_000, onRefused: () => undefined }
-  const work = () => {
+  const options = { secret, maxBytes: 2_000_000, onRejected: () => undefined }
+  const handler = () => {
     events++
   }
-  const answers = [
-    await next.webhook(options, work)(await signedRequest(large, { secret })),
-    await hono.webhook(options, work)({ req: { raw: await signedRequest(large, { secret }) } }),
-    await next.webhook(options, work)(await signedRequest(large, { secret: 'another' })),
-    await next.webhook({ ...options, maxBytes: 1000 }, work)(await signedRequest(large, { secret })),
+  const responses = [
+    await next.webhook(options, handler)(await signedRequest(large, { secret })),
+    await hono.webhook(options, handler)({ req: { raw: await signedRequest(large, { secret }) } }),
+    await next.webhook(options, handler)(await signedRequest(large, { secret: 'another' })),
+    await next.webhook({ ...options, maxBytes: 1000 }, handler)(await signedRequest(large, { secret })),
   ]
-  assert(answers.map(({ status }) => status).join() === '200,200,400,413' && events === 2, 'adapters')
+  assert(responses.map(({ status }) => status).join() === '200,200,400,413' && events === 2, 'adapters')
 }
 
 export const smoke = async (modules, vectors) => {

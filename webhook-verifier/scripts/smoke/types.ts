@@ -1,4 +1,4 @@
-// Only type-checked, against the packed declarations, as ES module and as CommonJS.
+// Type-checked against the packed declarations, as ES module and as CommonJS. Never run.
 import { isKnownEvent, unwrap, WebhookError, type WebhookErrorCode } from '@referral/webhook-verifier'
 import { webhook as express } from '@referral/webhook-verifier/express'
 import { webhook as fastify } from '@referral/webhook-verifier/fastify'

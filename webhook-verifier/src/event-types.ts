@@ -1,6 +1,6 @@
-// Made from openapi.yaml by scripts/generate-events.ts; change it there.
+// Generated from openapi.yaml by `pnpm run generate`. Do not edit.
 
-/** The events this version knows, told apart by `event`. */
+/** The documented events, distinguished by `event`. */
 export type KnownEvent =
   | AffiliateApprovedEvent
   | AffiliateRejectedEvent
