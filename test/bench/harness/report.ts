@@ -28,7 +28,7 @@ export function print(line: Line): void {
       `floor ${line.floor}`.padEnd(19),
       `ratio ${two(ratio.median)} (${two(ratio.min)} to ${two(ratio.max)})`.padEnd(27),
       cpuText(cpu).padEnd(44),
-      isReached && (!cpu?.most || cpu.ours / cpu.floor <= cpu.most) ? 'reached' : 'short',
+      isReached && (!cpu?.most || cpu.ours / cpu.floor <= cpu.most) ? 'reached' : 'missed',
     ].join(' '),
   )
 }
