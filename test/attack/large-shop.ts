@@ -55,7 +55,7 @@ export async function fillLargeShop(server: OwnerServer, { commissions, affiliat
       id: `'aff_x' || i`,
       email: `'person' || i || '@example.com'`,
       emailKey: `'person' || i || '@example.com'`,
-      searchText: `'nisa karim' || char(10) || 'person' || i || '@example.com'`,
+      searchText: `'nisa karim' || '\n' || 'person' || i || '@example.com'`,
       slug: `'x' || i`,
       discountCode: `'X' || i`,
       codeKey: `'x' || i`,

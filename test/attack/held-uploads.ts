@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createWorld } from '../long/world.ts'
+import { signed } from '../revocation/ways.ts'
+import { call } from '../support/calls.ts'
+
+const MIB = 1024 * 1024
+const UPLOAD = 4 * MIB
+/** Well below the time after which a pause ends an upload. */
+const HELD_MS = 5000
+
+export interface Memory {
+  uploads: number
+  beforeMiB: number
+  /** The most that the process took while the uploads were held open. */
+  heldMiB: number
+  /** What an order of the shop's own key got meanwhile. */
+  status: number
+}
+
+/**
+ * The memory of a real server process while notifications without a valid signature are held open one byte short, each
+ * from an address of its own, so that only the bounds for all addresses together apply.
+ */
+export async function holdUploads(uploads: number): Promise<Memory> {
+  const world = await createWorld({ engine: 'sqlite' }, { REFERRAL_TRUST_PROXY: '1' })
+  const sockets: Socket[] = []
+  try {
+    const { shopId, ownerToken, keys } = await world.createShop(1)
+    const server = await world.start()
+    const port = Number(new URL(server.url).port)
+    const rss = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) / 1024
+    try {
+      const set = await call(server, ownerToken, ['PATCH', '/admin/v1/settings', { storeWebhookSecret: 'hush' }])
+      if (set.status !== 200) throw new Error(`the secret was refused: ${set.text}`)
+      const signature = signed('another body')['X-Shopify-Hmac-Sha256']
+      const body = Buffer.alloc(UPLOAD - 1, ' ')
+      const beforeMiB = rss()
+      for (let n = 0; n < uploads; n++) {
+        const socket = connect(port, '127.0.0.1')
+        socket.on('error', () => {})
+        socket.write(
+          `POST /integrations/shopify/${shopId}/orders-paid HTTP/1.1\r\nHost: x\r\nContent-Length: ${UPLOAD}\r\n` +
+            `X-Forwarded-For: 10.1.${n >> 8}.${n & 255}\r\nX-Shopify-Hmac-Sha256: ${signature}\r\n\r\n`,
+        )
+        socket.write(body)
+        sockets.push(socket)
+      }
+      let heldMiB = 0
+      let status = 0
+      for (const until = performance.now() + HELD_MS; performance.now() < until; await sleep(50)) {
+        heldMiB = Math.max(heldMiB, rss())
+        status ||= (await call(server, keys[0]!, ['GET', '/api/v1/programs'])).status
+      }
+      return { uploads, beforeMiB, heldMiB, status }
+    } finally {
+      for (const socket of sockets) socket.destroy()
+      await server.stop('SIGKILL')
+    }
+  } finally {
+    await world.remove()
+  }
+}

@@ -1,0 +1,329 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as shops from '../../server/src/accounts/shops.ts'
+import { operations, ownerOperations } from '../support/document.ts'
+import { insertKeys } from '../support/keys.ts'
+import { type OwnerServer, ownerServer } from '../support/owner.ts'
+import { type RunningServer, startServer } from '../support/process.ts'
+import type { TestShop } from '../support/server.ts'
+import { expectOk, withAffiliate } from '../support/shop.ts'
+import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
+import { heavyRequests, STORE_SECRET } from './heavy-requests.ts'
+import { fillLargeShop, type Size } from './large-shop.ts'
+import { type LoadCall, type LoadStream, startSteadyLoad } from './steady-load.ts'
+
+/** The most keys that a shop can have; each may send 100 requests a minute. */
+const KEYS = 20
+const KEYS_PER_SECOND = (KEYS * 100) / 60
+/** The limit of the store of a shop is that of all its keys. */
+const STORE_PER_SECOND = KEYS_PER_SECOND
+const OWNER_PER_SECOND = 600 / 60
+/** Ordinary orders of the neighbor, within its own limit. */
+const ORDERS_PER_SECOND = 25
+const SUBSCRIPTIONS = 100
+const MIB = 1024 * 1024
+const PATIENCE_MS = 60_000
+/** Of the time: when the server's main thread waits for a processor for longer, other programs are what is measured. */
+const MAX_WAITING = 0.25
+
+/** p99 of how long an order takes, the best of all rounds. */
+export interface Delay {
+  wallMs: number
+  /** What the main thread of the server worked until the response: a busy machine lengthens only the time by the clock. */
+  cpuMs: number
+}
+
+export interface NeighborDelay {
+  name: string
+  beside: Delay
+  /** Beside as many requests of the same shop, each light. */
+  light: Delay
+  alone: Delay
+  /** How often each status came to the other shop, in all rounds. */
+  statuses: Record<string, number>
+}
+
+/** Nothing could be measured: the machine was too busy. */
+const UNKNOWN: Delay = { wallMs: Number.POSITIVE_INFINITY, cpuMs: Number.POSITIVE_INFINITY }
+
+/**
+ * Whether orders take more than twice as long beside a load, and more than `slackMs` longer, both by the clock and by
+ * work: other programs of a busy machine lengthen only the first.
+ */
+export const isSlowed =
+  (against: 'alone' | 'light', slackMs = 0) =>
+  ({ beside, [against]: usual }: NeighborDelay) =>
+    (['wallMs', 'cpuMs'] as const).every((ms) => beside[ms] > Math.max(2 * usual[ms], usual[ms] + slackMs))
+
+export const isUnknown =
+  (against: 'alone' | 'light') =>
+  ({ beside, [against]: usual }: NeighborDelay): boolean =>
+    !Number.isFinite(beside.wallMs + usual.wallMs)
+
+/** One line for each load. */
+export const neighborTable = (delays: NeighborDelay[]): string =>
+  delays
+    .map(({ name, beside, light, alone, statuses }) => {
+      const of = ({ wallMs, cpuMs }: Delay) => `${wallMs.toFixed(1)} ms (work ${cpuMs.toFixed(1)} ms)`
+      const times = (a: Delay, b: Delay) =>
+        `${(a.wallMs / b.wallMs).toFixed(1)} × (work ${(a.cpuMs / b.cpuMs).toFixed(1)} ×)`
+      return `${name}: p99 ${of(beside)}, beside light requests ${of(light)}, alone ${of(alone)}; ${times(beside, light)} of light, ${times(beside, alone)} of alone; ${JSON.stringify(statuses)}`
+    })
+    .join('\n')
+
+/** What one shop does while the orders of its neighbor are timed. */
+interface Load {
+  name: string
+  streams: LoadStream[]
+  /** The same number of requests, each light. */
+  light: LoadStream[]
+  /** Runs before the load and returns what undoes it. */
+  prepare?: () => Promise<() => void>
+}
+
+interface Neighbors {
+  server: OwnerServer
+  process: RunningServer
+  receiver: Receiver
+  /** The neighbor's. */
+  keys: string[]
+  loads: Load[]
+  close: () => Promise<void>
+}
+
+interface Rounds {
+  seconds: number
+  rounds: number
+  /** Compares with light requests too. */
+  withLight: boolean
+  isEnough: (delays: NeighborDelay[]) => boolean
+}
+
+/** p99 of the neighbor's orders beside each load, in rounds that go through all loads, until `isEnough` or no round is left. */
+export async function measureNeighbors(
+  size: Size,
+  { seconds, rounds, withLight, isEnough }: Rounds,
+): Promise<NeighborDelay[]> {
+  const at = await startNeighbors(size)
+  const delays = at.loads.map(
+    ({ name }): NeighborDelay => ({ name, beside: UNKNOWN, light: UNKNOWN, alone: UNKNOWN, statuses: {} }),
+  )
+  try {
+    await delayOf(at, 2)
+    for (let round = 0; round < rounds && !isEnough(delays); round++) {
+      const alone = await delayOf(at, seconds)
+      for (const [n, load] of at.loads.entries()) {
+        const delay = delays[n]!
+        const light = withLight ? await beside(at, load.light, seconds) : undefined
+        const restore = await load.prepare?.()
+        const heavy = await beside(at, load.streams, seconds)
+        restore?.()
+        delay.alone = better(delay.alone, alone)
+        if (light) delay.light = better(delay.light, light.delay)
+        delay.beside = better(delay.beside, heavy.delay)
+        for (const [status, count] of Object.entries(heavy.statuses))
+          delay.statuses[status] = (delay.statuses[status] ?? 0) + count
+      }
+    }
+    return delays
+  } finally {
+    await at.close()
+  }
+}
+
+const better = (a: Delay, b: Delay): Delay => ({
+  wallMs: Math.min(a.wallMs, b.wallMs),
+  cpuMs: Math.min(a.cpuMs, b.cpuMs),
+})
+
+async function beside(at: Neighbors, streams: LoadStream[], seconds: number) {
+  const load = startSteadyLoad(at.process.url, streams)
+  try {
+    await sleep(300)
+    const delay = await delayOf(at, seconds)
+    return { delay, statuses: await load.stop() }
+  } finally {
+    await load.stop()
+  }
+}
+
+let orders = 0
+
+/** Of orders at a steady rate, whether earlier ones have been answered or not. */
+async function delayOf({ process, keys }: Neighbors, seconds: number): Promise<Delay> {
+  const took: Delay[] = []
+  const sending: Promise<void>[] = []
+  const [startedAt, { waitedMs }] = [performance.now(), mainThread(process)]
+  const order = async (n: number) => {
+    const headers = { Authorization: `Bearer ${keys[n % keys.length]}`, 'Idempotency-Key': `neighbor-${n}` }
+    const body = JSON.stringify({ externalOrderId: `neighbor-${n}`, amountCents: 1000, couponCode: 'NEXT' })
+    const [wall, { workedMs }] = [performance.now(), mainThread(process)]
+    const response = await fetch(`${process.url}/api/v1/events`, {
+      method: 'POST',
+      headers,
+      body,
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    })
+    const text = await response.text()
+    took.push({ wallMs: performance.now() - wall, cpuMs: mainThread(process).workedMs - workedMs })
+    if (response.status !== 201) throw new Error(`the neighbor's order was refused with ${response.status}: ${text}`)
+  }
+  for (let n = 0; n < seconds * ORDERS_PER_SECOND; n++) {
+    const wait = startedAt + (n / ORDERS_PER_SECOND) * 1000 - performance.now()
+    if (wait > 0) await sleep(wait)
+    const sent = order(++orders)
+    sent.catch(() => {})
+    sending.push(sent)
+  }
+  // A refusal is thrown only when nothing is open any more.
+  for (const sent of await Promise.allSettled(sending)) if (sent.status === 'rejected') throw sent.reason
+  const isDisturbed = mainThread(process).waitedMs - waitedMs > MAX_WAITING * (performance.now() - startedAt)
+  if (isDisturbed) return UNKNOWN
+  const p99 = (all: number[]) => all.sort((a, b) => a - b)[Math.ceil(all.length * 0.99) - 1]!
+  return { wallMs: p99(took.map(({ wallMs }) => wallMs)), cpuMs: p99(took.map(({ cpuMs }) => cpuMs)) }
+}
+
+/** How long the main thread of a process has worked, and waited for a processor. Linux alone says. */
+function mainThread({ pid }: RunningServer): { workedMs: number; waitedMs: number } {
+  const [worked, waited] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')
+  return { workedMs: Number(worked) / 1e6, waitedMs: Number(waited) / 1e6 }
+}
+
+/** A real server process with a large shop, and a small one beside it. */
+async function startNeighbors(size: Size): Promise<Neighbors> {
+  const [server, receiver] = await Promise.all([ownerServer(), startReceiver()])
+  await fillLargeShop(server, size)
+  const newKeys = async ({ shopId }: TestShop) => insertKeys(await shops.operatorContext(server.deps, shopId), KEYS)
+  const neighbor = await server.createShop()
+  await withAffiliate(server, { key: neighbor.key, code: 'NEXT' })
+  const loads = await loadsOf(server, { size, receiver, tokens: await newKeys(server.shop), newKeys })
+  const keys = await newKeys(neighbor)
+  const process = await startServer({
+    DATABASE_URL: server.url,
+    REFERRAL_DATA_DIR: server.deps.config.dataDir,
+    REFERRAL_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
+    REFERRAL_DEMO: '0',
+    REFERRAL_WEBHOOK_ALLOW: receiver.host,
+    LOG_LEVEL: 'error',
+  })
+  const close = async () => {
+    await process.stop('SIGKILL')
+    receiver.stop()
+    await server.close()
+  }
+  return { server, process, receiver, keys, loads, close }
+}
+
+const READS = new Set(
+  [...operations, ...ownerOperations]
+    .filter(({ id, method }) => method === 'GET' && id !== 'streamDeliveries')
+    .map(({ id }) => id),
+).add('runBacktest')
+
+const idempotent = { 'Idempotency-Key': 'attack-{n}' }
+const orderOf = (more: object): LoadCall => ({
+  method: 'POST',
+  path: '/api/v1/events',
+  headers: idempotent,
+  body: JSON.stringify({ externalOrderId: 'attack-{n}', couponCode: 'NISA16', ...more }),
+})
+const LIGHT = [{ method: 'GET', path: '/api/v1/programs?limit=1' }, orderOf({ amountCents: 1000 })]
+
+interface Given {
+  size: Size
+  receiver: Receiver
+  tokens: string[]
+  newKeys: (shop: TestShop) => Promise<string[]>
+}
+
+async function loadsOf(server: OwnerServer, { size, receiver, tokens, newKeys }: Given): Promise<Load[]> {
+  const reads = await readsOf(server, size)
+  const isOwners = ({ path }: LoadCall) => path.startsWith('/admin/')
+  const light = { perSecond: KEYS_PER_SECOND, calls: LIGHT, tokens }
+  const lightOfOwner = {
+    perSecond: OWNER_PER_SECOND,
+    calls: [{ method: 'GET', path: '/admin/v1/settings' }],
+    tokens: [server.shop.ownerToken],
+  }
+  const hanging = await server.createShop()
+  await withAffiliate(server, { key: hanging.key, code: 'HANG' })
+  const hangingTokens = await newKeys(hanging)
+  const toHanging = orderOf({ amountCents: 1000, couponCode: 'HANG' })
+  const atItsLimit = (calls: LoadCall[]) => [{ perSecond: KEYS_PER_SECOND, calls, tokens }]
+  return [
+    {
+      name: 'lists and reports',
+      streams: [
+        ...atItsLimit(reads.filter((call) => !isOwners(call))),
+        { ...lightOfOwner, calls: reads.filter(isOwners) },
+      ],
+      light: [light, lightOfOwner],
+    },
+    { name: 'orders of 1,000 lines in 1 MiB', streams: atItsLimit([largestOrder()]), light: [light] },
+    {
+      name: 'store orders of 4 MiB',
+      streams: [{ perSecond: STORE_PER_SECOND, calls: [largestStoreOrder(server)], tokens: [] }],
+      light: [light],
+    },
+    {
+      name: `orders for ${SUBSCRIPTIONS} webhooks that hang`,
+      streams: [{ perSecond: KEYS_PER_SECOND, calls: [toHanging], tokens: hangingTokens }],
+      light: [{ ...light, calls: [toHanging], tokens: hangingTokens }],
+      prepare: () => subscribe(server, { shop: hanging, receiver }),
+    },
+  ]
+}
+
+/** All that only reads, as heavy as it may be. */
+async function readsOf(server: OwnerServer, size: Size): Promise<LoadCall[]> {
+  const reads = (await heavyRequests(server, size)).filter(({ operation }) => READS.has(operation))
+  return Promise.all(
+    reads.map(async ({ make }) => {
+      const { body, ...call } = await make()
+      return { ...call, ...(body !== undefined && { body: JSON.stringify(body) }) }
+    }),
+  )
+}
+
+function largestOrder(): LoadCall {
+  const line = { productId: '7001', variantId: '90001', quantity: 900, priceCents: 100, sku: 'x'.repeat(100) }
+  const lineItems = Array.from({ length: 1000 }, () => ({ ...line, title: 'x'.repeat(800) }))
+  const call = orderOf({ lineItems })
+  if (call.body!.length > MIB || call.body!.length < 0.9 * MIB) throw new Error('the order should be just below 1 MiB')
+  return call
+}
+
+function largestStoreOrder({ shop }: OwnerServer): LoadCall {
+  const line = { product_id: 7001, variant_id: 90_001, price: '9.99', quantity: 3, name: 'x'.repeat(4000) }
+  const body = JSON.stringify({
+    id: 0,
+    financial_status: 'paid',
+    cancelled_at: null,
+    total_line_items_price: '29970.00',
+    discount_codes: [{ code: 'NISA16' }],
+    line_items: Array.from({ length: 1000 }, () => line),
+  }).replace('"id":0', '"id":{n}')
+  if (body.length > 4 * MIB || body.length < 0.9 * 4 * MIB) throw new Error('the order should be just below 4 MiB')
+  return {
+    method: 'POST',
+    path: `/integrations/shopify/${shop.shopId}/orders-paid`,
+    headers: { 'X-Shopify-Topic': 'orders/paid' },
+    body,
+    storeSecret: STORE_SECRET,
+  }
+}
+
+/** As many subscriptions as a shop can have, to a receiver that never answers. Returns what takes all of them away. */
+async function subscribe(
+  server: OwnerServer,
+  { shop, receiver }: { shop: TestShop; receiver: Receiver },
+): Promise<() => void> {
+  const { shopId, key } = shop
+  const post = (url: string) => expectOk(server.request('POST', '/api/v1/webhooks', { key, body: { url } }))
+  for (let n = 0; n < SUBSCRIPTIONS; n++) await post(`https://93.184.215.14/${n}`)
+  server.sql.prepare('update subscriptions set url = ? || id where "shopId" = ?').run(receiver.at('/hang/'), shopId)
+  return () => {
+    for (const table of ['subscriptions', 'deliveries'])
+      server.sql.prepare(`delete from ${table} where "shopId" = ?`).run(shopId)
+  }
+}

@@ -1,0 +1,79 @@
+import { holdUploads } from '../../attack/held-uploads.ts'
+import { isTooLong, MAX_STALL_MS, measureStalls } from '../../attack/measure.ts'
+import { isSlowed, isUnknown, measureNeighbors, neighborTable } from '../../attack/neighbors.ts'
+import { figure, type Given, type LongTest, sized } from '../promise.ts'
+import { promise as revokedKeys } from './revoked-keys.ts'
+
+const UPLOADS = [200, 400]
+/** Both pools of bodies whose sender is unknown hold 32 MiB; buffers of sockets and garbage come on top. */
+const MAX_GROWTH_MIB = 256
+
+interface Row {
+  says: string
+  figures: string
+  isKept: boolean
+}
+
+/** No request of any operation keeps the others waiting. PostgreSQL works in a process of its own. */
+async function stalls(given: Given): Promise<Row> {
+  const size = { commissions: sized(1_000_000, given), affiliates: sized(100_000, given) }
+  const all = await measureStalls(size, { tries: 5 })
+  const worst = all.reduce((a, b) => (b.cpuMs > a.cpuMs ? b : a))
+  const figures = `${worst.cpuMs.toFixed(1)} ms of work (${worst.wallMs.toFixed(1)} ms by the clock) at ${figure(size.commissions)} commissions: ${worst.operation} ${worst.name}`
+  return { says: `worst stall, at most ${MAX_STALL_MS} ms`, figures, isKept: !all.some(isTooLong) }
+}
+
+/**
+ * Compared with a shop that sends as many requests, each light: any shop may do that, and on few cores it takes its part of
+ * the time. What is left is what the heaviest requests add.
+ */
+async function neighbors(given: Given): Promise<Row> {
+  const isSlow = isSlowed('light')
+  const isNotMeasured = isUnknown('light')
+  const delays = await measureNeighbors(
+    { commissions: sized(20_000, given), affiliates: sized(2000, given) },
+    {
+      seconds: Math.max(2, sized(6, given)),
+      rounds: 4,
+      withLight: true,
+      isEnough: (all) => !all.some((delay) => isNotMeasured(delay) || isSlow(delay)),
+    },
+  )
+  return {
+    says: "another shop's p99, at most 2 × that beside as many light requests",
+    figures: `\n    ${neighborTable(delays).replaceAll('\n', '\n    ')}`,
+    isKept: !delays.some((delay) => isNotMeasured(delay) || isSlow(delay)),
+  }
+}
+
+async function memory(): Promise<Row> {
+  const all = []
+  for (const uploads of UPLOADS) all.push(await holdUploads(uploads))
+  const lines = all.map(
+    ({ uploads, beforeMiB, heldMiB }) =>
+      `${uploads} uploads of 4 MiB: ${beforeMiB.toFixed(0)} → ${heldMiB.toFixed(0)} MiB`,
+  )
+  const isKept = all.every(({ beforeMiB, heldMiB, status }) => heldMiB - beforeMiB <= MAX_GROWTH_MIB && status === 200)
+  return { says: `memory without credentials, at most ${MAX_GROWTH_MIB} MiB more`, figures: lines.join('; '), isKept }
+}
+
+async function revocation(given: Given): Promise<Row> {
+  return { says: 'requests that a revoked key opens', figures: `0; ${await revokedKeys.run(given)}`, isKept: true }
+}
+
+/** One table of what an attacker reaches. */
+async function run(given: Given): Promise<string> {
+  const rows: Row[] = []
+  if (given.engine === 'sqlite') rows.push(await stalls(given), await memory())
+  rows.push(await neighbors(given), await revocation(given))
+  const table = rows.map(({ says, figures, isKept }) => `  ${isKept ? '' : 'BROKEN '}${says}: ${figures}`).join('\n')
+  if (rows.some(({ isKept }) => !isKept)) throw new Error(`\n${table}`)
+  return `\n${table}`
+}
+
+export const promise: LongTest = {
+  says: 'Holds under attack',
+  engines: ['sqlite', 'postgres'],
+  minutes: 25,
+  run,
+}
