@@ -1,4 +1,6 @@
 import { Hono, type Context as HonoContext } from 'hono'
+import type { Result, Router } from 'hono/router'
+import { TrieRouter } from 'hono/router/trie-router'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { mountAdmin } from './admin/mount.ts'
 import { ApiError } from './contract/errors.ts'
@@ -6,21 +8,19 @@ import { operations } from './contract/spec.ts'
 import { createApiSwitch } from './core/api-switch.ts'
 import type { Deps } from './core/context.ts'
 import type { Metrics } from './core/metrics.ts'
-import { createLastUsed } from './http/authenticate.ts'
-import type { Env } from './http/authorize.ts'
+import { createKeyUseRecorder } from './http/authorize-key.ts'
 import { BodyBudget } from './http/body-budget.ts'
 import { mountDocument } from './http/docs.ts'
 import { mountHealth, mountMetrics } from './http/health.ts'
-import { ReadingLine } from './http/parse-queue.ts'
+import { ParseQueue } from './http/parse-body.ts'
 import { createRateLimiter, type RateLimiter } from './http/rate-limit.ts'
-import { allowHeader, refusal } from './http/response.ts'
-import { PlainPathsFirst } from './http/router.ts'
-import { enter, leave, serveOperation, usualHeaders } from './http/serve-operation.ts'
-import type { Server } from './http/server.ts'
+import { allowHeader, errorResponse } from './http/response.ts'
+import { finishRequest, serveOperation, standardHeaders, startRequest } from './http/serve-operation.ts'
+import type { Env, Server } from './http/server.ts'
 
 export interface AppOptions {
   limiter?: RateLimiter
-  bodies?: BodyBudget
+  bodyBudget?: BodyBudget
   metrics?: Metrics
 }
 
@@ -29,16 +29,16 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
   const server: Server = {
     deps,
     limiter: options.limiter ?? createRateLimiter(),
-    bodies: options.bodies ?? new BodyBudget(),
-    readingLine: new ReadingLine(),
+    bodyBudget: options.bodyBudget ?? new BodyBudget(),
+    parseQueue: new ParseQueue(),
     apiSwitch: createApiSwitch(deps),
-    noteUse: createLastUsed(deps),
+    recordKeyUse: createKeyUseRecorder(deps),
     metrics: options.metrics,
   }
-  const app = new Hono<Env>({ router: new PlainPathsFirst() })
+  const app = new Hono<Env>({ router: new StaticPathsFirstRouter() })
   for (const op of operations) app.on(op.method, op.path, serveOperation(server, op))
   // For whatever no operation answers.
-  app.use(visiting(server))
+  app.use(trackRequest(server))
   mountHealth(app, deps)
   mountDocument(app, server)
   if (options.metrics) mountMetrics(app, options.metrics, deps.config.metricsToken)
@@ -53,7 +53,7 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
     throw new ApiError(404, 'path_unknown', 'There is nothing at this path.')
   })
   app.onError((error, c) => {
-    const { status, body, headers } = refusal(server, error, c.get('visit').requestId)
+    const { status, body, headers } = errorResponse(server, error, c.get('request').requestId)
     for (const [name, value] of Object.entries(headers)) c.header(name, value)
     return c.json(body, status as ContentfulStatusCode)
   })
@@ -61,13 +61,13 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
 }
 
 /** Names the request, and finishes the answer: request id, rate-limit headers, one log line without the query. */
-function visiting(server: Server) {
+function trackRequest(server: Server) {
   return async function visiting(c: HonoContext<Env>, next: () => Promise<void>): Promise<void> {
-    const visit = enter(server, c)
+    const request = startRequest(server, c)
     await next()
-    for (const [name, value] of Object.entries(await usualHeaders(server, visit, c.req.path)))
+    for (const [name, value] of Object.entries(await standardHeaders(server, request, c.req.path)))
       if (!c.res.headers.has(name)) c.header(name, value)
-    leave(server, visit, c, c.res.status)
+    finishRequest(server, request, c, c.res.status)
   }
 }
 
@@ -75,4 +75,27 @@ function methodsByPath(): Map<string, string[]> {
   const paths = new Map<string, string[]>()
   for (const { path, method } of operations) paths.set(path, [...(paths.get(path) ?? []), method])
   return paths
+}
+
+/**
+ * A path without parameters that was added before anything for all paths is found with one look, and only its own handler
+ * runs. Everything else is found as ever.
+ */
+export class StaticPathsFirstRouter<T> implements Router<T> {
+  readonly name = 'PlainPathsFirst'
+  readonly #plain = new Map<string, Result<T>>()
+  readonly #rest = new TrieRouter<T>()
+  #isFirst = true
+
+  add(method: string, path: string, handler: T): void {
+    if (path.includes('*')) this.#isFirst = false
+    const key = `${method} ${path}`
+    const isPlain = this.#isFirst && method !== 'ALL' && !/[:{]/.test(path)
+    if (isPlain && !this.#plain.has(key)) this.#plain.set(key, [[[handler, {}]]])
+    this.#rest.add(method, path, handler)
+  }
+
+  match(method: string, path: string): Result<T> {
+    return this.#plain.get(`${method} ${path}`) ?? this.#rest.match(method, path)
+  }
 }

@@ -8,7 +8,7 @@ import { checkEncryptionKey } from './core/encryption-check.ts'
 import { createMetrics } from './core/metrics.ts'
 import { openDatabase } from './database/database.ts'
 import { createListener } from './http/listen.ts'
-import { openLimits } from './http/shared-limits.ts'
+import { openRateLimiter } from './http/rate-limit.ts'
 import { makeDemo } from './operator/demo.ts'
 import { startHousekeeping } from './operator/retention.ts'
 import { createDispatcher } from './webhooks/delivery/dispatcher.ts'
@@ -37,7 +37,7 @@ export async function serve(): Promise<void> {
     deps.log.warn({ targets: config.webhookAllow.length }, 'webhooks may reach private addresses')
   const url = addressOf(config)
   const demo = config.demo ? await makeDemo(deps, url) : undefined
-  const limits = await openLimits(deps, metrics.limitStoreFailure)
+  const limits = await openRateLimiter(deps, metrics.limitStoreFailure)
   const app = createApp(deps, { limiter: limits.limiter, metrics })
   const server = await bind(createListener(app.fetch, { ...deps, limiter: limits.limiter }), config)
   await dispatcher.start()

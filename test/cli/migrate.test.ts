@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseCsv } from '../../cli/src/csv/read.ts'
 import { isValidCode, planImport, slugOf } from '../../cli/src/migrate/plan.ts'
 import { providers } from '../../cli/src/migrate/providers.ts'
-import { slugFrom } from '../../server/src/engine/slug.ts'
+import { slugFrom } from '../../server/src/engine/affiliate-codes.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { cli, json, openShop, type Shop, withAffiliate } from './support.ts'
 

@@ -35,7 +35,7 @@ test('a table that is locked lets requests through in good time, tells each, and
   expect(failures).toBe(6)
   await other.query('rollback')
   await other.end()
-  const patient = createRateLimiter({ store: limits.store, patienceMs: 5000 })
+  const patient = createRateLimiter({ store: limits.store, timeoutMs: 5000 })
   const seen = await Promise.all(Array.from({ length: 5 }, () => patient.consume('key:b', 3)))
   expect(seen.map(({ exceeded }) => exceeded)).toEqual([false, false, false, true, true])
 })

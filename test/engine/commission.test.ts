@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { goodsOf } from '../../server/src/engine/commission.ts'
 import { decide } from '../../server/src/engine/decide.ts'
 import type { CommissionType, Order, ProductRule, ProgramFact } from '../../server/src/engine/facts.ts'
-import { goodsOf } from '../../server/src/engine/line-groups.ts'
 import { couponFacts, facts, line, program } from './facts.ts'
 
 function rule(

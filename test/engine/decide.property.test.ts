@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { PRECEDENCE_PRESETS } from '../../server/src/engine/attribution.ts'
+import { goodsOf } from '../../server/src/engine/commission.ts'
 import { decide } from '../../server/src/engine/decide.ts'
 import type { EvidenceKind } from '../../server/src/engine/facts.ts'
-import { goodsOf } from '../../server/src/engine/line-groups.ts'
 import { anyFacts, cents, lines } from './arbitraries.ts'
 
 const RUNS = { numRuns: 1000 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { CODE_ALPHABET, codeFromBytes, codeKey, codeProblem } from '../../server/src/engine/discount-code.ts'
+import { CODE_ALPHABET, codeFromBytes, codeKey, codeProblem } from '../../server/src/engine/affiliate-codes.ts'
 
 describe('a supplied code', () => {
   test.each(['A', 'SUMMER25', 'ABCDEFGHI', 'straße', 'ÉTÉ-26', '🎁🎁🎁🎁🎁🎁🎁🎁🎁', 'a+b/c?'])(

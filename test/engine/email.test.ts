@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { emailKey, emailKeysOfQuery, mailboxKey } from '../../server/src/engine/identity.ts'
+import { emailKey, emailKeysFromQuery, mailboxKey } from '../../server/src/engine/normalize.ts'
 
 describe('the key of an address', () => {
   test.each([
@@ -76,5 +76,5 @@ test.each([
   [' a b c@x.de ', ['a b c@x.de', 'a+b+c@x.de']],
   ['no address', ['no address']],
 ])('%j in a query may be stored as %j', (text, keys) => {
-  expect(emailKeysOfQuery(text)).toEqual(keys)
+  expect(emailKeysFromQuery(text)).toEqual(keys)
 })

@@ -1,24 +1,24 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { allocate, apportion, bpsOf, share, whole } from '../../server/src/engine/money.ts'
+import { allocate, apportion, basisPointsOf, mulDiv, toBigInt } from '../../server/src/engine/money.ts'
 
 const RUNS = { numRuns: 500 }
 const total = (values: number[]) => values.reduce((sum, value) => sum + value, 0)
 
 test('what is not a whole positive number counts as nothing', () => {
-  for (const value of [0, -0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) expect(whole(value)).toBe(0n)
-  expect(whole(2_147_483_647)).toBe(2_147_483_647n)
+  for (const value of [0, -0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) expect(toBigInt(value)).toBe(0n)
+  expect(toBigInt(2_147_483_647)).toBe(2_147_483_647n)
 })
 
 test('shares are rounded half up, and nothing is divided by nothing', () => {
-  expect([share(1, 1, 2), share(1, 1, 3), share(1000, 2, 3), share(5, 1, 0)]).toEqual([1, 0, 667, 0])
-  expect(bpsOf(2_147_483_647, 10_000)).toBe(2_147_483_647)
+  expect([mulDiv(1, 1, 2), mulDiv(1, 1, 3), mulDiv(1000, 2, 3), mulDiv(5, 1, 0)]).toEqual([1, 0, 667, 0])
+  expect(basisPointsOf(2_147_483_647, 10_000)).toBe(2_147_483_647)
 })
 
 test('basis points follow (cents * bps + 5000) div 10000', () => {
   fc.assert(
     fc.property(fc.nat(2_147_483_647), fc.nat(10_000), (cents, bps) => {
-      expect(bpsOf(cents, bps)).toBe(Number((BigInt(cents) * BigInt(bps) + 5000n) / 10_000n))
+      expect(basisPointsOf(cents, bps)).toBe(Number((BigInt(cents) * BigInt(bps) + 5000n) / 10_000n))
     }),
     RUNS,
   )

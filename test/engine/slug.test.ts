@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { freeSlug, slugAttempt, slugFrom } from '../../server/src/engine/slug.ts'
+import { freeSlug, slugAttempt, slugFrom } from '../../server/src/engine/affiliate-codes.ts'
 
 test.each([
   ['Ada Lovelace', 'ada-lovelace'],

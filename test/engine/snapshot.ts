@@ -1,7 +1,7 @@
 import { decide } from '../../server/src/engine/decide.ts'
 import type { Facts } from '../../server/src/engine/facts.ts'
+import type { Refund, RefundedGoods, RefundLine } from '../../server/src/engine/refund.ts'
 import { applyRefund, type RefundSnapshot, type RefundTarget, refundTarget } from '../../server/src/engine/refund.ts'
-import type { Refund, RefundedGoods, RefundLine } from '../../server/src/engine/refund-items.ts'
 
 /** What is recorded of a decision and read again by a refund. */
 export function snapshotOf(facts: Facts): RefundSnapshot {

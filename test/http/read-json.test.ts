@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Selection } from '../../server/src/contract/selection.ts'
-import { readJson } from '../../server/src/http/read-json.ts'
-import { canonicalJson } from '../../server/src/http/request-body.ts'
+import { canonicalJson } from '../../server/src/http/parse-body.ts'
+import { parseJson } from '../../server/src/http/parse-json.ts'
 
 /** Everything is kept. */
 const ALL: Selection = { maxItems: Number.POSITIVE_INFINITY }
@@ -10,7 +10,7 @@ ALL.items = ALL
 ALL.others = ALL
 const BOUNDS = { depth: 32, values: 65_000, properties: 500 }
 
-const read = (text: string) => readJson(text, ALL, BOUNDS)
+const read = (text: string) => parseJson(text, ALL, BOUNDS)
 const isJson = (text: string): boolean => {
   try {
     JSON.parse(text)
@@ -79,7 +79,7 @@ test('keeps what is named, and the first name that is not allowed', async () => 
     maxItems: 0,
   }
   const text = '{"x":[1],"items":[{"id":1,"y":2},{"id":[2]},{"id":3}],"y":2,"name":{"z":3}}'
-  expect(await readJson(text, selection, BOUNDS)).toEqual({
+  expect(await parseJson(text, selection, BOUNDS)).toEqual({
     value: { x: [], items: [{ id: 1 }, { id: [] }], name: {} },
     canonical: '{"items":[{"id":1,"y":2},{"id":[2]},{"id":3}],"name":{"z":3},"x":[1],"y":2}',
   })

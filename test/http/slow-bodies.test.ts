@@ -23,7 +23,7 @@ beforeAll(async () => {
   other = await server.createShop()
   for (const { ownerToken } of [server.shop, other])
     await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: SECRET }, { key: ownerToken }))
-  listener = createListener(server.app.fetch, { ...server.deps, limiter: server.limiter }, { headersMs: 200 })
+  listener = createListener(server.app.fetch, { ...server.deps, limiter: server.limiter }, { headersTimeoutMs: 200 })
   listener.listen(0, '127.0.0.1')
   await once(listener, 'listening')
 })

@@ -67,10 +67,10 @@ export async function testServer(options: TestServerOptions = {}) {
   const exhausted = new Set<string>()
   const limits = await openLimitStore({ redisUrl: undefined, databaseUrl: url }, LIMITER_OPTIONS)
   const limiter = options.limited
-    ? createRateLimiter({ store: limits.store, patienceMs: 5000 })
+    ? createRateLimiter({ store: limits.store, timeoutMs: 5000 })
     : roomyLimiter(exhausted)
   const bodies = new BodyBudget()
-  const app = createApp(deps, { limiter, bodies })
+  const app = createApp(deps, { limiter, bodyBudget: bodies })
   const fetch = checkedFetch(async (request) => {
     const response = await asCall(() => app.fetch(request))
     await settled()

@@ -135,7 +135,11 @@ test('HEAD opens no stream and leaves nothing behind', async () => {
 
 test('a listener that never reads costs no memory for what it misses, and is cut off', async () => {
   await withAffiliate(server)
-  const listener = createListener(server.app.fetch, { ...server.deps, limiter: server.limiter }, { stalledMs: 1000 })
+  const listener = createListener(
+    server.app.fetch,
+    { ...server.deps, limiter: server.limiter },
+    { stallTimeoutMs: 1000 },
+  )
   listener.listen(0, '127.0.0.1')
   await once(listener, 'listening')
   const socket = connect((listener.address() as AddressInfo).port, '127.0.0.1')

@@ -2,7 +2,7 @@ import { API_SWITCH } from '../core/installation-settings.ts'
 import type { Reader, Transaction } from '../database/access.ts'
 import { prepared, preparedWrite } from '../database/prepared.ts'
 import type { ApiKeyRow, SessionRow, ShopRow, SignInLinkRow, UserRow } from '../database/tables.ts'
-import { emailKey } from '../engine/identity.ts'
+import { emailKey } from '../engine/normalize.ts'
 
 const keyWithShop = prepared<{ secretHash: string }>()((db, { secretHash }) =>
   db

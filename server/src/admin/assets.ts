@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Env, Hono } from 'hono'
-import { pageHeaders } from '../http/page-headers.ts'
+import { pageHeaders } from '../http/response.ts'
 
 interface Asset {
   /** With a hash of its content, so that a browser may keep it for good. */

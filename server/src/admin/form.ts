@@ -1,6 +1,6 @@
 import { invalidBody } from '../contract/errors.ts'
+import { isStorable } from '../http/parse-json.ts'
 import { readBody } from '../http/read-body.ts'
-import { isStorable } from '../http/storable.ts'
 import { type Html, html } from './html.ts'
 import type { Visitor } from './route.ts'
 

@@ -1,8 +1,7 @@
 import { Hono } from 'hono'
 import { ApiError } from '../contract/errors.ts'
-import type { Env } from '../http/authorize.ts'
-import { allowHeader, refusalOf } from '../http/response.ts'
-import type { Server } from '../http/server.ts'
+import { allowHeader, toApiError } from '../http/response.ts'
+import type { Env, Server } from '../http/server.ts'
 import { mountAssets } from './assets.ts'
 import { commissionRoutes } from './commissions.ts'
 import { deliveryRoutes } from './deliveries.ts'
@@ -47,7 +46,7 @@ export function mountAdmin(app: Hono<Env>, server: Server): void {
     if (c.req.method === 'GET' && pathname.endsWith('/')) return c.redirect(pathname.slice(0, -1) + search, 308)
     throw new ApiError(404, 'path_unknown', 'There is no page at this address.')
   })
-  pages.onError((error, c) => sendPage(c, problemPage(refusalOf(server, error, c.get('visit').requestId))))
+  pages.onError((error, c) => sendPage(c, problemPage(toApiError(server, error, c.get('request').requestId))))
   app.route('/', pages)
 }
 

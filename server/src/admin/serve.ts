@@ -6,14 +6,20 @@ import type { OwnerContext } from '../core/context.ts'
 import { recordAccess } from '../core/mutate.ts'
 import type { Reader } from '../database/access.ts'
 import type { SessionRow } from '../database/tables.ts'
-import type { Env } from '../http/authorize.ts'
-import { countOwner, isOwnForm, ownerContext, requireRole, sessionExpired } from '../http/authorize-owner.ts'
-import { shopHolder } from '../http/body-budget.ts'
-import { countPublic } from '../http/public-window.ts'
-import { refusalOf } from '../http/response.ts'
-import type { Server } from '../http/server.ts'
-import { type Browser, browserOf } from '../http/session-cookie.ts'
-import { nameable } from '../http/storable.ts'
+import {
+  type BrowserRequest,
+  browserRequestOf,
+  isSameSiteWithCsrfToken,
+  limitOwner,
+  ownerContext,
+  requireRole,
+  sessionExpired,
+} from '../http/authorize-owner.ts'
+import { shopOwner } from '../http/body-budget.ts'
+import { limitPublic } from '../http/rate-limit.ts'
+import { toLookupText } from '../http/read-parameters.ts'
+import { toApiError } from '../http/response.ts'
+import type { Env, Server } from '../http/server.ts'
 import { inFormWords, MAX_FORM_BYTES, readForm } from './form.ts'
 import { FLASH_COOKIE, flashCookie, forgetFlash, layout, readFlash } from './layout.ts'
 import { problemView, sendPage } from './problem.ts'
@@ -21,21 +27,21 @@ import type { Action, Page, Route, Visitor } from './route.ts'
 
 type SignedIn = Owner & { session: SessionRow }
 const isSessionOver = (error: unknown) => error instanceof ApiError && error.code === 'session_expired'
-type Call = { c: HonoContext<Env>; server: Server; browser: Browser; owner: SignedIn; visitor: Visitor }
+type Call = { c: HonoContext<Env>; server: Server; browser: BrowserRequest; owner: SignedIn; visitor: Visitor }
 
 /** Serves one page or one of its forms to who is signed in; everybody else is asked to sign in. */
 export function servePage(server: Server, route: Route) {
   return async function servePage(c: HonoContext<Env>): Promise<Response> {
-    const browser = browserOf(c, server.deps.config.trustProxy)
-    const look = (db: Reader) => signedIn(server, db, browser)
-    const owner = await look(server.deps.db.read).catch(async (error) => {
-      await countPublic(server, c.get('visit'))
+    const browser = browserRequestOf(c, server.deps.config.trustProxy)
+    const find = (db: Reader) => signedIn(server, db, browser)
+    const owner = await find(server.deps.db.read).catch(async (error) => {
+      await limitPublic(server, c.get('request'))
       return askToSignIn(c, route, error)
     })
     if (owner instanceof Response) return owner
-    await countOwner(server, owner)
-    const { requestId } = c.get('visit')
-    const ctx = ownerContext(server, owner, { requestId, isHttps: browser.isHttps, look, roles: route.roles })
+    await limitOwner(server, owner)
+    const { requestId } = c.get('request')
+    const ctx = ownerContext(server, owner, { requestId, isHttps: browser.isHttps, find, roles: route.roles })
     const call = { c, server, browser, owner, visitor: visitorOf(c, owner, ctx) }
     try {
       requireRole(route, owner)
@@ -47,7 +53,7 @@ export function servePage(server: Server, route: Route) {
 }
 
 /** @throws ApiError 401 `session_expired`. */
-async function signedIn({ deps }: Server, db: Reader, { session }: Browser): Promise<SignedIn> {
+async function signedIn({ deps }: Server, db: Reader, { session }: BrowserRequest): Promise<SignedIn> {
   const owner = session === null ? undefined : await findBySession(deps, db, session)
   if (!owner?.session) throw sessionExpired()
   return { ...owner, session: owner.session }
@@ -58,8 +64,8 @@ function visitorOf(c: HonoContext<Env>, owner: SignedIn, ctx: OwnerContext): Vis
     ctx,
     isOwner: owner.user.role === 'OWNER',
     csrf: csrfTokenOf(ctx, owner.session),
-    params: Object.fromEntries(Object.entries(c.req.param()).map(([name, text]) => [name, nameable(text)])),
-    query: new URLSearchParams([...new URL(c.req.url).searchParams].map(([name, text]) => [name, nameable(text)])),
+    params: Object.fromEntries(Object.entries(c.req.param()).map(([name, text]) => [name, toLookupText(text)])),
+    query: new URLSearchParams([...new URL(c.req.url).searchParams].map(([name, text]) => [name, toLookupText(text)])),
     form: new URLSearchParams(),
   }
 }
@@ -75,8 +81,8 @@ async function show({ c, server, owner, visitor }: Call, { show, audit, path }: 
 }
 
 async function act({ c, server, browser, owner, visitor }: Call, { act }: Action): Promise<Response> {
-  const form = await readForm(server, c, { limit: MAX_FORM_BYTES, holder: shopHolder(owner.shop) })
-  if (!isOwnForm(server, owner, { ...browser, csrfToken: form.get('csrf') })) {
+  const form = await readForm(server, c, { limit: MAX_FORM_BYTES, owner: shopOwner(owner.shop) })
+  if (!isSameSiteWithCsrfToken(server, owner, { ...browser, csrfToken: form.get('csrf') })) {
     throw forbidden('csrf_token_invalid', 'This form did not come from a page of your session. Open the page again.')
   }
   visitor.form = form
@@ -90,7 +96,7 @@ async function act({ c, server, browser, owner, visitor }: Call, { act }: Action
 async function refuse({ c, server, visitor }: Call, route: Route, thrown: Error): Promise<Response> {
   const reason = 'act' in route ? await isGone(visitor.ctx).then((gone) => gone ?? thrown) : thrown
   if (isSessionOver(reason)) return askToSignIn(c, route, reason)
-  const error = refusalOf(server, reason, visitor.ctx.requestId)
+  const error = toApiError(server, reason, visitor.ctx.requestId)
   const again = 'act' in route && [400, 404, 409].includes(error.status) ? route.again : undefined
   // The page itself may be what is gone.
   const view = (await again?.(visitor).catch(() => undefined)) ?? problemView(error)

@@ -1,12 +1,10 @@
 import type { Hono, Context as HonoContext } from 'hono'
 import { signIn, signOut } from '../accounts/sessions.ts'
-import type { Env } from '../http/authorize.ts'
-import { admitSignIn } from '../http/authorize-owner.ts'
-import { addressHolder } from '../http/body-budget.ts'
-import { countPublic } from '../http/public-window.ts'
-import { refusalOf } from '../http/response.ts'
-import type { Server } from '../http/server.ts'
-import { browserOf, sessionCookie } from '../http/session-cookie.ts'
+import { authorizeSignIn, browserRequestOf, sessionCookie } from '../http/authorize-owner.ts'
+import { addressOwner } from '../http/body-budget.ts'
+import { limitPublic } from '../http/rate-limit.ts'
+import { toApiError } from '../http/response.ts'
+import type { Env, Server } from '../http/server.ts'
 import { input, MAX_FORM_BYTES, readForm } from './form.ts'
 import { type Html, html } from './html.ts'
 import { bare } from './layout.ts'
@@ -18,25 +16,25 @@ const PATH = '/admin/sign-in'
 /** The one page that is for everybody. */
 export function mountSignIn(app: Hono<Env>, server: Server): void {
   app.get(PATH, async (c) => {
-    await countPublic(server, c.get('visit'))
+    await limitPublic(server, c.get('request'))
     const query = new URL(c.req.url).searchParams
     const note = query.has('signed-out') ? html`<p class="notice good" role="status">You are signed out.</p>` : html``
     return sendPage(c, { status: 200, page: page(query.get('token'), wayOn(query), note) })
   })
   app.post(PATH, async (c) => {
-    const { address, requestId } = c.get('visit')
-    const browser = browserOf(c, server.deps.config.trustProxy)
+    const { address, requestId } = c.get('request')
+    const browser = browserRequestOf(c, server.deps.config.trustProxy)
     let form = new URLSearchParams()
     try {
       // Counted before anything is read: reading a form costs more than refusing it.
-      await admitSignIn(server, address, browser)
+      await authorizeSignIn(server, address, browser)
       form = await readForm(server, c, {
         limit: maxBytesOf('createSession') ?? MAX_FORM_BYTES,
-        holder: addressHolder(address),
+        owner: addressOwner(address),
       })
       return await enter(server, c, { form, isHttps: browser.isHttps })
     } catch (thrown) {
-      const error = refusalOf(server, thrown as Error, requestId)
+      const error = toApiError(server, thrown as Error, requestId)
       const note = html`<p class="notice bad" role="alert">${error.message}</p>`
       // A link that failed will not work later, so the page asks for a token.
       return sendPage(c, { ...error, status: error.status, page: page(null, wayOn(form), note) })
@@ -50,7 +48,7 @@ interface Attempt {
 }
 
 async function enter(server: Server, c: HonoContext<Env>, { form, isHttps }: Attempt): Promise<Response> {
-  const { requestId } = c.get('visit')
+  const { requestId } = c.get('request')
   const { secret } = await signIn({ ...server.deps, requestId }, form.get('token')?.trim() ?? '')
   c.header('Set-Cookie', sessionCookie(secret, isHttps))
   return c.redirect(wayOn(form), 303)

@@ -6,7 +6,7 @@ import { mutate } from '../core/mutate.ts'
 import { mapPage } from '../core/pagination.ts'
 import { readList } from '../core/report.ts'
 import type { ConnectionRow } from '../database/tables.ts'
-import { emailKey, emailKeysOfQuery } from '../engine/identity.ts'
+import { emailKey, emailKeysFromQuery } from '../engine/normalize.ts'
 import { requireProductId } from '../programs/product-rules.ts'
 import * as connections from './queries.ts'
 import { connectionList, findAffiliate } from './queries.ts'
@@ -22,8 +22,8 @@ export async function list(ctx: Context, query: Query<'listConnections'>) {
 
 /** What a queried value may be stored as. */
 function storedForms(kind: ConnectionRow['kind'] | undefined, value: string): string[] {
-  if (kind === undefined) return [value, ...emailKeysOfQuery(value)]
-  return kind === 'customerEmail' ? emailKeysOfQuery(value) : [value]
+  if (kind === undefined) return [value, ...emailKeysFromQuery(value)]
+  return kind === 'customerEmail' ? emailKeysFromQuery(value) : [value]
 }
 
 /**

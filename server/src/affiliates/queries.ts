@@ -6,7 +6,7 @@ import type { Reader, Transaction } from '../database/access.ts'
 import { prepared, preparedByShape } from '../database/prepared.ts'
 import { defineReport } from '../database/report-worker.ts'
 import type { AffiliateRow, ConnectionRow } from '../database/tables.ts'
-import { withPlus } from '../engine/identity.ts'
+import { restorePlusSigns } from '../engine/normalize.ts'
 
 interface AffiliateFilter extends PageQuery {
   status?: AffiliateRow['status']
@@ -59,7 +59,7 @@ export async function listAffiliates(db: Reader, shopId: string, query: Affiliat
   if (status) list = list.where(byStatus ? 'status' : withoutIndex(db, 'status'), '=', status)
   if (programId) list = list.where(byStatus ? withoutIndex(db, 'campaignId') : 'campaignId', '=', programId)
   if (query.q) {
-    const texts = [...new Set([query.q, withPlus(query.q)])].map((text) => containing(searchable([text])))
+    const texts = [...new Set([query.q, restorePlusSigns(query.q)])].map((text) => containing(searchable([text])))
     list = list.where((eb) => eb.or(texts.map((text) => sql<boolean>`"searchText" like ${text} escape '\\'`)))
   }
   const total = query.q ? undefined : await countRows(db, shopId, { list: 'affiliates', programId, status })

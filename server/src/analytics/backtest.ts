@@ -11,7 +11,7 @@ import type { OrderRow } from '../database/tables.ts'
 import { decide } from '../engine/decide.ts'
 import type { Decision, Facts, ProgramFact } from '../engine/facts.ts'
 import { exactSum } from '../engine/money.ts'
-import { patchRate, type RateRefusal } from '../engine/program-rate.ts'
+import { patchRate, type RateError } from '../engine/program-rate.ts'
 import { listOrders } from '../orders/queries.ts'
 import { rateError } from '../programs/programs.ts'
 import { findProgram } from '../programs/queries.ts'
@@ -58,16 +58,16 @@ export interface BacktestRequest {
 /** The comparison, null when it cannot be exact, or why a program could not have had such a rate. */
 export type BacktestResult =
   | { report: components['schemas']['Backtest'] | null }
-  | { refused: { reason: RateRefusal; type: RateType } }
+  | { refused: { reason: RateError; type: RateType } }
 
 const MAX_ORDERS = 10_000
 const PAGE_SIZE = 500
 
 class RateRejected extends Error {
-  readonly reason: RateRefusal
+  readonly reason: RateError
   readonly type: RateType
 
-  constructor(reason: RateRefusal, type: RateType) {
+  constructor(reason: RateError, type: RateType) {
     super(reason)
     this.reason = reason
     this.type = type

@@ -4,12 +4,12 @@ import { notFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Context } from '../core/context.ts'
 import type { OrderRow, RefundRow } from '../database/tables.ts'
+import { codeKey } from '../engine/affiliate-codes.ts'
+import { affiliateOf, canWin, programOf } from '../engine/attribution.ts'
+import { goodsOf } from '../engine/commission.ts'
 import { decide, ENGINE_VERSION } from '../engine/decide.ts'
-import { codeKey } from '../engine/discount-code.ts'
-import { affiliateOf, counts, programOf } from '../engine/evidence.ts'
 import type { Candidate, Decision, EvidenceKind, Facts, MissCode, RateGroup, RestrictionCode } from '../engine/facts.ts'
-import { storedOrderIds } from '../engine/identity.ts'
-import { goodsOf } from '../engine/line-groups.ts'
+import { storedOrderIds } from '../engine/normalize.ts'
 import { findOrder } from '../orders/queries.ts'
 import { findCommissionByOrder, listRefunds } from './queries.ts'
 import { toRefund } from './refunds.ts'
@@ -228,7 +228,7 @@ export function summaryOf(decision: Decision, { currency }: Facts['order']): str
 function kindReason(own: Candidate[], winner: Candidate | undefined): string {
   if (own.length === 0) return 'The order carried no such evidence.'
   if (own.some(({ won }) => won)) return 'The first kind that counts, so it won.'
-  if (!own.some(counts)) return 'None of it counts, so the next kind was looked at.'
+  if (!own.some(canWin)) return 'None of it counts, so the next kind was looked at.'
   return `It counts, but the ${winner ? KIND_NAMES[winner.kind] : 'other'} comes first in your shop.`
 }
 
@@ -236,7 +236,7 @@ type CandidateOutcome = Pick<Schemas['ExplainedCandidate'], 'outcome' | 'because
 
 function outcomeOfCandidate(candidate: Candidate, winner: Candidate | undefined, facts: Facts): CandidateOutcome {
   if (candidate.won) return { outcome: 'WON', because: 'It names an affiliate and nothing before it counts.' }
-  if (!counts(candidate)) return { outcome: 'DID_NOT_COUNT', because: missReason(candidate, facts) }
+  if (!canWin(candidate)) return { outcome: 'DID_NOT_COUNT', because: missReason(candidate, facts) }
   if (winner?.kind === candidate.kind) {
     return {
       outcome: 'LATER_IN_KIND',

@@ -5,7 +5,7 @@ import type { Reader } from '../database/access.ts'
 import { preparedByShape } from '../database/prepared.ts'
 import { defineReport } from '../database/report-worker.ts'
 import type { CommissionRow } from '../database/tables.ts'
-import { storedOrderIds } from '../engine/identity.ts'
+import { storedOrderIds } from '../engine/normalize.ts'
 import { findCommissionByOrder } from './queries.ts'
 
 /** A filter with where its page begins. */

@@ -6,7 +6,8 @@ import { type Mutation, mutate } from '../core/mutate.ts'
 import type { Transaction } from '../database/access.ts'
 import type { CommissionRow, OrderRow, RefundRow } from '../database/tables.ts'
 import type { Decision, Facts } from '../engine/facts.ts'
-import { orderKey } from '../engine/identity.ts'
+import { orderKey } from '../engine/normalize.ts'
+import type { Refund, RefundedGoods, RefundLine } from '../engine/refund.ts'
 import {
   type AppliedRefund,
   applyRefund,
@@ -14,7 +15,6 @@ import {
   type RefundTarget,
   totalRefunds,
 } from '../engine/refund.ts'
-import type { Refund, RefundedGoods, RefundLine } from '../engine/refund-items.ts'
 import { recomputeBatch } from '../payouts/batch.ts'
 import { adjustmentRejected, commissionNotFound, findEffectiveStatus, findRecordedOrder } from './commissions.ts'
 import {

@@ -96,9 +96,9 @@ export function deref<T extends { $ref?: string }>(node: T): T {
 }
 
 /** A schema, the object that it is, and the choices of fields of which one is needed: each an `anyOf`. */
-export interface Composed {
+export interface ResolvedSchema {
   schema: Schema
-  whole: Schema
+  object: Schema
   choices: Schema[]
 }
 
@@ -106,13 +106,13 @@ export interface Composed {
  * Reads how the document says that one of several fields is required: `allOf` of the object and, for each choice,
  * `anyOf` of objects that each require a field.
  */
-export function composed(schema: Schema): Composed {
+export function resolveSchema(schema: Schema): ResolvedSchema {
   const plain = deref(schema)
   const { allOf: [object, ...groups] = [], ...rest } = plain
   if (!object || groups.length === 0 || !groups.every(({ anyOf }) => anyOf))
-    return { schema, whole: plain, choices: [] }
-  return { schema, whole: { ...rest, ...deref(object) }, choices: groups }
+    return { schema, object: plain, choices: [] }
+  return { schema, object: { ...rest, ...deref(object) }, choices: groups }
 }
 
 /** The whole objects that a body may be. */
-export const alternativesOf = (schema: Schema): Composed[] => (deref(schema).anyOf ?? [schema]).map(composed)
+export const alternativesOf = (schema: Schema): ResolvedSchema[] => (deref(schema).anyOf ?? [schema]).map(resolveSchema)

@@ -52,7 +52,7 @@ export const storageUnavailable = (cause?: unknown) =>
     cause,
   })
 
-export const tooMuchWaiting = (cause?: unknown) =>
+export const tooManyReports = (cause?: unknown) =>
   new ApiError(503, 'storage_unavailable', 'Too many reports of your shop are waiting; try again in a moment.', {
     retryAfter: 1,
     cause,
@@ -77,9 +77,10 @@ export const apiDisabled = () =>
   new ApiError(503, 'api_disabled', 'The API is switched off at the moment; try again later.', { retryAfter: 60 })
 
 const MIB = 1024 * 1024
-const sizeOf = (bytes: number): string => (bytes < MIB ? `${bytes / 1024} KiB` : `${bytes / MIB} MiB`)
+const formatSize = (bytes: number): string => (bytes < MIB ? `${bytes / 1024} KiB` : `${bytes / MIB} MiB`)
 
-export const bodyTooLarge = (limit: number) => invalid('body_too_large', `The body is larger than ${sizeOf(limit)}.`)
+export const bodyTooLarge = (limit: number) =>
+  invalid('body_too_large', `The body is larger than ${formatSize(limit)}.`)
 
 /** The limits are in http/body-budget.ts. */
 export const bodyTimeout = () =>

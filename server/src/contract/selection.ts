@@ -1,4 +1,4 @@
-import { composed, type Schema } from './document.ts'
+import { resolveSchema, type Schema } from './document.ts'
 
 /**
  * What is read of a JSON text: the properties that its schema names, and a bounded number of items of each list. A
@@ -26,8 +26,8 @@ export interface Property {
  * kept, to be rejected.
  */
 export function selectionOf(schema: Schema): Selection {
-  const { whole } = composed(schema)
-  return (whole.anyOf ?? []).map(selectionOf).reduce(merged, ownSelection(whole))
+  const { object } = resolveSchema(schema)
+  return (object.anyOf ?? []).map(selectionOf).reduce(merged, ownSelection(object))
 }
 
 function ownSelection(schema: Schema): Selection {

@@ -10,10 +10,10 @@ export type OperationId = Exclude<keyof Documented, WebhookId>
 /** Webhooks are operations of the receiver: `onAffiliateApproved`. */
 type WebhookId = `on${Capitalize<string>}`
 
-type Given<T> = Exclude<T, undefined>
+type Defined<T> = Exclude<T, undefined>
 type Parameters<Id extends OperationId> = Documented[Id]['parameters']
 /** `page` and `limit` always have a value: the document gives their defaults. */
-type Paged<Q> = Q &
+type WithPageDefaults<Q> = Q &
   (Q extends { page?: number } ? { page: number } : unknown) &
   (Q extends { limit?: number } ? { limit: number } : unknown)
 type Content<R> = R extends { content: { 'application/json': infer B } }
@@ -24,14 +24,14 @@ type Content<R> = R extends { content: { 'application/json': infer B } }
       ? ReadableStream
       : undefined
 
-export type Query<Id extends OperationId> = Paged<Given<Parameters<Id>['query']>>
-export type Path<Id extends OperationId> = Given<Parameters<Id>['path']>
+export type Query<Id extends OperationId> = WithPageDefaults<Defined<Parameters<Id>['query']>>
+export type Path<Id extends OperationId> = Defined<Parameters<Id>['path']>
 /** What the document names but `Idempotency-Key`, which the app sees to. */
-export type Headers<Id extends OperationId> = Given<Parameters<Id>['header']>
+export type Headers<Id extends OperationId> = Defined<Parameters<Id>['header']>
 export type Body<Id extends OperationId> = Documented[Id] extends { requestBody: infer R }
   ? Content<R>
   : Documented[Id] extends { requestBody?: infer R }
-    ? Content<Given<R>> | undefined
+    ? Content<Defined<R>> | undefined
     : undefined
 
 export interface Input<Id extends OperationId> {
@@ -172,7 +172,7 @@ function parametersValidator<T>(parameters: Parameter[]): Validator<T> {
 /** Every operation of the document, in its order. */
 export const operations: Operation[] = loadOperations()
 
-const MIN_NOTICE_MS = 180 * 86_400_000
+const MIN_SUNSET_NOTICE_MS = 180 * 86_400_000
 
 type Dates = Pick<OperationObject, 'operationId' | 'deprecated' | 'x-deprecated-since' | 'x-sunset'>
 
@@ -186,7 +186,7 @@ export function deprecationHeaders(operation: Dates): Record<string, string> {
   if (!operation.deprecated) return {}
   const since = Date.parse(operation['x-deprecated-since'] ?? '')
   const sunset = Date.parse(operation['x-sunset'] ?? '')
-  if (!(sunset - since >= MIN_NOTICE_MS)) {
+  if (!(sunset - since >= MIN_SUNSET_NOTICE_MS)) {
     throw new Error(`${operation.operationId} needs x-deprecated-since and an x-sunset at least 180 days later.`)
   }
   return {

@@ -1,13 +1,13 @@
 import type * as z from 'zod'
-import { composed, deref, type Schema } from './document.ts'
+import { deref, resolveSchema, type Schema } from './document.ts'
 import type { ErrorCode } from './errors.ts'
 
 type Issue = z.core.$ZodIssue
 export type Path = readonly PropertyKey[]
 
-export interface Complaint {
+export interface ValidationMessage {
   code: ErrorCode | undefined
-  sentence: string
+  message: string
 }
 
 /**
@@ -15,22 +15,27 @@ export interface Complaint {
  *
  * @param home Where the value stands in the body.
  */
-export function complain(schema: Schema, value: unknown, issues: readonly Issue[], home: Path = []): Complaint {
-  const issue = deepest(issues)
+export function validationMessage(
+  schema: Schema,
+  value: unknown,
+  issues: readonly Issue[],
+  home: Path = [],
+): ValidationMessage {
+  const issue = deepestIssue(issues)
   if (issue.code === 'unrecognized_keys') {
-    const name = printable(nameOf([...home, ...issue.path, issue.keys[0] ?? '']))
-    return { code: 'unknown_property', sentence: `${name} is not a property of this request.` }
+    const name = printable(formatPath([...home, ...issue.path, issue.keys[0] ?? '']))
+    return { code: 'unknown_property', message: `${name} is not a property of this request.` }
   }
-  const name = nameOf([...home, ...issue.path])
-  const given = at(value, issue.path)
-  if (issue.path.length > 0 && given === undefined) return { code: undefined, sentence: `${name} is required.` }
-  const wanted = find(schema, issue.path)
-  if (issue.code === 'invalid_format' && inner(wanted).pattern === NOT_BLANK)
-    return { code: undefined, sentence: `${name} must not be blank.` }
-  const code = inner(wanted)['x-error-code']
-  if (code && !isOfType(given, inner(wanted)))
-    return { code: undefined, sentence: `${name} must ${requirement({ type: inner(wanted).type })}.` }
-  return { code, sentence: `${name} must ${requirement(wanted)}.` }
+  const name = formatPath([...home, ...issue.path])
+  const given = valueAt(value, issue.path)
+  if (issue.path.length > 0 && given === undefined) return { code: undefined, message: `${name} is required.` }
+  const wanted = schemaAt(schema, issue.path)
+  if (issue.code === 'invalid_format' && nonNull(wanted).pattern === NOT_BLANK)
+    return { code: undefined, message: `${name} must not be blank.` }
+  const code = nonNull(wanted)['x-error-code']
+  if (code && !isOfType(given, nonNull(wanted)))
+    return { code: undefined, message: `${name} must ${requirement({ type: nonNull(wanted).type })}.` }
+  return { code, message: `${name} must ${requirement(wanted)}.` }
 }
 
 /** What has a code of its own has it for its values; another type is as wrong there as anywhere. */
@@ -39,19 +44,19 @@ const isOfType = (value: unknown, { type = [] }: Schema): boolean => [type].flat
 const NOT_BLANK = '\\S'
 
 /** A union reports each alternative; the one that got furthest into the value is the one that was meant. */
-function deepest(issues: readonly Issue[], base: Path = []): Issue {
+function deepestIssue(issues: readonly Issue[], base: Path = []): Issue {
   const all = issues.flatMap((issue): Issue[] => {
     const path = [...base, ...issue.path]
     const here = { ...issue, path } as Issue
     return issue.code === 'invalid_union'
-      ? [here, ...issue.errors.filter((e) => e.length).map((e) => deepest(e, path))]
+      ? [here, ...issue.errors.filter((e) => e.length).map((e) => deepestIssue(e, path))]
       : [here]
   })
   return all.reduce((best, issue) => (issue.path.length > best.path.length ? issue : best))
 }
 
 /** `lineItems[3].priceCents`, or `The body` for the whole. */
-export function nameOf(path: Path): string {
+export function formatPath(path: Path): string {
   if (path.length === 0) return 'The body'
   return path.map((step, i) => (typeof step === 'number' ? `[${step}]` : `${i ? '.' : ''}${String(step)}`)).join('')
 }
@@ -59,28 +64,28 @@ export function nameOf(path: Path): string {
 /** A name the caller made up may hold anything; it is shown short and without control characters. */
 const printable = (name: string) => name.replace(/[\p{Cc}\p{Cf}]/gu, '?').slice(0, 80)
 
-export const at = (value: unknown, path: Path): unknown =>
+export const valueAt = (value: unknown, path: Path): unknown =>
   path.reduce<unknown>((here, step) => (here as Record<PropertyKey, unknown> | undefined | null)?.[step], value)
 
-function find(schema: Schema, path: Path): Schema {
+function schemaAt(schema: Schema, path: Path): Schema {
   return path.reduce<Schema>((here, step) => {
-    const plain = inner(here)
+    const plain = nonNull(here)
     return (typeof step === 'number' ? plain.items : plain.properties?.[String(step)]) ?? {}
   }, schema)
 }
 
 /** The alternative that is not null. */
-function inner(schema: Schema): Schema {
-  const plain = composed(schema).whole
+function nonNull(schema: Schema): Schema {
+  const plain = resolveSchema(schema).object
   const other = plain.anyOf?.map(deref).find((one) => one.type !== 'null')
-  return other ? inner(other) : plain
+  return other ? nonNull(other) : plain
 }
 
 /** What a value of this schema must be, as the end of a sentence. */
 export function requirement(schema: Schema): string {
-  const plain = inner(schema)
+  const plain = nonNull(schema)
   // A union of several types says it for all of them.
-  const must = composed(schema).whole['x-must'] ?? plain['x-must']
+  const must = resolveSchema(schema).object['x-must'] ?? plain['x-must']
   if (must) return must
   const types = [plain.type].flat()
   const nullable = types.includes('null') || deref(schema).anyOf?.some((one) => one.type === 'null')

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { alternativesOf, type Composed, composed, deref, document, type Schema } from './document.ts'
+import { alternativesOf, deref, document, type ResolvedSchema, resolveSchema, type Schema } from './document.ts'
 import { type ErrorCode, invalid } from './errors.ts'
-import { at, type Complaint, complain, nameOf, type Path } from './validation-message.ts'
+import { formatPath, type Path, type ValidationMessage, validationMessage, valueAt } from './validation-message.ts'
 
 /**
  * Checks a value against a schema of the document.
@@ -12,20 +12,20 @@ import { at, type Complaint, complain, nameOf, type Path } from './validation-me
 export type Validator<T = unknown> = (value: unknown) => T
 
 /** Which codes a refusal carries: a parameter and a body are told apart (section 7). */
-export interface Refusal {
+export interface ValidatorOptions {
   code: ErrorCode
 }
 
 /** A validator of one schema, or of the alternative that the value's tag names (`type: click`). */
-export function validator<T>(schema: Schema, refusal: Refusal): Validator<T> {
+export function validator<T>(schema: Schema, refusal: ValidatorOptions): Validator<T> {
   const alternatives = alternativesOf(schema)
-  const tag = tagOf(alternatives)
-  if (!tag) return validatorOfOne<T>(deref(schema), refusal)
+  const tag = discriminatorOf(alternatives)
+  if (!tag) return schemaValidator<T>(deref(schema), refusal)
   const byTag = new Map(
-    alternatives.map((one) => [one.whole.properties?.[tag]?.const, validatorOfOne<T>(one.schema, refusal)]),
+    alternatives.map((one) => [one.object.properties?.[tag]?.const, schemaValidator<T>(one.schema, refusal)]),
   )
   // Said by `required` instead of `default`: some generators take a field with a default for a required one.
-  const usual = alternatives.find(({ whole }) => !whole.required?.includes(tag))?.whole.properties?.[tag]?.const
+  const usual = alternatives.find(({ object }) => !object.required?.includes(tag))?.object.properties?.[tag]?.const
   return (value) => {
     const named = isRecord(value) ? (value[tag] ?? usual) : usual
     const check = byTag.get(named)
@@ -34,15 +34,17 @@ export function validator<T>(schema: Schema, refusal: Refusal): Validator<T> {
   }
 }
 
-function validatorOfOne<T>(schema: Schema, refusal: Refusal): Validator<T> {
+function schemaValidator<T>(schema: Schema, refusal: ValidatorOptions): Validator<T> {
   // Built when it is first needed: a start should not wait for what most calls never touch.
   let checks: { zod: z.ZodType; lists: ListCheck[]; choices: ChoiceCheck | undefined } | undefined
   return (sent) => {
     checks ??= { zod: compile(schema), lists: listChecks(schema), choices: choiceCheck(schema) }
     const value = withoutRest(sent, checks.lists)
     const result = checks.zod.safeParse(value)
-    const complaint = result.success ? checks.choices?.(result.data) : complain(schema, value, result.error.issues)
-    if (complaint) throw invalid(complaint.code ?? refusal.code, complaint.sentence)
+    const complaint = result.success
+      ? checks.choices?.(result.data)
+      : validationMessage(schema, value, result.error.issues)
+    if (complaint) throw invalid(complaint.code ?? refusal.code, complaint.message)
     // The generated type and this schema both come from openapi.yaml.
     return result.data as T
   }
@@ -58,7 +60,7 @@ interface ListCheck {
 const BLOCK = 50
 
 function listChecks(schema: Schema): ListCheck[] {
-  return Object.entries(composed(schema).whole.properties ?? {}).flatMap(([name, property]) => {
+  return Object.entries(resolveSchema(schema).object.properties ?? {}).flatMap(([name, property]) => {
     const { items } = deref(property)
     return items ? [{ name, zod: compile({ type: 'array', items }) }] : []
   })
@@ -78,9 +80,9 @@ function withoutRest(value: unknown, lists: ListCheck[]): unknown {
 }
 
 /** The property that tells alternatives apart: each has it as a constant. */
-function tagOf(alternatives: Composed[]): string | undefined {
-  return Object.keys(alternatives[0]?.whole.properties ?? {}).find((name) =>
-    alternatives.every(({ whole }) => whole.properties?.[name]?.const !== undefined),
+function discriminatorOf(alternatives: ResolvedSchema[]): string | undefined {
+  return Object.keys(alternatives[0]?.object.properties ?? {}).find((name) =>
+    alternatives.every(({ object }) => object.properties?.[name]?.const !== undefined),
   )
 }
 
@@ -92,32 +94,32 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
  * choices only the object stays: zod would make an intersection, which tolerates unknown properties. choices.ts sees to
  * the rest.
  */
-function standAlone(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(standAlone)
+function inlineReferences(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(inlineReferences)
   if (node === null || typeof node !== 'object') return node
-  const { whole, choices } = 'allOf' in node ? composed(node as Schema) : { whole: node, choices: [] }
+  const { object, choices } = 'allOf' in node ? resolveSchema(node as Schema) : { object: node, choices: [] }
   return Object.fromEntries(
-    Object.entries(choices.length > 0 ? whole : node).map(([key, value]) => [
+    Object.entries(choices.length > 0 ? object : node).map(([key, value]) => [
       key,
       key === '$ref' && typeof value === 'string'
         ? value.replace('#/components/schemas/', '#/$defs/')
-        : standAlone(value),
+        : inlineReferences(value),
     ]),
   )
 }
 
-const $defs = standAlone(document.components.schemas)
+const $defs = inlineReferences(document.components.schemas)
 
 type JsonSchema = Parameters<typeof z.fromJSONSchema>[0]
 
 /** A schema of the document as zod reads it. */
 export function compile(schema: Schema): z.ZodType {
-  const alone = standAlone(schema) as Record<string, unknown>
+  const alone = inlineReferences(schema) as Record<string, unknown>
   return z.fromJSONSchema({ $schema: 'https://json-schema.org/draft/2020-12/schema', $defs, ...alone } as JsonSchema)
 }
 
 /** Finds the first object of a value that has none of the fields it needs one of. `path`: where the value stands. */
-export type ChoiceCheck = (value: unknown, path?: Path) => Complaint | undefined
+export type ChoiceCheck = (value: unknown, path?: Path) => ValidationMessage | undefined
 
 /** Objects of which one must fit, and the sentence when no field of them was given. */
 interface Choice {
@@ -127,28 +129,28 @@ interface Choice {
 
 /** The check of a schema and of everything in it; undefined when nothing in it has choices. */
 export function choiceCheck(schema: Schema): ChoiceCheck | undefined {
-  const { whole, choices } = composed(schema)
-  const inside = Object.entries(whole.properties ?? {}).map(
+  const { object, choices } = resolveSchema(schema)
+  const inside = Object.entries(object.properties ?? {}).map(
     ([name, property]) => [name, choiceCheck(property)] as const,
   )
   const checks: ChoiceCheck[] = inside.flatMap(([name, check]) =>
     check ? [(value, path = []) => check((value as Record<string, unknown>)[name], [...path, name])] : [],
   )
-  const item = whole.items && choiceCheck(whole.items)
+  const item = object.items && choiceCheck(object.items)
   if (item)
-    checks.push((value, path = []) => first((value as unknown[]).map((one, i) => () => item(one, [...path, i]))))
+    checks.push((value, path = []) => firstMessage((value as unknown[]).map((one, i) => () => item(one, [...path, i]))))
   for (const { anyOf = [], 'x-message': said } of choices) {
     const fields = anyOf.flatMap(({ required = [] }) => required)
     const alternatives = anyOf.map((one) => ({ schema: one, zod: compile(one) }))
     const choice = { alternatives, message: said ?? `${fields.join(' or ')} is required.` }
-    checks.push((value, path = []) => complaintOf(choice, value, path))
+    checks.push((value, path = []) => choiceMessage(choice, value, path))
   }
   if (checks.length === 0) return undefined
   return (value, path) =>
-    value === null || value === undefined ? undefined : first(checks.map((check) => () => check(value, path)))
+    value === null || value === undefined ? undefined : firstMessage(checks.map((check) => () => check(value, path)))
 }
 
-function first(checks: (() => Complaint | undefined)[]): Complaint | undefined {
+function firstMessage(checks: (() => ValidationMessage | undefined)[]): ValidationMessage | undefined {
   for (const check of checks) {
     const complaint = check()
     if (complaint) return complaint
@@ -156,14 +158,14 @@ function first(checks: (() => Complaint | undefined)[]): Complaint | undefined {
   return undefined
 }
 
-function complaintOf({ alternatives, message }: Choice, value: unknown, path: Path): Complaint | undefined {
+function choiceMessage({ alternatives, message }: Choice, value: unknown, path: Path): ValidationMessage | undefined {
   const failed: { schema: Schema; issues: readonly z.core.$ZodIssue[] }[] = []
   for (const { schema, zod } of alternatives) {
     const result = zod.safeParse(value)
     if (result.success) return undefined
     failed.push({ schema, issues: result.error.issues })
   }
-  const given = (issue: z.core.$ZodIssue | undefined) => at(value, issue?.path.slice(0, 1) ?? [])
+  const given = (issue: z.core.$ZodIssue | undefined) => valueAt(value, issue?.path.slice(0, 1) ?? [])
   // Whoever gave the field of an alternative meant that one; of two, the one that less is wrong with.
   const meant = failed
     .filter(({ issues }) => !isBlank(given(issues[0])))
@@ -171,14 +173,14 @@ function complaintOf({ alternatives, message }: Choice, value: unknown, path: Pa
       (best, one) => (best && best.issues.length <= one.issues.length ? best : one),
       undefined,
     )
-  if (!meant) return { code: undefined, sentence: message }
+  if (!meant) return { code: undefined, message }
   const [issue] = meant.issues
   const others = failed.flatMap((one) => (one === meant ? [] : (one.schema.required ?? [])))
-  if (issue && isBlank(at(value, issue.path)) && others.length > 0) {
-    const name = nameOf([...path, ...issue.path])
-    return { code: undefined, sentence: `${name} is required when ${others.join(' or ')} is not sent.` }
+  if (issue && isBlank(valueAt(value, issue.path)) && others.length > 0) {
+    const name = formatPath([...path, ...issue.path])
+    return { code: undefined, message: `${name} is required when ${others.join(' or ')} is not sent.` }
   }
-  return complain(meant.schema, value, meant.issues, path)
+  return validationMessage(meant.schema, value, meant.issues, path)
 }
 
 /** What stands for nothing: an alternative is meant when its field was given. */

@@ -1,7 +1,7 @@
 import { auditUnavailable, concurrentChange, outcomeUnknown, storageUnavailable } from '../contract/errors.ts'
 import type { Transaction } from '../database/access.ts'
 import { inTurns } from '../database/slices.ts'
-import { CommitUnknown, isStorageError, isUniqueViolation } from '../database/storage-error.ts'
+import { CommitOutcomeUnknownError, isStorageError, isUniqueViolation } from '../database/storage-error.ts'
 import type { ShopRow } from '../database/tables.ts'
 import { findLastAudit, hashAudit, insertAudit } from './audit.ts'
 import { type Context, nowIso } from './context.ts'
@@ -48,7 +48,7 @@ export async function mutate<T>(ctx: Context, work: Work<T>): Promise<T> {
     return done.result
   } catch (error) {
     if (isUniqueViolation(error)) throw concurrentChange(error)
-    if (error instanceof CommitUnknown) throw outcomeUnknown(error)
+    if (error instanceof CommitOutcomeUnknownError) throw outcomeUnknown(error)
     if (isStorageError(error)) throw storageUnavailable(error)
     throw error
   }

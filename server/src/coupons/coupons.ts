@@ -8,7 +8,7 @@ import { mutate } from '../core/mutate.ts'
 import { isDeep, mapPage, readCursor } from '../core/pagination.ts'
 import { readList } from '../core/report.ts'
 import type { AffiliateRow } from '../database/tables.ts'
-import { codeKey, codeProblem, mixesScripts } from '../engine/discount-code.ts'
+import { codeKey, codeProblem, mixesScripts } from '../engine/affiliate-codes.ts'
 import { couponList, findCoupon } from './queries.ts'
 
 type Schemas = components['schemas']

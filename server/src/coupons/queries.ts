@@ -4,7 +4,7 @@ import { countRows } from '../core/row-counts.ts'
 import type { Reader } from '../database/access.ts'
 import { defineReport } from '../database/report-worker.ts'
 import type { AffiliateRow } from '../database/tables.ts'
-import { codeKey } from '../engine/discount-code.ts'
+import { codeKey } from '../engine/affiliate-codes.ts'
 
 interface CouponFilter extends PageQuery {
   affiliateId?: string

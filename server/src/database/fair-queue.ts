@@ -1,5 +1,5 @@
 /** What waits, by who waits: each in turn gives one, however many another has. */
-export class Turns<T> {
+export class FairQueue<T> {
   readonly #byName = new Map<string, T[]>()
   readonly #mostOfOne: number
 

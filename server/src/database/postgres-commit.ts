@@ -4,7 +4,7 @@ import type { OnGroup } from './database.ts'
 import { answer, type Job, runGroup, type Work } from './postgres-group.ts'
 import { toStorageError } from './postgres-pool.ts'
 import { PostgresSession } from './postgres-session.ts'
-import { CommitUnknown, type StorageError } from './storage-error.ts'
+import { CommitOutcomeUnknownError, type StorageError } from './storage-error.ts'
 
 const MAX_GROUP = 64
 const ASKING_MS = 2000
@@ -64,7 +64,7 @@ export class PostgresCommits {
         shopId,
       )
       if (!error) return
-      if (isLast || !error.isLost || error instanceof CommitUnknown) {
+      if (isLast || !error.isLost || error instanceof CommitOutcomeUnknownError) {
         for (const job of jobs) answer(job, () => job.reject(error))
         return
       }

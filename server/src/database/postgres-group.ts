@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { PostgresSession } from './postgres-session.ts'
-import { CommitUnknown } from './storage-error.ts'
+import { CommitOutcomeUnknownError } from './storage-error.ts'
 import type { Tables } from './tables.ts'
 
 export type Work<T> = (trx: Kysely<Tables>) => Promise<T>
@@ -89,7 +89,11 @@ async function commit(session: PostgresSession, wasKept: GroupOptions['wasKept']
     const kept = session.xid && (await wasKept(session.xid))
     if (kept) return true
     if (kept === false) throw cause
-    throw new CommitUnknown('The connection broke during a commit', { code: 'commit_unknown', isLost: true, cause })
+    throw new CommitOutcomeUnknownError('The connection broke during a commit', {
+      code: 'commit_unknown',
+      isLost: true,
+      cause,
+    })
   }
 }
 

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import type { Reader } from './access.ts'
-import { Turns } from './fair-queue.ts'
-import { StorageError, TooMuchWaiting } from './storage-error.ts'
+import { FairQueue } from './fair-queue.ts'
+import { QueueFullError, StorageError } from './storage-error.ts'
 
 /**
  * A query that reads so much that other requests would have to wait, so it runs in the report thread. Input and result
@@ -57,7 +57,7 @@ const MAX_WAITING_OF_A_SHOP = 32
  */
 export class ReportWorker {
   readonly #url: string
-  readonly #waiting = new Turns<Job>(MAX_WAITING_OF_A_SHOP)
+  readonly #waiting = new FairQueue<Job>(MAX_WAITING_OF_A_SHOP)
   #worker: Worker | undefined
   #running: Job | undefined
   #timer: NodeJS.Timeout | undefined
@@ -78,7 +78,7 @@ export class ReportWorker {
     return new Promise<Result>((resolve, reject) => {
       if (this.#isClosed) return reject(unavailable('report_closed'))
       const job = { module, name, input, ms, resolve: resolve as (value: never) => void, reject }
-      if (!this.#waiting.add(input.shopId, job)) return reject(new TooMuchWaiting())
+      if (!this.#waiting.add(input.shopId, job)) return reject(new QueueFullError())
       this.#next()
     })
   }

@@ -15,10 +15,10 @@ export class StorageError extends Error {
 }
 
 /** Nobody could say whether the transaction was kept: the connection broke during the commit, and asking again failed. */
-export class CommitUnknown extends StorageError {}
+export class CommitOutcomeUnknownError extends StorageError {}
 
 /** So much of one shop's work waits already that more of it is not taken. */
-export class TooMuchWaiting extends StorageError {
+export class QueueFullError extends StorageError {
   constructor() {
     super('Too much of this shop waits', { code: 'too_much_waiting', isLost: false })
   }

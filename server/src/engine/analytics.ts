@@ -1,4 +1,4 @@
-import { exactSum, share } from './money.ts'
+import { exactSum, mulDiv } from './money.ts'
 
 /** What is summed in one currency, and the clicks of the same period and filter. */
 export interface AnalyticsFacts {
@@ -33,10 +33,10 @@ export interface AnalyticsSums {
   topAffiliates: TopAffiliate[]
 }
 
-const TOP = 10
+const MAX_TOP_AFFILIATES = 10
 const DAY_MS = 86_400_000
 /** Two years; a longer period shows only days on which something happened. */
-const FILLED_DAYS = 731
+const MAX_FILLED_DAYS = 731
 
 /** Sums commissions and clicks; null when a sum cannot be exact. */
 export function summarize(facts: AnalyticsFacts): AnalyticsSums | null {
@@ -45,17 +45,17 @@ export function summarize(facts: AnalyticsFacts): AnalyticsSums | null {
     return tally ? [{ affiliateId: row.affiliateId, date: row.happenedAt.slice(0, 10), tally }] : []
   })
   const clicks = facts.clicksByDay.reduce((total, day) => total + day.clicks, 0)
-  const all = addUp(counted.map((one) => one.tally))
-  const byDay = sumsBy(counted, (one) => one.date)
-  const byAffiliate = sumsBy(counted, (one) => one.affiliateId)
+  const all = sumTallies(counted.map((one) => one.tally))
+  const byDay = talliesBy(counted, (one) => one.date)
+  const byAffiliate = talliesBy(counted, (one) => one.affiliateId)
   if (!all || !byDay || !byAffiliate) return null
   const clicked = facts.clicksByAffiliate.map((one) => one.affiliateId).filter((id) => id !== null)
   const sold = counted.filter((one) => one.tally.orders > 0).map((one) => one.affiliateId)
   const activeAffiliates = new Set([...clicked, ...sold]).size
   return {
     totals: { ...all, clicks, activeAffiliates, conversionRate: conversionRate(all.orders, clicks) },
-    dailyBreakdown: days(facts, byDay),
-    topAffiliates: top(facts, byAffiliate),
+    dailyBreakdown: dailyBreakdownOf(facts, byDay),
+    topAffiliates: topAffiliatesOf(facts, byAffiliate),
   }
 }
 
@@ -65,39 +65,39 @@ interface Counted {
   tally: Tally
 }
 
-function sumsBy(counted: Counted[], key: (one: Counted) => string): Map<string, Tally> | null {
+function talliesBy(counted: Counted[], key: (one: Counted) => string): Map<string, Tally> | null {
   const sums = new Map<string, Tally>()
   for (const [name, own] of Map.groupBy(counted, key)) {
-    const sum = addUp(own.map((one) => one.tally))
+    const sum = sumTallies(own.map((one) => one.tally))
     if (!sum) return null
     sums.set(name, sum)
   }
   return sums
 }
 
-function days({ from, to, clicksByDay }: AnalyticsFacts, sums: Map<string, Tally>): AnalyticsDay[] {
+function dailyBreakdownOf({ from, to, clicksByDay }: AnalyticsFacts, sums: Map<string, Tally>): AnalyticsDay[] {
   const clicks = new Map(clicksByDay.map((day) => [day.date, day.clicks]))
   const dates = datesOf(from, to) ?? [...new Set([...clicks.keys(), ...sums.keys()])].sort()
-  return dates.map((date) => ({ date, clicks: clicks.get(date) ?? 0, ...(sums.get(date) ?? NOTHING) }))
+  return dates.map((date) => ({ date, clicks: clicks.get(date) ?? 0, ...(sums.get(date) ?? EMPTY_TALLY) }))
 }
 
 /** Every UTC day that the period touches, unless they are too many to fill with zeros. */
 function datesOf(from: string, to: string): string[] | undefined {
   const first = Math.floor(Date.parse(from) / DAY_MS)
   const count = Math.floor(Date.parse(to) / DAY_MS) - first + 1
-  if (count > FILLED_DAYS) return undefined
+  if (count > MAX_FILLED_DAYS) return undefined
   return Array.from({ length: Math.max(0, count) }, (_, i) => new Date((first + i) * DAY_MS).toISOString().slice(0, 10))
 }
 
 /** Those that earned most first; of equals the one that sold more, then by id. */
-function top({ clicksByAffiliate }: AnalyticsFacts, sums: Map<string, Tally>): TopAffiliate[] {
+function topAffiliatesOf({ clicksByAffiliate }: AnalyticsFacts, sums: Map<string, Tally>): TopAffiliate[] {
   const clicksOf = new Map(clicksByAffiliate.map((one) => [one.affiliateId, one.clicks]))
   return [...sums]
     .sort(
       ([idA, a], [idB, b]) =>
         b.commissionCents - a.commissionCents || b.revenueCents - a.revenueCents || (idA < idB ? -1 : 1),
     )
-    .slice(0, TOP)
+    .slice(0, MAX_TOP_AFFILIATES)
     .map(([affiliateId, { orders, revenueCents, commissionCents }]) => {
       const clicks = clicksOf.get(affiliateId) ?? 0
       const rate = conversionRate(orders, clicks)
@@ -107,7 +107,7 @@ function top({ clicksByAffiliate }: AnalyticsFacts, sums: Map<string, Tally>): T
 
 /** Orders per click, 0 to 1 with four decimals. Orders that came without a click never make it more than 1. */
 const conversionRate = (orders: number, clicks: number): number =>
-  Math.min(10_000, share(orders, 10_000, clicks)) / 10_000
+  Math.min(10_000, mulDiv(orders, 10_000, clicks)) / 10_000
 
 /** What the sums read of a commission; amounts in cents, `happenedAt` ISO 8601 UTC. */
 export interface AnalyticsRow {
@@ -133,10 +133,10 @@ export interface Tally {
   pendingCommissionCents: number
 }
 
-const APPROVED = ['APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID']
+const APPROVED_STATUSES = ['APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID']
 
 /** The sum of no orders. */
-export const NOTHING: Tally = {
+export const EMPTY_TALLY: Tally = {
   orders: 0,
   revenueCents: 0,
   commissionCents: 0,
@@ -153,10 +153,10 @@ export function tallyOf(row: AnalyticsRow, currency: string): Tally | undefined 
   const { orderStatus } = row
   const commissionCents = row.currency === currency ? row.commissionAmountCents : 0
   const isOrder = row.orderCurrency === currency
-  const approved = APPROVED.includes(orderStatus)
-  if (row.trackingMethod === 'ADJUSTMENT') return approved ? { ...NOTHING, commissionCents } : undefined
+  const approved = APPROVED_STATUSES.includes(orderStatus)
+  if (row.trackingMethod === 'ADJUSTMENT') return approved ? { ...EMPTY_TALLY, commissionCents } : undefined
   // Only a row that was paid in a batch is reversed by an adjustment; it stays in its batch.
-  if (orderStatus === 'REVERSED') return row.payoutBatchId === null ? undefined : { ...NOTHING, commissionCents }
+  if (orderStatus === 'REVERSED') return row.payoutBatchId === null ? undefined : { ...EMPTY_TALLY, commissionCents }
   if (!approved && orderStatus !== 'PENDING') return undefined
   return {
     orders: isOrder ? 1 : 0,
@@ -168,9 +168,9 @@ export function tallyOf(row: AnalyticsRow, currency: string): Tally | undefined 
 }
 
 /** The sum of several tallies; null when it cannot be exact. */
-export function addUp(tallies: readonly Tally[]): Tally | null {
-  const total = { ...NOTHING }
-  for (const name of Object.keys(NOTHING) as (keyof Tally)[]) {
+export function sumTallies(tallies: readonly Tally[]): Tally | null {
+  const total = { ...EMPTY_TALLY }
+  for (const name of Object.keys(EMPTY_TALLY) as (keyof Tally)[]) {
     const sum = exactSum(tallies.map((tally) => tally[name]))
     if (sum === null) return null
     total[name] = sum

@@ -1,10 +1,21 @@
-import { affiliateOf, counts, hit, linkEvidence, miss, productEvidence } from './evidence.ts'
-import type { Candidate, EvidenceKind, Facts, MatchCode, Matches, ReasonCode } from './facts.ts'
-import { textOf } from './identity.ts'
-import type { Goods } from './line-groups.ts'
+import type { Goods } from './commission.ts'
+import type {
+  AffiliateFact,
+  Candidate,
+  Click,
+  EvidenceKind,
+  Facts,
+  MatchCode,
+  Matches,
+  MissCode,
+  OrderLine,
+  ProgramFact,
+  ReasonCode,
+} from './facts.ts'
+import { trimToNull } from './normalize.ts'
 
 /** All evidence of an order, and who won: `reasonCode` is the winner's, or says why nobody was attributed. */
-export interface Attributed {
+export interface AttributionResult {
   candidates: Candidate[]
   winner: Candidate | null
   reasonCode: ReasonCode
@@ -14,17 +25,17 @@ export interface Attributed {
  * Gathers all four kinds of evidence (section 4.9), always, so that an explanation can show the losers, and lets the
  * first kind in the shop's precedence win whose evidence counts. Within a kind the first candidate that counts wins.
  */
-export function attribute(facts: Facts, goods: Goods): Attributed {
+export function attribute(facts: Facts, goods: Goods): AttributionResult {
   const candidates = [
-    ...named(facts, 'COUPON', 'couponCode', 'COUPON_MATCH'),
-    ...named(facts, 'COUPON', 'affiliateCode', 'AFFILIATE_CODE_MATCH'),
+    ...lookupEvidence(facts, 'COUPON', 'couponCode', 'COUPON_MATCH'),
+    ...lookupEvidence(facts, 'COUPON', 'affiliateCode', 'AFFILIATE_CODE_MATCH'),
     ...linkEvidence(facts),
-    ...named(facts, 'CONNECTED_CUSTOMER', 'customerId', 'CONNECTED_CUSTOMER_ID_MATCH'),
-    ...named(facts, 'CONNECTED_CUSTOMER', 'customerEmail', 'CONNECTED_CUSTOMER_EMAIL_MATCH'),
+    ...lookupEvidence(facts, 'CONNECTED_CUSTOMER', 'customerId', 'CONNECTED_CUSTOMER_ID_MATCH'),
+    ...lookupEvidence(facts, 'CONNECTED_CUSTOMER', 'customerEmail', 'CONNECTED_CUSTOMER_EMAIL_MATCH'),
     ...productEvidence(facts, goods),
   ]
   const ranked = facts.settings.precedence.flatMap((kind) => candidates.filter((entry) => entry.kind === kind))
-  const winner = ranked.find(counts) ?? null
+  const winner = ranked.find(canWin) ?? null
   if (winner) winner.won = true
   return { candidates, winner, reasonCode: winner?.reasonCode ?? ranked[0]?.reasonCode ?? 'NO_EVIDENCE' }
 }
@@ -32,8 +43,8 @@ export function attribute(facts: Facts, goods: Goods): Attributed {
 type NamedSource = keyof Matches & ('couponCode' | 'affiliateCode' | 'customerId' | 'customerEmail')
 
 /** Evidence whose look-up was done when the facts were gathered. */
-function named(facts: Facts, kind: EvidenceKind, source: NamedSource, code: MatchCode): Candidate[] {
-  const value = textOf(facts.order[source])
+function lookupEvidence(facts: Facts, kind: EvidenceKind, source: NamedSource, code: MatchCode): Candidate[] {
+  const value = trimToNull(facts.order[source])
   if (value === null) return []
   const from = { kind, source, value }
   const affiliate = affiliateOf(facts, facts.matches[source])
@@ -49,3 +60,161 @@ export const PRECEDENCE_PRESETS = {
 
 /** The name of a preset. */
 export type PrecedencePreset = keyof typeof PRECEDENCE_PRESETS
+
+/** How sure a match is, 0 to 1. */
+export const CONFIDENCE: Record<MatchCode, number> = {
+  COUPON_MATCH: 1,
+  AFFILIATE_CODE_MATCH: 1,
+  CLICK_MATCH: 0.95,
+  CONNECTED_CUSTOMER_ID_MATCH: 0.9,
+  CONNECTED_CUSTOMER_EMAIL_MATCH: 0.85,
+  REF_MATCH: 0.8,
+  CONNECTED_PRODUCT_MATCH: 0.7,
+}
+
+/** Where a piece of evidence came from. */
+export interface Source {
+  kind: EvidenceKind
+  source: string
+  value: string
+}
+
+/** Evidence that names an affiliate. */
+export function hit(from: Source, affiliateId: string, reasonCode: MatchCode): Candidate {
+  return { ...from, affiliateId, confidence: CONFIDENCE[reasonCode], reasonCode, won: false }
+}
+
+/** Evidence that counts for nobody; `affiliateId` says whom it would have named. */
+export function miss(from: Source, reasonCode: MissCode, affiliateId: string | null = null): Candidate {
+  return { ...from, affiliateId, confidence: 0, reasonCode, won: false }
+}
+
+/** True when the evidence can win. */
+export function canWin(candidate: Candidate): boolean {
+  return candidate.confidence > 0
+}
+
+/** The affiliate of that id; null when none is named or the data was deleted. */
+export function affiliateOf(facts: Facts, id: string | null): AffiliateFact | null {
+  return id !== null && Object.hasOwn(facts.affiliates, id) ? facts.affiliates[id]! : null
+}
+
+/** The program of an affiliate; null when it has none or the data was deleted. */
+export function programOf(facts: Facts, affiliate: AffiliateFact): ProgramFact | null {
+  const id = affiliate.programId
+  return id !== null && Object.hasOwn(facts.programs, id) ? facts.programs[id]! : null
+}
+
+const DAY_MS = 86_400_000
+/** Clocks of a storefront and a server differ: a click may look this much later than its order. */
+const CLOCK_TOLERANCE_MS = 300_000
+export const DEFAULT_COOKIE_DAYS = 30
+
+/** Evidence DIRECT_LINK in its order: `clickId`, `ref`, then the session's clicks, the preferred one first. */
+export function linkEvidence(facts: Facts): Candidate[] {
+  return [...clickEvidence(facts), ...refEvidence(facts), ...sessionEvidence(facts)]
+}
+
+function clickEvidence(facts: Facts): Candidate[] {
+  const value = trimToNull(facts.order.clickId)
+  if (value === null) return []
+  const from: Source = { kind: 'DIRECT_LINK', source: 'clickId', value }
+  return [facts.matches.click ? evaluateClick(facts, from, facts.matches.click) : miss(from, 'CLICK_NOT_FOUND')]
+}
+
+function refEvidence(facts: Facts): Candidate[] {
+  const value = trimToNull(facts.order.ref)
+  if (value === null) return []
+  const from: Source = { kind: 'DIRECT_LINK', source: 'ref', value }
+  const affiliate = affiliateOf(facts, facts.matches.ref)
+  if (affiliate === null) return [miss(from, 'NO_MATCH')]
+  return [
+    cookieDays(facts, affiliate) > 0 ? hit(from, affiliate.id, 'REF_MATCH') : miss(from, 'NO_MATCH', affiliate.id),
+  ]
+}
+
+function sessionEvidence(facts: Facts): Candidate[] {
+  const session = trimToNull(facts.order.sessionId)
+  if (session === null) return []
+  const clicks = facts.matches.sessionClicks.toSorted(byTime)
+  if (facts.settings.clickTouch === 'LAST') clicks.reverse()
+  if (clicks.length === 0) return [miss({ kind: 'DIRECT_LINK', source: 'sessionId', value: session }, 'NO_MATCH')]
+  return clicks.map((click) =>
+    evaluateClick(facts, { kind: 'DIRECT_LINK', source: 'sessionId', value: click.clickId }, click),
+  )
+}
+
+function byTime(a: Click, b: Click): number {
+  return Date.parse(a.clickAt) - Date.parse(b.clickAt) || (a.clickId < b.clickId ? -1 : 1)
+}
+
+function evaluateClick(facts: Facts, from: Source, click: Click): Candidate {
+  const affiliate = affiliateOf(facts, click.affiliateId)
+  if (affiliate === null) return miss(from, 'NO_MATCH')
+  const refusal = cookieWindowMiss(facts.order.orderAt, click.clickAt, cookieDays(facts, affiliate))
+  return refusal ? miss(from, refusal, affiliate.id) : hit(from, affiliate.id, 'CLICK_MATCH')
+}
+
+/** A click counts from `days` before the order, both ends included; 0 days switch link evidence off. */
+function cookieWindowMiss(orderAt: string, clickAt: string, days: number): MissCode | null {
+  const age = Date.parse(orderAt) - Date.parse(clickAt)
+  if (days <= 0 || !(age <= days * DAY_MS)) return 'CLICK_EXPIRED'
+  return age < -CLOCK_TOLERANCE_MS ? 'CLICK_AFTER_ORDER' : null
+}
+
+/** Without a program the documented default holds (section 2.3); the missing program is a restriction later on. */
+function cookieDays(facts: Facts, affiliate: AffiliateFact): number {
+  return programOf(facts, affiliate)?.cookieDurationDays ?? DEFAULT_COOKIE_DAYS
+}
+
+/** What one line of an order is connected by. */
+interface Connection {
+  source: 'variantId' | 'productId'
+  value: string
+  affiliateId: string | null
+}
+
+/**
+ * Evidence CONNECTED_PRODUCT, one entry for each distinct product or variant: first those of the affiliate with the
+ * highest matched line total (a tie goes to the lowest affiliate id), last those that nobody is connected to.
+ */
+export function productEvidence(facts: Facts, goods: Goods): Candidate[] {
+  const connections = facts.order.lines.map((line) => connectionOf(facts, line))
+  const totals = new Map<string, number>()
+  connections.forEach((connection, index) => {
+    const id = connection?.affiliateId
+    if (id) totals.set(id, (totals.get(id) ?? 0) + goods.gross[index]!)
+  })
+  const distinct = new Map(connections.flatMap((found) => (found ? [[`${found.source}:${found.value}`, found]] : [])))
+  return [...distinct.values()].sort((a, b) => byTotal(totals, a.affiliateId, b.affiliateId)).map(candidateOf)
+}
+
+/** Indexes of the lines that are connected to an affiliate: the only ones CONNECTED_PRODUCT pays on. */
+export function connectedLines(facts: Facts, affiliateId: string): number[] {
+  return facts.order.lines.flatMap((line, index) =>
+    connectionOf(facts, line)?.affiliateId === affiliateId ? [index] : [],
+  )
+}
+
+/** The variant's connection wins over the product's; ids are compared exactly. */
+function connectionOf(facts: Facts, line: OrderLine): Connection | null {
+  const variant = line.variantId ? connectionTo(facts, 'variantId', line.variantId) : null
+  const product = line.productId ? connectionTo(facts, 'productId', line.productId) : null
+  return variant?.affiliateId ? variant : product?.affiliateId ? product : (variant ?? product)
+}
+
+function connectionTo(facts: Facts, source: Connection['source'], value: string): Connection {
+  const id = facts.matches.products[`${source === 'variantId' ? 'variant' : 'product'}:${value}`]
+  return { source, value, affiliateId: affiliateOf(facts, id ?? null)?.id ?? null }
+}
+
+function byTotal(totals: Map<string, number>, a: string | null, b: string | null): number {
+  if (a === b) return 0
+  if (a === null || b === null) return a === null ? 1 : -1
+  return totals.get(b)! - totals.get(a)! || (a < b ? -1 : 1)
+}
+
+function candidateOf({ source, value, affiliateId }: Connection): Candidate {
+  const from = { kind: 'CONNECTED_PRODUCT', source, value } as const
+  return affiliateId === null ? miss(from, 'NO_MATCH') : hit(from, affiliateId, 'CONNECTED_PRODUCT_MATCH')
+}

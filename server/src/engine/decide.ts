@@ -1,11 +1,19 @@
-import { type Attributed, attribute } from './attribution.ts'
-import { amountOf, baseOf, inOneCurrency, rateGroups, type Scope } from './commission.ts'
-import { restrictionOf } from './eligibility.ts'
-import { affiliateOf, connectedLines, programOf } from './evidence.ts'
-import type { Candidate, Decision, Facts, ProgramFact, RateGroup, RestrictionCode } from './facts.ts'
-import { textOf } from './identity.ts'
-import { type Goods, goodsOf } from './line-groups.ts'
-import { bpsOf } from './money.ts'
+import { type AttributionResult, affiliateOf, attribute, connectedLines, programOf } from './attribution.ts'
+import { baseOf, type Goods, goodsOf, rateGroups, resolveCurrency, type Scope, totalAmount } from './commission.ts'
+import type {
+  AffiliateFact,
+  Candidate,
+  Decision,
+  Facts,
+  GeoRule,
+  Order,
+  Place,
+  ProgramFact,
+  RateGroup,
+  RestrictionCode,
+} from './facts.ts'
+import { basisPointsOf } from './money.ts'
+import { mailboxKey, trimToNull } from './normalize.ts'
 
 /** Changes whenever the same facts could give another decision; recorded with every commission. */
 export const ENGINE_VERSION = '2'
@@ -18,29 +26,29 @@ export function decide(facts: Facts): Decision {
   const goods = goodsOf(facts.order)
   const attributed = attribute(facts, goods)
   const affiliate = affiliateOf(facts, attributed.winner?.affiliateId ?? null)
-  if (attributed.winner === null || affiliate === null) return undecided(attributed, goods)
+  if (attributed.winner === null || affiliate === null) return unattributed(attributed, goods)
   const program = programOf(facts, affiliate)
   const scope: Scope =
     attributed.winner.kind === 'CONNECTED_PRODUCT' ? connectedLines(facts, affiliate.id) : 'WHOLE_ORDER'
   const baseCents = baseOf(goods, scope)
   const { currency: shop = facts.order.currency } = facts.settings
-  const { currency, groups } = inOneCurrency(program ? rateGroups(program, facts.order.lines, goods, scope) : [], {
+  const { currency, groups } = resolveCurrency(program ? rateGroups(program, facts.order.lines, goods, scope) : [], {
     order: facts.order.currency,
     shop,
   })
   const restriction = restrictionOf({ order: facts.order, affiliate, program, baseCents, groups })
   return {
-    ...undecided(attributed, goods),
+    ...unattributed(attributed, goods),
     attribution: attributionOf(attributed.winner),
-    ...programPart(program),
+    ...programFields(program),
     baseCents,
     ...(facts.settings.currency !== undefined && { currency }),
-    ...(program && restriction === null ? earned(facts, program, groups) : restricted(restriction)),
+    ...(program && restriction === null ? earnedFields(facts, program, groups) : restrictedFields(restriction)),
   }
 }
 
 /** The decision about an order that nobody is attributed to: no commission is written, only facts are kept. */
-function undecided({ candidates, reasonCode }: Attributed, goods: Goods): Decision {
+function unattributed({ candidates, reasonCode }: AttributionResult, goods: Goods): Decision {
   return {
     engineVersion: ENGINE_VERSION,
     attribution: { affiliateId: null, method: null, confidence: 0, reasonCode },
@@ -64,26 +72,92 @@ function attributionOf({ affiliateId, kind, confidence, reasonCode }: Candidate)
   return { affiliateId, method: kind, confidence, reasonCode }
 }
 
-function programPart(program: ProgramFact | null): Pick<Decision, 'programId' | 'commissionType' | 'rateBps'> {
+function programFields(program: ProgramFact | null): Pick<Decision, 'programId' | 'commissionType' | 'rateBps'> {
   if (program === null) return { programId: null, commissionType: null, rateBps: 0 }
   const { id, commissionType, rate } = program
   return { programId: id, commissionType, rateBps: commissionType === 'PERCENT_OF_SALE' ? rate : 0 }
 }
 
-function earned({ order, settings }: Facts, program: ProgramFact, groups: RateGroup[]): Partial<Decision> {
-  const amountCents = amountOf(groups)
-  const isKnown = textOf(order.customerId) !== null || textOf(order.customerEmail) !== null
+function earnedFields({ order, settings }: Facts, program: ProgramFact, groups: RateGroup[]): Partial<Decision> {
+  const amountCents = totalAmount(groups)
+  const isKnown = trimToNull(order.customerId) !== null || trimToNull(order.customerEmail) !== null
   return {
     status: program.autoApproveOrder ? 'APPROVED' : 'PENDING',
     eligible: true,
     amountCents,
-    taxWithheldCents: bpsOf(amountCents, settings.taxWithholdingBps),
+    taxWithheldCents: basisPointsOf(amountCents, settings.taxWithholdingBps),
     groups,
     connectsCustomer: program.lifetimeCommission && isKnown,
   }
 }
 
 /** A restricted row keeps base and rate but holds no group, so nothing can ever be paid or refunded from it. */
-function restricted(restrictionReasonCode: RestrictionCode | null): Partial<Decision> {
+function restrictedFields(restrictionReasonCode: RestrictionCode | null): Partial<Decision> {
   return { status: 'REJECTED', restrictionReasonCode }
+}
+
+/** What decides whether the winner earns on an order. */
+export interface EligibilityInput {
+  order: Order
+  affiliate: AffiliateFact
+  program: ProgramFact | null
+  baseCents: number
+  groups: RateGroup[]
+}
+
+/**
+ * The first restriction on the winner, in a fixed order; null when there is none. A restriction ends the matter: the
+ * order never goes to the next evidence instead.
+ */
+export function restrictionOf(input: EligibilityInput): RestrictionCode | null {
+  const { order, affiliate, program } = input
+  if (affiliate.archived) return 'AFFILIATE_ARCHIVED'
+  if (affiliate.status === 'REJECTED') return 'AFFILIATE_REJECTED'
+  if (affiliate.status === 'PENDING') return 'AFFILIATE_NOT_APPROVED'
+  if (program === null) return 'PROGRAM_MISSING'
+  const buyer = [order.customerEmail, ...(order.otherEmails ?? [])]
+  if (buyer.some((email) => isSelfReferral(email, affiliate.email))) return 'SELF_REFERRAL'
+  return geoRestriction(program.geoRule, order.shipping) ?? zeroBase(input)
+}
+
+function isSelfReferral(buyer: string | null, affiliate: string): boolean {
+  const mailbox = mailboxKey(buyer ?? '')
+  return mailbox !== '' && mailbox === mailboxKey(affiliate)
+}
+
+/** Flat rates are owed however little was paid, so only percentages need a base. */
+function zeroBase({ baseCents, groups }: EligibilityInput): RestrictionCode | null {
+  const onlyPercent = groups.every((group) => group.commissionType === 'PERCENT_OF_SALE')
+  return baseCents === 0 && onlyPercent ? 'ZERO_BASE' : null
+}
+
+/**
+ * Compares where an order ships to with a program's rule. Every list that is not empty must match, trimmed and
+ * case-insensitive; a field the order lacks is reported before one that does not match. Null: nothing stands against it.
+ */
+export function geoRestriction(rule: GeoRule | null, place: Place | null): 'GEO_UNKNOWN' | 'GEO_NOT_ELIGIBLE' | null {
+  if (rule === null) return null
+  const checks = [
+    { list: rule.countries, field: place?.country, matches: equal },
+    { list: rule.states, field: place?.state, matches: equal },
+    { list: rule.cities, field: place?.city, matches: equal },
+    { list: rule.postalPrefixes, field: place?.postalCode, matches: startsWith },
+  ].filter(({ list }) => list.length > 0)
+  if (checks.some(({ field }) => comparable(field) === '')) return 'GEO_UNKNOWN'
+  const allowed = checks.every(({ list, field, matches }) =>
+    list.some((entry) => matches(comparable(field), comparable(entry))),
+  )
+  return allowed ? null : 'GEO_NOT_ELIGIBLE'
+}
+
+function comparable(text: string | null | undefined): string {
+  return (text ?? '').trim().toLowerCase()
+}
+
+function equal(field: string, entry: string): boolean {
+  return field === entry
+}
+
+function startsWith(field: string, prefix: string): boolean {
+  return field.startsWith(prefix)
 }

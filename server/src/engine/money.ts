@@ -7,7 +7,7 @@
  * A whole, non-negative number as BigInt. Facts were validated when they came in; anything else counts as nothing,
  * because a decision must never break off half way.
  */
-export function whole(value: number): bigint {
+export function toBigInt(value: number): bigint {
   return Number.isInteger(value) && value > 0 ? BigInt(value) : 0n
 }
 
@@ -22,27 +22,27 @@ export function exactSum(values: readonly (number | bigint)[]): number | null {
   for (const value of values) {
     total += typeof value === 'number' ? value : Number.NaN
     // As long as every partial sum is safe, it is exact; else only BigInt tells.
-    if (!Number.isSafeInteger(total)) return exact(values.reduce<bigint>((all, one) => all + BigInt(one), 0n))
+    if (!Number.isSafeInteger(total)) return toSafeNumber(values.reduce<bigint>((all, one) => all + BigInt(one), 0n))
   }
   return total
 }
 
 /** The same value as a number; null beyond ±(2^53 − 1), where numbers skip cents. */
-export function exact(value: bigint): number | null {
+export function toSafeNumber(value: bigint): number | null {
   const number = Number(value)
   return Number.isSafeInteger(number) ? number : null
 }
 
 /** value × numerator ÷ denominator, rounded half up; 0 when the denominator is 0. All whole and non-negative. */
-export function share(value: number, numerator: number, denominator: number): number {
-  const divisor = whole(denominator)
+export function mulDiv(value: number, numerator: number, denominator: number): number {
+  const divisor = toBigInt(denominator)
   if (divisor === 0n) return 0
-  return Number((2n * whole(value) * whole(numerator) + divisor) / (2n * divisor))
+  return Number((2n * toBigInt(value) * toBigInt(numerator) + divisor) / (2n * divisor))
 }
 
 /** Basis points of an amount in cents: (cents × bps + 5000) div 10000. */
-export function bpsOf(cents: number, bps: number): number {
-  return share(cents, bps, 10_000)
+export function basisPointsOf(cents: number, bps: number): number {
+  return mulDiv(cents, bps, 10_000)
 }
 
 /**
@@ -56,8 +56,8 @@ export function allocate(total: bigint, weights: readonly bigint[]): bigint[] {
   const order = weights
     .map((weight, index) => ({ index, rest: (total * weight) % all }))
     .sort((a, b) => (a.rest === b.rest ? a.index - b.index : a.rest > b.rest ? -1 : 1))
-  const lucky = new Set(order.slice(0, Number(total - sum(parts))).map((entry) => entry.index))
-  return parts.map((part, index) => (lucky.has(index) ? part + 1n : part))
+  const roundedUp = new Set(order.slice(0, Number(total - sum(parts))).map((entry) => entry.index))
+  return parts.map((part, index) => (roundedUp.has(index) ? part + 1n : part))
 }
 
 /**
@@ -93,24 +93,24 @@ function floorDiv(dividend: bigint, divisor: bigint): bigint {
  * No part passes its weight while the total does not pass Σ weights; weights that are all 0 give zeros.
  */
 export function apportion(total: number, weights: readonly number[]): number[] {
-  const sizes = weights.map(whole)
-  const goal = whole(total)
+  const sizes = weights.map(toBigInt)
+  const goal = toBigInt(total)
   const all = sum(sizes)
   if (all === 0n) return sizes.map(() => 0)
   const parts = sizes.map((size) => (2n * goal * size + all) / (2n * all))
-  for (let left = goal - sum(parts); left > 0n; left--) parts[next(sizes, parts)]! += 1n
-  for (let over = sum(parts) - goal; over > 0n; over--) parts[last(sizes, parts)]! -= 1n
+  for (let left = goal - sum(parts); left > 0n; left--) parts[nextDue(sizes, parts)]! += 1n
+  for (let over = sum(parts) - goal; over > 0n; over--) parts[lastDue(sizes, parts)]! -= 1n
   return parts.map(Number)
 }
 
 /** The part whose next cent is due first: the smallest (2 × part + 1) ÷ size. */
-function next(sizes: bigint[], parts: bigint[]): number {
+function nextDue(sizes: bigint[], parts: bigint[]): number {
   const due = (index: number) => 2n * parts[index]! + 1n
   return sizes.reduce((best, size, index) => (due(index) * sizes[best]! < due(best) * size ? index : best), 0)
 }
 
 /** The part whose newest cent was due last: the largest (2 × part − 1) ÷ size. */
-function last(sizes: bigint[], parts: bigint[]): number {
+function lastDue(sizes: bigint[], parts: bigint[]): number {
   const due = (index: number) => 2n * parts[index]! - 1n
   return sizes.reduce((best, size, index) => (due(index) * sizes[best]! >= due(best) * size ? index : best), 0)
 }

@@ -1,4 +1,4 @@
-import { exactSum, hundredthsOf, whole } from './money.ts'
+import { exactSum, hundredthsOf, toBigInt } from './money.ts'
 
 /** What batch arithmetic reads of a commission; amounts in cents, negative in adjustments. */
 export interface PayoutRow {
@@ -31,7 +31,7 @@ export interface PayoutLine extends PayoutSums {
 /** Totals of the rows of a batch, all of one currency; null when they cannot be exact. */
 export function payoutTotals(rows: readonly PayoutRow[]): PayoutTotals | null {
   const affiliates = new Set(rows.map((row) => row.affiliateId)).size
-  const totals = sums(rows)
+  const totals = sumRows(rows)
   if (!totals) return null
   const { commissions, commissionCents, taxWithheldCents, netPayableCents } = totals
   return { commissions, affiliates, commissionCents, taxWithheldCents, netPayableCents }
@@ -42,7 +42,7 @@ export function payoutLines(rows: readonly PayoutRow[]): PayoutLine[] | null {
   const byAffiliate = Map.groupBy(rows, (row) => row.affiliateId)
   const lines: PayoutLine[] = []
   for (const [affiliateId, own] of [...byAffiliate].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const line = sums(own)
+    const line = sumRows(own)
     if (!line) return null
     lines.push({ affiliateId, ...line })
   }
@@ -51,7 +51,7 @@ export function payoutLines(rows: readonly PayoutRow[]): PayoutLine[] | null {
 
 /** What waits because its affiliate is archived or rejected; null when the sum cannot be exact. */
 export function heldBack(rows: readonly PayoutRow[]): Pick<PayoutSums, 'commissions' | 'commissionCents'> | null {
-  const waiting = sums(rows)
+  const waiting = sumRows(rows)
   return waiting && { commissions: waiting.commissions, commissionCents: waiting.commissionCents }
 }
 
@@ -77,7 +77,7 @@ export interface ThresholdSettings {
 export function resolveThreshold(settings: ThresholdSettings): Threshold {
   const minimumPayoutCents = settings.minimumPayoutCents ?? settings.defaultMinimumPayoutCents ?? 0
   const { legacyMinimumPayout: legacy } = settings
-  const agrees = legacy === null || (hundredthsOf(legacy) === whole(minimumPayoutCents) && isWholeCents(legacy))
+  const agrees = legacy === null || (hundredthsOf(legacy) === toBigInt(minimumPayoutCents) && isWholeCents(legacy))
   return agrees ? { ok: true, minimumPayoutCents } : { ok: false, reason: 'NEEDS_RECONCILIATION' }
 }
 
@@ -85,7 +85,7 @@ function isWholeCents(units: number): boolean {
   return /^\d+(\.\d{1,2})?$/.test(String(units))
 }
 
-function sums(rows: readonly PayoutRow[]): PayoutSums | null {
+function sumRows(rows: readonly PayoutRow[]): PayoutSums | null {
   const commissionCents = exactSum(rows.map((row) => row.commissionAmountCents))
   const taxWithheldCents = exactSum(rows.map((row) => row.taxWithheldCents))
   if (commissionCents === null || taxWithheldCents === null) return null
@@ -129,13 +129,13 @@ export function carryDebts(rows: readonly PayoutRow[], periodEnd: string): Carri
         affiliateId,
         debtCents: -netPayableCents,
         balancing: { ...row, commissionAmountCents: -netPayableCents, happenedAt: periodEnd },
-        open: { ...row, commissionAmountCents: netPayableCents, happenedAt: justAfter(periodEnd) },
+        open: { ...row, commissionAmountCents: netPayableCents, happenedAt: nextInstant(periodEnd) },
       }
     })
 }
 
 /** At the end of the calendar there is no next instant: five-digit years would sort before all others. */
-function justAfter(instant: string): string {
+function nextInstant(instant: string): string {
   const next = Date.parse(instant) + 1
   return next < Date.UTC(10_000, 0) ? new Date(next).toISOString() : instant
 }

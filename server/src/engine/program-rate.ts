@@ -10,14 +10,14 @@ export const MAX_BPS = 10_000
 export type DiscountType = 'PERCENT' | 'FIXED'
 
 /** Why a rate was refused; `NEEDS_COMMISSION_PERCENT`: cents cannot be read as a percentage, so one must be sent. */
-export type RateRefusal = 'NOT_POSITIVE' | 'ABOVE_100_PERCENT' | 'TOO_LARGE' | 'NEEDS_COMMISSION_PERCENT'
+export type RateError = 'NOT_POSITIVE' | 'ABOVE_100_PERCENT' | 'TOO_LARGE' | 'NEEDS_COMMISSION_PERCENT'
 /** A rate to store, or why there is none. */
-export type RateResult = { ok: true; rate: Rate } | { ok: false; reason: RateRefusal }
+export type RateResult = { ok: true; rate: Rate } | { ok: false; reason: RateError }
 
 /** Why a discount was refused. */
-export type DiscountRefusal = 'NEGATIVE' | 'ABOVE_100_PERCENT' | 'TOO_LARGE'
+export type DiscountError = 'NEGATIVE' | 'ABOVE_100_PERCENT' | 'TOO_LARGE'
 /** A discount to store, in basis points or cents, or why there is none. */
-export type DiscountResult = { ok: true; hundredths: number } | { ok: false; reason: DiscountRefusal }
+export type DiscountResult = { ok: true; hundredths: number } | { ok: false; reason: DiscountError }
 
 /**
  * Reads the input field `commissionPercent` (section 4.2): a percentage kept as basis points, or, for the flat types,

@@ -1,16 +1,6 @@
-import { amountAt } from './commission.ts'
+import { commissionAmount, type Goods, goodsOf } from './commission.ts'
 import type { OrderLine, RateGroup } from './facts.ts'
-import { type Goods, goodsOf } from './line-groups.ts'
-import { apportion, bpsOf, sum, whole } from './money.ts'
-import {
-  addRefund,
-  indexLines,
-  type Refund,
-  type RefundedGoods,
-  type RefundedOrder,
-  type RefundProblem,
-  untouched,
-} from './refund-items.ts'
+import { apportion, basisPointsOf, mulDiv, sum, toBigInt } from './money.ts'
 
 /** What was recorded with a commission; refunds are computed from it, never from today's rate. */
 export interface RefundSnapshot {
@@ -47,7 +37,7 @@ export interface AppliedRefund {
 }
 
 /** The order cut into what commission is paid on and, last, the goods outside of that. */
-interface Cut extends RefundedOrder {
+interface OrderParts extends RefundedOrder {
   groups: RateGroup[]
   bases: number[]
   taxWithholdingBps: number
@@ -60,8 +50,8 @@ interface Cut extends RefundedOrder {
  * until nothing is left. Refunds without line items are shared by all parts of the order pro rata.
  */
 export function refundTarget(snapshot: RefundSnapshot, refunded?: RefundedGoods): RefundTarget {
-  const cut = cutOf(snapshot)
-  return targetOf(cut, refunded ?? untouched(cut))
+  const cut = partsOf(snapshot)
+  return targetOf(cut, refunded ?? noRefunds(cut))
 }
 
 /** Applies the next refund. The work does not depend on how many refunds came before. */
@@ -70,26 +60,28 @@ export function applyRefund(
   earlier: RefundedGoods | undefined,
   refund: Refund,
 ): AppliedRefund {
-  const cut = cutOf(snapshot)
-  const before = earlier ?? untouched(cut)
+  const cut = partsOf(snapshot)
+  const before = earlier ?? noRefunds(cut)
   const { refunded, problem } = addRefund(cut, before, refund)
   return { before: targetOf(cut, before), after: targetOf(cut, refunded), refunded, problem }
 }
 
 /** The running totals of refunds, in the order they came. */
 export function totalRefunds(snapshot: RefundSnapshot, refunds: readonly Refund[]): RefundedGoods {
-  const cut = cutOf(snapshot)
-  return refunds.reduce((before, refund) => addRefund(cut, before, refund).refunded, untouched(cut))
+  const cut = partsOf(snapshot)
+  return refunds.reduce((before, refund) => addRefund(cut, before, refund).refunded, noRefunds(cut))
 }
 
-function targetOf(cut: Cut, taken: RefundedGoods): RefundTarget {
+function targetOf(cut: OrderParts, taken: RefundedGoods): RefundTarget {
   const remaining = remainingBases(cut, taken)
-  const gone = cut.groups.map((group, part) => isGone(cut, taken, group, remaining[part]!))
-  const kept = cut.groups.map((group, part) => (gone[part] ? 0 : amountLeft(group, remaining[part]!, taken.pieces)))
-  const amountCents = Number(sum(kept.map(whole)))
+  const gone = cut.groups.map((group, part) => isFullyRefunded(cut, taken, group, remaining[part]!))
+  const kept = cut.groups.map((group, part) =>
+    gone[part] ? 0 : remainingAmount(group, remaining[part]!, taken.pieces),
+  )
+  const amountCents = Number(sum(kept.map(toBigInt)))
   return {
     amountCents,
-    taxWithheldCents: bpsOf(amountCents, cut.taxWithholdingBps),
+    taxWithheldCents: basisPointsOf(amountCents, cut.taxWithholdingBps),
     remainingBaseCents: remaining.slice(0, cut.groups.length).reduce((total, base) => total + base, 0),
     refundedCents: taken.cents,
     leftCents: cut.goods.base - taken.cents,
@@ -98,21 +90,21 @@ function targetOf(cut: Cut, taken: RefundedGoods): RefundTarget {
 }
 
 /** Several refunds may be applied to one snapshot, and cutting an order of many lines is most of the work. */
-const cuts = new WeakMap<RefundSnapshot, Cut>()
+const cachedParts = new WeakMap<RefundSnapshot, OrderParts>()
 
-function cutOf(snapshot: RefundSnapshot): Cut {
-  const known = cuts.get(snapshot)
+function partsOf(snapshot: RefundSnapshot): OrderParts {
+  const known = cachedParts.get(snapshot)
   if (known) return known
-  const cut = newCut(snapshot)
-  cuts.set(snapshot, cut)
+  const cut = splitOrder(snapshot)
+  cachedParts.set(snapshot, cut)
   return cut
 }
 
 /** A restricted commission has no groups: its base stands as one part that pays nothing. */
-function newCut(snapshot: RefundSnapshot): Cut {
+function splitOrder(snapshot: RefundSnapshot): OrderParts {
   const { subtotalCents, discountCents, lines, baseCents, groups, taxWithholdingBps } = snapshot
   const goods: Goods = goodsOf({ amountCents: subtotalCents, discountCents, lines })
-  const paid = groups.length > 0 ? groups : [unpaid(baseCents)]
+  const paid = groups.length > 0 ? groups : [unpaidGroup(baseCents)]
   const bases = paid.map((group) => group.baseCents)
   const outside = goods.base - bases.reduce((total, base) => total + base, 0)
   const partOf = lines.map(() => paid.length)
@@ -132,12 +124,12 @@ function newCut(snapshot: RefundSnapshot): Cut {
   }
 }
 
-function unpaid(baseCents: number): RateGroup {
+function unpaidGroup(baseCents: number): RateGroup {
   return { commissionType: 'PERCENT_OF_SALE', rate: 0, baseCents, quantity: 0, amountCents: 0, lines: [] }
 }
 
 /** What refunds point at goes first; the rest is shared by what that leaves. */
-function remainingBases({ bases }: Cut, { cents, pointed }: RefundedGoods): number[] {
+function remainingBases({ bases }: OrderParts, { cents, pointed }: RefundedGoods): number[] {
   const rest = bases.map((base, part) => Math.max(0, base - pointed[part]!))
   const direct = bases.reduce((total, base, part) => total + base - rest[part]!, 0)
   const shared = apportion(Math.max(0, cents - direct), rest)
@@ -145,13 +137,162 @@ function remainingBases({ bases }: Cut, { cents, pointed }: RefundedGoods): numb
 }
 
 /** Where money tells nothing, because the part was worth nothing, the pieces decide. */
-function isGone(cut: Cut, taken: RefundedGoods, group: RateGroup, remaining: number): boolean {
+function isFullyRefunded(cut: OrderParts, taken: RefundedGoods, group: RateGroup, remaining: number): boolean {
   if (taken.everything) return true
   if (group.baseCents > 0) return remaining === 0
   return group.lines.length > 0 && group.lines.every((index) => taken.pieces[index]! >= cut.lines[index]!.quantity)
 }
 
-function amountLeft(group: RateGroup, baseCents: number, pieces: number[]): number {
+function remainingAmount(group: RateGroup, baseCents: number, pieces: number[]): number {
   const returned = group.lines.reduce((total, index) => total + pieces[index]!, 0)
-  return amountAt({ ...group, baseCents, quantity: Math.max(0, group.quantity - returned) })
+  return commissionAmount({ ...group, baseCents, quantity: Math.max(0, group.quantity - returned) })
+}
+
+/** Pieces given back. `variantId` decides when both ids are set; ids are compared exactly. */
+export interface RefundLine {
+  variantId?: string | null
+  productId?: string | null
+  quantity: number
+}
+
+/**
+ * One refund of an order. `amountCents` is goods net of discount, without shipping and tax; null: what the line items
+ * stand for, or, without line items, all that is left.
+ */
+export interface Refund {
+  refundId: string
+  amountCents: number | null
+  lineItems?: RefundLine[] | null
+}
+
+/** Running totals of what refunds have taken from an order; the next refund needs nothing else of the earlier ones. */
+export interface RefundedGoods {
+  /** Goods net of discount, in cents. */
+  cents: number
+  /** Pieces by line of the order. */
+  pieces: number[]
+  /** Cents by part of the order that refunds with line items point at; the rest of `cents` points at no part. */
+  pointed: number[]
+  /** A refund of everything was made, which matters where everything is worth nothing. */
+  everything: boolean
+}
+
+/** Why a refund asks for more than the order has left. */
+export type RefundProblem = 'UNKNOWN_ITEM' | 'EXCEEDS_ORDER'
+
+/** The order a refund is read against: `partOf` gives the part that each line belongs to, 0 to `parts` − 1. */
+export interface RefundedOrder {
+  lines: OrderLine[]
+  goods: Goods
+  parts: number
+  partOf: number[]
+  /** Indexes of the lines that hold an item, by its id. */
+  byVariant: ItemIndex
+  byProduct: ItemIndex
+}
+
+type ItemIndex = ReadonlyMap<string, readonly number[]>
+
+/** Indexes the lines of an order by one of their ids. */
+export function indexLines(lines: OrderLine[], id: 'variantId' | 'productId'): ItemIndex {
+  const index = new Map<string, number[]>()
+  lines.forEach((line, at) => {
+    const key = line[id]
+    if (key === null) return
+    const known = index.get(key)
+    if (known) known.push(at)
+    else index.set(key, [at])
+  })
+  return index
+}
+
+/** Nothing refunded yet. */
+export function noRefunds(order: RefundedOrder): RefundedGoods {
+  const pieces = order.lines.map(() => 0)
+  return { cents: 0, pieces, pointed: Array<number>(order.parts).fill(0), everything: false }
+}
+
+/** Adds one refund to the totals before it; `problem` says why it asks for more than there is. */
+export function addRefund(
+  order: RefundedOrder,
+  before: RefundedGoods,
+  refund: Refund,
+): { refunded: RefundedGoods; problem: RefundProblem | null } {
+  const left = order.goods.base - before.cents
+  const items = refund.lineItems ?? []
+  if (items.length === 0) {
+    const isOver = refund.amountCents === null ? before.everything : refund.amountCents > left
+    const cents = before.cents + Math.min(left, refund.amountCents ?? left)
+    const everything = before.everything || refund.amountCents === null || (cents > 0 && cents === order.goods.base)
+    return { refunded: { ...before, cents, everything }, problem: isOver ? 'EXCEEDS_ORDER' : null }
+  }
+  const { pieces, changed, problem } = takePieces(order, before.pieces, items)
+  const values = valuesByPart(order, { before: before.pieces, after: pieces, changed })
+  const worth = values.reduce((total, value) => total + value, 0)
+  const amount = refund.amountCents ?? worth
+  const cents = before.cents + Math.min(left, amount)
+  const pointed = apportion(cents - before.cents, values).map((value, part) => before.pointed[part]! + value)
+  const everything = before.everything || (cents > 0 && cents === order.goods.base)
+  return {
+    refunded: { cents, pieces, pointed, everything },
+    problem: problem ?? (amount > left ? 'EXCEEDS_ORDER' : null),
+  }
+}
+
+interface TakenPieces {
+  pieces: number[]
+  /** Indexes of the lines that pieces were taken from. */
+  changed: Set<number>
+  problem: RefundProblem | null
+}
+
+/**
+ * Takes pieces from the first lines that hold such items and have any left. Lines that a list of items has used up are
+ * not visited again, so the work grows with items plus lines and not with their product.
+ */
+function takePieces(order: RefundedOrder, before: number[], items: RefundLine[]): TakenPieces {
+  const pieces = [...before]
+  const changed = new Set<number>()
+  const usedUp = new Map<readonly number[], number>()
+  let problem: RefundProblem | null = null
+  for (const item of items) {
+    const matching = linesOf(order, item)
+    if (matching.length === 0) problem = 'UNKNOWN_ITEM'
+    let wanted = item.quantity
+    let at = usedUp.get(matching) ?? 0
+    for (; wanted > 0 && at < matching.length; at++) {
+      const index = matching[at]!
+      const available = order.lines[index]!.quantity - pieces[index]!
+      const taken = Math.min(wanted, available)
+      pieces[index]! += taken
+      changed.add(index)
+      wanted -= taken
+      if (taken < available) break
+    }
+    usedUp.set(matching, at)
+    if (wanted > 0) problem ??= 'EXCEEDS_ORDER'
+  }
+  return { pieces, changed, problem }
+}
+
+const NO_LINES: readonly number[] = []
+
+/** Indexes of the lines that hold an item. */
+function linesOf({ byVariant, byProduct }: RefundedOrder, { variantId, productId }: RefundLine): readonly number[] {
+  if (variantId) return byVariant.get(variantId) ?? NO_LINES
+  return (productId && byProduct.get(productId)) || NO_LINES
+}
+
+/** What the newly taken pieces are worth; differences of running totals, so that splitting a refund changes nothing. */
+function valuesByPart(
+  { lines, goods, parts, partOf }: RefundedOrder,
+  { before, after, changed }: { before: number[]; after: number[]; changed: Set<number> },
+): number[] {
+  const values = Array<number>(parts).fill(0)
+  for (const index of changed) {
+    const net = goods.net[index]!
+    const { quantity } = lines[index]!
+    values[partOf[index]!]! += mulDiv(net, after[index]!, quantity) - mulDiv(net, before[index]!, quantity)
+  }
+  return values
 }

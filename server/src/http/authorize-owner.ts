@@ -1,13 +1,13 @@
+import type { Context } from 'hono'
+import { getCookie } from 'hono/cookie'
 import { findBySession, findOwner, isCsrfToken, type Owner } from '../accounts/sessions.ts'
 import { ApiError, forbidden, rateLimited } from '../contract/errors.ts'
 import type { Operation } from '../contract/spec.ts'
 import type { OwnerContext } from '../core/context.ts'
 import type { Reader } from '../database/access.ts'
 import type { UserRow } from '../database/tables.ts'
-import { tokenOf } from './authenticate.ts'
-import type { Visit } from './authorize.ts'
-import type { Server } from './server.ts'
-import type { Browser } from './session-cookie.ts'
+import { parseBearerToken } from './authorize-key.ts'
+import type { RequestState, Server } from './server.ts'
 
 /** Attempts to sign in, and unknown owner tokens, per client address and minute. */
 export const SIGN_IN_LIMIT = 10
@@ -19,30 +19,40 @@ export const OWNER_LIMIT = 600
  *
  * @throws ApiError 401, 403 or 429.
  */
-export async function admitOwner(server: Server, op: Operation, visit: Visit, browser: Browser): Promise<OwnerContext> {
-  const token = visit.authorization === null ? undefined : ownerToken(visit.authorization)
-  const look: Look = token ? byToken(token) : bySession(server, browser)
-  const owner = await look(server.deps.db.read).catch((error) => refuseUnknown(server, visit, error))
-  await countOwner(server, owner)
+export async function authorizeOwner(
+  server: Server,
+  op: Operation,
+  request: RequestState,
+  browser: BrowserRequest,
+): Promise<OwnerContext> {
+  const token = request.authorization === null ? undefined : ownerToken(request.authorization)
+  const find: FindOwner = token ? byToken(token) : bySession(server, browser)
+  const owner = await find(server.deps.db.read).catch((error) => rejectUnknown(server, request, error))
+  await limitOwner(server, owner)
   requireRole(op, owner)
-  if (owner.session && op.method !== 'GET' && !isOwnForm(server, owner, browser)) {
+  if (owner.session && op.method !== 'GET' && !isSameSiteWithCsrfToken(server, owner, browser)) {
     throw forbidden('csrf_token_invalid', 'Send the CSRF token of your session in the header X-CSRF-Token.')
   }
-  return ownerContext(server, owner, { requestId: visit.requestId, isHttps: browser.isHttps, look, roles: op.roles })
+  return ownerContext(server, owner, {
+    requestId: request.requestId,
+    isHttps: browser.isHttps,
+    find,
+    roles: op.roles,
+  })
 }
 
 /** Finds who calls, as committed rows or an open transaction show them. @throws ApiError 401 or 403. */
-type Look = (db: Reader) => Promise<Owner>
+type FindOwner = (db: Reader) => Promise<Owner>
 
-interface OwnerVisit {
+interface OwnerContextOptions {
   requestId: string
   isHttps: boolean
-  look: Look
+  find: FindOwner
   roles: readonly UserRow['role'][]
 }
 
 /** Counts a request of a user. @throws ApiError 429 `rate_limited`. */
-export async function countOwner({ limiter }: Pick<Server, 'limiter'>, { user }: Owner): Promise<void> {
+export async function limitOwner({ limiter }: Pick<Server, 'limiter'>, { user }: Owner): Promise<void> {
   const window = await limiter.consume(`user:${user.id}`, OWNER_LIMIT)
   if (window.exceeded) throw rateLimited(window)
 }
@@ -51,18 +61,18 @@ export async function countOwner({ limiter }: Pick<Server, 'limiter'>, { user }:
 export function ownerContext(
   { deps }: Pick<Server, 'deps'>,
   { user, shop, session }: Owner,
-  { look, roles, ...visit }: OwnerVisit,
+  { find, roles, ...request }: OwnerContextOptions,
 ): OwnerContext {
   const recheck = async (db: Reader) => {
-    const owner = await look(db)
+    const owner = await find(db)
     requireRole({ roles }, owner)
     return owner.shop
   }
-  return { ...deps, ...visit, shop, user, session, actor: `user:${user.id}`, recheck }
+  return { ...deps, ...request, shop, user, session, actor: `user:${user.id}`, recheck }
 }
 
 /** @throws ApiError 403 `role_missing`. */
-export function requireRole({ roles }: Pick<OwnerVisit, 'roles'>, { user }: Owner): void {
+export function requireRole({ roles }: Pick<OwnerContextOptions, 'roles'>, { user }: Owner): void {
   if (!roles.includes(user.role)) throw forbidden('role_missing', 'Only an OWNER may do this.')
 }
 
@@ -72,15 +82,15 @@ export function requireRole({ roles }: Pick<OwnerVisit, 'roles'>, { user }: Owne
  *
  * @throws ApiError 403 `cross_site_refused`, 429 `sign_in_throttled`.
  */
-export async function admitSignIn(server: Server, address: string, browser: Browser): Promise<void> {
+export async function authorizeSignIn(server: Server, address: string, browser: BrowserRequest): Promise<void> {
   if (browser.isCrossSite) {
     throw forbidden('cross_site_refused', 'Signing in is only possible from this site itself.')
   }
-  await throttle(server, address)
+  await limitSignInAttempts(server, address)
 }
 
 function ownerToken(authorization: string): string {
-  const token = tokenOf(authorization)
+  const token = parseBearerToken(authorization)
   if (token) return token
   throw new ApiError(
     401,
@@ -90,7 +100,7 @@ function ownerToken(authorization: string): string {
 }
 
 const byToken =
-  (token: string): Look =>
+  (token: string): FindOwner =>
   async (db) => {
     const owner = await findOwner(db, token)
     if (owner) return owner
@@ -98,7 +108,7 @@ const byToken =
   }
 
 /** @throws ApiError 401 `owner_credentials_missing`. */
-function bySession({ deps }: Server, { session }: Browser): Look {
+function bySession({ deps }: Server, { session }: BrowserRequest): FindOwner {
   if (session === null) {
     throw new ApiError(
       401,
@@ -116,19 +126,62 @@ function bySession({ deps }: Server, { session }: Browser): Look {
 export const sessionExpired = () => new ApiError(401, 'session_expired', 'The session has ended; sign in again.')
 
 /** Guessing owner tokens is throttled as signing in is. */
-async function refuseUnknown(server: Server, { address }: Visit, error: Error): Promise<never> {
-  if (error instanceof ApiError && error.code === 'owner_token_unknown') await throttle(server, address)
+async function rejectUnknown(server: Server, { address }: RequestState, error: Error): Promise<never> {
+  if (error instanceof ApiError && error.code === 'owner_token_unknown') await limitSignInAttempts(server, address)
   throw error
 }
 
 /** A cookie is sent by any page that makes the browser send it; the token only by pages of ours. */
-export const isOwnForm = ({ deps }: Server, { session }: Owner, { csrfToken, isCrossSite }: Browser): boolean =>
-  session !== undefined && !isCrossSite && isCsrfToken(deps, session, csrfToken)
+export const isSameSiteWithCsrfToken = (
+  { deps }: Server,
+  { session }: Owner,
+  { csrfToken, isCrossSite }: BrowserRequest,
+): boolean => session !== undefined && !isCrossSite && isCsrfToken(deps, session, csrfToken)
 
-async function throttle(server: Server, address: string): Promise<void> {
+async function limitSignInAttempts(server: Server, address: string): Promise<void> {
   const { exceeded, reset } = await server.limiter.consume(`sign-in:${address}`, SIGN_IN_LIMIT)
   if (!exceeded) return
   throw new ApiError(429, 'sign_in_throttled', `Too many attempts; try again in ${reset} seconds.`, {
     retryAfter: reset,
   })
+}
+
+export const SESSION_COOKIE = 'referral_session'
+const SESSION_SECONDS = 12 * 3600
+
+/** What a browser sends along by itself, and what it says about where a call comes from. */
+export interface BrowserRequest {
+  session: string | null
+  csrfToken: string | null
+  /** The call was made by another site's page. */
+  isCrossSite: boolean
+  isHttps: boolean
+}
+
+/** `proxies`: how many proxies' headers are believed. */
+export function browserRequestOf(c: Context, proxies: number): BrowserRequest {
+  const url = new URL(c.req.url)
+  const forwarded = proxies > 0 ? c.req.header('X-Forwarded-Proto')?.split(',').at(-proxies)?.trim() : undefined
+  return {
+    session: getCookie(c, SESSION_COOKIE) ?? null,
+    csrfToken: c.req.header('X-CSRF-Token') ?? null,
+    isCrossSite: isCrossSite(c, url),
+    isHttps: (forwarded ?? url.protocol.replace(':', '')) === 'https',
+  }
+}
+
+/** Browsers say so in `Sec-Fetch-Site`; older ones only in `Origin`. Other clients send neither. */
+function isCrossSite(c: Context, url: URL): boolean {
+  const site = c.req.header('Sec-Fetch-Site')
+  if (site) return site !== 'same-origin' && site !== 'none'
+  const origin = c.req.header('Origin')
+  if (!origin) return false
+  return !URL.canParse(origin) || new URL(origin).host !== (c.req.header('Host') ?? url.host)
+}
+
+/** The header that gives a browser its session, or takes it away. The cookie goes to the owner's side only. */
+export function sessionCookie(secret: string | null, isHttps: boolean): string {
+  const age = secret === null ? 0 : SESSION_SECONDS
+  const secure = isHttps ? '; Secure' : ''
+  return `${SESSION_COOKIE}=${secret ?? ''}; Path=/admin; Max-Age=${age}; HttpOnly; SameSite=Strict${secure}`
 }

@@ -4,20 +4,19 @@ import { ApiError, forbidden, rateLimited } from '../contract/errors.ts'
 import type { StoreContext } from '../core/context.ts'
 import type { Reader } from '../database/access.ts'
 import type { ShopRow } from '../database/tables.ts'
-import type { Visit } from './authorize.ts'
 import { PLAN_LIMITS } from './rate-limit.ts'
-import type { Server } from './server.ts'
-import { nameable } from './storable.ts'
+import { toLookupText } from './read-parameters.ts'
+import type { RequestState, Server } from './server.ts'
 
 /** A notification whose signature is not verified yet, because its body has not been read. */
-export interface ExpectedStore extends Store {
+export interface UnverifiedStore extends Store {
   signature: Uint8Array
   /** `X-Shopify-Shop-Domain` */
   domain: string | undefined
 }
 
 /** Notifications per window of a shop, as a multiple of what one of its API keys may send. */
-const STORE_FACTOR = 20
+const STORE_LIMIT_FACTOR = 20
 
 /** An HMAC-SHA256 in base64. */
 const SIGNATURE = /^[A-Za-z0-9+/]{43}=$/
@@ -28,13 +27,13 @@ const SIGNATURE = /^[A-Za-z0-9+/]{43}=$/
  *
  * @throws ApiError 401 `store_signature_missing` or `store_signature_invalid`; a shop that does not exist looks the same.
  */
-export async function expectStore({ deps }: Server, c: HonoContext): Promise<ExpectedStore> {
+export async function identifyStore({ deps }: Server, c: HonoContext): Promise<UnverifiedStore> {
   const signature = c.req.header('X-Shopify-Hmac-Sha256')
   if (!signature) {
     throw new ApiError(401, 'store_signature_missing', 'The notification is not signed; send X-Shopify-Hmac-Sha256.')
   }
   const store =
-    SIGNATURE.test(signature) && (await findStore(deps, deps.db.read, nameable(c.req.param('shopId') ?? '')))
+    SIGNATURE.test(signature) && (await findStore(deps, deps.db.read, toLookupText(c.req.param('shopId') ?? '')))
   if (!store) throw signatureInvalid()
   return { ...store, signature: Buffer.from(signature, 'base64'), domain: c.req.header('X-Shopify-Shop-Domain') }
 }
@@ -45,15 +44,15 @@ export async function expectStore({ deps }: Server, c: HonoContext): Promise<Exp
  *
  * @throws ApiError 401 `store_signature_invalid` or `store_domain_mismatch`, 403 `plan_required` or 429 `rate_limited`.
  */
-export async function admitStore(
+export async function authorizeStore(
   { deps, limiter }: Server,
-  store: ExpectedStore,
+  store: UnverifiedStore,
   bytes: Uint8Array,
-  visit: Visit,
+  request: RequestState,
 ): Promise<StoreContext> {
   if (!isSigned(bytes, store)) throw signatureInvalid()
   requireDomain(store.shop, store.domain)
-  const limit = STORE_FACTOR * requirePlan(store.shop)
+  const limit = STORE_LIMIT_FACTOR * requirePlan(store.shop)
   const window = await limiter.consume(`store:${store.shop.id}`, limit)
   if (window.exceeded) throw rateLimited(window)
   const recheck = async (db: Reader) => {
@@ -63,7 +62,7 @@ export async function admitStore(
     requirePlan(now.shop)
     return now.shop
   }
-  return { ...deps, shop: store.shop, actor: 'store', requestId: visit.requestId, recheck }
+  return { ...deps, shop: store.shop, actor: 'store', requestId: request.requestId, recheck }
 }
 
 /** The requests per window of an API key on the plan of the shop. */

@@ -29,32 +29,32 @@ export const BODY_LIMITS: BodyLimits = {
 }
 
 /** The largest part of a pool that one shop or one client address may use; the rest is left for others. */
-const SHARES = {
+const MAX_SHARES = {
   // Anyone can name a shop, so its share is wider than that of the address the bytes come from.
   unverifiedBytes: { shop: 1 / 2, address: 1 / 8 },
   unverifiedLargeBytes: { shop: 1 / 2, address: 1 / 4 },
   largeBytes: { shop: 1 / 4, address: 1 / 4 },
   smallBytes: { shop: 1 / 8, address: 1 / 8 },
 } as const
-const SMALL_BODY = 64 * KIB
+const MAX_SMALL_BYTES = 64 * KIB
 /** An open request costs more than its bytes, so that many tiny bodies are bounded too. */
-const LEAST_UNVERIFIED = 16 * KIB
+const MIN_UNVERIFIED_BYTES = 16 * KIB
 
-type PoolName = keyof typeof SHARES
-type HolderName = `shop ${string}` | `address ${string}`
+type PoolName = keyof typeof MAX_SHARES
+type OwnerName = `shop ${string}` | `address ${string}`
 
 /** Whom the memory of a body is counted for: the shop, the address of a caller without a credential, or both. */
-export interface Holder {
-  names: HolderName[]
+export interface BodyOwner {
+  names: OwnerName[]
   isVerified: boolean
 }
 
-export const shopHolder = ({ id }: { id: string }): Holder => ({ names: [`shop ${id}`], isVerified: true })
+export const shopOwner = ({ id }: { id: string }): BodyOwner => ({ names: [`shop ${id}`], isVerified: true })
 
-export const addressHolder = (address: string): Holder => ({ names: [`address ${address}`], isVerified: false })
+export const addressOwner = (address: string): BodyOwner => ({ names: [`address ${address}`], isVerified: false })
 
 /** A store, whose signature can only be verified over the whole body. */
-export const storeHolder = ({ id }: { id: string }, address: string): Holder => ({
+export const storeOwner = ({ id }: { id: string }, address: string): BodyOwner => ({
   names: [`shop ${id}`, `address ${address}`],
   isVerified: false,
 })
@@ -74,24 +74,24 @@ export class BodyBudget {
   }
 
   /** Opens the account of one request. */
-  open(holder: Holder): BodyAccount {
-    return new BodyAccount(this, holder)
+  reserve(holder: BodyOwner): BodyReservation {
+    return new BodyReservation(this, holder)
   }
 
   /** @throws ApiError 503 `server_busy`; nothing is taken then. */
-  take(pool: PoolName, names: HolderName[], bytes: number): void {
+  acquire(pool: PoolName, names: OwnerName[], bytes: number): void {
     const limit = this.limits[pool]
-    const shareOf = (name: HolderName) => limit * SHARES[pool][name.startsWith('shop ') ? 'shop' : 'address']
+    const shareOf = (name: OwnerName) => limit * MAX_SHARES[pool][name.startsWith('shop ') ? 'shop' : 'address']
     const isFull = (name: string, most: number) => (this.#used.get(name) ?? 0) + bytes > most
     if (isFull(pool, limit) || names.some((name) => isFull(`${pool} ${name}`, shareOf(name)))) throw serverBusy()
     this.#add(pool, names, bytes)
   }
 
-  give(pool: PoolName, names: HolderName[], bytes: number): void {
+  release(pool: PoolName, names: OwnerName[], bytes: number): void {
     this.#add(pool, names, -bytes)
   }
 
-  #add(pool: PoolName, names: HolderName[], bytes: number): void {
+  #add(pool: PoolName, names: OwnerName[], bytes: number): void {
     for (const name of [pool, ...names.map((one) => `${pool} ${one}`)]) {
       const used = (this.#used.get(name) ?? 0) + bytes
       if (used === 0) this.#used.delete(name)
@@ -101,13 +101,13 @@ export class BodyBudget {
 }
 
 /** What the body of one request takes, until the request ends. */
-export class BodyAccount {
+export class BodyReservation {
   readonly #budget: BodyBudget
-  readonly #holder: Holder
+  readonly #holder: BodyOwner
   #pool: PoolName
   #bytes = 0
 
-  constructor(budget: BodyBudget, holder: Holder) {
+  constructor(budget: BodyBudget, holder: BodyOwner) {
     this.#budget = budget
     this.#holder = holder
     this.#pool = holder.isVerified ? 'smallBytes' : 'unverifiedBytes'
@@ -122,21 +122,21 @@ export class BodyAccount {
   }
 
   /** Raises what the body takes to so many bytes. @throws ApiError 503 `server_busy`. */
-  raise(to: number): void {
+  growTo(to: number): void {
     const { names, isVerified } = this.#holder
-    const bytes = isVerified ? to : Math.max(to, LEAST_UNVERIFIED)
+    const bytes = isVerified ? to : Math.max(to, MIN_UNVERIFIED_BYTES)
     if (bytes <= this.#bytes) return
-    if (bytes > SMALL_BODY && this.#pool !== this.#largePool) {
+    if (bytes > MAX_SMALL_BYTES && this.#pool !== this.#largePool) {
       this.release()
       this.#pool = this.#largePool
     }
-    this.#budget.take(this.#pool, names, bytes - this.#bytes)
+    this.#budget.acquire(this.#pool, names, bytes - this.#bytes)
     this.#bytes = bytes
   }
 
   /** Gives everything back. */
   release(): void {
-    if (this.#bytes > 0) this.#budget.give(this.#pool, this.#holder.names, this.#bytes)
+    if (this.#bytes > 0) this.#budget.release(this.#pool, this.#holder.names, this.#bytes)
     this.#bytes = 0
   }
 }

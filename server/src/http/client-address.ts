@@ -4,18 +4,18 @@ import ipaddr from 'ipaddr.js'
 /** The socket's address or, behind `proxies` trusted ones, the address that the outermost of them saw. */
 export function clientAddress(c: Context, proxies: number): string {
   const env = c.env as { incoming?: { socket?: { remoteAddress?: string } } } | undefined
-  return outermost(
+  return resolveAddress(
     { socket: env?.incoming?.socket?.remoteAddress, forwardedFor: c.req.header('X-Forwarded-For') },
     proxies,
   )
 }
 
-interface Way {
+interface Connection {
   socket?: string | undefined
   forwardedFor?: string | undefined
 }
 
-export function outermost({ socket = 'unknown', forwardedFor = '' }: Way, proxies: number): string {
+export function resolveAddress({ socket = 'unknown', forwardedFor = '' }: Connection, proxies: number): string {
   if (proxies === 0) return socket
   const hops = forwardedFor
     .split(',')

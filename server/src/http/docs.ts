@@ -11,10 +11,9 @@ import {
   type Schema,
 } from '../contract/document.ts'
 import { requirement } from '../contract/validation-message.ts'
-import type { Env } from './authorize.ts'
-import { inlineSource, pageHeaders } from './page-headers.ts'
-import { countPublic } from './public-window.ts'
-import type { Server } from './server.ts'
+import { limitPublic } from './rate-limit.ts'
+import { inlineStyleSource, pageHeaders } from './response.ts'
+import type { Env, Server } from './server.ts'
 
 type Html = ReturnType<typeof html>
 type Entry = { method: string; path: string; op: OperationObject }
@@ -23,11 +22,11 @@ let page: string | undefined
 
 /** The quick start: one self-contained page, made from the document, with every operation in it. */
 export function docsPage(): string {
-  page ??= String(render())
+  page ??= String(renderPage())
   return page
 }
 
-function render(): Html {
+function renderPage(): Html {
   const entries = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, op]): Entry => ({ method: method.toUpperCase(), path, op })),
   )
@@ -97,29 +96,29 @@ ${parameters.length ? parameterTable(parameters) : ''}
 ${content ? bodyTables(content.schema) : ''}
 ${Object.entries(content?.examples ?? {}).map(([name, { value }]) => example(`Request: ${name}`, value))}
 <h4>Answers</h4>
-<dl>${Object.entries(op.responses).map(([status, response]) => answer(status, deref(response)))}</dl>
+<dl>${Object.entries(op.responses).map(([status, response]) => responseEntry(status, deref(response)))}</dl>
 </article>`
 }
 
 const parameterTable = (parameters: Parameter[]): Html => html`<h4>Parameters</h4>
 <table><tr><th>Name</th><th>Must</th><th>What it does</th></tr>
-${parameters.map(({ name, required, schema, description }) => html`<tr><td><code>${name}</code>${required ? ' *' : ''}</td><td>${requirement(schema)}${usual(schema)}</td><td>${inline(description ?? '')}</td></tr>`)}
+${parameters.map(({ name, required, schema, description }) => html`<tr><td><code>${name}</code>${required ? ' *' : ''}</td><td>${requirement(schema)}${defaultText(schema)}</td><td>${inline(description ?? '')}</td></tr>`)}
 </table>`
 
-const bodyTables = (schema: Schema): Html[] => alternativesOf(schema).map(({ whole }) => bodyTable(whole))
+const bodyTables = (schema: Schema): Html[] => alternativesOf(schema).map(({ object }) => bodyTable(object))
 
 const bodyTable = (schema: Schema & { description?: string }): Html => html`<h4>Body</h4>
 ${schema.description ? text(schema.description) : ''}
 <table><tr><th>Field</th><th>Must</th><th>What it is</th></tr>
-${Object.entries(schema.properties ?? {}).map(([name, property]) => html`<tr><td><code>${name}</code>${schema.required?.includes(name) ? ' *' : ''}</td><td>${requirement(property)}${usual(property)}</td><td>${inline((deref(property) as { description?: string }).description ?? '')}</td></tr>`)}
+${Object.entries(schema.properties ?? {}).map(([name, property]) => html`<tr><td><code>${name}</code>${schema.required?.includes(name) ? ' *' : ''}</td><td>${requirement(property)}${defaultText(property)}</td><td>${inline((deref(property) as { description?: string }).description ?? '')}</td></tr>`)}
 </table>`
 
-const usual = (schema: Schema): string => {
+const defaultText = (schema: Schema): string => {
   const value = deref(schema).default
   return value === undefined ? '' : `; ${String(value)} when left out`
 }
 
-function answer(
+function responseEntry(
   status: string,
   response: {
     description: string
@@ -179,9 +178,9 @@ dd { margin: 0 0 .5rem 1rem }
 `
 
 /** It has no script, no image and no form, and its one style is known by its hash. */
-export const DOCS_HEADERS = pageHeaders({ style: inlineSource(STYLE) })
+export const DOCS_HEADERS = pageHeaders({ style: inlineStyleSource(STYLE) })
 
-interface Served {
+interface Representation {
   text: string
   type: string
   tag: string
@@ -189,31 +188,31 @@ interface Served {
 
 /** The contract itself, for anyone. Each form of it is built once, and a client that has it gets 304. */
 export function mountDocument(app: Hono<Env>, server: Server): void {
-  const yaml = once(() => served(documentText, 'application/yaml; charset=utf-8'))
-  const json = once(() => served(JSON.stringify(document), 'application/json'))
-  const serve = (form: () => Served) => async (c: Context<Env>) => {
-    await countPublic(server, c.get('visit'))
+  const yaml = once(() => representationOf(documentText, 'application/yaml; charset=utf-8'))
+  const json = once(() => representationOf(JSON.stringify(document), 'application/json'))
+  const serve = (form: () => Representation) => async (c: Context<Env>) => {
+    await limitPublic(server, c.get('request'))
     const { text, type, tag } = form()
     const headers = { ETag: tag, 'Cache-Control': 'no-cache' }
-    if (holds(c.req.header('If-None-Match'), tag)) return c.body(null, 304, headers)
+    if (matchesTag(c.req.header('If-None-Match'), tag)) return c.body(null, 304, headers)
     return c.body(text, 200, { ...headers, 'Content-Type': type })
   }
   app.get('/', async (c) => {
-    await countPublic(server, c.get('visit'))
+    await limitPublic(server, c.get('request'))
     return c.redirect('/api/v1/docs')
   })
   app.get('/openapi.yaml', serve(yaml))
   app.get('/openapi.json', serve(json))
 }
 
-const served = (text: string, type: string): Served => ({
+const representationOf = (text: string, type: string): Representation => ({
   text,
   type,
   tag: `"${createHash('sha256').update(text).digest('hex').slice(0, 16)}"`,
 })
 
 /** Whether `If-None-Match` names the tag. Comparison is weak, as RFC 9110 says for this header. */
-const holds = (given: string | undefined, tag: string): boolean =>
+const matchesTag = (given: string | undefined, tag: string): boolean =>
   (given ?? '').split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === tag)
 
 function once<T>(make: () => T): () => T {

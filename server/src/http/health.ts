@@ -26,7 +26,7 @@ const FORWARDED =
 /** `GET /metrics`: for this machine, and for whoever has the token when there is one. */
 export function mountMetrics<E extends Env>(app: Hono<E>, metrics: Metrics, token: string | undefined): void {
   app.get('/metrics', async (c) => {
-    if (!isLocal(c) && !(token && holds(c, token))) {
+    if (!isLocal(c) && !(token && hasToken(c, token))) {
       const error = 'Metrics are for processes of this machine. Send METRICS_TOKEN as a bearer token from elsewhere.'
       return c.json({ error }, 403)
     }
@@ -46,7 +46,7 @@ const isLocal = (c: Context): boolean =>
   (c.env as HttpBindings).incoming.httpVersion !== '1.0' &&
   ![...c.req.raw.headers.keys()].some((name) => FORWARDED.test(name))
 
-function holds(c: Context, token: string): boolean {
+function hasToken(c: Context, token: string): boolean {
   const sent = /^Bearer +(\S+)$/i.exec(c.req.header('Authorization')?.trim() ?? '')?.[1] ?? ''
   const digest = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(sent), digest(token))

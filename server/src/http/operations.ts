@@ -27,8 +27,8 @@ import * as deliveries from '../webhooks/deliveries.ts'
 import * as streams from '../webhooks/streams.ts'
 import * as webhookUpdate from '../webhooks/webhooks.ts'
 import * as webhooks from '../webhooks/webhooks.ts'
+import { sessionCookie } from './authorize-owner.ts'
 import { DOCS_HEADERS, docsPage } from './docs.ts'
-import { sessionCookie } from './session-cookie.ts'
 
 /** The owner's side of the API: operation, use case, status. */
 export const ownerHandlers = {
@@ -104,7 +104,7 @@ export const ownerHandlers = {
   refundStoreOrder: async (ctx, { body }) => ({ status: 200, body: await storeOrders.refundOrder(ctx, body) }),
 } satisfies Partial<Handlers<Contexts>>
 
-const recorded = (alreadyRecorded: boolean): Record<string, string> =>
+const recordedHeaders = (alreadyRecorded: boolean): Record<string, string> =>
   alreadyRecorded ? { 'X-Order-Already-Recorded': 'true' } : {}
 
 /** The first of a field and its aliases that was sent; an empty text was not. */
@@ -160,10 +160,10 @@ export const handlers: Handlers<Contexts> = {
     }
     if (query.dryRun) {
       const { reply, alreadyRecorded } = await conversions.dryRun(ctx, conversion)
-      return { status: 200, body: reply, headers: recorded(alreadyRecorded) }
+      return { status: 200, body: reply, headers: recordedHeaders(alreadyRecorded) }
     }
     const { reply, alreadyRecorded } = await conversions.record(ctx, conversion)
-    return { status: 201, body: reply, headers: recorded(alreadyRecorded) }
+    return { status: 201, body: reply, headers: recordedHeaders(alreadyRecorded) }
   },
 
   getDocs: async () => ({ status: 200, body: docsPage(), headers: DOCS_HEADERS }),

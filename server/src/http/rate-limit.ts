@@ -1,4 +1,8 @@
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import { rateLimited } from '../contract/errors.ts'
+import type { Deps } from '../core/context.ts'
+import type { Vault } from '../core/vault.ts'
+import { openLimitStore } from '../database/limit-store.ts'
 import type { ShopRow } from '../database/tables.ts'
 
 /** Requests per window of each plan with API access (section 5 rule 7). */
@@ -8,7 +12,7 @@ export const ADDRESS_LIMIT = 100
 export const WINDOW_SECONDS = 60
 
 /** One caller's window as the response headers tell it; `reset` in seconds. */
-export interface Window {
+export interface RateLimit {
   limit: number
   remaining: number
   reset: number
@@ -16,7 +20,7 @@ export interface Window {
 }
 
 /** What a response tells of it. */
-export const windowHeaders = ({ limit, remaining, reset }: Window): Record<string, string> => ({
+export const rateLimitHeaders = ({ limit, remaining, reset }: RateLimit): Record<string, string> => ({
   'X-RateLimit-Limit': String(limit),
   'X-RateLimit-Remaining': String(remaining),
   'X-RateLimit-Reset': String(reset),
@@ -24,9 +28,9 @@ export const windowHeaders = ({ limit, remaining, reset }: Window): Record<strin
 
 export interface RateLimiter {
   /** Counts one request. */
-  consume: (subject: string, limit: number) => Promise<Window>
+  consume: (subject: string, limit: number) => Promise<RateLimit>
   /** Looks without counting. */
-  peek: (subject: string, limit: number) => Promise<Window>
+  peek: (subject: string, limit: number) => Promise<RateLimit>
 }
 
 // The store only counts; what is too much is decided here, so a changed plan counts in the same window.
@@ -41,59 +45,59 @@ export interface LimiterOptions {
   /** Called for each request that was let through uncounted. */
   onFailure?: () => void
   /** How a subject is named in the store. */
-  nameOf?: (subject: string) => string
+  keyOf?: (subject: string) => string
   /** How long a request waits for the store. */
-  patienceMs?: number
+  timeoutMs?: number
 }
 
 /** Below the 50 ms that a request may be held up for. */
-const PATIENCE_MS = 40
+const STORE_TIMEOUT_MS = 40
 /** A store that failed so often in a row is left alone for a while, and then again after each further failure. */
-const TRIES = 3
-const REST_MS = 1000
+const MAX_FAILURES = 3
+const COOLDOWN_MS = 1000
 
 /** Fixed windows in a store, which may be shared. A store that fails or is slow lets the request through (section 8). */
 export function createRateLimiter(options: LimiterOptions = {}): RateLimiter {
   const {
     store = new RateLimiterMemory(LIMITER_OPTIONS),
     onFailure = () => {},
-    nameOf = (subject) => subject,
-    patienceMs = PATIENCE_MS,
+    keyOf = (subject) => subject,
+    timeoutMs = STORE_TIMEOUT_MS,
   } = options
   let failures = 0
-  let restsUntil = 0
-  const read = async (limit: number, look: () => Promise<Count>): Promise<Window> => {
-    const passed = () => {
+  let coolsDownUntil = 0
+  const read = async (limit: number, look: () => Promise<WindowCount>): Promise<RateLimit> => {
+    const allow = () => {
       onFailure()
-      return toWindow(limit, NOTHING)
+      return toRateLimit(limit, EMPTY_WINDOW)
     }
-    if (performance.now() < restsUntil) return passed()
+    if (performance.now() < coolsDownUntil) return allow()
     try {
       const state = await look()
       failures = 0
-      return toWindow(limit, state)
+      return toRateLimit(limit, state)
     } catch {
       // Whatever it was, the request passes and the metric tells.
       failures++
-      if (failures >= TRIES) restsUntil = performance.now() + REST_MS
-      return passed()
+      if (failures >= MAX_FAILURES) coolsDownUntil = performance.now() + COOLDOWN_MS
+      return allow()
     }
   }
-  const patiently = store instanceof RateLimiterMemory ? <T>(pending: Promise<T>) => pending : within(patienceMs)
+  const bounded = store instanceof RateLimiterMemory ? <T>(pending: Promise<T>) => pending : withTimeout(timeoutMs)
   const count = createCounter(store)
-  const look = async (subject: string): Promise<Count> => {
+  const look = async (subject: string): Promise<WindowCount> => {
     const state = await store.get(subject)
-    return state ? { used: state.consumedPoints, msLeft: state.msBeforeNext } : NOTHING
+    return state ? { used: state.consumedPoints, msLeft: state.msBeforeNext } : EMPTY_WINDOW
   }
   return {
-    consume: (subject, limit) => read(limit, () => patiently(count(nameOf(subject)))),
-    peek: (subject, limit) => read(limit, () => patiently(look(nameOf(subject)))),
+    consume: (subject, limit) => read(limit, () => bounded(count(keyOf(subject)))),
+    peek: (subject, limit) => read(limit, () => bounded(look(keyOf(subject)))),
   }
 }
 
-const NOTHING: Count = { used: 0, msLeft: WINDOW_SECONDS * 1000 }
+const EMPTY_WINDOW: WindowCount = { used: 0, msLeft: WINDOW_SECONDS * 1000 }
 
-const within =
+const withTimeout =
   (ms: number) =>
   <T>(pending: Promise<T>): Promise<T> =>
     new Promise((resolve, reject) => {
@@ -103,20 +107,20 @@ const within =
       pending.then(resolve, reject).finally(() => clearTimeout(timer))
     })
 
-function toWindow(limit: number, { used, msLeft }: Count): Window {
+function toRateLimit(limit: number, { used, msLeft }: WindowCount): RateLimit {
   const reset = Math.ceil((msLeft > 0 ? msLeft : WINDOW_SECONDS * 1000) / 1000)
   return { limit, remaining: Math.max(0, limit - used), reset, exceeded: used > limit }
 }
 
 /** A caller's window in the store. */
-export interface Count {
+export interface WindowCount {
   /** Requests so far, this one included. */
   used: number
   msLeft: number
 }
 
-interface Waiting {
-  resolve: (count: Count) => void
+interface PendingCount {
+  resolve: (count: WindowCount) => void
   reject: (error: unknown) => void
 }
 
@@ -124,12 +128,12 @@ interface Waiting {
  * Counts one request. While the store is asked for a subject, the requests that follow for the same subject wait and are
  * counted together the next time: each gets its own number, and a burst does not queue up at one row.
  */
-export function createCounter(store: RateLimiterAbstract): (subject: string) => Promise<Count> {
-  const waiting = new Map<string, Waiting[]>()
+export function createCounter(store: RateLimiterAbstract): (subject: string) => Promise<WindowCount> {
+  const waiting = new Map<string, PendingCount[]>()
 
-  async function ask(subject: string, group: Waiting[]): Promise<void> {
+  async function consume(subject: string, group: PendingCount[]): Promise<void> {
     try {
-      const { consumedPoints, msBeforeNext } = await store.consume(subject, group.length).catch(toAnswer)
+      const { consumedPoints, msBeforeNext } = await store.consume(subject, group.length).catch(stateOfRejection)
       const before = consumedPoints - group.length
       for (const [i, one] of group.entries()) one.resolve({ used: before + i + 1, msLeft: msBeforeNext })
     } catch (error) {
@@ -142,7 +146,7 @@ export function createCounter(store: RateLimiterAbstract): (subject: string) => 
       const group = waiting.get(subject) ?? []
       if (group.length === 0) break
       waiting.set(subject, [])
-      await ask(subject, group)
+      await consume(subject, group)
     }
     waiting.delete(subject)
   }
@@ -157,7 +161,38 @@ export function createCounter(store: RateLimiterAbstract): (subject: string) => 
 }
 
 /** The store rejects with the state itself when more was consumed than it was told to allow. */
-function toAnswer(error: unknown): RateLimiterRes {
+function stateOfRejection(error: unknown): RateLimiterRes {
   if (error instanceof RateLimiterRes) return error
   throw error
+}
+
+/** The limiter of a server process, and how to leave its store. `onFailure`: a request was let through uncounted. */
+export async function openRateLimiter(
+  { config, vault }: Pick<Deps, 'config' | 'vault'>,
+  onFailure?: () => void,
+): Promise<{ limiter: RateLimiter; close: () => Promise<void> }> {
+  const { store, isShared, close } = await openLimitStore(config, LIMITER_OPTIONS)
+  const keyOf = isShared ? hashAddress(vault) : undefined
+  return { limiter: createRateLimiter({ store, onFailure, keyOf }), close }
+}
+
+/** What leaves this process names callers by key, and addresses only by a keyed hash. */
+const hashAddress = (vault: Vault) => (subject: string) => {
+  const [kind, name = ''] = subject.split(/:(.*)/s)
+  return kind === 'key' ? subject : `${kind}:${vault.fingerprint(name).slice(0, 32)}`
+}
+
+/**
+ * Requests per window and client address to what needs no credential: the contract, and pages before sign-in. Generous,
+ * for behind a proxy that is not trusted every client has the same address.
+ */
+export const PUBLIC_LIMIT = 600
+
+/** @throws ApiError 429 `rate_limited`. */
+export async function limitPublic(
+  { limiter }: { limiter: RateLimiter },
+  { address }: { address: string },
+): Promise<void> {
+  const window = await limiter.consume(`public:${address}`, PUBLIC_LIMIT)
+  if (window.exceeded) throw rateLimited(window)
 }

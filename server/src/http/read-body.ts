@@ -2,9 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Context } from 'hono'
 import { ApiError, bodyTimeout, bodyTooLarge, invalidBody } from '../contract/errors.ts'
-import type { Env } from './authorize.ts'
-import type { BodyAccount, Holder } from './body-budget.ts'
-import type { Server } from './server.ts'
+import type { BodyOwner, BodyReservation } from './body-budget.ts'
+import type { Env, Server } from './server.ts'
 
 /** The bytes of a body. `wasLate`: some of them had not arrived when reading began. */
 export interface ReceivedBody {
@@ -13,9 +12,9 @@ export interface ReceivedBody {
 }
 
 /** The largest body to accept, and whom its memory is counted for. */
-interface Expected {
+interface ReadOptions {
   limit: number
-  holder: Holder
+  owner: BodyOwner
 }
 
 /**
@@ -24,37 +23,37 @@ interface Expected {
  * @throws ApiError 400 `body_too_large`, `body_timeout`, or `invalid_body` for a body that ends early; 503 `server_busy`.
  */
 export async function readBody(
-  { bodies }: Pick<Server, 'bodies'>,
+  { bodyBudget }: Pick<Server, 'bodyBudget'>,
   c: Context<Env>,
-  { limit, holder }: Expected,
+  { limit, owner }: ReadOptions,
 ): Promise<ReceivedBody> {
-  const account = bodies.open(holder)
-  c.get('visit').body = account
+  const reservation = bodyBudget.reserve(owner)
+  c.get('request').bodyReservation = reservation
   const request = c.req.raw
   const declared = Number(request.headers.get('content-length') ?? Number.NaN)
   if (declared > limit) throw bodyTooLarge(limit)
   const { incoming } = (c.env ?? {}) as { incoming?: IncomingMessage }
   try {
-    if (incoming?.complete) return { bytes: await readWhole(request, limit, account), wasLate: false }
-    const gathered = new Gathered(declared, limit, account)
-    if (incoming) return { bytes: await collect(incoming, gathered), wasLate: true }
-    return { bytes: await collectWeb(request.body, gathered), wasLate: false }
+    if (incoming?.complete) return { bytes: await readBuffered(request, limit, reservation), wasLate: false }
+    const buffer = new BodyBuffer(declared, limit, reservation)
+    if (incoming) return { bytes: await readSocket(incoming, buffer), wasLate: true }
+    return { bytes: await readWebStream(request.body, buffer), wasLate: false }
   } catch (error) {
     throw error instanceof ApiError ? error : invalidBody('The request body ended unexpectedly.')
   }
 }
 
 /** Reads a body that has arrived in the buffers of its connection, which are small. */
-async function readWhole(request: Request, limit: number, account: BodyAccount): Promise<Uint8Array> {
+async function readBuffered(request: Request, limit: number, reservation: BodyReservation): Promise<Uint8Array> {
   const bytes = new Uint8Array(await request.arrayBuffer())
   if (bytes.length > limit) throw bodyTooLarge(limit)
-  account.raise(bytes.length)
+  reservation.growTo(bytes.length)
   return bytes
 }
 
 /** Reads to the end, as long as the pieces keep arriving. */
-function collect(source: Readable, gathered: Gathered): Promise<Uint8Array> {
-  const { stallMs, totalMs } = gathered.account.limits
+function readSocket(source: Readable, buffer: BodyBuffer): Promise<Uint8Array> {
+  const { stallMs, totalMs } = buffer.reservation.limits
   return new Promise((resolve, reject) => {
     const stop = (settle: () => void) => {
       clearTimeout(stall)
@@ -64,20 +63,20 @@ function collect(source: Readable, gathered: Gathered): Promise<Uint8Array> {
       settle()
     }
     const fail = (error: Error) => stop(() => reject(error))
-    const onEnd = () => stop(() => resolve(gathered.bytes))
+    const onEnd = () => stop(() => resolve(buffer.bytes))
     const onData = (chunk: Uint8Array) => {
       stall.refresh()
       try {
-        gathered.add(chunk)
+        buffer.add(chunk)
       } catch (error) {
         fail(error as Error)
       }
     }
     const onClose = () => fail(source.errored ?? new Error('The connection was closed'))
     const giveUp = () => {
-      const { size } = gathered
+      const { size } = buffer
       // After a pause of the process itself, pieces may be waiting that have not been read yet.
-      setImmediate(() => (gathered.size === size ? fail(bodyTimeout()) : stall.refresh()))
+      setImmediate(() => (buffer.size === size ? fail(bodyTimeout()) : stall.refresh()))
     }
     const stall = setTimeout(giveUp, stallMs)
     const total = setTimeout(() => fail(bodyTimeout()), totalMs)
@@ -89,9 +88,9 @@ function collect(source: Readable, gathered: Gathered): Promise<Uint8Array> {
 }
 
 /** The same for a request without a socket, as in tests. */
-async function collectWeb(source: ReadableStream<Uint8Array> | null, gathered: Gathered): Promise<Uint8Array> {
-  if (!source) return gathered.bytes
-  const { stallMs, totalMs } = gathered.account.limits
+async function readWebStream(source: ReadableStream<Uint8Array> | null, buffer: BodyBuffer): Promise<Uint8Array> {
+  if (!source) return buffer.bytes
+  const { stallMs, totalMs } = buffer.reservation.limits
   const reader = source.getReader()
   let isOver = false
   const giveUp = () => {
@@ -104,9 +103,9 @@ async function collectWeb(source: ReadableStream<Uint8Array> | null, gathered: G
     for (;;) {
       const { done, value } = await reader.read()
       if (isOver) throw bodyTimeout()
-      if (done) return gathered.bytes
+      if (done) return buffer.bytes
       stall.refresh()
-      gathered.add(value)
+      buffer.add(value)
     }
   } finally {
     clearTimeout(stall)
@@ -114,21 +113,21 @@ async function collectWeb(source: ReadableStream<Uint8Array> | null, gathered: G
   }
 }
 
-const FIRST = 16 * 1024
+const INITIAL_BYTES = 16 * 1024
 
 /** Copies pieces into one buffer, so that a body of many tiny ones takes no more memory than its bytes. */
-class Gathered {
-  readonly account: BodyAccount
+class BodyBuffer {
+  readonly reservation: BodyReservation
   readonly #declared: number
   readonly #limit: number
   #buffer = Buffer.alloc(0)
   #size = 0
 
-  constructor(declared: number, limit: number, account: BodyAccount) {
+  constructor(declared: number, limit: number, reservation: BodyReservation) {
     this.#declared = declared
     this.#limit = limit
-    this.account = account
-    account.raise(0)
+    this.reservation = reservation
+    reservation.growTo(0)
   }
 
   /** @throws ApiError 400 `body_too_large`, 503 `server_busy`. */
@@ -150,8 +149,8 @@ class Gathered {
 
   #grow(least: number): void {
     const most = Number.isNaN(this.#declared) ? this.#limit : this.#declared
-    const length = Math.max(least, Math.min(most, Math.max(FIRST, this.#buffer.length * 2)))
-    this.account.raise(length)
+    const length = Math.max(least, Math.min(most, Math.max(INITIAL_BYTES, this.#buffer.length * 2)))
+    this.reservation.growTo(length)
     const buffer = Buffer.allocUnsafeSlow(length)
     buffer.set(this.bytes)
     this.#buffer = buffer

@@ -20,7 +20,7 @@ const SAFE_DIGITS = 15
 const MAX_NUMBER = 1024
 const MAX_SPACE = 1024
 /** Bytes between two turns of the event loop: a few milliseconds before the code is compiled, less than one after. */
-const SLICE = 16 * 1024
+const SLICE_BYTES = 16 * 1024
 
 /**
  * Copies what is read of a JSON text. A large payload then costs one pass over its bytes, during which other requests
@@ -39,7 +39,7 @@ class Selector {
   #at = 0
   #length = 0
   #values = 0
-  #sliceEnd = SLICE
+  #sliceEnd = SLICE_BYTES
   /** Of the value that is passed over: lists and objects that are open, and whether text is. */
   #depth = 0
   #isText = false
@@ -186,7 +186,7 @@ class Selector {
 
   async #pause(): Promise<void> {
     await breathe()
-    this.#sliceEnd = this.#at + SLICE
+    this.#sliceEnd = this.#at + SLICE_BYTES
   }
 
   #skipSpace(): void {

@@ -1,97 +1,105 @@
 import type { Context as HonoContext } from 'hono'
 import type { Selection } from '../contract/selection.ts'
-import type { AnyReply, ContextOf, Handlers, Input, Operation, OperationId, Scheme } from '../contract/spec.ts'
+import type { AnyReply, ContextOf, Handlers, Operation, OperationId, Scheme } from '../contract/spec.ts'
 import type { Context, Contexts, PublicContext } from '../core/context.ts'
 import { recordAccess } from '../core/mutate.ts'
-import { admit, type Env, type Visit, windowToShow } from './authorize.ts'
-import { admitOwner, admitSignIn } from './authorize-owner.ts'
-import { admitStore, expectStore } from './authorize-store.ts'
-import { addressHolder, type Holder, shopHolder, storeHolder } from './body-budget.ts'
+import { authorizeKey, currentRateLimit } from './authorize-key.ts'
+import { authorizeOwner, authorizeSignIn, browserRequestOf } from './authorize-owner.ts'
+import { authorizeStore, identifyStore } from './authorize-store.ts'
+import { addressOwner, type BodyOwner, shopOwner, storeOwner } from './body-budget.ts'
 import { clientAddress, clientNetwork } from './client-address.ts'
 import { handlers } from './operations.ts'
-import { NOSNIFF } from './page-headers.ts'
-import { readQuery, searchOf } from './query.ts'
-import { windowHeaders } from './rate-limit.ts'
-import { readBody } from './read-body.ts'
-import type { ReadJson } from './read-json.ts'
 import {
   canonicalJson,
-  LARGE,
+  LARGE_BODY_BYTES,
   MAX_BODY_BYTES,
   MAX_NOTIFICATION_BYTES,
   parseBody,
-  parseSelected,
-} from './request-body.ts'
-import { requestIdOf } from './request-id.ts'
-import { type Answer, refusal, render } from './response.ts'
+  parseNotification,
+} from './parse-body.ts'
+import type { ParsedJson } from './parse-json.ts'
+import { rateLimitHeaders } from './rate-limit.ts'
+import { readBody } from './read-body.ts'
+import { pathParametersOf, readParameters } from './read-parameters.ts'
+import { type ApiResponse, errorResponse, NOSNIFF, toResponse } from './response.ts'
 import type { Server } from './server.ts'
-import { browserOf } from './session-cookie.ts'
-import { nameable } from './storable.ts'
+import { type Env, type RequestState, resolveRequestId } from './server.ts'
 
 /** Serves one operation. Its response is made at once with all its headers: each one added later makes a new answer. */
 export function serveOperation(server: Server, op: Operation) {
   return async function serveOperation(c: HonoContext<Env>): Promise<Response> {
-    const visit = enter(server, c)
-    visit.operation = op.id
-    const answer = await perform(server, op, { c, visit }).catch((error) => refusal(server, error, visit.requestId))
-    const usual = await usualHeaders(server, visit, op.path)
-    leave(server, visit, c, answer.status)
-    return render(answer, { ...usual, ...op.deprecation })
+    const request = startRequest(server, c)
+    request.operation = op.id
+    const answer = await execute(server, op, { c, request }).catch((error) =>
+      errorResponse(server, error, request.requestId),
+    )
+    const usual = await standardHeaders(server, request, op.path)
+    finishRequest(server, request, c, answer.status)
+    return toResponse(answer, { ...usual, ...op.deprecation })
   }
 }
 
-export function enter(server: Server, c: HonoContext<Env>): Visit {
-  const visit: Visit = {
+export function startRequest(server: Server, c: HonoContext<Env>): RequestState {
+  const request: RequestState = {
     startedAt: performance.now(),
     authorization: c.req.header('Authorization') ?? null,
     get address() {
       return clientNetwork(clientAddress(c, server.deps.config.trustProxy))
     },
-    requestId: requestIdOf(c.req.header('X-Request-Id'), server.deps),
+    requestId: resolveRequestId(c.req.header('X-Request-Id'), server.deps),
   }
-  c.set('visit', visit)
-  return visit
+  c.set('request', request)
+  return request
 }
 
 /** What every answer carries. */
-export async function usualHeaders(server: Server, visit: Visit, path: string): Promise<Record<string, string>> {
+export async function standardHeaders(
+  server: Server,
+  request: RequestState,
+  path: string,
+): Promise<Record<string, string>> {
   // Keys, tokens and who did what: nothing for a browser to keep.
-  const usual = { 'X-Request-Id': visit.requestId, ...NOSNIFF }
+  const usual = { 'X-Request-Id': request.requestId, ...NOSNIFF }
   if (/^\/admin(\/|$)/.test(path)) return { ...usual, 'Cache-Control': 'no-store' }
   if (!path.startsWith('/api/v1/')) return usual
-  return { ...usual, ...windowHeaders(await windowToShow(server, visit)) }
+  return { ...usual, ...rateLimitHeaders(await currentRateLimit(server, request)) }
 }
 
-export function leave({ metrics, deps }: Server, visit: Visit, c: HonoContext<Env>, status: number): void {
-  visit.body?.release()
-  const ms = performance.now() - visit.startedAt
-  metrics?.request(visit.operation ?? 'other', status, ms / 1000)
+export function finishRequest(
+  { metrics, deps }: Server,
+  request: RequestState,
+  c: HonoContext<Env>,
+  status: number,
+): void {
+  request.bodyReservation?.release()
+  const ms = performance.now() - request.startedAt
+  metrics?.request(request.operation ?? 'other', status, ms / 1000)
   const { method, path } = c.req
-  deps.log.info({ requestId: visit.requestId, method, path, status, ms: Math.round(ms) }, 'request')
+  deps.log.info({ requestId: request.requestId, method, path, status, ms: Math.round(ms) }, 'request')
 }
 
-interface Call {
+interface IncomingCall {
   c: HonoContext<Env>
-  visit: Visit
+  request: RequestState
 }
 
 /** A caller who may send a body of `maxBodyBytes`. */
-interface Admission<Ctx> {
+interface Authorization<Ctx> {
   /** Whose turn it takes to read a large body. */
   subject: string
-  holder: Holder
+  holder: BodyOwner
   maxBodyBytes: number
   /** Reads a body; `canonical` is the same text for all ways to write the same body. */
-  parse: (bytes: Uint8Array, selection: Selection) => Promise<ReadJson>
+  parse: (bytes: Uint8Array, selection: Selection) => Promise<ParsedJson>
   /** Undefined for a credential that covers the body, as the signature of a store does. */
   ctx: Ctx | undefined
   /** @throws ApiError 401, 403 or 429 for a credential that does not cover these bytes. */
   verify: (bytes: Uint8Array) => Promise<Ctx>
 }
 
-type Admit<Ctx> = (server: Server, op: Operation, call: Call) => Promise<Admission<Ctx>>
+type Authorizer<Ctx> = (server: Server, op: Operation, call: IncomingCall) => Promise<Authorization<Ctx>>
 
-const verified = <Ctx>(ctx: Ctx, subject: string, holder: Holder): Admission<Ctx> => ({
+const authorized = <Ctx>(ctx: Ctx, subject: string, holder: BodyOwner): Authorization<Ctx> => ({
   subject,
   holder,
   maxBodyBytes: MAX_BODY_BYTES,
@@ -100,43 +108,47 @@ const verified = <Ctx>(ctx: Ctx, subject: string, holder: Holder): Admission<Ctx
   verify: async () => ctx,
 })
 
-const admissions: { [S in Scheme]: Admit<Contexts[S]> } = {
-  apiKey: async (server, op, { visit }) => {
-    const ctx = await admit(server, op, visit)
-    return verified(ctx, ctx.shop.id, shopHolder(ctx.shop))
+const authorizers: { [S in Scheme]: Authorizer<Contexts[S]> } = {
+  apiKey: async (server, op, { request }) => {
+    const ctx = await authorizeKey(server, op, request)
+    return authorized(ctx, ctx.shop.id, shopOwner(ctx.shop))
   },
-  ownerToken: async (server, op, { c, visit }) => {
-    const ctx = await admitOwner(server, op, visit, browserOf(c, server.deps.config.trustProxy))
-    return verified(ctx, ctx.shop.id, shopHolder(ctx.shop))
+  ownerToken: async (server, op, { c, request }) => {
+    const ctx = await authorizeOwner(server, op, request, browserRequestOf(c, server.deps.config.trustProxy))
+    return authorized(ctx, ctx.shop.id, shopOwner(ctx.shop))
   },
-  storeSignature: async (server, _op, { c, visit }) => {
-    const store = await expectStore(server, c)
+  storeSignature: async (server, _op, { c, request }) => {
+    const store = await identifyStore(server, c)
     return {
       subject: store.shop.id,
-      holder: storeHolder(store.shop, visit.address),
+      holder: storeOwner(store.shop, request.address),
       maxBodyBytes: MAX_NOTIFICATION_BYTES,
       // A store sends no `Idempotency-Key`, so nothing is compared with the canonical text.
-      parse: async (bytes, selection) => ({ value: await parseSelected(bytes, selection), canonical: 'null' }),
+      parse: async (bytes, selection) => ({ value: await parseNotification(bytes, selection), canonical: 'null' }),
       ctx: undefined,
-      verify: (bytes) => admitStore(server, store, bytes, visit),
+      verify: (bytes) => authorizeStore(server, store, bytes, request),
     }
   },
-  none: async (server, op, { c, visit }) => {
-    const browser = browserOf(c, server.deps.config.trustProxy)
-    if (op.throttle === 'sign-in') await admitSignIn(server, visit.address, browser)
-    const ctx = { ...server.deps, requestId: visit.requestId, isHttps: browser.isHttps }
-    return verified(ctx, visit.address, addressHolder(visit.address))
+  none: async (server, op, { c, request }) => {
+    const browser = browserRequestOf(c, server.deps.config.trustProxy)
+    if (op.throttle === 'sign-in') await authorizeSignIn(server, request.address, browser)
+    const ctx = { ...server.deps, requestId: request.requestId, isHttps: browser.isHttps }
+    return authorized(ctx, request.address, addressOwner(request.address))
   },
 }
 
-async function perform<Id extends OperationId>(server: Server, op: Operation<Id>, call: Call): Promise<Answer> {
+async function execute<Id extends OperationId>(
+  server: Server,
+  op: Operation<Id>,
+  call: IncomingCall,
+): Promise<ApiResponse> {
   const { c } = call
-  const admitCaller: Admit<ContextOf<Id, Contexts>> = admissions[op.scheme]
+  const admitCaller: Authorizer<ContextOf<Id, Contexts>> = authorizers[op.scheme]
   const admission = await admitCaller(server, op, call)
   // A caller whose signature is wrong learns nothing of what a notification must be.
   const early = admission.ctx && readParameters(op, c)
   const limit = op.maxBodyBytes ?? admission.maxBodyBytes
-  const received = op.readBody && (await readBody(server, c, { limit, holder: admission.holder }))
+  const received = op.readBody && (await readBody(server, c, { limit, owner: admission.holder }))
   const bytes = received?.bytes ?? NO_BYTES
   const ctx = await admission.verify(bytes)
   // A caller whose credential was revoked while the body was arriving or waiting in line learns nothing from it.
@@ -144,17 +156,17 @@ async function perform<Id extends OperationId>(server: Server, op: Operation<Id>
   if (received?.wasLate) await recheck()
   const parameters = early ?? readParameters(op, c)
   const read = () => admission.parse(bytes, op.selection)
-  const readLater = () => server.readingLine.read(admission.subject, () => recheck().then(read))
-  const json = op.readBody && (await (bytes.length > LARGE ? readLater() : read()))
+  const readLater = () => server.parseQueue.run(admission.subject, () => recheck().then(read))
+  const json = op.readBody && (await (bytes.length > LARGE_BODY_BYTES ? readLater() : read()))
   const body = op.readBody ? op.readBody(json?.value) : NO_BODY
   // HEAD never opens a stream.
   if (op.streams && c.req.method === 'HEAD') return { status: 200, body: new Blob().stream(), headers: {} }
   const caller = shopContext(ctx)
   if (caller && op.takesIdempotencyKey)
-    remember(caller, op, c, { query: parameters.query, canonical: json?.canonical ?? 'null' })
+    setIdempotencyKey(caller, op, c, { query: parameters.query, canonical: json?.canonical ?? 'null' })
   const handle: Handlers<Contexts>[Id] = handlers[op.id]
   const reply: AnyReply = await handle(ctx, { ...parameters, body })
-  if (caller && op.audit) await recordAccess(caller, op.audit, Object.values(pathOf(c))[0] ?? null)
+  if (caller && op.audit) await recordAccess(caller, op.audit, Object.values(pathParametersOf(c))[0] ?? null)
   const replayed = caller?.idempotency?.replayed && { 'Idempotent-Replayed': 'true' }
   return { status: reply.status, body: reply.body, headers: { ...reply.headers, ...replayed } }
 }
@@ -166,23 +178,8 @@ const NO_BYTES = new Uint8Array()
 /** The body of an operation that documents none. */
 const NO_BODY = undefined as never
 
-function readParameters<Id extends OperationId>(op: Operation<Id>, c: HonoContext<Env>): Omit<Input<Id>, 'body'> {
-  const { queryParameters, pathParameters, headerParameters } = op
-  return {
-    query: op.readQuery(queryParameters.length > 0 ? readQuery(queryParameters, searchOf(c.req.url)) : {}),
-    path: op.readPath(pathParameters.length > 0 ? pathOf(c) : {}),
-    headers: op.readHeaders(headerParameters.length > 0 ? headersOf(op, c) : {}),
-  }
-}
-
-const headersOf = ({ headerParameters }: Operation, c: HonoContext<Env>): Record<string, string | undefined> =>
-  Object.fromEntries(headerParameters.map(({ name }) => [name, c.req.header(name)]))
-
-const pathOf = (c: HonoContext<Env>): Record<string, string> =>
-  Object.fromEntries(Object.entries<string>(c.req.param()).map(([name, text]) => [name, nameable(text)]))
-
 /** What an `Idempotency-Key` stands for: this operation with this query and this body, however they were written. */
-function remember(
+function setIdempotencyKey(
   ctx: Context,
   op: Operation,
   c: HonoContext<Env>,

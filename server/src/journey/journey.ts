@@ -5,7 +5,7 @@ import type { Context } from '../core/context.ts'
 import { readList } from '../core/report.ts'
 import { lastDays } from '../core/time.ts'
 import type { JourneyRow } from '../database/tables.ts'
-import { emailKeysOfQuery } from '../engine/identity.ts'
+import { emailKeysFromQuery } from '../engine/normalize.ts'
 import { journeyList } from './queries.ts'
 
 type Schemas = components['schemas']
@@ -23,7 +23,7 @@ export async function read(ctx: Context, query: Query<'getJourney'>): Promise<Sc
   if (sessionId === undefined && affiliateId === undefined && customerEmail === undefined) {
     throw invalid('journey_identifier_required', 'Send at least one of sessionId, affiliateId and customerEmail.')
   }
-  const customerEmailKeys = customerEmail === undefined ? undefined : emailKeysOfQuery(customerEmail)
+  const customerEmailKeys = customerEmail === undefined ? undefined : emailKeysFromQuery(customerEmail)
   const bounds = lastDays(ctx, query, DEFAULT_DAYS)
   const who = { sessionId: sessionId?.trim(), affiliateId, customerEmailKeys }
   const { rows, total } = await readList(ctx, journeyList, { ...who, ...bounds, limit }, true)

@@ -4,7 +4,7 @@ import type { Reader, Transaction } from '../database/access.ts'
 import { indexedBy, prepared, preparedInsert, preparedWrite } from '../database/prepared.ts'
 import { defineReport } from '../database/report-worker.ts'
 import type { JourneyRow } from '../database/tables.ts'
-import { DEFAULT_COOKIE_DAYS } from '../engine/evidence.ts'
+import { DEFAULT_COOKIE_DAYS } from '../engine/attribution.ts'
 
 interface JourneyFilter {
   sessionId?: string

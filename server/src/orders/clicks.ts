@@ -6,7 +6,7 @@ import { mutate } from '../core/mutate.ts'
 import { instantBody } from '../core/time.ts'
 import type { Transaction } from '../database/access.ts'
 import type { JourneyRow } from '../database/tables.ts'
-import { emailKey, textOf } from '../engine/identity.ts'
+import { emailKey, trimToNull } from '../engine/normalize.ts'
 import { findClickOwner, insertJourneyEntry } from '../journey/queries.ts'
 import { findAffiliateByCodeOrSlug, findAffiliateByRef } from './record-order.ts'
 
@@ -45,7 +45,7 @@ function occurredAtOf(ctx: Context, { type, occurredAt }: Touch): string {
 
 function replyMessage(body: Touch, clickId: string | null): string {
   if (body.type === 'page_view') return 'Page view recorded.'
-  const isRenamed = textOf(body.clickId) !== null && textOf(body.clickId) !== clickId
+  const isRenamed = trimToNull(body.clickId) !== null && trimToNull(body.clickId) !== clickId
   return isRenamed ? 'Click recorded under a new id: its clickId belongs to another affiliate.' : 'Click recorded.'
 }
 
@@ -56,7 +56,7 @@ export async function storeTouch(
   { body, occurredAt }: { body: Touch; occurredAt: string },
 ): Promise<{ id: string; clickId: string | null }> {
   const id = ctx.newId('jrn')
-  const given = textOf(body.clickId)
+  const given = trimToNull(body.clickId)
   const owner = given === null ? undefined : await findClickOwner(trx, ctx.shop.id, given)
   const affiliate = await resolveAffiliate(trx, ctx.shop.id, body, owner)
   // A click id belongs to the affiliate it first named. Used for another one, it would take that affiliate's orders.
@@ -84,9 +84,9 @@ async function resolveAffiliate(
   const byId = async (id: string | null | undefined) =>
     id ? (await findAffiliatesById(trx, shopId, [id]))[0] : undefined
   return (
-    (textOf(ref) && (await findAffiliateByRef(trx, shopId, ref!))) ||
-    (textOf(affiliateCode) && (await findAffiliateByCodeOrSlug(trx, shopId, affiliateCode!))) ||
-    (await byId(textOf(affiliateId))) ||
+    (trimToNull(ref) && (await findAffiliateByRef(trx, shopId, ref!))) ||
+    (trimToNull(affiliateCode) && (await findAffiliateByCodeOrSlug(trx, shopId, affiliateCode!))) ||
+    (await byId(trimToNull(affiliateId))) ||
     (await byId(owner)) ||
     undefined
   )
@@ -100,21 +100,21 @@ type TouchColumns = Omit<
 function touchColumns(body: Touch): TouchColumns {
   return {
     type: body.type,
-    sessionId: textOf(body.sessionId),
-    ref: textOf(body.ref),
-    customerId: textOf(body.customerId),
-    customerEmail: textOf(body.customerEmail),
+    sessionId: trimToNull(body.sessionId),
+    ref: trimToNull(body.ref),
+    customerId: trimToNull(body.customerId),
+    customerEmail: trimToNull(body.customerEmail),
     customerEmailKey: body.customerEmail?.trim() ? emailKey(body.customerEmail) : null,
-    url: textOf(body.url),
-    landingPage: textOf(body.landingPage),
-    referrerUrl: textOf(body.referrerUrl),
-    utmSource: textOf(body.utmSource),
-    utmMedium: textOf(body.utmMedium),
-    utmCampaign: textOf(body.utmCampaign),
-    utmTerm: textOf(body.utmTerm),
-    utmContent: textOf(body.utmContent),
-    country: textOf(body.country),
-    device: textOf(body.device),
+    url: trimToNull(body.url),
+    landingPage: trimToNull(body.landingPage),
+    referrerUrl: trimToNull(body.referrerUrl),
+    utmSource: trimToNull(body.utmSource),
+    utmMedium: trimToNull(body.utmMedium),
+    utmCampaign: trimToNull(body.utmCampaign),
+    utmTerm: trimToNull(body.utmTerm),
+    utmContent: trimToNull(body.utmContent),
+    country: trimToNull(body.country),
+    device: trimToNull(body.device),
     externalOrderId: null,
     orderId: null,
     commissionId: null,

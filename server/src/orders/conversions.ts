@@ -6,7 +6,7 @@ import { mutate } from '../core/mutate.ts'
 import { instantBody } from '../core/time.ts'
 import { decide } from '../engine/decide.ts'
 import type { Decision, Order, OrderLine } from '../engine/facts.ts'
-import { orderKey, storedOrderId, textOf } from '../engine/identity.ts'
+import { orderKey, storedOrderId, trimToNull } from '../engine/normalize.ts'
 import { findOrder } from './queries.ts'
 import { gatherFacts, type IncomingOrder, recordOrder } from './record-order.ts'
 
@@ -113,7 +113,7 @@ const MAX_CLICK_ID = 255
  * @throws ApiError 400 `invalid_body` or `occurred_at_in_future`.
  */
 export function toOrder(ctx: Context, body: Conversion): Order {
-  const externalOrderId = textOf(body.externalOrderId)
+  const externalOrderId = trimToNull(body.externalOrderId)
   if (!externalOrderId || !orderKey(externalOrderId)) throw invalidBody('externalOrderId is required.')
   const lines = (body.lineItems ?? []).map(toLine)
   const amountCents = body.amountCents ?? null
@@ -127,13 +127,13 @@ export function toOrder(ctx: Context, body: Conversion): Order {
     discountCents: body.discountCents ?? 0,
     shippingCents: body.shippingCents ?? 0,
     taxCents: body.taxCents ?? 0,
-    couponCode: textOf(body.couponCode),
-    affiliateCode: textOf(body.affiliateCode),
-    ref: textOf(body.ref),
-    clickId: textOf(body.clickId) ?? clickIdFromNotes(body.noteAttributes),
-    sessionId: textOf(body.sessionId),
-    customerId: textOf(body.customerId),
-    customerEmail: textOf(body.customerEmail),
+    couponCode: trimToNull(body.couponCode),
+    affiliateCode: trimToNull(body.affiliateCode),
+    ref: trimToNull(body.ref),
+    clickId: trimToNull(body.clickId) ?? clickIdFromNotes(body.noteAttributes),
+    sessionId: trimToNull(body.sessionId),
+    customerId: trimToNull(body.customerId),
+    customerEmail: trimToNull(body.customerEmail),
     lines,
     shipping: body.shipping ? { country, state, city, postalCode } : null,
   }
@@ -171,7 +171,7 @@ export function clickIdFromNotes(
 ): string | null {
   const values = (attributes ?? []).filter(({ name }) => name === CLICK_ATTRIBUTE).map(({ value }) => value)
   const texts = values.map((value) => (typeof value === 'number' ? String(value) : value))
-  const reference = texts.find((text): text is string => typeof text === 'string' && textOf(text) !== null)
+  const reference = texts.find((text): text is string => typeof text === 'string' && trimToNull(text) !== null)
   // A note may hold anything; one character more than a click id can have is enough to match none, and can be indexed.
   return reference === undefined ? null : firstCharacters(reference, MAX_CLICK_ID + 1)
 }

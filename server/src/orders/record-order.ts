@@ -12,11 +12,11 @@ import { type Context, nowIso } from '../core/context.ts'
 import type { Mutation } from '../core/mutate.ts'
 import type { Reader, Transaction } from '../database/access.ts'
 import type { AffiliateRow, CommissionRow, ProgramRow, ShopRow } from '../database/tables.ts'
+import { codeKey } from '../engine/affiliate-codes.ts'
+import { DEFAULT_COOKIE_DAYS } from '../engine/attribution.ts'
 import { decide } from '../engine/decide.ts'
-import { codeKey } from '../engine/discount-code.ts'
-import { DEFAULT_COOKIE_DAYS } from '../engine/evidence.ts'
 import type { AffiliateFact, Click, Decision, Facts, Matches, Order, OrderLine, ProgramFact } from '../engine/facts.ts'
-import { emailKey } from '../engine/identity.ts'
+import { emailKey } from '../engine/normalize.ts'
 import {
   type ClickWindow,
   type ClickWithWindow,

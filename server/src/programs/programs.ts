@@ -12,7 +12,7 @@ import {
   discountFromInput,
   discountValueOf,
   patchRate,
-  type RateRefusal,
+  type RateError,
   rateFromInput,
 } from '../engine/program-rate.ts'
 import * as programs from './queries.ts'
@@ -124,7 +124,7 @@ function normalizedDiscount({ discountType, discountValue }: ProgramRow): number
 }
 
 /** A rate that is refused, as the caller reads it. */
-export function rateError(reason: RateRefusal, type: ProgramRow['commissionType']): ApiError {
+export function rateError(reason: RateError, type: ProgramRow['commissionType']): ApiError {
   if (reason === 'NEEDS_COMMISSION_PERCENT') {
     return invalid(
       'commission_percent_required',

@@ -3,9 +3,9 @@ import { invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import type { Order, OrderLine } from '../engine/facts.ts'
-import { orderKey } from '../engine/identity.ts'
-import { exact } from '../engine/money.ts'
-import type { RefundLine } from '../engine/refund-items.ts'
+import { toSafeNumber } from '../engine/money.ts'
+import { orderKey } from '../engine/normalize.ts'
+import type { RefundLine } from '../engine/refund.ts'
 import { clickIdFromNotes, firstCharacters } from '../orders/conversions.ts'
 
 type Schemas = components['schemas']
@@ -89,7 +89,7 @@ function toLine(line: Schemas['StoreLine'], currency: string): OrderLine {
 function goodsOf(body: StoreOrder, lines: OrderLine[], currency: string): Pick<Order, 'amountCents' | 'discountCents'> {
   const priced = lines.reduce((sum, line) => sum + BigInt(line.quantity) * BigInt(line.priceCents ?? 0), 0n)
   const isPriced = lines.length > 0 && lines.every(({ priceCents }) => priceCents !== null)
-  const gross = centsOf(body.total_line_items_price, currency) ?? (isPriced ? exact(priced) : null)
+  const gross = centsOf(body.total_line_items_price, currency) ?? (isPriced ? toSafeNumber(priced) : null)
   const subtotal = centsOf(body.subtotal_price, currency)
   if (gross === null || gross < 0 || gross > MAX_CENTS)
     throw invalidBody('total_line_items_price must be what the goods cost.')
@@ -107,7 +107,7 @@ const lineTaxes = (body: StoreOrder, currency: string): number =>
 function centsOf(amount: Schemas['StoreMoney'] | undefined, currency: string): number | null {
   const minor = minorUnits(amount, currency)
   if (minor === null) return null
-  const cents = exact(minor)
+  const cents = toSafeNumber(minor)
   if (cents === null) throw invalidBody(`Amounts must be at most ${Number.MAX_SAFE_INTEGER} minor units.`)
   return cents
 }
@@ -175,7 +175,7 @@ export function toStoreRefund(body: StoreRefund, currency: string): RefundInput 
 /** Every order is worth less than the largest exact number, and a refund takes no more than is left. */
 function clampToSafeInteger(cents: bigint): number {
   if (cents <= 0n) return 0
-  return exact(cents) ?? Number.MAX_SAFE_INTEGER
+  return toSafeNumber(cents) ?? Number.MAX_SAFE_INTEGER
 }
 
 /** What has to be kept of a refund to read it again, and nothing of who was refunded. */

@@ -1,6 +1,6 @@
 import { type Kysely, PostgresAdapter, type RawBuilder, sql } from 'kysely'
-import { codeKey } from '../../engine/discount-code.ts'
-import { emailKey, normalizedOrderId } from '../../engine/identity.ts'
+import { codeKey } from '../../engine/affiliate-codes.ts'
+import { emailKey, normalizeOrderId } from '../../engine/normalize.ts'
 
 const PAGE = 500
 
@@ -93,7 +93,7 @@ interface Named {
 /** Orders and what names them. */
 async function renameOrders(db: Kysely<unknown>, isWide: RawBuilder<boolean>): Promise<void> {
   for (const { shopId, orderId } of await namedIn(db, 'orders', isWide)) {
-    const renamed = normalizedOrderId(orderId)
+    const renamed = normalizeOrderId(orderId)
     if (renamed === orderId || (await hasOrder(db, { shopId, orderId: renamed }))) continue
     for (const table of ['orders', 'commissions', 'journey']) {
       await sql`update ${sql.table(table)} set "orderId" = ${renamed}
@@ -105,7 +105,7 @@ async function renameOrders(db: Kysely<unknown>, isWide: RawBuilder<boolean>): P
 /** What a store reported of an order goes with it; that of an order that kept its id stays. */
 async function renameNotices(db: Kysely<unknown>, isWide: RawBuilder<boolean>): Promise<void> {
   for (const { shopId, orderId } of await namedIn(db, 'storeNotices', isWide)) {
-    const renamed = normalizedOrderId(orderId)
+    const renamed = normalizeOrderId(orderId)
     if (renamed === orderId || (await hasOrder(db, { shopId, orderId }))) continue
     await sql`update "storeNotices" set "orderId" = ${renamed}
       where "shopId" = ${shopId} and "orderId" = ${orderId} and not exists (

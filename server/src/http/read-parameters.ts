@@ -1,6 +1,9 @@
+import type { Context as HonoContext } from 'hono'
 import { deref, type Parameter, type Schema } from '../contract/document.ts'
 import { invalid } from '../contract/errors.ts'
-import { isStorable } from './storable.ts'
+import type { Input, Operation, OperationId } from '../contract/spec.ts'
+import { isStorable } from './parse-json.ts'
+import type { Env } from './server.ts'
 
 /**
  * Query text as what the document says it is: numbers become numbers, anything else stays for the validator to refuse.
@@ -27,8 +30,29 @@ function coerce({ type, format }: Schema, text: string): unknown {
 }
 
 /** The query of an address, of which nothing else is read. */
-export function searchOf(url: string): URLSearchParams {
+export function searchParamsOf(url: string): URLSearchParams {
   const [address = ''] = url.split('#', 1)
   const start = address.indexOf('?')
   return new URLSearchParams(start < 0 ? '' : address.slice(start + 1))
 }
+
+/** A name from outside; what nothing can be named by is made to match nothing. */
+export const toLookupText = (text: string): string => (isStorable(text) ? text : '?')
+
+export function readParameters<Id extends OperationId>(
+  op: Operation<Id>,
+  c: HonoContext<Env>,
+): Omit<Input<Id>, 'body'> {
+  const { queryParameters, pathParameters, headerParameters } = op
+  return {
+    query: op.readQuery(queryParameters.length > 0 ? readQuery(queryParameters, searchParamsOf(c.req.url)) : {}),
+    path: op.readPath(pathParameters.length > 0 ? pathParametersOf(c) : {}),
+    headers: op.readHeaders(headerParameters.length > 0 ? headersOf(op, c) : {}),
+  }
+}
+
+export const headersOf = ({ headerParameters }: Operation, c: HonoContext<Env>): Record<string, string | undefined> =>
+  Object.fromEntries(headerParameters.map(({ name }) => [name, c.req.header(name)]))
+
+export const pathParametersOf = (c: HonoContext<Env>): Record<string, string> =>
+  Object.fromEntries(Object.entries<string>(c.req.param()).map(([name, text]) => [name, toLookupText(text)]))

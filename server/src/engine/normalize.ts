@@ -1,7 +1,7 @@
 /** What a URL parser would read as something other than a host name. */
 const NOT_A_HOST = /[\s\p{Cc}/?#@:%\\[\]]/u
 /** The dots that internationalized domain names may be written with, and whitespace that follows one. */
-const END = /[.\u3002\uff0e\uff61\s]+$/
+const TRAILING_DOTS = /[.\u3002\uff0e\uff61\s]+$/
 
 /**
  * The form in which e-mail addresses are compared for uniqueness, connections and look-ups: trimmed, Unicode form NFC,
@@ -15,10 +15,10 @@ export function emailKey(email: string): string {
 }
 
 function domainKey(domain: string): string {
-  const name = domain.replace(END, '')
+  const name = domain.replace(TRAILING_DOTS, '')
   if (/^[\0-\x7f]*$/.test(name) || NOT_A_HOST.test(name)) return name
   const url = `http://${name}`
-  const host = URL.canParse(url) ? new URL(url).hostname.replace(END, '') : name
+  const host = URL.canParse(url) ? new URL(url).hostname.replace(TRAILING_DOTS, '') : name
   // A number would come back as an IPv4 address.
   return /(^|\.)\d+$/.test(host) ? name : host
 }
@@ -51,48 +51,48 @@ function bareAddress(text: string): string {
 }
 
 /** A text from a query string in which the spaces before an `@` were meant as `+`: an unencoded one arrives as a space. */
-export function withPlus(text: string): string {
+export function restorePlusSigns(text: string): string {
   return text.trim().replace(/ (?=.*@)/g, '+')
 }
 
 /** What an address from a query string may be stored as: as it arrived, or with its spaces meant as `+`. */
-export function emailKeysOfQuery(text: string): string[] {
-  return [...new Set([text, withPlus(text)].map(emailKey))]
+export function emailKeysFromQuery(text: string): string[] {
+  return [...new Set([text, restorePlusSigns(text)].map(emailKey))]
 }
 
 /** Whitespace by its Unicode property, which `trim` knows but for U+0085, and control characters. */
-const OUTER = /^[\s\p{White_Space}\p{Cc}]+|[\s\p{White_Space}\p{Cc}]+$/gu
+const OUTER_WHITESPACE = /^[\s\p{White_Space}\p{Cc}]+|[\s\p{White_Space}\p{Cc}]+$/gu
 
 /** Where orders come from: the prefix of their stored id. */
-const SOURCES = ['api', 'shopify'] as const
-type Source = (typeof SOURCES)[number]
+const ORDER_SOURCES = ['api', 'shopify'] as const
+type OrderSource = (typeof ORDER_SOURCES)[number]
 
 /**
  * The form in which order ids are compared and stored: Unicode form NFC, nothing invisible, no outer whitespace or control
  * characters. Letter case counts. Normalized twice, because an invisible character may stand between a letter and its accent.
  */
 export function orderKey(id: string): string {
-  return withoutInvisible(id.normalize('NFC')).normalize('NFC').replace(OUTER, '')
+  return withoutInvisible(id.normalize('NFC')).normalize('NFC').replace(OUTER_WHITESPACE, '')
 }
 
 /** The stored id of a caller's order, such as `api:1001`. */
-export const storedOrderId = (source: Source, externalOrderId: string): string =>
+export const storedOrderId = (source: OrderSource, externalOrderId: string): string =>
   `${source}:${orderKey(externalOrderId)}`
 
 /** A stored id in the form it is stored in now, however it is written. */
-export function normalizedOrderId(orderId: string): string {
-  const source = SOURCES.find((one) => orderId.startsWith(`${one}:`))
+export function normalizeOrderId(orderId: string): string {
+  const source = ORDER_SOURCES.find((one) => orderId.startsWith(`${one}:`))
   return source ? storedOrderId(source, orderId.slice(source.length + 1)) : orderKey(orderId)
 }
 
 /** What a caller's text may name: the stored id itself, which wins, else the order of each source. */
 export function storedOrderIds(text: string): { exact: string[]; bySource: string[] } {
-  const exact = [...new Set([text, normalizedOrderId(text)])]
-  return { exact, bySource: SOURCES.map((source) => storedOrderId(source, text)) }
+  const exact = [...new Set([text, normalizeOrderId(text)])]
+  return { exact, bySource: ORDER_SOURCES.map((source) => storedOrderId(source, text)) }
 }
 
 /** The text without leading and trailing whitespace; null when nothing is left. */
-export function textOf(value: string | null | undefined): string | null {
+export function trimToNull(value: string | null | undefined): string | null {
   return value?.trim() || null
 }
 

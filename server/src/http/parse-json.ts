@@ -1,10 +1,9 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import { invalid, invalidBody } from '../contract/errors.ts'
 import type { Selection } from '../contract/selection.ts'
-import { isStorable } from './storable.ts'
 
 /** How much a JSON text may hold. */
-export interface JsonBounds {
+export interface JsonLimits {
   depth: number
   /** Lists, objects and what they hold. */
   values: number
@@ -12,7 +11,7 @@ export interface JsonBounds {
   properties: number
 }
 
-export interface ReadJson {
+export interface ParsedJson {
   /** What the selection names, and the first unknown property of each object that allows none. */
   value: unknown
   /** The whole text without white space, keys sorted: the same for every way to write the same JSON. */
@@ -36,7 +35,7 @@ const WORDS = new Map<string, boolean | null>([
 ])
 
 /** Characters between two turns of the event loop: about a millisecond. */
-const SLICE = 16 * 1024
+const SLICE_LENGTH = 16 * 1024
 
 /**
  * Reads a JSON text in slices, between which other requests proceed. Of what the selection does not name only the
@@ -44,8 +43,8 @@ const SLICE = 16 * 1024
  *
  * @throws ApiError 400 `invalid_json`, or `invalid_body` beyond the bounds and for text that cannot be stored.
  */
-export async function readJson(text: string, selection: Selection, bounds: JsonBounds): Promise<ReadJson> {
-  const reader = new JsonReader(text, selection, bounds)
+export async function parseJson(text: string, selection: Selection, bounds: JsonLimits): Promise<ParsedJson> {
+  const reader = new JsonParser(text, selection, bounds)
   for (;;) {
     const result = reader.readSlice()
     if (result) return result
@@ -53,25 +52,25 @@ export async function readJson(text: string, selection: Selection, bounds: JsonB
   }
 }
 
-class JsonReader {
+class JsonParser {
   readonly #text: string
   readonly #root: Selection
-  readonly #bounds: JsonBounds
+  readonly #bounds: JsonLimits
   /** The lists and objects around the next value. */
   readonly #open: (OpenList | OpenObject)[] = []
   #at = 0
   #values = 0
-  #result: ReadJson | undefined
+  #result: ParsedJson | undefined
 
-  constructor(text: string, root: Selection, bounds: JsonBounds) {
+  constructor(text: string, root: Selection, bounds: JsonLimits) {
     this.#text = text
     this.#root = root
     this.#bounds = bounds
   }
 
   /** Returns undefined when the slice ends before the text does. */
-  readSlice(): ReadJson | undefined {
-    const end = this.#at + SLICE
+  readSlice(): ParsedJson | undefined {
+    const end = this.#at + SLICE_LENGTH
     while (!this.#result && this.#at < end) this.#readValue()
     return this.#result
   }
@@ -227,7 +226,7 @@ class OpenObject {
 
   get selectionOfNext(): Selection | undefined {
     const { byName, others } = this.#selection ?? {}
-    return byName?.get(this.#name) ?? others ?? (this.#name === this.#unknown ? PLAIN : undefined)
+    return byName?.get(this.#name) ?? others ?? (this.#name === this.#unknown ? SCALAR : undefined)
   }
 
   add(value: unknown, text: string): void {
@@ -242,7 +241,7 @@ class OpenObject {
 }
 
 /** A plain value is kept; a list or an object in its place stays empty. */
-const PLAIN: Selection = { maxItems: 0 }
+const SCALAR: Selection = { maxItems: 0 }
 
 /** Also `__proto__`, which is a name like any other in JSON. */
 function setOwn(object: Record<string, unknown>, name: string, value: unknown): void {
@@ -261,3 +260,8 @@ function parse(token: string): unknown {
 const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 
 const malformed = () => invalid('invalid_json', 'The body is not valid JSON.')
+
+/** Text that a database cannot keep as it was sent is refused rather than changed. */
+export function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0')
+}

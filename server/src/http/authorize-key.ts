@@ -1,0 +1,154 @@
+import { timingSafeEqual } from 'node:crypto'
+import { findKeyWithShop, type KeyWithShop, updateLastUsed } from '../accounts/queries.ts'
+import { ApiError, apiDisabled, forbidden, rateLimited, storageUnavailable } from '../contract/errors.ts'
+import type { Operation } from '../contract/spec.ts'
+import { bestEffort } from '../core/best-effort.ts'
+import { type Deps, type KeyContext, nowIso } from '../core/context.ts'
+import { hashSecret, isWellFormed } from '../core/secret.ts'
+import type { Reader } from '../database/access.ts'
+import type { ShopRow } from '../database/tables.ts'
+import { ADDRESS_LIMIT, PLAN_LIMITS, type RateLimit } from './rate-limit.ts'
+import type { RequestState, Server } from './server.ts'
+
+/**
+ * Lets a call in or refuses it, in the order: kill switch, credential, plan, the shop's switch, rate limit, scope.
+ *
+ * @throws ApiError 401, 403, 429 or 503.
+ */
+export async function authorizeKey(server: Server, op: Operation, request: RequestState): Promise<KeyContext> {
+  if (!(await server.apiSwitch.isOn())) throw apiDisabled()
+  const { caller, limit } = await identifyCaller(server, request)
+  const subject = rateLimitSubject(caller)
+  if (isApiDisabled(caller)) {
+    request.rateLimit = await server.limiter.peek(subject, limit)
+    throw apiDisabled()
+  }
+  request.rateLimit = await server.limiter.consume(subject, limit)
+  if (request.rateLimit.exceeded) throw rateLimited(request.rateLimit)
+  server.recordKeyUse(caller.key)
+  requireScope(op, caller)
+  const { key, shop } = caller
+  const recheck = (db: Reader) => reauthorize(server.deps, db, { op, secretHash: key.secretHash })
+  return { ...server.deps, shop, actor: `key:${key.id}`, requestId: request.requestId, recheck }
+}
+
+/** Repeats the checks of {@link authorizeKey} whose outcome can change while a request is open. */
+async function reauthorize(
+  deps: Deps,
+  db: Reader,
+  { op, secretHash }: { op: Operation; secretHash: string },
+): Promise<ShopRow> {
+  const caller = await findCaller(deps, db, secretHash)
+  requirePlan(caller)
+  if (isApiDisabled(caller)) throw apiDisabled()
+  requireScope(op, caller)
+  return caller.shop
+}
+
+const isApiDisabled = ({ isApiOff, shop }: Caller): boolean => isApiOff || !shop.apiEnabled
+
+/** The requests per window of the caller's plan. */
+function requirePlan({ shop }: Caller): number {
+  const limit = PLAN_LIMITS[shop.plan]
+  if (limit === undefined) throw forbidden('plan_required', 'The API needs the Professional plan.')
+  return limit
+}
+
+function requireScope(op: Operation, { scopes }: Caller): void {
+  if (op.scope && !scopes.includes(op.scope)) {
+    throw forbidden('scope_missing', `This API key lacks the scope ${op.scope}.`)
+  }
+}
+
+/** A caller whose plan has API access; everybody else is counted by address, and told 429 when that is used up. */
+async function identifyCaller(server: Server, request: RequestState): Promise<{ caller: Caller; limit: number }> {
+  try {
+    const caller = await authenticateKey(server.deps, request.authorization)
+    return { caller, limit: requirePlan(caller) }
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status === 503) throw error
+    request.rateLimit = await server.limiter.consume(`address:${request.address}`, ADDRESS_LIMIT)
+    throw request.rateLimit.exceeded ? rateLimited(request.rateLimit) : error
+  }
+}
+
+/** What a key's requests are counted by. It survives rotation, which keeps the id. */
+const rateLimitSubject = ({ key }: Caller): string => `key:${key.limitSubject ?? key.id}`
+
+/** The window to show on an answer that was given before the key was looked at: the key's own when there is a valid one. */
+export async function currentRateLimit(server: Server, request: RequestState): Promise<RateLimit> {
+  if (request.rateLimit) return request.rateLimit
+  if (request.authorization) {
+    const caller = await authenticateKey(server.deps, request.authorization).catch(() => undefined)
+    const limit = caller && PLAN_LIMITS[caller.shop.plan]
+    if (caller && limit) return server.limiter.peek(rateLimitSubject(caller), limit)
+  }
+  return server.limiter.peek(`address:${request.address}`, ADDRESS_LIMIT)
+}
+
+export interface Caller extends KeyWithShop {
+  scopes: string[]
+}
+
+const LAST_USED_INTERVAL_MS = 60_000
+
+/** The one token of `Authorization: Bearer <token>`; undefined for any other text. */
+export const parseBearerToken = (header: string): string | undefined => /^Bearer +(\S+)$/i.exec(header.trim())?.[1]
+
+/** The API key of a call. @throws ApiError 401 (section 5 rule 3). */
+export function requireBearerToken(header: string | null): string {
+  if (!header) {
+    throw new ApiError(401, 'credentials_missing', 'Send your API key in the header Authorization: Bearer <API_KEY>.')
+  }
+  const token = parseBearerToken(header)
+  if (!token) {
+    throw new ApiError(401, 'credentials_malformed', 'The Authorization header must be Bearer and one API key.')
+  }
+  return token
+}
+
+/**
+ * The key and shop of a request (section 5). The hash finds the key; it is compared again in constant time.
+ *
+ * @throws ApiError 401 without a token, 403 for a key that is unknown, revoked or expired, 503 when nobody can tell.
+ */
+export async function authenticateKey(deps: Deps, header: string | null): Promise<Caller> {
+  const token = requireBearerToken(header)
+  if (!isWellFormed('rk', token)) throw keyUnknown()
+  try {
+    return await findCaller(deps, deps.db.read, hashSecret(token))
+  } catch (error) {
+    throw error instanceof ApiError ? error : storageUnavailable(error)
+  }
+}
+
+/**
+ * The key and shop as `db` sees them: committed rows, or those of an open transaction.
+ *
+ * @throws ApiError 403 for a key that is unknown, revoked or expired.
+ */
+export async function findCaller(deps: Pick<Deps, 'now'>, db: Reader, secretHash: string): Promise<Caller> {
+  const found = await findKeyWithShop(db, secretHash)
+  if (!found || !equalDigests(found.key.secretHash, secretHash)) throw keyUnknown()
+  const { revokedAt, expiresAt, scopes } = found.key
+  if (revokedAt !== null) throw forbidden('key_revoked', 'This API key was revoked.')
+  if (expiresAt !== null && expiresAt <= nowIso(deps)) throw forbidden('key_expired', 'This API key has expired.')
+  return { ...found, scopes: JSON.parse(scopes) }
+}
+
+const keyUnknown = () => forbidden('key_unknown', 'This API key is not known.')
+
+const equalDigests = (a: string, b: string) => timingSafeEqual(Buffer.from(a, 'hex'), Buffer.from(b, 'hex'))
+
+/** Notes when a key was used, once a minute at most and without holding up the answer. */
+export function createKeyUseRecorder(deps: Deps): (key: Caller['key']) => void {
+  const notedAt = new Map<string, number>()
+  return (key) => {
+    const now = deps.now()
+    const known = notedAt.get(key.id) ?? Date.parse(key.lastUsedAt ?? '1970-01-01T00:00:00.000Z')
+    if (now - known < LAST_USED_INTERVAL_MS) return
+    notedAt.set(key.id, now)
+    const note = () => deps.db.transact((trx) => updateLastUsed(trx, key.shopId, key.id, new Date(now).toISOString()))
+    void bestEffort(deps.log, 'last_used_not_written', note)
+  }
+}
