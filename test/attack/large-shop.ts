@@ -134,6 +134,9 @@ export async function fillLargeShop(server: OwnerServer, { commissions, affiliat
   multiply('deliveries', commissions, { id: `'dlv_0x' || i`, eventId: `'evt_x' || i`, status: `'FAILED'` })
   const last = sql.prepare('select max(seq) from audits where "shopId" = ?').pluck().get(server.shop.shopId)
   multiply('audits', commissions, { id: `'aud_x' || i`, seq: `${last} + i` }, `"shopId" = '${server.shop.shopId}'`)
+  sql
+    .prepare('update "auditHeads" set seq = (select max(seq) from audits where "shopId" = ?) where "shopId" = ?')
+    .run(server.shop.shopId, server.shop.shopId)
   rebuild()
   await recount({ databaseUrl: server.url })
 }

@@ -79,7 +79,9 @@ export const call = (server: TestServer, id: string, given: Call = {}) => callOp
 /** One hash of every row but those that only say that somebody looked. */
 export function snapshot({ sql }: TestServer, except: string[] = []): string {
   const hash = createHash('sha256')
-  for (const name of sql.tables().filter((one) => !except.includes(one))) {
+  // An audit is left out with its head.
+  const left = except.includes('audits') ? [...except, 'auditHeads'] : except
+  for (const name of sql.tables().filter((one) => !left.includes(one))) {
     const rows = sql.prepare(`select * from "${name}"`).all() as Record<string, unknown>[]
     const texts = rows.map(({ lastUsedAt, ...row }) => JSON.stringify(row)).sort()
     hash.update(`${name}\n${texts.join('\n')}\n`)

@@ -139,7 +139,7 @@ test('restoring is refused while the database is in use, and from what is no sou
   newer.prepare(`insert into kysely_migration values ('9999-later', '2030-01-01')`).run()
   newer.close()
   rmSync(`${file}.sha256`)
-  expect(await refused(file)).toContain('is of a newer version (9999-later); upgrade first')
+  expect(await refused(file)).toContain('was made by a newer version (9999-later). Use that version or a later one.')
 })
 
 describe('the checksum of a backup', () => {

@@ -46,7 +46,7 @@ const harmed: [
     'body',
     at('webhookEvents', `id = (select min(id) from "webhookEvents")`),
     `'{' || body`,
-    /^Row evt_\w+ of webhookEvents holds no JSON in body\.$/,
+    /^Row shp_\w+ evt_\w+ of webhookEvents holds no JSON in body\.$/,
   ],
 ]
 if (engine === 'sqlite')
@@ -55,7 +55,7 @@ if (engine === 'sqlite')
     'name',
     AFFILIATE,
     `cast(x'4e69730000' as text)`,
-    /^Row aff_01KAH0000000000000000000A1 of affiliates holds text in name that is never stored\.$/,
+    /^Row shp_\w+ aff_01KAH0000000000000000000A1 of affiliates holds text in name that is never stored\.$/,
   ])
 
 describe('a row that the server cannot have written is found', () => {

@@ -75,6 +75,24 @@ const broken: [what: string, breakIt: string, mendIt: string, problem: RegExp][]
     `update audits set actor = replace(actor, 'x', '') where seq = 2`,
     /is broken at row 2: the row was changed after it was written/,
   ],
+  [
+    'an audit whose last row was cut off',
+    `update "auditHeads" set seq = seq + 1`,
+    `update "auditHeads" set seq = seq - 1`,
+    /^The audit of shop shp_\w+ ends at row (\d+), but has row \d+ stored as its head, or another hash/,
+  ],
+  [
+    'another hash at the head of an audit',
+    `update "auditHeads" set hash = hash || 'x'`,
+    `update "auditHeads" set hash = replace(hash, 'x', '')`,
+    /^The audit of shop shp_\w+ ends at row (\d+), but has row \1 stored as its head, or another hash/,
+  ],
+  [
+    'an audit without a head',
+    `update "auditHeads" set "shopId" = 'x' || "shopId"`,
+    `update "auditHeads" set "shopId" = substr("shopId", 2)`,
+    /^The audit of shop shp_\w+ ends at row \d+, but has no stored head/,
+  ],
 ]
 
 test.each(broken)('%s is found, and is all that is found', async (_what, breakIt, mendIt, problem) => {

@@ -127,6 +127,16 @@ describe.each(released.map((one) => [one.version, one] as const))('a database of
     expect([explained.status, (await explained.json()).data.commission.commissionAmountCents]).toEqual([200, 1600])
     expect(await check(deps)).toMatchObject({ ok: true, problems: [] })
   })
+
+  test('counts the refunds that it holds', async () => {
+    const { asOwner } = await serve(await left(old), old)
+    const [{ commissionId, goodsCents }] = old.rows.refunds as [{ commissionId: string; goodsCents: number }]
+    const refund = (externalRefundId: string, amountCents: number) =>
+      asOwner(`/commissions/${commissionId}/refund`, { externalRefundId, amountCents })
+    const rest = 10_000 - goodsCents
+    expect((await refund('too-much', rest + 1)).body.error).toBe(`Only ${rest} cents of goods are left to refund.`)
+    expect((await refund('rest', rest)).body.data).toMatchObject({ orderStatus: 'REFUNDED', commissionAmountCents: 0 })
+  })
 })
 
 /** The server over a database that it upgrades first. */
@@ -146,74 +156,7 @@ async function serve({ url }: { url: string }, old: Released) {
   return { app, deps, asOwner }
 }
 
-describe('a database from before running totals of refunds and ids of debts', () => {
-  const [old] = released.filter(({ version }) => version === '0.1.0') as [Released]
-
-  test('counts the refunds that it holds', async () => {
-    const { asOwner } = await serve(await left(old), old)
-    const [{ commissionId, goodsCents }] = old.rows.refunds as [{ commissionId: string; goodsCents: number }]
-    const refund = (externalRefundId: string, amountCents: number) =>
-      asOwner(`/commissions/${commissionId}/refund`, { externalRefundId, amountCents })
-    const rest = 10_000 - goodsCents
-    expect((await refund('too-much', rest + 1)).body.error).toBe(`Only ${rest} cents of goods are left to refund.`)
-    expect((await refund('rest', rest)).body.data).toMatchObject({ orderStatus: 'REFUNDED', commissionAmountCents: 0 })
-  })
-
-  test('keeps each carried debt with its own batch', async () => {
-    const at = await left(old)
-    const debts = [oldDebt(old, 1), oldDebt(old, 2)]
-    for (const { batch, rows } of debts) {
-      insert(at.sql, 'payoutBatches', batch)
-      for (const row of rows) insert(at.sql, 'commissions', row)
-    }
-    const { asOwner, deps } = await serve(at, old)
-    expect((await asOwner(`/payouts/${debts[1]!.batch.id}/cancel`, {})).status).toBe(200)
-    const statusOf = (row: Row) =>
-      at.sql.prepare('select "orderStatus" from commissions where id = ?').pluck().get(row.id)
-    expect(debts.map(({ rows }) => rows.map(statusOf))).toEqual([
-      ['APPROVED', 'PAYABLE', 'PAYABLE'],
-      ['CANCELED', 'CANCELED', 'APPROVED'],
-    ])
-    expect(await check(deps)).toMatchObject({ ok: true, problems: [] })
-  })
-})
-
 type Row = Record<string, unknown>
-
-/** A batch of a program that carried a debt of 480 cents on: the open row, the balancing one, and the debt itself. */
-function oldDebt({ rows }: Released, number: 1 | 2): { batch: Row; rows: Row[] } {
-  const [commission, template] = [rows.commissions![0]!, rows.payoutBatches![0]!]
-  const batch: Row = {
-    ...template,
-    id: `bat_debt${number}`,
-    commissions: 2,
-    affiliates: 1,
-    commissionCents: 0,
-    netPayableCents: 0,
-    // The second was made later, so that its open row comes second in every order.
-    createdAt: `2026-11-01T12:00:00.00${number}Z`,
-  }
-  const row = (name: string, commissionAmountCents: number, columns: Row): Row => ({
-    ...commission,
-    id: `com_${name}${number}`,
-    orderId: `adj:com_${name}${number}:carry`,
-    externalOrderId: null,
-    trackingMethod: 'ADJUSTMENT',
-    programId: rows.programs![number - 1]!.id,
-    createdAt: batch.createdAt,
-    commissionAmountCents,
-    ...columns,
-  })
-  const inBatch = { orderStatus: 'PAYABLE', payoutBatchId: batch.id, happenedAt: batch.periodEnd }
-  return {
-    batch,
-    rows: [
-      row('open', -480, { orderStatus: 'APPROVED', payoutBatchId: null, happenedAt: '2026-11-01T00:00:00.000Z' }),
-      row('lift', 480, inBatch),
-      row('debt', -480, { ...inBatch, orderId: `adj:com_paid${number}:refund`, createdAt: '2026-10-20T12:00:00.000Z' }),
-    ],
-  }
-}
 
 function insert(sql: Sql, table: string, row: Row): void {
   const names = Object.keys(row).map((name) => `"${name}"`)
@@ -235,7 +178,29 @@ test('an earlier version refuses a later schema rather than writing what it does
   const at = await testDatabase()
   ends.push(at.remove)
   at.sql.exec(`insert into kysely_migration values ('9999-later', '2030-01-01')`)
-  const db = await openDatabase(at.url)
-  ends.push(db.close)
-  await expect(db.migrate()).rejects.toThrow(/corrupted migrations/)
+  await expect(at.db.migrate()).rejects.toThrow(
+    'The database was made by a newer version (9999-later). Use that version or a later one.',
+  )
 })
+
+/** What development versions before the first release called their migrations. */
+const DEVELOPMENT = [['0001-start'], ['0001-start', '0002-row-counts'], ['0001-start', '0010-order-currency']]
+
+test.each(DEVELOPMENT.map((ran) => ({ ran })))(
+  'a database of a development version is refused and left as it is: $ran',
+  async ({ ran }) => {
+    const at = await empty()
+    at.sql.exec(
+      'create table kysely_migration (name varchar(255) not null primary key, timestamp varchar(255) not null)',
+    )
+    at.sql.exec('create table shops (id text primary key)')
+    for (const name of ran) at.sql.prepare('insert into kysely_migration values (?, ?)').run(name, '2026-10-01')
+    const before = schemaOf(at.sql)
+    const db = await openDatabase(at.url)
+    ends.push(db.close)
+    await expect(db.migrate()).rejects.toThrow(
+      'The database was made by a development version before 0.1.0, and cannot be upgraded. Use an empty database.',
+    )
+    expect(schemaOf(at.sql)).toEqual(before)
+  },
+)

@@ -128,6 +128,26 @@ test('what work on a shop has read does not change under it, though several proc
   await other.close()
 })
 
+test('the head of an audit moves with the work that is kept, and with no other', async () => {
+  const other = await openDatabase(at.url)
+  const append = (on: Database, i: number) =>
+    on.transact(async (trx, chain) => {
+      const { seq } = await chain.head()
+      await put(trx, `row ${seq + 1}`)
+      chain.advance({ seq: seq + 1, hash: `hash ${seq + 1}` })
+      if (i % 25 === 7) throw new Error('late')
+    }, SHOP)
+  const results = await Promise.allSettled(Array.from({ length: 100 }, (_, i) => append(i % 2 ? db : other, i)))
+  expect(results.filter((one) => one.status === 'rejected')).toHaveLength(4)
+  expect(await names()).toHaveLength(96)
+  expect(at.sql.prepare('select * from "auditHeads"').all()).toEqual([{ shopId: SHOP, seq: 96, hash: 'hash 96' }])
+  await other.close()
+})
+
+test('work that names no shop has no audit to append to', async () => {
+  await expect(db.transact((_, chain) => chain.head())).rejects.toThrow('must name its shop')
+})
+
 test('migrating again, and by several at once, changes nothing', async () => {
   expect(await db.isMigrated()).toBe(true)
   const before = at.sql.tables()

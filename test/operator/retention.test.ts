@@ -43,7 +43,7 @@ test('deliveries are dropped 30 days after they ended, their events when nothing
   const end = (id: string) =>
     at.db.transact((trx) => {
       const how = { status: 'FAILED', code: 'timeout', httpStatus: null, durationMs: 1 } as const
-      return recordResults(trx, [{ id, ...how, finishedAt: nowIso(at.deps) }])
+      return recordResults(trx, [{ shopId: at.shop.shopId, id, ...how, finishedAt: nowIso(at.deps) }])
     })
   const left = () => [
     at.sql.prepare('select id from deliveries order by id').pluck().all(),
@@ -141,9 +141,9 @@ test('events that are kept do not hide those behind them', async () => {
   const old = (prefix: string) => `'${prefix}_00000000000000000000' || (100000 + i)`
   const numbers = 'with recursive n(i) as (select 1 union all select i + 1 from n where i < 1100)'
   at.sql.exec(`${numbers} insert into "webhookEvents" (id, "shopId", event, body, "createdAt")
-    select ${old('evt')}, 'shp_1', 'x', '{}', '2020-01-01' from n`)
+    select ${old('evt')}, '${at.shop.shopId}', 'x', '{}', '2020-01-01' from n`)
   at.sql.exec(`${numbers} insert into deliveries (id, "shopId", "eventId", "subscriptionId", "webhookId", status, "createdAt")
-    select ${old('dlv')}, 'shp_1', ${old('evt')}, 'whs_1', 'x', 'PENDING', '2020-01-01' from n where i <= 600`)
+    select ${old('dlv')}, '${at.shop.shopId}', ${old('evt')}, 'whs_1', 'x', 'PENDING', '2020-01-01' from n where i <= 600`)
   await keepHouse(at.deps)
   const counts = ['webhookEvents', 'deliveries'].map((table) =>
     Number(at.sql.prepare(`select count(*) from "${table}"`).pluck().get()),

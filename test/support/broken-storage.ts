@@ -44,7 +44,7 @@ function forbidWrites(server: TestServer): Mend {
 /** Somebody else holds the lock that every change needs, for longer than the server waits. */
 export function holdLock({ sql, shop }: TestServer): Mend {
   sql.exec(engine === 'sqlite' ? 'begin immediate' : 'begin')
-  if (engine === 'postgres') sql.prepare('select pg_advisory_xact_lock(hashtextextended(?, 0))').get(shop.shopId)
+  if (engine === 'postgres') sql.prepare('select seq from "auditHeads" where "shopId" = ? for update').get(shop.shopId)
   return () => sql.exec('rollback')
 }
 

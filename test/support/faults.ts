@@ -13,8 +13,8 @@ interface Place {
 export function beforeStatement({ db }: TestServer, { n, ofShops }: Place, happen: () => void): () => void {
   const { transact } = db
   db.transact = (work, shopId) =>
-    transact(async (trx) => {
-      if (ofShops && shopId === undefined) return work(trx)
+    transact(async (trx, chain) => {
+      if (ofShops && shopId === undefined) return work(trx, chain)
       const executor = trx.getExecutor() as unknown as { executeQuery: Execute }
       const execute = executor.executeQuery
       let count = 0
@@ -23,7 +23,7 @@ export function beforeStatement({ db }: TestServer, { n, ofShops }: Place, happe
         return execute.call(executor, query)
       }
       try {
-        return await work(trx)
+        return await work(trx, chain)
       } finally {
         executor.executeQuery = execute
       }

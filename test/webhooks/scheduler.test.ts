@@ -15,7 +15,7 @@ const to = (name: string, host?: string) => {
 const some = (subscriptionId: string, count: number) =>
   Array.from({ length: count }, (): Delivery => {
     const id = `dlv_${String(made++).padStart(6, '0')}`
-    return { id, subscriptionId, eventId: 'e', webhookId: id, follows: null, event: 'test', body: '{}' }
+    return { shopId: 's', id, subscriptionId, eventId: 'e', webhookId: id, follows: null, event: 'test', body: '{}' }
   })
 const add = (scheduler: DeliveryScheduler, deliveries: Delivery[], host?: string) => {
   for (const one of deliveries) scheduler.add(to(one.subscriptionId, host), one)

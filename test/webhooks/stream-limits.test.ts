@@ -154,12 +154,12 @@ test('a listener that never reads costs no memory for what it misses, and is cut
     `insert into "webhookEvents" (id, "shopId", event, body, "createdAt") values (?, ?, 'test', ?, '')`,
   )
   const delivery = server.sql.prepare(
-    `insert into "streamDeliveries" (id, "streamId", seq, "eventId") values (?, ?, ?, ?)`,
+    `insert into "streamDeliveries" ("shopId", id, "streamId", seq, "eventId") values (?, ?, ?, ?, ?)`,
   )
   const body = JSON.stringify({ note: 'x'.repeat(100_000) })
   for (let n = 1; n <= 400; n++) {
     event.run(`evt_${n}`, server.shop.shopId, body)
-    delivery.run(`dlv_${n}`, streamId, n, `evt_${n}`)
+    delivery.run(server.shop.shopId, `dlv_${n}`, streamId, n, `evt_${n}`)
   }
   const closed = new Promise((done) => socket.once('close', done))
   const connections = () => new Promise<number>((done) => listener.getConnections((_, held) => done(held)))

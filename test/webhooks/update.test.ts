@@ -34,6 +34,7 @@ async function headersFor(id: string): Promise<Record<string, string>> {
   const deliver = createDeliver({ ...server.deps, transport: transport as never })
   const destination = server.sql.prepare('select * from subscriptions where id = ?').get(id) as Destination
   await deliver(destination, {
+    shopId: destination.shopId,
     id: 'dlv_1',
     eventId: 'evt_1',
     subscriptionId: id,

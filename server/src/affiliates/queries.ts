@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { containing, type PageQuery, pageOf } from '../core/pagination.ts'
-import { ofShop, updateIfUnchanged, withoutIndex } from '../core/queries.ts'
+import { updateIfUnchanged, withoutIndex } from '../core/queries.ts'
 import { countRows } from '../core/row-counts.ts'
 import type { Reader, Transaction } from '../database/access.ts'
 import { prepared, preparedByShape } from '../database/prepared.ts'
@@ -35,7 +35,7 @@ export function findAffiliatesById(db: Reader, shopId: string, ids: string[]): P
   const [value] = ids
   if (value === undefined) return Promise.resolve([])
   if (ids.length === 1) return byId(db, { shopId, value })
-  return db.selectFrom('affiliates').selectAll().where(ofShop(shopId)).where('id', 'in', ids).execute()
+  return db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where('id', 'in', ids).execute()
 }
 
 /** Archived ones too: a code is never given twice. */

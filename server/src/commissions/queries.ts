@@ -1,6 +1,6 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import { type Context, nowIso } from '../core/context.ts'
-import { ofShop, updateIfUnchanged } from '../core/queries.ts'
+import { updateIfUnchanged, withoutIndex } from '../core/queries.ts'
 import type { Reader, Transaction } from '../database/access.ts'
 import { prepared, preparedInsert, preparedWrite } from '../database/prepared.ts'
 import { defineReport } from '../database/report-worker.ts'
@@ -80,14 +80,17 @@ export const movableReport = defineReport(
 export async function findCommissionsById(db: Reader, shopId: string, ids: string[]): Promise<CommissionRow[]> {
   // PostgreSQL refuses an empty list.
   if (ids.length === 0) return []
-  return db
-    .selectFrom('commissions')
-    .selectAll()
-    .where(ofShop(shopId))
-    .where('id', 'in', ids)
-    .orderBy('happenedAt')
-    .orderBy('id')
-    .execute()
+  return (
+    db
+      .selectFrom('commissions')
+      .selectAll()
+      .where('shopId', '=', shopId)
+      .where('id', 'in', ids)
+      // Sorted when they have been found: SQLite would rather walk through the shop in this order.
+      .orderBy(withoutIndex(db, 'happenedAt'))
+      .orderBy('id')
+      .execute()
+  )
 }
 
 type Changes = Pick<CommissionRow, 'orderStatus' | 'updatedAt'> &
@@ -124,7 +127,7 @@ export async function updateCommissions(
   }
   await inSlices(ids, (some) =>
     update
-      .where(ofShop(shopId))
+      .where('shopId', '=', shopId)
       .where(sql<boolean>`id in (select value from json_each(${JSON.stringify(some)}))`)
       .execute(),
   )

@@ -1,9 +1,10 @@
 import { auditUnavailable, concurrentChange, outcomeUnknown, storageUnavailable } from '../contract/errors.ts'
 import type { Transaction } from '../database/access.ts'
+import type { AuditChain } from '../database/audit-chain.ts'
 import { inTurns } from '../database/slices.ts'
 import { CommitOutcomeUnknownError, isStorageError, isUniqueViolation } from '../database/storage-error.ts'
 import type { ShopRow } from '../database/tables.ts'
-import { findLastAudit, hashAudit, insertAudit } from './audit.ts'
+import { hashAudit, insertAudit } from './audit.ts'
 import { type Context, nowIso } from './context.ts'
 import { findStoredResponse, storeResponse } from './idempotency.ts'
 import { enqueue, type WebhookEvent } from './outbox.ts'
@@ -40,7 +41,7 @@ type Work<T> = (trx: Transaction, shop: ShopRow) => Promise<Mutation<T>>
  */
 export async function mutate<T>(ctx: Context, work: Work<T>): Promise<T> {
   try {
-    const run = () => ctx.db.transact((trx) => attempt(ctx, trx, work), ctx.shop.id)
+    const run = () => ctx.db.transact((trx, chain) => attempt(ctx, { trx, chain }, work), ctx.shop.id)
     // Somebody else was first: the second look sees what they wrote, and answers as to any later call.
     const done = await run().catch((error) => (isUniqueViolation(error) ? run() : Promise.reject(error)))
     if (done.replayed && ctx.idempotency) ctx.idempotency.replayed = true
@@ -54,11 +55,17 @@ export async function mutate<T>(ctx: Context, work: Work<T>): Promise<T> {
   }
 }
 
-async function attempt<T>(ctx: Context, trx: Transaction, work: Work<T>) {
+/** A transaction, and the audit chain that it appends to. */
+interface Open {
+  trx: Transaction
+  chain: AuditChain
+}
+
+async function attempt<T>(ctx: Context, { trx, chain }: Open, work: Work<T>) {
   const { shop, stored } = await begin<T>(ctx, trx)
   if (stored) return { result: stored.result, replayed: true, enqueued: false }
   const { result, audit, events = [], keepResponse: keep } = await work(trx, shop)
-  await inTurns(trx, [audit ?? []].flat(), (entry) => writeAudit(ctx, trx, entry))
+  await inTurns(trx, [audit ?? []].flat(), (entry) => writeAudit(ctx, { trx, chain }, entry))
   const enqueued = await enqueue(ctx, trx, events)
   await storeResponse(ctx, trx, result, keep)
   return { result, replayed: false, enqueued }
@@ -73,23 +80,24 @@ async function begin<T>(ctx: Context, trx: Transaction) {
   return { shop, stored: await finding }
 }
 
-async function writeAudit(ctx: Context, trx: Transaction, entry: AuditEntry) {
+async function writeAudit(ctx: Context, { trx, chain }: Open, entry: AuditEntry) {
   try {
-    // Changes of one shop are made one after the other, so nobody else links a row to this one.
-    const last = await findLastAudit(trx, ctx.shop.id)
+    const last = await chain.head()
     const row = {
       id: ctx.newId('aud'),
       shopId: ctx.shop.id,
-      seq: (last?.seq ?? 0) + 1,
+      seq: last.seq + 1,
       actor: ctx.actor,
       action: entry.action,
       subjectId: entry.subjectId,
       data: JSON.stringify(entry.data ?? {}),
       requestId: ctx.requestId,
       createdAt: nowIso(ctx),
-      previousHash: last?.hash ?? '',
+      previousHash: last.hash,
     }
-    await insertAudit(trx, { ...row, hash: hashAudit(row) })
+    const hash = hashAudit(row)
+    await insertAudit(trx, { ...row, hash })
+    chain.advance({ seq: row.seq, hash })
   } catch (error) {
     throw isStorageError(error) ? auditUnavailable(error) : error
   }

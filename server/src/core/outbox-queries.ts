@@ -39,21 +39,26 @@ export const listStreams = (db: Reader, shopId: string, now: string): Promise<Pi
   living(db, { shopId, now })
 
 /** Appends to what streams have to be sent, in the order given. */
-export async function insertStreamDeliveries(trx: Transaction, rows: Omit<StreamDeliveryRow, 'seq'>[]): Promise<void> {
+export async function insertStreamDeliveries(
+  trx: Transaction,
+  shopId: string,
+  rows: Omit<StreamDeliveryRow, 'shopId' | 'seq'>[],
+): Promise<void> {
   for (const row of rows) {
-    const seq = (await findLastSeq(trx, row.streamId)) + 1
+    const seq = (await findLastSeq(trx, shopId, row.streamId)) + 1
     await trx
       .insertInto('streamDeliveries')
-      .values({ ...row, seq })
+      .values({ shopId, ...row, seq })
       .execute()
   }
 }
 
 /** The number of the newest delivery of a stream; 0 when there is none. */
-export async function findLastSeq(db: Reader, streamId: string): Promise<number> {
+export async function findLastSeq(db: Reader, shopId: string, streamId: string): Promise<number> {
   const row = await db
     .selectFrom('streamDeliveries')
     .select('seq')
+    .where('shopId', '=', shopId)
     .where('streamId', '=', streamId)
     .orderBy('seq', 'desc')
     .limit(1)

@@ -26,7 +26,7 @@ export async function enqueue(ctx: Context, trx: Transaction, events: WebhookEve
   const createdAt = nowIso(ctx)
   const streams = await listStreams(trx, ctx.shop.id, createdAt)
   const deliveries: NewDelivery[] = []
-  const streamed: Omit<StreamDeliveryRow, 'seq'>[] = []
+  const streamed: Omit<StreamDeliveryRow, 'shopId' | 'seq'>[] = []
   const latest = new Map<string, string>()
   for (const { event, data } of events) {
     const takers = filters.filter((filter) => takes(filter.events, event))
@@ -44,7 +44,7 @@ export async function enqueue(ctx: Context, trx: Transaction, events: WebhookEve
     streamed.push(...listeners.map((stream) => ({ id: ctx.newId('dlv'), streamId: stream.id, eventId })))
   }
   await insertDeliveries(trx, ctx.shop.id, deliveries)
-  await insertStreamDeliveries(trx, streamed)
+  await insertStreamDeliveries(trx, ctx.shop.id, streamed)
   return deliveries.length > 0
 }
 

@@ -97,8 +97,8 @@ const cursorBy = (list: CursorList) =>
     db
       .selectFrom(list)
       .select([`${ORDER[list]} as at`, 'id'])
-      .where('id', '=', id)
       .where('shopId', '=', shopId)
+      .where('id', '=', id)
       .compile(),
   )
 

@@ -10,12 +10,6 @@ export const withoutIndex = (db: Reader, column: string) => {
   return db.getExecutor().adapter instanceof SqliteAdapter ? sql<string>`${plain} || ''` : plain
 }
 
-/**
- * A condition that no index is looked for: of three ids and more, SQLite would rather walk through all rows of the shop
- * than look each id up.
- */
-export const ofShop = (shopId: string) => sql<boolean>`"shopId" || '' = ${shopId}`
-
 /** The tables whose rows count their changes. */
 type VersionedTable = 'affiliates' | 'programs' | 'commissions' | 'payoutBatches'
 

@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import SQLite from 'better-sqlite3'
 import { isPostgresUrl } from '../config.ts'
-import { findUnknownMigrations } from './migrate.ts'
+import { whyUnusable } from './migrate.ts'
 import { copyPrivately, createPrivateFile, sha256Of } from './private-file.ts'
 import { withStockHandle } from './sqlite.ts'
 import { isSqliteBusy } from './storage-error.ts'
@@ -74,7 +74,7 @@ interface Restored {
 /**
  * Puts a backup in the place of a SQLite database that nobody uses. What was there is kept beside it.
  *
- * @throws BackupError when the file is no sound backup or not the one that was written, is of a newer version, or the
+ * @throws BackupError when the file is no sound backup or not the one that was written, is of another version, or the
  *   database is in use.
  */
 export async function restore(file: string, url: string): Promise<Restored> {
@@ -120,8 +120,8 @@ async function copyVerified(file: string, to: string): Promise<boolean> {
     )
   }
   checkSound(to, file)
-  const newer = await withStockHandle(to, findUnknownMigrations)
-  if (newer.length > 0) throw new BackupError(`${file} is of a newer version (${newer.join(', ')}); upgrade first.`)
+  const reason = await withStockHandle(to, whyUnusable)
+  if (reason) throw new BackupError(`${file} ${reason}`)
   return expected !== undefined
 }
 

@@ -1,5 +1,6 @@
 import { isPostgresUrl } from '../config.ts'
 import type { Reader, Transaction } from './access.ts'
+import type { AuditChain } from './audit-chain.ts'
 import type { ReportWorker } from './report-worker.ts'
 
 /** A database, whichever engine it is. Writing is only possible through `transact`. */
@@ -9,9 +10,9 @@ export interface Database {
   /**
    * Runs `work` in a transaction and answers after it is on disk. Work does no I/O but its own queries, does not nest,
    * and may run more than once. Work on one shop, when the shop is named, runs one after the other, whichever process it
-   * runs in; what it has read does not change under it.
+   * runs in; what it has read does not change under it. `chain` is the audit chain of that shop.
    */
-  transact: <T>(work: (trx: Transaction) => Promise<T>, shopId?: string) => Promise<T>
+  transact: <T>(work: (trx: Transaction, chain: AuditChain) => Promise<T>, shopId?: string) => Promise<T>
   /** Runs a report in a thread with a read connection of its own; shops take turns. */
   runReport: ReportWorker['run']
   migrate: () => Promise<void>

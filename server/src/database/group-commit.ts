@@ -1,14 +1,16 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type SQLite from 'better-sqlite3'
-import type { Kysely } from 'kysely'
+import type { Transaction } from './access.ts'
+import type { AuditChain } from './audit-chain.ts'
 import type { OnGroup } from './database.ts'
 import type { SqliteExecutor } from './sqlite-executor.ts'
+import { SqliteHeads } from './sqlite-heads.ts'
 import { isSqliteBusy } from './storage-error.ts'
-import type { Tables } from './tables.ts'
 
-type Work<T> = (trx: Kysely<Tables>) => Promise<T>
+type Work<T> = (trx: Transaction, chain: AuditChain) => Promise<T>
 interface Job {
   work: Work<unknown>
+  shopId: string | undefined
   resolve: (value: never) => void
   reject: (error: unknown) => void
 }
@@ -34,7 +36,7 @@ async function beginOrWait(begin: SQLite.Statement): Promise<void> {
 
 interface GroupCommitOptions {
   database: SQLite.Database
-  trx: Kysely<Tables>
+  trx: Transaction
   executor: SqliteExecutor
   onGroup: OnGroup
 }
@@ -45,6 +47,7 @@ export function groupCommit({ database, trx, executor, onGroup }: GroupCommitOpt
   const begin = database.prepare('begin immediate')
   const commit = database.prepare('commit')
   const rollback = database.prepare('rollback')
+  const heads = new SqliteHeads(database)
   const queue: Job[] = []
   let busy = false
   const settled: (() => void)[] = []
@@ -54,6 +57,7 @@ export function groupCommit({ database, trx, executor, onGroup }: GroupCommitOpt
     const answers: (() => void)[] = []
     try {
       await beginOrWait(begin)
+      heads.begin()
       let startedAt = performance.now()
       for (const job of jobs) {
         // The transaction stays open meanwhile: other requests read with connections of their own.
@@ -63,7 +67,7 @@ export function groupCommit({ database, trx, executor, onGroup }: GroupCommitOpt
         }
         const writesBefore = executor.writes
         try {
-          const value = await job.work(trx)
+          const value = await job.work(trx, heads.chainOf(job.shopId))
           answers.push(() => job.resolve(value as never))
         } catch (error) {
           // SQLite ends the transaction by itself when the disk is full: then nothing of the group is left either.
@@ -74,7 +78,10 @@ export function groupCommit({ database, trx, executor, onGroup }: GroupCommitOpt
           answers.push(() => job.reject(error))
         }
       }
-      if (database.inTransaction) commit.run()
+      if (database.inTransaction) {
+        heads.store()
+        commit.run()
+      }
     } catch (error) {
       if (database.inTransaction) rollback.run()
       for (const job of jobs) job.reject(error)
@@ -99,9 +106,9 @@ export function groupCommit({ database, trx, executor, onGroup }: GroupCommitOpt
   }
 
   return {
-    transact: <T>(work: Work<T>) =>
+    transact: <T>(work: Work<T>, shopId?: string) =>
       new Promise<T>((resolve, reject) => {
-        queue.push({ work, resolve: resolve as (value: never) => void, reject })
+        queue.push({ work, shopId, resolve: resolve as (value: never) => void, reject })
         if (!busy) {
           busy = true
           setImmediate(flush)

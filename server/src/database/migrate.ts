@@ -2,32 +2,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, SqliteAdapter, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import * as start from './migrations/0001-start.ts'
-import * as rowCounts from './migrations/0002-row-counts.ts'
-import * as clickLookups from './migrations/0003-click-lookups.ts'
-import * as storeDomains from './migrations/0004-store-domains.ts'
-import * as refundTotals from './migrations/0005-refund-totals.ts'
-import * as deliveryFairness from './migrations/0006-delivery-fairness.ts'
-import * as limits from './migrations/0008-limits.ts'
-import * as identityKeys from './migrations/0009-identity-keys.ts'
-import * as orderCurrency from './migrations/0010-order-currency.ts'
 import { isSqliteBusy } from './storage-error.ts'
 
 /** In order of their names; a released one is never changed. */
-export const migrations: Record<string, Migration> = {
-  '0001-start': start,
-  '0002-row-counts': rowCounts,
-  '0003-click-lookups': clickLookups,
-  '0004-store-domains': storeDomains,
-  '0005-refund-totals': refundTotals,
-  '0006-delivery-fairness': deliveryFairness,
-  '0008-limits': limits,
-  '0009-identity-keys': identityKeys,
-  '0010-order-currency': orderCurrency,
-}
+export const migrations: Record<string, Migration> = { '0001-start': start }
 
-/** Brings the schema up to date. Takes a plain Kysely handle, for migrations do not share transactions. */
+/**
+ * Brings the schema up to date. Takes a plain Kysely handle, for migrations do not share transactions.
+ *
+ * @throws Error with a sentence for the operator when the database is of a version that cannot be upgraded.
+ */
 export async function migrate(db: Kysely<never>, list = migrations): Promise<void> {
   const run = async (on: Kysely<never>) => {
+    const reason = await whyUnusable(on, list)
+    if (reason) throw new Error(`The database ${reason}`)
     const { error } = await migrator(on, list).migrateToLatest()
     if (error) throw error
   }
@@ -73,11 +61,31 @@ export async function isMigrated(db: Kysely<never>): Promise<boolean> {
   return known.every((migration) => migration.executedAt !== undefined)
 }
 
-/** The migrations that ran and this version does not know: a newer one made them. */
-export async function findUnknownMigrations(db: Kysely<never>): Promise<string[]> {
-  const ran = db as unknown as Kysely<{ kysely_migration: { name: string } }>
-  const rows = await ran.selectFrom('kysely_migration').select('name').orderBy('name').execute()
-  return rows.map(({ name }) => name).filter((name) => !(name in migrations))
+/** A table that every version since the first release has, and no earlier one. */
+const MARK = 'auditHeads'
+
+/**
+ * Why this version cannot use a database, to go after the name of the database; undefined when it can. Migrating would
+ * leave the database half old and half new.
+ */
+export async function whyUnusable(db: Kysely<never>, list = migrations): Promise<string | undefined> {
+  const named = (name: string) =>
+    db.getExecutor().adapter instanceof SqliteAdapter
+      ? sql<boolean>`exists (select 1 from sqlite_schema where name = ${name})`
+      : sql<boolean>`exists (select 1 from pg_tables where schemaname = current_schema() and tablename = ${name})`
+  const { rows } = await sql<{ isUsed: unknown }>`select ${named('kysely_migration')} as "isUsed"`.execute(db)
+  if (!rows[0]?.isUsed) return undefined
+  // In one statement: another process may be migrating.
+  const ran = await sql<{
+    name: string
+    isReleased: unknown
+  }>`select name, ${named(MARK)} as "isReleased" from kysely_migration order by name`.execute(db)
+  if (ran.rows.some(({ isReleased }) => !isReleased)) {
+    return 'was made by a development version before 0.1.0, and cannot be upgraded. Use an empty database.'
+  }
+  const newer = ran.rows.map(({ name }) => name).filter((name) => !(name in list))
+  if (newer.length === 0) return undefined
+  return `was made by a newer version (${newer.join(', ')}). Use that version or a later one.`
 }
 
 const migrator = (db: Kysely<never>, list: typeof migrations) =>

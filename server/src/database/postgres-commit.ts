@@ -11,8 +11,9 @@ const ASKING_MS = 2000
 
 /**
  * All work on one shop that waits in this process shares one transaction and one flush to disk, and is answered after it.
- * An advisory lock makes the groups of several processes take turns: work on a shop never runs beside other work on it,
- * as on SQLite. Work without a shop has a transaction of its own.
+ * The shop's row in `auditHeads` makes the groups of several processes take turns: work on a shop never runs beside other
+ * work on it, as on SQLite. A transaction locks one shop at most, so two of them cannot wait for each other. Work without a
+ * shop has a transaction of its own.
  */
 export class PostgresCommits {
   readonly #pool: pg.Pool

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Kysely } from 'kysely'
+import type { Transaction } from './access.ts'
+import type { AuditChain } from './audit-chain.ts'
 import type { PostgresSession } from './postgres-session.ts'
 import { CommitOutcomeUnknownError } from './storage-error.ts'
-import type { Tables } from './tables.ts'
 
-export type Work<T> = (trx: Kysely<Tables>) => Promise<T>
+export type Work<T> = (trx: Transaction, chain: AuditChain) => Promise<T>
 
 export interface Job {
   work: Work<unknown>
@@ -69,7 +69,7 @@ async function attempt(
     session.owner = job
     const writesBefore = session.writes
     try {
-      const value = await job.work(session.trx)
+      const value = await job.work(session.trx, session.chain)
       answers.push(() => answer(job, () => job.resolve(value as never)))
     } catch (error) {
       if (session.failure || session.writes !== writesBefore) thrower = { job, error }

@@ -9,31 +9,60 @@ type Keys = { [Table in Copied]: (keyof Tables[Table])[] }
 /** Every table of the schema and what its rows are told apart by. A table that is missing here does not compile. */
 export const PRIMARY_KEYS: Keys = {
   shops: ['id'],
-  users: ['id'],
+  users: ['shopId', 'id'],
   sessions: ['tokenHash'],
   signInLinks: ['tokenHash'],
-  apiKeys: ['id'],
-  programs: ['id'],
-  affiliates: ['id'],
-  commissions: ['id'],
+  apiKeys: ['shopId', 'id'],
+  programs: ['shopId', 'id'],
+  affiliates: ['shopId', 'id'],
+  commissions: ['shopId', 'id'],
   orders: ['shopId', 'orderId'],
-  refunds: ['id'],
+  refunds: ['shopId', 'commissionId', 'externalRefundId'],
   refundTotals: ['shopId', 'commissionId'],
   storeNotices: ['shopId', 'orderId', 'kind', 'noticeId'],
-  journey: ['id'],
-  connections: ['id'],
-  productRules: ['id'],
-  geoRules: ['programId'],
-  payoutBatches: ['id'],
-  subscriptions: ['id'],
-  webhookEvents: ['id'],
-  deliveries: ['id'],
-  streams: ['id'],
-  streamDeliveries: ['id'],
+  journey: ['shopId', 'id'],
+  connections: ['shopId', 'id'],
+  productRules: ['shopId', 'id'],
+  geoRules: ['shopId', 'programId'],
+  payoutBatches: ['shopId', 'id'],
+  subscriptions: ['shopId', 'id'],
+  webhookEvents: ['shopId', 'id'],
+  deliveries: ['shopId', 'id'],
+  streams: ['shopId', 'id'],
+  streamDeliveries: ['shopId', 'id'],
   idempotencyKeys: ['shopId', 'key'],
-  audits: ['id'],
+  audits: ['shopId', 'seq'],
+  auditHeads: ['shopId'],
   instanceSettings: ['name'],
 }
+
+/**
+ * Tables that are read before the shop is known, or that belong to no shop. In every other table the shop leads the
+ * primary key and each index, so that the schema can be distributed by shop.
+ */
+export const GLOBAL_TABLES: string[] = [
+  // Looked up by the hash of a secret, which says whose it is.
+  'users',
+  'apiKeys',
+  'sessions',
+  'signInLinks',
+  // Of the whole installation.
+  'instanceSettings',
+  // Kept by the rate limiter, on PostgreSQL.
+  'rateLimits',
+  // Kept by Kysely's migrator.
+  'kysely_migration',
+  'kysely_migration_lock',
+]
+
+/** Indexes of the other tables that are for all shops at once. */
+export const CROSS_SHOP_INDEXES: string[] = [
+  // What a process has claimed of the outbox.
+  'subscriptions_claimedBy',
+  // Retention.
+  'idempotencyKeys_expiresAt',
+  'journey_occurredAt',
+]
 
 export type Row = Record<string, unknown>
 export type TableName = keyof typeof PRIMARY_KEYS

@@ -244,6 +244,7 @@ export interface Tables {
   streamDeliveries: StreamDeliveryRow
   idempotencyKeys: IdempotencyKeyRow
   audits: AuditRow
+  auditHeads: AuditHeadRow
   instanceSettings: InstanceSettingRow
   rowCounts: RowCountRow
 }
@@ -334,6 +335,7 @@ export interface StreamRow {
 
 /** An event that one of these streams is to be sent. */
 export interface StreamDeliveryRow {
+  shopId: string
   id: string
   streamId: string
   /** Counted in the order of commits, which the ids of several processes need not keep. */
@@ -357,7 +359,15 @@ export interface AuditRow {
   hash: string
 }
 
-/** How many rows of a list there are, by scope, program and status; kept by triggers (migrations/0002-row-counts.ts). */
+/** The last row of a shop's audit chain. On PostgreSQL the row is also the shop's write lock. */
+export interface AuditHeadRow {
+  shopId: string
+  /** 0 before the first audit row. */
+  seq: number
+  hash: string
+}
+
+/** How many rows of a list there are, by scope, program and status; kept by triggers (migrations/start-row-counts.ts). */
 export interface RowCountRow {
   shopId: string
   list: 'commissions' | 'affiliates' | 'payoutBatches' | 'deliveries'

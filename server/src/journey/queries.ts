@@ -93,7 +93,7 @@ const clickWithoutAffiliate = prepared<ClickKey>()((db, { shopId, clickId }) =>
 
 const clickById = prepared<ClickKey>()((db, { shopId, clickId }) =>
   sql<ClickRow>`select id, "clickId", "affiliateId", "occurredAt" from journey
-    where id = ${clickId} and "shopId" = ${shopId} and type = 'click'`.compile(db),
+    where "shopId" = ${shopId} and id = ${clickId} and type = 'click'`.compile(db),
 )
 
 /**
@@ -151,21 +151,15 @@ export async function replaceJourneyEntry(
 export async function deleteJourneyBefore(trx: Transaction, before: string, limit = 500): Promise<boolean> {
   const rows = await trx
     .selectFrom('journey')
-    .select('id')
+    .select(['shopId', 'id'])
     .where('occurredAt', '<', before)
     // From the end of the index where they are: PostgreSQL would rather read the table from its beginning.
     .orderBy('occurredAt')
     .limit(limit)
     .execute()
   if (rows.length === 0) return false
-  await trx
-    .deleteFrom('journey')
-    .where(
-      'id',
-      'in',
-      rows.map((row) => row.id),
-    )
-    .execute()
+  const keys = sql.join(rows.map(({ shopId, id }) => sql`(${shopId}, ${id})`))
+  await sql`delete from journey where ("shopId", id) in (values ${keys})`.execute(trx)
   return rows.length === limit
 }
 
@@ -183,7 +177,9 @@ export async function hasOtherCreditedOrder(trx: Transaction, shopId: string, cu
     if (!value) return false
     const row = await trx
       .selectFrom('journey')
-      .innerJoin('commissions', 'commissions.id', 'journey.commissionId')
+      .innerJoin('commissions', (join) =>
+        join.onRef('commissions.shopId', '=', 'journey.shopId').onRef('commissions.id', '=', 'journey.commissionId'),
+      )
       .select('journey.id')
       .where('journey.shopId', '=', shopId)
       .where(`journey.${column}`, '=', value)
@@ -265,8 +261,10 @@ const edgeClicks = (way: 'asc' | 'desc') =>
         ${clicksOfSession(db, values)} and ${clickTime} >= ${values.since} and ${clickTime} <= ${values.latest}
         ${orderByTime(way)} limit ${values.limit}
       ) c
-      left join affiliates on affiliates.id = c."affiliateId"
-      left join programs on programs.id = affiliates."campaignId"`.compile(db),
+      left join affiliates on affiliates."shopId" = ${values.shopId} and affiliates.id = c."affiliateId"
+      left join programs on programs."shopId" = affiliates."shopId" and programs.id = affiliates."campaignId"`.compile(
+      db,
+    ),
   )
 const edges = { first: edgeClicks('asc'), last: edgeClicks('desc') }
 
@@ -315,12 +313,14 @@ export async function findEdgeClicksByAffiliate(
     owners(id, days) as materialized (
       select named.id, (
         select coalesce(programs."cookieDurationDays", ${DEFAULT_COOKIE_DAYS}) from affiliates
-        left join programs on programs.id = affiliates."campaignId" where affiliates.id = named.id
+        left join programs on programs."shopId" = affiliates."shopId" and programs.id = affiliates."campaignId"
+        where affiliates."shopId" = ${shopId} and affiliates.id = named.id
       ) from named
     ),
     people(id, since) as (select owners.id, windows.since from owners join windows on windows.days = owners.days),
     edges(id) as (${edge('asc')} union ${edge('desc')})
-    select id, "clickId", "affiliateId", "occurredAt" from journey where id in (select id from edges)`.execute(db)
+    select id, "clickId", "affiliateId", "occurredAt" from journey
+    where "shopId" = ${shopId} and id in (select id from edges)`.execute(db)
   // Sorted here: a database that is asked for an order may look for it in an index of all shops' touches.
   return rows.map(toStoredClick).sort(byTime)
 }

@@ -7,6 +7,7 @@ import {
   countOrphans,
   listUnevenDebts,
   listWrongCounts,
+  listWrongHeads,
   listWrongRefundTotals,
   listWrongTotals,
 } from './consistency.ts'
@@ -67,6 +68,10 @@ async function checkRows({ db, vault }: Parameters<typeof check>[0]): Promise<Om
   for (const { shopId, seq, reason } of audit.breaks) {
     problems.push(`The audit of shop ${shopId} is broken at row ${seq}: ${WHY[reason]}.`)
   }
+  for (const { shopId, head, last } of await listWrongHeads(db.read)) {
+    const stored = head === null ? 'has no stored head' : `has row ${head} stored as its head, or another hash`
+    problems.push(`The audit of shop ${shopId} ends at row ${last}, but ${stored}.`)
+  }
   return { problems, audit }
 }
 
@@ -94,7 +99,7 @@ export function coverageOf({ url, key, checksum }: Checked): string[] {
     'that every row can be read',
     'that the engine decides each order from its stored facts as it did',
     'totals of payout batches and refunds, references between rows, and counts of lists',
-    'the chain of every audit',
+    'the chain of every audit and its stored head',
     ...(key ? ['the encryption key'] : []),
   ]
   return [

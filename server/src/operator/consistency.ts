@@ -18,9 +18,9 @@ export async function listWrongTotals(db: Reader): Promise<WrongTotal[]> {
     select b.id, b."shopId", cast(b."netPayableCents" as text) as stored,
       cast(coalesce(r.cents - r.withheld, 0) as text) as summed
     from "payoutBatches" b left join (
-      select "payoutBatchId", count(*) as count, sum("commissionAmountCents") as cents, sum("taxWithheldCents") as withheld
-      from commissions where "payoutBatchId" is not null group by "payoutBatchId"
-    ) r on r."payoutBatchId" = b.id
+      select "shopId", "payoutBatchId", count(*) as count, sum("commissionAmountCents") as cents, sum("taxWithheldCents") as withheld
+      from commissions where "payoutBatchId" is not null group by 1, 2
+    ) r on r."shopId" = b."shopId" and r."payoutBatchId" = b.id
     where b.status <> 'FAILED' and (
       b.commissions <> coalesce(r.count, 0) or b."commissionCents" <> coalesce(r.cents, 0)
       or b."taxWithheldCents" <> coalesce(r.withheld, 0)
@@ -98,9 +98,34 @@ export async function countOrphans(db: Reader): Promise<Orphans[]> {
 /** Orders that name a commission of another order. */
 export async function countCrossedOrders(db: Reader): Promise<number> {
   const { rows } = await sql<{ rows: number }>`
-    select count(*) as rows from orders o join commissions c on c.id = o."commissionId"
-    where c."orderId" <> o."orderId" or c."shopId" <> o."shopId"`.execute(db)
+    select count(*) as rows from orders o join commissions c
+      on c."shopId" = o."shopId" and c.id = o."commissionId"
+    where c."orderId" <> o."orderId"`.execute(db)
   return rows[0]?.rows ?? 0
+}
+
+/** A head that is not the last row of its audit chain; null where there is none. */
+export interface WrongHead {
+  shopId: string
+  /** The number that the head has. */
+  head: number | null
+  /** The number of the last row, 0 without any. */
+  last: number
+}
+
+/** Heads of audit chains that differ from the chains, and chains without a head. */
+export async function listWrongHeads(db: Reader): Promise<WrongHead[]> {
+  const { rows } = await sql<WrongHead>`
+    select e."shopId", h.seq as head, e.last from (
+      select "shopId", max(seq) as last from audits group by "shopId"
+      union all select "shopId", 0 from "auditHeads" where not exists (
+        select 1 from audits a where a."shopId" = "auditHeads"."shopId")
+    ) e
+    left join "auditHeads" h on h."shopId" = e."shopId"
+    left join audits a on a."shopId" = e."shopId" and a.seq = e.last
+    where coalesce(h.seq, -1) <> e.last or h.hash <> coalesce(a.hash, '')
+    order by e."shopId" limit 100`.execute(db)
+  return rows
 }
 
 /** A count that is not how many rows there are. */

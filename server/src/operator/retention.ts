@@ -1,4 +1,5 @@
 import { encodeTime } from 'ulid'
+import { listShops } from '../accounts/queries.ts'
 import { bestEffort } from '../core/best-effort.ts'
 import { type Deps, nowIso } from '../core/context.ts'
 import { deleteExpiredKeys } from '../core/idempotency.ts'
@@ -9,6 +10,7 @@ import {
   deleteExpiredStreams,
   deleteFinishedDeliveries,
   deleteUnreferencedEvents,
+  hasRowsBefore,
   type IdRange,
 } from '../webhooks/delivery-queries.ts'
 
@@ -51,27 +53,33 @@ async function inLots({ db, stopping }: Deps, work: (trx: Transaction) => Promis
 /** Ids begin with the time they were made at, so that their key is an index by age too. */
 const idAt = (prefix: 'dlv' | 'evt', ms: number) => `${prefix}_${encodeTime(ms, ID_TIME_LENGTH)}`
 
-/** Walks through the ids before one. */
+/** Walks through the ids before one of each shop that has any. */
 async function walk(
   { db, stopping }: Deps,
-  before: string,
-  work: (trx: Transaction, stretch: IdRange) => Promise<string | undefined>,
+  { table, before }: { table: 'deliveries' | 'webhookEvents'; before: string },
+  work: (trx: Transaction, range: IdRange) => Promise<string | undefined>,
 ): Promise<void> {
-  for (let next: string | undefined = ''; next !== undefined && !stopping.aborted; ) {
-    const after: string = next
-    next = await db.transact((trx) => work(trx, { after, before }))
+  for (const { id: shopId } of await listShops(db.read)) {
+    if (stopping.aborted) return
+    if (!(await hasRowsBefore(db.read, table, { shopId, before }))) continue
+    for (let next: string | undefined = ''; next !== undefined && !stopping.aborted; ) {
+      const after: string = next
+      next = await db.transact((trx) => work(trx, { shopId, after, before }))
+    }
   }
 }
 
 const endOfDeliveries = ({ now }: Deps) => now() - DELIVERY_DAYS * DAY_MS
 
 const dropOldEvents = (deps: Deps): Promise<void> =>
-  walk(deps, idAt('evt', endOfDeliveries(deps) - DAY_MS), deleteUnreferencedEvents)
+  walk(deps, { table: 'webhookEvents', before: idAt('evt', endOfDeliveries(deps) - DAY_MS) }, deleteUnreferencedEvents)
 
 async function dropOldDeliveries(deps: Deps): Promise<void> {
   const before = endOfDeliveries(deps)
-  const endedBefore = new Date(before).toISOString()
-  await walk(deps, idAt('dlv', before), (trx, stretch) => deleteFinishedDeliveries(trx, stretch, endedBefore))
+  const finishedBefore = new Date(before).toISOString()
+  await walk(deps, { table: 'deliveries', before: idAt('dlv', before) }, (trx, range) =>
+    deleteFinishedDeliveries(trx, range, finishedBefore),
+  )
 }
 
 async function dropOldJourney(deps: Deps): Promise<void> {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { MAX_PREPARED, type ProductLine, productIds } from '../affiliates/queries.ts'
 import { countOf, type PageQuery, pageOf } from '../core/pagination.ts'
-import { ofShop, updateIfUnchanged } from '../core/queries.ts'
+import { updateIfUnchanged } from '../core/queries.ts'
 import type { Reader, Transaction } from '../database/access.ts'
 import { prepared, preparedByShape } from '../database/prepared.ts'
 import type { GeoRuleRow, ProductRuleRow, ProgramRow } from '../database/tables.ts'
@@ -45,7 +45,7 @@ export function findPrograms(db: Reader, shopId: string, ids: string[]): Promise
   const [id] = ids
   if (id === undefined) return Promise.resolve([])
   if (ids.length === 1) return byId(db, { shopId, id })
-  return db.selectFrom('programs').selectAll().where(ofShop(shopId)).where('id', 'in', ids).execute()
+  return db.selectFrom('programs').selectAll().where('shopId', '=', shopId).where('id', 'in', ids).execute()
 }
 
 export const findProgramView = (db: Reader, shopId: string, id: string) =>
@@ -135,11 +135,11 @@ export const countOtherGeoRules = (db: Reader, shopId: string, programId: string
 
 /** Sets a program's rule, instead of the one there was. */
 export async function upsertGeoRule(trx: Transaction, row: GeoRuleRow): Promise<void> {
-  const { programId, shopId, ...changes } = row
+  const { shopId, programId, ...changes } = row
   await trx
     .insertInto('geoRules')
     .values(row)
-    .onConflict((conflict) => conflict.column('programId').doUpdateSet(changes))
+    .onConflict((conflict) => conflict.columns(['shopId', 'programId']).doUpdateSet(changes))
     .execute()
 }
 

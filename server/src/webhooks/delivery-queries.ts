@@ -7,10 +7,14 @@ import { defineReport } from '../database/report-worker.ts'
 import type { DeliveryRow } from '../database/tables.ts'
 
 /** A delivery that waits. */
-export type PendingDelivery = Pick<DeliveryRow, 'id' | 'eventId' | 'subscriptionId' | 'webhookId' | 'follows'>
+export type PendingDelivery = Pick<
+  DeliveryRow,
+  'shopId' | 'id' | 'eventId' | 'subscriptionId' | 'webhookId' | 'follows'
+>
 
 /** How a delivery ended. */
 export interface FinishedDelivery {
+  shopId: string
   id: string
   status: 'SENT' | 'FAILED'
   code: string
@@ -66,7 +70,7 @@ export const listPending = prepared<{ shopId: string; subscriptionId: string; li
   (db, { shopId, subscriptionId, limit }) =>
     db
       .selectFrom('deliveries')
-      .select(['id', 'eventId', 'subscriptionId', 'webhookId', 'follows'])
+      .select(['shopId', 'id', 'eventId', 'subscriptionId', 'webhookId', 'follows'])
       .where(isPending)
       .where('shopId', '=', shopId)
       .where('subscriptionId', '=', subscriptionId)
@@ -76,9 +80,15 @@ export const listPending = prepared<{ shopId: string; subscriptionId: string; li
 )
 
 const recordResult = preparedWrite<FinishedDelivery>()((trx, ended) => {
-  const { id, status, code, httpStatus, durationMs, finishedAt } = ended
+  const { shopId, id, status, code, httpStatus, durationMs, finishedAt } = ended
   const changes = { status, code, httpStatus, durationMs, finishedAt }
-  return trx.updateTable('deliveries').set(changes).where('id', '=', id).where(isPending).compile()
+  return trx
+    .updateTable('deliveries')
+    .set(changes)
+    .where('shopId', '=', shopId)
+    .where('id', '=', id)
+    .where(isPending)
+    .compile()
 })
 
 /** Writes how deliveries ended; one that has ended already stays as it is. */
@@ -108,7 +118,9 @@ export type LoggedDelivery = DeliveryRow & { event: string }
 const deliveries = (db: Reader, shopId: string) =>
   db
     .selectFrom('deliveries')
-    .innerJoin('webhookEvents', 'webhookEvents.id', 'deliveries.eventId')
+    .innerJoin('webhookEvents', (join) =>
+      join.onRef('webhookEvents.shopId', '=', 'deliveries.shopId').onRef('webhookEvents.id', '=', 'deliveries.eventId'),
+    )
     .selectAll('deliveries')
     .select('webhookEvents.event')
     .where('deliveries.shopId', '=', shopId)
@@ -141,67 +153,94 @@ export const findDelivery = (db: Reader, shopId: string, id: string): Promise<Lo
 
 const BATCH_SIZE = 500
 
-/** Ids after one and before another; they are walked through in lots, so that no transaction looks at many rows. */
+/** Ids of a shop after one and before another. They are deleted in batches, so that no transaction reads many rows. */
 export interface IdRange {
+  shopId: string
   after: string
   before: string
+}
+
+/** Whether a shop has rows whose id is before one. */
+export async function hasRowsBefore(
+  db: Reader,
+  table: 'deliveries' | 'webhookEvents',
+  { shopId, before }: Pick<IdRange, 'shopId' | 'before'>,
+): Promise<boolean> {
+  const rows = db.selectFrom(table).select('id').where('shopId', '=', shopId).where('id', '<', before)
+  return (await rows.limit(1).executeTakeFirst()) !== undefined
 }
 
 const executeDelete = async (trx: Transaction, statement: RawBuilder<unknown>): Promise<bigint> =>
   (await statement.execute(trx)).numAffectedRows ?? 0n
 
-/** The last id of the first lot of a stretch; nothing when the lot holds all the rest. */
-async function endOfBatch(trx: Transaction, table: string, { after, before }: IdRange): Promise<string | undefined> {
+/** The last id of the first batch of a range; undefined when the batch holds the whole range. */
+async function endOfBatch(
+  trx: Transaction,
+  table: string,
+  { shopId, after, before }: IdRange,
+): Promise<string | undefined> {
   const { rows } = await sql<{ id: string }>`
-    select id from ${sql.table(table)} where id > ${after} and id < ${before} order by id limit 1 offset ${BATCH_SIZE - 1}`.execute(
-    trx,
-  )
+    select id from ${sql.table(table)} where "shopId" = ${shopId} and id > ${after} and id < ${before}
+    order by id limit 1 offset ${BATCH_SIZE - 1}`.execute(trx)
   return rows[0]?.id
 }
 
-/** Deletes deliveries of all shops that ended before an instant, in a lot of the stretch. Answers where the next begins. */
+/** Deletes the deliveries in the first batch of a range that finished before an instant. Returns where the next begins. */
 export async function deleteFinishedDeliveries(
   trx: Transaction,
-  stretch: IdRange,
-  endedBefore: string,
+  range: IdRange,
+  finishedBefore: string,
 ): Promise<string | undefined> {
-  const end = await endOfBatch(trx, 'deliveries', stretch)
+  const { shopId, after, before } = range
+  const end = await endOfBatch(trx, 'deliveries', range)
   await executeDelete(
     trx,
-    sql`delete from deliveries where id > ${stretch.after} and id <= ${end ?? stretch.before}
-      and status <> 'PENDING' and "finishedAt" < ${endedBefore}`,
+    sql`delete from deliveries where "shopId" = ${shopId} and id > ${after} and id <= ${end ?? before}
+      and status <> 'PENDING' and "finishedAt" < ${finishedBefore}`,
   )
   return end
 }
 
-/** Deletes events of all shops that no delivery names, in a lot of the stretch. Answers where the next begins. */
-export async function deleteUnreferencedEvents(trx: Transaction, stretch: IdRange): Promise<string | undefined> {
-  const end = await endOfBatch(trx, 'webhookEvents', stretch)
-  // The limit has each event looked up by itself: PostgreSQL would rather read all deliveries once for each lot.
+/** Deletes the events in the first batch of a range that no delivery references. Returns where the next begins. */
+export async function deleteUnreferencedEvents(trx: Transaction, range: IdRange): Promise<string | undefined> {
+  const { shopId, after, before } = range
+  const end = await endOfBatch(trx, 'webhookEvents', range)
+  // The limit has each event looked up by itself: PostgreSQL would rather read all deliveries once for each batch.
   await executeDelete(
     trx,
-    sql`delete from "webhookEvents" where id > ${stretch.after} and id <= ${end ?? stretch.before}
-      and (select 1 from deliveries d where d."eventId" = "webhookEvents".id limit 1) is null`,
+    sql`delete from "webhookEvents" where "shopId" = ${shopId} and id > ${after} and id <= ${end ?? before}
+      and (
+        select 1 from deliveries d where d."shopId" = "webhookEvents"."shopId" and d."eventId" = "webhookEvents".id limit 1
+      ) is null`,
   )
   return end
 }
 
-/** Deletes some of what was kept for listeners that are gone, in the end themselves. Answers whether there may be more. */
+/** Deletes a batch of the deliveries of an expired stream, at last the stream. Returns whether there may be more. */
 export async function deleteExpiredStreams(trx: Transaction, now: string): Promise<boolean> {
-  const gone = sql`select id from streams where "expiresAt" <= ${now}`
+  const expired = trx.selectFrom('streams').select(['shopId', 'id']).where('expiresAt', '<=', now)
+  const stream = await expired.limit(1).executeTakeFirst()
+  if (!stream) return false
+  const { shopId, id } = stream
   const deleted = await executeDelete(
     trx,
-    sql`delete from "streamDeliveries" where id in (
-      select id from "streamDeliveries" where "streamId" in (${gone}) limit ${BATCH_SIZE})`,
+    sql`delete from "streamDeliveries" where "shopId" = ${shopId} and "streamId" = ${id} and seq in (
+      select seq from "streamDeliveries" where "shopId" = ${shopId} and "streamId" = ${id} limit ${BATCH_SIZE})`,
   )
-  if (deleted === BigInt(BATCH_SIZE)) return true
-  await executeDelete(trx, sql`delete from streams where id in (${gone})`)
-  return false
+  if (deleted < BigInt(BATCH_SIZE)) {
+    await trx.deleteFrom('streams').where('shopId', '=', shopId).where('id', '=', id).execute()
+  }
+  return true
 }
 
 /** What is sent for an event. */
-export const findEventBody = prepared<{ id: string }>()((db, { id }) =>
-  db.selectFrom('webhookEvents').select(['id', 'event', 'body']).where('id', '=', id).compile(),
+export const findEventBody = prepared<{ shopId: string; id: string }>()((db, { shopId, id }) =>
+  db
+    .selectFrom('webhookEvents')
+    .select(['id', 'event', 'body'])
+    .where('shopId', '=', shopId)
+    .where('id', '=', id)
+    .compile(),
 )
 
 export const deliveryList = defineReport(

@@ -85,14 +85,18 @@ export async function deleteSubscription(trx: Transaction, shopId: string, id: s
   await trx.deleteFrom('subscriptions').where('shopId', '=', shopId).where('id', '=', id).execute()
 }
 
+/** A subscription of a shop. */
+type SubscriptionKey = Pick<SubscriptionRow, 'shopId' | 'id'>
+
 const DESTINATION_COLUMNS = ['id', 'shopId', 'url', 'secret', 'previousSecret', 'previousSecretUntil'] as const
 
 /** Takes the right to send to a subscription, unless another process has it. Answers where it goes; empty when not got. */
-export const claimDestination = preparedWrite<LeaseHolder & { id: string }>()(
-  (trx, { id, holder: by, now: at, expiredBefore: silentSince }) =>
+export const claimDestination = preparedWrite<LeaseHolder & SubscriptionKey>()(
+  (trx, { shopId, id, holder: by, now: at, expiredBefore: silentSince }) =>
     trx
       .updateTable('subscriptions')
       .set({ claimedBy: by, claimedAt: at })
+      .where('shopId', '=', shopId)
       .where('id', '=', id)
       .where((eb) => eb.or([eb('claimedBy', 'is', null), eb('claimedAt', '<', silentSince)]))
       .returning(DESTINATION_COLUMNS)
@@ -105,18 +109,20 @@ export const listDestinations = prepared<{ by: string }>()((db, { by }) =>
 )
 
 /** Gives the right to send to a subscription back. */
-export const releaseDestination = preparedWrite<{ by: string; id: string }>()((trx, { by, id }) =>
-  trx.updateTable('subscriptions').set(NO_LEASE).where('claimedBy', '=', by).where('id', '=', id).compile(),
+export const releaseDestination = preparedWrite<SubscriptionKey & { by: string }>()((trx, { shopId, id, by }) =>
+  trx
+    .updateTable('subscriptions')
+    .set(NO_LEASE)
+    .where('shopId', '=', shopId)
+    .where('id', '=', id)
+    .where('claimedBy', '=', by)
+    .compile(),
 )
 
 /** Gives back every right to send that a process has. */
 export async function releaseAllDestinations(trx: Transaction, by: string): Promise<void> {
   await trx.updateTable('subscriptions').set(NO_LEASE).where('claimedBy', '=', by).execute()
 }
-
-/** Whether there is a subscription, of whichever shop. */
-export const hasSubscription = async (db: Reader, id: string): Promise<boolean> =>
-  (await db.selectFrom('subscriptions').select('id').where('id', '=', id).executeTakeFirst()) !== undefined
 
 /** Says that the process is alive and still sends. */
 export async function renewDestinations(trx: Transaction, { holder: by, now: at }: LeaseHolder): Promise<void> {
@@ -203,19 +209,33 @@ export async function findStreamAt(
   const stream = await streams.where('streams.id', '=', id).executeTakeFirst()
   if (stream) return { ...stream, seq: 0 }
   return streams
-    .innerJoin('streamDeliveries', 'streamDeliveries.streamId', 'streams.id')
+    .innerJoin('streamDeliveries', (join) =>
+      join
+        .onRef('streamDeliveries.shopId', '=', 'streams.shopId')
+        .onRef('streamDeliveries.streamId', '=', 'streams.id'),
+    )
     .select('streamDeliveries.seq')
     .where('streamDeliveries.id', '=', id)
     .executeTakeFirst()
 }
 
 /** What a stream has to be sent after its delivery with that number, in order. */
-export const listStreamed = (db: Reader, streamId: string, after: number, limit: number): Promise<StreamedEvent[]> =>
+export const listStreamed = (
+  db: Reader,
+  { shopId, id }: Pick<StreamRow, 'shopId' | 'id'>,
+  after: number,
+  limit: number,
+): Promise<StreamedEvent[]> =>
   db
     .selectFrom('streamDeliveries')
-    .innerJoin('webhookEvents', 'webhookEvents.id', 'streamDeliveries.eventId')
+    .innerJoin('webhookEvents', (join) =>
+      join
+        .onRef('webhookEvents.shopId', '=', 'streamDeliveries.shopId')
+        .onRef('webhookEvents.id', '=', 'streamDeliveries.eventId'),
+    )
     .select(['streamDeliveries.id', 'streamDeliveries.seq', 'webhookEvents.event', 'webhookEvents.body'])
-    .where('streamDeliveries.streamId', '=', streamId)
+    .where('streamDeliveries.shopId', '=', shopId)
+    .where('streamDeliveries.streamId', '=', id)
     .where('streamDeliveries.seq', '>', after)
     .orderBy('streamDeliveries.seq')
     .limit(limit)

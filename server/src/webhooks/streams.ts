@@ -81,7 +81,7 @@ async function* frames(ctx: Context, stream: StreamRow, seq: number | undefined)
   yield (seq === undefined ? `id: ${stream.id}\n` : '') + frame('open', { subscriptionId: stream.id, secret })
   let last = seq ?? 0
   for (;;) {
-    const rows = await streams.listStreamed(ctx.db.read, stream.id, last, BATCH_SIZE)
+    const rows = await streams.listStreamed(ctx.db.read, stream, last, BATCH_SIZE)
     for (const { id, seq, event, body } of rows) {
       const headers = {
         'Content-Type': 'application/json',

@@ -37,10 +37,12 @@ const findConnection = sql<{ affiliateId: string }>(
   `select "affiliateId" from connections where "shopId" = +? and kind = 'customerEmail' and value = +?`,
 )
 const findProgram = sql<NonNullable<Gathered['program']>>(
-  'select id, "commissionType", "defaultCommissionBps" rate, "cookieDurationDays", "autoApproveOrder", "lifetimeCommission" from programs where id = +?',
+  'select id, "commissionType", "defaultCommissionBps" rate, "cookieDurationDays", "autoApproveOrder", "lifetimeCommission" from programs where "shopId" = +? and id = +?',
 )
-const findGeo = sql('select * from "geoRules" where "programId" = +?')
-const findLast = sql<Link>('select seq, hash from audits where "shopId" = +? order by seq desc limit 1')
+const findGeo = sql('select * from "geoRules" where "shopId" = +? and "programId" = +?')
+const findHead = sql<Link>('select seq, hash from "auditHeads" where "shopId" = +?')
+const storeHead = sql(`insert into "auditHeads" ("shopId", seq, hash) values (?, ?, ?)
+  on conflict ("shopId") do update set seq = excluded.seq, hash = excluded.hash`)
 const findTakers = sql<{ id: string; events: string }>('select id, events from subscriptions where "shopId" = +?')
 const insertCommission = insert(
   'commissions',
@@ -74,8 +76,8 @@ function record(caller: Caller, key: string, body: Conversion): Answer {
   const at = new Date().toISOString()
   const order = orderOf(body, at)
   const affiliate = findAffiliate.get(shopId, body.couponCode.toLowerCase())
-  const program = affiliate && findProgram.get(affiliate.campaignId)
-  if (program) findGeo.get(program.id)
+  const program = affiliate && findProgram.get(shopId, affiliate.campaignId)
+  if (program) findGeo.get(shopId, program.id)
   const connection = findConnection.get(shopId, body.customerEmail.toLowerCase())?.affiliateId ?? null
   const facts = factsOf(caller, order, { affiliate, connection, program })
   const decision = decide(facts)
@@ -133,7 +135,7 @@ function record(caller: Caller, key: string, body: Conversion): Answer {
     id,
     at,
   )
-  const last = findLast.get(shopId) ?? { seq: 0, hash: '' }
+  const last = heads.get(shopId) ?? findHead.get(shopId) ?? { seq: 0, hash: '' }
   const values = [
     newId('aud'),
     `key:${caller.keyId}`,
@@ -145,6 +147,7 @@ function record(caller: Caller, key: string, body: Conversion): Answer {
   ]
   const { seq, hash } = auditOf(last, values)
   insertAudit.run(shopId, seq, ...values, last.hash, hash)
+  heads.set(shopId, { seq, hash })
   enqueue(shopId, at, { id, affiliateId: by.affiliateId, orderId, amountCents, status })
   const reply = replyOf(decision, id)
   insertReply.run(shopId, key, fingerprint, JSON.stringify(reply), at)
@@ -165,6 +168,8 @@ function enqueue(shopId: string, at: string, data: unknown): void {
 
 const begin = sql('begin immediate')
 const commit = sql('commit')
+/** The ends of the audit chains that the open transaction has moved. */
+const heads = new Map<string, Link>()
 let group: { work: () => Answer; done: (answer: Answer) => void }[] = []
 
 /** One transaction, one fsync; whatever fails takes the group with it, as bare as that. */
@@ -173,6 +178,8 @@ function flush(): void {
   group = []
   begin.run()
   const answers = jobs.map(({ work }) => work())
+  for (const [shopId, { seq, hash }] of heads) storeHead.run(shopId, seq, hash)
+  heads.clear()
   commit.run()
   for (const [n, { done }] of jobs.entries()) done(answers[n] as Answer)
 }

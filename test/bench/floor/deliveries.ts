@@ -5,7 +5,7 @@ import { open } from './contract.ts'
 /** The floor of deliveries: an undici Pool and an HMAC, no outbox, nothing written down. */
 const rows = open()
   .prepare<[], { body: string }>(
-    `select e.body from deliveries d join "webhookEvents" e on e.id = d."eventId" where d.status = 'PENDING'`,
+    `select e.body from deliveries d join "webhookEvents" e on e."shopId" = d."shopId" and e.id = d."eventId" where d.status = 'PENDING'`,
   )
   .all()
 const pool = new Pool(process.env.RECEIVER ?? '', { connections: 64 })

@@ -35,7 +35,7 @@ const GATHER = `
     (select result from "idempotencyKeys" where "shopId" = $1 and key = $2) stored
   from (select 1) one
   left join (select id, email, status, "deletedAt", "campaignId" from affiliates where "shopId" = $1 and "codeKey" = $3) a on true
-  left join (select id, "commissionType", "defaultCommissionBps" rate, "cookieDurationDays", "autoApproveOrder", "lifetimeCommission" from programs) p on p.id = a."campaignId"
+  left join (select id, "commissionType", "defaultCommissionBps" rate, "cookieDurationDays", "autoApproveOrder", "lifetimeCommission" from programs where "shopId" = $1) p on p.id = a."campaignId"
   left join connections c on c."shopId" = $1 and c.kind = 'customerEmail' and c.value = $4`
 
 /** One CTE; `$n` are counted on. */

@@ -7,7 +7,6 @@ import {
   findConnectedAffiliate,
 } from '../../../server/src/affiliates/queries.ts'
 import { listCommissions } from '../../../server/src/commissions/list-queries.ts'
-import { findLastAudit } from '../../../server/src/core/audit.ts'
 import { findKey } from '../../../server/src/core/idempotency.ts'
 import { listFilters, listStreams } from '../../../server/src/core/outbox-queries.ts'
 import { openDatabase } from '../../../server/src/database/database.ts'
@@ -96,7 +95,6 @@ async function shippedSelects({ url, shopId, codes }: DataSet): Promise<Map<stri
   await findConnectedAffiliate(read, shopId, 'customerEmail', 'a@example.com')
   await findProductRules(read, { shopId, programId }, [{ productId: '1', variantId: '2' }])
   await findGeoRules(read, shopId, programId)
-  await findLastAudit(read, shopId)
   await listFilters(read, shopId)
   await listStreams(read, shopId, orderAt)
   await close()

@@ -30,14 +30,16 @@ const COUNTS = `
 /** After a load of orders: what the client was told is there once, and every sum and count fits. Throws when not. */
 export async function verify(data: DataSet, before: Before, record: string): Promise<string> {
   const database = new SQLite(fileOf(data), { readonly: true })
-  const find = database.prepare<[string], { count: number }>('select count(*) count from commissions where id = ?')
+  const find = database.prepare<[string, string], { count: number }>(
+    'select count(*) count from commissions where "shopId" = ? and id = ?',
+  )
   const told = new Set<string>()
   for await (const line of createInterface({ input: createReadStream(record) })) {
     ok(line.startsWith('201 '), `not a success: ${line}`)
     const { id } = JSON.parse(line.slice(4)).commission
     ok(!told.has(id), `${id} was told twice`)
     told.add(id)
-    equal(find.get(id)?.count, 1, `${id} was told and is not there`)
+    equal(find.get(data.shopId, id)?.count, 1, `${id} was told and is not there`)
   }
   const after = database.prepare(COUNTS).get() as Before & { audits: number; cents: number }
   equal(after.audits, after.commissions, 'audits and commissions')
@@ -62,7 +64,7 @@ export async function answersAfterCommit(
   { path, headers, body = '' }: Template,
 ): Promise<string> {
   const database = new SQLite(fileOf(data), { readonly: true })
-  const find = database.prepare('select 1 from commissions where id = ?')
+  const find = database.prepare('select 1 from commissions where "shopId" = ? and id = ?')
   let seen = 0
   const client = async (n: number) => {
     for (let turn = 0; turn < 50; turn++) {
@@ -70,7 +72,7 @@ export async function answersAfterCommit(
       const filled = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, fill(value)]))
       const response = await fetch(url + path, { method: 'POST', headers: filled, body: fill(body) })
       const { commission } = (await response.json()) as { commission: { id: string } }
-      ok(find.get(commission.id), `${commission.id} was answered before it was committed`)
+      ok(find.get(data.shopId, commission.id), `${commission.id} was answered before it was committed`)
       seen++
     }
   }

@@ -48,9 +48,9 @@ export function watchStatements(server: TestServer): {
   watch(db.read.getExecutor() as unknown as { executeQuery: Execute })
   const { transact } = db
   db.transact = (work, shopId) =>
-    transact((trx) => {
+    transact((trx, chain) => {
       watch(trx.getExecutor() as unknown as { executeQuery: Execute })
-      return work(trx)
+      return work(trx, chain)
     }, shopId)
   // Here instead of in its thread, where its statements cannot be seen.
   db.runReport = (report, input) => aside.run(true, () => report.run(db.read, input))

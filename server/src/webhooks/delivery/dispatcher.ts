@@ -212,7 +212,7 @@ class OutboxDispatcher implements Dispatcher {
   ): void {
     const status = ended.code === 'ok' ? 'SENT' : 'FAILED'
     this.#options.onEnd?.(ended.code)
-    this.#finished.push({ id, status, ...ended, finishedAt: nowIso(this.#options) })
+    this.#finished.push({ shopId: destination.shopId, id, status, ...ended, finishedAt: nowIso(this.#options) })
     const facts = { delivery: id, shop: destination.shopId, subscription: destination.id, event, ...ended }
     if (status === 'SENT') this.#options.log.debug(facts, 'webhook delivered')
     else this.#options.log.warn(facts, 'webhook not delivered')

@@ -12,7 +12,7 @@ import {
 import {
   claimDestination,
   type Destination,
-  hasSubscription,
+  findSubscription,
   type LeaseHolder,
   listDestinations,
   releaseDestination,
@@ -72,7 +72,9 @@ async function claimDeliveries(trx: Transaction, request: SyncRequest): Promise<
   const plan = request.plan(seen)
   // In the order of ids, so that two processes cannot deadlock.
   const wanted = [...plan.keys()].filter((id) => !leased.some((one) => one.id === id)).sort()
-  const newlyLeased = await Promise.all(wanted.map((id) => claimDestination(trx, { ...leaseHolder, id })))
+  const newlyLeased = await Promise.all(
+    wanted.map((id) => claimDestination(trx, { ...leaseHolder, shopId: shopOf.get(id) ?? '', id })),
+  )
   const destinations = new Map([...leased, ...newlyLeased.flat()].map((one) => [one.id, one]))
   const notLeased = wanted.filter((id) => !destinations.has(id))
   const areOrphans = await Promise.all(notLeased.map((id) => deleteIfOrphaned(trx, shopOf.get(id) ?? '', id)))
@@ -84,9 +86,9 @@ async function claimDeliveries(trx: Transaction, request: SyncRequest): Promise<
   })
   const claimed = (await Promise.all(lists)).flat()
   const busy = new Set([...unfinished.keys(), ...claimed.map(({ subscriptionId }) => subscriptionId)])
-  const idle = [...destinations.keys()].filter((id) => !busy.has(id))
-  await Promise.all(idle.map((id) => releaseDestination(trx, { by: leaseHolder.holder, id })))
-  for (const id of idle) destinations.delete(id)
+  const idle = [...destinations.values()].filter(({ id }) => !busy.has(id))
+  await Promise.all(idle.map(({ shopId, id }) => releaseDestination(trx, { shopId, id, by: leaseHolder.holder })))
+  for (const { id } of idle) destinations.delete(id)
   return {
     destinations,
     deliveries: await withBodies(trx, claimed),
@@ -152,15 +154,15 @@ function countUnfinished({ claimed, finished }: SyncRequest): Map<string, number
 
 /** What waits for a subscription that is gone will never be sent. Answers whether it is gone. */
 async function deleteIfOrphaned(trx: Transaction, shopId: string, id: string): Promise<boolean> {
-  if (await hasSubscription(trx, id)) return false
+  if (await findSubscription(trx, shopId, id)) return false
   await deletePending(trx, shopId, id)
   return true
 }
 
 /** Deliveries of the same event share its body. */
 async function withBodies(trx: Transaction, pending: PendingDelivery[]): Promise<Delivery[]> {
-  const eventIds = [...new Set(pending.map(({ eventId }) => eventId))]
-  const bodies = await Promise.all(eventIds.map((id) => findEventBody(trx, { id })))
+  const events = new Map(pending.map(({ shopId, eventId }) => [eventId, { shopId, id: eventId }]))
+  const bodies = await Promise.all([...events.values()].map((event) => findEventBody(trx, event)))
   const byId = new Map(bodies.flat().map(({ id, event, body }) => [id, { event, body }]))
   return pending.flatMap((one) => {
     const content = byId.get(one.eventId)

@@ -1,4 +1,5 @@
-import { type Kysely, PostgresAdapter, sql } from 'kysely'
+import { sql } from 'kysely'
+import { required, type Schema } from './start-columns.ts'
 
 /** What is counted of a table: how many rows there are by scope, program and status. `$` stands for the row. */
 interface Counted {
@@ -45,54 +46,20 @@ const KEY = '"shopId", list, scope, "programId", status'
 const of = (row: string, text: string) => text.replaceAll('$', row)
 
 /** Triggers keep the counts in the transaction of every change, whoever makes it, so that they are always exact. */
-export async function up(db: Kysely<unknown>): Promise<void> {
-  const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter
-  if (isPostgres) await run(db, withoutWriters(COUNTED.map(({ table }) => `"${table}"`)))
-  const text = isPostgres ? 'text collate "C"' : 'text'
-  const columns = KEY.split(', ').map((name) => `${name} ${text} not null`)
-  const ending = isPostgres ? 'with (fillfactor = 50)' : 'without rowid'
-  await run(db, `create table "rowCounts" (${columns}, rows bigint not null, primary key (${KEY})) ${ending}`)
-  // Whose money waits is asked of every batch; they are few.
-  await run(
-    db,
-    `create index "affiliates_unpaid" on affiliates ("shopId", id) where "deletedAt" is not null or status = 'REJECTED'`,
-  )
+export async function createRowCounts({ db, isPostgres, text }: Schema): Promise<void> {
+  await db.schema
+    .createTable('rowCounts')
+    .addColumn('shopId', text, required)
+    .addColumn('list', text, required)
+    .addColumn('scope', text, required)
+    .addColumn('programId', text, required)
+    .addColumn('status', text, required)
+    .addColumn('rows', 'bigint', required)
+    .addPrimaryKeyConstraint('rowCounts_pk', ['shopId', 'list', 'scope', 'programId', 'status'])
+    .modifyEnd(isPostgres ? sql`with (fillfactor = 50)` : sql`without rowid`)
+    .execute()
   for (const counted of COUNTED) {
-    await fill(db, counted)
-    for (const statement of isPostgres ? onPostgres(counted) : onSqlite(counted)) await run(db, statement)
-  }
-}
-
-const run = (db: Kysely<unknown>, statement: string) => sql.raw(statement).execute(db)
-
-/**
- * Servers of an earlier version write on: what they write between counting and the triggers would never be counted. Takes
- * all tables or none for a moment, and again, for waiting with some of them in hand would end in a deadlock.
- */
-const withoutWriters = (tables: string[]): string => `do $$ begin
-    for attempt in 1..120 loop
-      begin
-        set local lock_timeout = '500ms';
-        lock table ${tables} in share row exclusive mode;
-        set local lock_timeout = 0;
-        return;
-      exception when lock_not_available or deadlock_detected then
-        perform pg_sleep(0.1);
-      end;
-    end loop;
-    raise exception 'Others have been writing without a pause; try again.';
-  end $$`
-
-async function fill(db: Kysely<unknown>, { table, scopes, program, status, where }: Counted): Promise<void> {
-  for (const scope of scopes) {
-    await run(
-      db,
-      of(
-        'r',
-        `insert into "rowCounts" (${KEY}, rows) select $."shopId", '${table}', ${scope}, ${program}, ${status}, count(*)
-        from "${table}" r where ${where} group by 1, 2, 3, 4, 5`,
-      ),
-    )
+    for (const trigger of isPostgres ? onPostgres(counted) : onSqlite(counted)) await sql.raw(trigger).execute(db)
   }
 }
 

@@ -1,0 +1,148 @@
+import { sql } from 'kysely'
+import { required, type Schema } from './start-columns.ts'
+
+export async function createAccounts(schema: Schema): Promise<void> {
+  await shops(schema)
+  await credentials(schema)
+  await records(schema)
+  await installation(schema)
+}
+
+async function shops({ db, text }: Schema) {
+  await db.schema
+    .createTable('shops')
+    .addColumn('id', text, required)
+    .addColumn('name', text, required)
+    .addColumn('plan', text, required)
+    .addColumn('currency', text, required)
+    .addColumn('apiEnabled', 'integer', required)
+    .addColumn('defaultProgramId', text)
+    .addColumn('minimumPayoutCents', 'bigint')
+    .addColumn('minimumPayoutCentsByCurrency', text, required)
+    .addColumn('legacyMinimumPayout', text)
+    .addColumn('taxWithholdingBps', 'integer', required)
+    .addColumn('attributionPrecedence', text, required)
+    .addColumn('clickTouch', text, required)
+    .addColumn('storeWebhookSecret', text)
+    .addColumn('storeDomain', text)
+    .addColumn('storeDomainAliases', text, required)
+    .addColumn('webhooksVersion', 'integer', required)
+    .addColumn('version', 'integer', required)
+    .addColumn('createdAt', text, required)
+    .addColumn('updatedAt', text, required)
+    .addPrimaryKeyConstraint('shops_pk', ['id'])
+    .execute()
+}
+
+/** Who may call: found by the hash of a secret, before the shop is known. */
+async function credentials({ db, text }: Schema) {
+  await db.schema
+    .createTable('users')
+    .addColumn('shopId', text, required)
+    .addColumn('id', text, required)
+    .addColumn('email', text, required)
+    .addColumn('role', text, required)
+    .addColumn('tokenHash', text, required)
+    .addColumn('createdAt', text, required)
+    .addColumn('revokedAt', text)
+    .addPrimaryKeyConstraint('users_pk', ['shopId', 'id'])
+    .execute()
+  await db.schema.createIndex('users_tokenHash').unique().on('users').columns(['tokenHash']).execute()
+  await db.schema.createIndex('users_shopId_email').unique().on('users').columns(['shopId', 'email']).execute()
+  await db.schema
+    .createTable('sessions')
+    .addColumn('tokenHash', text, required)
+    .addColumn('shopId', text, required)
+    .addColumn('userId', text, required)
+    .addColumn('createdAt', text, required)
+    .addColumn('expiresAt', text, required)
+    .addPrimaryKeyConstraint('sessions_pk', ['tokenHash'])
+    .execute()
+  await db.schema.createIndex('sessions_expiresAt').on('sessions').columns(['expiresAt']).execute()
+  await db.schema
+    .createTable('signInLinks')
+    .addColumn('tokenHash', text, required)
+    .addColumn('shopId', text, required)
+    .addColumn('userId', text, required)
+    .addColumn('expiresAt', text, required)
+    .addPrimaryKeyConstraint('signInLinks_pk', ['tokenHash'])
+    .execute()
+  await db.schema
+    .createTable('apiKeys')
+    .addColumn('shopId', text, required)
+    .addColumn('id', text, required)
+    .addColumn('label', text, required)
+    .addColumn('prefix', text, required)
+    .addColumn('secretHash', text, required)
+    .addColumn('scopes', text, required)
+    .addColumn('createdAt', text, required)
+    .addColumn('lastUsedAt', text)
+    .addColumn('expiresAt', text)
+    .addColumn('revokedAt', text)
+    .addColumn('limitSubject', text)
+    .addPrimaryKeyConstraint('apiKeys_pk', ['shopId', 'id'])
+    .execute()
+  await db.schema.createIndex('apiKeys_secretHash').unique().on('apiKeys').columns(['secretHash']).execute()
+  await db.schema.createIndex('apiKeys_shopId_createdAt').on('apiKeys').columns(['shopId', 'createdAt']).execute()
+}
+
+/** What every change leaves: the stored response and the audit. */
+async function records({ db, isPostgres, text }: Schema) {
+  await db.schema
+    .createTable('idempotencyKeys')
+    .addColumn('shopId', text, required)
+    .addColumn('key', text, required)
+    .addColumn('fingerprint', text, required)
+    .addColumn('result', text, required)
+    .addColumn('expiresAt', text)
+    .addColumn('createdAt', text, required)
+    .addPrimaryKeyConstraint('idempotencyKeys_pk', ['shopId', 'key'])
+    .execute()
+  await db.schema
+    .createIndex('idempotencyKeys_expiresAt')
+    .on('idempotencyKeys')
+    .columns(['expiresAt'])
+    .where(sql.ref('expiresAt'), 'is not', null)
+    .execute()
+  await db.schema
+    .createTable('audits')
+    .addColumn('shopId', text, required)
+    .addColumn('id', text, required)
+    .addColumn('seq', 'integer', required)
+    .addColumn('actor', text, required)
+    .addColumn('action', text, required)
+    .addColumn('subjectId', text)
+    .addColumn('data', text, required)
+    .addColumn('requestId', text, required)
+    .addColumn('createdAt', text, required)
+    .addColumn('previousHash', text, required)
+    .addColumn('hash', text, required)
+    .addPrimaryKeyConstraint('audits_pk', ['shopId', 'seq'])
+    .execute()
+  await db.schema
+    .createTable('auditHeads')
+    .addColumn('shopId', text, required)
+    .addColumn('seq', 'integer', required)
+    .addColumn('hash', text, required)
+    .addPrimaryKeyConstraint('auditHeads_pk', ['shopId'])
+    .$call((table) => (isPostgres ? table.modifyEnd(sql`with (fillfactor = 50)`) : table))
+    .execute()
+}
+
+async function installation({ db, isPostgres, text }: Schema) {
+  await db.schema
+    .createTable('instanceSettings')
+    .addColumn('name', text, required)
+    .addColumn('value', text, required)
+    .addPrimaryKeyConstraint('instanceSettings_pk', ['name'])
+    .execute()
+  if (!isPostgres) return
+  // Rate limit windows, shared between processes. A crash may lose them, so they are not logged.
+  await db.schema
+    .createTable('rateLimits')
+    .modifyFront(sql`unlogged`)
+    .addColumn('key', text, (column) => column.primaryKey())
+    .addColumn('points', 'integer', required)
+    .addColumn('expire', 'bigint')
+    .execute()
+}

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { CROSS_SHOP_INDEXES, GLOBAL_TABLES, PRIMARY_KEYS } from '../../server/src/database/table-pages.ts'
+import { engine, type TestDatabase, testDatabase } from '../support/database.ts'
+
+let at: TestDatabase
+beforeAll(async () => {
+  at = await testDatabase()
+})
+afterAll(() => at.remove())
+
+interface Index {
+  table: string
+  name: string
+  isPrimary: boolean
+  columns: string[]
+}
+
+/** Every index that the database has, those of primary keys included, with its columns in order. */
+function readIndexes(): Index[] {
+  const { sql } = at
+  const rows =
+    engine === 'postgres'
+      ? sql.prepare(`select t.relname as "table", i.relname as name, x.indisprimary as "isPrimary",
+          pg_get_indexdef(i.oid, c.n, false) as column
+        from pg_index x join pg_class i on i.oid = x.indexrelid join pg_class t on t.oid = x.indrelid,
+          generate_series(1, x.indnkeyatts) as c(n)
+        where t.relnamespace = 'public'::regnamespace order by 1, 2, c.n`)
+      : sql.prepare(`select t.name as "table", i.name as name, i.origin = 'pk' as "isPrimary", c.name as column
+        from sqlite_schema t join pragma_index_list(t.name) i join pragma_index_info(i.name) c
+        where t.type = 'table' order by 1, 2, c.seqno`)
+  const indexes = new Map<string, Index>()
+  for (const row of rows.all() as { table: string; name: string; isPrimary: unknown; column: string | null }[]) {
+    const { table, name, isPrimary, column } = row
+    const index = indexes.get(name) ?? { table, name, isPrimary: Boolean(isPrimary), columns: [] }
+    index.columns.push((column ?? '').replaceAll('"', ''))
+    indexes.set(name, index)
+  }
+  return [...indexes.values()]
+}
+
+const leadsWithShop = ({ table, columns }: Index) => columns[0] === (table === 'shops' ? 'id' : 'shopId')
+
+test('the shop leads every primary key and index that is not named as global', () => {
+  const wrong = readIndexes().filter(
+    (index) =>
+      !leadsWithShop(index) && !GLOBAL_TABLES.includes(index.table) && !CROSS_SHOP_INDEXES.includes(index.name),
+  )
+  expect(wrong).toEqual([])
+})
+
+test('whatever is named as global is there and would be found without its name', () => {
+  const indexes = readIndexes()
+  const tables = engine === 'sqlite' ? GLOBAL_TABLES.filter((table) => table !== 'rateLimits') : GLOBAL_TABLES
+  const withoutShop = indexes.filter((index) => !leadsWithShop(index))
+  expect(tables.filter((table) => !withoutShop.some((index) => index.table === table))).toEqual([])
+  expect(CROSS_SHOP_INDEXES.filter((name) => !withoutShop.some((index) => index.name === name))).toEqual([])
+})
+
+test('every table has the primary key that copying and checking go by', () => {
+  const keys = new Map(
+    readIndexes()
+      .filter(({ isPrimary }) => isPrimary)
+      .map(({ table, columns }) => [table, columns]),
+  )
+  expect(keys.size).toBeGreaterThan(Object.keys(PRIMARY_KEYS).length)
+  expect(Object.fromEntries(Object.keys(PRIMARY_KEYS).map((table) => [table, keys.get(table)]))).toEqual(PRIMARY_KEYS)
+})
