@@ -6,7 +6,7 @@ export interface Opened {
   text: string
 }
 
-/** A browser without a screen: it keeps the session, sends the forms, and follows nothing by itself. */
+/** A minimal browser: keeps cookies, submits forms, and follows no redirects. */
 export function visitorOf(server: TestServer) {
   const jar = new Map<string, string>()
   const call = async (path: string, init: RequestInit & { headers?: Record<string, string> } = {}): Promise<Opened> => {
@@ -22,10 +22,10 @@ export function visitorOf(server: TestServer) {
     return { status: response.status, headers: response.headers, text: await response.text() }
   }
   const open = (path: string, headers: Record<string, string> = {}) => call(path, { headers })
-  /** Sends fields as they are. */
+  /** Sends fields unchanged. */
   const send = (path: string, fields: Fields, headers: Record<string, string> = {}) =>
     call(path, { method: 'POST', body: new URLSearchParams(fields), headers })
-  /** Sends fields with the token of the session, as its forms do. */
+  /** Sends fields with the CSRF token of the session. */
   const submit = async (path: string, fields: Fields = [], headers: Record<string, string> = {}) => {
     const { text } = await open('/admin')
     const csrf = /name="csrf" value="(\w+)"/.exec(text)?.[1] ?? ''
@@ -37,13 +37,13 @@ export function visitorOf(server: TestServer) {
 
 export type Fields = [name: string, value: string][]
 
-/** What a page says, without its marks. */
+/** The text of a page without markup. */
 export const wordsOf = (text: string): string =>
   text
     .replace(/<[^>]+>/g, ' ')
     .replace(/\s+/g, ' ')
     .replaceAll('&amp;', '&')
 
-/** One sentence that the page shows as an error or a message. */
+/** The error or message that the page shows. */
 export const noticeOf = ({ text }: Opened): string =>
   wordsOf(/<(p|div) class="notice[^>]*>([\s\S]*?)<\/\1>/.exec(text)?.[2] ?? '').trim()

@@ -19,7 +19,7 @@ describe('forms', () => {
     ['scopes', 'programs:read'],
   ]
 
-  test('403 without the token of this session, from another site, or of another kind; nothing happens', async () => {
+  test('403 without the CSRF token of this session or from another site, 400 for another content type; nothing changes', async () => {
     const before = audits().length
     const other = visitorOf(server)
     await other.signIn()
@@ -50,12 +50,12 @@ describe('forms', () => {
     expect(noticeOf(await owner.submit('/admin/keys', fields(999)))).not.toContain('fields')
   })
 
-  test('400 on the page itself, with what was typed', async () => {
+  test('400 on the page of the form, with the input preserved', async () => {
     const refused = await owner.submit('/admin/keys', [['label', `"><i>${HOSTILE}`]])
     expect([...codeOf(refused), noticeOf(refused)]).toEqual([
       400,
       'invalid_body',
-      'Choose at least one thing that the key may do.',
+      'Select at least one scope.',
     ])
     expect(refused.text).toContain('value="&quot;&gt;&lt;i&gt;Mira')
     expect(refused.text).not.toContain('<i>')
@@ -66,12 +66,12 @@ describe('forms', () => {
     expect([...codeOf(url), noticeOf(url)]).toEqual([
       400,
       'webhook_url_refused',
-      'Address must be a public https address.',
+      'URL must be a public https address.',
     ])
   })
 })
 
-test('what a form did is on record under its user', async () => {
+test('forms write audit records with their user', async () => {
   const id = await order()
   const approved = await owner.submit(`/admin/commissions/${id}/approve`, [['status', 'PENDING']])
   expect([approved.status, approved.headers.get('Location')]).toEqual([303, '/admin/commissions?status=PENDING'])
@@ -91,14 +91,14 @@ test('what a form did is on record under its user', async () => {
   expect(codeOf(await owner.submit(`/admin/commissions/${id}/steal`))).toEqual([404, 'path_unknown'])
 })
 
-test('many at once, and a batch that is paid by its typed total alone', async () => {
+test('several commissions are moderated at once; a batch is paid only with its typed total', async () => {
   const ids = [await order(), await order()]
   const fields = ids.map((id): [string, string] => ['ids', id])
   const moved = await owner.submit('/admin/commissions/moderate', [...fields, ['move', 'approve']])
   expect(moved.status).toBe(303)
   expect(noticeOf(await owner.open('/admin/commissions'))).toBe('2 commissions are approved.')
   expect(noticeOf(await owner.submit('/admin/commissions/moderate', [['move', 'approve']]))).toBe(
-    'Choose at least one commission.',
+    'Select at least one commission.',
   )
   const november: [string, string][] = [
     ['from', '2026-11-01'],

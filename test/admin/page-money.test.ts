@@ -10,7 +10,7 @@ test.each([
   [-1, 'JPY', '−1 JPY'],
   [1_234_567, 'KWD', '1,234.567 KWD'],
   [0, 'USD', '0.00 USD'],
-])('%i of %s is shown as %s, and read back from it', (cents, currency, text) => {
+])('%i of %s is formatted as %s and parsed back', (cents, currency, text) => {
   expect(money(cents, currency)).toBe(text)
   expect(typedCents(text, currency)).toBe(cents)
 })
@@ -25,11 +25,11 @@ test.each([
   ['', undefined],
   ['12e3', undefined],
   ['99999999999999999', undefined],
-])('typed %s is %s cents', (text, cents) => {
+])('%s is parsed as %s cents', (text, cents) => {
   expect(typedCents(text, 'USD')).toBe(cents)
 })
 
-test('what was taken back hangs below the line', () => {
+test('negative values are drawn below the axis', () => {
   const drawn = String(
     chart({ name: 'Commission', total: '0', dates: ['2026-11-01', '2026-11-02'], values: [300, -100], show: String }),
   )

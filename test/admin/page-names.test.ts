@@ -14,7 +14,7 @@ const escaped = (text: string) =>
   text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll("'", '&#39;').replaceAll('<', '&lt;')
 
 let orders = 0
-/** Every page that shows an affiliate of this name, who earned on one order. */
+/** Opens every page that shows an affiliate of this name, who earned on one order. */
 async function pagesOf(name: string): Promise<[string, string][]> {
   const externalOrderId = `${name}-${++orders}`
   const { server, owner } = shop
@@ -39,17 +39,17 @@ async function pagesOf(name: string): Promise<[string, string][]> {
     expect([path, status]).toEqual([path, 200])
     shown.push([path, text])
   }
-  // The best ten are shown: this one makes room.
+  // The overview shows ten affiliates: remove this one from the period.
   server.sql.prepare('update commissions set "happenedAt" = ?').run('2026-01-01T00:00:00.000Z')
   return shown
 }
 
 const STEERS = /(?![\t\n\r])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/u
 
-test.each(REAL_NAMES)('%s is shown as it is, apart from the text around it', async (name) => {
+test.each(REAL_NAMES)('%s is shown unchanged and isolated from the surrounding text', async (name) => {
   for (const [path, text] of await pagesOf(name)) {
     expect([path, text.includes(`<bdi>${escaped(name)}</bdi>`)]).toEqual([path, true])
-    // Nowhere beside text that it could turn around.
+    // Never next to text whose direction it could change.
     const apart = text.replaceAll(/<bdi>[^<]*<\/bdi>|<title>[^<]*<\/title>|<h1>[^<]*<\/h1>|="[^"]*"/g, '')
     expect([path, apart.includes(escaped(name))]).toEqual([path, false])
   }
@@ -57,7 +57,7 @@ test.each(REAL_NAMES)('%s is shown as it is, apart from the text around it', asy
 
 test.each(HOSTILE_NAMES)('%j is shown as %j', async (name, shown) => {
   for (const [path, text] of await pagesOf(name)) {
-    // A field keeps what was typed into it.
+    // Input fields keep their value unchanged.
     expect([path, STEERS.exec(text.replaceAll(/ value="[^"]*"/g, ''))?.[0]]).toEqual([path, undefined])
     expect([path, text.includes(`<bdi>${escaped(shown)}</bdi>`)]).toEqual([path, true])
   }

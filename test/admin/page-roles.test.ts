@@ -23,7 +23,7 @@ const OWNERS_ONLY = [
 ]
 
 describe('roles', () => {
-  test('403 for STAFF where money, keys and addresses are; nothing there is offered to them', async () => {
+  test('403 for STAFF on pages of money, keys and webhook URLs; no forms or links lead there', async () => {
     for (const path of OWNERS_ONLY)
       expect(codeOf(await staff.open(`/admin${path}`)), path).toEqual([403, 'role_missing'])
     const id = await order()
@@ -54,7 +54,7 @@ describe('roles', () => {
     for (const path of ['', '/commissions', '/webhooks', '/deliveries', '/journey', '/orders?id=p-1']) {
       const { status, text } = await staff.open(`/admin${path}`)
       expect(status, path).toBe(200)
-      // The one form is that of signing out.
+      // Only the sign-out form.
       expect([...text.matchAll(/<form method="post" action="([^"]+)"/g)].map(([, to]) => to)).toEqual([
         '/admin/sign-out',
       ])
@@ -62,7 +62,7 @@ describe('roles', () => {
     }
   })
 
-  test('STAFF see the host of a webhook, and not its path', async () => {
+  test('STAFF see the host of a webhook but not its path', async () => {
     const body = { url: 'https://9.9.9.9/hooks/of-a-secret-name' }
     await expectOk(server.request('POST', '/api/v1/webhooks', { body }))
     expect((await owner.open('/admin/webhooks')).text).toContain('of-a-secret-name')

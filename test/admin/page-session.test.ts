@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 describe('signing in', () => {
-  test('303 with the cookie of the session; the token stands nowhere', async () => {
+  test('303 with the session cookie; the token is not logged', async () => {
     const visitor = visitorOf(server)
     const { status, headers } = await visitor.signIn()
     expect([status, headers.get('Location')]).toEqual([303, '/admin'])
@@ -25,7 +25,7 @@ describe('signing in', () => {
     expect(server.logs.join('')).not.toContain(server.shop.ownerToken)
   })
 
-  test('looking at a link does not use it up; its button does, once', async () => {
+  test('opening a sign-in link does not redeem it; its button does, once', async () => {
     const { token } = await users.createLink(server.deps, { shop: server.shop.shopId, email: 'owner@shop.example' })
     const path = `/admin/sign-in?token=${token}`
     for (let i = 0; i < 3; i++) expect((await visitorOf(server).open(path)).text).toContain(`value="${token}"`)
@@ -57,7 +57,7 @@ describe('signing in', () => {
     await limited.close()
   })
 
-  test('an attempt counts before its form is read, so 429 stands for whatever is sent', async () => {
+  test('429 before the form is read, whatever it contains', async () => {
     const limited = await testServer({ limited: true })
     const visitor = visitorOf(limited)
     const unreadable = () => visitor.send('/admin/sign-in', [], { 'Content-Type': 'text/plain' })
@@ -72,7 +72,7 @@ describe('signing in', () => {
     expect([...codeOf(reply), noticeOf(reply)]).toEqual([400, 'body_too_large', 'The body is larger than 4 KiB.'])
   })
 
-  test('429 for the page itself after 600 views a minute from one address', async () => {
+  test('429 for the sign-in page after 600 requests per minute from one address', async () => {
     const limited = await testServer({ limited: true })
     const visitor = visitorOf(limited)
     await Promise.all(Array.from({ length: 596 }, () => limited.limiter.consume('public:unknown', 600)))
@@ -87,7 +87,7 @@ describe('signing in', () => {
     await limited.close()
   })
 
-  test('signing out ends the session and its cookie', async () => {
+  test('sign-out ends the session and deletes its cookie', async () => {
     const visitor = visitorOf(server)
     await visitor.signIn()
     const cookie = visitor.jar.get('referral_session') ?? ''
@@ -100,7 +100,7 @@ describe('signing in', () => {
   })
 })
 
-test('a new secret is shown once, to this session alone, and rides sealed', async () => {
+test('a new secret is shown once, to this session only, and is encrypted in its cookie', async () => {
   const visitor = visitorOf(server)
   await visitor.signIn()
   const reply = await visitor.submit('/admin/keys', [

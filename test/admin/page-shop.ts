@@ -3,10 +3,10 @@ import { testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
 import { type Opened, visitorOf } from './page-fixture.ts'
 
-/** A name that was made to break out of a page. */
+/** A name with markup. */
 export const HOSTILE = `Mira "x" <script>alert('1')</script> & <b>`
 
-/** What browsers say of a call that another site's page makes. */
+/** Headers that browsers send with requests from other sites. */
 export const FOREIGN: Record<string, string>[] = [
   { 'Sec-Fetch-Site': 'cross-site' },
   { 'Sec-Fetch-Site': 'same-site' },
@@ -24,7 +24,7 @@ export const codeOf = ({ status, headers }: Opened) => [status, headers.get('X-E
 
 export type PageShop = Awaited<ReturnType<typeof openPageShop>>
 
-/** A shop whose owner and a member of staff are signed in; its orders wait for approval. */
+/** A shop with a signed-in owner and staff member, whose orders need approval. */
 export async function openPageShop() {
   const server = await testServer()
   const owner = visitorOf(server)
@@ -36,7 +36,7 @@ export async function openPageShop() {
   const audits = () =>
     server.sql.prepare('select "action", "actor", "subjectId" from audits order by "seq"').all() as AuditRow[]
   let made = 0
-  /** Reports an order and answers the id of its commission. */
+  /** Reports an order and returns the id of its commission. */
   const order = async (body: object = {}) => {
     const sent = { externalOrderId: `p-${++made}`, amountCents: 10_000, couponCode: 'NISA16', ...body }
     return (await expectOk(convert(server, sent))).commission.id as string

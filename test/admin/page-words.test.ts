@@ -30,12 +30,12 @@ test.each<[string, Fields, string]>([
   ['payouts', period('2026-10-01', '2026-10-31', 'dollars'), 'Currency must be three capital letters, like USD.'],
   ['keys', key('Cron', 'tomorrow'), 'Expires must be a day, such as 2026-10-31.'],
   ['keys', key('x'.repeat(101), ''), 'Label must be text of 1 to 100 characters.'],
-])('400 on the page of %s names the field as the form does', async (path, fields, sentence) => {
+])('400 on the page of %s uses the label of the form', async (path, fields, sentence) => {
   const refused = await owner.submit(`/admin/${path}`, fields)
   expect([refused.status, noticeOf(refused)]).toEqual([400, sentence])
 })
 
-test('a preview of a period that is none says so in the words of its form', async () => {
+test('an invalid preview period is reported with the label of the form', async () => {
   const preview = await owner.open('/admin/payouts/new?from=2026-10-01&until=soon')
   expect([preview.status, noticeOf(preview)]).toEqual([200, 'Last day must be a day, such as 2026-10-31.'])
 })
@@ -43,11 +43,11 @@ test('a preview of a period that is none says so in the words of its form', asyn
 test.each([
   ['/admin/', '/admin'],
   ['/admin/commissions/?status=ALL', '/admin/commissions?status=ALL'],
-])('308 from %s to the page', async (from, to) => {
+])('308 from %s to the path without the slash', async (from, to) => {
   const { status, headers } = await owner.open(from)
   expect([status, headers.get('Location')]).toEqual([308, to])
 })
 
-test('404 below the pages stays 404, and the API has no slash to lose', async () => {
+test('404 for API paths with a trailing slash', async () => {
   for (const path of ['/admin/v1/', '/admin/v1/keys/']) expect((await owner.open(path)).status).toBe(404)
 })

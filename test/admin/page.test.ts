@@ -9,9 +9,10 @@ import { codeOf, HOSTILE, openPageShop, type PageShop } from './page-shop.ts'
 let server: PageShop['server']
 let owner: PageShop['owner']
 let lastAudit: PageShop['lastAudit']
+let audits: PageShop['audits']
 let order: PageShop['order']
 beforeAll(async () => {
-  ;({ server, owner, lastAudit, order } = await openPageShop())
+  ;({ server, owner, audits, lastAudit, order } = await openPageShop())
 })
 afterAll(() => server.close())
 
@@ -27,7 +28,7 @@ const PAGES = [
 ] as const
 
 describe('every page', () => {
-  test.each(PAGES)('200 /admin%s, on record as %s, held to the strictest rules', async (path, action) => {
+  test.each(PAGES)('200 /admin%s with audit record %s and a strict Content-Security-Policy', async (path, action) => {
     const { status, headers } = await owner.open(`/admin${path}`)
     expect([status, lastAudit()]).toEqual([200, action])
     const policy = headers.get('Content-Security-Policy')
@@ -40,7 +41,24 @@ describe('every page', () => {
     expect(headers.get('Cache-Control')).toBe('no-store')
   })
 
-  test('303 to the sign-in page and back for who is not signed in; 401 for their forms', async () => {
+  test('opening one batch writes one audit row, which names the batch', async () => {
+    const id = await order()
+    await owner.submit(`/admin/commissions/${id}/approve`)
+    const period: [string, string][] = [
+      ['from', '2026-11-01'],
+      ['until', '2026-11-30'],
+    ]
+    const batch = (await owner.submit('/admin/payouts', period)).headers.get('Location') ?? ''
+    const subjectId = batch.split('/').at(-1)
+    for (const path of [batch, `${batch}/cancel`]) {
+      const before = audits().length
+      expect((await owner.open(path)).status).toBe(200)
+      const written = audits().slice(before)
+      expect(written).toEqual([expect.objectContaining({ action: 'payout.shown', subjectId })])
+    }
+  })
+
+  test('303 to the sign-in page and back without a session; 401 for forms', async () => {
     const stranger = visitorOf(server)
     for (const [path] of PAGES) {
       const { status, headers } = await stranger.open(`/admin${path}`)
@@ -70,7 +88,7 @@ describe('every page', () => {
       expect(await back(next), next).toBe('/admin')
   })
 
-  test('404 for what is not there, 405 with Allow, and the API of the same address space as it was', async () => {
+  test('404 for unknown paths and ids, 405 with Allow; /admin/v1 is unaffected', async () => {
     expect(codeOf(await owner.open('/admin/nothing'))).toEqual([404, 'path_unknown'])
     expect((await owner.open('/admin/nothing')).headers.get('Content-Type')).toContain('text/html')
     expect(codeOf(await owner.open('/admin/orders?id=never'))).toEqual([404, 'order_not_found'])
@@ -81,7 +99,7 @@ describe('every page', () => {
     expect([api.status, api.body.error]).toEqual([404, 'There is nothing at this path.'])
   })
 
-  test('its style and script may be kept for good, and change their address with their content', async () => {
+  test('style and script are immutable under a path with their hash', async () => {
     const { text } = await visitorOf(server).open('/admin/sign-in')
     const paths = [...text.matchAll(/(?:href|src)="(\/admin\/assets\/[^"]+)"/g)].map(([, path = '']) => path)
     expect(new Set(paths).size).toBe(3)
@@ -94,7 +112,7 @@ describe('every page', () => {
 })
 
 describe('another shop', () => {
-  test('404 for what is not ours, and nothing of it on any list', async () => {
+  test('404 for ids of another shop, and none of its data in lists', async () => {
     const other = await server.createShop()
     const stranger = visitorOf(server)
     await stranger.signIn(other.ownerToken)
@@ -104,17 +122,17 @@ describe('another shop', () => {
     expect(codeOf(await stranger.submit(`/admin/keys/${server.shop.keyId}/revoke`))).toEqual([404, 'key_not_found'])
     expect(codeOf(await stranger.open('/admin/orders?id=p-1'))).toEqual([404, 'order_not_found'])
     expect((await stranger.open('/admin/commissions?status=ALL')).text).not.toContain('p-1')
-    expect((await stranger.open('/admin')).text).toContain('Nothing happened yet')
+    expect((await stranger.open('/admin')).text).toContain('No activity yet')
   })
 
-  test('404 for names that no database keeps', async () => {
+  test('404 for ids that cannot be stored', async () => {
     expect(codeOf(await owner.open('/admin/orders?id=%00'))).toEqual([404, 'order_not_found'])
     expect(codeOf(await owner.open('/admin/payouts/%00'))).toEqual([404, 'payout_not_found'])
     expect((await owner.open('/admin/deliveries?event=%00&page=-1&status=x')).status).toBe(200)
   })
 })
 
-test('503 and nothing shown or changed when the audit cannot be written', async () => {
+test('503 when the audit cannot be written; nothing is shown or changed', async () => {
   const id = await order()
   const csrf = /name="csrf" value="(\w+)"/.exec((await owner.open('/admin')).text)?.[1] ?? ''
   const mend = refuseInserts(server, 'audits')
@@ -127,7 +145,7 @@ test('503 and nothing shown or changed when the audit cannot be written', async 
   expect((await owner.open('/admin/commissions')).text).toContain(`value="${id}"`)
 })
 
-test('lists are paged', async () => {
+test('lists are paginated', async () => {
   for (let n = 0; n < 26; n++) {
     const { id } = await expectOk(admin(server, 'POST', '/keys', { label: `Key ${n}`, scopes: ['programs:read'] }))
     await expectOk(admin(server, 'DELETE', `/keys/${id}`))
@@ -141,7 +159,7 @@ test('lists are paged', async () => {
   expect((await owner.open('/admin/commissions?status=ALL&page=9')).text).toContain('Previous')
 })
 
-test('names that were made to break out stay text, wherever they are shown', async () => {
+test('markup in names is escaped on every page', async () => {
   const id = await order({ customerEmail: 'eve@example.com', ref: '"><img src=x onerror=alert(1)>' })
   const click = { type: 'click', ref: '<svg onload=alert(1)>', sessionId: 'hostile', url: 'javascript:alert(1)//<b>' }
   await expectOk(server.request('POST', '/api/v1/events', { body: click }))

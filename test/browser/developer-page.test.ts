@@ -7,7 +7,7 @@ import { look, SCREENS } from './look.ts'
 
 let stage: Stage
 let owner: Page
-/** Of every page that is opened here. */
+/** Console errors and failed requests of every page opened here. */
 const complaints: string[] = []
 let staffToken: string
 let link: string
@@ -42,19 +42,19 @@ describe.runIf(isThere)('the Developer page', () => {
   }, 60_000)
   afterAll(() => stage?.close())
 
-  test('signs in with an owner token, and by the keyboard alone', async () => {
+  test('signs in with an owner token, using the keyboard only', async () => {
     await open(owner, '/admin/commissions')
     expect(await heading(owner)).toBe('Sign in')
     await owner.getByLabel('Owner token').fill(stage.ownerToken)
     await owner.keyboard.press('Enter')
     await owner.waitForURL('**/admin/commissions')
     await owner.keyboard.press('Tab')
-    expect(await owner.locator(':focus').textContent()).toBe('Skip to the content')
+    expect(await owner.locator(':focus').textContent()).toBe('Skip to content')
     await owner.keyboard.press('Enter')
     expect(await owner.locator(':focus').getAttribute('id')).toBe('main')
   })
 
-  test('signs in once by the link that the start prints, without JavaScript; opening it does not use it up', async () => {
+  test('signs in once with the link that the start prints, without JavaScript; opening the link does not redeem it', async () => {
     const page = await visit({ javaScriptEnabled: false })
     await open(page, link)
     await open(page, link)
@@ -67,7 +67,7 @@ describe.runIf(isThere)('the Developer page', () => {
     await Promise.all([page, late].map((one) => one.context().close()))
   })
 
-  test('makes a key that works, rotates it, which stops the old secret at once, and revokes it', async () => {
+  test('creates a key, rotates it, which stops the old secret immediately, and revokes it', async () => {
     await open(owner, '/admin/keys')
     await owner.getByLabel('Label').fill('Checkout')
     await owner.getByLabel('programs:read').check()
@@ -91,7 +91,7 @@ describe.runIf(isThere)('the Developer page', () => {
     expect(stage.log()).not.toContain(second)
   })
 
-  test('approves a commission, shows it in a batch, and pays the batch by its typed total alone', async () => {
+  test('approves a commission, shows it in a batch, and pays the batch only with its typed total', async () => {
     await open(owner, '/admin/commissions')
     await press(owner, 'Approve order W-1')
     expect(await owner.getByRole('status').textContent()).toContain('Order W-1 is approved: 12.35 USD')
@@ -113,9 +113,9 @@ describe.runIf(isThere)('the Developer page', () => {
     expect(await owner.getByRole('row', { name: /^W-1/ }).textContent()).toContain('Paid')
   })
 
-  test('adds a webhook, sends a test event, and sends it again: the same bytes under the same id', async () => {
+  test('adds a webhook, sends a test event, and redelivers it: the same bytes with the same id', async () => {
     await open(owner, '/admin/webhooks')
-    await owner.getByLabel('Address').fill(stage.receiver.at('/hook'))
+    await owner.getByLabel('URL').fill(stage.receiver.at('/hook'))
     await press(owner, 'Add webhook')
     const secret = await textOf(owner, '#secret')
     await press(owner, 'Send test event')
@@ -134,11 +134,11 @@ describe.runIf(isThere)('the Developer page', () => {
     expect(await owner.getByRole('row', { name: /^test/ }).count()).toBe(2)
   })
 
-  test('lets STAFF look, and keeps keys and money from them', async () => {
+  test('gives STAFF read access, without keys and money', async () => {
     const page = await visit()
     await signIn(page, staffToken)
     const menu = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents()
-    expect(menu).toEqual(['Overview', 'Commissions', 'Why?', 'Journeys', 'Webhooks', 'Deliveries'])
+    expect(menu).toEqual(['Overview', 'Commissions', 'Explain', 'Journeys', 'Webhooks', 'Deliveries'])
     for (const path of ['/admin/keys', '/admin/payouts', '/admin/payouts/new']) expect(await open(page, path)).toBe(403)
     expect(await page.locator('main').textContent()).toContain('Only an OWNER may do this.')
     await open(page, '/admin/commissions')
@@ -146,7 +146,7 @@ describe.runIf(isThere)('the Developer page', () => {
     await page.context().close()
   })
 
-  test('refuses forms of other sites, also of a neighbour that the cookie is sent to, and forms without the token', async () => {
+  test('rejects forms of other sites, also of a same-site origin that receives the cookie, and forms without the CSRF token', async () => {
     const to = encodeURIComponent(`${stage.url}/admin/keys`)
     const forge = async (from: string) => {
       const [reply] = await Promise.all([
@@ -168,7 +168,7 @@ describe.runIf(isThere)('the Developer page', () => {
   })
 
   test.each(SCREENS)(
-    '%s has no serious fault of access in light and dark, and fits 360 pixels',
+    '%s has no serious accessibility violation in light and dark, and fits 360 pixels',
     async (name, path, link) => {
       const page = name.startsWith('sign-in') ? await visit() : owner
       await open(page, path)
@@ -178,7 +178,7 @@ describe.runIf(isThere)('the Developer page', () => {
     },
   )
 
-  test('signing out ends the session: its cookie is refused', async () => {
+  test('sign-out ends the session: its cookie is rejected', async () => {
     await open(owner, '/admin')
     const cookies = await owner.context().cookies()
     await press(owner, 'Sign out')
@@ -188,7 +188,7 @@ describe.runIf(isThere)('the Developer page', () => {
     expect(await heading(owner)).toBe('Sign in')
   })
 
-  test('an injected script does not run, and is noticed; so is a fault of access', async () => {
+  test('an injected script does not run and is reported; accessibility violations are detected', async () => {
     const page = await (await stage.browser.newContext()).newPage()
     const noticed: string[] = []
     watch(page, noticed)
@@ -205,7 +205,7 @@ describe.runIf(isThere)('the Developer page', () => {
     await page.context().close()
   })
 
-  test('no page has complained about its script, its policy or what it loads', () => {
+  test('no page logged an error or failed to load a resource', () => {
     expect(complaints).toEqual([])
   })
 })

@@ -4,7 +4,7 @@ import type { Env, Hono } from 'hono'
 import { pageHeaders } from '../http/response.ts'
 
 interface Asset {
-  /** With a hash of its content, so that a browser may keep it for good. */
+  /** Contains a hash of the content, so browsers can cache it indefinitely. */
   path: string
   type: string
   content: string
@@ -32,7 +32,7 @@ function load(name: string, type: string): Asset {
   return { path: `/admin/assets/${hash}-${name}`, type, content }
 }
 
-/** Headers of every page of the Developer page. */
+/** Headers of every page. */
 export const PAGE_HEADERS = {
   ...pageHeaders({ style: "'self'", script: "'self'", image: "'self'", form: "'self'" }),
   'Cache-Control': 'no-store',

@@ -7,14 +7,14 @@ const GAP = 2
 
 interface Chart {
   name: string
-  /** What all of it comes to. */
+  /** The formatted sum of all values. */
   total: string
   dates: string[]
   values: number[]
   show: (value: number) => string
 }
 
-/** A bar a day. Who cannot see it has the table of the same numbers. */
+/** A bar chart with one bar per day. A table on the same page contains the numbers for screen readers. */
 export function chart({ name, total, dates, values, show }: Chart): Html {
   const top = Math.max(0, ...values)
   const low = Math.min(0, ...values)
@@ -22,7 +22,7 @@ export function chart({ name, total, dates, values, show }: Chart): Html {
   const y = (value: number) => ((top - value) / span) * HEIGHT
   const bars = values.map((value, index) => {
     const [from, to] = [y(Math.max(0, value)), y(Math.min(0, value))]
-    // What is there is seen, however small.
+    // A nonzero value stays visible, however small.
     const height = value === 0 ? 0 : Math.max(1, to - from)
     return html`<rect class="bar" x="${index * STEP + GAP / 2}" y="${from.toFixed(2)}" width="${STEP - GAP}" height="${height.toFixed(2)}"><title>${dates[index]}: ${show(value)}</title></rect>`
   })

@@ -20,14 +20,14 @@ type Move = keyof typeof MOVES
 
 export const commissionRoutes: Route[] = [
   { path: '/commissions', roles: EVERYONE, audit: 'commissions.listed', show: list },
-  { path: '/commissions/moderate', ...like('moderateCommissions'), act: moveSome, again: list },
-  { path: '/commissions/:id/:move', ...like('approveCommission'), act: moveOne, again: list },
+  { path: '/commissions/moderate', ...like('moderateCommissions'), act: moderateSelected, again: list },
+  { path: '/commissions/:id/:move', ...like('approveCommission'), act: moderateOne, again: list },
 ]
 
 const COLUMNS: Column[] = [
   'Order',
   named('Affiliate'),
-  'Happened',
+  'Date',
   numeric('Goods'),
   numeric('Commission'),
   'Status',
@@ -46,7 +46,7 @@ async function list(visitor: Visitor): Promise<View> {
   const many = isOwner && status === 'PENDING'
   const rows = data.map((one) => row(one, names.get(one.affiliateId) ?? '', { isOwner, many }))
   const columns = many ? [CHOICE, ...COLUMNS] : COLUMNS
-  const content = rows.length ? table('Commissions', columns, rows) : nothing(status)
+  const content = rows.length ? table('Commissions', columns, rows) : emptyState(status)
   const body = isOwner
     ? form(visitor, `${PATH}/moderate`, html`${hidden(visitor, status)}${many && rows.length ? bulk() : ''}${content}`)
     : content
@@ -56,7 +56,7 @@ async function list(visitor: Visitor): Promise<View> {
   }
 }
 
-/** The list one is looking at; a form brings it along, to come back to it. */
+/** The selected tab. Forms send it, so the response returns to the same list. */
 function chosen({ query, form }: Visitor): string {
   const status = form.get('status') ?? query.get('status') ?? 'PENDING'
   return TABS.includes(status) ? status : 'PENDING'
@@ -73,20 +73,20 @@ const tabs = (status: string): Html =>
 
 const bulk =
   (): Html => html`<p class="row"><label class="box all"><input type="checkbox" data-all="ids" hidden> <span>All on this page</span></label>
-<button name="move" value="approve" class="main">Approve chosen</button> <button name="move" value="reject">Reject chosen</button></p>`
+<button name="move" value="approve" class="main">Approve selected</button> <button name="move" value="reject">Reject selected</button></p>`
 
-const nothing = (status: string): Html =>
+const emptyState = (status: string): Html =>
   status === 'PENDING'
-    ? empty('Nothing awaits approval', 'Orders of programs that do not approve by themselves appear here.')
+    ? empty('No commissions await approval', 'Orders of programs without automatic approval appear here.')
     : empty(
-        'Nothing here',
+        'No commissions',
         html`Report an order to see its commission. The <a href="/api/v1/docs">quick start</a> shows how.`,
       )
 
 function row(one: Commission, name: string, { isOwner, many }: { isOwner: boolean; many: boolean }): Cell[] {
   const order = one.externalOrderId ?? one.orderId
   const isAdjustment = one.trackingMethod === 'ADJUSTMENT'
-  const choice = html`<input type="checkbox" name="ids" value="${one.id}" aria-label="Choose order ${order}">`
+  const choice = html`<input type="checkbox" name="ids" value="${one.id}" aria-label="Select order ${order}">`
   return [
     ...(many ? [choice] : []),
     isAdjustment
@@ -112,21 +112,21 @@ const button = ({ id }: Commission, move: Move, order: string): Html =>
 const back = (visitor: Visitor) =>
   address(PATH, { status: chosen(visitor), page: visitor.form.get('page') ?? undefined })
 
-async function moveOne(visitor: Visitor) {
+async function moderateOne(visitor: Visitor) {
   const { id = '', move = '' } = visitor.params
-  if (!Object.hasOwn(MOVES, move)) throw notFound('path_unknown', 'There is no page at this address.')
+  if (!Object.hasOwn(MOVES, move)) throw notFound('path_unknown', 'No such page.')
   const row = await moderate(visitor.ctx, move as Move, id)
   const text = `Order ${row.externalOrderId ?? row.orderId} is ${MOVES[move as Move]}: ${money(row.commissionAmountCents, row.currency)}.`
   return { to: back(visitor), flash: { text } }
 }
 
-async function moveSome(visitor: Visitor) {
+async function moderateSelected(visitor: Visitor) {
   const { ctx, form } = visitor
   const ids = form.getAll('ids')
   const move = form.get('move') === 'reject' ? 'reject' : 'approve'
-  if (ids.length === 0) throw invalidBody('Choose at least one commission.')
+  if (ids.length === 0) throw invalidBody('Select at least one commission.')
   const { changed, skipped } = await moderateMany(ctx, bodyOf('moderateCommissions', { action: move, ids }))
-  const left = skipped.length ? ` ${skipped.length} could not be, because they were changed meanwhile.` : ''
+  const left = skipped.length ? ` ${skipped.length} skipped, because another request changed them.` : ''
   return {
     to: back(visitor),
     flash: { text: `${changed} ${changed === 1 ? 'commission is' : 'commissions are'} ${MOVES[move]}.${left}` },

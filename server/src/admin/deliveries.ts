@@ -14,7 +14,7 @@ type Subscription = components['schemas']['WebhookSubscription']
 
 const PATH = '/admin/deliveries'
 const STATUSES = ['PENDING', 'SENT', 'FAILED'] as const
-const COLUMNS: Column[] = ['Event', named('Endpoint'), 'Created', 'Status', 'Answer', numeric('Took'), ACTIONS]
+const COLUMNS: Column[] = ['Event', named('Endpoint'), 'Created', 'Status', 'Response', numeric('Duration'), ACTIONS]
 
 export const deliveryRoutes: Route[] = [
   { path: '/deliveries', ...like('listDeliveries'), show: list },
@@ -31,9 +31,9 @@ async function list(visitor: Visitor): Promise<View> {
   const rows = data.map((one) => row(visitor, one, byId.get(one.subscriptionId)))
   return {
     title: 'Deliveries',
-    body: html`<p class="lead">Every attempt to bring an event to a webhook. Nothing is tried again by itself; redeliver sends the same bytes under the same <code>webhook-id</code>.</p>
+    body: html`<p class="lead">Every attempt to deliver an event to a webhook. Failed deliveries are not retried automatically. Redeliver sends the same bytes with the same <code>webhook-id</code>.</p>
 ${filters(visitor, subscriptions)}
-${rows.length ? table('Deliveries', COLUMNS, rows) : empty('No deliveries here', html`Events go to your <a href="/admin/webhooks">webhooks</a> as soon as something happens; a test event can be sent there at any time.`)}
+${rows.length ? table('Deliveries', COLUMNS, rows) : empty('No deliveries', html`Events are sent to your <a href="/admin/webhooks">webhooks</a>, where you can also send a test event.`)}
 ${pager(PATH, query, pagination)}`,
   }
 }
@@ -57,20 +57,20 @@ function row(visitor: Visitor, one: Delivery, subscription: Subscription | undef
     subscription ? endpoint(subscription.url, visitor.isOwner) : html`<em>removed</em>`,
     time(one.createdAt),
     badge(one.status),
-    answer(one),
+    responseOf(one),
     one.durationMs === null ? '–' : `${one.durationMs} ms`,
     canBeSent ? form(visitor, `${PATH}/${one.id}/redeliver`, again) : '',
   ]
 }
 
-const answer = ({ code, httpStatus }: Delivery): Html | string =>
-  code === null ? 'not yet' : html`${httpStatus ?? ''} <code>${code}</code>`
+const responseOf = ({ code, httpStatus }: Delivery): Html | string =>
+  code === null ? 'pending' : html`${httpStatus ?? ''} <code>${code}</code>`
 
 async function redeliver({ ctx, params, form }: Visitor) {
   const { event } = await deliveries.redeliver(ctx, params.id ?? '')
   const back = new URLSearchParams(form.get('back') ?? '')
   return {
     to: back.size ? `${PATH}?${back}` : PATH,
-    flash: { text: `The event ${event} is sent once more. Open the page again to see what came of it.` },
+    flash: { text: `The event ${event} is queued for redelivery. Reload the page to see the result.` },
   }
 }

@@ -15,18 +15,18 @@ const KINDS: Record<Schemas['EvidenceKind'], string> = {
   CONNECTED_PRODUCT: 'Connected product',
 }
 
-/** Why an order earned what it did: the decision, who else was looked at, and the sum line by line. */
+/** Explains an order: the decision, the evidence considered, and the calculation line by line. */
 export const explanation = (
   found: Explanation,
   names: Names,
-): Html => html`<section class="card" aria-labelledby="decision"><h2 id="decision">The decision</h2>
+): Html => html`<section class="card" aria-labelledby="decision"><h2 id="decision">Decision</h2>
 <p class="lead">${badge(found.outcome)} ${found.summary}</p>
 ${found.restriction ? html`<p><code>${found.restriction.code}</code> ${found.restriction.because}</p>` : ''}
 ${facts(found, names)}</section>
-<h2>Who was looked at</h2>
-<p class="hint">In your shop’s order of precedence. The first kind with evidence that counts wins; of clicks the ${found.clickTouch.toLowerCase()} one does.</p>
+<h2>Evidence</h2>
+<p class="hint">In your shop’s order of precedence. The first kind with valid evidence wins. Of several clicks the ${found.clickTouch.toLowerCase()} one counts.</p>
 <ol class="evidence">${found.evidence.map((one) => kind(one, names))}</ol>
-<h2>The arithmetic</h2>
+<h2>Calculation</h2>
 ${arithmetic(found)}
 <p class="hint">${replay(found)}</p>`
 
@@ -35,19 +35,19 @@ const facts = (found: Explanation, names: Names): Html => {
   return html`<dl class="facts">
 <div><dt>Received</dt><dd>${time(found.receivedAt)}</dd></div>
 <div><dt>Stored as</dt><dd><code>${isolated(found.orderId)}</code></dd></div>
-<div><dt>Affiliate</dt><dd>${affiliate ? html`${nameIn(names, affiliate.id)} ${badge(affiliate.archived ? 'ARCHIVED' : affiliate.status)}` : 'nobody'}</dd></div>
-<div><dt>Program then</dt><dd>${program ? rate(program, flatCurrencyOf(found)) : 'none'}</dd></div>
-<div><dt>Commission now</dt><dd>${commission ? html`${money(commission.commissionAmountCents, commission.currency)} ${badge(commission.orderStatus)}` : 'none'}</dd></div>
+<div><dt>Affiliate</dt><dd>${affiliate ? html`${nameIn(names, affiliate.id)} ${badge(affiliate.archived ? 'ARCHIVED' : affiliate.status)}` : 'none'}</dd></div>
+<div><dt>Program at that time</dt><dd>${program ? rate(program, flatCurrencyOf(found)) : 'none'}</dd></div>
+<div><dt>Current commission</dt><dd>${commission ? html`${money(commission.commissionAmountCents, commission.currency)} ${badge(commission.orderStatus)}` : 'none'}</dd></div>
 </dl>`
 }
 
-/** A flat rate is money of the currency that the last lines of the arithmetic are in. */
+/** The currency of flat rates, which is that of the last lines of the calculation. */
 const flatCurrencyOf = ({ arithmetic, order }: Explanation): string =>
   arithmetic.at(-1)?.currency ?? String(order.currency)
 
 function rate({ commissionType, rate }: NonNullable<Explanation['program']>, currency: string): string {
-  if (commissionType === 'PERCENT_OF_SALE') return `${rate / 100} % of the goods`
-  return `${money(rate, currency)} ${commissionType === 'FLAT_PER_ITEM' ? 'an item' : 'an order'}`
+  if (commissionType === 'PERCENT_OF_SALE') return `${rate / 100} % of goods`
+  return `${money(rate, currency)} ${commissionType === 'FLAT_PER_ITEM' ? 'per item' : 'per order'}`
 }
 
 const kind = ({ kind, because, candidates }: Schemas['ExplainedEvidence'], names: Names): Html => html`<li class="card">
@@ -62,11 +62,11 @@ ${
     : ''
 }</li>`
 
-const CANDIDATE: Column[] = [named('Evidence'), named('Names'), 'Reason', 'Outcome', wide('Because')]
+const CANDIDATE: Column[] = [named('Evidence'), named('Affiliate'), 'Reason', 'Outcome', wide('Explanation')]
 
 const candidate = (one: Schemas['ExplainedCandidate'], names: Names): Cell[] => [
   html`<small>${one.source}</small> <code class="break">${isolated(one.value)}</code>`,
-  html`${one.affiliateId === null ? 'nobody' : nameIn(names, one.affiliateId)}${one.slugAffiliateId ? html` <small>also the slug of ${nameIn(names, one.slugAffiliateId)}</small>` : ''}`,
+  html`${one.affiliateId === null ? 'none' : nameIn(names, one.affiliateId)}${one.slugAffiliateId ? html` <small>also a slug of ${nameIn(names, one.slugAffiliateId)}</small>` : ''}`,
   html`<code>${one.reasonCode}</code>`,
   badge(one.outcome),
   one.because,
@@ -77,26 +77,26 @@ const nameIn = (names: Names, id: string): Html => isolated(names.get(id) ?? id)
 const STEPS: Record<Schemas['ArithmeticLine']['step'], string> = {
   subtotal: 'Goods',
   discount: 'Discount',
-  outside: 'Left out',
+  outside: 'Excluded',
   base: 'Base',
   group: 'Rate',
   restricted: 'Restricted',
   commission: 'Commission',
   tax: 'Tax',
   refund: 'Refund',
-  now: 'Now',
+  now: 'Current',
 }
 
 const arithmetic = (found: Explanation): Html => {
-  const columns = ['Step', wide('How'), numeric('Amount')]
+  const columns = ['Step', wide('Detail'), numeric('Amount')]
   const rows = found.arithmetic.map(({ step, text, cents, currency }) => ({
     className: step,
     cells: [STEPS[step], text, money(cents, currency)],
   }))
-  return table('The arithmetic', columns, rows)
+  return table('Calculation', columns, rows)
 }
 
 const replay = ({ replay }: Explanation): Html =>
   replay.identical
-    ? html`Decided again just now from the stored facts: identical, by engine ${replay.engineVersion}.`
-    : html`Decided again just now by engine ${replay.engineVersion}, it comes out differently from what engine ${replay.recordedEngineVersion} decided.`
+    ? html`Recomputed from the stored facts with engine ${replay.engineVersion}: identical.`
+    : html`Recomputed with engine ${replay.engineVersion}: different from the recorded decision of engine ${replay.recordedEngineVersion}.`

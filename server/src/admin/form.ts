@@ -10,13 +10,14 @@ const MAX_FIELDS = 1000
 const AMPERSAND = 0x26
 
 /**
- * The fields of a form. No page sends anything but text.
+ * Reads the fields of a form. Forms contain text only.
  *
  * @throws ApiError 400 for another kind of body, too many fields and text that cannot be stored; 400 and 503 of {@link readBody}.
  */
 export async function readForm(...[server, c, expected]: Parameters<typeof readBody>): Promise<URLSearchParams> {
   const type = c.req.header('Content-Type')?.split(';')[0]?.trim().toLowerCase()
-  if (type !== 'application/x-www-form-urlencoded') throw invalidBody('Send the form of this page.')
+  if (type !== 'application/x-www-form-urlencoded')
+    throw invalidBody('Content-Type must be application/x-www-form-urlencoded.')
   const { bytes } = await readBody(server, c, expected)
   if (bytes.reduce((count, byte) => (byte === AMPERSAND ? count + 1 : count), 1) > MAX_FIELDS) {
     throw invalidBody(`A form must not have more than ${MAX_FIELDS} fields.`)
@@ -26,25 +27,25 @@ export async function readForm(...[server, c, expected]: Parameters<typeof readB
   return form
 }
 
-/** A field without outer white space; undefined when nothing was typed. */
+/** Returns a field without leading and trailing whitespace, or undefined when it is empty. */
 export const field = (form: URLSearchParams, name: string): string | undefined => form.get(name)?.trim() || undefined
 
-/** What the forms call the fields of the API. */
+/** Labels of API fields in forms. */
 const LABELS = new Map([
   ['periodStart', 'First day'],
   ['periodEnd', 'Last day'],
   ['currency', 'Currency'],
   ['expiresAt', 'Expires'],
   ['label', 'Label'],
-  ['url', 'Address'],
+  ['url', 'URL'],
 ])
 const INSTANT = /an ISO 8601 date \((.+?)\) or a timestamp .+?(?=\.$)/
 
-/** Why the API refused what a form sent, in the words of the form. Its fields for time take days. */
+/** Rewrites an error message of the API with the labels of the form. Date fields accept days only. */
 export const inFormWords = (sentence: string): string =>
   sentence.replace(/^\w+|\b[a-z]+[A-Z]\w+/g, (name) => LABELS.get(name) ?? name).replace(INSTANT, 'a day, such as $1')
 
-/** A form of this session. */
+/** Renders a form with the CSRF token of the session. */
 export const form = ({ csrf }: Visitor, action: string, inner: Html | Html[], className = ''): Html =>
   html`<form method="post" action="${action}" class="${className}"><input type="hidden" name="csrf" value="${csrf}">${inner}</form>`
 
@@ -60,7 +61,7 @@ interface Input {
   maxlength?: number
 }
 
-/** A labelled field, with what there is to know about it. */
+/** Renders a labeled input with an optional hint. */
 export const input = ({ name, label, hint, ...given }: Input): Html => {
   const { type = 'text', value = '', required = false, placeholder = '', autocomplete = 'off', maxlength = 500 } = given
   return html`<div class="field"><label for="${name}">${label}</label>
@@ -68,7 +69,7 @@ export const input = ({ name, label, hint, ...given }: Input): Html => {
 ${hint ? html`<p class="hint" id="${name}-hint">${hint}</p>` : ''}</div>`
 }
 
-/** A labelled choice of one. */
+/** Renders a labeled select. */
 export const select = (
   name: string,
   label: string,
@@ -77,15 +78,15 @@ export const select = (
 ): Html => html`<div class="field"><label for="${name}">${label}</label>
 <select id="${name}" name="${name}">${options.map(([value, text]) => html`<option value="${value}"${value === chosen ? html` selected` : ''}>${text}</option>`)}</select></div>`
 
-/** A choice of several, all of one name. */
+/** Renders checkboxes that share one name. */
 export const checkboxes = (name: string, legend: string, values: readonly string[], chosen: readonly string[]): Html =>
   html`<fieldset><legend>${legend}</legend><div class="boxes">
 ${values.map((value) => html`<label class="box"><input type="checkbox" name="${name}" value="${value}"${chosen.includes(value) ? html` checked` : ''}> <code>${value || '""'}</code></label>`)}
 </div></fieldset>`
 
-/** Asks before what cannot be undone, without a script. */
+/** Asks for confirmation of an irreversible action, without script. */
 export const confirmation = (
   visitor: Visitor,
   { text, action, button, back }: { text: Html; action: string; button: string; back: string },
 ): Html => html`<div class="card narrow">${text}
-${form(visitor, action, html`<button class="danger">${button}</button> <a class="button" href="${back}">Keep it</a>`, 'row')}</div>`
+${form(visitor, action, html`<button class="danger">${button}</button> <a class="button" href="${back}">Back</a>`, 'row')}</div>`

@@ -2,20 +2,20 @@ import { html as template } from 'hono/html'
 
 export type Html = ReturnType<typeof template>
 
-/** Controls, and what turns the direction of the text around it. Joiners and direction marks stay: names need them. */
-const STEERS = /(?![\t\n\r])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
+/** Control characters and bidirectional overrides. Joiners and direction marks are kept, because names need them. */
+const DIRECTION_CONTROLS = /(?![\t\n\r])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
 
 /**
- * A piece of a page. What is filled in is escaped, and no text can steer the text around it; a value of an attribute
- * stays as it is, because forms send it back.
+ * Template tag for HTML. Escapes values and removes characters that affect the direction of surrounding text. Attribute
+ * values are only escaped, because forms send them back unchanged.
  */
 export const html = (strings: TemplateStringsArray, ...values: unknown[]): Html =>
-  template(strings, ...values.map((value, index) => (strings[index]?.endsWith('="') ? value : harmless(value))))
+  template(strings, ...values.map((value, index) => (strings[index]?.endsWith('="') ? value : withoutControls(value))))
 
-function harmless(value: unknown): unknown {
-  if (typeof value === 'string') return value.replace(STEERS, '')
-  return Array.isArray(value) ? value.map(harmless) : value
+function withoutControls(value: unknown): unknown {
+  if (typeof value === 'string') return value.replace(DIRECTION_CONTROLS, '')
+  return Array.isArray(value) ? value.map(withoutControls) : value
 }
 
-/** A text that somebody outside chose, so that its direction is its own: right-to-left names beside numbers. */
+/** Isolates the text direction of user-provided text, such as right-to-left names next to numbers. */
 export const isolated = (text: string): Html => html`<bdi>${text}</bdi>`

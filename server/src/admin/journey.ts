@@ -10,7 +10,7 @@ import { address, empty, time } from './show.ts'
 type Entry = components['schemas']['JourneyEntry']
 
 const PATH = '/admin/journey'
-const MOST = 200
+const MAX_ENTRIES = 200
 
 export const journeyRoutes: Route[] = [{ path: '/journey', roles: EVERYONE, audit: 'journey.shown', show }]
 
@@ -21,39 +21,36 @@ async function show(visitor: Visitor): Promise<View> {
     sessionId: field(query, 'sessionId'),
     affiliateId: field(query, 'affiliateId'),
   }
-  const isAsked = Object.values(who).some(Boolean)
+  const isSubmitted = Object.values(who).some(Boolean)
   return {
     title: 'Journeys',
-    showsNothing: !isAsked,
-    body: html`<p class="lead">What a customer, a visitor’s session or an affiliate’s visitors did in the last 90 days. Several fields narrow it down.</p>
+    showsNothing: !isSubmitted,
+    body: html`<p class="lead">Activity of a customer, a session, or an affiliate’s visitors in the last 90 days. Entries match all given fields.</p>
 <form class="filters" method="get" action="${PATH}">
-${input({ name: 'customerEmail', label: 'Customer’s e-mail', value: who.customerEmail, maxlength: 320 })}
-${input({ name: 'sessionId', label: 'Session', value: who.sessionId, maxlength: 255 })}
+${input({ name: 'customerEmail', label: 'Customer email', value: who.customerEmail, maxlength: 320 })}
+${input({ name: 'sessionId', label: 'Session id', value: who.sessionId, maxlength: 255 })}
 ${input({ name: 'affiliateId', label: 'Affiliate id', value: who.affiliateId, maxlength: 64 })}
 <button class="main">Show</button></form>
-${isAsked ? await timeline(visitor, who) : ''}`,
+${isSubmitted ? await timeline(visitor, who) : ''}`,
   }
 }
 
 async function timeline({ ctx }: Visitor, who: Partial<Parameters<typeof journey.read>[1]>): Promise<Html> {
-  const { journey: entries, total } = await journey.read(ctx, { ...who, limit: MOST })
+  const { journey: entries, total } = await journey.read(ctx, { ...who, limit: MAX_ENTRIES })
   if (entries.length === 0)
-    return empty(
-      'Nothing is known about them',
-      'Clicks, page views and orders appear here as soon as they are reported.',
-    )
+    return empty('No activity', 'Clicks, page views and orders appear here as soon as they are reported.')
   const names = await affiliateNames(
     ctx,
     entries.flatMap(({ affiliateId }) => affiliateId ?? []),
   )
-  return html`<p class="hint">${total > entries.length ? `The latest ${entries.length} of ${total} steps` : `${total} ${total === 1 ? 'step' : 'steps'}`}, oldest first.</p>
+  return html`<p class="hint">${total > entries.length ? `The latest ${entries.length} of ${total} entries` : `${total} ${total === 1 ? 'entry' : 'entries'}`}, oldest first.</p>
 <ol class="timeline">${entries.map((entry) => step(entry, names))}</ol>`
 }
 
-const WORDS = { click: 'Click', page_view: 'Page view', conversion: 'Order' }
+const LABELS = { click: 'Click', page_view: 'Page view', conversion: 'Order' }
 
 const step = (entry: Entry, names: Map<string, string>): Html => html`<li class="${entry.type}">
-<p><strong>${WORDS[entry.type]}${entry.externalOrderId ? html` <a href="${address('/admin/orders', { id: entry.externalOrderId })}">${isolated(entry.externalOrderId)}</a>` : ''}</strong> ${time(entry.occurredAt)}</p>
+<p><strong>${LABELS[entry.type]}${entry.externalOrderId ? html` <a href="${address('/admin/orders', { id: entry.externalOrderId })}">${isolated(entry.externalOrderId)}</a>` : ''}</strong> ${time(entry.occurredAt)}</p>
 <dl>${detailsOf(entry, names).map(([name, value]) => html`<div><dt>${name}</dt><dd>${isolated(value)}</dd></div>`)}</dl></li>`
 
 const detailsOf = (entry: Entry, names: Map<string, string>): [string, string][] => {
@@ -62,10 +59,10 @@ const detailsOf = (entry: Entry, names: Map<string, string>): [string, string][]
     ['Reference', entry.ref],
     ['Customer', entry.customerEmail ?? entry.customerId],
     ['Page', entry.url ?? entry.landingPage],
-    ['Came from', entry.referrerUrl],
+    ['Referrer', entry.referrerUrl],
     ['Campaign', [entry.utmSource, entry.utmMedium, entry.utmCampaign].filter(Boolean).join(' · ') || null],
     ['Session', entry.sessionId],
-    ['Where', [entry.country, entry.device].filter(Boolean).join(' · ') || null],
+    ['Location and device', [entry.country, entry.device].filter(Boolean).join(' · ') || null],
   ]
   return all.filter((pair): pair is [string, string] => Boolean(pair[1]))
 }

@@ -11,14 +11,14 @@ import { ACTIONS, type Cell, type Column, named, pager, slice, table, wide } fro
 type ApiKey = components['schemas']['ApiKey']
 
 const PATH = '/admin/keys'
-const COLUMNS: Column[] = [named('Label'), 'Key', wide('May'), 'Created', 'Last used', 'Expires', 'Status', ACTIONS]
+const COLUMNS: Column[] = [named('Label'), 'Key', wide('Scopes'), 'Created', 'Last used', 'Expires', 'Status', ACTIONS]
 
 export const keyRoutes: Route[] = [
   { path: '/keys', ...like('listKeys'), show: list },
   { path: '/keys', ...like('createKey'), act: create, again: list },
-  { path: '/keys/:id/rotate', ...like('listKeys'), show: (visitor) => ask(visitor, 'rotate') },
+  { path: '/keys/:id/rotate', ...like('listKeys'), show: (visitor) => confirm(visitor, 'rotate') },
   { path: '/keys/:id/rotate', ...like('rotateKey'), act: rotate, again: list },
-  { path: '/keys/:id/revoke', ...like('listKeys'), show: (visitor) => ask(visitor, 'revoke') },
+  { path: '/keys/:id/revoke', ...like('listKeys'), show: (visitor) => confirm(visitor, 'revoke') },
   { path: '/keys/:id/revoke', ...like('revokeKey'), act: revoke, again: list },
 ]
 
@@ -28,8 +28,8 @@ async function list(visitor: Visitor): Promise<View> {
   const rows = data.map((key) => row(key, now))
   return {
     title: 'API keys',
-    body: html`<p class="lead">A key lets a program use the API in the name of your shop. Give each program its own, with no more than it needs.</p>
-${rows.length ? table('API keys', COLUMNS, rows) : empty('No keys yet', 'Create one below; its secret is shown once.')}
+    body: html`<p class="lead">An API key gives a program access to the API of your shop. Use a separate key for each program, with only the scopes it needs.</p>
+${rows.length ? table('API keys', COLUMNS, rows) : empty('No keys yet', 'Create one below. Its secret is shown once.')}
 ${pager(PATH, visitor.query, pagination)}
 ${creation(visitor)}`,
   }
@@ -37,7 +37,7 @@ ${creation(visitor)}`,
 
 function row(key: ApiKey, now: string): Cell[] {
   const status = key.status === 'active' && key.expiresAt !== null && key.expiresAt <= now ? 'expired' : key.status
-  const scopes = key.scopes.length === keys.SCOPES.length ? 'everything' : key.scopes.join(', ')
+  const scopes = key.scopes.length === keys.SCOPES.length ? 'all' : key.scopes.join(', ')
   return [
     key.label,
     html`<code>${key.prefix}…</code>`,
@@ -59,9 +59,9 @@ const creation = (
 ${form(
   visitor,
   PATH,
-  html`<div class="fields">${input({ name: 'label', label: 'Label', value: visitor.form.get('label') ?? '', required: true, maxlength: 100, hint: 'What the key is for, such as “Checkout”.' })}
-${input({ name: 'expiresAt', label: 'Expires (optional)', type: 'date', value: visitor.form.get('expiresAt') ?? '', hint: 'The key is refused from midnight UTC of this day on.' })}</div>
-${checkboxes('scopes', 'What it may do', keys.SCOPES, visitor.form.getAll('scopes'))}
+  html`<div class="fields">${input({ name: 'label', label: 'Label', value: visitor.form.get('label') ?? '', required: true, maxlength: 100, hint: 'Where the key is used, such as “Checkout”.' })}
+${input({ name: 'expiresAt', label: 'Expires (optional)', type: 'date', value: visitor.form.get('expiresAt') ?? '', hint: 'The key stops working at midnight UTC at the start of this day.' })}</div>
+${checkboxes('scopes', 'Scopes', keys.SCOPES, visitor.form.getAll('scopes'))}
 <button class="main">Create key</button>`,
 )}</section>`
 
@@ -71,29 +71,29 @@ async function create({ ctx, form }: Visitor) {
     scopes: form.getAll('scopes'),
     expiresAt: field(form, 'expiresAt'),
   }
-  if (sent.scopes.length === 0) throw invalidBody('Choose at least one thing that the key may do.')
+  if (sent.scopes.length === 0) throw invalidBody('Select at least one scope.')
   const { label, secret } = await keys.create(ctx, bodyOf('createKey', sent))
-  const text = `The key “${label}” is ready. Copy its secret now: it is shown this once.`
+  const text = `The key “${label}” is created. Copy its secret now. It is shown only once.`
   return { to: PATH, flash: { text, secret: { name: 'Secret of the key', value: secret } } }
 }
 
 async function rotate({ ctx, params }: Visitor) {
   const { label, secret } = await keys.rotate(ctx, params.id ?? '')
-  const text = `The key “${label}” has a new secret, and the old one is refused from now on. Copy it now: it is shown this once.`
+  const text = `The key “${label}” has a new secret, and the old one no longer works. Copy it now. It is shown only once.`
   return { to: PATH, flash: { text, secret: { name: 'New secret of the key', value: secret } } }
 }
 
 async function revoke({ ctx, params }: Visitor) {
   await keys.revoke(ctx, params.id ?? '')
-  return { to: PATH, flash: { text: 'The key is revoked. Whatever used it is refused from now on.' } }
+  return { to: PATH, flash: { text: 'The key is revoked. Requests with it are rejected.' } }
 }
 
-async function ask(visitor: Visitor, verb: 'rotate' | 'revoke'): Promise<View> {
+async function confirm(visitor: Visitor, verb: 'rotate' | 'revoke'): Promise<View> {
   const key = await keys.find(visitor.ctx, visitor.params.id ?? '')
   const text =
     verb === 'rotate'
-      ? html`<p>“${isolated(key.label)}” (<code>${key.prefix}…</code>) gets a new secret. The old one is refused at once, so whatever uses it stops until it has the new one.</p>`
-      : html`<p>“${isolated(key.label)}” (<code>${key.prefix}…</code>) is refused at once and for good. Whatever uses it stops.</p>`
+      ? html`<p>“${isolated(key.label)}” (<code>${key.prefix}…</code>) receives a new secret. The old secret stops working immediately. Update every program that uses it.</p>`
+      : html`<p>“${isolated(key.label)}” (<code>${key.prefix}…</code>) stops working immediately and permanently.</p>`
   const button = verb === 'rotate' ? 'Rotate key' : 'Revoke key'
   const body = confirmation(visitor, { text, action: `${PATH}/${key.id}/${verb}`, button, back: PATH })
   return { title: verb === 'rotate' ? 'Rotate this key?' : 'Revoke this key?', body }

@@ -5,11 +5,11 @@ import { form } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import type { Flash, View, Visitor } from './route.ts'
 
-interface Notes {
-  /** Of the route, to mark where one is. */
+interface PageState {
+  /** Path of the route, to mark the current menu item. */
   path: string
   flash?: Flash | undefined
-  /** Why the form was refused. */
+  /** Error message of a rejected form. */
   problem?: string | undefined
 }
 
@@ -17,15 +17,15 @@ const MENU = [
   { path: '', label: 'Overview' },
   { path: '/commissions', label: 'Commissions' },
   { path: '/payouts', label: 'Payouts', owner: true },
-  { path: '/orders', label: 'Why?' },
+  { path: '/orders', label: 'Explain' },
   { path: '/journey', label: 'Journeys' },
   { path: '/keys', label: 'API keys', owner: true },
   { path: '/webhooks', label: 'Webhooks' },
   { path: '/deliveries', label: 'Deliveries' },
 ]
 
-/** A page of the shop, with its menu, its message and its heading. */
-export const layout = (visitor: Visitor, view: View, { path, flash, problem }: Notes): Html =>
+/** Renders a page with menu, message, and heading. */
+export const layout = (visitor: Visitor, view: View, { path, flash, problem }: PageState): Html =>
   document(
     `${view.title} · ${visitor.ctx.shop.name}`,
     html`<div class="frame">
@@ -48,7 +48,7 @@ ${view.body}
 </div>`,
   )
 
-/** A page for who is not signed in. */
+/** Renders a page without a session. */
 export const bare = (title: string, body: Html): Html =>
   document(
     `${title} · Developer page`,
@@ -85,7 +85,7 @@ const document = (title: string, body: Html): Html => html`<!doctype html>
 <script src="${SCRIPT.path}" defer></script>
 </head>
 <body>
-<a class="skip" href="#main">Skip to the content</a>
+<a class="skip" href="#main">Skip to content</a>
 ${body}
 </body>
 </html>`
@@ -94,13 +94,13 @@ export const FLASH_COOKIE = 'referral_flash'
 const SECONDS = 60
 
 /**
- * The header that carries a message to the next page of this session. It may hold a new secret, so it is sealed: who
- * reads the cookie learns nothing, and another session cannot open it.
+ * Returns the `Set-Cookie` header that carries a message to the next page of this session. The value is encrypted and
+ * bound to the session, because it may contain a new secret.
  */
 export const flashCookie = ({ vault, isHttps }: OwnerContext, session: string, flash: Flash): string =>
   header(vault.seal(JSON.stringify(flash), bound(session)), SECONDS, isHttps)
 
-/** The header that makes a message one that is shown once. */
+/** Returns the `Set-Cookie` header that deletes the message after it was shown. */
 export const forgetFlash = (isHttps: boolean): string => header('', 0, isHttps)
 
 export function readFlash(vault: Vault, session: string, cookie: string | undefined): Flash | undefined {

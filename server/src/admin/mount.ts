@@ -27,7 +27,7 @@ const routes = [
   signOutRoutes,
 ].flat()
 
-/** The Developer page: every page below `/admin` but what openapi.yaml describes, which is there already. */
+/** Mounts the Developer page: every page below `/admin`. Operations of openapi.yaml are mounted before and take precedence. */
 export function mountAdmin(app: Hono<Env>, server: Server): void {
   const pages = new Hono<Env>()
   mountAssets(pages)
@@ -44,7 +44,7 @@ export function mountAdmin(app: Hono<Env>, server: Server): void {
     const { pathname, search } = new URL(c.req.url)
     if (pathname.startsWith('/admin/v1/')) return next()
     if (c.req.method === 'GET' && pathname.endsWith('/')) return c.redirect(pathname.slice(0, -1) + search, 308)
-    throw new ApiError(404, 'path_unknown', 'There is no page at this address.')
+    throw new ApiError(404, 'path_unknown', 'No such page.')
   })
   pages.onError((error, c) => sendPage(c, problemPage(toApiError(server, error, c.get('request').requestId))))
   app.route('/', pages)

@@ -17,9 +17,9 @@ async function show(visitor: Visitor): Promise<View> {
 ${input({ name: 'id', label: 'Order id', value: id, required: true, maxlength: 260, placeholder: '1001' })}
 <button class="main">Explain</button></form>`
   if (!id) {
-    const next = 'Type the id of an order, or follow the link of one on the page of commissions.'
-    const body = html`<p class="lead">Why an order earned what it did, and for whom.</p>${search}${empty('No order chosen', next)}`
-    return { title: 'Why?', body, showsNothing: true }
+    const next = 'Enter an order id, or follow a link on the commissions page.'
+    const body = html`<p class="lead">Shows how an order was attributed and how its commission was calculated.</p>${search}${empty('No order selected', next)}`
+    return { title: 'Explain an order', body, showsNothing: true }
   }
   const found = await explain(visitor.ctx, id)
   const candidates = found.evidence.flatMap((kind) => kind.candidates)
@@ -30,5 +30,5 @@ ${input({ name: 'id', label: 'Order id', value: id, required: true, maxlength: 2
     ),
   )
   const body = html`${search}${explanation(found, names)}`
-  return { title: `Why? Order ${found.externalOrderId}`, body, subjectId: found.orderId }
+  return { title: `Order ${found.externalOrderId}`, body, subjectId: found.orderId }
 }

@@ -18,7 +18,7 @@ export const overviewRoutes: Route[] = [{ path: '', roles: EVERYONE, audit: 'ana
 async function show(visitor: Visitor): Promise<View> {
   const { ctx, query } = visitor
   const days = PERIODS.find((one) => String(one) === query.get('days')) ?? 30
-  // Whole days, today among them.
+  // Whole days, including today.
   const from = new Date((Math.floor(ctx.now() / DAY_MS) - days + 1) * DAY_MS).toISOString()
   const sums = await analytics.summarize(ctx, { from, to: new Date(ctx.now()).toISOString() })
   const { pagination } = await commissions.list(ctx, { status: 'PENDING', page: 1, limit: 1 })
@@ -43,7 +43,7 @@ const waiting = (count: number): Html =>
   html`<p class="notice wait"><a href="/admin/commissions">${count} ${count === 1 ? 'commission awaits' : 'commissions await'} approval</a></p>`
 
 const nothing = (): Html =>
-  empty('Nothing happened yet', html`Report a click or an order; the <a href="/api/v1/docs">quick start</a> shows how.`)
+  empty('No activity yet', html`Report a click or an order. The <a href="/api/v1/docs">quick start</a> shows how.`)
 
 function charts({ currency, totals, dailyBreakdown }: Analytics): Html {
   const dates = dailyBreakdown.map(({ date }) => date)
@@ -61,7 +61,7 @@ const numbers = ({
   currencies,
   truncated,
   dailyBreakdown,
-}: Analytics): Html => html`<details class="numbers"><summary>The same in numbers</summary>
+}: Analytics): Html => html`<details class="numbers"><summary>Show as table</summary>
 ${table(
   'Clicks, orders and commission per day',
   ['Day (UTC)', numeric('Clicks'), numeric('Orders'), numeric('Revenue'), numeric('Commission')],
@@ -75,8 +75,8 @@ ${table(
       money(one.commissionCents, currency),
     ]),
 )}</details>
-${currencies.some((one) => one !== currency) ? html`<p class="hint">Sums are in ${currency}. There are commissions in ${currencies.filter((one) => one !== currency).join(', ')} too.</p>` : ''}
-${truncated ? html`<p class="hint">Only the newest 10,000 commissions are counted.</p>` : ''}`
+${currencies.some((one) => one !== currency) ? html`<p class="hint">Amounts are in ${currency}. Commissions in ${currencies.filter((one) => one !== currency).join(', ')} are not included.</p>` : ''}
+${truncated ? html`<p class="hint">Only the latest 10,000 commissions are included.</p>` : ''}`
 
 const best = ({ currency, topAffiliates }: Analytics): Html => html`<h2>Top affiliates</h2>
 ${
@@ -100,5 +100,5 @@ ${
           money(one.commissionCents, currency),
         ]),
       )
-    : empty('No affiliate has earned in this period', 'Whoever brings the first order stands here.')
+    : empty('No commissions in this period', 'Affiliates appear here after their first order.')
 }`

@@ -17,72 +17,72 @@ export const payoutNewRoutes: Route[] = [
   { path: '/payouts', roles: OWNERS, act: create, again: show },
 ]
 
-interface Wanted {
+interface BatchInput {
   from: string
   until: string
   currency: string | undefined
 }
 
-/** Choose a period, see what would be in the batch, then make it. */
+/** Previews the batch of a period, then creates it. */
 async function show(visitor: Visitor): Promise<View> {
   const given = visitor.form.size ? visitor.form : visitor.query
-  const wanted = { ...lastMonth(visitor.ctx.now()), ...typed(given) }
-  const isAsked = given.has('from') && !visitor.form.size
+  const wanted = { ...lastMonth(visitor.ctx.now()), ...submitted(given) }
+  const isSubmitted = given.has('from') && !visitor.form.size
   return {
     title: 'New payout batch',
-    showsNothing: !isAsked,
-    body: html`<p class="lead">A batch gathers the approved commissions that happened in a period and are in no batch yet.</p>
+    showsNothing: !isSubmitted,
+    body: html`<p class="lead">A batch contains the approved commissions of a period that are not in another batch.</p>
 <form class="filters" method="get" action="${PATH}/new">
 ${input({ name: 'from', label: 'First day (UTC)', type: 'date', value: wanted.from, required: true })}
 ${input({ name: 'until', label: 'Last day (UTC)', type: 'date', value: wanted.until, required: true })}
 ${input({ name: 'currency', label: 'Currency', value: wanted.currency, placeholder: visitor.ctx.shop.currency, maxlength: 3 })}
-<button class="${isAsked ? '' : 'main'}">Preview</button></form>
-${isAsked ? await preview(visitor, wanted) : ''}`,
+<button class="${isSubmitted ? '' : 'main'}">Preview</button></form>
+${isSubmitted ? await preview(visitor, wanted) : ''}`,
   }
 }
 
-const typed = (given: URLSearchParams): Partial<Wanted> => {
+const submitted = (given: URLSearchParams): Partial<BatchInput> => {
   const [from, until, currency] = [field(given, 'from'), field(given, 'until'), field(given, 'currency')]
   return { ...(from && { from }), ...(until && { until }), ...(currency && { currency: currency.toUpperCase() }) }
 }
 
-function lastMonth(now: number): Wanted {
+function lastMonth(now: number): BatchInput {
   const today = new Date(now)
   const at = (months: number, date: number) =>
     new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + months, date)).toISOString().slice(0, 10)
   return { from: at(-1, 1), until: at(0, 0), currency: undefined }
 }
 
-async function preview(visitor: Visitor, wanted: Wanted): Promise<Html> {
+async function preview(visitor: Visitor, wanted: BatchInput): Promise<Html> {
   try {
     const batch = await payouts.create(visitor.ctx, { ...bodyFrom(wanted), dryRun: true })
     return offer(visitor, wanted, batch)
   } catch (error) {
-    // Nothing to gather is an answer to the question, no failure of the page.
+    // A rejected preview is a valid result of the page.
     if (!(error instanceof ApiError) || error.status === 503) throw error
     return html`<p class="notice wait" role="status">${inFormWords(error.message)}</p>`
   }
 }
 
-const bodyFrom = ({ from, until, currency }: Wanted) =>
+const bodyFrom = ({ from, until, currency }: BatchInput) =>
   bodyOf('createPayout', { periodStart: from, periodEnd: `${until}T23:59:59.999Z`, ...(currency && { currency }) })
 
 const offer = (
   visitor: Visitor,
-  { from, until, currency }: Wanted,
+  { from, until, currency }: BatchInput,
   batch: Batch,
-): Html => html`<section class="card" aria-labelledby="preview"><h2 id="preview">The batch would be</h2>
+): Html => html`<section class="card" aria-labelledby="preview"><h2 id="preview">Preview</h2>
 ${batchFacts(batch)}
 ${form(
   visitor,
   PATH,
   html`<input type="hidden" name="from" value="${from}"><input type="hidden" name="until" value="${until}"><input type="hidden" name="currency" value="${currency ?? ''}">
-<button class="main">Create batch of ${money(batch.totals.netPayableCents, batch.currency)}</button> <span class="hint">Nothing is paid by this.</span>`,
+<button class="main">Create batch of ${money(batch.totals.netPayableCents, batch.currency)}</button> <span class="hint">This does not pay the batch.</span>`,
   'row',
 )}</section>`
 
 async function create({ ctx, form }: Visitor) {
-  const batch = await payouts.create(ctx, bodyFrom({ ...lastMonth(ctx.now()), ...typed(form) }))
-  const text = `The batch is made. Its ${batch.totals.commissions} commissions are payable now.`
+  const batch = await payouts.create(ctx, bodyFrom({ ...lastMonth(ctx.now()), ...submitted(form) }))
+  const text = `The batch is created. Its ${batch.totals.commissions} commissions are now payable.`
   return { to: `${PATH}/${batch.id}`, flash: { text } }
 }

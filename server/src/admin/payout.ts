@@ -1,7 +1,6 @@
 import * as commissions from '../commissions/commissions.ts'
 import { invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
-import { payoutNotFound } from '../payouts/batch.ts'
 import * as payouts from '../payouts/payouts.ts'
 import { cancel } from '../payouts/payouts.ts'
 import { confirmation, form, input } from './form.ts'
@@ -17,19 +16,14 @@ const PATH = '/admin/payouts'
 export const payoutRoute: Route[] = [
   { path: '/payouts/:id', roles: OWNERS, show },
   { path: '/payouts/:id/pay', roles: OWNERS, act: pay, again: show },
-  { path: '/payouts/:id/cancel', roles: OWNERS, show: askToCancel },
-  { path: '/payouts/:id/cancel', ...like('cancelPayout'), act: giveUp, again: show },
+  { path: '/payouts/:id/cancel', roles: OWNERS, audit: 'payout.shown', show: confirmCancel },
+  { path: '/payouts/:id/cancel', ...like('cancelPayout'), act: cancelBatch, again: show },
 ]
 
-async function find({ ctx, params }: Visitor): Promise<Schemas['PayoutBatch'] & { id: string }> {
-  const { data } = await payouts.list(ctx, { id: params.id, include: 'lines', page: 1, limit: 1 })
-  const [batch] = data
-  if (!batch?.id) throw payoutNotFound()
-  return { ...batch, id: batch.id }
-}
+const find = ({ ctx, params }: Visitor) => payouts.find(ctx, params.id ?? '')
 
 async function show(visitor: Visitor): Promise<View> {
-  const batch = await find(visitor)
+  const batch = await payouts.show(visitor.ctx, visitor.params.id ?? '')
   const own = await commissions.list(visitor.ctx, { ...pageOf(visitor.query), payoutBatchId: batch.id })
   return {
     title: `Payout batch of ${batch.periodStart.slice(0, 10)}`,
@@ -37,8 +31,8 @@ async function show(visitor: Visitor): Promise<View> {
 ${batch.status === 'OPEN' ? payment(visitor, batch) : ''}
 ${batch.status === 'OPEN' || (batch.status === 'FAILED' && own.data.length) ? html`<p><a class="button" href="${PATH}/${batch.id}/cancel">Cancel this batch</a></p>` : ''}
 ${lines(visitor, batch)}
-<h2>Its commissions</h2>
-${own.data.length ? table('Commissions of this batch', ROWS, own.data.map(commissionRow)) : html`<p>There are none in it.</p>`}
+<h2>Commissions</h2>
+${own.data.length ? table('Commissions of this batch', ROWS, own.data.map(commissionRow)) : html`<p>This batch contains no commissions.</p>`}
 ${pager(`${PATH}/${batch.id}`, visitor.query, own.pagination)}`,
   }
 }
@@ -46,16 +40,16 @@ ${pager(`${PATH}/${batch.id}`, visitor.query, own.pagination)}`,
 function lines({ query }: Visitor, batch: Schemas['PayoutBatch']): Html {
   const { data, pagination } = slice(batch.lines ?? [], query, 'lines')
   const rows = data.map((line) => lineRow(line, batch.currency))
-  return html`<h2>Who gets what</h2>
-${rows.length ? table('Who gets what', LINES, rows) : html`<p>Nobody gets anything from this batch.</p>`}
+  return html`<h2>Affiliates</h2>
+${rows.length ? table('Affiliates', LINES, rows) : html`<p>This batch pays no affiliate.</p>`}
 ${pager(`${PATH}/${batch.id}`, query, pagination, 'lines')}`
 }
 
 const LINES: Column[] = [
   named('Affiliate'),
-  named('E-mail'),
+  named('Email'),
   numeric('Commissions'),
-  numeric('Earned'),
+  numeric('Commission'),
   numeric('Withheld'),
   numeric('To pay'),
 ]
@@ -80,7 +74,7 @@ const commissionRow = (one: Schemas['Commission']): Cell[] => [
   money(one.taxWithheldCents, one.currency),
 ]
 
-/** The total is typed, so that nobody pays another batch than the one they mean, or one that has changed since. */
+/** Typing the total prevents paying the wrong batch, or one that has changed since the page was loaded. */
 const payment = (
   visitor: Visitor,
   { id, totals, currency }: Schemas['PayoutBatch'],
@@ -88,38 +82,38 @@ const payment = (
 ${form(
   visitor,
   `${PATH}/${id}/pay`,
-  html`${input({ name: 'total', label: `Type the total to pay, ${money(totals.netPayableCents, currency)}`, value: visitor.form.get('total') ?? '', required: true, maxlength: 30, hint: 'Send the money first: this only notes that it was sent, and cannot be taken back.' })}
+  html`${input({ name: 'total', label: `Type the total to pay, ${money(totals.netPayableCents, currency)}`, value: visitor.form.get('total') ?? '', required: true, maxlength: 30, hint: 'Send the money first. This only records the payment, and cannot be undone.' })}
 <button class="main">Mark as paid</button>`,
 )}</section>`
 
 async function pay(visitor: Visitor) {
   const { id, currency } = await find(visitor)
   const expectedTotalCents = typedCents(visitor.form.get('total') ?? '', currency)
-  if (expectedTotalCents === undefined) throw invalidBody('Type the total as it stands there, such as 1,440.00.')
+  if (expectedTotalCents === undefined) throw invalidBody('Type the total exactly as shown, such as 1,440.00.')
   await payouts.pay(visitor.ctx, { id, expectedTotalCents, action: 'pay' })
-  return { to: `${PATH}/${id}`, flash: { text: 'The batch and its commissions are paid.' } }
+  return { to: `${PATH}/${id}`, flash: { text: 'The batch and its commissions are marked as paid.' } }
 }
 
-async function askToCancel(visitor: Visitor): Promise<View> {
+async function confirmCancel(visitor: Visitor): Promise<View> {
   const { id, totals, currency } = await find(visitor)
-  const text = html`<p>Its ${totals.commissions} commissions, ${money(totals.netPayableCents, currency)} to pay, are approved again and may be gathered by another batch.</p>`
+  const text = html`<p>The ${totals.commissions} commissions of this batch (${money(totals.netPayableCents, currency)} to pay) become approved again and can be added to another batch.</p>`
   const body = confirmation(visitor, {
     text,
     action: `${PATH}/${id}/cancel`,
     button: 'Cancel batch',
     back: `${PATH}/${id}`,
   })
-  return { title: 'Cancel this batch?', body }
+  return { title: 'Cancel this batch?', body, subjectId: id }
 }
 
-async function giveUp({ ctx, params }: Visitor) {
+async function cancelBatch({ ctx, params }: Visitor) {
   const { id } = await cancel(ctx, params.id ?? '')
-  return { to: `${PATH}/${id}`, flash: { text: 'The batch is canceled; its commissions are approved again.' } }
+  return { to: `${PATH}/${id}`, flash: { text: 'The batch is canceled. Its commissions are approved again.' } }
 }
 
 type Batch = components['schemas']['PayoutBatch']
 
-/** What there is to know about a batch, made or not. */
+/** The facts of a batch or of its preview. */
 export const batchFacts = (batch: Batch): Html => {
   const { totals, heldBack, currency } = batch
   return html`<dl class="facts">
@@ -129,7 +123,7 @@ ${batch.id ? html`<div><dt>Status</dt><dd>${badge(batch.status)}${batch.failureR
 <div><dt>Commissions</dt><dd>${totals.commissions}, ${money(totals.commissionCents, currency)}</dd></div>
 <div><dt>Affiliates</dt><dd>${totals.affiliates}</dd></div>
 <div><dt>Tax withheld</dt><dd>${money(totals.taxWithheldCents, currency)}</dd></div>
-<div><dt>Held back</dt><dd>${heldBack.commissions ? `${heldBack.commissions}, ${money(heldBack.commissionCents, currency)} of archived or rejected affiliates` : 'nothing'}</dd></div>
+<div><dt>Held back</dt><dd>${heldBack.commissions ? `${heldBack.commissions}, ${money(heldBack.commissionCents, currency)} of archived or rejected affiliates` : 'none'}</dd></div>
 ${batch.id ? html`<div><dt>Created</dt><dd>${time(batch.createdAt)}</dd></div><div><dt>Paid</dt><dd>${time(batch.paidAt, 'not yet')}</dd></div>` : ''}
 </dl>`
 }

@@ -33,7 +33,7 @@ async function list({ ctx, query }: Visitor): Promise<View> {
   return {
     title: 'Payouts',
     body: html`<p class="row"><a class="button main" href="${PATH}/new">New batch</a></p>
-${data.length ? table('Payout batches', COLUMNS, data.map(row)) : empty('No payout batches yet', 'A batch gathers the approved commissions of a period. Make one when you want to pay your affiliates.')}
+${data.length ? table('Payout batches', COLUMNS, data.map(row)) : empty('No payout batches yet', 'A batch contains the approved commissions of a period. Create one to pay your affiliates.')}
 ${pager(PATH, query, pagination)}`,
   }
 }

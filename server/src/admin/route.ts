@@ -3,69 +3,69 @@ import type { OwnerContext } from '../core/context.ts'
 import type { UserRow } from '../database/tables.ts'
 import type { Html } from './html.ts'
 
-/** One signed-in user who asks for a page or sent one of its forms. */
+/** A page request or form submission of a signed-in user. */
 export interface Visitor {
   ctx: OwnerContext
-  /** What their role lets them change. */
+  /** Whether the user has the role `OWNER`; `STAFF` has read access. */
   isOwner: boolean
-  /** Every form of this session carries it. */
+  /** CSRF token, sent with every form of the session. */
   csrf: string
-  /** The ids of the path. */
+  /** Path parameters. */
   params: Record<string, string>
   query: URLSearchParams
-  /** What was sent; empty where nothing was, so that a refused form can be shown filled in. */
+  /** Submitted form fields, to show a rejected form with its input; empty for page requests. */
   form: URLSearchParams
 }
 
 export interface View {
   title: string
   body: Html | Html[]
-  /** Whom or what the look was at, for its audit record. */
+  /** Subject of the audit record. */
   subjectId?: string
-  /** Nothing was asked for yet, so there is no look to record. */
+  /** No data is shown yet, so no audit record is written. */
   showsNothing?: boolean
 }
 
 interface Secret {
   name: string
   value: string
-  /** Another spelling of it. */
+  /** The same secret in another format. */
   also?: { name: string; value: string }
 }
 
-/** Told once, on the next page. A secret is told nowhere else. */
+/** A message shown once, on the next page. Secrets appear nowhere else. */
 export interface Flash {
   text: string
   secret?: Secret
 }
 
-/** Where a form leads once it is done. */
+/** Redirect after a successful form. */
 export interface Done {
   to: string
   flash?: Flash
-  /** A header `Set-Cookie` beside that of the message. */
+  /** An additional `Set-Cookie` header. */
   cookie?: string
 }
 
 interface Common {
-  /** Below `/admin`. */
+  /** Relative to `/admin`. */
   path: string
   roles: readonly UserRow['role'][]
 }
 
 export type Show = (visitor: Visitor) => Promise<View>
 
-/** A page that is looked at. */
+/** A page. */
 export interface Page extends Common {
-  /** The audit record of the look, where the use case writes none of its own. */
+  /** Action of the audit record, if the use case writes none. */
   audit?: string | undefined
   show: Show
 }
 
-/** A form that is sent. */
+/** A form. */
 export interface Action extends Common {
   act: (visitor: Visitor) => Promise<Done>
-  /** The page of the form, shown again with the reason when it is refused. */
+  /** The page of the form, shown again with the error message when the form is rejected. */
   again?: Show
 }
 
@@ -76,24 +76,24 @@ export const OWNERS: readonly UserRow['role'][] = ['OWNER']
 
 const byId = new Map(operations.map((operation) => [operation.id, operation]))
 
-/** Who may do on a page what openapi.yaml lets them do by this operation, and what their looks leave in the audit. */
+/** The roles and audit action that openapi.yaml declares for an operation. */
 export function like(id: OperationId): { roles: readonly UserRow['role'][]; audit: string | undefined } {
   const { roles, audit } = byId.get(id)!
   return { roles, audit }
 }
 
-/** How many bytes a form of this operation may have, where the document says so. */
+/** The maximum body size of an operation, if openapi.yaml declares one. */
 export const maxBytesOf = (id: OperationId): number | undefined => byId.get(id)!.maxBodyBytes
 
 /**
- * What a form sent, held to the same document as a body of JSON.
+ * Validates form fields with the request schema of an operation.
  *
- * @throws ApiError 400 with a sentence about the first field that is wrong.
+ * @throws ApiError 400 for the first invalid field.
  */
 export const bodyOf = <Id extends OperationId>(id: Id, sent: Record<string, unknown>): Body<Id> =>
   byId.get(id)!.readBody!(sent) as Body<Id>
 
-/** Where a webhook goes. Its path may hold a secret of the receiver, so only owners see more than the host. */
+/** The URL of a webhook as shown to the user. Only owners see the path, because it may contain a secret. */
 export const endpoint = (url: string, isOwner: boolean): string => {
   if (isOwner || !URL.canParse(url)) return isOwner ? url : '–'
   return new URL(url).host

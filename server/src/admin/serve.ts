@@ -29,7 +29,7 @@ type SignedIn = Owner & { session: SessionRow }
 const isSessionOver = (error: unknown) => error instanceof ApiError && error.code === 'session_expired'
 type Call = { c: HonoContext<Env>; server: Server; browser: BrowserRequest; owner: SignedIn; visitor: Visitor }
 
-/** Serves one page or one of its forms to who is signed in; everybody else is asked to sign in. */
+/** Serves a page or form to signed-in users and redirects others to the sign-in page. */
 export function servePage(server: Server, route: Route) {
   return async function servePage(c: HonoContext<Env>): Promise<Response> {
     const browser = browserRequestOf(c, server.deps.config.trustProxy)
@@ -83,7 +83,7 @@ async function show({ c, server, owner, visitor }: Call, { show, audit, path }: 
 async function act({ c, server, browser, owner, visitor }: Call, { act }: Action): Promise<Response> {
   const form = await readForm(server, c, { limit: MAX_FORM_BYTES, owner: shopOwner(owner.shop) })
   if (!isSameSiteWithCsrfToken(server, owner, { ...browser, csrfToken: form.get('csrf') })) {
-    throw forbidden('csrf_token_invalid', 'This form did not come from a page of your session. Open the page again.')
+    throw forbidden('csrf_token_invalid', 'This form does not belong to your session. Reload the page and try again.')
   }
   visitor.form = form
   const { to, flash, cookie } = await act(visitor)
@@ -92,19 +92,19 @@ async function act({ c, server, browser, owner, visitor }: Call, { act }: Action
   return c.redirect(to, 303)
 }
 
-/** What can be put right is told on the page of the form, with everything that was typed still there. */
+/** Shows an error the user can correct on the page of the form, with the input preserved. */
 async function refuse({ c, server, visitor }: Call, route: Route, thrown: Error): Promise<Response> {
   const reason = 'act' in route ? await isGone(visitor.ctx).then((gone) => gone ?? thrown) : thrown
   if (isSessionOver(reason)) return askToSignIn(c, route, reason)
   const error = toApiError(server, reason, visitor.ctx.requestId)
   const again = 'act' in route && [400, 404, 409].includes(error.status) ? route.again : undefined
-  // The page itself may be what is gone.
+  // The page of the form may no longer exist.
   const view = (await again?.(visitor).catch(() => undefined)) ?? problemView(error)
   const problem = again ? inFormWords(error.message) : undefined
   return sendPage(c, { ...error, status: error.status, page: layout(visitor, view, { path: route.path, problem }) })
 }
 
-/** Returns why the session may no longer open this page: it may have ended while the form was arriving. */
+/** Returns the error if the session ended while the form was in transit. */
 const isGone = (ctx: OwnerContext): Promise<Error | undefined> =>
   ctx.recheck(ctx.db.read).then(
     () => undefined,

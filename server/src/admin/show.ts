@@ -1,7 +1,7 @@
 import { decimalsOf } from '../stores/payload.ts'
 import { type Html, html } from './html.ts'
 
-/** Minor units for people: `1,440.00 USD`. */
+/** Formats minor units as `1,440.00 USD`. */
 export function money(cents: number, currency: string): string {
   const digits = decimalsOf(currency)
   const text = String(Math.abs(cents)).padStart(digits + 1, '0')
@@ -9,7 +9,7 @@ export function money(cents: number, currency: string): string {
   return `${cents < 0 ? '−' : ''}${units}${digits ? `.${text.slice(-digits)}` : ''} ${currency}`
 }
 
-/** What somebody typed as an amount, in minor units; undefined when it is none. */
+/** Parses a typed amount to minor units. Returns undefined when it is not an amount. */
 export function typedCents(text: string, currency: string): number | undefined {
   const digits = decimalsOf(currency)
   const bare = text.replace(new RegExp(`${currency}|[\\s,]`, 'gi'), '').replace('−', '-')
@@ -17,7 +17,7 @@ export function typedCents(text: string, currency: string): number | undefined {
   return match ? Number(match[1] + (match[2] ?? '0'.repeat(digits))) : undefined
 }
 
-/** An instant in UTC, to the minute. */
+/** Formats an instant in UTC, to the minute. */
 export const time = (at: string | null, none = '–'): Html =>
   at === null
     ? html`${none}`
@@ -47,13 +47,13 @@ const TONES: Record<string, 'good' | 'wait' | 'bad'> = {
   expired: 'bad',
 }
 
-/** A status in a word, coloured. */
+/** Renders a status as a colored badge. */
 export const badge = (status: string): Html => {
   const text = status.toLowerCase().replaceAll('_', ' ')
   return html`<span class="badge ${TONES[status] ?? 'plain'}">${text[0]?.toUpperCase()}${text.slice(1)}</span>`
 }
 
-/** What stands where there is nothing yet: why, and what to do. */
+/** Renders an empty state: what is missing, and what to do. */
 export const empty = (title: string, next: Html | string): Html =>
   html`<div class="empty"><p><strong>${title}</strong></p><p>${next}</p></div>`
 

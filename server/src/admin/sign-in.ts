@@ -13,31 +13,31 @@ import { EVERYONE, maxBytesOf, type Route } from './route.ts'
 
 const PATH = '/admin/sign-in'
 
-/** The one page that is for everybody. */
+/** Mounts the sign-in page, the only page without a session. */
 export function mountSignIn(app: Hono<Env>, server: Server): void {
   app.get(PATH, async (c) => {
     await limitPublic(server, c.get('request'))
     const query = new URL(c.req.url).searchParams
     const note = query.has('signed-out') ? html`<p class="notice good" role="status">You are signed out.</p>` : html``
-    return sendPage(c, { status: 200, page: page(query.get('token'), wayOn(query), note) })
+    return sendPage(c, { status: 200, page: page(query.get('token'), nextPath(query), note) })
   })
   app.post(PATH, async (c) => {
     const { address, requestId } = c.get('request')
     const browser = browserRequestOf(c, server.deps.config.trustProxy)
     let form = new URLSearchParams()
     try {
-      // Counted before anything is read: reading a form costs more than refusing it.
+      // Count the attempt before reading the form, because reading costs more than rejecting.
       await authorizeSignIn(server, address, browser)
       form = await readForm(server, c, {
         limit: maxBytesOf('createSession') ?? MAX_FORM_BYTES,
         owner: addressOwner(address),
       })
-      return await enter(server, c, { form, isHttps: browser.isHttps })
+      return await startSession(server, c, { form, isHttps: browser.isHttps })
     } catch (thrown) {
       const error = toApiError(server, thrown as Error, requestId)
       const note = html`<p class="notice bad" role="alert">${error.message}</p>`
-      // A link that failed will not work later, so the page asks for a token.
-      return sendPage(c, { ...error, status: error.status, page: page(null, wayOn(form), note) })
+      // A rejected link stays invalid, so the page asks for a token.
+      return sendPage(c, { ...error, status: error.status, page: page(null, nextPath(form), note) })
     }
   })
 }
@@ -47,17 +47,17 @@ interface Attempt {
   isHttps: boolean
 }
 
-async function enter(server: Server, c: HonoContext<Env>, { form, isHttps }: Attempt): Promise<Response> {
+async function startSession(server: Server, c: HonoContext<Env>, { form, isHttps }: Attempt): Promise<Response> {
   const { requestId } = c.get('request')
   const { secret } = await signIn({ ...server.deps, requestId }, form.get('token')?.trim() ?? '')
   c.header('Set-Cookie', sessionCookie(secret, isHttps))
-  return c.redirect(wayOn(form), 303)
+  return c.redirect(nextPath(form), 303)
 }
 
-/** Where to go from here: a page of ours, or the first one. */
-function wayOn(given: URLSearchParams): string {
+/** Returns the page to open after sign-in. Only paths of the Developer page are accepted. */
+function nextPath(given: URLSearchParams): string {
   const next = given.get('next') ?? ''
-  const base = 'http://ours.invalid'
+  const base = 'http://self.invalid'
   if (!URL.canParse(next, base)) return '/admin'
   const { origin, pathname, search } = new URL(next, base)
   return origin === base && /^\/admin\/(?!v1\/|sign-)/.test(pathname) ? pathname + search : '/admin'
@@ -65,21 +65,21 @@ function wayOn(given: URLSearchParams): string {
 
 function page(token: string | null, next: string, note: Html): Html {
   const way = html`<input type="hidden" name="next" value="${next}">`
-  // Scanners of mail follow links; only the button uses one up.
+  // Mail scanners follow links, so only the button redeems the token.
   if (token) {
     return bare(
       'Sign in',
-      html`${note}<p class="lead">This link signs you in once. Nobody else can use it after you.</p>
+      html`${note}<p class="lead">This link works once.</p>
 <form method="post" action="${PATH}">${way}<input type="hidden" name="token" value="${token}"><button class="main">Sign in</button></form>`,
     )
   }
   return bare(
     'Sign in',
     html`${note}<form method="post" action="${PATH}">${way}
-${input({ name: 'token', label: 'Owner token', type: 'password', required: true, autocomplete: 'current-password', hint: 'It starts with ro_ and was shown when your user was made. The demo keeps its own in .referral/demo.env.' })}
+${input({ name: 'token', label: 'Owner token', type: 'password', required: true, autocomplete: 'current-password', hint: 'Starts with ro_ and was shown when your user was created. The token of the demo shop is in .referral/demo.env.' })}
 <button class="main">Sign in</button></form>
-<p class="hint">No token at hand? Whoever runs the server makes a link that signs you in once: <code>referral-server owner link --shop … --email …</code></p>
-<p class="hint">Signed in already and came by a link from elsewhere? <a href="${next}">Go on</a>.</p>`,
+<p class="hint">No token? The operator of the server can create a one-time sign-in link: <code>referral-server owner link --shop … --email …</code></p>
+<p class="hint">Already signed in? <a href="${next}">Continue</a>.</p>`,
   )
 }
 

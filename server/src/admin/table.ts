@@ -1,12 +1,12 @@
 import { type Html, html, isolated } from './html.ts'
 
-interface Set {
+interface ColumnOptions {
   label: string
-  /** How its cells are set. Actions and choices need no heading that is seen. */
+  /** Layout of the cells. Headings of actions and choices are visually hidden. */
   kind: 'number' | 'wide' | 'name' | 'actions' | 'choice'
 }
 
-export type Column = string | Set
+export type Column = string | ColumnOptions
 export type Cell = Html | Html[] | string | number
 interface Row {
   className: string
@@ -17,11 +17,11 @@ export const numeric = (label: string): Column => ({ label, kind: 'number' })
 export const wide = (label: string): Column => ({ label, kind: 'wide' })
 export const named = (label: string): Column => ({ label, kind: 'name' })
 export const ACTIONS: Column = { label: 'Actions', kind: 'actions' }
-export const CHOICE: Column = { label: 'Choose', kind: 'choice' }
+export const CHOICE: Column = { label: 'Select', kind: 'choice' }
 
 /**
- * A table in a box of its own, which scrolls where it is too wide, also by keyboard. On a small screen each row stands
- * by itself with the labels beside its cells; the roles keep it a table for who cannot see it.
+ * Renders a table in a container that scrolls horizontally, also by keyboard. On small screens each row becomes a card
+ * with labeled cells; the ARIA roles preserve the table for screen readers.
  */
 export function table(name: string, columns: readonly Column[], rows: (Cell[] | Row)[]): Html {
   const set = columns.map((column) => (typeof column === 'string' ? { label: column, kind: '' as const } : column))
@@ -40,7 +40,7 @@ const heading = ({ label, kind }: { label: string; kind: string }): Html => {
 }
 
 const cell = (content: Cell, { label, kind }: { label: string; kind: string }, isHeader: boolean): Html => {
-  // A text alone in its cell may be somebody's name, in any script.
+  // Plain text may be a name in any script.
   const shown = typeof content === 'string' && content && kind !== 'number' ? isolated(content) : content
   return isHeader
     ? html`<th scope="row" role="rowheader" class="${kind}">${shown}</th>`
@@ -55,20 +55,20 @@ interface Pagination {
   totalPages: number
 }
 
-/** Which page is wanted, and how much is on one. `name`: of the parameter, where a page has several lists. */
+/** Reads the requested page of a list. `name` is the query parameter, for pages with several lists. */
 export function pageOf(query: URLSearchParams, name = 'page'): { page: number; limit: number } {
   const page = Number(query.get(name) ?? 1)
   return { page: Number.isSafeInteger(page) && page > 0 && page < 1_000_000 ? page : 1, limit: PAGE_SIZE }
 }
 
-/** One page of a list that is at hand as a whole. */
+/** Returns one page of a complete list. */
 export function slice<T>(all: T[], query: URLSearchParams, name = 'page'): { data: T[]; pagination: Pagination } {
   const { page, limit } = pageOf(query, name)
   const pagination = { page, total: all.length, totalPages: Math.ceil(all.length / limit) }
   return { data: all.slice((page - 1) * limit, page * limit), pagination }
 }
 
-/** Links to the pages beside this one; nothing where there is only one. */
+/** Renders links to the previous and next page, or nothing for a single page. */
 export function pager(path: string, query: URLSearchParams, pagination: Pagination, name = 'page'): Html {
   const { page, total, totalPages } = pagination
   if (totalPages < 2 && page === 1) return html``
@@ -79,7 +79,7 @@ export function pager(path: string, query: URLSearchParams, pagination: Paginati
   }
   return html`<nav class="pager" aria-label="Pages of this list">
 ${page > 1 ? html`<a class="button" rel="prev" href="${to(Math.max(1, Math.min(page - 1, totalPages)))}">Previous</a>` : ''}
-<span>Page ${page} of ${totalPages} (${total} in all)</span>
+<span>Page ${page} of ${totalPages} (${total} in total)</span>
 ${page < totalPages ? html`<a class="button" rel="next" href="${to(page + 1)}">Next</a>` : ''}
 </nav>`
 }

@@ -19,7 +19,7 @@ export const webhookRoutes: Route[] = [
   { path: '/webhooks/test', roles: OWNERS, act: sendTest, again: list },
   { path: '/webhooks/:id', roles: OWNERS, audit: 'webhook.shown', show: edit },
   { path: '/webhooks/:id', ...like('updateWebhook'), act: change, again: edit },
-  { path: '/webhooks/:id/delete', roles: OWNERS, show: ask },
+  { path: '/webhooks/:id/delete', roles: OWNERS, show: confirmDelete },
   { path: '/webhooks/:id/delete', roles: OWNERS, act: remove, again: list },
 ]
 
@@ -28,8 +28,8 @@ async function list(visitor: Visitor): Promise<View> {
   const rows = data.map((one) => row(visitor, one))
   return {
     title: 'Webhooks',
-    body: html`<p class="lead">We tell your systems what happens, by a POST to each of these addresses.</p>
-${rows.length ? table('Webhooks', COLUMNS, rows) : empty('No webhooks yet', visitor.isOwner ? 'Add the address of your receiver below.' : 'An owner can add one.')}
+    body: html`<p class="lead">The server sends events to each of these URLs in a POST request.</p>
+${rows.length ? table('Webhooks', COLUMNS, rows) : empty('No webhooks yet', visitor.isOwner ? 'Add the URL of your receiver below.' : 'An owner can add one.')}
 ${pager(PATH, visitor.query, pagination)}
 ${visitor.isOwner && data[0] ? testing(visitor) : ''}
 ${visitor.isOwner ? creation(visitor) : ''}`,
@@ -41,7 +41,7 @@ function row({ isOwner }: Visitor, one: Subscription): Cell[] {
   const link = (to: string, text: string) =>
     html`<a class="button small" href="${to}">${text}<span class="unseen"> ${where}</span></a> `
   const log = link(address('/admin/deliveries', { subscriptionId: one.id }), 'Deliveries')
-  const own = [link(`${PATH}/${one.id}`, 'Change'), link(`${PATH}/${one.id}/delete`, 'Delete')]
+  const own = [link(`${PATH}/${one.id}`, 'Edit'), link(`${PATH}/${one.id}/delete`, 'Delete')]
   return [
     where,
     one.events.length ? eventNames(one.events) : 'all',
@@ -51,18 +51,18 @@ function row({ isOwner }: Visitor, one: Subscription): Cell[] {
   ]
 }
 
-// Any text may be a name, and there may be thousands; a page shows a few of them, shortened.
+// Event names can be any text, and a subscription can have thousands; the page shows a few, truncated.
 const SHOWN_NAMES = 20
 const SHOWN_CHARACTERS = 60
-const shortened = (name: string) => (name.length > SHOWN_CHARACTERS ? `${name.slice(0, SHOWN_CHARACTERS)}…` : name)
+const truncated = (name: string) => (name.length > SHOWN_CHARACTERS ? `${name.slice(0, SHOWN_CHARACTERS)}…` : name)
 
 function eventNames(events: string[]): Html {
-  const shown = events.slice(0, SHOWN_NAMES).map((name) => html`<code>${shortened(name) || '""'}</code> `)
+  const shown = events.slice(0, SHOWN_NAMES).map((name) => html`<code>${truncated(name) || '""'}</code> `)
   const rest = events.length - shown.length
   return html`${shown}${rest > 0 ? `and ${rest} more` : ''}`
 }
 
-/** A form offers names to choose from as long as they are few and short; one with a line break would come back changed. */
+/** Whether the form can offer the names as checkboxes: few, short, and without line breaks, which forms change. */
 const areOffered = (events: string[]) =>
   events.length <= SHOWN_NAMES && events.every((name) => name.length <= SHOWN_CHARACTERS && !/[\r\n]/.test(name))
 
@@ -70,7 +70,7 @@ const testing = (visitor: Visitor): Html =>
   form(
     visitor,
     `${PATH}/test`,
-    html`<button>Send test event</button> <span class="hint">It goes to every webhook that takes all events or <code>test</code>.</span>`,
+    html`<button>Send test event</button> <span class="hint">Sent to every webhook that subscribes to all events or to <code>test</code>.</span>`,
     'row',
   )
 
@@ -80,9 +80,9 @@ const fields = (visitor: Visitor, known: { url: string; events: string[] }): Htm
   const events = form.size ? form.getAll('events') : known.events
   const offered = [...new Set([...emittedEvents, 'test', ...events])]
   const names = areOffered(known.events)
-    ? checkboxes('events', 'Events (none chosen means all)', offered, events)
-    : html`<p class="hint">This webhook has ${known.events.length} event names, too many or too long to choose from here: change them with the API. Saving keeps them.</p>`
-  return html`${input({ name: 'url', label: 'Address', type: 'url', value: url, required: true, maxlength: 2048, placeholder: 'https://shop.example/webhooks', hint: 'A public https address.' })}
+    ? checkboxes('events', 'Events (none selected: all)', offered, events)
+    : html`<p class="hint">This webhook has ${known.events.length} event names, which are too many or too long to edit here. Use the API to change them. Saving this form keeps them.</p>`
+  return html`${input({ name: 'url', label: 'URL', type: 'url', value: url, required: true, maxlength: 2048, placeholder: 'https://shop.example/webhooks', hint: 'A public https URL.' })}
 ${names}`
 }
 
@@ -93,26 +93,26 @@ ${form(
   visitor,
   PATH,
   html`${fields(visitor, { url: '', events: [] })}
-<label class="box"><input type="checkbox" name="sign" value="1"${visitor.form.size && !visitor.form.has('sign') ? '' : html` checked`}> Sign each delivery with a new secret, shown once</label>
+<label class="box"><input type="checkbox" name="sign" value="1"${visitor.form.size && !visitor.form.has('sign') ? '' : html` checked`}> Sign deliveries with a new secret, shown once</label>
 <button class="main">Add webhook</button>`,
 )}</section>`
 
 const newSecret = ({ ctx }: Visitor) => Buffer.from(ctx.random(24)).toString('base64url')
 
-const told = (text: string, secret: string | undefined): Flash =>
+const savedMessage = (text: string, secret: string | undefined): Flash =>
   secret
     ? {
-        text: `${text} Copy its signing secret now: it is shown this once.`,
+        text: `${text} Copy its signing secret now. It is shown only once.`,
         secret: {
           name: 'Signing secret',
           value: secret,
-          also: { name: 'The same for a library of Standard Webhooks', value: standardSpelling(secret) },
+          also: { name: 'The same secret for Standard Webhooks libraries', value: standardWebhooksSecret(secret) },
         },
       }
     : { text }
 
-/** Deliveries are signed with the bytes of the text; those libraries read a key as `whsec_` and base64. */
-const standardSpelling = (secret: string) => `whsec_${Buffer.from(secret).toString('base64')}`
+/** Deliveries are signed with the bytes of the secret. Standard Webhooks libraries expect them as `whsec_` and base64. */
+const standardWebhooksSecret = (secret: string) => `whsec_${Buffer.from(secret).toString('base64')}`
 
 async function create(visitor: Visitor) {
   const { ctx, form } = visitor
@@ -124,7 +124,7 @@ async function create(visitor: Visitor) {
     ...(secret && { secret }),
   }
   await webhooks.subscribe(ctx, bodyOf('createWebhook', sent))
-  return { to: PATH, flash: told('The webhook is added.', secret) }
+  return { to: PATH, flash: savedMessage('The webhook is added.', secret) }
 }
 
 async function find({ ctx, params }: Visitor): Promise<Subscription> {
@@ -137,10 +137,10 @@ async function edit(visitor: Visitor): Promise<View> {
   const one = await find(visitor)
   const action = `${PATH}/${one.id}`
   const secret = one.hasSecret
-    ? 'Replace the signing secret; the old one also signs for 24 hours'
-    : 'Sign each delivery with a new secret, shown once'
+    ? 'Replace the signing secret. Deliveries are also signed with the old one for 24 hours.'
+    : 'Sign deliveries with a new secret, shown once'
   return {
-    title: 'Change a webhook',
+    title: 'Edit webhook',
     body: html`<section class="card">${form(
       visitor,
       action,
@@ -161,12 +161,12 @@ async function change(visitor: Visitor) {
     ...(secret && { secret }),
   }
   await update(ctx, params.id ?? '', bodyOf('updateWebhook', sent))
-  return { to: PATH, flash: told('The webhook is changed.', secret) }
+  return { to: PATH, flash: savedMessage('The webhook is updated.', secret) }
 }
 
-async function ask(visitor: Visitor): Promise<View> {
+async function confirmDelete(visitor: Visitor): Promise<View> {
   const { id, url } = await find(visitor)
-  const text = html`<p>Nothing more is sent to <strong class="break">${url}</strong>, and what waits for it is forgotten.</p>`
+  const text = html`<p>No more events are sent to <strong class="break">${url}</strong>. Pending deliveries are discarded.</p>`
   const body = confirmation(visitor, { text, action: `${PATH}/${id}/delete`, button: 'Delete webhook', back: PATH })
   return { title: 'Delete this webhook?', body }
 }

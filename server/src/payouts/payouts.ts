@@ -4,7 +4,7 @@ import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { findStoredResponse } from '../core/idempotency.ts'
-import { type AuditEntry, mutate } from '../core/mutate.ts'
+import { type AuditEntry, mutate, recordAccess } from '../core/mutate.ts'
 import { mapPage, readCursor } from '../core/pagination.ts'
 import { runReport } from '../core/report.ts'
 import type { Reader } from '../database/access.ts'
@@ -42,6 +42,29 @@ export async function list(ctx: Context, query: Query<'listPayouts'>) {
   const data = { batches: ids.length, total: page.pagination.total }
   await recordAudit(ctx, { action: 'payouts.listed', subjectId: id ?? null, data })
   return reply
+}
+
+/**
+ * Returns one batch, without an audit record: the caller writes it.
+ *
+ * @throws ApiError 404 `payout_not_found`.
+ */
+export async function find(ctx: Context, id: string) {
+  const row = await findBatch(ctx.db.read, ctx.shop.id, id)
+  if (!row) throw payoutNotFound()
+  return { ...toBatch(row), id: row.id }
+}
+
+/**
+ * Returns one batch with its lines, and records the access once.
+ *
+ * @throws ApiError 404 `payout_not_found`, 503 `audit_unavailable`.
+ */
+export async function show(ctx: Context, id: string) {
+  const batch = await find(ctx, id)
+  const lines = await runReport(ctx, batchLinesReport, { shopId: ctx.shop.id, query: [batch.id] })
+  await recordAccess(ctx, 'payout.shown', batch.id)
+  return { ...batch, lines: lines.get(batch.id) ?? [] }
 }
 
 /**

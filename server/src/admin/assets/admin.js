@@ -1,9 +1,9 @@
-// The pages work without this file; it copies, and it ticks many boxes at once.
+// The pages work without this script. It adds copy buttons and "select all" checkboxes.
 for (const button of document.querySelectorAll('button[data-copy]')) {
   const source = document.getElementById(button.dataset.copy)
   button.hidden = false
   button.addEventListener('click', async () => {
-    // Where the connection is not encrypted browsers have no clipboard: then the text is at least marked.
+    // Browsers provide no clipboard without https. In that case only select the text.
     getSelection().selectAllChildren(source)
     if (!navigator.clipboard) return
     await navigator.clipboard.writeText(source.textContent)
