@@ -125,7 +125,7 @@ describe.runIf(isThere)('the Developer page', () => {
       await owner.reload()
     }
     await press(owner, /^Redeliver test/)
-    expect(await owner.getByRole('status').textContent()).toContain('sent once more')
+    expect(await owner.getByRole('status').textContent()).toContain('queued for redelivery')
     await expect.poll(() => stage.receiver.to('/hook').length, { timeout: 10_000 }).toBe(2)
     const [first, second] = stage.receiver.to('/hook')
     expect(second?.body.equals(first?.body ?? Buffer.of())).toBe(true)

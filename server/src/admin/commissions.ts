@@ -5,10 +5,10 @@ import { invalidBody, notFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { form } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
-import type { Route, View, Visitor } from './route.ts'
-import { bodyOf, EVERYONE, like } from './route.ts'
-import { address, badge, empty, money, time } from './show.ts'
-import { ACTIONS, type Cell, CHOICE, type Column, named, numeric, pageOf, pager, table } from './table.ts'
+import type { PageRequest, Route, View } from './route.ts'
+import { ALL_ROLES, rolesAndAuditOf, validateBody } from './route.ts'
+import { badge, empty, money, time, urlWithQuery } from './show.ts'
+import { ACTIONS, type Cell, CHOICE, type Column, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
 
 type Commission = components['schemas']['Commission']
 type Status = Commission['orderStatus']
@@ -19,24 +19,24 @@ const MOVES = { approve: 'approved', reject: 'rejected', reopen: 'reopened' } as
 type Move = keyof typeof MOVES
 
 export const commissionRoutes: Route[] = [
-  { path: '/commissions', roles: EVERYONE, audit: 'commissions.listed', show: list },
-  { path: '/commissions/moderate', ...like('moderateCommissions'), act: moderateSelected, again: list },
-  { path: '/commissions/:id/:move', ...like('approveCommission'), act: moderateOne, again: list },
+  { path: '/commissions', roles: ALL_ROLES, audit: 'commissions.listed', show: list },
+  { path: '/commissions/moderate', ...rolesAndAuditOf('moderateCommissions'), act: moderateSelected, page: list },
+  { path: '/commissions/:id/:move', ...rolesAndAuditOf('approveCommission'), act: moderateOne, page: list },
 ]
 
 const COLUMNS: Column[] = [
   'Order',
-  named('Affiliate'),
+  nameColumn('Affiliate'),
   'Date',
-  numeric('Goods'),
-  numeric('Commission'),
+  numberColumn('Goods'),
+  numberColumn('Commission'),
   'Status',
   ACTIONS,
 ]
 
-async function list(visitor: Visitor): Promise<View> {
-  const { ctx, isOwner, query } = visitor
-  const status = chosen(visitor)
+async function list(request: PageRequest): Promise<View> {
+  const { ctx, isOwner, query } = request
+  const status = chosen(request)
   const filter = status === 'ALL' ? {} : { status: status as Status }
   const { data, pagination } = await commissions.list(ctx, { ...pageOf(query), ...filter })
   const names = await affiliateNames(
@@ -48,7 +48,7 @@ async function list(visitor: Visitor): Promise<View> {
   const columns = many ? [CHOICE, ...COLUMNS] : COLUMNS
   const content = rows.length ? table('Commissions', columns, rows) : emptyState(status)
   const body = isOwner
-    ? form(visitor, `${PATH}/moderate`, html`${hidden(visitor, status)}${many && rows.length ? bulk() : ''}${content}`)
+    ? form(request, `${PATH}/moderate`, html`${hidden(request, status)}${many && rows.length ? bulk() : ''}${content}`)
     : content
   return {
     title: 'Commissions',
@@ -57,18 +57,18 @@ async function list(visitor: Visitor): Promise<View> {
 }
 
 /** The selected tab. Forms send it, so the response returns to the same list. */
-function chosen({ query, form }: Visitor): string {
+function chosen({ query, form }: PageRequest): string {
   const status = form.get('status') ?? query.get('status') ?? 'PENDING'
   return TABS.includes(status) ? status : 'PENDING'
 }
 
-const hidden = ({ query }: Visitor, status: string): Html =>
+const hidden = ({ query }: PageRequest, status: string): Html =>
   html`<input type="hidden" name="status" value="${status}"><input type="hidden" name="page" value="${query.get('page') ?? ''}">`
 
 const tabs = (status: string): Html =>
   html`<nav class="tabs" aria-label="By status"><ul>${TABS.map(
     (one) =>
-      html`<li><a href="${address(PATH, { status: one })}"${one === status ? html` aria-current="true"` : ''}>${one === 'PENDING' ? 'Awaiting approval' : one[0] + one.slice(1).toLowerCase()}</a></li>`,
+      html`<li><a href="${urlWithQuery(PATH, { status: one })}"${one === status ? html` aria-current="true"` : ''}>${one === 'PENDING' ? 'Awaiting approval' : one[0] + one.slice(1).toLowerCase()}</a></li>`,
   )}</ul></nav>`
 
 const bulk =
@@ -91,7 +91,7 @@ function row(one: Commission, name: string, { isOwner, many }: { isOwner: boolea
     ...(many ? [choice] : []),
     isAdjustment
       ? 'Adjustment'
-      : html`<a href="${address('/admin/orders', { id: one.orderId })}">${isolated(order)}</a>`,
+      : html`<a href="${urlWithQuery('/admin/orders', { id: one.orderId })}">${isolated(order)}</a>`,
     name || one.affiliateId,
     time(one.happenedAt),
     money(one.orderSubtotalCents - one.orderDiscountCents, one.orderCurrency),
@@ -107,28 +107,28 @@ const movesOf = ({ orderStatus }: Commission): Move[] => {
 }
 
 const button = ({ id }: Commission, move: Move, order: string): Html =>
-  html`<button class="small" formaction="${PATH}/${id}/${move}">${move[0]?.toUpperCase()}${move.slice(1)}<span class="unseen"> order ${isolated(order)}</span></button> `
+  html`<button class="small" formaction="${PATH}/${id}/${move}">${move[0]?.toUpperCase()}${move.slice(1)}<span class="visually-hidden"> order ${isolated(order)}</span></button> `
 
-const back = (visitor: Visitor) =>
-  address(PATH, { status: chosen(visitor), page: visitor.form.get('page') ?? undefined })
+const back = (request: PageRequest) =>
+  urlWithQuery(PATH, { status: chosen(request), page: request.form.get('page') ?? undefined })
 
-async function moderateOne(visitor: Visitor) {
-  const { id = '', move = '' } = visitor.params
+async function moderateOne(request: PageRequest) {
+  const { id = '', move = '' } = request.params
   if (!Object.hasOwn(MOVES, move)) throw notFound('path_unknown', 'No such page.')
-  const row = await moderate(visitor.ctx, move as Move, id)
+  const row = await moderate(request.ctx, move as Move, id)
   const text = `Order ${row.externalOrderId ?? row.orderId} is ${MOVES[move as Move]}: ${money(row.commissionAmountCents, row.currency)}.`
-  return { to: back(visitor), flash: { text } }
+  return { to: back(request), flash: { text } }
 }
 
-async function moderateSelected(visitor: Visitor) {
-  const { ctx, form } = visitor
+async function moderateSelected(request: PageRequest) {
+  const { ctx, form } = request
   const ids = form.getAll('ids')
   const move = form.get('move') === 'reject' ? 'reject' : 'approve'
   if (ids.length === 0) throw invalidBody('Select at least one commission.')
-  const { changed, skipped } = await moderateMany(ctx, bodyOf('moderateCommissions', { action: move, ids }))
+  const { changed, skipped } = await moderateMany(ctx, validateBody('moderateCommissions', { action: move, ids }))
   const left = skipped.length ? ` ${skipped.length} skipped, because another request changed them.` : ''
   return {
-    to: back(visitor),
+    to: back(request),
     flash: { text: `${changed} ${changed === 1 ? 'commission is' : 'commissions are'} ${MOVES[move]}.${left}` },
   }
 }

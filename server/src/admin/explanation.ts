@@ -1,7 +1,7 @@
 import type { components } from '../contract/schema.d.ts'
 import { type Html, html, isolated } from './html.ts'
 import { badge, money, time } from './show.ts'
-import { type Cell, type Column, named, numeric, table, wide } from './table.ts'
+import { type Cell, type Column, nameColumn, numberColumn, table, wideColumn } from './table.ts'
 
 type Schemas = components['schemas']
 type Explanation = Schemas['Explanation']
@@ -62,7 +62,13 @@ ${
     : ''
 }</li>`
 
-const CANDIDATE: Column[] = [named('Evidence'), named('Affiliate'), 'Reason', 'Outcome', wide('Explanation')]
+const CANDIDATE: Column[] = [
+  nameColumn('Evidence'),
+  nameColumn('Affiliate'),
+  'Reason',
+  'Outcome',
+  wideColumn('Explanation'),
+]
 
 const candidate = (one: Schemas['ExplainedCandidate'], names: Names): Cell[] => [
   html`<small>${one.source}</small> <code class="break">${isolated(one.value)}</code>`,
@@ -88,7 +94,7 @@ const STEPS: Record<Schemas['ArithmeticLine']['step'], string> = {
 }
 
 const arithmetic = (found: Explanation): Html => {
-  const columns = ['Step', wide('Detail'), numeric('Amount')]
+  const columns = ['Step', wideColumn('Detail'), numberColumn('Amount')]
   const rows = found.arithmetic.map(({ step, text, cents, currency }) => ({
     className: step,
     cells: [STEPS[step], text, money(cents, currency)],

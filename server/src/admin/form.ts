@@ -2,7 +2,7 @@ import { invalidBody } from '../contract/errors.ts'
 import { isStorable } from '../http/parse-json.ts'
 import { readBody } from '../http/read-body.ts'
 import { type Html, html } from './html.ts'
-import type { Visitor } from './route.ts'
+import type { PageRequest } from './route.ts'
 
 export const MAX_FORM_BYTES = 64 * 1024
 /** A page of commissions has some hundred; thirty thousand take longer to read than anything else a page does. */
@@ -42,11 +42,11 @@ const LABELS = new Map([
 const INSTANT = /an ISO 8601 date \((.+?)\) or a timestamp .+?(?=\.$)/
 
 /** Rewrites an error message of the API with the labels of the form. Date fields accept days only. */
-export const inFormWords = (sentence: string): string =>
+export const withFormLabels = (sentence: string): string =>
   sentence.replace(/^\w+|\b[a-z]+[A-Z]\w+/g, (name) => LABELS.get(name) ?? name).replace(INSTANT, 'a day, such as $1')
 
 /** Renders a form with the CSRF token of the session. */
-export const form = ({ csrf }: Visitor, action: string, inner: Html | Html[], className = ''): Html =>
+export const form = ({ csrf }: PageRequest, action: string, inner: Html | Html[], className = ''): Html =>
   html`<form method="post" action="${action}" class="${className}"><input type="hidden" name="csrf" value="${csrf}">${inner}</form>`
 
 interface Input {
@@ -86,7 +86,7 @@ ${values.map((value) => html`<label class="box"><input type="checkbox" name="${n
 
 /** Asks for confirmation of an irreversible action, without script. */
 export const confirmation = (
-  visitor: Visitor,
+  request: PageRequest,
   { text, action, button, back }: { text: Html; action: string; button: string; back: string },
 ): Html => html`<div class="card narrow">${text}
-${form(visitor, action, html`<button class="danger">${button}</button> <a class="button" href="${back}">Back</a>`, 'row')}</div>`
+${form(request, action, html`<button class="danger">${button}</button> <a class="button" href="${back}">Back</a>`, 'row')}</div>`

@@ -3,19 +3,19 @@ import type { components } from '../contract/schema.d.ts'
 import * as journey from '../journey/journey.ts'
 import { field, input } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
-import type { Route, View, Visitor } from './route.ts'
-import { EVERYONE } from './route.ts'
-import { address, empty, time } from './show.ts'
+import type { PageRequest, Route, View } from './route.ts'
+import { ALL_ROLES } from './route.ts'
+import { empty, time, urlWithQuery } from './show.ts'
 
 type Entry = components['schemas']['JourneyEntry']
 
 const PATH = '/admin/journey'
 const MAX_ENTRIES = 200
 
-export const journeyRoutes: Route[] = [{ path: '/journey', roles: EVERYONE, audit: 'journey.shown', show }]
+export const journeyRoutes: Route[] = [{ path: '/journey', roles: ALL_ROLES, audit: 'journey.shown', show }]
 
-async function show(visitor: Visitor): Promise<View> {
-  const { query } = visitor
+async function show(request: PageRequest): Promise<View> {
+  const { query } = request
   const who = {
     customerEmail: field(query, 'customerEmail'),
     sessionId: field(query, 'sessionId'),
@@ -24,18 +24,18 @@ async function show(visitor: Visitor): Promise<View> {
   const isSubmitted = Object.values(who).some(Boolean)
   return {
     title: 'Journeys',
-    showsNothing: !isSubmitted,
+    isEmpty: !isSubmitted,
     body: html`<p class="lead">Activity of a customer, a session, or an affiliate’s visitors in the last 90 days. Entries match all given fields.</p>
 <form class="filters" method="get" action="${PATH}">
 ${input({ name: 'customerEmail', label: 'Customer email', value: who.customerEmail, maxlength: 320 })}
 ${input({ name: 'sessionId', label: 'Session id', value: who.sessionId, maxlength: 255 })}
 ${input({ name: 'affiliateId', label: 'Affiliate id', value: who.affiliateId, maxlength: 64 })}
 <button class="main">Show</button></form>
-${isSubmitted ? await timeline(visitor, who) : ''}`,
+${isSubmitted ? await timeline(request, who) : ''}`,
   }
 }
 
-async function timeline({ ctx }: Visitor, who: Partial<Parameters<typeof journey.read>[1]>): Promise<Html> {
+async function timeline({ ctx }: PageRequest, who: Partial<Parameters<typeof journey.read>[1]>): Promise<Html> {
   const { journey: entries, total } = await journey.read(ctx, { ...who, limit: MAX_ENTRIES })
   if (entries.length === 0)
     return empty('No activity', 'Clicks, page views and orders appear here as soon as they are reported.')
@@ -50,7 +50,7 @@ async function timeline({ ctx }: Visitor, who: Partial<Parameters<typeof journey
 const LABELS = { click: 'Click', page_view: 'Page view', conversion: 'Order' }
 
 const step = (entry: Entry, names: Map<string, string>): Html => html`<li class="${entry.type}">
-<p><strong>${LABELS[entry.type]}${entry.externalOrderId ? html` <a href="${address('/admin/orders', { id: entry.externalOrderId })}">${isolated(entry.externalOrderId)}</a>` : ''}</strong> ${time(entry.occurredAt)}</p>
+<p><strong>${LABELS[entry.type]}${entry.externalOrderId ? html` <a href="${urlWithQuery('/admin/orders', { id: entry.externalOrderId })}">${isolated(entry.externalOrderId)}</a>` : ''}</strong> ${time(entry.occurredAt)}</p>
 <dl>${detailsOf(entry, names).map(([name, value]) => html`<div><dt>${name}</dt><dd>${isolated(value)}</dd></div>`)}</dl></li>`
 
 const detailsOf = (entry: Entry, names: Map<string, string>): [string, string][] => {

@@ -3,35 +3,44 @@ import { invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { checkboxes, confirmation, field, form, input } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
-import type { Route, View, Visitor } from './route.ts'
-import { bodyOf, like } from './route.ts'
+import type { PageRequest, Route, View } from './route.ts'
+import { rolesAndAuditOf, validateBody } from './route.ts'
 import { badge, day, empty, time } from './show.ts'
-import { ACTIONS, type Cell, type Column, named, pager, slice, table, wide } from './table.ts'
+import { ACTIONS, type Cell, type Column, nameColumn, pager, slice, table, wideColumn } from './table.ts'
 
 type ApiKey = components['schemas']['ApiKey']
 
 const PATH = '/admin/keys'
-const COLUMNS: Column[] = [named('Label'), 'Key', wide('Scopes'), 'Created', 'Last used', 'Expires', 'Status', ACTIONS]
-
-export const keyRoutes: Route[] = [
-  { path: '/keys', ...like('listKeys'), show: list },
-  { path: '/keys', ...like('createKey'), act: create, again: list },
-  { path: '/keys/:id/rotate', ...like('listKeys'), show: (visitor) => confirm(visitor, 'rotate') },
-  { path: '/keys/:id/rotate', ...like('rotateKey'), act: rotate, again: list },
-  { path: '/keys/:id/revoke', ...like('listKeys'), show: (visitor) => confirm(visitor, 'revoke') },
-  { path: '/keys/:id/revoke', ...like('revokeKey'), act: revoke, again: list },
+const COLUMNS: Column[] = [
+  nameColumn('Label'),
+  'Key',
+  wideColumn('Scopes'),
+  'Created',
+  'Last used',
+  'Expires',
+  'Status',
+  ACTIONS,
 ]
 
-async function list(visitor: Visitor): Promise<View> {
-  const { data, pagination } = slice((await keys.list(visitor.ctx)).data, visitor.query)
-  const now = new Date(visitor.ctx.now()).toISOString()
+export const keyRoutes: Route[] = [
+  { path: '/keys', ...rolesAndAuditOf('listKeys'), show: list },
+  { path: '/keys', ...rolesAndAuditOf('createKey'), act: create, page: list },
+  { path: '/keys/:id/rotate', ...rolesAndAuditOf('listKeys'), show: (request) => confirm(request, 'rotate') },
+  { path: '/keys/:id/rotate', ...rolesAndAuditOf('rotateKey'), act: rotate, page: list },
+  { path: '/keys/:id/revoke', ...rolesAndAuditOf('listKeys'), show: (request) => confirm(request, 'revoke') },
+  { path: '/keys/:id/revoke', ...rolesAndAuditOf('revokeKey'), act: revoke, page: list },
+]
+
+async function list(request: PageRequest): Promise<View> {
+  const { data, pagination } = slice((await keys.list(request.ctx)).data, request.query)
+  const now = new Date(request.ctx.now()).toISOString()
   const rows = data.map((key) => row(key, now))
   return {
     title: 'API keys',
     body: html`<p class="lead">An API key gives a program access to the API of your shop. Use a separate key for each program, with only the scopes it needs.</p>
 ${rows.length ? table('API keys', COLUMNS, rows) : empty('No keys yet', 'Create one below. Its secret is shown once.')}
-${pager(PATH, visitor.query, pagination)}
-${creation(visitor)}`,
+${pager(PATH, request.query, pagination)}
+${creation(request)}`,
   }
 }
 
@@ -51,50 +60,50 @@ function row(key: ApiKey, now: string): Cell[] {
 }
 
 const link = ({ id, label }: ApiKey, verb: string, text: string): Html =>
-  html`<a class="button small" href="${PATH}/${id}/${verb}">${text}<span class="unseen"> ${label}</span></a> `
+  html`<a class="button small" href="${PATH}/${id}/${verb}">${text}<span class="visually-hidden"> ${label}</span></a> `
 
 const creation = (
-  visitor: Visitor,
+  request: PageRequest,
 ): Html => html`<section class="card" aria-labelledby="create"><h2 id="create">Create a key</h2>
 ${form(
-  visitor,
+  request,
   PATH,
-  html`<div class="fields">${input({ name: 'label', label: 'Label', value: visitor.form.get('label') ?? '', required: true, maxlength: 100, hint: 'Where the key is used, such as “Checkout”.' })}
-${input({ name: 'expiresAt', label: 'Expires (optional)', type: 'date', value: visitor.form.get('expiresAt') ?? '', hint: 'The key stops working at midnight UTC at the start of this day.' })}</div>
-${checkboxes('scopes', 'Scopes', keys.SCOPES, visitor.form.getAll('scopes'))}
+  html`<div class="fields">${input({ name: 'label', label: 'Label', value: request.form.get('label') ?? '', required: true, maxlength: 100, hint: 'Where the key is used, such as “Checkout”.' })}
+${input({ name: 'expiresAt', label: 'Expires (optional)', type: 'date', value: request.form.get('expiresAt') ?? '', hint: 'The key stops working at midnight UTC at the start of this day.' })}</div>
+${checkboxes('scopes', 'Scopes', keys.SCOPES, request.form.getAll('scopes'))}
 <button class="main">Create key</button>`,
 )}</section>`
 
-async function create({ ctx, form }: Visitor) {
+async function create({ ctx, form }: PageRequest) {
   const sent = {
     label: form.get('label')?.trim() ?? '',
     scopes: form.getAll('scopes'),
     expiresAt: field(form, 'expiresAt'),
   }
   if (sent.scopes.length === 0) throw invalidBody('Select at least one scope.')
-  const { label, secret } = await keys.create(ctx, bodyOf('createKey', sent))
+  const { label, secret } = await keys.create(ctx, validateBody('createKey', sent))
   const text = `The key “${label}” is created. Copy its secret now. It is shown only once.`
   return { to: PATH, flash: { text, secret: { name: 'Secret of the key', value: secret } } }
 }
 
-async function rotate({ ctx, params }: Visitor) {
+async function rotate({ ctx, params }: PageRequest) {
   const { label, secret } = await keys.rotate(ctx, params.id ?? '')
   const text = `The key “${label}” has a new secret, and the old one no longer works. Copy it now. It is shown only once.`
   return { to: PATH, flash: { text, secret: { name: 'New secret of the key', value: secret } } }
 }
 
-async function revoke({ ctx, params }: Visitor) {
+async function revoke({ ctx, params }: PageRequest) {
   await keys.revoke(ctx, params.id ?? '')
   return { to: PATH, flash: { text: 'The key is revoked. Requests with it are rejected.' } }
 }
 
-async function confirm(visitor: Visitor, verb: 'rotate' | 'revoke'): Promise<View> {
-  const key = await keys.find(visitor.ctx, visitor.params.id ?? '')
+async function confirm(request: PageRequest, verb: 'rotate' | 'revoke'): Promise<View> {
+  const key = await keys.find(request.ctx, request.params.id ?? '')
   const text =
     verb === 'rotate'
       ? html`<p>“${isolated(key.label)}” (<code>${key.prefix}…</code>) receives a new secret. The old secret stops working immediately. Update every program that uses it.</p>`
       : html`<p>“${isolated(key.label)}” (<code>${key.prefix}…</code>) stops working immediately and permanently.</p>`
   const button = verb === 'rotate' ? 'Rotate key' : 'Revoke key'
-  const body = confirmation(visitor, { text, action: `${PATH}/${key.id}/${verb}`, button, back: PATH })
+  const body = confirmation(request, { text, action: `${PATH}/${key.id}/${verb}`, button, back: PATH })
   return { title: verb === 'rotate' ? 'Rotate this key?' : 'Revoke this key?', body }
 }

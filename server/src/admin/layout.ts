@@ -3,7 +3,7 @@ import type { Vault } from '../core/vault.ts'
 import { ICON, SCRIPT, STYLE } from './assets.ts'
 import { form } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
-import type { Flash, View, Visitor } from './route.ts'
+import type { Flash, PageRequest, View } from './route.ts'
 
 interface PageState {
   /** Path of the route, to mark the current menu item. */
@@ -25,18 +25,18 @@ const MENU = [
 ]
 
 /** Renders a page with menu, message, and heading. */
-export const layout = (visitor: Visitor, view: View, { path, flash, problem }: PageState): Html =>
+export const layout = (request: PageRequest, view: View, { path, flash, problem }: PageState): Html =>
   document(
-    `${view.title} · ${visitor.ctx.shop.name}`,
+    `${view.title} · ${request.ctx.shop.name}`,
     html`<div class="frame">
 <header class="side"><div class="stick">
-<p class="shop"><img src="${ICON.path}" alt="" width="28" height="28"><span>${isolated(visitor.ctx.shop.name)}</span></p>
+<p class="shop"><img src="${ICON.path}" alt="" width="28" height="28"><span>${isolated(request.ctx.shop.name)}</span></p>
 <nav aria-label="Pages">
-<ul>${MENU.filter((item) => visitor.isOwner || !item.owner).map((item) => menuItem(item, path))}</ul>
+<ul>${MENU.filter((item) => request.isOwner || !item.owner).map((item) => menuItem(item, path))}</ul>
 </nav>
 <div class="who">
-<p><span class="mail">${isolated(visitor.ctx.user.email)}</span> <span class="badge">${visitor.isOwner ? 'Owner' : 'Staff'}</span></p>
-${form(visitor, '/admin/sign-out', html`<button class="quiet">Sign out</button>`)}
+<p><span class="mail">${isolated(request.ctx.user.email)}</span> <span class="badge">${request.isOwner ? 'Owner' : 'Staff'}</span></p>
+${form(request, '/admin/sign-out', html`<button class="quiet">Sign out</button>`)}
 </div>
 </div></header>
 <main id="main" tabindex="-1">
@@ -49,7 +49,7 @@ ${view.body}
   )
 
 /** Renders a page without a session. */
-export const bare = (title: string, body: Html): Html =>
+export const signedOutLayout = (title: string, body: Html): Html =>
   document(
     `${title} · Developer page`,
     html`<main id="main" class="alone" tabindex="-1">
@@ -101,7 +101,7 @@ export const flashCookie = ({ vault, isHttps }: OwnerContext, session: string, f
   header(vault.seal(JSON.stringify(flash), bound(session)), SECONDS, isHttps)
 
 /** Returns the `Set-Cookie` header that deletes the message after it was shown. */
-export const forgetFlash = (isHttps: boolean): string => header('', 0, isHttps)
+export const clearFlashCookie = (isHttps: boolean): string => header('', 0, isHttps)
 
 export function readFlash(vault: Vault, session: string, cookie: string | undefined): Flash | undefined {
   const text = cookie ? vault.open(cookie, bound(session)) : null

@@ -3,20 +3,20 @@ import * as commissions from '../commissions/commissions.ts'
 import type { components } from '../contract/schema.d.ts'
 import { chart } from './chart.ts'
 import { type Html, html, isolated } from './html.ts'
-import type { Route, View, Visitor } from './route.ts'
-import { EVERYONE } from './route.ts'
-import { address, day, empty, money } from './show.ts'
-import { named, numeric, table } from './table.ts'
+import type { PageRequest, Route, View } from './route.ts'
+import { ALL_ROLES } from './route.ts'
+import { day, empty, money, urlWithQuery } from './show.ts'
+import { nameColumn, numberColumn, table } from './table.ts'
 
 type Analytics = components['schemas']['Analytics']
 
 const PERIODS = [7, 30, 90]
 const DAY_MS = 86_400_000
 
-export const overviewRoutes: Route[] = [{ path: '', roles: EVERYONE, audit: 'analytics.shown', show }]
+export const overviewRoutes: Route[] = [{ path: '', roles: ALL_ROLES, audit: 'analytics.shown', show }]
 
-async function show(visitor: Visitor): Promise<View> {
-  const { ctx, query } = visitor
+async function show(request: PageRequest): Promise<View> {
+  const { ctx, query } = request
   const days = PERIODS.find((one) => String(one) === query.get('days')) ?? 30
   // Whole days, including today.
   const from = new Date((Math.floor(ctx.now() / DAY_MS) - days + 1) * DAY_MS).toISOString()
@@ -25,11 +25,11 @@ async function show(visitor: Visitor): Promise<View> {
   return {
     title: 'Overview',
     body: html`${periods(days)}
-${pagination.total ? waiting(pagination.total) : ''}
-${sums.totals.clicks + sums.totals.orders === 0 ? nothing() : ''}
+${pagination.total ? pendingNotice(pagination.total) : ''}
+${sums.totals.clicks + sums.totals.orders === 0 ? noActivity() : ''}
 ${charts(sums)}
-${numbers(sums)}
-${best(sums)}`,
+${dailyTable(sums)}
+${topAffiliatesSection(sums)}`,
   }
 }
 
@@ -39,10 +39,10 @@ const periods = (days: number): Html =>
       html`<li><a href="/admin?days=${one}"${one === days ? html` aria-current="true"` : ''}>${one} days</a></li>`,
   )}</ul></nav>`
 
-const waiting = (count: number): Html =>
+const pendingNotice = (count: number): Html =>
   html`<p class="notice wait"><a href="/admin/commissions">${count} ${count === 1 ? 'commission awaits' : 'commissions await'} approval</a></p>`
 
-const nothing = (): Html =>
+const noActivity = (): Html =>
   empty('No activity yet', html`Report a click or an order. The <a href="/api/v1/docs">quick start</a> shows how.`)
 
 function charts({ currency, totals, dailyBreakdown }: Analytics): Html {
@@ -56,7 +56,7 @@ ${chart({ name: 'Commission', total: cents(totals.commissionCents), dates, value
 </div>`
 }
 
-const numbers = ({
+const dailyTable = ({
   currency,
   currencies,
   truncated,
@@ -64,7 +64,7 @@ const numbers = ({
 }: Analytics): Html => html`<details class="numbers"><summary>Show as table</summary>
 ${table(
   'Clicks, orders and commission per day',
-  ['Day (UTC)', numeric('Clicks'), numeric('Orders'), numeric('Revenue'), numeric('Commission')],
+  ['Day (UTC)', numberColumn('Clicks'), numberColumn('Orders'), numberColumn('Revenue'), numberColumn('Commission')],
   dailyBreakdown
     .toReversed()
     .map((one) => [
@@ -78,21 +78,21 @@ ${table(
 ${currencies.some((one) => one !== currency) ? html`<p class="hint">Amounts are in ${currency}. Commissions in ${currencies.filter((one) => one !== currency).join(', ')} are not included.</p>` : ''}
 ${truncated ? html`<p class="hint">Only the latest 10,000 commissions are included.</p>` : ''}`
 
-const best = ({ currency, topAffiliates }: Analytics): Html => html`<h2>Top affiliates</h2>
+const topAffiliatesSection = ({ currency, topAffiliates }: Analytics): Html => html`<h2>Top affiliates</h2>
 ${
   topAffiliates.length
     ? table(
         'Top affiliates',
         [
-          named('Affiliate'),
-          numeric('Orders'),
-          numeric('Clicks'),
-          numeric('Orders per click'),
-          numeric('Revenue'),
-          numeric('Commission'),
+          nameColumn('Affiliate'),
+          numberColumn('Orders'),
+          numberColumn('Clicks'),
+          numberColumn('Orders per click'),
+          numberColumn('Revenue'),
+          numberColumn('Commission'),
         ],
         topAffiliates.map((one) => [
-          html`<a href="${address('/admin/journey', { affiliateId: one.affiliateId })}">${isolated(one.name || one.affiliateId)}</a>`,
+          html`<a href="${urlWithQuery('/admin/journey', { affiliateId: one.affiliateId })}">${isolated(one.name || one.affiliateId)}</a>`,
           one.orders,
           one.clicks,
           `${(one.conversionRate * 100).toFixed(1)} %`,

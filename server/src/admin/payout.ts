@@ -5,39 +5,39 @@ import * as payouts from '../payouts/payouts.ts'
 import { cancel } from '../payouts/payouts.ts'
 import { confirmation, form, input } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
-import { like, OWNERS, type Route, type View, type Visitor } from './route.ts'
-import { address, badge, day, money, time, typedCents } from './show.ts'
-import { type Cell, type Column, named, numeric, pageOf, pager, slice, table } from './table.ts'
+import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
+import { badge, day, money, time, typedCents, urlWithQuery } from './show.ts'
+import { type Cell, type Column, nameColumn, numberColumn, pageOf, pager, slice, table } from './table.ts'
 
 type Schemas = components['schemas']
 
 const PATH = '/admin/payouts'
 
 export const payoutRoute: Route[] = [
-  { path: '/payouts/:id', roles: OWNERS, show },
-  { path: '/payouts/:id/pay', roles: OWNERS, act: pay, again: show },
-  { path: '/payouts/:id/cancel', roles: OWNERS, audit: 'payout.shown', show: confirmCancel },
-  { path: '/payouts/:id/cancel', ...like('cancelPayout'), act: cancelBatch, again: show },
+  { path: '/payouts/:id', roles: OWNER_ONLY, show },
+  { path: '/payouts/:id/pay', roles: OWNER_ONLY, act: pay, page: show },
+  { path: '/payouts/:id/cancel', roles: OWNER_ONLY, audit: 'payout.shown', show: confirmCancel },
+  { path: '/payouts/:id/cancel', ...rolesAndAuditOf('cancelPayout'), act: cancelBatch, page: show },
 ]
 
-const find = ({ ctx, params }: Visitor) => payouts.find(ctx, params.id ?? '')
+const find = ({ ctx, params }: PageRequest) => payouts.find(ctx, params.id ?? '')
 
-async function show(visitor: Visitor): Promise<View> {
-  const batch = await payouts.show(visitor.ctx, visitor.params.id ?? '')
-  const own = await commissions.list(visitor.ctx, { ...pageOf(visitor.query), payoutBatchId: batch.id })
+async function show(request: PageRequest): Promise<View> {
+  const batch = await payouts.show(request.ctx, request.params.id ?? '')
+  const own = await commissions.list(request.ctx, { ...pageOf(request.query), payoutBatchId: batch.id })
   return {
     title: `Payout batch of ${batch.periodStart.slice(0, 10)}`,
     body: html`${batchFacts(batch)}
-${batch.status === 'OPEN' ? payment(visitor, batch) : ''}
+${batch.status === 'OPEN' ? payment(request, batch) : ''}
 ${batch.status === 'OPEN' || (batch.status === 'FAILED' && own.data.length) ? html`<p><a class="button" href="${PATH}/${batch.id}/cancel">Cancel this batch</a></p>` : ''}
-${lines(visitor, batch)}
+${lines(request, batch)}
 <h2>Commissions</h2>
 ${own.data.length ? table('Commissions of this batch', ROWS, own.data.map(commissionRow)) : html`<p>This batch contains no commissions.</p>`}
-${pager(`${PATH}/${batch.id}`, visitor.query, own.pagination)}`,
+${pager(`${PATH}/${batch.id}`, request.query, own.pagination)}`,
   }
 }
 
-function lines({ query }: Visitor, batch: Schemas['PayoutBatch']): Html {
+function lines({ query }: PageRequest, batch: Schemas['PayoutBatch']): Html {
   const { data, pagination } = slice(batch.lines ?? [], query, 'lines')
   const rows = data.map((line) => lineRow(line, batch.currency))
   return html`<h2>Affiliates</h2>
@@ -46,14 +46,14 @@ ${pager(`${PATH}/${batch.id}`, query, pagination, 'lines')}`
 }
 
 const LINES: Column[] = [
-  named('Affiliate'),
-  named('Email'),
-  numeric('Commissions'),
-  numeric('Commission'),
-  numeric('Withheld'),
-  numeric('To pay'),
+  nameColumn('Affiliate'),
+  nameColumn('Email'),
+  numberColumn('Commissions'),
+  numberColumn('Commission'),
+  numberColumn('Withheld'),
+  numberColumn('To pay'),
 ]
-const ROWS: Column[] = ['Order', 'Happened', 'Status', numeric('Commission'), numeric('Withheld')]
+const ROWS: Column[] = ['Order', 'Happened', 'Status', numberColumn('Commission'), numberColumn('Withheld')]
 
 const lineRow = (line: Schemas['PayoutLine'], currency: string): Cell[] => [
   line.name || line.affiliateId,
@@ -67,7 +67,7 @@ const lineRow = (line: Schemas['PayoutLine'], currency: string): Cell[] => [
 const commissionRow = (one: Schemas['Commission']): Cell[] => [
   one.trackingMethod === 'ADJUSTMENT'
     ? 'Adjustment'
-    : html`<a href="${address('/admin/orders', { id: one.orderId })}">${isolated(one.externalOrderId ?? one.orderId)}</a>`,
+    : html`<a href="${urlWithQuery('/admin/orders', { id: one.orderId })}">${isolated(one.externalOrderId ?? one.orderId)}</a>`,
   time(one.happenedAt),
   badge(one.orderStatus),
   money(one.commissionAmountCents, one.currency),
@@ -76,28 +76,28 @@ const commissionRow = (one: Schemas['Commission']): Cell[] => [
 
 /** Typing the total prevents paying the wrong batch, or one that has changed since the page was loaded. */
 const payment = (
-  visitor: Visitor,
+  request: PageRequest,
   { id, totals, currency }: Schemas['PayoutBatch'],
 ): Html => html`<section class="card" aria-labelledby="pay"><h2 id="pay">Mark as paid</h2>
 ${form(
-  visitor,
+  request,
   `${PATH}/${id}/pay`,
-  html`${input({ name: 'total', label: `Type the total to pay, ${money(totals.netPayableCents, currency)}`, value: visitor.form.get('total') ?? '', required: true, maxlength: 30, hint: 'Send the money first. This only records the payment, and cannot be undone.' })}
+  html`${input({ name: 'total', label: `Type the total to pay, ${money(totals.netPayableCents, currency)}`, value: request.form.get('total') ?? '', required: true, maxlength: 30, hint: 'Send the money first. This only records the payment, and cannot be undone.' })}
 <button class="main">Mark as paid</button>`,
 )}</section>`
 
-async function pay(visitor: Visitor) {
-  const { id, currency } = await find(visitor)
-  const expectedTotalCents = typedCents(visitor.form.get('total') ?? '', currency)
+async function pay(request: PageRequest) {
+  const { id, currency } = await find(request)
+  const expectedTotalCents = typedCents(request.form.get('total') ?? '', currency)
   if (expectedTotalCents === undefined) throw invalidBody('Type the total exactly as shown, such as 1,440.00.')
-  await payouts.pay(visitor.ctx, { id, expectedTotalCents, action: 'pay' })
+  await payouts.pay(request.ctx, { id, expectedTotalCents, action: 'pay' })
   return { to: `${PATH}/${id}`, flash: { text: 'The batch and its commissions are marked as paid.' } }
 }
 
-async function confirmCancel(visitor: Visitor): Promise<View> {
-  const { id, totals, currency } = await find(visitor)
+async function confirmCancel(request: PageRequest): Promise<View> {
+  const { id, totals, currency } = await find(request)
   const text = html`<p>The ${totals.commissions} commissions of this batch (${money(totals.netPayableCents, currency)} to pay) become approved again and can be added to another batch.</p>`
-  const body = confirmation(visitor, {
+  const body = confirmation(request, {
     text,
     action: `${PATH}/${id}/cancel`,
     button: 'Cancel batch',
@@ -106,7 +106,7 @@ async function confirmCancel(visitor: Visitor): Promise<View> {
   return { title: 'Cancel this batch?', body, subjectId: id }
 }
 
-async function cancelBatch({ ctx, params }: Visitor) {
+async function cancelBatch({ ctx, params }: PageRequest) {
   const { id } = await cancel(ctx, params.id ?? '')
   return { to: `${PATH}/${id}`, flash: { text: 'The batch is canceled. Its commissions are approved again.' } }
 }

@@ -3,10 +3,10 @@ import * as payouts from '../payouts/payouts.ts'
 import { html } from './html.ts'
 import { payoutRoute } from './payout.ts'
 import { payoutNewRoutes } from './payout-new.ts'
-import type { Route, View, Visitor } from './route.ts'
-import { OWNERS } from './route.ts'
+import type { PageRequest, Route, View } from './route.ts'
+import { OWNER_ONLY } from './route.ts'
 import { badge, day, empty, money } from './show.ts'
-import { type Cell, type Column, numeric, pageOf, pager, table } from './table.ts'
+import { type Cell, type Column, numberColumn, pageOf, pager, table } from './table.ts'
 
 type Batch = components['schemas']['PayoutBatch']
 
@@ -14,21 +14,21 @@ const PATH = '/admin/payouts'
 const COLUMNS: Column[] = [
   'Period',
   'Status',
-  numeric('Affiliates'),
-  numeric('Commissions'),
-  numeric('Withheld'),
-  numeric('To pay'),
+  numberColumn('Affiliates'),
+  numberColumn('Commissions'),
+  numberColumn('Withheld'),
+  numberColumn('To pay'),
   'Created',
   'Paid',
 ]
 
 export const payoutRoutes: Route[] = [
-  { path: '/payouts', roles: OWNERS, show: list },
+  { path: '/payouts', roles: OWNER_ONLY, show: list },
   ...payoutNewRoutes,
   ...payoutRoute,
 ]
 
-async function list({ ctx, query }: Visitor): Promise<View> {
+async function list({ ctx, query }: PageRequest): Promise<View> {
   const { data, pagination } = await payouts.list(ctx, pageOf(query))
   return {
     title: 'Payouts',

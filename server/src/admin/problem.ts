@@ -3,7 +3,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { ApiError } from '../contract/errors.ts'
 import { PAGE_HEADERS } from './assets.ts'
 import { type Html, html } from './html.ts'
-import { bare } from './layout.ts'
+import { signedOutLayout } from './layout.ts'
 import type { View } from './route.ts'
 
 interface PageResponse {
@@ -44,6 +44,9 @@ export const problemView = ({ status, message }: ApiError): View => ({
 export function problemPage({ status, code, message, retryAfter }: ApiError): PageResponse {
   const title = TITLES[status] ?? 'Request failed'
   const way = status === 401 ? ['/admin/sign-in', 'Sign in'] : ['/admin', 'Open the Developer page']
-  const page = bare(title, html`<p class="lead">${message}</p><p><a class="button" href="${way[0]}">${way[1]}</a></p>`)
+  const page = signedOutLayout(
+    title,
+    html`<p class="lead">${message}</p><p><a class="button" href="${way[0]}">${way[1]}</a></p>`,
+  )
   return { status, code, retryAfter, page }
 }

@@ -4,7 +4,7 @@ import type { UserRow } from '../database/tables.ts'
 import type { Html } from './html.ts'
 
 /** A page request or form submission of a signed-in user. */
-export interface Visitor {
+export interface PageRequest {
   ctx: OwnerContext
   /** Whether the user has the role `OWNER`; `STAFF` has read access. */
   isOwner: boolean
@@ -23,7 +23,7 @@ export interface View {
   /** Subject of the audit record. */
   subjectId?: string
   /** No data is shown yet, so no audit record is written. */
-  showsNothing?: boolean
+  isEmpty?: boolean
 }
 
 interface Secret {
@@ -40,44 +40,44 @@ export interface Flash {
 }
 
 /** Redirect after a successful form. */
-export interface Done {
+export interface FormRedirect {
   to: string
   flash?: Flash
   /** An additional `Set-Cookie` header. */
   cookie?: string
 }
 
-interface Common {
+interface RouteBase {
   /** Relative to `/admin`. */
   path: string
   roles: readonly UserRow['role'][]
 }
 
-export type Show = (visitor: Visitor) => Promise<View>
+export type Show = (request: PageRequest) => Promise<View>
 
 /** A page. */
-export interface Page extends Common {
+export interface Page extends RouteBase {
   /** Action of the audit record, if the use case writes none. */
   audit?: string | undefined
   show: Show
 }
 
 /** A form. */
-export interface Action extends Common {
-  act: (visitor: Visitor) => Promise<Done>
+export interface Action extends RouteBase {
+  act: (request: PageRequest) => Promise<FormRedirect>
   /** The page of the form, shown again with the error message when the form is rejected. */
-  again?: Show
+  page?: Show
 }
 
 export type Route = Page | Action
 
-export const EVERYONE: readonly UserRow['role'][] = ['OWNER', 'STAFF']
-export const OWNERS: readonly UserRow['role'][] = ['OWNER']
+export const ALL_ROLES: readonly UserRow['role'][] = ['OWNER', 'STAFF']
+export const OWNER_ONLY: readonly UserRow['role'][] = ['OWNER']
 
 const byId = new Map(operations.map((operation) => [operation.id, operation]))
 
 /** The roles and audit action that openapi.yaml declares for an operation. */
-export function like(id: OperationId): { roles: readonly UserRow['role'][]; audit: string | undefined } {
+export function rolesAndAuditOf(id: OperationId): { roles: readonly UserRow['role'][]; audit: string | undefined } {
   const { roles, audit } = byId.get(id)!
   return { roles, audit }
 }
@@ -90,11 +90,11 @@ export const maxBytesOf = (id: OperationId): number | undefined => byId.get(id)!
  *
  * @throws ApiError 400 for the first invalid field.
  */
-export const bodyOf = <Id extends OperationId>(id: Id, sent: Record<string, unknown>): Body<Id> =>
+export const validateBody = <Id extends OperationId>(id: Id, sent: Record<string, unknown>): Body<Id> =>
   byId.get(id)!.readBody!(sent) as Body<Id>
 
 /** The URL of a webhook as shown to the user. Only owners see the path, because it may contain a secret. */
-export const endpoint = (url: string, isOwner: boolean): string => {
+export const visibleUrl = (url: string, isOwner: boolean): string => {
   if (isOwner || !URL.canParse(url)) return isOwner ? url : '–'
   return new URL(url).host
 }

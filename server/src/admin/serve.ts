@@ -20,14 +20,14 @@ import { limitPublic } from '../http/rate-limit.ts'
 import { toLookupText } from '../http/read-parameters.ts'
 import { toApiError } from '../http/response.ts'
 import type { Env, Server } from '../http/server.ts'
-import { inFormWords, MAX_FORM_BYTES, readForm } from './form.ts'
-import { FLASH_COOKIE, flashCookie, forgetFlash, layout, readFlash } from './layout.ts'
+import { MAX_FORM_BYTES, readForm, withFormLabels } from './form.ts'
+import { clearFlashCookie, FLASH_COOKIE, flashCookie, layout, readFlash } from './layout.ts'
 import { problemView, sendPage } from './problem.ts'
-import type { Action, Page, Route, Visitor } from './route.ts'
+import type { Action, Page, PageRequest, Route } from './route.ts'
 
 type SignedIn = Owner & { session: SessionRow }
 const isSessionOver = (error: unknown) => error instanceof ApiError && error.code === 'session_expired'
-type Call = { c: HonoContext<Env>; server: Server; browser: BrowserRequest; owner: SignedIn; visitor: Visitor }
+type Call = { c: HonoContext<Env>; server: Server; browser: BrowserRequest; owner: SignedIn; request: PageRequest }
 
 /** Serves a page or form to signed-in users and redirects others to the sign-in page. */
 export function servePage(server: Server, route: Route) {
@@ -42,7 +42,7 @@ export function servePage(server: Server, route: Route) {
     await limitOwner(server, owner)
     const { requestId } = c.get('request')
     const ctx = ownerContext(server, owner, { requestId, isHttps: browser.isHttps, find, roles: route.roles })
-    const call = { c, server, browser, owner, visitor: visitorOf(c, owner, ctx) }
+    const call = { c, server, browser, owner, request: pageRequestOf(c, owner, ctx) }
     try {
       requireRole(route, owner)
       return 'show' in route ? await show(call, route) : await act(call, route)
@@ -59,7 +59,7 @@ async function signedIn({ deps }: Server, db: Reader, { session }: BrowserReques
   return { ...owner, session: owner.session }
 }
 
-function visitorOf(c: HonoContext<Env>, owner: SignedIn, ctx: OwnerContext): Visitor {
+function pageRequestOf(c: HonoContext<Env>, owner: SignedIn, ctx: OwnerContext): PageRequest {
   return {
     ctx,
     isOwner: owner.user.role === 'OWNER',
@@ -70,42 +70,42 @@ function visitorOf(c: HonoContext<Env>, owner: SignedIn, ctx: OwnerContext): Vis
   }
 }
 
-async function show({ c, server, owner, visitor }: Call, { show, audit, path }: Page): Promise<Response> {
-  const view = await show(visitor)
-  if (audit && !view.showsNothing) await recordAccess(visitor.ctx, audit, view.subjectId ?? null)
-  else await visitor.ctx.recheck(visitor.ctx.db.read)
+async function show({ c, server, owner, request }: Call, { show, audit, path }: Page): Promise<Response> {
+  const view = await show(request)
+  if (audit && !view.isEmpty) await recordAccess(request.ctx, audit, view.subjectId ?? null)
+  else await request.ctx.recheck(request.ctx.db.read)
   const cookie = getCookie(c, FLASH_COOKIE)
-  if (cookie) c.header('Set-Cookie', forgetFlash(visitor.ctx.isHttps))
+  if (cookie) c.header('Set-Cookie', clearFlashCookie(request.ctx.isHttps))
   const flash = readFlash(server.deps.vault, owner.session.tokenHash, cookie)
-  return sendPage(c, { status: 200, page: layout(visitor, view, { path, flash }) })
+  return sendPage(c, { status: 200, page: layout(request, view, { path, flash }) })
 }
 
-async function act({ c, server, browser, owner, visitor }: Call, { act }: Action): Promise<Response> {
+async function act({ c, server, browser, owner, request }: Call, { act }: Action): Promise<Response> {
   const form = await readForm(server, c, { limit: MAX_FORM_BYTES, owner: shopOwner(owner.shop) })
   if (!isSameSiteWithCsrfToken(server, owner, { ...browser, csrfToken: form.get('csrf') })) {
     throw forbidden('csrf_token_invalid', 'This form does not belong to your session. Reload the page and try again.')
   }
-  visitor.form = form
-  const { to, flash, cookie } = await act(visitor)
+  request.form = form
+  const { to, flash, cookie } = await act(request)
   if (cookie) c.header('Set-Cookie', cookie, { append: true })
-  if (flash) c.header('Set-Cookie', flashCookie(visitor.ctx, owner.session.tokenHash, flash), { append: true })
+  if (flash) c.header('Set-Cookie', flashCookie(request.ctx, owner.session.tokenHash, flash), { append: true })
   return c.redirect(to, 303)
 }
 
 /** Shows an error the user can correct on the page of the form, with the input preserved. */
-async function refuse({ c, server, visitor }: Call, route: Route, thrown: Error): Promise<Response> {
-  const reason = 'act' in route ? await isGone(visitor.ctx).then((gone) => gone ?? thrown) : thrown
+async function refuse({ c, server, request }: Call, route: Route, thrown: Error): Promise<Response> {
+  const reason = 'act' in route ? await findSessionError(request.ctx).then((gone) => gone ?? thrown) : thrown
   if (isSessionOver(reason)) return askToSignIn(c, route, reason)
-  const error = toApiError(server, reason, visitor.ctx.requestId)
-  const again = 'act' in route && [400, 404, 409].includes(error.status) ? route.again : undefined
+  const error = toApiError(server, reason, request.ctx.requestId)
+  const again = 'act' in route && [400, 404, 409].includes(error.status) ? route.page : undefined
   // The page of the form may no longer exist.
-  const view = (await again?.(visitor).catch(() => undefined)) ?? problemView(error)
-  const problem = again ? inFormWords(error.message) : undefined
-  return sendPage(c, { ...error, status: error.status, page: layout(visitor, view, { path: route.path, problem }) })
+  const view = (await again?.(request).catch(() => undefined)) ?? problemView(error)
+  const problem = again ? withFormLabels(error.message) : undefined
+  return sendPage(c, { ...error, status: error.status, page: layout(request, view, { path: route.path, problem }) })
 }
 
 /** Returns the error if the session ended while the form was in transit. */
-const isGone = (ctx: OwnerContext): Promise<Error | undefined> =>
+const findSessionError = (ctx: OwnerContext): Promise<Error | undefined> =>
   ctx.recheck(ctx.db.read).then(
     () => undefined,
     (error: Error) => error,

@@ -57,7 +57,7 @@ export const badge = (status: string): Html => {
 export const empty = (title: string, next: Html | string): Html =>
   html`<div class="empty"><p><strong>${title}</strong></p><p>${next}</p></div>`
 
-export const address = (path: string, query: Record<string, string | undefined>): string => {
+export const urlWithQuery = (path: string, query: Record<string, string | undefined>): string => {
   const given = Object.entries(query).filter((pair): pair is [string, string] => Boolean(pair[1]))
   const text = new URLSearchParams(given).toString()
   return text ? `${path}?${text}` : path

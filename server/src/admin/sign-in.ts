@@ -7,9 +7,9 @@ import { toApiError } from '../http/response.ts'
 import type { Env, Server } from '../http/server.ts'
 import { input, MAX_FORM_BYTES, readForm } from './form.ts'
 import { type Html, html } from './html.ts'
-import { bare } from './layout.ts'
+import { signedOutLayout } from './layout.ts'
 import { sendPage } from './problem.ts'
-import { EVERYONE, maxBytesOf, type Route } from './route.ts'
+import { ALL_ROLES, maxBytesOf, type Route } from './route.ts'
 
 const PATH = '/admin/sign-in'
 
@@ -67,13 +67,13 @@ function page(token: string | null, next: string, note: Html): Html {
   const way = html`<input type="hidden" name="next" value="${next}">`
   // Mail scanners follow links, so only the button redeems the token.
   if (token) {
-    return bare(
+    return signedOutLayout(
       'Sign in',
       html`${note}<p class="lead">This link works once.</p>
 <form method="post" action="${PATH}">${way}<input type="hidden" name="token" value="${token}"><button class="main">Sign in</button></form>`,
     )
   }
-  return bare(
+  return signedOutLayout(
     'Sign in',
     html`${note}<form method="post" action="${PATH}">${way}
 ${input({ name: 'token', label: 'Owner token', type: 'password', required: true, autocomplete: 'current-password', hint: 'Starts with ro_ and was shown when your user was created. The token of the demo shop is in .referral/demo.env.' })}
@@ -86,7 +86,7 @@ ${input({ name: 'token', label: 'Owner token', type: 'password', required: true,
 export const signOutRoutes: Route[] = [
   {
     path: '/sign-out',
-    roles: EVERYONE,
+    roles: ALL_ROLES,
     act: async ({ ctx }) => {
       await signOut(ctx)
       return { to: '/admin/sign-in?signed-out=1', cookie: sessionCookie(null, ctx.isHttps) }

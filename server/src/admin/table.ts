@@ -13,9 +13,9 @@ interface Row {
   cells: Cell[]
 }
 
-export const numeric = (label: string): Column => ({ label, kind: 'number' })
-export const wide = (label: string): Column => ({ label, kind: 'wide' })
-export const named = (label: string): Column => ({ label, kind: 'name' })
+export const numberColumn = (label: string): Column => ({ label, kind: 'number' })
+export const wideColumn = (label: string): Column => ({ label, kind: 'wide' })
+export const nameColumn = (label: string): Column => ({ label, kind: 'name' })
 export const ACTIONS: Column = { label: 'Actions', kind: 'actions' }
 export const CHOICE: Column = { label: 'Select', kind: 'choice' }
 
@@ -35,7 +35,7 @@ export function table(name: string, columns: readonly Column[], rows: (Cell[] | 
 }
 
 const heading = ({ label, kind }: { label: string; kind: string }): Html => {
-  const text = kind === 'actions' || kind === 'choice' ? html`<span class="unseen">${label}</span>` : label
+  const text = kind === 'actions' || kind === 'choice' ? html`<span class="visually-hidden">${label}</span>` : label
   return html`<th scope="col" role="columnheader" class="${kind}">${text}</th>`
 }
 

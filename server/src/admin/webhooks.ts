@@ -3,44 +3,44 @@ import * as webhooks from '../webhooks/webhooks.ts'
 import { emittedEvents, update } from '../webhooks/webhooks.ts'
 import { checkboxes, confirmation, form, input } from './form.ts'
 import { type Html, html } from './html.ts'
-import type { Flash, Route, View, Visitor } from './route.ts'
-import { bodyOf, EVERYONE, endpoint, like, OWNERS } from './route.ts'
-import { address, empty, time } from './show.ts'
-import { ACTIONS, type Cell, type Column, named, pager, slice, table, wide } from './table.ts'
+import type { Flash, PageRequest, Route, View } from './route.ts'
+import { ALL_ROLES, OWNER_ONLY, rolesAndAuditOf, validateBody, visibleUrl } from './route.ts'
+import { empty, time, urlWithQuery } from './show.ts'
+import { ACTIONS, type Cell, type Column, nameColumn, pager, slice, table, wideColumn } from './table.ts'
 
 type Subscription = components['schemas']['WebhookSubscription']
 
 const PATH = '/admin/webhooks'
-const COLUMNS: Column[] = [named('Endpoint'), wide('Events'), 'Signed', 'Created', ACTIONS]
+const COLUMNS: Column[] = [nameColumn('Endpoint'), wideColumn('Events'), 'Signed', 'Created', ACTIONS]
 
 export const webhookRoutes: Route[] = [
-  { path: '/webhooks', roles: EVERYONE, audit: 'webhooks.listed', show: list },
-  { path: '/webhooks', roles: OWNERS, act: create, again: list },
-  { path: '/webhooks/test', roles: OWNERS, act: sendTest, again: list },
-  { path: '/webhooks/:id', roles: OWNERS, audit: 'webhook.shown', show: edit },
-  { path: '/webhooks/:id', ...like('updateWebhook'), act: change, again: edit },
-  { path: '/webhooks/:id/delete', roles: OWNERS, show: confirmDelete },
-  { path: '/webhooks/:id/delete', roles: OWNERS, act: remove, again: list },
+  { path: '/webhooks', roles: ALL_ROLES, audit: 'webhooks.listed', show: list },
+  { path: '/webhooks', roles: OWNER_ONLY, act: create, page: list },
+  { path: '/webhooks/test', roles: OWNER_ONLY, act: sendTest, page: list },
+  { path: '/webhooks/:id', roles: OWNER_ONLY, audit: 'webhook.shown', show: edit },
+  { path: '/webhooks/:id', ...rolesAndAuditOf('updateWebhook'), act: change, page: edit },
+  { path: '/webhooks/:id/delete', roles: OWNER_ONLY, show: confirmDelete },
+  { path: '/webhooks/:id/delete', roles: OWNER_ONLY, act: remove, page: list },
 ]
 
-async function list(visitor: Visitor): Promise<View> {
-  const { data, pagination } = slice((await webhooks.list(visitor.ctx)).data, visitor.query)
-  const rows = data.map((one) => row(visitor, one))
+async function list(request: PageRequest): Promise<View> {
+  const { data, pagination } = slice((await webhooks.list(request.ctx)).data, request.query)
+  const rows = data.map((one) => row(request, one))
   return {
     title: 'Webhooks',
     body: html`<p class="lead">The server sends events to each of these URLs in a POST request.</p>
-${rows.length ? table('Webhooks', COLUMNS, rows) : empty('No webhooks yet', visitor.isOwner ? 'Add the URL of your receiver below.' : 'An owner can add one.')}
-${pager(PATH, visitor.query, pagination)}
-${visitor.isOwner && data[0] ? testing(visitor) : ''}
-${visitor.isOwner ? creation(visitor) : ''}`,
+${rows.length ? table('Webhooks', COLUMNS, rows) : empty('No webhooks yet', request.isOwner ? 'Add the URL of your receiver below.' : 'An owner can add one.')}
+${pager(PATH, request.query, pagination)}
+${request.isOwner && data[0] ? testing(request) : ''}
+${request.isOwner ? creation(request) : ''}`,
   }
 }
 
-function row({ isOwner }: Visitor, one: Subscription): Cell[] {
-  const where = endpoint(one.url, isOwner)
+function row({ isOwner }: PageRequest, one: Subscription): Cell[] {
+  const where = visibleUrl(one.url, isOwner)
   const link = (to: string, text: string) =>
-    html`<a class="button small" href="${to}">${text}<span class="unseen"> ${where}</span></a> `
-  const log = link(address('/admin/deliveries', { subscriptionId: one.id }), 'Deliveries')
+    html`<a class="button small" href="${to}">${text}<span class="visually-hidden"> ${where}</span></a> `
+  const log = link(urlWithQuery('/admin/deliveries', { subscriptionId: one.id }), 'Deliveries')
   const own = [link(`${PATH}/${one.id}`, 'Edit'), link(`${PATH}/${one.id}/delete`, 'Delete')]
   return [
     where,
@@ -66,16 +66,16 @@ function eventNames(events: string[]): Html {
 const areOffered = (events: string[]) =>
   events.length <= SHOWN_NAMES && events.every((name) => name.length <= SHOWN_CHARACTERS && !/[\r\n]/.test(name))
 
-const testing = (visitor: Visitor): Html =>
+const testing = (request: PageRequest): Html =>
   form(
-    visitor,
+    request,
     `${PATH}/test`,
     html`<button>Send test event</button> <span class="hint">Sent to every webhook that subscribes to all events or to <code>test</code>.</span>`,
     'row',
   )
 
-const fields = (visitor: Visitor, known: { url: string; events: string[] }): Html => {
-  const { form } = visitor
+const fields = (request: PageRequest, known: { url: string; events: string[] }): Html => {
+  const { form } = request
   const url = form.get('url') ?? known.url
   const events = form.size ? form.getAll('events') : known.events
   const offered = [...new Set([...emittedEvents, 'test', ...events])]
@@ -87,17 +87,17 @@ ${names}`
 }
 
 const creation = (
-  visitor: Visitor,
+  request: PageRequest,
 ): Html => html`<section class="card" aria-labelledby="add"><h2 id="add">Add a webhook</h2>
 ${form(
-  visitor,
+  request,
   PATH,
-  html`${fields(visitor, { url: '', events: [] })}
-<label class="box"><input type="checkbox" name="sign" value="1"${visitor.form.size && !visitor.form.has('sign') ? '' : html` checked`}> Sign deliveries with a new secret, shown once</label>
+  html`${fields(request, { url: '', events: [] })}
+<label class="box"><input type="checkbox" name="sign" value="1"${request.form.size && !request.form.has('sign') ? '' : html` checked`}> Sign deliveries with a new secret, shown once</label>
 <button class="main">Add webhook</button>`,
 )}</section>`
 
-const newSecret = ({ ctx }: Visitor) => Buffer.from(ctx.random(24)).toString('base64url')
+const newSecret = ({ ctx }: PageRequest) => Buffer.from(ctx.random(24)).toString('base64url')
 
 const savedMessage = (text: string, secret: string | undefined): Flash =>
   secret
@@ -114,27 +114,27 @@ const savedMessage = (text: string, secret: string | undefined): Flash =>
 /** Deliveries are signed with the bytes of the secret. Standard Webhooks libraries expect them as `whsec_` and base64. */
 const standardWebhooksSecret = (secret: string) => `whsec_${Buffer.from(secret).toString('base64')}`
 
-async function create(visitor: Visitor) {
-  const { ctx, form } = visitor
-  const secret = form.has('sign') ? newSecret(visitor) : undefined
+async function create(request: PageRequest) {
+  const { ctx, form } = request
+  const secret = form.has('sign') ? newSecret(request) : undefined
   const sent = {
     url: form.get('url'),
     events: form.getAll('events'),
     source: 'developer-page',
     ...(secret && { secret }),
   }
-  await webhooks.subscribe(ctx, bodyOf('createWebhook', sent))
+  await webhooks.subscribe(ctx, validateBody('createWebhook', sent))
   return { to: PATH, flash: savedMessage('The webhook is added.', secret) }
 }
 
-async function find({ ctx, params }: Visitor): Promise<Subscription> {
+async function find({ ctx, params }: PageRequest): Promise<Subscription> {
   const found = (await webhooks.list(ctx)).data.find(({ id }) => id === params.id)
   if (!found) throw webhooks.webhookNotFound()
   return found
 }
 
-async function edit(visitor: Visitor): Promise<View> {
-  const one = await find(visitor)
+async function edit(request: PageRequest): Promise<View> {
+  const one = await find(request)
   const action = `${PATH}/${one.id}`
   const secret = one.hasSecret
     ? 'Replace the signing secret. Deliveries are also signed with the old one for 24 hours.'
@@ -142,41 +142,41 @@ async function edit(visitor: Visitor): Promise<View> {
   return {
     title: 'Edit webhook',
     body: html`<section class="card">${form(
-      visitor,
+      request,
       action,
-      html`${fields(visitor, one)}
+      html`${fields(request, one)}
 <label class="box"><input type="checkbox" name="sign" value="1"> ${secret}</label>
 <p class="row"><button class="main">Save</button> <a class="button" href="${PATH}">Back</a></p>`,
     )}</section>`,
   }
 }
 
-async function change(visitor: Visitor) {
-  const { ctx, form, params } = visitor
-  const secret = form.has('sign') ? newSecret(visitor) : undefined
-  const { events } = await find(visitor)
+async function change(request: PageRequest) {
+  const { ctx, form, params } = request
+  const secret = form.has('sign') ? newSecret(request) : undefined
+  const { events } = await find(request)
   const sent = {
     url: form.get('url') ?? '',
     ...(areOffered(events) && { events: form.getAll('events') }),
     ...(secret && { secret }),
   }
-  await update(ctx, params.id ?? '', bodyOf('updateWebhook', sent))
+  await update(ctx, params.id ?? '', validateBody('updateWebhook', sent))
   return { to: PATH, flash: savedMessage('The webhook is updated.', secret) }
 }
 
-async function confirmDelete(visitor: Visitor): Promise<View> {
-  const { id, url } = await find(visitor)
+async function confirmDelete(request: PageRequest): Promise<View> {
+  const { id, url } = await find(request)
   const text = html`<p>No more events are sent to <strong class="break">${url}</strong>. Pending deliveries are discarded.</p>`
-  const body = confirmation(visitor, { text, action: `${PATH}/${id}/delete`, button: 'Delete webhook', back: PATH })
+  const body = confirmation(request, { text, action: `${PATH}/${id}/delete`, button: 'Delete webhook', back: PATH })
   return { title: 'Delete this webhook?', body }
 }
 
-async function remove({ ctx, params }: Visitor) {
+async function remove({ ctx, params }: PageRequest) {
   await webhooks.unsubscribe(ctx, params.id ?? '')
   return { to: PATH, flash: { text: 'The webhook is deleted.' } }
 }
 
-async function sendTest({ ctx }: Visitor) {
+async function sendTest({ ctx }: PageRequest) {
   const { message } = await webhooks.sendTest(ctx)
   return { to: '/admin/deliveries?event=test', flash: { text: message } }
 }
