@@ -1,4 +1,4 @@
-// Writes src/version.ts, src/contract.ts, src/webhooks/examples.ts and REFERENCE.md; with --check, only compares.
+// Writes src/version.ts, src/contract.ts, src/commands/webhooks/examples.ts and REFERENCE.md; with --check, only compares.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -90,7 +90,7 @@ function write(files: Record<string, string>): void {
 write({
   'src/version.ts': format('version.ts', versionFile()),
   'src/contract.ts': format('contract.ts', contract()),
-  'src/webhooks/examples.ts': format('examples.ts', examples()),
+  'src/commands/webhooks/examples.ts': format('examples.ts', examples()),
 })
 // The commands import the files written above.
 const [{ createProgram }, { reference }] = await Promise.all([

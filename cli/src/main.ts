@@ -9,14 +9,14 @@ const { env } = process
 
 if (argv.length === 1 && argv[0] === '--version') console.log(version)
 else {
-  // Compiled code in the user's own cache, which nobody else can write: a second start takes half the time.
+  // The cache is in the user's home, where nobody else can write; it halves the time of later starts.
   if (!env.NODE_COMPILE_CACHE)
     enableCompileCache(join(env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache'), 'referral'))
   const { stdin, stdout, stderr } = process
-  // A reader that has seen enough closes the pipe: `referral … | head`.
+  // A reader such as `head` may close the pipe early.
   stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
   process.on('SIGINT', () => process.exit(130))
-  // Ends like an exit, so that whatever was started along is ended too.
+  // Exiting runs the exit handlers, which end child processes.
   process.once('SIGTERM', () => process.exit(143))
   process.once('SIGHUP', () => process.exit(129))
   const { runCli } = await import('./cli.ts')

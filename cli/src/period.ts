@@ -1,6 +1,6 @@
-import { usageError } from './exit.ts'
+import { usageError } from './errors.ts'
 
-/** Two inclusive instants. */
+/** Both ends are inclusive. */
 export interface Period {
   from: string
   to: string
@@ -14,13 +14,13 @@ export interface PeriodOptions {
 
 const DAY_ONLY = /^\d{4}-\d{2}-\d{2}$/
 
-/** A whole month in UTC, from its first to its last millisecond. `last` and `this` count from now. */
+/** A whole month in UTC, from its first to its last millisecond. `last` and `this` are relative to `now`. */
 export function monthPeriod(month: string, now: number): Period {
   const today = new Date(now)
   const shift = { last: -1, this: 0 }[month]
   const [, year, number] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(month) ?? []
   if (shift === undefined && year === undefined)
-    throw usageError(`--month must look like 2026-10, or be last or this, not ${month}.`)
+    throw usageError(`--month must be a month such as 2026-10, or last or this, not ${month}.`)
   const first =
     shift === undefined
       ? Date.UTC(Number(year), Number(number) - 1)
@@ -30,20 +30,20 @@ export function monthPeriod(month: string, now: number): Period {
   return { from: start.toISOString(), to: new Date(end).toISOString() }
 }
 
-/** The end that is meant: a date alone is midnight to the API, and its day would be lost. */
+/** Extends a date to the end of its day. The API reads a date as midnight, which would exclude the day. */
 export const endOfDay = (to: string): string => (DAY_ONLY.test(to) ? `${to}T23:59:59.999Z` : to)
 
-/** --month, or --from and --to; undefined when none is given. */
+/** Parses --month, or --from and --to. Returns undefined when none is set. */
 export function parsePeriod({ month, from, to }: PeriodOptions, now: number): Partial<Period> | undefined {
-  if (month && (from || to)) throw usageError('Give --month, or --from and --to, not both.')
+  if (month && (from || to)) throw usageError('Pass --month, or --from and --to, not both.')
   if (month) return monthPeriod(month, now)
   if (!from && !to) return undefined
   return { ...(from ? { from } : {}), ...(to ? { to: endOfDay(to) } : {}) }
 }
 
-/** The same where both ends are needed. */
+/** Like {@link parsePeriod}, but both ends are required. */
 export function requirePeriod(options: PeriodOptions, now: number): Period {
   const period = parsePeriod(options, now)
   if (period?.from && period.to) return { from: period.from, to: period.to }
-  throw usageError('Say which period: --month 2026-10, or --from and --to.')
+  throw usageError('A period is required. Pass --month 2026-10, or --from and --to.')
 }

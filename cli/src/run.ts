@@ -1,13 +1,13 @@
 import type { ReferralClient } from '@referral/sdk'
 import { createClient, requireCredential } from './client.ts'
-import { exitCode } from './exit.ts'
+import type { CliContext } from './context.ts'
+import { exitCode } from './errors.ts'
 import { type Column, type OutputStyle, renderRecord, renderRows } from './output/render.ts'
 import { type GlobalOptions, resolveStyle } from './output/style.ts'
+import { Reporter } from './reporter.ts'
 import { requireSettings, type Settings } from './settings.ts'
-import { Reporter } from './talk.ts'
-import type { CliContext } from './world.ts'
 
-/** One run of one command: what it was asked, where its data and its talk go, and the way to the service. */
+/** One run of a command: its global options, its output, and the clients for the service. */
 export class Run {
   readonly context: CliContext
   readonly globalOptions: GlobalOptions
@@ -34,17 +34,17 @@ export class Run {
     return requireCredential(this.settings, 'apiKey')
   }
 
-  /** The SDK with the API key. */
+  /** A client with the API key. */
   client(): Promise<ReferralClient> {
     return createClient(this.apiKey, this.settings, this)
   }
 
-  /** The SDK with the owner's token, for the owner's surface. */
+  /** A client with the owner token, for paths under /admin/v1. */
   ownerClient(): Promise<ReferralClient> {
     return createClient(requireCredential(this.settings, 'ownerToken'), this.settings, this)
   }
 
-  /** Data is kept until the command is done, so that a failure leaves standard output empty. */
+  /** Buffers rows until the command ends, so that a failure leaves standard output empty. */
   printRows<T extends object>(rows: readonly T[], columns: readonly Column<T>[]): void {
     this.#output += renderRows(rows, columns, this.style)
   }
@@ -57,7 +57,7 @@ export class Run {
     this.#output += text
   }
 
-  /** From now on Ctrl-C aborts this signal instead of ending the process; a second one ends it. */
+  /** Makes the next Ctrl-C abort the returned signal instead of ending the process. A second one ends it. */
   handleInterrupt(): { signal: AbortSignal; abort: () => void; readonly interrupted: boolean } {
     const stop = new AbortController()
     let interrupted = false
@@ -76,17 +76,17 @@ export class Run {
     }
   }
 
-  /** Prints what is kept: at the end of a command, or when its data is complete and it goes on. */
+  /** Writes the buffered output: at the end of a command, or earlier in one that keeps running. */
   flush(): Promise<void> {
     const output = this.#output
     this.#output = ''
-    return new Promise((done, fail) => {
-      if (output) this.context.stdout.write(output, (error) => (error ? fail(error) : done()))
-      else done()
+    return new Promise((resolve, reject) => {
+      if (output) this.context.stdout.write(output, (error) => (error ? reject(error) : resolve()))
+      else resolve()
     })
   }
 
-  /** What a write would send. */
+  /** Prints the request that a write would send. */
   printDryRun(method: string, path: string, body?: object): undefined {
     this.reporter.info('Dry run: nothing was sent.')
     this.printRecord({ dryRun: true, method, path, body: body ? JSON.parse(JSON.stringify(body)) : null })

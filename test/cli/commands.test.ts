@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { describeCommands } from '../../cli/src/command-tree.ts'
 import { createProgram } from '../../cli/src/program.ts'
-import { describeCommands } from '../../cli/src/tree.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { cli, json, noTerminal, onTerminal, openShop, type Shop, withAffiliate, wrongWith } from './support.ts'
 
@@ -57,7 +57,7 @@ async function seed() {
 
 const file = (name: string) => join(folder.path, name)
 
-/** Arguments of each command, after its own words. What changes something is a dry run here; its effect is tested elsewhere. */
+/** Arguments of each command. Writes are dry runs here; their effects are tested elsewhere. */
 const given: Record<string, () => string[]> = {
   login: () => ['--base-url', shop.server.url, '--dry-run'],
   logout: () => ['--dry-run'],
@@ -98,7 +98,7 @@ const given: Record<string, () => string[]> = {
   completion: () => ['bash'],
 }
 
-/** These have tests of their own, with a receiver, a long run or a wait in them. */
+/** Tested elsewhere, because they need a receiver or run for long. */
 const ELSEWHERE = ['dev', 'webhooks check', 'webhooks listen', 'webhooks verify', 'payouts preview', 'payouts create']
 
 const outputOf = (command: (typeof tree)[number]): string => {
@@ -111,14 +111,14 @@ const outputOf = (command: (typeof tree)[number]): string => {
     'Payment',
     'ExportedFile[]',
     'ImportReport',
-    'BroughtAffiliate[]',
+    'ImportedAffiliate[]',
     'Moderation',
   ]
   if (own.includes(command.output ?? '')) return command.output ?? 'Json'
   return command.command === 'events send' ? 'ConversionDryRun' : 'DryRun'
 }
 
-test('every command prints JSON of its declared shape in a pipe, and nothing else', async () => {
+test('every command prints only JSON that matches its schema in a pipe', async () => {
   const env = { ...shop.env, REFERRAL_WEBHOOK_SECRET: 'secret', REFERRAL_CONFIG_DIR: folder.path }
   writeFileSync(
     file('profiles.json'),
@@ -130,7 +130,7 @@ test('every command prints JSON of its declared shape in a pipe, and nothing els
     for (const command of queue) {
       const args = [...command.command.split(' '), ...(given[command.command]?.() ?? [])]
       const { code, stdout, stderr } = await cli([...args, '--json'], { env, input: `${shop.env.REFERRAL_API_KEY}\n` })
-      // The receiver of the seeded subscription does not exist, and doctor says so.
+      // doctor fails because the receiver of the seeded subscription does not exist.
       const right = command.command === 'doctor' ? 8 : 0
       expect.soft({ args, code, stderr: code === right ? '' : stderr }).toEqual({ args, code: right, stderr: '' })
       if (command.output === 'Text') expect.soft(stdout).toContain('referral')
@@ -145,7 +145,7 @@ test('every command prints JSON of its declared shape in a pipe, and nothing els
 }, 120_000)
 
 test.skipIf(noTerminal)(
-  'every command runs on a terminal: a table for a list, which a pipe gets as lines of tabs',
+  'every command runs on a terminal; lists are tables there and tab-separated in a pipe',
   async () => {
     const commands = tree.filter(({ command }) => !ELSEWHERE.includes(command))
     const env = { ...shop.env, REFERRAL_WEBHOOK_SECRET: 'secret', REFERRAL_CONFIG_DIR: folder.path }
@@ -161,7 +161,7 @@ test.skipIf(noTerminal)(
         expect.soft(terminal.output.trim(), command).not.toBe('')
         if (!output?.endsWith('[]')) continue
         const pipe = await cli(args, { env })
-        // A header in bold; in a pipe neither header nor escapes.
+        // The header is bold; a pipe gets neither a header nor escape sequences.
         expect.soft(terminal.output, command).toContain('\u001b[1m')
         expect.soft(pipe.stdout, command).not.toContain('\u001b')
         expect.soft(pipe.stdout, command).toMatch(/\t.*\n$/)
@@ -172,33 +172,33 @@ test.skipIf(noTerminal)(
   120_000,
 )
 
-test('no command is left out', () => {
+test('every command is tested', () => {
   expect(
     tree.map(({ command }) => command).filter((command) => !tried.has(command) && !ELSEWHERE.includes(command)),
   ).toEqual([])
 })
 
-test('every write takes --dry-run', () => {
+test('every write accepts --dry-run', () => {
   const writes = tree.filter(({ writes }) => writes)
   expect(writes.length).toBeGreaterThan(25)
   for (const { options } of writes) expect(options.map(({ flags }) => flags)).toContain('--dry-run')
 })
 
-test('a secret is refused in the arguments and not repeated', async () => {
+test('a secret in the arguments is rejected and not echoed', async () => {
   const { REFERRAL_API_KEY: key = '' } = shop.env
   const { code, stdout, stderr } = await cli(['login', key])
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).not.toContain(key)
 })
 
-test('a key of the environment is only sent to the address of the environment', async () => {
+test('a key from the environment is only sent to the URL from the environment', async () => {
   const { stdout } = await cli(['whoami', '--offline', '--json'], {
     env: { REFERRAL_API_KEY: shop.env.REFERRAL_API_KEY ?? '', REFERRAL_DATA_DIR: shop.dataDir },
   })
   expect(JSON.parse(stdout)).toMatchObject({ baseUrl: 'http://127.0.0.1:8787', source: 'environment' })
 })
 
-test('without profile and variables it speaks to the demo shop', async () => {
+test('without a profile and variables, the CLI uses the demo shop', async () => {
   const { stdout } = await cli(['whoami', '--json'], { env: { REFERRAL_DATA_DIR: shop.dataDir } })
   expect(JSON.parse(stdout)).toMatchObject({
     baseUrl: shop.server.url,
@@ -208,7 +208,7 @@ test('without profile and variables it speaks to the demo shop', async () => {
   })
 })
 
-test('api prints the answer, and pays only with a total', async () => {
+test('api prints the response, and requires a total for payments', async () => {
   const { env } = shop
   const listed = await json<{ data: object[] }>(['api', 'GET', '/api/v1/affiliates?limit=1'], { env })
   expect(listed.data).toHaveLength(1)

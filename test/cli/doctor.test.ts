@@ -28,7 +28,7 @@ async function examine(env = shop.env) {
 
 type Examined = Awaited<ReturnType<typeof examine>>
 
-test('all is well, and nothing was changed by looking', async () => {
+test('all checks pass, and nothing is changed', async () => {
   const before = (await shop.client.affiliates.list()).data
   const { code, healthy, find } = await examine()
   expect({ code, healthy }).toEqual({ code: 0, healthy: true })
@@ -39,7 +39,7 @@ test('all is well, and nothing was changed by looking', async () => {
   expect((await shop.client.programs.list()).data).toHaveLength(1)
 })
 
-test('a 403 has three causes: the key, the plan, the scope', async () => {
+test('a 403 is attributed to the key, the plan or the scope', async () => {
   const free = await shop.newShop('FREE')
   const keys = [
     'rk_unknown',
@@ -59,7 +59,7 @@ test('a 403 has three causes: the key, the plan, the scope', async () => {
   expect(scopes?.detail).not.toContain('events:write')
 }, 30_000)
 
-test('nothing answers, or somebody else does', async () => {
+test('7 when the service does not respond, or another one does', async () => {
   expect((await examine({ ...shop.env, REFERRAL_BASE_URL: 'http://127.0.0.1:1' })).code).toBe(7)
   const other = createServer((_, response) => response.writeHead(404).end('<h1>Not here</h1>')).listen(0)
   await once(other, 'listening')
@@ -70,7 +70,7 @@ test('nothing answers, or somebody else does', async () => {
   expect([stranger.code, stranger.find('service')[0]?.detail]).toEqual([7, expect.stringContaining('404')])
 })
 
-test('a batch that does not add up is found', async () => {
+test('8 when the total of a batch is wrong', async () => {
   await shop.order('d-1', '2026-10-05')
   const { id } = await shop.client.payouts.create({ periodStart: '2026-10-01', periodEnd: '2026-10-31' })
   const sql = new SQLite(join(shop.dataDir, 'referral.db'))
@@ -85,7 +85,7 @@ test('a batch that does not add up is found', async () => {
   ])
 })
 
-test('dev: one command, one signed webhook, and nothing left behind', async () => {
+test('dev --once prints one signed webhook and leaves no files behind', async () => {
   const left = () => [
     ...globSync('referral-dev-*', { cwd: tmpdir() }),
     ...readdirSync('/dev/shm').filter((name) => name.startsWith('referral-dev-')),
@@ -104,7 +104,7 @@ test('dev: one command, one signed webhook, and nothing left behind', async () =
   await expect(fetch(`${made.baseUrl}/healthz`)).rejects.toThrow()
 }, 40_000)
 
-test('dev serves until Ctrl-C and hands webhooks on', async () => {
+test('dev runs until Ctrl-C and forwards webhooks', async () => {
   const got: string[] = []
   const receiver = createServer((request, response) => {
     got.push(String(request.headers['x-service-event']))

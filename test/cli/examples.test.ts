@@ -26,7 +26,7 @@ const sh = (name: string, ...args: string[]) =>
     }),
   )
 
-test('a file of orders is imported, twice without harm', async () => {
+test('import-orders.sh can be run twice', async () => {
   const file = join(folder.path, 'orders.csv')
   copyFileSync(example('orders.csv'), file)
   const first = await sh('import-orders.sh', file)
@@ -40,7 +40,7 @@ test('a file of orders is imported, twice without harm', async () => {
   expect({ code: second.code, stdout: second.stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^sent\t0$/m) })
 }, 30_000)
 
-test('a receiver on this machine gets the events that listen hands on', async () => {
+test('receiver.ts receives the events that `listen` forwards', async () => {
   const port = String(await freePort())
   const listener = start(['webhooks', 'listen', '--forward-to', `http://127.0.0.1:${port}`, '--count', '1', '--json'], {
     env: shop.env,
@@ -63,7 +63,7 @@ test('a receiver on this machine gets the events that listen hands on', async ()
   receiver.kill()
 }, 30_000)
 
-test('the examples take the demo shop of REFERRAL_DATA_DIR, and say in one sentence when there is none', async () => {
+test('the examples use the demo shop of REFERRAL_DATA_DIR, and fail with one sentence without it', async () => {
   const script = fileURLToPath(new URL('../../examples/headless-checkout.ts', import.meta.url))
   const run = (env: Record<string, string>) => ended(spawn(process.execPath, [script, 'demo-1'], { env: bare(env) }))
   const { REFERRAL_BASE_URL, REFERRAL_API_KEY } = shop.env
@@ -75,7 +75,7 @@ test('the examples take the demo shop of REFERRAL_DATA_DIR, and say in one sente
     code: 0,
     stdout: expect.stringMatching(/^order demo-1: aff_/),
   })
-  // A key is not sent to an address it did not come with.
+  // A key is never sent to a URL from another source.
   for (const env of [bare(), { REFERRAL_DATA_DIR: folder.path, REFERRAL_BASE_URL: 'http://127.0.0.1:1' }])
     expect(await run(env)).toEqual({
       code: 1,

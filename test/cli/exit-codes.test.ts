@@ -9,7 +9,7 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => shop.close())
 
-/** Runs with --json; on a failure nothing is on standard output and one object on standard error. */
+/** Runs a failing command with --json and returns the object on standard error. */
 async function fails(args: string[], env = shop.env) {
   const { code, stdout, stderr } = await cli([...args, '--json'], { env })
   expect(stdout).toBe('')
@@ -18,16 +18,16 @@ async function fails(args: string[], env = shop.env) {
   return { code, failure }
 }
 
-test.concurrent('0 when it is done', async () => {
+test.concurrent('0 on success', async () => {
   expect((await cli(['affiliates', 'list'], { env: shop.env })).code).toBe(0)
 })
 
-test.concurrent('0 when it was done before', async () => {
+test.concurrent('0 when the change was already made', async () => {
   const [affiliate] = (await shop.client.affiliates.list()).data
   expect((await cli(['affiliates', 'approve', affiliate?.id ?? ''], { env: shop.env })).code).toBe(0)
 })
 
-test.concurrent('1 when a receiver refuses an event, which nobody expects', async () => {
+test.concurrent('1 when a receiver rejects an event', async () => {
   const receiver = createServer((_, response) => response.writeHead(500).end()).listen(0)
   const { port } = receiver.address() as { port: number }
   const { code, failure } = await fails(['webhooks', 'trigger', 'test', '--to', `http://127.0.0.1:${port}`])
@@ -36,7 +36,7 @@ test.concurrent('1 when a receiver refuses an event, which nobody expects', asyn
   expect(failure).toMatchObject({ status: 500, code: 'receiver_refused' })
 })
 
-test.concurrent('2 when the command is not used rightly, here or in the eyes of the API', async () => {
+test.concurrent('2 for invalid usage, and when the API rejects the request', async () => {
   expect((await fails(['affiliates', 'list', '--statsu', 'PENDING'])).code).toBe(2)
   expect((await cli(['affiliates'], { env: shop.env })).code).toBe(2)
   const { code, failure } = await fails(['affiliates', 'create', '--email', 'no-address', '--name', 'X'])
@@ -44,7 +44,7 @@ test.concurrent('2 when the command is not used rightly, here or in the eyes of 
   expect(failure).toMatchObject({ status: 400, code: 'invalid_body', requestId: expect.stringMatching(/./) })
 })
 
-test.concurrent('3 when it is not found, or there is nothing to do', async () => {
+test.concurrent('3 when something is not found, or there is nothing to do', async () => {
   const [unknown, nothing, unheard] = await Promise.all([
     fails(['affiliates', 'approve', 'aff_unknown']),
     fails(['payouts', 'create', '--month', '2020-01']),
@@ -55,7 +55,7 @@ test.concurrent('3 when it is not found, or there is nothing to do', async () =>
   expect(unheard.failure.code).toBe('no_receiver')
 })
 
-test.concurrent('4 without a credential, with an unknown one, and with one that lacks the scope', async () => {
+test.concurrent('4 without a credential, with an unknown one, and with one without the scope', async () => {
   expect(await fails(['affiliates', 'list'], {})).toMatchObject({
     code: 4,
     failure: { code: 'not_logged_in', status: null },
@@ -72,7 +72,7 @@ test.concurrent('5 on a conflict', async () => {
   expect(failure).toMatchObject({ status: 409, code: 'email_taken' })
 })
 
-/** A service in distress. */
+/** Runs a command against a service that always fails. */
 async function against(status: number, headers: Record<string, string>, args: string[]) {
   const service = createServer((_, response) => {
     response.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end('{"error":"Not now."}')
@@ -84,7 +84,7 @@ async function against(status: number, headers: Record<string, string>, args: st
   return result
 }
 
-test.concurrent('6 when rate limited, at once and not after a minute', async () => {
+test.concurrent('6 when rate limited, without waiting', async () => {
   const headers = {
     'X-Error-Code': 'rate_limited',
     'X-RateLimit-Reset': '42',
@@ -103,14 +103,14 @@ test.concurrent('6 when rate limited, at once and not after a minute', async () 
   expect(Date.now() - started).toBeLessThan(10_000)
 })
 
-test.concurrent('7 when the service is unavailable, or is not there', async () => {
+test.concurrent('7 when the service is unavailable or unreachable', async () => {
   const headers = { 'X-Error-Code': 'storage_unavailable', 'Retry-After': '0' }
   expect((await against(503, headers, ['affiliates', 'list'])).code).toBe(7)
   const gone = await fails(['affiliates', 'list'], { ...shop.env, REFERRAL_BASE_URL: 'http://127.0.0.1:1' })
   expect(gone).toMatchObject({ code: 7, failure: { code: 'connection_error', status: null } })
 })
 
-test.concurrent('8 when a part failed: the report is there', async () => {
+test.concurrent('8 on partial failure, with a report', async () => {
   const receiver = createServer((_, response) => response.end()).listen(0)
   const { port } = receiver.address() as { port: number }
   const { code, stdout } = await cli(['webhooks', 'check', `http://127.0.0.1:${port}`, '--json'], {
@@ -122,14 +122,14 @@ test.concurrent('8 when a part failed: the report is there', async () => {
   expect(JSON.parse(stdout).score).toBeLessThan(100)
 })
 
-test.concurrent('9 when a confirmation is needed and nobody is there to give it', async () => {
+test.concurrent('9 when confirmation is required and there is no terminal', async () => {
   expect(await fails(['keys', 'revoke', 'key_1'])).toMatchObject({
     code: 9,
     failure: { code: 'confirmation_required' },
   })
 })
 
-test.skipIf(noTerminal)('9 when it is declined', async () => {
+test.skipIf(noTerminal)('9 when the confirmation is declined', async () => {
   const { code, output } = await onTerminal(['keys', 'revoke', 'key_1'], {
     env: shop.env,
     answers: [[/\[y\/N\]/, 'n\n']],
@@ -138,7 +138,7 @@ test.skipIf(noTerminal)('9 when it is declined', async () => {
   expect(output).toContain('Nothing was changed')
 })
 
-test.concurrent('130 when it is interrupted', async () => {
+test.concurrent('130 when interrupted', async () => {
   const service = createServer(() => {}).listen(0)
   const { port } = service.address() as { port: number }
   const child = start(['affiliates', 'list'], { env: { ...shop.env, REFERRAL_BASE_URL: `http://127.0.0.1:${port}` } })
@@ -150,7 +150,7 @@ test.concurrent('130 when it is interrupted', async () => {
   service.close()
 })
 
-test.skipIf(noTerminal)('130 when Ctrl-C answers a question', async () => {
+test.skipIf(noTerminal)('130 on Ctrl-C at a prompt', async () => {
   const env = { ...shop.env, REFERRAL_CONFIG_DIR: '/nonexistent' }
   const login = await onTerminal(['login', '--base-url', shop.server.url], { env, answers: [[/hidden/, '\u0003']] })
   expect(login.code).toBe(130)

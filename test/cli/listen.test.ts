@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { receive } from '@referral/webhook-verifier'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readSseMessages } from '../../cli/src/webhooks/sse.ts'
+import { readSseMessages } from '../../cli/src/commands/webhooks/sse.ts'
 import { freePort, type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
 import { cli, ended, json, start, wrongWith } from './support.ts'
 
@@ -16,7 +16,7 @@ let got: { headers: Record<string, string>; body: Buffer }[] = []
 beforeAll(async () => {
   port = String(await freePort())
   server = await startServer({ REFERRAL_DATA_DIR: folder.path, PORT: port })
-  // The demo shop: no profile and no variable.
+  // Uses the demo shop, without a profile or variables.
   env = { REFERRAL_DATA_DIR: folder.path }
   receiver = createServer(async (request, response) => {
     const chunks: Buffer[] = []
@@ -43,7 +43,7 @@ const until = async (is: () => boolean) => {
   for (let i = 0; i < 400 && !is(); i++) await new Promise((done) => setTimeout(done, 50))
 }
 
-test('a restart of the server loses no delivery, and every one is the very bytes, signed', async () => {
+test('no delivery is lost when the server restarts, and each has the original bytes and a valid signature', async () => {
   got = []
   const { port: to } = receiver.address() as { port: number }
   const child = start(
@@ -56,18 +56,18 @@ test('a restart of the server loses no delivery, and every one is the very bytes
   })
   const end = ended(child)
   await until(() => opened)
-  // Before anything was delivered, and after.
+  // Restart before the first delivery and after it.
   await restart()
   await order('l-1')
   await until(() => got.length === 1)
   await restart()
-  // Before the listener is back, and after.
+  // Orders before the listener reconnects and after it.
   await order('l-2')
   await order('l-3')
   await until(() => got.length === 3)
   await order('l-4')
   const { code, stdout, stderr } = await end
-  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('nothing was missed') })
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('no event was missed') })
   const lines = stdout
     .trim()
     .split('\n')
@@ -84,7 +84,7 @@ test('a restart of the server loses no delivery, and every one is the very bytes
   expect(got).toHaveLength(4)
 }, 60_000)
 
-test('it goes on after a delivery of an earlier run, and stops with 130 and the way to go on', async () => {
+test('--after continues an earlier run, and an interrupted run prints it', async () => {
   const first = start(['webhooks', 'listen', '--json'], { env })
   let output = ''
   first.stdout?.on('data', (chunk) => {
@@ -103,14 +103,14 @@ test('it goes on after a delivery of an earlier run, and stops with 130 and the 
   expect(JSON.parse(JSON.parse(stdout.trim().split('\n')[1] ?? '').body).data.externalOrderId).toBe('r-2')
 }, 30_000)
 
-test('a wrong token ends it at once', async () => {
+test('4 with an unknown token', async () => {
   const { code, stdout } = await cli(['webhooks', 'listen', '--json'], {
     env: { REFERRAL_BASE_URL: server.url, REFERRAL_OWNER_TOKEN: 'ro_wrong' },
   })
   expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
 })
 
-test('messages are read whatever pieces they come in', async () => {
+test('server-sent events are parsed whatever the chunk size', async () => {
   const text =
     ': hello\r\n\r\nid: 1\nevent: delivery\ndata: {"a":\ndata: "é"}\n\nevent: empty\n\ndata\n\ndata:x\n\ndata: cut off'
   const bytes = new TextEncoder().encode(text)

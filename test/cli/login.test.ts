@@ -20,7 +20,7 @@ const env = () => ({ REFERRAL_CONFIG_DIR: join(folder.path, 'config'), HOME: fol
 const key = () => shop.env.REFERRAL_API_KEY ?? ''
 const profiles = () => join(folder.path, 'config', 'profiles.json')
 
-test('a key from standard input is checked, stored for its owner alone, and used', async () => {
+test('a key from standard input is verified, stored privately and used', async () => {
   const stored = await json<object>(['login', '--base-url', `${shop.server.url}/api/v1/`], {
     env: env(),
     input: `${key()}\n`,
@@ -47,7 +47,7 @@ test('a key from standard input is checked, stored for its owner alone, and used
   expect(JSON.stringify(who)).not.toContain(key())
 })
 
-test('both secrets at once, and one after the other', async () => {
+test('both secrets can be stored together or one after the other', async () => {
   const token = shop.env.REFERRAL_OWNER_TOKEN ?? ''
   await json(['login', '--base-url', shop.server.url], { env: env(), input: `${key()}\n` })
   const both = await json(['login', '--base-url', shop.server.url], { env: env(), input: token })
@@ -58,7 +58,7 @@ test('both secrets at once, and one after the other', async () => {
   })
 })
 
-test('a wrong secret is neither stored nor repeated', async () => {
+test('an invalid secret is neither stored nor echoed', async () => {
   for (const [input, code] of [
     [`rk_${'x'.repeat(49)}`, 4],
     ['hunter2-is-no-key', 2],
@@ -71,7 +71,7 @@ test('a wrong secret is neither stored nor repeated', async () => {
   expect(existsSync(profiles())).toBe(false)
 })
 
-test('a plain http address beyond this machine is warned of', async () => {
+test('an unencrypted URL of another machine prints a warning', async () => {
   const { stderr } = await cli(['login', '--base-url', 'http://192.0.2.1:1', '--json'], {
     env: env(),
     input: 'nothing',
@@ -79,7 +79,7 @@ test('a plain http address beyond this machine is warned of', async () => {
   expect(stderr).toContain('not encrypted')
 })
 
-test('profiles: the first is current, another is chosen, logout forgets one', async () => {
+test('the first profile is current, `use` selects another, logout deletes one', async () => {
   const login = (name: string) =>
     json(['login', '--profile', name, '--base-url', shop.server.url], { env: env(), input: key() })
   await login('staging')
@@ -103,14 +103,14 @@ test('profiles: the first is current, another is chosen, logout forgets one', as
   expect((await cli(['affiliates', 'list', '--profile', 'staging'], { env: env() })).code).toBe(4)
 })
 
-test('a file that others can read is warned of', async () => {
+test('a profiles file that others can read prints a warning', async () => {
   await json(['login', '--base-url', shop.server.url], { env: env(), input: key() })
   execFileSync('chmod', ['644', profiles()])
   expect((await cli(['whoami', '--offline'], { env: env() })).stderr).toContain('chmod 600')
 })
 
 test.skipIf(noTerminal)(
-  'a typed key is in no argument, on no screen, in no history and in no log',
+  'a typed key appears in no argument, output or log',
   async () => {
     const seen: string[] = []
     const look = setInterval(() => {
@@ -124,7 +124,7 @@ test.skipIf(noTerminal)(
     const { code, output } = await onTerminal(['login', '--verbose'], {
       env: env(),
       answers: [
-        [/Address of the service/, `${shop.server.url}\n`],
+        [/Service URL/, `${shop.server.url}\n`],
         [/hidden/, `${key()}\r`],
       ],
     })
@@ -134,7 +134,7 @@ test.skipIf(noTerminal)(
     expect(seen.some((line) => line.includes(key()))).toBe(false)
     expect(seen.some((line) => line.includes('login'))).toBe(true)
     expect(shop.server.log()).not.toContain(key())
-    // In the whole home only the one file knows it.
+    // Only profiles.json contains the key.
     const knowing = globSync('**', { cwd: folder.path, withFileTypes: true })
       .filter((entry) => entry.isFile() && readFileSync(join(entry.parentPath, entry.name)).includes(key()))
       .map((entry) => join(entry.parentPath, entry.name))
@@ -143,7 +143,7 @@ test.skipIf(noTerminal)(
   30_000,
 )
 
-test('a dry run stores nothing; a damaged file is named', async () => {
+test('a dry run stores nothing; the error for a damaged file contains its path', async () => {
   await json(['login', '--base-url', shop.server.url, '--dry-run'], { env: env(), input: key() })
   expect(existsSync(profiles())).toBe(false)
   execFileSync('mkdir', ['-p', join(folder.path, 'config')])

@@ -1,4 +1,4 @@
-// The life of the cron script: three months, two currencies, kills, parallel runs, and people who act beside it.
+// The cron script over several months, with two currencies, kills, concurrent runs and manual payments.
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ let shop: Shop
 beforeAll(async () => {
   shop = await openShop()
   await withAffiliate(shop)
-  // Runs the command line, and kills the whole run before or after its n-th command.
+  // Runs the CLI, and kills the whole run before or after its n-th command.
   writeFileSync(
     wrapper,
     `#!/bin/sh
@@ -40,7 +40,7 @@ function run(args: string[], kill = '') {
   const count = join(folder.path, `count-${++runs}`)
   writeFileSync(count, '0')
   const env = bare({ ...shop.env, REFERRAL: wrapper, COUNT: count, KILL: kill })
-  // A group of its own, so that a kill ends the run and nothing else.
+  // A separate process group, so that a kill ends only this run.
   return ended(spawn('sh', [script, ...args], { env, cwd: folder.path, detached: true })).then((result) => ({
     ...result,
     commands: Number(readFileSync(count, 'utf8')),
@@ -67,7 +67,7 @@ const rowsIn = (name: string) =>
     )
 const owner = (...args: string[]) => cli(['api', ...args], { env: shop.env })
 
-test('export writes files and marks nothing paid; paid marks exactly what was sent', async () => {
+test('export writes files without marking batches as paid; paid marks what was sent', async () => {
   await order('USD', 'a-1', '2026-04-10T12:00:00Z')
   await order('EUR', 'a-2', '2026-04-11T12:00:00Z')
   const first = await exportMonth('2026-04')
@@ -87,7 +87,7 @@ test('export writes files and marks nothing paid; paid marks exactly what was se
   expect((await paid(names)).code).toBe(0)
 }, 60_000)
 
-test('a batch that was paid by hand drops out, and the next months go on', async () => {
+test('a batch paid manually is skipped, and later months continue', async () => {
   await order('USD', 'b-1', '2026-05-10T12:00:00Z')
   expect((await exportMonth('2026-05')).code).toBe(0)
   const [may] = await monthOf('2026-05')
@@ -105,7 +105,7 @@ test('a batch that was paid by hand drops out, and the next months go on', async
   expect(await stateOf('2026-05')).toEqual(['USD PAID 1600'])
 }, 60_000)
 
-test('a refund between the two runs: the old total is refused, and the new one gets files of its own', async () => {
+test('after a refund, the old total is rejected and the new one is exported', async () => {
   await order('USD', 'c-1', '2026-03-10T12:00:00Z')
   await order('USD', 'c-2', '2026-03-11T12:00:00Z')
   await exportMonth('2026-03')
@@ -134,7 +134,7 @@ test('a refund between the two runs: the old total is refused, and the new one g
   expect(await stateOf('2026-03')).toEqual(['USD PAID 2400'])
 }, 60_000)
 
-test('two runs at once make one batch and one set of files', async () => {
+test('two concurrent runs create one batch and one set of files', async () => {
   await order('USD', 'd-1', '2026-02-10T12:00:00Z')
   await order('EUR', 'd-2', '2026-02-11T12:00:00Z')
   const both = await Promise.all([exportMonth('2026-02'), exportMonth('2026-02')])
@@ -148,7 +148,7 @@ test('two runs at once make one batch and one set of files', async () => {
   expect(await stateOf('2026-02')).toEqual(['EUR PAID 1600', 'USD PAID 1600'])
 }, 60_000)
 
-test('a batch above the maximum is not exported; a payee without a usable address stops the marking', async () => {
+test('a batch above the maximum is not exported; a batch with excluded payees is not marked as paid', async () => {
   await withAffiliate(shop, { code: 'PLUSTAG', name: 'Plus', email: '+plus@example.com' })
   await order('USD', 'e-1', '2026-01-10T12:00:00Z')
   await shop.order('e-2', '2026-01-11T12:00:00Z', 'PLUSTAG')
@@ -167,10 +167,10 @@ test('a batch above the maximum is not exported; a payee without a usable addres
   expect((await paid([name])).code).toBe(0)
 }, 60_000)
 
-test('killed before and after each command, the next run ends where an undisturbed one does', async () => {
+test('after a kill before or after any command, the next run completes the work', async () => {
   for (const [i, moment] of ['before', 'after'].entries()) {
     for (let n = 1; ; n++) {
-      // A month of its own for each kill.
+      // Each kill uses a separate month.
       const month = `20${20 + i}-${String(n).padStart(2, '0')}`
       await order('USD', `${month}-usd`, `${month}-10T12:00:00Z`)
       const killed = await exportMonth(month, `${n}.${moment}`)
@@ -187,7 +187,7 @@ test('killed before and after each command, the next run ends where an undisturb
   }
 }, 240_000)
 
-test('usage: a maximum and a known command are needed', async () => {
+test('2 without a maximum or a valid command', async () => {
   mkdirSync(out, { recursive: true })
   for (const args of [[], ['export'], ['export', '12.50'], ['pay', '100'], ['paid', 'out/bat_1']]) {
     const { code, stderr } = await run(args)

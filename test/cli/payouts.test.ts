@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ExportFormat, exportFormats, type Payee } from '../../cli/src/payouts/formats.ts'
+import { type ExportFormat, exportFormats, type Payee } from '../../cli/src/commands/payouts/formats.ts'
 import { monthPeriod } from '../../cli/src/period.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { cli, json, noTerminal, onTerminal, openShop, type Shop, withAffiliate, wrongWith } from './support.ts'
@@ -34,7 +34,7 @@ const newBatch = (month: string) => {
   return shop.client.payouts.create({ periodStart, periodEnd })
 }
 
-/** A reader of CSV that is not ours. */
+/** An independent CSV reader. */
 const python = (() => {
   try {
     execFileSync('python3', ['--version'])
@@ -43,7 +43,7 @@ const python = (() => {
     return false
   }
 })()
-if (!python) console.warn('skipped: exported files read by python3, because there is none')
+if (!python) console.warn('skipped: reading exported files with python3, which is not installed')
 const readWithPython = (file: string): string[][] =>
   JSON.parse(
     execFileSync(
@@ -55,7 +55,7 @@ const readWithPython = (file: string): string[][] =>
     ),
   )
 
-test('the last moment of a month belongs to it, whichever way the month is named', async () => {
+test('a month includes its last millisecond, with --month and with --from and --to', async () => {
   await order('july-1', '2026-07-01T00:00:00.000Z')
   await order('july-31', '2026-07-31T23:59:59.999Z')
   await order('august-1', '2026-08-01T00:00:00.000Z')
@@ -74,7 +74,7 @@ test('the last moment of a month belongs to it, whichever way the month is named
   expect(await batches()).toEqual([])
 })
 
-test('preview, create, export, pay: the same total all the way, and nothing without it', async () => {
+test('preview, create and pay use the same total, which payment requires', async () => {
   await order('june-1', '2026-06-10')
   await order('june-2', '2026-06-30T23:59:59.000Z')
   const dry = await json<Batch>(['payouts', 'create', '--month', '2026-06', '--dry-run'], { env: shop.env })
@@ -107,7 +107,7 @@ test('preview, create, export, pay: the same total all the way, and nothing with
 })
 
 test.skipIf(noTerminal)(
-  'on a terminal the total is shown and must be typed',
+  'on a terminal, the total is shown and must be typed',
   async () => {
     await order('may-1', '2026-05-10')
     const { id } = await newBatch('2026-05')
@@ -125,7 +125,7 @@ test.skipIf(noTerminal)(
 )
 
 test.skipIf(!python)(
-  'exported files add up for another reader, calculate nothing and pass sha256sum',
+  'exported files have the right totals, no formulas and valid checksums',
   async () => {
     await withAffiliate(shop, {
       code: 'EVIL1',
@@ -167,7 +167,7 @@ test.skipIf(!python)(
   30_000,
 )
 
-test('an export whose total no number holds exactly is refused, and says what to do', async () => {
+test('5 when the total of an export is too large to represent exactly', async () => {
   const vast = await openShop()
   const { id: campaignId } = await vast.client.programs.create({
     name: 'Vast',
@@ -199,12 +199,12 @@ test('an export whose total no number holds exactly is refused, and says what to
   await vast.close()
   expect([code, stderr]).toEqual([
     5,
-    expect.stringContaining('128,849,018,820,000.00 USD, too much for an exact total'),
+    expect.stringContaining('128,849,018,820,000.00 USD, is too large to represent exactly'),
   ])
   expect(stderr).toContain('Export fewer batches at a time.')
 })
 
-test('only its owner reads an export, also in place of files that others could read', async () => {
+test('an export is readable only by its owner, also when it replaces a file that others could read', async () => {
   const [batch] = await batches()
   const command = ['payouts', 'export', batch?.id ?? '', '--format', 'csv', '--dir', folder.path, '--force']
   const [first] = await json<{ file: string }[]>(command, { env: shop.env })
@@ -242,15 +242,15 @@ const payee = (change: Partial<Payee> = {}): Payee => ({
   ...change,
 })
 
-test('who cannot stand in a file of a payment service is left out, not changed', () => {
+test('payees that a payment file cannot contain are excluded, not changed', () => {
   const refusal = (format: ExportFormat, change: Partial<Payee>, currency = 'USD') =>
     format.exclusionReason(payee(change), currency)
   for (const format of [exportFormats.paypal, exportFormats.wise]) {
     expect(refusal(format, {})).toBeUndefined()
     expect(refusal(format, { netPayableCents: 0 })).toBe('nothing to pay')
     expect(refusal(format, { netPayableCents: -1 })).toBe('nothing to pay')
-    expect(refusal(format, { email: '=cmd@example.com' })).toMatch('e-mail')
-    expect(refusal(format, { email: '+tag@example.com' })).toMatch('e-mail')
+    expect(refusal(format, { email: '=cmd@example.com' })).toMatch('email')
+    expect(refusal(format, { email: '+tag@example.com' })).toMatch('email')
   }
   expect(refusal(exportFormats.paypal, { netPayableCents: 1050 }, 'HUF')).toMatch('decimals')
   expect(exportFormats.paypal.cells(payee({ netPayableCents: 1100 }), 'HUF')[1]).toBe(11)

@@ -3,10 +3,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { completionFor } from '../../cli/src/completion/completion.ts'
+import { describeCommands } from '../../cli/src/command-tree.ts'
+import { completionFor } from '../../cli/src/completion.ts'
 import { createProgram } from '../../cli/src/program.ts'
 import { reference } from '../../cli/src/reference.ts'
-import { describeCommands } from '../../cli/src/tree.ts'
 import { document } from '../support/document.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { MAIN } from './support.ts'
@@ -15,7 +15,7 @@ const home = (path: string) => fileURLToPath(new URL(`../../cli/${path}`, import
 const program = await createProgram()
 const tree = describeCommands(program)
 
-test('what is generated is current', () => {
+test('generated files are up to date', () => {
   const check = spawnSync(process.execPath, [home('scripts/generate.ts'), '--check'], { encoding: 'utf8' })
   expect({ code: check.status, stderr: check.stderr }).toEqual({ code: 0, stderr: '' })
   expect(readFileSync(home('REFERENCE.md'), 'utf8')).toBe(reference(program))
@@ -29,14 +29,14 @@ test('every command and option is in the reference', () => {
   }
 })
 
-test('every command says what it prints, and that shape exists', () => {
+test('every command declares an existing output schema', () => {
   const own = Object.keys(JSON.parse(readFileSync(home('schemas.json'), 'utf8')).$defs)
   const known = [...own, ...Object.keys(document.components.schemas), 'Text']
   for (const { command, output } of tree)
     expect([command, known.includes(output?.replace('[]', '') ?? '')]).toEqual([command, true])
 })
 
-test('a command alone is the same as in the whole tree', async () => {
+test('a command loaded alone is the same as in the whole tree', async () => {
   for (const [name] of Map.groupBy(tree, ({ command }) => command.split(' ')[0] ?? '')) {
     const alone = describeCommands(await createProgram(undefined, name))
     expect(alone.length).toBeLessThan(tree.length)
@@ -46,7 +46,7 @@ test('a command alone is the same as in the whole tree', async () => {
   }
 })
 
-test('every example of a command is one that its options allow', () => {
+test('every example uses only options of its command', () => {
   const flagsOf = (words: string) =>
     tree
       .find(({ command }) => command === words)
@@ -60,7 +60,7 @@ test('every example of a command is one that its options allow', () => {
     }
 })
 
-test('completions know every command in every shell', () => {
+test('completion scripts contain every command', () => {
   for (const shell of ['bash', 'zsh', 'fish', 'powershell']) {
     const script = completionFor(program, shell)
     for (const { command, options } of tree) {
@@ -88,29 +88,29 @@ test('bash completes commands, options and values', () => {
   folder.remove()
 })
 
-test('--version takes one and a half starts of node and 100 ms of the processor, and waits for nothing', () => {
+test('--version takes at most 1.5 times the CPU time of an empty Node.js process plus 100 ms, and does not wait', () => {
   const folder = temporaryFolder()
-  const tell = join(folder.path, 'tell.cjs')
+  const printTimes = join(folder.path, 'print-times.cjs')
   const times = '{ ...process.cpuUsage(), idleMs: performance.nodeTiming.idleTime }'
-  writeFileSync(tell, `process.on('exit', () => console.error(JSON.stringify(${times})))`)
+  writeFileSync(printTimes, `process.on('exit', () => console.error(JSON.stringify(${times})))`)
   const run = (args: string[]) => {
     const env = { PATH: process.env.PATH ?? '' }
-    const { stderr } = spawnSync(process.execPath, ['--require', tell, ...args], { env, encoding: 'utf8' })
+    const { stderr } = spawnSync(process.execPath, ['--require', printTimes, ...args], { env, encoding: 'utf8' })
     const { user, system, idleMs } = JSON.parse(stderr)
     return { cpuMs: (user + system) / 1000, idleMs }
   }
   const [ours, bare]: [ReturnType<typeof run>[], ReturnType<typeof run>[]] = [[], []]
-  // Interleaved, in both orders, so that a busy machine is busy for both.
+  // Interleaved in both orders, so that load affects both.
   for (let round = 0; round < 9; round++)
     for (const kind of round % 2 ? ['ours', 'bare'] : ['bare', 'ours'])
       if (kind === 'ours') ours.push(run([MAIN, '--version']))
       else bare.push(run(['-e', '0']))
   folder.remove()
-  // The least of nine: what a busy machine adds is not ours.
-  const least = (runs: typeof ours, time: 'cpuMs' | 'idleMs') => Math.min(...runs.map((one) => one[time]))
+  // The minimum of nine runs excludes the effect of load.
+  const least = (runs: typeof ours, time: 'cpuMs' | 'idleMs') => Math.min(...runs.map((result) => result[time]))
   const [cpuMs, bareMs, idleMs] = [least(ours, 'cpuMs'), least(bare, 'cpuMs'), least(ours, 'idleMs')]
   console.log(`--version ${cpuMs.toFixed(0)} ms, node -e 0 ${bareMs.toFixed(0)} ms, idle ${idleMs.toFixed(1)} ms`)
   expect(cpuMs).toBeLessThan(1.5 * bareMs + 100)
-  // What the event loop waits for, such as a request or a timer, takes no processor.
+  // Waiting for a request or a timer uses no CPU time.
   expect(idleMs).toBeLessThan(30)
 }, 60_000)

@@ -28,29 +28,29 @@ export interface Ended {
 
 export interface RunOptions {
   env?: Env
-  /** Given on standard input, which is then closed. */
+  /** Written to standard input, which is then closed. */
   input?: string | Buffer
   cwd?: string
 }
 
-/** Nothing of the machine's own: no profile, no demo shop, no variables of whoever runs the tests. */
+/** An environment without the profiles, demo shop and variables of the machine. */
 export const bare = (env: Env = {}): Env => ({
   PATH: process.env.PATH ?? '',
   HOME: '/nonexistent',
   REFERRAL_CONFIG_DIR: '/nonexistent',
   REFERRAL_DATA_DIR: '/nonexistent',
   NODE_NO_WARNINGS: '1',
-  // Hundreds of starts: compiled once.
+  // Shared by hundreds of processes.
   NODE_COMPILE_CACHE: COMPILE_CACHE,
   ...env,
 })
 
-/** Starts the command line as a process of its own, in a pipe. */
+/** Starts the CLI as a separate process, with pipes. */
 export function start(args: readonly string[], { env, cwd }: RunOptions = {}): ChildProcess {
   return spawn(process.execPath, [MAIN, ...args], { env: bare(env), cwd, stdio: ['pipe', 'pipe', 'pipe'] })
 }
 
-/** Runs a command to its end. */
+/** Runs a command and waits for its end. */
 export async function cli(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
   const child = start(args, options)
   child.stdin?.on('error', () => {})
@@ -72,25 +72,25 @@ export function ended(child: ChildProcess): Promise<Ended> {
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
 
-/** Why commands cannot be run on a terminal here; undefined when they can. */
+/** Why commands cannot run on a terminal here, or undefined. */
 export const noTerminal: string | undefined = (() => {
   try {
     const help = execFileSync('script', ['--help'], { encoding: 'utf8' })
-    return help.includes('--return') ? undefined : 'script is not the one of util-linux'
+    return help.includes('--return') ? undefined : 'the script command is not from util-linux'
   } catch {
-    return 'there is no script command'
+    return 'the script command is not installed'
   }
 })()
-if (noTerminal) console.warn(`skipped: the command line on a terminal, because ${noTerminal}`)
+if (noTerminal) console.warn(`skipped: tests on a terminal, because ${noTerminal}`)
 
 export interface TerminalOptions extends RunOptions {
-  /** What is typed when a text appears, one after the other. */
+  /** Input that is typed when a text appears, in this order. */
   answers?: [when: RegExp, type: string][]
-  /** Told the process id of the terminal as soon as it runs. */
+  /** Called when the terminal process has started. */
   onStart?: (child: ChildProcess) => void
 }
 
-/** Runs a command on a pseudo-terminal; standard output and standard error come as one. */
+/** Runs a command on a pseudo-terminal, which merges standard output and standard error. */
 export async function onTerminal(
   args: readonly string[],
   options: TerminalOptions = {},
@@ -112,7 +112,7 @@ export async function onTerminal(
     if (!next?.[0].test(output.slice(seen))) return
     waiting.shift()
     seen = output.length
-    // A moment, so that the prompt listens.
+    // Waits until the prompt reads input.
     setTimeout(() => child.stdin.write(next[1]), 50)
   })
   const code = await new Promise<number | null>((done) => child.once('close', done))
@@ -122,7 +122,7 @@ export async function onTerminal(
 const ajv = new Ajv2020({ strict: false })
 ajv.addSchema(SCHEMAS, 'cli')
 
-/** What is wrong with the JSON of a command whose output is declared as this name. */
+/** Validates JSON output against a declared schema, and returns the problems. */
 export function wrongWith(output: string, value: unknown): string[] {
   const name = output.replace('[]', '')
   if (output.endsWith('[]')) {
@@ -136,11 +136,11 @@ export function wrongWith(output: string, value: unknown): string[] {
 
 export interface Shop {
   server: RunningServer
-  /** The credentials of a shop whose plan leaves room for many commands. */
+  /** The credentials of a shop with a high rate limit. */
   env: Env
-  /** The same shop without the command line, for what a test starts from and looks at. */
+  /** A client for the same shop, for setup and assertions. */
   client: ReferralClient
-  /** Reports an order of 100.00 and gives its commission's id. */
+  /** Reports an order of 100.00 and returns the id of its commission. */
   order: (id: string, at?: string, coupon?: string) => Promise<string>
   dataDir: string
   newShop: (plan: shops.Plan) => Promise<{ shopId: string; ownerToken: string }>
@@ -148,18 +148,18 @@ export interface Shop {
   close: () => Promise<void>
 }
 
-/** A real server process, with a shop of its own on it. */
+/** Starts a server process with one shop. */
 export async function openShop(): Promise<Shop> {
   const folder = temporaryFolder()
   const settings = { REFERRAL_DATA_DIR: folder.path, LOG_LEVEL: 'info' }
   const server = await startServer({ ...settings, NODE_COMPILE_CACHE: COMPILE_CACHE })
-  // What the operator's commands do, without a process for each.
+  // Uses the operator functions directly instead of starting a process for each.
   const config = readConfig(settings)
   const db = await openDatabase(config.databaseUrl)
   const deps = createDeps({ ...config, logLevel: 'silent' }, db)
   const newShop = (plan: shops.Plan) =>
     shops.create(deps, { name: 'Hats', plan, currency: 'USD', ownerEmail: 'owner@localhost' })
-  // A plan that leaves room for many commands.
+  // A plan with a high rate limit.
   const { shopId, ownerToken } = await newShop('ENTERPRISE')
   const newKey = async (scopes: string[], shop = shopId) =>
     (await createApiKey(await shops.operatorContext(deps, shop), { label: 'CLI', scopes })).secret
@@ -194,14 +194,14 @@ export async function openShop(): Promise<Shop> {
   }
 }
 
-/** Runs a command that must succeed and gives its JSON. */
+/** Runs a command that must succeed and returns its JSON. */
 export async function json<T = never>(args: readonly string[], options: RunOptions = {}): Promise<T> {
   const { code, stdout, stderr } = await cli([...args, '--json'], options)
   if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${stderr}`)
   return JSON.parse(stdout)
 }
 
-/** A program that approves orders, and an approved affiliate with a code in it. */
+/** Creates a program that approves orders, with an approved affiliate that has a code. */
 export async function withAffiliate(
   { client }: Pick<Shop, 'client'>,
   { code = 'NISA16', name = 'Nisa Karim', email = 'nisa@example.com' } = {},

@@ -5,12 +5,12 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { join } from 'node:path'
 import { webhook } from '@referral/webhook-verifier/node'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { examples } from '../../cli/src/webhooks/examples.ts'
+import { examples } from '../../cli/src/commands/webhooks/examples.ts'
 import { document, problems } from '../support/document.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { cli, json, openShop, type Shop } from './support.ts'
 
-const SECRET = 'a-secret-of-the-test'
+const SECRET = 'test-secret'
 const env = { REFERRAL_WEBHOOK_SECRET: SECRET }
 const folder = temporaryFolder()
 const servers: Server[] = []
@@ -35,7 +35,7 @@ async function serve(server: Server): Promise<string> {
 
 const right = () => createServer(webhook({ secret: SECRET, onRejected: () => {} }, () => {}))
 
-/** A receiver that somebody wrote by hand; `judge` gives the status. */
+/** A custom receiver; `judge` returns the status. */
 const byHand = (judge: (body: Buffer, headers: IncomingHttpHeaders) => number) =>
   createServer(async (request, response) => {
     const chunks: Buffer[] = []
@@ -44,7 +44,7 @@ const byHand = (judge: (body: Buffer, headers: IncomingHttpHeaders) => number) =
     try {
       status = judge(Buffer.concat(chunks), request.headers)
     } catch {
-      // As a framework does with what a handler throws.
+      // Like a framework when a handler throws.
       status = 500
     }
     response.writeHead(status).end()
@@ -60,48 +60,48 @@ const standard = (body: Buffer, headers: IncomingHttpHeaders) => {
 }
 const isFresh = (headers: IncomingHttpHeaders) =>
   Math.abs(Date.now() / 1000 - Number(headers['webhook-timestamp'])) < 300
-/** Right in everything, to be broken in one thing each. */
+/** A correct receiver, which the wrong ones below modify in one way each. */
 const careful = (body: Buffer, headers: IncomingHttpHeaders) =>
   standard(body, headers) && isFresh(headers) ? 200 : 400
 const seen = new Set<unknown>()
 
 const wrong: Record<string, { server: () => Server; found: string[] }> = {
-  'does not look at the signature': {
+  'does not check the signature': {
     server: () => byHand(() => 200),
     found: [
       'one bit of the body flipped',
       'an empty signature',
       'no signature at all',
       'signed with another secret',
-      'the signature in capitals',
+      'the signature in uppercase',
       'half a signature',
       'signed an hour ago',
       'signed an hour ahead',
     ],
   },
-  'signs the body it wrote again': {
+  'verifies the body after serializing it again': {
     server: () =>
       byHand((body, headers) =>
         isFresh(headers) && hex(JSON.stringify(JSON.parse(body.toString('utf8')))) === plainSignature(headers)
           ? 200
           : 400,
       ),
-    found: ['JSON that does not survive parsing', 'a byte order mark in front'],
+    found: ['JSON that changes when parsed and serialized', 'a leading byte order mark'],
   },
-  'skips the check when there is no signature, and takes capitals': {
+  'accepts missing and uppercase signatures': {
     server: () =>
       byHand((body, headers) => {
         const signature = plainSignature(headers)
         if (headers['webhook-id'] && !isFresh(headers)) return 400
         return signature === '' || signature.toLowerCase() === hex(body) ? 200 : 400
       }),
-    found: ['an empty signature', 'no signature at all', 'the signature in capitals'],
+    found: ['an empty signature', 'no signature at all', 'the signature in uppercase'],
   },
-  'never looks at the time': {
+  'does not check the timestamp': {
     server: () => byHand((body, headers) => (standard(body, headers) ? 200 : 400)),
     found: ['signed an hour ago', 'signed an hour ahead'],
   },
-  'refuses what it does not know and what comes twice': {
+  'rejects unknown events and repeated deliveries': {
     server: () =>
       byHand((body, headers) => {
         if (careful(body, headers) !== 200) return 400
@@ -109,9 +109,9 @@ const wrong: Record<string, { server: () => Server; found: string[] }> = {
         seen.add(headers['webhook-id'])
         return headers['x-service-event'] === 'test' ? 200 : 422
       }),
-    found: ['the same delivery twice', 'an event nobody knows yet'],
+    found: ['the same delivery twice', 'an unknown event type'],
   },
-  'takes only small bodies and throws at short signatures': {
+  'accepts only small bodies and throws for short signatures': {
     server: () =>
       byHand((body, headers) => {
         if (body.length > 100_000) return 413
@@ -128,7 +128,7 @@ interface CheckReport {
   probes: { name: string; passed: boolean; advice: string | null }[]
 }
 
-test('a right receiver scores 100 %', async () => {
+test('a correct receiver scores 100 %', async () => {
   const junit = join(folder.path, 'right.xml')
   const { code, stdout } = await cli(['webhooks', 'check', await serve(right()), '--json', '--junit', junit], { env })
   const report: CheckReport = JSON.parse(stdout)
@@ -137,7 +137,7 @@ test('a right receiver scores 100 %', async () => {
   expect(readFileSync(junit, 'utf8')).toContain('tests="14" failures="0"')
 })
 
-test('each of six wrong receivers is found out, for what it does wrong and nothing else', async () => {
+test('each of six incorrect receivers fails only the checks that it violates', async () => {
   const results = await Promise.all(
     Object.entries(wrong).map(async ([name, { server, found }]) => {
       const junit = join(folder.path, `${found.length}-${name.length}.xml`)
@@ -154,12 +154,12 @@ test('each of six wrong receivers is found out, for what it does wrong and nothi
   expect(results).toEqual(Object.entries(wrong).map(([name, { found }]) => ({ name, code: 8, failed: found })))
 }, 60_000)
 
-test('7 when there is no receiver, 2 without a secret', async () => {
+test('7 without a receiver, 2 without a secret', async () => {
   expect((await cli(['webhooks', 'check', 'http://127.0.0.1:1/'], { env })).code).toBe(7)
   expect((await cli(['webhooks', 'check', await serve(right())])).code).toBe(2)
 })
 
-test('the examples that trigger signs are those of the contract, and right', () => {
+test('the examples of trigger are those of the contract and match its schemas', () => {
   expect(Object.keys(examples)).toEqual(Object.keys(document.webhooks))
   for (const [name, example] of Object.entries(examples)) {
     const { $ref } = document.webhooks[name].post.requestBody.content['application/json'].schema
@@ -167,16 +167,16 @@ test('the examples that trigger signs are those of the contract, and right', () 
   }
 })
 
-test('trigger sends every event to a receiver that accepts it', async () => {
+test('trigger sends every event to a receiver', async () => {
   const url = await serve(right())
   for (const event of Object.keys(examples))
     expect(await json(['webhooks', 'trigger', event, '--to', url], { env })).toMatchObject({ event, status: 200 })
   const made = await cli(['webhooks', 'trigger', 'test', '--to', url])
   expect(made.code).toBe(1)
-  expect(made.stderr).toContain('made for this once')
+  expect(made.stderr).toContain('generated for this run')
 })
 
-test('sign and verify take bytes from a file or standard input, and the secret never from an argument', async () => {
+test('sign and verify read a file or standard input, and never a secret from an argument', async () => {
   const body = Buffer.from([0xef, 0xbb, 0xbf, 0x7b, 0x7d, 0xff])
   const file = join(folder.path, 'body.bin')
   writeFileSync(file, body)
@@ -204,12 +204,12 @@ test('sign and verify take bytes from a file or standard input, and the secret n
   expect((await cli(['webhooks', 'sign', file, '--secret', SECRET])).code).toBe(2)
 })
 
-test('create makes a secret, shows it once, and warns of names that nothing sends', async () => {
+test('create generates a secret, prints it once, and warns about events that are never sent', async () => {
   const create = ['webhooks', 'create', '--url', 'https://shop.example/hooks', '--json']
   const { stdout, stderr } = await cli([...create, '--events', 'commission.paid,commission.created'], { env: shop.env })
   const made = JSON.parse(stdout)
   expect(made).toMatchObject({ hasSecret: true, secret: expect.stringMatching(/^[\w-]{43}$/) })
-  expect(stderr).toMatch(/Nothing sends commission.paid\./)
+  expect(stderr).toMatch(/Events that are never sent: commission\.paid\./)
   const own = JSON.parse((await cli(create, { env: { ...shop.env, ...env } })).stdout)
   expect(own).toMatchObject({ hasSecret: true, secret: null })
   expect(JSON.parse((await cli([...create, '--unsigned'], { env: shop.env })).stdout)).toMatchObject({
@@ -218,14 +218,14 @@ test('create makes a secret, shows it once, and warns of names that nothing send
   expect(shop.server.log()).not.toContain(made.secret)
 })
 
-test('webhooks create takes an empty --events for an empty name, not for all events', async () => {
+test('an empty --events is an empty name, not all events', async () => {
   const create = ['webhooks', 'create', '--url', 'https://shop.example/unset', '--json']
   const { stdout, stderr } = await cli([...create, '--events', ''], { env: shop.env })
   expect(JSON.parse(stdout)).toMatchObject({ events: [''] })
-  expect(stderr).toContain('Nothing sends ""')
+  expect(stderr).toContain('Events that are never sent: ""')
 })
 
-test('test sends nothing where nobody would hear it', async () => {
+test('3 when no subscription receives the test event', async () => {
   const { data } = await shop.client.webhooks.list()
   for (const { id } of data) await shop.client.webhooks.delete(id)
   await shop.client.webhooks.create({ url: 'https://shop.example/hooks', events: ['commission.created'] })

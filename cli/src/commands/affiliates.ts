@@ -1,20 +1,21 @@
 import type { Affiliate, AffiliateCreate, AffiliateQuery, AffiliateStatus, AffiliateUpdate } from '@referral/sdk'
 import type { Command } from 'commander'
-import { choiceOption, defineCommand, defineGroup } from '../command.ts'
+import { defineCommand, defineGroup } from '../command.ts'
 import { enums } from '../contract.ts'
-import { usageError } from '../exit.ts'
+import { usageError } from '../errors.ts'
+import { addPageOptions, type ListOptions, printList } from '../list.ts'
+import { choiceOption } from '../options.ts'
 import type { Column } from '../output/render.ts'
-import { addPageOptions, type ListOptions, printList } from '../read-list.ts'
 import type { Run } from '../run.ts'
 
 const COLUMNS: Column<Affiliate>[] = ['id', 'name', 'email', 'status', 'slug', 'discountCode', 'createdAt']
 
-// Flag, field of the API, what it is.
-const EDITABLE_FIELDS: [flags: string, field: keyof AffiliateUpdate, what: string][] = [
+// Flag, API field, description.
+const EDITABLE_FIELDS: [flags: string, field: keyof AffiliateUpdate, description: string][] = [
   ['--name <name>', 'name', 'full name'],
   ['--first-name <name>', 'firstName', 'first name'],
   ['--last-name <name>', 'lastName', 'last name'],
-  ['--email <address>', 'email', 'e-mail address'],
+  ['--email <address>', 'email', 'email address'],
   ['--phone <number>', 'phone', 'phone number'],
   ['--website <url>', 'website', 'website'],
   ['--instagram <handle>', 'instagramHandle', 'Instagram handle'],
@@ -25,21 +26,21 @@ const EDITABLE_FIELDS: [flags: string, field: keyof AffiliateUpdate, what: strin
   ['--city <city>', 'homeCity', 'city'],
   ['--postal-code <code>', 'homePostalCode', 'postal code'],
   ['--address <address>', 'homeAddress', 'street address'],
-  ['--program <id>', 'campaignId', 'the program the affiliate belongs to'],
+  ['--program <id>', 'campaignId', 'program of the affiliate'],
 ]
 
 const optionName = (flags: string) =>
   (flags.match(/--([a-z-]+)/)?.[1] ?? '').replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 export function addAffiliates(program: Command): void {
-  const affiliates = defineGroup(program, 'affiliates', 'the people who refer customers')
+  const affiliates = defineGroup(program, 'affiliates', 'manage the people who refer customers')
   addList(affiliates)
   addCreate(affiliates)
   addUpdate(affiliates)
   addStatusChange(affiliates, 'approve', 'APPROVED')
   addStatusChange(affiliates, 'reject', 'REJECTED')
   defineCommand(affiliates, 'archive <id>', {
-    summary: 'hide an affiliate; its data and commissions are kept',
+    summary: 'hide an affiliate and keep its data and commissions',
     output: 'ActionReply',
     writes: true,
     action: async (run, { args: [id = ''] }) => {
@@ -65,9 +66,9 @@ function addList(affiliates: Command): void {
       },
     }),
   )
-    .addOption(choiceOption('--status <status>', 'only these', enums.AffiliateStatus))
-    .option('--program <id>', 'only of this program')
-    .option('--search <text>', 'in names and e-mail addresses')
+    .addOption(choiceOption('--status <status>', 'filter by status', enums.AffiliateStatus))
+    .option('--program <id>', 'filter by program')
+    .option('--search <text>', 'search names and email addresses')
 }
 
 function addCreate(affiliates: Command): void {
@@ -75,7 +76,7 @@ function addCreate(affiliates: Command): void {
     affiliates,
     'create',
     {
-      summary: 'create an affiliate, with a slug and a discount code',
+      summary: 'create an affiliate with a slug and a discount code',
       output: 'Affiliate',
       writes: true,
       examples: ["referral affiliates create --email noor@example.com --name 'Noor Haddad'"],
@@ -87,34 +88,35 @@ function addCreate(affiliates: Command): void {
       },
     },
   )
-    .requiredOption('--email <address>', 'e-mail address')
-    .option('--name <name>', 'full name; this or --first-name is needed')
+    .requiredOption('--email <address>', 'email address')
+    .option('--name <name>', 'full name; required without --first-name')
     .option('--first-name <name>', 'first name')
     .option('--last-name <name>', 'last name')
-    .option('--program <id>', 'the program to join; the default one when left out')
+    .option('--program <id>', 'program to join (default: the default program of the shop)')
 }
 
 function addUpdate(affiliates: Command): void {
   const update = defineCommand<Record<string, string>>(affiliates, 'update <id>', {
-    summary: 'change an affiliate; an empty value clears a field',
+    summary: 'update an affiliate; an empty value clears a field',
     output: 'Affiliate',
     writes: true,
     examples: ["referral affiliates update aff_… --website https://noor.example --phone ''"],
     action: async (run, { options, args: [id = ''] }) => {
-      const given = EDITABLE_FIELDS.filter(([flags]) => options[optionName(flags)] !== undefined)
-      const body = Object.fromEntries(given.map(([flags, field]) => [field, options[optionName(flags)] || null]))
+      const changed = EDITABLE_FIELDS.filter(([flags]) => options[optionName(flags)] !== undefined)
+      const body = Object.fromEntries(changed.map(([flags, field]) => [field, options[optionName(flags)] || null]))
       if (options.status) body.status = options.status
-      if (Object.keys(body).length === 0) throw usageError('Say what to change, for example --phone.')
+      if (Object.keys(body).length === 0)
+        throw usageError('No change was given. Pass at least one option, such as --phone.')
       await updateAffiliate(run, id, body)
     },
   })
-  for (const [flags, , what] of EDITABLE_FIELDS) update.option(flags, what)
+  for (const [flags, , description] of EDITABLE_FIELDS) update.option(flags, description)
   update.addOption(choiceOption('--status <status>', 'new status', enums.AffiliateStatus))
 }
 
 function addStatusChange(parent: Command, verb: string, status: 'APPROVED' | 'REJECTED'): void {
   defineCommand(parent, `${verb} <id>`, {
-    summary: `${verb} an affiliate; done before is fine`,
+    summary: `${verb} an affiliate`,
     output: 'Affiliate',
     writes: true,
     action: (run, { args: [id = ''] }) => updateAffiliate(run, id, { status }),

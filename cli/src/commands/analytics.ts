@@ -2,6 +2,7 @@ import type { Analytics, AnalyticsQuery } from '@referral/sdk'
 import type { Command } from 'commander'
 import { defineCommand } from '../command.ts'
 import { formatMoney } from '../money.ts'
+import { addPeriodOptions } from '../options.ts'
 import type { Column } from '../output/render.ts'
 import { type PeriodOptions, parsePeriod } from '../period.ts'
 import type { Run } from '../run.ts'
@@ -18,26 +19,25 @@ interface AnalyticsOptions extends PeriodOptions {
 }
 
 export function addAnalytics(program: Command): void {
-  defineCommand<AnalyticsOptions>(program, 'analytics', {
-    summary: 'orders, clicks and commissions of a period; the last 30 days by default',
-    details: 'Prints the totals; --daily and --top print one row per day or affiliate. --json prints everything.',
-    output: 'Analytics',
-    examples: ['referral analytics --month last', 'referral analytics --from 2026-10-01 --daily -o csv'],
-    action: async (run, { options }) => {
-      const period = parsePeriod(options, run.context.now())
-      const { affiliate: affiliateId, program: programId, currency } = options
-      const query = { affiliateId, programId, currency, ...period } as AnalyticsQuery
-      print(run, await (await run.client()).analytics.get(query), options)
-    },
-  })
-    .option('--month <month>', '2026-10, last or this')
-    .option('--from <time>', 'from this day or instant')
-    .option('--to <time>', 'to this day or instant, inclusive')
-    .option('--affiliate <id>', 'only of this affiliate')
-    .option('--program <id>', 'only of this program')
-    .option('--currency <code>', "another currency than the shop's")
+  addPeriodOptions(
+    defineCommand<AnalyticsOptions>(program, 'analytics', {
+      summary: 'show orders, clicks and commissions of a period; the last 30 days by default',
+      details: 'Prints the totals. --daily and --top print one row per day or affiliate. --json prints everything.',
+      output: 'Analytics',
+      examples: ['referral analytics --month last', 'referral analytics --from 2026-10-01 --daily -o csv'],
+      action: async (run, { options }) => {
+        const period = parsePeriod(options, run.context.now())
+        const { affiliate: affiliateId, program: programId, currency } = options
+        const query = { affiliateId, programId, currency, ...period } as AnalyticsQuery
+        print(run, await (await run.client()).analytics.get(query), options)
+      },
+    }),
+  )
+    .option('--affiliate <id>', 'filter by affiliate')
+    .option('--program <id>', 'filter by program')
+    .option('--currency <code>', "currency of the amounts (default: the shop's)")
     .option('--daily', 'one row per day')
-    .option('--top', 'the ten affiliates who earned most')
+    .option('--top', 'the ten affiliates who earned the most')
 }
 
 function print(run: Run, sums: Analytics, { daily, top }: AnalyticsOptions): void {
@@ -46,9 +46,10 @@ function print(run: Run, sums: Analytics, { daily, top }: AnalyticsOptions): voi
     title,
     show: (row: object) => formatMoney((row as Record<string, number>)[field] ?? 0, sums.currency),
   })
-  if (sums.truncated) run.reporter.warn('Older commissions were left out: the newest 10,000 are summed.')
+  if (sums.truncated)
+    run.reporter.warn('Only the newest 10,000 commissions are included. Choose a shorter period to include all.')
   const others = sums.currencies.filter((one) => one !== sums.currency)
-  if (others.length) run.reporter.info(`sums in ${sums.currency}; there is also ${others.join(', ')}, see --currency`)
+  if (others.length) run.reporter.info(`amounts in ${sums.currency}; for ${others.join(', ')}, use --currency`)
   const amounts = [money('revenueCents', 'revenue'), money('commissionCents', 'commission')]
   if (daily) run.printRows<Day>(sums.dailyBreakdown, ['date', 'clicks', 'orders', ...amounts] as Column<Day>[])
   else if (top)

@@ -1,9 +1,10 @@
 import type { AffiliateStatus, Coupon, CouponQuery } from '@referral/sdk'
 import type { Command } from 'commander'
-import { choiceOption, defineCommand, defineGroup } from '../command.ts'
+import { defineCommand, defineGroup } from '../command.ts'
 import { enums } from '../contract.ts'
+import { addPageOptions, type ListOptions, printList } from '../list.ts'
+import { choiceOption } from '../options.ts'
 import type { Column } from '../output/render.ts'
-import { addPageOptions, type ListOptions, printList } from '../read-list.ts'
 
 const COLUMNS: Column<Coupon>[] = [
   'code',
@@ -19,10 +20,10 @@ function showDiscount({ discountEnabled, discountType, discountValue }: Coupon):
 }
 
 export function addCoupons(program: Command): void {
-  const coupons = defineGroup(program, 'coupons', 'the discount code of each affiliate')
+  const coupons = defineGroup(program, 'coupons', 'manage the discount codes of affiliates')
   addPageOptions(
     defineCommand<ListOptions & { affiliate?: string; code?: string; status?: AffiliateStatus }>(coupons, 'list', {
-      summary: 'list codes, those of the newest affiliates first',
+      summary: 'list discount codes, newest affiliates first',
       output: 'Coupon[]',
       action: async (run, { options }) => {
         const client = await run.client()
@@ -34,12 +35,12 @@ export function addCoupons(program: Command): void {
       },
     }),
   )
-    .option('--affiliate <id>', 'only of this affiliate')
-    .option('--code <text>', 'only codes that contain this')
-    .addOption(choiceOption('--status <status>', 'only of affiliates in this status', enums.AffiliateStatus))
+    .option('--affiliate <id>', 'filter by affiliate')
+    .option('--code <text>', 'filter by part of a code')
+    .addOption(choiceOption('--status <status>', 'filter by affiliate status', enums.AffiliateStatus))
 
   defineCommand<{ code?: string }>(coupons, 'assign <affiliateId>', {
-    summary: 'give an affiliate a code; a random one without --code',
+    summary: 'assign a discount code to an affiliate; a random one without --code',
     output: 'Coupon',
     writes: true,
     examples: ['referral coupons assign aff_… --code NISA16'],
@@ -50,5 +51,5 @@ export function addCoupons(program: Command): void {
       run.printRecord(coupon)
       for (const warning of coupon.warnings) run.reporter.warn(warning.message)
     },
-  }).option('--code <code>', 'at most 9 characters, without 0, o and O')
+  }).option('--code <code>', 'at most 9 characters, without 0, o or O')
 }

@@ -1,18 +1,23 @@
+import type { components } from '@referral/sdk'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { defineCommand, defineGroup, repeatableOption } from '../command.ts'
+import { defineCommand, defineGroup } from '../command.ts'
 import { enums } from '../contract.ts'
-import type { CreateKeyOptions } from '../keys.ts'
+import { unwrap } from '../errors.ts'
+import { repeatableOption } from '../options.ts'
+import type { Column } from '../output/render.ts'
+import { confirm } from '../prompt.ts'
+import type { Run } from '../run.ts'
 
 export function addKeys(program: Command): void {
-  const keys = defineGroup(program, 'keys', 'API keys of the shop')
+  const keys = defineGroup(program, 'keys', 'manage the API keys of the shop')
   defineCommand(keys, 'list', {
-    summary: 'list keys, revoked ones too',
+    summary: 'list keys, including revoked ones',
     output: 'ApiKey[]',
     owner: true,
-    action: async (run) => (await import('../keys.ts')).listKeys(run),
+    action: async (run) => listKeys(run),
   })
   defineCommand<CreateKeyOptions>(keys, 'create', {
-    summary: 'make a key; its secret is printed this once',
+    summary: 'create a key and print its secret once',
     output: 'ApiKeyWithSecret',
     owner: true,
     writes: true,
@@ -21,36 +26,85 @@ export function addKeys(program: Command): void {
       'referral keys create --label Scripts --scope all --json=secret | jq -r .secret | referral login --profile scripts',
     ],
     action: async (run, { options }) =>
-      (await import('../keys.ts')).createKey(
-        run,
-        options,
-        options.scope.includes('all') ? [...enums.Scope] : options.scope,
-      ),
+      createKey(run, options, options.scope.includes('all') ? [...enums.Scope] : options.scope),
   })
-    .requiredOption('--label <label>', 'what the key is for')
+    .requiredOption('--label <label>', 'name of the key')
     .addOption(
-      repeatableOption('--scope <scope>', 'what it may do; repeat, or `all`')
+      repeatableOption('--scope <scope>', 'scope of the key; repeat for several, or `all`')
         .choices([...enums.Scope, 'all'])
         .argParser(readScope)
         .makeOptionMandatory(),
     )
-    .addOption(new Option('--expires <time>', 'from when it is refused; never when left out'))
+    .addOption(new Option('--expires <time>', 'when the key expires (default: never)'))
   for (const [verb, perform, summary] of [
-    ['rotate', 'rotateKey', 'replace the secret of a key; the old one stops at once'],
-    ['revoke', 'revokeKey', 'stop a key at once and for good'],
+    ['rotate', rotateKey, 'replace the secret of a key; the old one stops working at once'],
+    ['revoke', revokeKey, 'revoke a key permanently'],
   ] as const)
     defineCommand<{ yes?: boolean }>(keys, `${verb} <id>`, {
       summary,
       output: verb === 'rotate' ? 'ApiKeyWithSecret' : 'Revoked',
       owner: true,
       writes: true,
-      action: async (run, { options, args: [id = ''] }) => (await import('../keys.ts'))[perform](run, id, options),
-    }).option('-y, --yes', 'do not ask')
+      action: async (run, { options, args: [id = ''] }) => perform(run, id, options),
+    }).option('-y, --yes', 'skip the confirmation')
 }
 
 function readScope(value: string, all: string[] = []): string[] {
   const known: readonly string[] = [...enums.Scope, 'all']
   for (const one of value.split(','))
-    if (!known.includes(one)) throw new InvalidArgumentError(`Scopes are ${known.join(', ')}.`)
+    if (!known.includes(one)) throw new InvalidArgumentError(`Valid scopes are ${known.join(', ')}.`)
   return [...all, ...value.split(',')]
+}
+
+type Key = components['schemas']['ApiKey']
+type Scope = components['schemas']['Scope']
+
+export interface CreateKeyOptions {
+  label: string
+  scope: string[]
+  expires?: string
+}
+
+const COLUMNS: Column<Key>[] = [
+  'id',
+  'label',
+  'prefix',
+  'status',
+  { field: 'scopes', format: ({ scopes }) => (scopes.length === enums.Scope.length ? 'all' : scopes.join(' ')) },
+  'lastUsedAt',
+  'expiresAt',
+]
+
+export async function listKeys(run: Run): Promise<undefined> {
+  const { data } = unwrap(await (await run.ownerClient()).GET('/admin/v1/keys'))
+  run.printRows(data, COLUMNS)
+}
+
+export async function createKey(run: Run, { label, expires }: CreateKeyOptions, scopes: string[]): Promise<undefined> {
+  const body = { label, scopes: [...new Set(scopes)] as Scope[], ...(expires ? { expiresAt: expires } : {}) }
+  if (run.dryRun) return run.printDryRun('POST', '/admin/v1/keys', body)
+  const { data } = unwrap(await (await run.ownerClient()).POST('/admin/v1/keys', { body }))
+  run.reporter.info('Store the secret now: it is not shown again.')
+  run.printRecord(data)
+}
+
+export async function rotateKey(run: Run, id: string, { yes }: { yes?: boolean }): Promise<undefined> {
+  if (run.dryRun) return run.printDryRun('POST', `/admin/v1/keys/${encodeURIComponent(id)}/rotate`)
+  await confirm(run.context, `Replace the secret of ${id}? Clients that use the old one stop working.`, yes)
+  const { data } = unwrap(
+    await (await run.ownerClient()).POST('/admin/v1/keys/{id}/rotate', { params: { path: { id } } }),
+  )
+  run.reporter.info('Store the secret now: it is not shown again.')
+  run.printRecord(data)
+}
+
+/** Succeeds when the key is already revoked. */
+export async function revokeKey(run: Run, id: string, { yes }: { yes?: boolean }): Promise<undefined> {
+  if (run.dryRun) return run.printDryRun('DELETE', `/admin/v1/keys/${encodeURIComponent(id)}`)
+  await confirm(run.context, `Revoke ${id} permanently? Clients that use it stop working.`, yes)
+  const result = await (await run.ownerClient()).DELETE('/admin/v1/keys/{id}', { params: { path: { id } } })
+  const isRevoked = result.response.headers.get('X-Error-Code') === 'key_already_revoked'
+  if (isRevoked) run.reporter.info('This key is already revoked; nothing was changed.')
+  else unwrap(result)
+  run.printRecord({ id, changed: !isRevoked })
 }

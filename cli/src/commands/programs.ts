@@ -1,10 +1,11 @@
 import type { Program, ProgramCreate, ProgramQuery, ProgramStatus, ProgramUpdate } from '@referral/sdk'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { choiceOption, defineCommand, defineGroup } from '../command.ts'
+import { defineCommand, defineGroup } from '../command.ts'
 import { enums } from '../contract.ts'
-import { usageError } from '../exit.ts'
+import { usageError } from '../errors.ts'
+import { addPageOptions, type ListOptions, printList } from '../list.ts'
+import { choiceOption } from '../options.ts'
 import type { Column } from '../output/render.ts'
-import { addPageOptions, type ListOptions, printList } from '../read-list.ts'
 
 const COLUMNS: Column<Program>[] = [
   'id',
@@ -36,7 +37,7 @@ interface ProgramOptions {
 }
 
 export function addPrograms(program: Command): void {
-  const programs = defineGroup(program, 'programs', 'what affiliates earn')
+  const programs = defineGroup(program, 'programs', 'manage what affiliates earn')
   addPageOptions(
     defineCommand<ListOptions & { status?: ProgramStatus }>(programs, 'list', {
       summary: 'list programs, newest first',
@@ -50,13 +51,13 @@ export function addPrograms(program: Command): void {
         })
       },
     }),
-  ).addOption(choiceOption('--status <status>', 'only these', enums.ProgramStatus))
+  ).addOption(choiceOption('--status <status>', 'filter by status', enums.ProgramStatus))
   addCreateAndUpdate(programs)
 }
 
 function addCreateAndUpdate(programs: Command): void {
   const create = defineCommand<ProgramOptions>(programs, 'create', {
-    summary: 'create a program; the first of a shop becomes its default',
+    summary: 'create a program; the first one becomes the default',
     output: 'Program',
     writes: true,
     examples: ['referral programs create --name Friends --commission 16 --auto-approve-orders --status PUBLISH'],
@@ -70,7 +71,7 @@ function addCreateAndUpdate(programs: Command): void {
   addFields(create).makeOptionMandatory()
 
   const update = defineCommand<ProgramOptions>(programs, 'update <id>', {
-    summary: 'change a program; recorded commissions keep their rate',
+    summary: 'update a program; recorded commissions keep their rate',
     output: 'Program',
     writes: true,
     examples: [
@@ -80,17 +81,18 @@ function addCreateAndUpdate(programs: Command): void {
     action: async (run, { options, args: [id = ''] }) => {
       requireFlatRate(options)
       const body = toBody(options)
-      if (Object.keys(body).length === 0) throw usageError('Say what to change, for example --commission.')
+      if (Object.keys(body).length === 0)
+        throw usageError('No change was options. Pass at least one option, such as --commission.')
       if (run.dryRun) return run.printDryRun('PATCH', `/api/v1/programs?id=${encodeURIComponent(id)}`, body)
       run.printRecord(await (await run.client()).programs.update(id, body))
     },
   })
   addFields(update)
   update
-    .option('--lifetime', "a customer's first order connects the customer for good")
-    .option('--no-lifetime', 'every order needs its own evidence')
-    .addOption(choiceOption('--discount <type>', 'what its codes take off', [...enums.DiscountType, 'none']))
-    .addOption(new Option('--discount-value <number>', 'per cent, or currency units').argParser(decimal))
+    .option('--lifetime', 'attribute all later orders of a customer to the affiliate of the first one')
+    .option('--no-lifetime', 'attribute each order separately')
+    .addOption(choiceOption('--discount <type>', 'discount that its codes give', [...enums.DiscountType, 'none']))
+    .addOption(new Option('--discount-value <number>', 'percent, or currency units').argParser(decimal))
 }
 
 function addFields(command: Command): Option {
@@ -101,55 +103,55 @@ function addFields(command: Command): Option {
     .addOption(
       choiceOption(
         '--type <type>',
-        'how the commission is counted; the flat ones need --commission',
+        'how the commission is calculated; flat types require --commission',
         enums.CommissionType,
       ),
     )
-    .addOption(new Option('--commission <number>', 'per cent, or currency units for flat types').argParser(decimal))
-    .addOption(new Option('--cookie-days <n>', 'how long a click counts; 0: never').argParser(decimal))
-    .option('--auto-approve-affiliates', 'approve affiliates who join')
-    .option('--no-auto-approve-affiliates', 'let affiliates wait for approval')
-    .option('--auto-approve-orders', 'approve commissions at once')
-    .option('--no-auto-approve-orders', 'let commissions wait for approval')
-    .addOption(choiceOption('--status <status>', 'who sees it', enums.ProgramStatus))
+    .addOption(new Option('--commission <number>', 'percent, or currency units for flat types').argParser(decimal))
+    .addOption(new Option('--cookie-days <n>', 'days for which a click counts; 0 for none').argParser(decimal))
+    .option('--auto-approve-affiliates', 'approve new affiliates automatically')
+    .option('--no-auto-approve-affiliates', 'approve new affiliates manually')
+    .option('--auto-approve-orders', 'approve commissions automatically')
+    .option('--no-auto-approve-orders', 'approve commissions manually')
+    .addOption(choiceOption('--status <status>', 'visibility', enums.ProgramStatus))
   return name
 }
 
 const decimal = (text: string): number => {
-  if (!/^\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError('It must be a number like 16 or 12.5.')
+  if (!/^\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError('It must be a number such as 16 or 12.5.')
   return Number(text)
 }
 
 const FLAT_RATE_EXAMPLES: Record<string, string> = {
   FLAT_PER_ORDER: '16.00 for each order',
-  FLAT_PER_ITEM: '16.00 for each piece',
+  FLAT_PER_ITEM: '16.00 for each item',
 }
 
-/** The API would read a percentage as money. */
+/** Without this, the API would interpret a percentage as an amount of money. */
 function requireFlatRate({ type = '', commission }: ProgramOptions): void {
   const meaning = FLAT_RATE_EXAMPLES[type]
   if (meaning && commission === undefined)
     throw usageError(
-      `--type ${type} needs --commission: the number is currency units then, so that 16 means ${meaning}, not 16 %.`,
+      `--type ${type} requires --commission. The number is in currency units: 16 means ${meaning}, not 16 %.`,
     )
 }
 
-/** Only what was given: a field that is left out keeps its value. */
-function toBody(given: ProgramOptions): ProgramUpdate {
-  const { discount } = given
+/** Returns only the options fields; the others keep their values. */
+function toBody(options: ProgramOptions): ProgramUpdate {
+  const { discount } = options
   const body: ProgramUpdate = {
-    name: given.name,
-    description: given.description,
-    commissionType: given.type as ProgramUpdate['commissionType'],
-    commissionPercent: given.commission,
-    cookieDurationDays: given.cookieDays,
-    autoApproveAffiliate: given.autoApproveAffiliates,
-    autoApproveOrder: given.autoApproveOrders,
-    status: given.status as ProgramUpdate['status'],
-    lifetimeCommission: given.lifetime,
+    name: options.name,
+    description: options.description,
+    commissionType: options.type as ProgramUpdate['commissionType'],
+    commissionPercent: options.commission,
+    cookieDurationDays: options.cookieDays,
+    autoApproveAffiliate: options.autoApproveAffiliates,
+    autoApproveOrder: options.autoApproveOrders,
+    status: options.status as ProgramUpdate['status'],
+    lifetimeCommission: options.lifetime,
     discountEnabled: discount && discount !== 'none',
     discountType: discount === 'none' ? null : discount,
-    discountValue: discount === 'none' ? null : given.discountValue,
+    discountValue: discount === 'none' ? null : options.discountValue,
   } as ProgramUpdate
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
 }

@@ -1,5 +1,5 @@
+import type { Environment } from '../context.ts'
 import type { enums } from '../contract.ts'
-import type { Environment } from '../environment.ts'
 
 export type Colorize = (text: string) => string
 
@@ -26,7 +26,7 @@ const COLORED: Palette = {
 }
 const PLAIN: Palette = { bold: plain, dim: plain, red: plain, green: plain, yellow: plain }
 
-/** NO_COLOR and --plain win over FORCE_COLOR, and that over what the stream is. */
+/** NO_COLOR and --plain take precedence over FORCE_COLOR, which takes precedence over the kind of stream. */
 export function paletteFor(env: Environment, { isTerminal, plain }: { isTerminal: boolean; plain: boolean }): Palette {
   if (plain || env.NO_COLOR) return PLAIN
   if (env.FORCE_COLOR) return env.FORCE_COLOR === '0' ? PLAIN : COLORED
@@ -34,16 +34,16 @@ export function paletteFor(env: Environment, { isTerminal, plain }: { isTerminal
 }
 
 type Status = 'AffiliateStatus' | 'CommissionStatus' | 'ProgramStatus' | 'PayoutBatchStatus'
-/** Whatever has a status in the contract, the keys, and the checks of the command line itself. */
+/** The statuses of the contract, of API keys and of `doctor` checks. */
 type KnownStatus = (typeof enums)[Status][number] | 'active' | 'revoked' | 'ok' | 'failed' | 'warning'
 
 const SUCCESS: KnownStatus[] = ['APPROVED', 'ACTIVE', 'ACCEPTED', 'PAYABLE', 'PAID', 'PUBLISH', 'active', 'ok']
 const FAILURE: KnownStatus[] = ['REJECTED', 'REVERSED', 'CANCELED', 'REFUNDED', 'FAILED', 'revoked', 'failed']
 const PENDING: KnownStatus[] = ['PENDING', 'OPEN', 'PROCESSING', 'DRAFT', 'PRIVATE', 'warning']
 
-/** States in the colour of what they mean. */
+/** Colors a known status; other text is unchanged. */
 export function colorizeStatus(palette: Palette, text: string): string {
-  const isAmong = (states: KnownStatus[]) => (states as string[]).includes(text)
+  const isAmong = (statuses: KnownStatus[]) => (statuses as string[]).includes(text)
   if (isAmong(SUCCESS)) return palette.green(text)
   if (isAmong(FAILURE)) return palette.red(text)
   return isAmong(PENDING) ? palette.yellow(text) : text

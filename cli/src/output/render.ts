@@ -1,14 +1,50 @@
+import { csvLine } from '../csv/write.ts'
+import { usageError } from '../errors.ts'
 import { colorizeStatus, type Palette } from './color.ts'
-import { csvLine } from './csv.ts'
-import { flatten, type Row, selectFields, valueAt } from './fields.ts'
 import { padTo, sanitizeText, toJson, widthOf } from './text.ts'
 
-/** A column of a table: a field, and how people read it when that differs from the raw value. */
+export type Row = Readonly<Record<string, unknown>>
+
+const isObject = (value: unknown): value is Row => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The value at a dotted path. */
+export const valueAt = (row: Row, path: string): unknown =>
+  path.split('.').reduce<unknown>((at, step) => (isObject(at) ? at[step] : undefined), row)
+
+const hasPath = (row: Row, path: string): boolean => {
+  const steps = path.split('.')
+  const last = steps.pop() ?? ''
+  const parent = steps.length ? valueAt(row, steps.join('.')) : row
+  return isObject(parent) && Object.hasOwn(parent, last)
+}
+
+/** Selects fields in this order. @throws {CliError} usage when no row has a field, which is most likely a typo. */
+export function selectFields(rows: readonly Row[], fields: readonly string[]): Row[] {
+  const unknown = fields.find((field) => rows.length > 0 && !rows.some((row) => hasPath(row, field)))
+  if (unknown !== undefined)
+    throw usageError(`Unknown field ${unknown}.`, `Fields: ${[...new Set(rows.flatMap(Object.keys))].join(', ')}.`)
+  return rows.map((row) => Object.fromEntries(fields.map((field) => [field, valueAt(row, field) ?? null])))
+}
+
+/** Flattens a row to one level: nested objects become dotted names, lists become JSON. */
+export function flatten(row: Row, prefix = ''): Record<string, string | number | boolean | null> {
+  const flat: Record<string, string | number | boolean | null> = {}
+  for (const [name, value] of Object.entries(row)) {
+    const path = prefix + name
+    if (isObject(value)) Object.assign(flat, flatten(value, `${path}.`))
+    else if (Array.isArray(value))
+      flat[path] = value.every((item) => typeof item === 'string') ? value.join(' ') : JSON.stringify(value)
+    else flat[path] = value === undefined ? null : (value as string | number | boolean | null)
+  }
+  return flat
+}
+
+/** A table column: a field, and how it is displayed when that differs from its value. */
 export type Column<T> = string | { field: string; title?: string; format?: (row: T) => string }
 
 export interface OutputStyle {
   format: 'table' | 'plain' | 'json' | 'ndjson' | 'csv'
-  /** `--json=a,b`: only these. */
+  /** The fields of `--json=a,b`. */
   fields: readonly string[] | undefined
   palette: Palette
   isTerminal: boolean
@@ -16,15 +52,15 @@ export interface OutputStyle {
 
 const fieldOf = <T>(column: Column<T>) => (typeof column === 'string' ? column : column.field)
 const titleOf = <T>(column: Column<T>) => (typeof column === 'string' ? column : (column.title ?? column.field))
-// `discountCode` reads as DISCOUNT CODE.
+// discountCode becomes DISCOUNT CODE.
 const splitWords = (name: string) => name.replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
 const toRawText = (value: unknown): string => {
   if (value === null || value === undefined) return ''
-  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value.join(' ')
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.join(' ')
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-/** Rows in the format that was asked for. Ends with a line break unless it is empty. */
+/** Renders a list. The result ends with a line break unless it is empty. */
 export function renderRows<T extends object>(
   rows: readonly T[],
   columns: readonly Column<T>[],
@@ -39,14 +75,16 @@ export function renderRows<T extends object>(
   return format === 'table' ? toTable(rows, columns, style.palette) : toTsv(all, columns.map(fieldOf))
 }
 
-/** One thing: name and value, line by line, or the one object of its format. */
+/** Renders one object: as lines of name and value, or in the requested format. */
 export function renderRecord(record: object, style: OutputStyle): string {
   const { format, fields } = style
-  const wanted = (fields ? selectFields([record as Row], fields)[0] : record) as Row
-  if (format === 'json') return `${toJson(wanted, style.isTerminal ? 2 : undefined)}\n`
-  if (format === 'ndjson') return `${toJson(wanted)}\n`
-  if (format === 'csv') return toCsv([wanted])
-  const lines = Object.entries(flatten(wanted)).map(([name, value]) => [name, sanitizeText(toRawText(value))] as const)
+  const selected = (fields ? selectFields([record as Row], fields)[0] : record) as Row
+  if (format === 'json') return `${toJson(selected, style.isTerminal ? 2 : undefined)}\n`
+  if (format === 'ndjson') return `${toJson(selected)}\n`
+  if (format === 'csv') return toCsv([selected])
+  const lines = Object.entries(flatten(selected)).map(
+    ([name, value]) => [name, sanitizeText(toRawText(value))] as const,
+  )
   if (format === 'plain') return lines.map(([name, value]) => `${name}\t${value}\n`).join('')
   const width = Math.max(0, ...lines.map(([name]) => name.length))
   const { palette } = style
@@ -66,18 +104,18 @@ const toTsv = (rows: readonly Row[], fields: readonly string[]): string =>
 
 function toTable<T extends object>(rows: readonly T[], columns: readonly Column<T>[], palette: Palette): string {
   if (rows.length === 0) return ''
-  const show = (row: T, column: Column<T>) =>
+  const textOf = (row: T, column: Column<T>) =>
     sanitizeText(
       typeof column === 'object' && column.format
         ? column.format(row)
         : toRawText(valueAt(row as Row, fieldOf(column))) || '–',
     )
-  const cells = rows.map((row) => columns.map((column) => show(row, column)))
+  const cells = rows.map((row) => columns.map((column) => textOf(row, column)))
   const titles = columns.map((column) => splitWords(titleOf(column)).toUpperCase())
   const widths = titles.map((title, i) => Math.max(title.length, ...cells.map((line) => widthOf(line[i] ?? ''))))
-  const line = (texts: readonly string[], paint: (text: string, padded: string) => string) =>
-    `${texts.map((text, i) => paint(text, i === texts.length - 1 ? text : padTo(text, widths[i] ?? 0))).join('  ')}\n`
+  const line = (texts: readonly string[], colorize: (text: string, padded: string) => string) =>
+    `${texts.map((text, i) => colorize(text, i === texts.length - 1 ? text : padTo(text, widths[i] ?? 0))).join('  ')}\n`
   const head = line(titles, (_, padded) => palette.bold(padded))
-  const paintCell = (text: string, padded: string) => padded.replace(text, () => colorizeStatus(palette, text))
-  return head + cells.map((texts) => line(texts, paintCell)).join('')
+  const colorizeCell = (text: string, padded: string) => padded.replace(text, () => colorizeStatus(palette, text))
+  return head + cells.map((texts) => line(texts, colorizeCell)).join('')
 }

@@ -1,12 +1,12 @@
-import { usageError } from '../exit.ts'
-import type { CliContext } from '../world.ts'
+import type { CliContext } from '../context.ts'
+import { usageError } from '../errors.ts'
 import { paletteFor } from './color.ts'
 import type { OutputStyle } from './render.ts'
 
-/** The options every command takes. */
+/** The options that every command accepts. */
 export interface GlobalOptions {
   profile?: string
-  /** '' for all fields. */
+  /** Comma-separated fields; '' for all. */
   json?: string
   output?: 'table' | 'json' | 'ndjson' | 'csv'
   plain?: boolean
@@ -15,12 +15,12 @@ export interface GlobalOptions {
   wait?: boolean
 }
 
-/** A table for people, tab-separated lines for pipes, or what was asked for. */
+/** Resolves the output format: the requested one, else a table on a terminal and tab-separated lines in a pipe. */
 export function resolveStyle(globalOptions: GlobalOptions, context: CliContext): OutputStyle {
   const { json, output, plain = false } = globalOptions
   const isTerminal = Boolean(context.stdout.isTTY)
   const requested = output ?? (json === undefined ? undefined : 'json')
-  if (json !== undefined && requested === 'table') throw usageError('--json and --output table exclude each other.')
+  if (json !== undefined && requested === 'table') throw usageError('--json and --output table cannot be combined.')
   const fields = json
     ?.split(',')
     .map((field) => field.trim())
@@ -39,6 +39,6 @@ export function resolveStyle(globalOptions: GlobalOptions, context: CliContext):
   }
 }
 
-/** Whether a machine reads: failures are told as one JSON object then. */
+/** Whether failures are printed as one JSON object. */
 export const isJsonOutput = ({ json, output }: GlobalOptions): boolean =>
   json !== undefined || output === 'json' || output === 'ndjson'

@@ -1,0 +1,18 @@
+import { type Command, Option } from 'commander'
+import { defineCommand } from '../../command.ts'
+import { integerBetween } from '../../options.ts'
+import type { DevOptions } from './dev.ts'
+
+export function addDev(program: Command): void {
+  defineCommand<DevOptions>(program, 'dev', {
+    summary: 'run a temporary server with a demo shop',
+    details:
+      'Starts the server with an in-memory database, reports an order, and prints the URL, the key and the signed webhook for the order. Runs until Ctrl-C, then deletes all data.',
+    output: 'DevServer',
+    examples: ['referral dev', 'referral dev --forward-to http://localhost:3000/hooks', 'referral dev --once --json'],
+    action: async (run, { options }) => (await import('./dev.ts')).dev(run, options),
+  })
+    .addOption(new Option('--port <n>', 'port to listen on (default: a free one)').argParser(integerBetween(1, 65_535)))
+    .option('--forward-to <url>', 'forward every webhook unchanged to this receiver')
+    .option('--once', 'exit after the first webhook')
+}

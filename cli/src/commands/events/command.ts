@@ -1,0 +1,103 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { defineCommand, defineGroup } from '../../command.ts'
+import { enums } from '../../contract.ts'
+import { choiceOption, integerBetween, parseCents, repeatableOption } from '../../options.ts'
+import type { ImportOptions } from './import-orders.ts'
+import type { SendOptions } from './send.ts'
+
+/** Parses a number of orders, or `all`. */
+const parseCount = (text: string): number => {
+  if (text === 'all') return Number.MAX_SAFE_INTEGER
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be an integer or all.')
+  return Number(text)
+}
+
+export function addEvents(program: Command): void {
+  const events = defineGroup(program, 'events', 'report orders, clicks and page views')
+  addSend(events)
+  defineCommand<ImportOptions>(events, 'import <file>', {
+    summary: 'report the orders of a CSV file',
+    details: [
+      'Reads exports of Shopify, WooCommerce and Stripe, and other CSV files with a header; - is standard input. Shows the column of each field, then asks for confirmation; without a terminal, it sends at once.',
+      '--dry-run lists every failed row, writes failed.csv, and lets the service evaluate a sample of the orders (--forecast).',
+      'Amounts are in cents if the column name ends in "cents", otherwise decimal. Ambiguous files are rejected until you pass --money, --decimal or --prices, as are files whose amounts are already after the discount. If prices include tax, it is subtracted from the goods in proportion. Times without an offset require --timezone; without a date column, every order is dated now.',
+      'Of several coupons, the first that belongs to an affiliate counts. Rows that only contain another line item of the order above are skipped. Orders that are unpaid, canceled, disputed, refunded in full or in part, or in an unknown status fail, unless you pass --any-status. An order that is already recorded with another amount or affiliate fails too.',
+      'Respects the rate limit and can be stopped and run again without sending an order twice. Failed rows are written to failed.csv next to the file (or failed-2.csv, if failed.csv contains rows of another file), and the command exits with 8. `<file>.….sent` records which orders were sent.',
+    ].join('\n\n'),
+    output: 'ImportReport',
+    writes: true,
+    examples: [
+      'referral events import orders.csv --dry-run',
+      'referral events import orders_export.csv --from woocommerce --timezone Europe/Berlin',
+      'referral events import orders.csv --map externalOrderId=Name --map amountCents=Subtotal --map discountCents=',
+    ],
+    action: async (run, { options, args: [file = ''] }) =>
+      (await import('./import-orders.ts')).importOrders(run, file, options),
+  })
+    .addOption(repeatableOption('--map <field=Column>', 'column of a field, or field= for none; repeat for several'))
+    .addOption(
+      choiceOption('--from <shop>', 'format of the export (default: detected)', [
+        'shopify',
+        'woocommerce',
+        'stripe',
+        'csv',
+      ]),
+    )
+    .option('--timezone <zone>', 'time zone of times without an offset, such as Europe/Berlin')
+    .addOption(
+      choiceOption('--prices <basis>', 'whether prices include tax (default: detected from the totals)', [
+        'with-tax',
+        'without-tax',
+      ]),
+    )
+    .addOption(choiceOption('--money <unit>', 'unit of numbers without decimals', ['cents', 'units']))
+    .addOption(choiceOption('--decimal <mark>', 'decimal separator', ['.', ',']))
+    .option('--currency <code>', 'currency of rows without one', 'USD')
+    .option('--any-status', 'import canceled, refunded and unpaid orders too')
+    .addOption(
+      new Option('--parallel <n>', 'number of concurrent requests; above 1, the order of rows is not kept')
+        .argParser(integerBetween(1, 32))
+        .default(1),
+    )
+    .addOption(
+      new Option('--forecast <n>', 'number of orders that the service evaluates in a dry run, or all')
+        .argParser(parseCount)
+        .default(50),
+    )
+    .option('-y, --yes', 'skip the confirmation')
+}
+
+function addSend(events: Command): void {
+  defineCommand<SendOptions>(events, 'send', {
+    summary: 'report one event; --dry-run shows the decision without recording it',
+    output: 'ConversionReply',
+    writes: true,
+    examples: [
+      'referral events send --order 1001 --amount-cents 10000 --coupon NISA16',
+      'referral events send --order 1001 --amount-cents 10000 --ref nisa-karim --dry-run --json',
+      'referral events send --type click --ref nisa-karim --session s-81f3',
+    ],
+    action: async (run, { options }) => (await import('./send.ts')).sendEvent(run, options),
+  })
+    .addOption(choiceOption('--type <type>', 'event type', enums.EventType).default('conversion'))
+    .option('--input <file>', 'file with a JSON body; - for standard input; options override it')
+    .option('--order <id>', 'your order id')
+    .addOption(
+      new Option('--amount-cents <n>', 'value of the goods before discount, shipping and tax').argParser(parseCents),
+    )
+    .addOption(new Option('--discount-cents <n>', 'discount').argParser(parseCents))
+    .addOption(new Option('--shipping-cents <n>', 'shipping').argParser(parseCents))
+    .addOption(new Option('--tax-cents <n>', 'tax').argParser(parseCents))
+    .option('--currency <code>', 'currency (default: USD)')
+    .option('--coupon <code>', 'discount code of the order')
+    .option('--affiliate-code <code>', 'code of an affiliate')
+    .option('--affiliate <id>', 'affiliate id of a click or page view')
+    .option('--ref <slug>', 'slug in the affiliate link')
+    .option('--click <id>', 'id of a reported click')
+    .option('--session <id>', 'session id of the visitor')
+    .option('--email <address>', 'email address of the customer')
+    .option('--customer <id>', 'your customer id')
+    .option('--url <url>', 'URL of a click or page view')
+    .option('--at <time>', 'time of the event (default: now)')
+    .option('--idempotency-key <key>', 'idempotency key (default: derived from the content)')
+}

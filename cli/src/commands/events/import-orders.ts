@@ -1,0 +1,141 @@
+import { basename } from 'node:path'
+import type { ReferralClient } from '@referral/sdk'
+import { isInteractive } from '../../context.ts'
+import { writeFailedRows } from '../../csv/failed-rows.ts'
+import { type Csv, decodeUtf8, parseCsv, readCsv } from '../../csv/parse.ts'
+import { type ExitCode, exitCode } from '../../errors.ts'
+import { formatMoney } from '../../money.ts'
+import { renderRows } from '../../output/render.ts'
+import { confirm, readStdin } from '../../prompt.ts'
+import { RateLimiter, rateLimitedClient } from '../../rate-limiter.ts'
+import type { Run } from '../../run.ts'
+import { CouponOwners } from './coupon-codes.ts'
+import { ImportJournal } from './journal.ts'
+import { EVIDENCE_FIELDS, type ParseSettings } from './order-fields.ts'
+import { type PendingOrder, type PlanOptions, planImport } from './plan.ts'
+import { type Counts, OrderSender } from './send-orders.ts'
+
+export interface ImportOptions extends PlanOptions {
+  parallel: number
+  /** The number of orders that a dry run sends to the service for a preview. */
+  forecast: number
+  yes?: boolean
+}
+
+/** Reports the orders of a CSV file. Running it again sends only orders that are new. */
+export async function importOrders(run: Run, file: string, options: ImportOptions): Promise<ExitCode | undefined> {
+  const csv =
+    file === '-'
+      ? parseCsv(decodeUtf8(await readStdin(run.context), 'standard input'), 'standard input')
+      : readCsv(file)
+  const { format, settings, orders, failed, lineRows } = planImport(csv, options)
+  run.reporter.info(`format: ${format.title}${options.from ? '' : '; use --from for another'}`)
+  printMapping(run, csv, settings)
+  if (lineRows) run.reporter.info(`skipped ${lineRows} rows that only contain another line item of the order above`)
+  const counts: Counts = { sent: 0, attributed: 0, knownBefore: 0, failed }
+  let forecast: Forecast | null = null
+  if (run.dryRun) {
+    if (orders.length > 0 && options.forecast > 0)
+      forecast = await createForecast(run, await run.client(), { orders, sample: options.forecast })
+  } else {
+    const journal = new ImportJournal(file, { baseUrl: run.settings.baseUrl, apiKey: run.apiKey })
+    const pending = orders.filter(({ order }) => !journal.has(order))
+    counts.knownBefore = orders.length - pending.length
+    // Without a terminal no confirmation is needed, because ambiguous files are rejected.
+    if (pending.length && isInteractive(run.context))
+      await confirm(run.context, `Report ${pending.length} orders?`, options.yes)
+    if (pending.length) journal.ensureWritable()
+    if (pending.length) await new OrderSender(run, counts, journal).sendAll(pending, options.parallel)
+  }
+  return report(run, csv, { file, counts, forecast })
+}
+
+function report(
+  run: Run,
+  csv: Csv,
+  { file, counts, forecast }: { file: string; counts: Counts; forecast: Forecast | null },
+): ExitCode | undefined {
+  const { failed, ...others } = counts
+  const failedFile = failed.length ? writeFailedRows(csv, file, failed) : null
+  const shown = run.dryRun ? failed : failed.slice(0, 5)
+  for (const { row, problem } of shown) run.reporter.warn(`line ${row.line}: ${problem}`)
+  if (failed.length > shown.length) run.reporter.warn(`and ${failed.length - shown.length} more`)
+  if (failedFile && basename(failedFile) !== 'failed.csv')
+    run.reporter.info(`failed.csv contains other rows and was kept; the failed rows are in ${failedFile}`)
+  if (run.dryRun) run.reporter.info('Dry run: nothing was sent.')
+  else if (counts.sent === 0) run.reporter.info(`Nothing new: ${counts.knownBefore} orders were already sent.`)
+  run.printRecord({
+    file,
+    rows: csv.rows.length,
+    ...others,
+    failed: failed.length,
+    failedFile,
+    forecast,
+    dryRun: run.dryRun,
+  })
+  return failed.length ? exitCode.partial : undefined
+}
+
+/** Shows the column of each field, so that the user notices a wrong one before orders are sent. */
+function printMapping(run: Run, { header, rows }: Csv, { mapping, money }: ParseSettings): void {
+  const formatOf = (field: string) => {
+    const column = money[field]
+    return column ? (column.unit === 'cents' ? 'cents' : `decimal ${column.decimal}`) : ''
+  }
+  const lines = Object.entries(mapping).map(([field, column]) => ({
+    field,
+    column,
+    format: formatOf(field),
+    first: rows[0]?.cells[column] ?? '',
+  }))
+  if (!mapping.occurredAt) lines.push({ field: 'occurredAt', column: '(none)', format: '', first: 'now' })
+  const style = { ...run.style, format: 'table' as const, fields: undefined, palette: run.reporter.palette }
+  if (!run.globalOptions.quiet) run.reporter.write(renderRows(lines, ['field', 'column', 'format', 'first'], style))
+  const unused = header.filter((name) => name && !Object.values(mapping).includes(name))
+  if (unused.length) run.reporter.info(`unused columns: ${unused.join(', ')}`)
+  if (!mapping.occurredAt) run.reporter.warn('No date column: every order is dated now. Add --map occurredAt=Column.')
+  if (!EVIDENCE_FIELDS.some((field) => mapping[field]))
+    run.reporter.warn('No column identifies an affiliate: none of these orders can be attributed.')
+}
+
+/** What the service would decide about a sample of the orders. */
+interface Forecast {
+  /** The size of the sample. */
+  orders: number
+  attributed: number
+  /** Cents by currency, of the sample. */
+  commissionCents: Record<string, number>
+}
+
+/** Sends an evenly spread sample of the orders to the service as dry runs, with one request per order. */
+async function createForecast(
+  run: Run,
+  client: ReferralClient,
+  { orders, sample }: { orders: readonly PendingOrder[]; sample: number },
+): Promise<Forecast> {
+  const limiter = new RateLimiter({
+    signal: new AbortController().signal,
+    onWait: (seconds) => run.reporter.info(`waiting ${seconds} s for the next window`),
+  })
+  const limited = rateLimitedClient(client, limiter)
+  const owners = new CouponOwners(limited)
+  const forecast: Forecast = { orders: 0, attributed: 0, commissionCents: {} }
+  for (const { order, codes } of sampleEvenly(orders, sample)) {
+    const withCoupon = codes.length > 1 ? (await owners.chooseCoupon(order, codes)).order : order
+    const { attribution, trace, commission } = await limited.rateLimited(() => client.events.dryRun(withCoupon))
+    forecast.orders += 1
+    if (attribution.affiliateId === null) continue
+    forecast.attributed += 1
+    forecast.commissionCents[trace.currency] = (forecast.commissionCents[trace.currency] ?? 0) + commission.amountCents
+  }
+  const amounts = Object.entries(forecast.commissionCents).map(([currency, cents]) => formatMoney(cents, currency))
+  const scope = forecast.orders < orders.length ? `${forecast.orders} sampled orders` : `${forecast.orders} orders`
+  const earning = amounts.length ? `, earning ${amounts.join(' and ')}` : ''
+  run.reporter.info(`Of ${scope}, ${forecast.attributed} would be attributed${earning}.`)
+  return forecast
+}
+
+function sampleEvenly<T>(all: readonly T[], sample: number): T[] {
+  if (all.length <= sample) return [...all]
+  return Array.from({ length: sample }, (_, i) => all[Math.floor((i * all.length) / sample)] as T)
+}

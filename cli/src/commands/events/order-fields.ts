@@ -1,0 +1,54 @@
+import type { ColumnMapping } from '../../csv/columns.ts'
+import type { MoneyColumn } from './money-columns.ts'
+
+/** The usual column names of each field. `total` is excluded because it usually includes shipping and tax. */
+export const ORDER_FIELDS: Readonly<Record<string, readonly string[]>> = {
+  externalOrderId: ['orderId', 'order', 'orderNumber', 'orderNo', 'id'],
+  amountCents: ['amount', 'subtotal', 'goods'],
+  discountCents: ['discount', 'discountAmount'],
+  shippingCents: ['shipping', 'shippingAmount'],
+  taxCents: ['tax', 'taxes', 'vat'],
+  currency: ['currencyCode'],
+  couponCode: ['coupon', 'discountCode', 'voucherCode', 'promoCode', 'code'],
+  affiliateCode: [],
+  ref: ['refCode', 'referralCode', 'referral', 'via'],
+  clickId: ['referralClickId'],
+  sessionId: [],
+  customerEmail: ['email'],
+  customerId: [],
+  occurredAt: ['processedAt', 'paidAt', 'createdAt', 'orderDate', 'date'],
+  orderName: [],
+  note: [],
+  'shipping.country': ['country', 'shippingCountry'],
+  'shipping.state': ['state', 'shippingState', 'province'],
+  'shipping.city': ['city', 'shippingCity'],
+  'shipping.postalCode': ['postalCode', 'shippingPostalCode', 'zip'],
+}
+
+export const MONEY_FIELDS = ['amountCents', 'discountCents', 'shippingCents', 'taxCents']
+export const EVIDENCE_FIELDS = [
+  'couponCode',
+  'affiliateCode',
+  'ref',
+  'clickId',
+  'sessionId',
+  'customerEmail',
+  'customerId',
+]
+
+/** How to parse the rows of a file. */
+export interface ParseSettings {
+  mapping: ColumnMapping
+  money: Record<string, MoneyColumn>
+  /** For rows without a currency. */
+  currency: string
+  /** For times without an offset. */
+  timezone?: string | undefined
+  prices?: PriceBasis
+}
+
+export function currencyOf(cells: Record<string, string>, { mapping, currency }: Omit<ParseSettings, 'money'>): string {
+  return (mapping.currency ? cells[mapping.currency]?.trim().toUpperCase() : '') || currency
+}
+
+export type PriceBasis = 'with-tax' | 'without-tax'

@@ -1,0 +1,87 @@
+import type { ConversionInput } from '@referral/sdk'
+import { Temporal } from 'temporal-polyfill'
+import type { CsvRow } from '../../csv/parse.ts'
+import { usageError } from '../../errors.ts'
+import { splitCodes } from './coupon-codes.ts'
+import { toCents } from './money-columns.ts'
+import { currencyOf, MONEY_FIELDS, type ParseSettings } from './order-fields.ts'
+import { excludeTax } from './totals.ts'
+
+/** The order of a row, or why the row is invalid. */
+export type ParsedRow =
+  | { row: CsvRow; order: ConversionInput; codes: string[]; problem?: never }
+  | { row: CsvRow; order?: never; codes?: never; problem: string }
+
+const ISO = /^\d{4}-\d{2}-\d{2}(T.*)?$/
+
+export function parseOrder(row: CsvRow, settings: ParseSettings): ParsedRow {
+  const currency = currencyOf(row.cells, settings)
+  const order: Record<string, unknown> = { currency }
+  const shipping: Record<string, string> = {}
+  const codes: string[] = []
+  for (const [field, column] of Object.entries(settings.mapping)) {
+    const text = row.cells[column]?.trim() ?? ''
+    if (text === '' || field === 'currency') continue
+    const money = settings.money[field]
+    if (money) {
+      const cents = toCents(text, money, currency)
+      if (typeof cents !== 'number') return { row, problem: cents.problem }
+      order[field] = cents
+    } else if (field.startsWith('shipping.')) shipping[field.slice('shipping.'.length)] = text
+    else if (field === 'couponCode') codes.push(...splitCodes(text))
+    else order[field] = field === 'occurredAt' ? toInstant(text, settings.timezone) : text
+  }
+  if (Object.keys(shipping).length) order.shipping = shipping
+  // All coupons: which of them belong to affiliates is only known when the order is sent.
+  if (codes.length > 0) order.couponCode = codes.join(', ')
+  const problem = findProblem(order, currency)
+  if (problem !== undefined) return { row, problem }
+  if (settings.prices === 'with-tax') order.amountCents = excludeTax(order as { amountCents: number })
+  return { row, order: order as ConversionInput, codes }
+}
+
+function findProblem(order: Record<string, unknown>, currency: string): string | undefined {
+  if (!order.externalOrderId) return 'no order id'
+  if (order.amountCents === undefined) return 'no amount'
+  if (!/^[A-Z]{3}$/.test(currency)) return `${currency} is not a currency`
+  const at = order.occurredAt
+  if (typeof at === 'string' && !ISO.test(at))
+    return `${at} is not a time with an offset, such as 2026-10-31T14:00:00Z; use --timezone for times without one`
+  return undefined
+}
+
+export const isMoney = (field: string): boolean => MONEY_FIELDS.includes(field)
+
+const LOCAL = /^\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)?$/
+const ZONED = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?) ?(Z|UTC|[+-]\d{2}):?(\d{2})?$/
+
+/** @throws {CliError} usage for an unknown time zone */
+export function checkTimezone(timezone: string | undefined): void {
+  if (timezone === undefined) return
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: timezone })
+  } catch {
+    throw usageError(`${timezone} is not a time zone.`, 'Use a name such as Europe/Berlin or America/New_York.')
+  }
+}
+
+/**
+ * Converts a time such as `2026-10-31 14:00:00 +0200` to ISO 8601. A time without an offset is local to the time zone:
+ * the first of a repeated hour, and the offset before the change for a skipped hour. Other text is returned unchanged.
+ */
+export function toInstant(text: string, timezone: string | undefined): string {
+  const zoned = ZONED.exec(text)
+  if (zoned) {
+    const [, day, time, zone = '', minutes] = zoned
+    return /^[+-]/.test(zone) ? `${day}T${time}${zone}:${minutes ?? '00'}` : `${day}T${time}Z`
+  }
+  if (timezone === undefined || !LOCAL.test(text)) return text
+  try {
+    const local = Temporal.PlainDateTime.from(text.replace(' ', 'T'))
+    const { epochMilliseconds } = local.toZonedDateTime(timezone, { disambiguation: 'compatible' })
+    return new Date(epochMilliseconds).toISOString()
+  } catch {
+    // A date that does not exist, such as June 31.
+    return text
+  }
+}

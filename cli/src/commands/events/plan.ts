@@ -1,0 +1,124 @@
+import type { ConversionInput } from '@referral/sdk'
+import { type ColumnMapping, mapColumns } from '../../csv/columns.ts'
+import type { FailedRow } from '../../csv/failed-rows.ts'
+import type { Csv, CsvRow } from '../../csv/parse.ts'
+import { usageError } from '../../errors.ts'
+import {
+  columnNamesOf,
+  detectExportFormat,
+  type ExportFormat,
+  type ExportFormatName,
+  exportFormats,
+  unpaidReason,
+} from './export-formats.ts'
+import { orderHash } from './journal.ts'
+import { detectMoneyColumn, type MoneyOptions } from './money-columns.ts'
+import { currencyOf, type ParseSettings, type PriceBasis } from './order-fields.ts'
+import { checkTimezone, isMoney, type ParsedRow, parseOrder } from './parse-order.ts'
+import { detectPriceBasis, rejectDoubleDiscount } from './totals.ts'
+
+export interface PlanOptions extends MoneyOptions {
+  /** Detected from the header by default. */
+  from?: ExportFormatName
+  /** For times without an offset. */
+  timezone?: string
+  prices?: PriceBasis
+  map?: string[]
+  currency: string
+  /** Whether to import canceled, refunded and unpaid orders too. */
+  anyStatus?: boolean
+}
+
+export interface PendingOrder {
+  row: CsvRow
+  order: ConversionInput
+  /** All coupons of the row. When there are several, one is chosen before the order is sent. */
+  codes: string[]
+}
+
+export interface ImportPlan {
+  format: ExportFormat
+  settings: ParseSettings
+  orders: PendingOrder[]
+  failed: FailedRow[]
+  /** The number of rows that only contain another line item of the order above. */
+  lineRows: number
+}
+
+/** Parses all rows of a file. @throws {CliError} usage when the file is ambiguous. */
+export function planImport(csv: Csv, options: PlanOptions): ImportPlan {
+  checkTimezone(options.timezone)
+  const format = exportFormats[options.from ?? detectExportFormat(csv.header)]
+  const settings = parseSettingsFor(csv, format, options)
+  const isDiscountMapped = options.map?.some((pair) => /^discountCents=./.test(pair))
+  if (!isDiscountMapped) rejectDoubleDiscount(csv, settings)
+  const { rows, lineRows } = dropLineItemRows(csv, settings.mapping)
+  settings.prices = options.prices ?? detectPriceBasis({ ...csv, rows }, settings)
+  const reasonUnpaid = options.anyStatus ? () => undefined : unpaidReason(format, csv.header)
+  const parse = (row: CsvRow): ParsedRow => {
+    const problem = row.problem ?? reasonUnpaid(row)
+    return problem === undefined ? parseOrder(row, settings) : { row, problem }
+  }
+  const parsed = rejectConflictingRows(rows.map(parse))
+  return {
+    format,
+    settings,
+    lineRows,
+    orders: parsed.flatMap(({ row, order, codes }) => (order && codes ? [{ row, order, codes }] : [])),
+    failed: parsed.flatMap(({ row, problem }) => (problem === undefined ? [] : [{ row, problem }])),
+  }
+}
+
+function parseSettingsFor({ header, rows }: Csv, format: ExportFormat, options: PlanOptions): ParseSettings {
+  const mapping = mapColumns(header, columnNamesOf(format), options.map)
+  for (const field of ['externalOrderId', 'amountCents'])
+    if (!mapping[field])
+      throw usageError(
+        `No column for ${field} was found.`,
+        `Add --map ${field}=Column. Columns: ${header.filter(Boolean).join(', ')}.`,
+      )
+  const currency = options.currency.toUpperCase()
+  const money: ParseSettings['money'] = {}
+  for (const [field, column] of Object.entries(mapping)) {
+    if (!isMoney(field)) continue
+    const values = rows
+      .filter(({ problem }) => problem === undefined)
+      .map(({ cells }) => ({ text: cells[column] ?? '', currency: currencyOf(cells, { mapping, currency }) }))
+    money[field] = detectMoneyColumn(column, values, options)
+  }
+  return { mapping, money, currency, timezone: options.timezone ?? format.timezone }
+}
+
+/** Rejects rows of the same order with different content: only one of them would count. */
+function rejectConflictingRows(rows: readonly ParsedRow[]): ParsedRow[] {
+  const hashesById = new Map<string, Set<string>>()
+  for (const { order } of rows) {
+    if (!order) continue
+    const id = String(order.externalOrderId)
+    hashesById.set(id, (hashesById.get(id) ?? new Set()).add(orderHash(order)))
+  }
+  return rows.map((parsed) =>
+    parsed.order && (hashesById.get(String(parsed.order.externalOrderId))?.size ?? 0) > 1
+      ? { row: parsed.row, problem: `order ${parsed.order.externalOrderId} is in several rows that differ` }
+      : parsed,
+  )
+}
+
+/**
+ * Removes the rows of further line items. Exports with one row per line item write the money of the order only in its
+ * first row; the other rows repeat the order id, or have none.
+ */
+function dropLineItemRows({ header, rows }: Csv, mapping: ColumnMapping): { rows: CsvRow[]; lineRows: number } {
+  const moneyColumns = Object.entries(mapping).flatMap(([field, column]) => (isMoney(field) ? [column] : []))
+  const itemColumns = header.filter((name) => /^line ?item/i.test(name))
+  const cell = ({ cells }: CsvRow, column = '') => cells[column]?.trim() ?? ''
+  let lastId = ''
+  const orders = rows.filter((row) => {
+    const id = cell(row, mapping.externalOrderId)
+    const hasNoMoney = row.problem === undefined && moneyColumns.every((column) => cell(row, column) === '')
+    if (hasNoMoney && lastId && (id ? id === lastId : itemColumns.some((column) => cell(row, column)))) return false
+    lastId = id
+    return true
+  })
+  return { rows: orders, lineRows: rows.length - orders.length }
+}

@@ -1,0 +1,147 @@
+import type { Commission, Conversion, ConversionInput, ReferralClient, ReferralError } from '@referral/sdk'
+import { createClient } from '../../client.ts'
+import type { FailedRow } from '../../csv/failed-rows.ts'
+import { CliError, exitCode } from '../../errors.ts'
+import { formatMoney } from '../../money.ts'
+import { Progress } from '../../progress.ts'
+import { type RateLimited, RateLimiter, rateLimitedClient } from '../../rate-limiter.ts'
+import type { Run } from '../../run.ts'
+import { CouponOwners } from './coupon-codes.ts'
+import { type ImportJournal, orderHash } from './journal.ts'
+import type { PendingOrder } from './plan.ts'
+
+/** The outcome of an import. */
+export interface Counts {
+  sent: number
+  attributed: number
+  knownBefore: number
+  failed: FailedRow[]
+}
+
+/** Sends the orders of an import within the rate limit. */
+export class OrderSender {
+  readonly #run: Run
+  readonly #counts: Counts
+  readonly #journal: ImportJournal
+
+  constructor(run: Run, counts: Counts, journal: ImportJournal) {
+    this.#run = run
+    this.#counts = counts
+    this.#journal = journal
+  }
+
+  /** Sends all orders. With `parallel` 1, they are sent in the order of the file. */
+  async sendAll(orders: readonly PendingOrder[], parallel: number): Promise<void> {
+    const run = this.#run
+    const client = await createClient(run.apiKey, run.settings, {
+      globalOptions: { ...run.globalOptions, wait: true },
+      reporter: run.reporter,
+    })
+    const stop = run.handleInterrupt()
+    const progress = new Progress(run.reporter, orders.length)
+    const limiter = new RateLimiter({ signal: stop.signal, onWait: (seconds) => progress.wait(seconds) })
+    const owners = new CouponOwners(rateLimitedClient(client, limiter))
+    const queue = orders.values()
+    const sendFromQueue = async () => {
+      for (const pending of queue) {
+        const order = pending.codes.length > 1 ? await this.#withOneCoupon(pending, owners) : pending.order
+        await limiter.acquire()
+        await this.#send({ ...pending, order }, pending.order, { client, limiter, signal: stop.signal })
+        progress.step(limiter.limit)
+      }
+    }
+    try {
+      await Promise.all(Array.from({ length: parallel }, sendFromQueue))
+      progress.end()
+    } catch (error) {
+      stop.abort()
+      progress.end()
+      run.reporter.info(`${this.#counts.sent} orders were sent. Run the same command again for the rest.`)
+      if (stop.interrupted) throw new CliError(exitCode.interrupted, 'Interrupted.', { code: 'interrupted' })
+      throw error
+    }
+  }
+
+  async #withOneCoupon({ row, order, codes }: PendingOrder, owners: CouponOwners): Promise<ConversionInput> {
+    const chosen = await owners.chooseCoupon(order, codes)
+    if (chosen.others.length > 0)
+      this.#run.reporter.warn(
+        `line ${row.line}: ${codes.join(', ')} belong to several affiliates; ${chosen.order.couponCode} counts`,
+      )
+    return chosen.order
+  }
+
+  /** `original` is the order with all of its coupons, which the journal records. */
+  async #send(
+    { row, order }: Pick<PendingOrder, 'row' | 'order'>,
+    original: ConversionInput,
+    { client, limiter, signal }: { client: ReferralClient; limiter: RateLimiter; signal: AbortSignal },
+  ): Promise<void> {
+    const counts = this.#counts
+    // Derived from the content, so that the service detects a repeated order also without the journal.
+    const idempotencyKey = `import-${orderHash(order)}`
+    const result = await client.events.conversion(order, { idempotencyKey, maxRetries: 5, signal }).safe()
+    limiter.release(result.error ? result.error.rateLimit : result.rateLimit)
+    if (result.error) {
+      counts.failed.push({ row, problem: rowProblem(result.error) })
+      return
+    }
+    if (result.response.headers.get('X-Order-Already-Recorded') === 'true') {
+      const problem = await findConflict(rateLimitedClient(client, limiter), order, result.data)
+      if (problem) {
+        counts.failed.push({ row, problem })
+        return
+      }
+      counts.knownBefore += 1
+    } else if (result.idempotentReplayed) counts.knownBefore += 1
+    else {
+      counts.sent += 1
+      if (result.data.commission.id !== null) counts.attributed += 1
+    }
+    this.#journal.add(original)
+  }
+}
+
+/** Returns the problem of a rejected order. Rethrows errors that would affect every order, which ends the import. */
+function rowProblem(error: ReferralError): string {
+  const { status } = error as { status?: number }
+  if (status === 400 || status === 404 || status === 409 || error.code === 'internal_error') return error.message
+  throw error
+}
+
+/**
+ * Compares an order with the recorded one of the same id. The service keeps the first report, so that a corrected order
+ * would be ignored silently.
+ *
+ * @returns the difference, or undefined when both are the same.
+ */
+async function findConflict(
+  { client, rateLimited }: { client: ReferralClient; rateLimited: RateLimited },
+  order: ConversionInput,
+  { commission }: Conversion,
+): Promise<string | undefined> {
+  const recorded = await rateLimited(() => findCommission(client, String(order.externalOrderId).trim(), commission.id))
+  const currency = order.currency ?? 'USD'
+  if (recorded) {
+    const cents = recorded.orderSubtotalCents - recorded.orderDiscountCents
+    if (cents !== netOf(order) || recorded.orderCurrency !== currency)
+      return `already recorded with ${formatMoney(cents, recorded.orderCurrency)}, not ${formatMoney(netOf(order), currency)}; an order counts once`
+  }
+  if (!order.couponCode && !order.affiliateCode && !order.ref) return undefined
+  const { attribution } = await rateLimited(() => client.events.dryRun(order))
+  if (!attribution.affiliateId || attribution.affiliateId === commission.affiliateId) return undefined
+  return `already recorded for ${commission.affiliateId}, not ${attribution.affiliateId}; an order counts once`
+}
+
+const netOf = ({ amountCents, discountCents }: ConversionInput) => (amountCents ?? 0) - (discountCents ?? 0)
+
+/** Returns undefined when the key may not read commissions; amounts are then not compared. */
+async function findCommission(
+  client: ReferralClient,
+  id: string,
+  commissionId: string | null,
+): Promise<Commission | undefined> {
+  const { data, error } = await client.commissions.list({ externalOrderId: `api:${id}`, limit: 1 }).safe()
+  if (error && error.code !== 'scope_missing') throw error
+  return data?.data.find((row) => row.id === commissionId)
+}

@@ -1,0 +1,106 @@
+import type { AffiliateStatus, AffiliateUpdate } from '@referral/sdk'
+import { findColumn, mapColumns } from '../../csv/columns.ts'
+import type { FailedRow } from '../../csv/failed-rows.ts'
+import type { Csv, CsvRow } from '../../csv/parse.ts'
+import { usageError } from '../../errors.ts'
+import { CONTACT_FIELDS, type Provider } from './providers.ts'
+
+/** An affiliate of the export. */
+export interface SourceAffiliate {
+  row: CsvRow
+  email: string
+  name: string
+  firstName: string | undefined
+  lastName: string | undefined
+  status: AffiliateStatus
+  /** The code in the affiliate's old links. */
+  ref: string | undefined
+  /** The first coupon. */
+  coupon: string | undefined
+  contact: AffiliateUpdate
+  notes: string[]
+  /** What the export contains but this service does not support. */
+  leftOut: string[]
+}
+
+/**
+ * Returns the slug that the service derives from a ref: dots and underscores between letters and digits become dashes.
+ *
+ * @returns undefined when the slug of the ref is not predictable.
+ */
+export const slugOf = (ref: string): string | undefined =>
+  ref.length <= 60 && /^[a-z0-9]+(?:[-._][a-z0-9]+)*$/i.test(ref) ? ref.toLowerCase().replace(/[._]/g, '-') : undefined
+
+/** A discount code has at most 9 visible characters and no 0, o or O, including their full-width forms. */
+export const isValidCode = (code: string): boolean =>
+  [...code].length <= 9 &&
+  /^[^\s\p{Cc}\p{Cf}]+$/u.test(code) &&
+  /\P{Default_Ignorable_Code_Point}/u.test(code) &&
+  !/[0oO]/.test(code + code.normalize('NFKC'))
+
+/** Normalizes an email address for comparison. The service additionally normalizes the domain. */
+export const emailKey = (email: string): string => email.trim().normalize('NFC').toLowerCase().normalize('NFC')
+
+/** Parses the rows of an export. Rows without an email address fail. */
+export function planImport(
+  { header, rows }: Csv,
+  provider: Provider,
+  overrides: readonly string[] | undefined,
+): { mapping: Record<string, string>; affiliates: SourceAffiliate[]; failed: FailedRow[] } {
+  const mapping = mapColumns(header, provider.columns, overrides)
+  if (!mapping.email)
+    throw usageError(
+      'No column for email was found.',
+      `Add --map email=Column. Columns: ${header.filter(Boolean).join(', ')}.`,
+    )
+  const id = provider.id && findColumn(header, provider.id)
+  const failed: FailedRow[] = []
+  const affiliates: SourceAffiliate[] = []
+  const seen = new Set<string>()
+  for (const row of rows) {
+    const affiliate = parseAffiliate(row, { mapping, provider, id })
+    const key = emailKey(affiliate.email)
+    if (row.problem) failed.push({ row, problem: row.problem })
+    else if (!/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(affiliate.email)) failed.push({ row, problem: 'no email address' })
+    else if (seen.has(key)) failed.push({ row, problem: `${affiliate.email} is already in an earlier row` })
+    else affiliates.push(affiliate)
+    seen.add(key)
+  }
+  return { mapping, affiliates, failed }
+}
+
+interface ParseSettings {
+  mapping: Record<string, string>
+  provider: Provider
+  id: string | undefined
+}
+
+function parseAffiliate(row: CsvRow, { mapping, provider, id }: ParseSettings): SourceAffiliate {
+  const cell = (field: string) => row.cells[mapping[field] ?? '']?.trim() || undefined
+  const [firstName, lastName, email = ''] = [cell('firstName'), cell('lastName'), cell('email')]
+  const name = cell('name') ?? ([firstName, lastName].filter(Boolean).join(' ') || (email.split('@')[0] ?? ''))
+  const contact = Object.fromEntries(CONTACT_FIELDS.flatMap((field) => (cell(field) ? [[field, cell(field)]] : [])))
+  const notes: string[] = []
+  const [coupon, ...others] = (cell('coupon') ?? '').split(/[\s,;|]+/).filter(Boolean)
+  const leftOut = others.map((code) => `code ${code}: an affiliate has one code`)
+  const statusText = cell('status')
+  const status =
+    statusText === undefined ? 'PENDING' : provider.statuses[statusText.toLowerCase().replace(/[^a-z0-9]/g, '')]
+  if (!status) notes.push(`unknown status ${statusText}; imported as PENDING`)
+  const [link, ...links] = refsInLinks(cell('link'), provider.linkParameter)
+  const ref = cell('ref') ?? link ?? (id && !mapping.ref ? row.cells[id]?.trim() || undefined : undefined)
+  for (const other of new Set(links)) if (other !== ref) leftOut.push(`link ${other}: an affiliate has one link`)
+  if (cell('paypal')) leftOut.push(`PayPal address ${cell('paypal')}: payee details are not supported`)
+  if (/[1-9]/.test(cell('balance') ?? '')) leftOut.push(`balance ${cell('balance')}: pay it in the old service`)
+  return { row, email, name, firstName, lastName, status: status ?? 'PENDING', ref, coupon, contact, notes, leftOut }
+}
+
+/** Extracts the refs from links such as `https://shop.example/?via=adam`. */
+const refsInLinks = (links: string | undefined, parameter: string): string[] =>
+  (links ?? '').split(/[\s,;|]+/).flatMap((link) => {
+    const code = URL.canParse(link) ? new URL(link).searchParams.get(parameter) : null
+    return code ? [code] : []
+  })
+
+/** Whether old links keep working: unchanged, with another `ref`, as `affiliateCode`, or not at all. */
+export type RefState = 'kept' | 'as slug' | 'as code' | 'lost' | 'none'

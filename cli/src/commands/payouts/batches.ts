@@ -1,0 +1,58 @@
+import {
+  ConflictError,
+  type PayoutBatch,
+  type PayoutCreate,
+  type PayoutPreview,
+  type ReferralClient,
+} from '@referral/sdk'
+import { notFoundError } from '../../errors.ts'
+
+export type BatchWithLines = PayoutBatch & Required<Pick<PayoutBatch, 'lines'>>
+
+/** Reads a batch with one line per affiliate. */
+export async function readBatch(client: ReferralClient, id: string): Promise<BatchWithLines> {
+  const { data } = await client.payouts.list({ id, include: 'lines' })
+  const [batch] = data
+  if (!batch || batch.id !== id)
+    throw notFoundError(`Payout batch ${id} does not exist in your shop.`, 'Run `referral payouts list`.')
+  return { ...batch, lines: batch.lines ?? [] }
+}
+
+export interface BatchesByCurrency {
+  batches: PayoutPreview[]
+  /** Currencies for which no batch can be created, and why. */
+  rejected: { currency: string; error: Error }[]
+}
+
+const codeOf = (error: unknown) => (error as { code?: string } | undefined)?.code ?? ''
+
+/** Whether the period has no commissions, or less than the minimum payout. */
+export const isNothingToPay = (error: unknown): boolean =>
+  ['no_eligible_commissions', 'payout_below_threshold', 'payout_below_threshold_after_claim'].includes(codeOf(error))
+
+const currenciesOf = (error: unknown): string[] =>
+  error instanceof ConflictError ? (error.response.headers.get('X-Payout-Currencies')?.split(', ') ?? []) : []
+
+/** Creates one batch per currency. The 409 response for several currencies lists them in a header. */
+export async function createPerCurrency(
+  create: (body: PayoutCreate) => Promise<PayoutPreview>,
+  body: PayoutCreate,
+): Promise<BatchesByCurrency> {
+  try {
+    return { batches: [await create(body)], rejected: [] }
+  } catch (error) {
+    if (codeOf(error) !== 'payout_mixed_currencies') throw error
+    const batches: PayoutPreview[] = []
+    const rejected: BatchesByCurrency['rejected'] = []
+    for (const currency of currenciesOf(error)) {
+      try {
+        batches.push(await create({ ...body, currency }))
+      } catch (error) {
+        if (!isNothingToPay(error)) throw error
+        rejected.push({ currency, error: error as Error })
+      }
+    }
+    if (batches.length + rejected.length === 0) throw error
+    return { batches, rejected }
+  }
+}

@@ -1,0 +1,147 @@
+import type { PayoutPreview, PayoutQuery } from '@referral/sdk'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { defineCommand, defineGroup } from '../../command.ts'
+import { enums } from '../../contract.ts'
+import { unwrap } from '../../errors.ts'
+import { addPageOptions, type ListOptions, printList } from '../../list.ts'
+import { formatMoney } from '../../money.ts'
+import { addPeriodOptions, choiceOption, repeatableOption } from '../../options.ts'
+import type { Column } from '../../output/render.ts'
+import { confirm } from '../../prompt.ts'
+import type { Run } from '../../run.ts'
+import type { CreateOptions } from './create.ts'
+import type { ExportOptions } from './export.ts'
+import type { PayOptions } from './pay.ts'
+
+const COLUMNS: Column<PayoutPreview>[] = [
+  'id',
+  'status',
+  { field: 'periodStart', title: 'from', format: ({ periodStart }) => periodStart.slice(0, 10) },
+  { field: 'periodEnd', title: 'to', format: ({ periodEnd }) => periodEnd.slice(0, 10) },
+  { field: 'totals.commissions', title: 'commissions' },
+  { field: 'totals.affiliates', title: 'affiliates' },
+  {
+    field: 'totals.netPayableCents',
+    title: 'net',
+    format: ({ totals, currency }) => formatMoney(totals.netPayableCents, currency),
+  },
+  'currency',
+]
+
+export function addPayouts(program: Command): void {
+  const payouts = defineGroup(program, 'payouts', 'manage batches of commissions that are paid together')
+  addPageOptions(
+    defineCommand<ListOptions & { status?: string }>(payouts, 'list', {
+      summary: 'list payout batches, newest first',
+      output: 'PayoutBatch[]',
+      action: async (run, { options }) => {
+        const client = await run.client()
+        const query = { status: options.status } as PayoutQuery
+        await printList(run, options, {
+          fetchPage: (paging) => client.payouts.list({ ...query, ...paging }),
+          columns: COLUMNS,
+        })
+      },
+    }),
+  ).addOption(choiceOption('--status <status>', 'filter by status', enums.PayoutBatchStatus))
+  addCreate(payouts)
+  addPay(payouts)
+  addExport(payouts)
+  addCancel(payouts)
+}
+
+const UNPAID_NOTE =
+  'Commissions that were approved or reported after their month was paid are not part of a later month. `preview` and `create` therefore report on standard error how many approved commissions from before the period are in no batch, and the command that lists them. With --each-currency, prints a list with one batch per currency; currencies below the minimum payout are reported, and the command exits with 8.'
+
+const createOrPreview = async (run: Run, options: CreateOptions, write: boolean) =>
+  (await import('./create.ts')).createBatch(run, options, { write, columns: COLUMNS })
+
+function addCreate(payouts: Command): void {
+  addSelectionOptions(
+    defineCommand<CreateOptions>(payouts, 'preview', {
+      summary: 'preview the batch that `create` would create',
+      details: UNPAID_NOTE,
+      output: 'PayoutBatch',
+      examples: ['referral payouts preview --month last'],
+      action: (run, { options }) => createOrPreview(run, options, false),
+    }),
+  )
+  addSelectionOptions(
+    defineCommand<CreateOptions>(payouts, 'create', {
+      summary: 'create a batch of the approved commissions of a period',
+      details: `--month is the whole month in UTC, to its last millisecond. A date in --to means the end of that day, unlike in the API, where it means midnight. ${UNPAID_NOTE}`,
+      output: 'PayoutBatch',
+      writes: true,
+      examples: [
+        'referral payouts create --month 2026-10',
+        'referral payouts create --month last --currency EUR --json=id',
+        'referral payouts create --month last --each-currency',
+      ],
+      action: (run, { options }) => createOrPreview(run, options, !run.dryRun),
+    }),
+  )
+}
+
+const wholeCents = (text: string): number => {
+  if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(Number(text)))
+    throw new InvalidArgumentError('It must be an integer number of cents, such as 144000.')
+  return Number(text)
+}
+
+function addPay(payouts: Command): void {
+  defineCommand<PayOptions>(payouts, 'pay <id>', {
+    summary: 'mark a batch and its commissions as paid, permanently',
+    details:
+      'Shows the period, the count and the total, and prompts for the total. Without a terminal, both --yes and --expect-total are required. Succeeds for a batch that is already paid, with `changed` set to false.',
+    output: 'Payment',
+    writes: true,
+    examples: ['referral payouts pay bat_…', 'referral payouts pay bat_… --yes --expect-total 144000'],
+    action: async (run, { options, args: [id = ''] }) => (await import('./pay.ts')).pay(run, id, options),
+  })
+    .addOption(new Option('--expect-total <cents>', 'fail when the net total differs').argParser(wholeCents))
+    .option('-y, --yes', 'skip the confirmation; requires --expect-total')
+}
+
+function addExport(payouts: Command): void {
+  defineCommand<ExportOptions>(payouts, 'export <id...>', {
+    summary: 'export the payees of batches to files, one per currency',
+    details:
+      'csv contains every affiliate of the batch. paypal and wise are the import formats of these services for mass payments; payees that such a file cannot contain are left out and reported, and the command exits with 8. `SHA256SUMS` contains the checksums of the files; check them with `sha256sum -c SHA256SUMS`.',
+    output: 'ExportedFile[]',
+    writes: true,
+    examples: [
+      'referral payouts export bat_… --format paypal',
+      'referral payouts export bat_… bat_… --format csv --dir out',
+    ],
+    action: async (run, { options, args }) => (await import('./export.ts')).exportBatches(run, args, options),
+  })
+    .addOption(choiceOption('--format <format>', 'file format', ['csv', 'paypal', 'wise']).default('csv'))
+    .option('--dir <folder>', 'output folder', '.')
+    .option('--force', 'overwrite existing files')
+}
+
+function addCancel(payouts: Command): void {
+  defineCommand<{ yes?: boolean }>(payouts, 'cancel <id>', {
+    summary: 'cancel an open or failed batch and release its commissions',
+    output: 'PayoutBatch',
+    owner: true,
+    writes: true,
+    action: async (run, { options, args: [id = ''] }) => cancel(run, id, options),
+  }).option('-y, --yes', 'skip the confirmation')
+}
+
+const addSelectionOptions = (command: Command): Command =>
+  addPeriodOptions(command)
+    .addOption(new Option('--currency <code>', 'filter by currency').conflicts('eachCurrency'))
+    .option('--each-currency', 'create one batch per currency')
+    .addOption(repeatableOption('--affiliate <id>', 'filter by affiliate; repeat for several'))
+    .option('--program <id>', 'filter by program')
+
+async function cancel(run: Run, id: string, { yes }: { yes?: boolean }): Promise<undefined> {
+  if (run.dryRun) return run.printDryRun('POST', `/admin/v1/payouts/${encodeURIComponent(id)}/cancel`)
+  await confirm(run.context, `Cancel ${id}? Its commissions become available for another batch.`, yes)
+  const { data } = unwrap(
+    await (await run.ownerClient()).POST('/admin/v1/payouts/{id}/cancel', { params: { path: { id } } }),
+  )
+  run.printRecord(data)
+}

@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { csvLine } from '../../csv/write.ts'
+import { CliError, type ExitCode, exitCode, usageError } from '../../errors.ts'
+import { formatMoney, sumCents } from '../../money.ts'
+import { writePrivateFile } from '../../private-file.ts'
+import type { Run } from '../../run.ts'
+import { type BatchWithLines, readBatch } from './batches.ts'
+import { type ExportFormat, exportFormats, type Payee } from './formats.ts'
+
+export interface ExportOptions {
+  format: keyof typeof exportFormats
+  dir: string
+  force?: boolean
+}
+
+interface ExportedFile {
+  file: string
+  currency: string
+  rows: number
+  totalCents: number
+  sha256: string
+  written: boolean
+}
+
+/** Exports the payees of batches: one file per currency, split at the maximum number of rows. */
+export async function exportBatches(
+  run: Run,
+  ids: readonly string[],
+  options: ExportOptions,
+): Promise<ExitCode | undefined> {
+  const client = await run.client()
+  const batches: BatchWithLines[] = []
+  for (const id of new Set(ids)) batches.push(verifyTotals(await readBatch(client, id)))
+  for (const { id, status, totals } of batches)
+    if (status === 'OPEN')
+      run.reporter.info(`${id} is open and can still change. Pay it with --expect-total ${totals.netPayableCents}`)
+  const { files, excluded } = buildFiles(batches, options)
+  if (!run.dryRun) writeFiles(files, options)
+  const columns = ['file', 'currency', 'rows', 'totalCents', 'sha256']
+  run.printRows<ExportedFile>(
+    files.map(({ text: _, ...file }) => ({ ...file, written: !run.dryRun })),
+    columns,
+  )
+  for (const { payee, currency, reason } of excluded)
+    run.reporter.warn(
+      `left out: ${payee.name} <${payee.email}> ${formatMoney(payee.netPayableCents, currency)}: ${reason}`,
+    )
+  const owed = excluded.filter(({ payee }) => payee.netPayableCents > 0)
+  return owed.length ? exitCode.partial : undefined
+}
+
+/** Rejects a batch whose lines do not add up to its total. */
+function verifyTotals(batch: BatchWithLines): BatchWithLines {
+  const sum = sumCents(batch.lines.map((line) => line.netPayableCents))
+  if (batch.status === 'FAILED')
+    throw new CliError(exitCode.conflict, `Batch ${batch.id} is FAILED and has nothing to pay.`, {
+      code: 'payout_not_payable',
+    })
+  if (sum !== BigInt(batch.totals.netPayableCents))
+    throw new CliError(
+      exitCode.unexpected,
+      `The lines of ${batch.id} add up to ${sum} cents, but its total is ${batch.totals.netPayableCents}.`,
+      {
+        code: 'payout_does_not_add_up',
+      },
+    )
+  return batch
+}
+
+type FileDraft = Omit<ExportedFile, 'written'> & { text: string }
+type ExcludedPayee = { payee: Payee; currency: string; reason: string }
+
+function buildFiles(
+  batches: readonly BatchWithLines[],
+  options: ExportOptions,
+): { files: FileDraft[]; excluded: ExcludedPayee[] } {
+  const format = exportFormats[options.format]
+  const excluded: ExcludedPayee[] = []
+  const files: FileDraft[] = []
+  for (const [currency, group] of Map.groupBy(batches, (batch) => batch.currency)) {
+    const payees = group.flatMap((batch) =>
+      batch.lines.map((line): Payee => ({ ...line, batchId: batch.id, periodEnd: batch.periodEnd })),
+    )
+    const kept = payees.filter((payee) => {
+      const reason = format.exclusionReason(payee, currency)
+      if (reason !== undefined) excluded.push({ payee, currency, reason })
+      return reason === undefined
+    })
+    const parts = Math.ceil(kept.length / format.maxRows)
+    const stem = `payouts-${options.format}-${currency}-${group.length === 1 ? group[0]?.id : `${group.length}-batches`}`
+    for (let part = 0; part < parts; part++) {
+      const rows = kept.slice(part * format.maxRows, (part + 1) * format.maxRows)
+      const file = join(options.dir, `${stem}${parts > 1 ? `-${part + 1}` : ''}.csv`)
+      files.push({ file, currency, ...renderFile(rows, currency, format) })
+    }
+  }
+  return { files, excluded }
+}
+
+function renderFile(
+  rows: readonly Payee[],
+  currency: string,
+  format: ExportFormat,
+): Omit<FileDraft, 'file' | 'currency'> {
+  const head = format.header ? csvLine(format.header) : ''
+  const text = head + rows.map((payee) => csvLine(format.cells(payee, currency))).join('')
+  const total = sumCents(rows.map((payee) => payee.netPayableCents))
+  const totalCents = Number(total)
+  if (!Number.isSafeInteger(totalCents))
+    throw new CliError(
+      exitCode.conflict,
+      `The total of these batches, ${formatMoney(total, currency)}, is too large to represent exactly.`,
+      {
+        code: 'total_too_large',
+        hint: 'Export fewer batches at a time.',
+      },
+    )
+  return { text, rows: rows.length, totalCents, sha256: createHash('sha256').update(text).digest('hex') }
+}
+
+/** The files contain personal data: only their owner can read them. */
+function writeFiles(files: readonly FileDraft[], { dir, force }: ExportOptions): void {
+  const existing = files.find(({ file }) => existsSync(file) && readFileSync(file, 'utf8') !== findText(files, file))
+  if (existing && !force)
+    throw usageError(
+      `${existing.file} already exists with different content.`,
+      'Add --force to overwrite it, or choose another --dir.',
+    )
+  mkdirSync(dir, { recursive: true })
+  for (const { file, text } of files) writePrivateFile(file, text)
+  writeChecksums(files, join(dir, 'SHA256SUMS'))
+}
+
+const findText = (files: readonly FileDraft[], name: string) => files.find(({ file }) => file === name)?.text
+
+/** Writes the checksums in the format of `sha256sum -c`. Those of other exports are kept. */
+function writeChecksums(files: readonly FileDraft[], sums: string): void {
+  const lines = new Map<string, string>()
+  const old = existsSync(sums) ? readFileSync(sums, 'utf8').split('\n').filter(Boolean) : []
+  for (const line of old) lines.set(line.slice(66), line)
+  for (const { file, sha256 } of files) {
+    const name = basename(file)
+    lines.set(name, `${sha256}  ${name}`)
+  }
+  writePrivateFile(sums, [...lines.values()].map((line) => `${line}\n`).join(''))
+}

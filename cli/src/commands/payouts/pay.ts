@@ -1,0 +1,103 @@
+import type { PayoutBatch, ReferralClient } from '@referral/sdk'
+import { isInteractive } from '../../context.ts'
+import { CliError, exitCode } from '../../errors.ts'
+import { formatMoney, parseTypedAmount, toDecimal } from '../../money.ts'
+import { sanitizeText } from '../../output/text.ts'
+import { confirmationError, promptLine } from '../../prompt.ts'
+import type { Run } from '../../run.ts'
+import { readBatch } from './batches.ts'
+
+export interface PayOptions {
+  expectTotal?: number
+  yes?: boolean
+}
+
+/** Marks a batch as paid, if its total is the confirmed one. */
+export async function pay(run: Run, id: string, options: PayOptions): Promise<undefined> {
+  const client = await run.client()
+  const batch = await readBatch(client, id)
+  checkTotal(batch, options.expectTotal)
+  if (batch.status === 'PAID') return report(run, batch, false)
+  if (batch.status === 'FAILED')
+    throw new CliError(
+      exitCode.conflict,
+      `Batch ${id} is FAILED and cannot be paid: ${batch.failureReason ?? 'unknown reason'}.`,
+      {
+        code: 'payout_not_payable',
+      },
+    )
+  if (run.dryRun) {
+    run.reporter.info('Dry run: nothing was marked as paid.')
+    return report(run, batch, false)
+  }
+  await confirmTotal(run, batch, options)
+  await payBatch(run, client, batch)
+}
+
+function checkTotal({ id, totals, currency }: PayoutBatch, expected: number | undefined): void {
+  const net = totals.netPayableCents
+  if (expected === undefined || expected === net) return
+  throw new CliError(
+    exitCode.conflict,
+    `Batch ${id} pays ${net} cents (${formatMoney(net, currency)}), not the expected ${expected}.`,
+    {
+      code: 'payout_total_mismatch',
+      hint: 'Nothing was marked as paid. Check the batch before you change the total.',
+    },
+  )
+}
+
+/** Requires the total, either typed at the prompt or as --expect-total with --yes. */
+async function confirmTotal(run: Run, batch: PayoutBatch, { yes, expectTotal }: PayOptions): Promise<void> {
+  if (yes && expectTotal !== undefined) return
+  if (yes) throw confirmationError('--yes requires --expect-total.', 'Check the total with `referral payouts list`.')
+  if (!isInteractive(run.context))
+    throw confirmationError(
+      'Confirmation is required, but there is no terminal.',
+      'Add --yes and --expect-total <cents>.',
+    )
+  const { totals, currency } = batch
+  run.reporter.write(describe(batch))
+  const typed = await promptLine(
+    run.context,
+    `Type the total to confirm (${toDecimal(totals.netPayableCents, currency)}): `,
+  )
+  if (parseTypedAmount(typed, currency) !== totals.netPayableCents)
+    throw confirmationError('The total does not match. Nothing was marked as paid.')
+}
+
+function describe({ id, periodStart, periodEnd, totals, currency }: PayoutBatch): string {
+  const { commissions, affiliates, commissionCents, taxWithheldCents, netPayableCents } = totals
+  const lines = [
+    ['batch', id],
+    ['period', `${periodStart} to ${periodEnd}`],
+    ['commissions', `${commissions} of ${affiliates} affiliates`],
+    ['earned', formatMoney(commissionCents, currency)],
+    ['tax withheld', formatMoney(taxWithheldCents, currency)],
+    ['total', formatMoney(netPayableCents, currency)],
+  ]
+  return lines.map(([name = '', value = '']) => `  ${name.padEnd(14)}${sanitizeText(value)}\n`).join('')
+}
+
+/** Sends the total, so that the service rejects a batch that has changed. */
+async function payBatch(run: Run, client: ReferralClient, batch: PayoutBatch): Promise<undefined> {
+  const { error } = await client.payouts.pay(batch.id, { expectedTotalCents: batch.totals.netPayableCents }).safe()
+  if (error && error.code !== 'payout_already_paid') throw error
+  const current = await readBatch(client, batch.id)
+  // Another request may have paid it in the meantime, with another total.
+  if (error) checkTotal(current, batch.totals.netPayableCents)
+  return report(run, current, !error)
+}
+
+function report(run: Run, { id, status, currency, totals, paidAt }: PayoutBatch, changed: boolean): undefined {
+  if (status === 'PAID' && !changed) run.reporter.info('This batch is already paid; nothing was changed.')
+  run.printRecord({
+    id,
+    changed,
+    status,
+    currency,
+    netPayableCents: totals.netPayableCents,
+    paidAt,
+    dryRun: run.dryRun,
+  })
+}

@@ -1,0 +1,145 @@
+import type { WebhookSubscription } from '@referral/sdk'
+import { type Command, Option } from 'commander'
+import { defineCommand, defineGroup } from '../../command.ts'
+import { integerBetween, repeatableOption } from '../../options.ts'
+import type { Column } from '../../output/render.ts'
+import type { SecretOptions } from '../../secrets.ts'
+import type { CheckOptions } from './check.ts'
+import type { ListenOptions } from './listen.ts'
+import type { SignOptions, VerifyOptions } from './signing.ts'
+import type { CreateOptions } from './subscriptions.ts'
+
+const COLUMNS: Column<WebhookSubscription>[] = [
+  'id',
+  'url',
+  { field: 'events', format: ({ events }) => events.join(' ') || 'all' },
+  { field: 'hasSecret', title: 'signed', format: ({ hasSecret }) => (hasSecret ? 'yes' : 'no') },
+  'source',
+  'createdAt',
+]
+
+const SECRET_NOTE = 'The signing secret comes from --secret-file, --secret-stdin, REFERRAL_WEBHOOK_SECRET or a prompt.'
+
+const secretOptions = (command: Command): Command =>
+  command
+    .option('--secret-file <file>', 'read the signing secret from a file')
+    .option('--secret-stdin', 'read the signing secret from standard input')
+
+export function addWebhooks(program: Command): void {
+  const webhooks = defineGroup(program, 'webhooks', 'manage subscriptions, and test receivers')
+  addSubscriptions(webhooks)
+  addListen(webhooks)
+  addSigning(webhooks)
+  addReceiverTools(webhooks)
+}
+
+function addSubscriptions(webhooks: Command): void {
+  defineCommand(webhooks, 'list', {
+    summary: 'list subscriptions',
+    output: 'WebhookSubscription[]',
+    action: async (run) => {
+      const { data } = await (await run.client()).webhooks.list()
+      run.printRows(data, COLUMNS)
+    },
+  })
+  secretOptions(
+    defineCommand<CreateOptions>(webhooks, 'create', {
+      summary: 'subscribe a URL to events',
+      details: 'Generates a secret and prints it once, unless one is given. Warns about events that are never sent.',
+      output: 'NewWebhook',
+      writes: true,
+      examples: [
+        'referral webhooks create --url https://shop.example/hooks --events commission.created,affiliate.approved',
+      ],
+      action: async (run, { options }) => (await import('./subscriptions.ts')).createWebhook(run, options),
+    }),
+  )
+    .requiredOption('--url <url>', 'public https URL of the receiver')
+    .addOption(repeatableOption('--events <names>', 'events to receive, comma-separated (default: all)'))
+    .option('--source <label>', 'label for the origin of the subscription')
+    .option('--unsigned', 'send unsigned deliveries, which receivers cannot verify')
+  defineCommand(webhooks, 'delete <id>', {
+    summary: 'delete a subscription',
+    output: 'ActionReply',
+    writes: true,
+    action: async (run, { args: [id = ''] }) => {
+      if (run.dryRun) return run.printDryRun('DELETE', `/api/v1/webhooks?id=${encodeURIComponent(id)}`)
+      run.printRecord(await (await run.client()).webhooks.delete(id))
+    },
+  })
+  defineCommand(webhooks, 'test', {
+    summary: 'send a test event to the subscriptions that receive it',
+    details: 'Exits with 3 when no subscription would receive it, unlike the API, which returns OK.',
+    output: 'TestSent',
+    writes: true,
+    action: async (run) => (await import('./subscriptions.ts')).sendTest(run),
+  })
+}
+
+function addListen(webhooks: Command): void {
+  defineCommand<ListenOptions>(webhooks, 'listen', {
+    summary: 'receive events on this machine without a tunnel',
+    details:
+      'Opens a temporary subscription, prints its secret, and forwards every event with the original bytes and headers. Reconnects automatically, also after a restart of the service, and receives the events that were missed. `--json` prints one object per line. Runs until Ctrl-C.',
+    output: 'Listened',
+    owner: true,
+    examples: [
+      'referral webhooks listen --forward-to http://localhost:3000/hooks',
+      'referral webhooks listen --events commission.created --json',
+    ],
+    action: async (run, { options }) => (await import('./listen.ts')).listen(run, options),
+  })
+    .option('--forward-to <url>', 'URL of the receiver on this machine')
+    .addOption(repeatableOption('--events <names>', 'events to receive, comma-separated (default: all)'))
+    .option('--after <id>', 'continue after this delivery, at most one hour old')
+    .addOption(new Option('--count <n>', 'exit after this number of deliveries').argParser(integerBetween(1)))
+}
+
+function addReceiverTools(webhooks: Command): void {
+  secretOptions(
+    defineCommand<SecretOptions & { to: string }>(webhooks, 'trigger <event>', {
+      summary: 'send a signed example event to a receiver',
+      details: SECRET_NOTE,
+      output: 'Triggered',
+      writes: true,
+      examples: ['referral webhooks trigger commission.created --to http://localhost:3000/hooks'],
+      action: async (run, { options, args: [event = ''] }) =>
+        (await import('./signing.ts')).trigger(run, event, options),
+    }),
+  ).requiredOption('--to <url>', 'URL of the receiver, which may be on this machine')
+  secretOptions(
+    defineCommand<CheckOptions>(webhooks, 'check <url>', {
+      summary: 'test a receiver with valid and invalid deliveries, and score it',
+      details: `${SECRET_NOTE} It must be the secret of the receiver. All events are of type \`test\` or an unknown type, so that the receiver does not process them. Exits with 8 when a check fails.`,
+      output: 'ReceiverReport',
+      examples: ['referral webhooks check http://localhost:3000/hooks --junit report.xml'],
+      action: async (run, { options, args: [url = ''] }) => (await import('./check.ts')).check(run, url, options),
+    }),
+  ).option('--junit <file>', 'write the report as JUnit XML')
+}
+
+function addSigning(webhooks: Command): void {
+  secretOptions(
+    defineCommand<SignOptions>(webhooks, 'sign [file]', {
+      summary: 'print the signature headers for a body, read from a file or standard input',
+      details: SECRET_NOTE,
+      output: 'Signed',
+      examples: ['referral webhooks sign body.json --json=X-Service-Signature'],
+      action: async (run, { options, args: [file] }) => (await import('./signing.ts')).sign(run, file, options),
+    }),
+  )
+    .option('--id <id>', 'webhook-id (default: a new id)')
+    .option('--timestamp <seconds>', 'webhook-timestamp (default: now)')
+  secretOptions(
+    defineCommand<VerifyOptions>(webhooks, 'verify [file]', {
+      summary: 'verify the signature of a body, read from a file or standard input',
+      details: SECRET_NOTE,
+      output: 'Verified',
+      examples: ['referral webhooks verify body.json --signature 3e81f2…'],
+      action: async (run, { options, args: [file] }) => (await import('./signing.ts')).verifyBody(run, file, options),
+    }),
+  )
+    .option('--signature <hex>', 'value of X-Service-Signature')
+    .addOption(repeatableOption('--header <name: value>', 'header of the delivery; repeat for each header'))
+    .option('--tolerance <seconds>', 'maximum age of the signature; Infinity for any')
+}

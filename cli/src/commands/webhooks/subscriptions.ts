@@ -1,0 +1,72 @@
+import type { ReferralClient, WebhookSubscription } from '@referral/sdk'
+import { CliError, exitCode, usageError } from '../../errors.ts'
+import type { Run } from '../../run.ts'
+import { readSecret, type SecretOptions } from '../../secrets.ts'
+import { generateSecret } from './signing.ts'
+
+export interface CreateOptions extends SecretOptions {
+  url: string
+  events?: string[]
+  source?: string
+  unsigned?: boolean
+}
+
+/** Creates a subscription, with the given secret or a generated one that is printed once. */
+export async function createWebhook(run: Run, options: CreateOptions): Promise<undefined> {
+  const { url, source, unsigned } = options
+  const events = (options.events ?? []).flatMap(parseEventNames)
+  const given = await readSecret(run.context, options)
+  if (unsigned && given) throw usageError('--unsigned and a secret cannot be combined.')
+  const generated = unsigned || given ? undefined : generateSecret()
+  const body = { url, events, ...(source ? { source } : {}) }
+  if (run.dryRun) return run.printDryRun('POST', '/api/v1/webhooks', { ...body, secret: unsigned ? null : '(hidden)' })
+  const client = await run.client()
+  await warnAboutUnsentEvents(run, client, events)
+  const secret = given ?? generated
+  const subscription = await client.webhooks.create({ ...body, ...(secret ? { secret } : {}) })
+  if (generated) run.reporter.info('Store the secret in the receiver now: it is not shown again.')
+  if (unsigned) run.reporter.warn('Receivers cannot verify unsigned deliveries.')
+  run.printRecord({ ...subscription, secret: generated ?? null })
+}
+
+/** An empty text stays a name, so that an unset variable does not subscribe to all events. */
+const parseEventNames = (text: string): string[] =>
+  text === ''
+    ? ['']
+    : text
+        .split(',')
+        .map((name) => name.trim())
+        .filter(Boolean)
+
+/** The service accepts any event name, also one that is never sent. */
+async function warnAboutUnsentEvents(run: Run, client: ReferralClient, events: readonly string[]): Promise<void> {
+  if (events.length === 0) return
+  const { data, error } = await client.webhooks.list().safe()
+  if (error && error.code !== 'scope_missing') throw error
+  if (!data) return run.reporter.info('This key lacks the scope webhooks:read; the event names were not checked.')
+  const sent = [...data.emitted_events, 'test']
+  const unknown = events.filter((name) => !sent.includes(name))
+  if (unknown.length)
+    run.reporter.warn(
+      `Events that are never sent: ${unknown.map((name) => name || '""').join(', ')}. Available events: ${sent.join(', ')}.`,
+    )
+}
+
+const receivesTest = ({ events }: WebhookSubscription) => events.length === 0 || events.includes('test')
+
+/** Sends a test event. The service returns OK also without a receiver, so the subscriptions are read first. */
+export async function sendTest(run: Run): Promise<undefined> {
+  const client = await run.client()
+  const { data } = await client.webhooks.list()
+  const receivers = data.filter(receivesTest)
+  const [first] = receivers
+  if (!first)
+    throw new CliError(exitCode.notFound, 'No subscription would receive a test event.', {
+      code: 'no_receiver',
+      hint: data.length ? 'Add the event `test` to a subscription.' : 'Create one with `referral webhooks create`.',
+    })
+  if (run.dryRun) return run.printDryRun('POST', '/api/v1/webhooks?test=1', { url: first.url })
+  const { message } = await client.webhooks.sendTest({ url: first.url })
+  for (const { url } of receivers) run.reporter.info(`sent to ${url}`)
+  run.printRecord({ receivers: receivers.length, message })
+}

@@ -1,0 +1,199 @@
+// Exports with deducted discounts, rows per line item, refunds and corrections.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { temporaryFolder } from '../support/process.ts'
+import { cli, openShop, type Shop, withAffiliate } from './support.ts'
+
+const folder = temporaryFolder()
+let shop: Shop
+beforeAll(async () => {
+  shop = await openShop()
+  await withAffiliate(shop)
+  await withAffiliate(shop, { code: 'LENA12', name: 'Lena Lang', email: 'lena@example.com' })
+}, 60_000)
+afterAll(async () => {
+  await shop.close()
+  folder.remove()
+})
+
+const file = (name: string) => join(folder.path, name)
+
+async function importFile(name: string, rows: string[], ...args: string[]) {
+  writeFileSync(file(name), rows.map((row) => `${row}\n`).join(''))
+  const { code, stdout, stderr } = await cli(['events', 'import', file(name), '--from', 'csv', ...args, '--json'], {
+    env: shop.env,
+  })
+  return { code, stderr, report: JSON.parse(stdout || 'null') }
+}
+
+const commissions = async (prefix: string) =>
+  (await shop.client.commissions.list().toArray())
+    .filter(({ externalOrderId }) => externalOrderId?.startsWith(prefix))
+    .map(({ externalOrderId, commissionAmountCents }) => [externalOrderId, commissionAmountCents])
+    .toSorted()
+
+const HEADER =
+  'Name,Email,Financial Status,Paid at,Currency,Subtotal,Shipping,Taxes,Total,Discount Code,Discount Amount,Lineitem quantity,Lineitem name,Cancelled at,Refunded Amount,Id'
+const BY_NAME = ['--map', 'externalOrderId=Name', '--map', 'amountCents=Subtotal']
+
+/** By default 100.00 for goods, 10.00 discount, 5.00 shipping and 18.00 tax. */
+const exported = (name: string, change: Record<string, string> = {}) => {
+  const cells: Record<string, string> = {
+    Name: name,
+    Email: 'ada@example.com',
+    'Financial Status': 'paid',
+    'Paid at': '2026-10-03 10:00:00 +0200',
+    Currency: 'USD',
+    Subtotal: '90.00',
+    Shipping: '5.00',
+    Taxes: '18.00',
+    Total: '113.00',
+    'Discount Code': 'NISA16',
+    'Discount Amount': '10.00',
+    'Lineitem quantity': '1',
+    'Lineitem name': 'Hat',
+    'Refunded Amount': '0.00',
+    Id: `55${name.slice(1)}`,
+    ...change,
+  }
+  return HEADER.split(',')
+    .map((column) => cells[column] ?? '')
+    .join(',')
+}
+const lineItem = (name: string) =>
+  HEADER.split(',')
+    .map(
+      (column) =>
+        ({ Name: name, Email: 'ada@example.com', 'Lineitem quantity': '2', 'Lineitem name': 'Scarf' })[column] ?? '',
+    )
+    .join(',')
+
+test('a discount that is already deducted is not deducted again', async () => {
+  const rows = [HEADER, exported('#1001'), lineItem('#1001'), exported('#1002', { Taxes: '0.00', Total: '95.00' })]
+  const refused = await importFile('shop.csv', rows, ...BY_NAME)
+  expect({ code: refused.code, report: refused.report }).toEqual({ code: 2, report: null })
+  const { message, hint } = JSON.parse(refused.stderr.trim().split('\n').at(-1) ?? '')
+  expect(message).toBe(
+    'Subtotal is already after the discount: in 2 rows Total is Subtotal with shipping and tax. Discount Amount would be deducted twice.',
+  )
+  expect(hint).toContain('--map discountCents=')
+  expect(await commissions('#')).toEqual([])
+
+  const taken = await importFile('shop.csv', rows, ...BY_NAME, '--map', 'discountCents=')
+  expect(taken).toMatchObject({ code: 0, report: { rows: 3, sent: 2, failed: 0 } })
+  expect(taken.stderr).toContain('skipped 1 rows that only contain another line item')
+  expect(await commissions('#')).toEqual([
+    ['#1001', 1440],
+    ['#1002', 1440],
+  ])
+
+  const insisted = [...BY_NAME, '--map', 'discountCents=Discount Amount', '--dry-run']
+  expect((await importFile('shop.csv', rows, ...insisted)).code).toBe(0)
+
+  // The amount is before the discount, as the total shows, and the file is accepted.
+  const gross = ['Order ID,Subtotal,Shipping,Total,Discount,Coupon', 'G-1,100.00,5.00,95.00,10.00,NISA16']
+  expect(await importFile('gross.csv', gross)).toMatchObject({ code: 0, report: { sent: 1 } })
+  expect(await commissions('G-')).toEqual([['G-1', 1440]])
+}, 30_000)
+
+test('rows of further line items are skipped, with or without an order id', async () => {
+  const rows = [HEADER, exported('#2001'), lineItem('#2001'), lineItem('#2001'), exported('#2002')]
+  const { code, report } = await importFile('lines.csv', rows, '--map', 'discountCents=')
+  expect({ code, ...report }).toMatchObject({ code: 0, rows: 4, sent: 2, failed: 0 })
+  expect(await commissions('552')).toEqual([
+    ['552001', 1440],
+    ['552002', 1440],
+  ])
+  const alone = await importFile('alone.csv', [HEADER, lineItem('#2003')], ...BY_NAME, '--map', 'discountCents=')
+  expect(alone).toMatchObject({ code: 8, report: { sent: 0, failed: 1 } })
+})
+
+test('canceled, refunded and unpaid orders fail with a reason, unless --any-status is set', async () => {
+  const rows = [
+    HEADER,
+    exported('#3001', { 'Cancelled at': '2026-10-05 10:00:00 +0200' }),
+    exported('#3002', { 'Refunded Amount': '113.00' }),
+    ...['refunded', 'voided', 'partially_refunded', 'pending'].map((state, i) =>
+      exported(`#310${i}`, { 'Financial Status': state }),
+    ),
+    exported('#3200'),
+  ]
+  const { code, report } = await importFile('states.csv', rows, ...BY_NAME, '--map', 'discountCents=')
+  expect({ code, ...report }).toMatchObject({ code: 8, sent: 1, failed: 6 })
+  const reasons = readFileSync(report.failedFile, 'utf8')
+    .trim()
+    .split('\n')
+    .slice(1)
+    .map((row) => row.split(',').at(-1))
+  expect(reasons).toEqual([
+    'this order was canceled at 2026-10-05 10:00:00 +0200',
+    '113.00 of this order was refunded',
+    'this order is refunded',
+    'this order is voided',
+    'this order is partially_refunded',
+    'this order is pending',
+  ])
+  expect(await commissions('#3')).toEqual([['#3200', 1440]])
+  const all = await importFile('states.csv', rows, ...BY_NAME, '--map', 'discountCents=', '--any-status')
+  expect(all).toMatchObject({ code: 0, report: { sent: 6, knownBefore: 1, failed: 0 } })
+}, 30_000)
+
+test('an order that is recorded with other values fails every time', async () => {
+  const rows = (amount: string, coupon = 'NISA16') => [
+    'Order ID,Amount,Coupon,Date',
+    `K-1,${amount},${coupon},2026-10-03`,
+  ]
+  expect(await importFile('known.csv', rows('400.00'))).toMatchObject({ code: 0, report: { sent: 1 } })
+  for (const _ of ['first', 'second']) {
+    const corrected = await importFile('known.csv', rows('450.00'))
+    expect(corrected).toMatchObject({ code: 8, report: { sent: 0, knownBefore: 0, failed: 1 } })
+    expect(readFileSync(corrected.report.failedFile, 'utf8')).toContain(
+      'already recorded with 400.00 USD, not 450.00 USD',
+    )
+  }
+  const other = await importFile('known.csv', rows('400.00', 'LENA12'))
+  expect(other).toMatchObject({ code: 8, report: { failed: 1 } })
+  expect(readFileSync(other.report.failedFile, 'utf8')).toMatch(/already recorded for aff_\w+, not aff_\w+/)
+  // The same order, reported by the shop with more fields than the file contains.
+  await shop.client.events.conversion({
+    externalOrderId: 'K-2',
+    amountCents: 5000,
+    discountCents: 500,
+    couponCode: 'NISA16',
+    customerEmail: 'ada@example.com',
+  })
+  const same = ['Order ID,Amount,Coupon,Date', 'K-2,45.00,NISA16,2026-10-03']
+  expect(await importFile('same.csv', same)).toMatchObject({ code: 0, report: { sent: 0, knownBefore: 1, failed: 0 } })
+}, 30_000)
+
+test('the failed rows of another file are kept; a file without dates prints a warning', async () => {
+  const bad = (id: string) => ['Order ID,Amount,Coupon', `${id},ten,NISA16`, `${id}-ok,10.00,NISA16`]
+  const names: string[] = []
+  for (const [name, id] of [
+    ['one.csv', 'N-1'],
+    ['two.csv', 'N-2'],
+    ['two.csv', 'N-2'],
+  ] as const) {
+    const { code, report, stderr } = await importFile(name, bad(id))
+    expect(code).toBe(8)
+    expect(stderr).toContain('No date column: every order is dated now')
+    expect(stderr).toMatch(/occurredAt +\(none\)/)
+    names.push(report.failedFile)
+  }
+  expect(new Set(names).size).toBe(2)
+  expect(names[1]).toBe(names[2])
+  for (const [name, id] of [
+    [names[0], 'N-1'],
+    [names[1], 'N-2'],
+  ] as const)
+    expect(readFileSync(name ?? '', 'utf8')).toContain(`${id},ten`)
+  // Importing the first file again does not overwrite corrected rows.
+  const corrected = readFileSync(names[0] ?? '', 'utf8').replace('ten', '10.00')
+  writeFileSync(names[0] ?? '', corrected)
+  const again = await importFile('one.csv', bad('N-1'))
+  expect(again.report.failedFile).not.toBe(names[0])
+  expect(readFileSync(names[0] ?? '', 'utf8')).toBe(corrected)
+  expect(again.stderr).toContain('failed.csv contains other rows and was kept; the failed rows are in ')
+  expect(existsSync(again.report.failedFile)).toBe(true)
+}, 30_000)

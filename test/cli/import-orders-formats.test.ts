@@ -1,0 +1,285 @@
+// Exports of Shopify, WooCommerce and Stripe: payment status, time, amount and coupon.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { temporaryFolder } from '../support/process.ts'
+import { cli, openShop, type Shop, withAffiliate, wrongWith } from './support.ts'
+
+const folder = temporaryFolder()
+let shop: Shop
+beforeAll(async () => {
+  shop = await openShop()
+  await withAffiliate(shop)
+  await withAffiliate(shop, { code: 'LENA12', name: 'Lena Lang', email: 'lena@example.com' })
+}, 60_000)
+afterAll(async () => {
+  await shop.close()
+  folder.remove()
+})
+
+const quoted = (text: string) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
+/** Renders rows as CSV; missing columns are empty. */
+const csvOf = (columns: string[], rows: Record<string, string>[]) =>
+  [columns, ...rows.map((row) => columns.map((column) => row[column] ?? ''))]
+    .map((cells) => `${cells.map(quoted).join(',')}\n`)
+    .join('')
+
+async function importCsv(name: string, text: string, ...args: string[]) {
+  const file = join(folder.path, name)
+  writeFileSync(file, text)
+  const { code, stdout, stderr } = await cli(['events', 'import', file, ...args, '--json'], { env: shop.env })
+  const report = JSON.parse(stdout || 'null')
+  if (report) expect(wrongWith('ImportReport', report)).toEqual([])
+  return { code, stderr, report, reasons: () => reasonsIn(report.failedFile) }
+}
+const reasonsIn = (file: string) => {
+  const [, ...lines] = readFileSync(file, 'utf8').trim().split('\n')
+  return lines.map((line) => /(?:^|,)("(?:[^"]|"")*"|[^,]*)$/.exec(line)?.[1]?.replace(/^"|"$/g, ''))
+}
+const recorded = async (prefix: string) =>
+  Object.fromEntries(
+    (await shop.client.commissions.list().toArray())
+      .filter(({ externalOrderId }) => externalOrderId?.startsWith(prefix))
+      .map((row) => [row.externalOrderId, row]),
+  )
+
+const WOO = [
+  'order_id',
+  'order_number',
+  'order_date',
+  'status',
+  'shipping_total',
+  'tax_total',
+  'discount_total',
+  'order_total',
+  'order_subtotal',
+  'order_currency',
+  'billing_email',
+  'coupon_items',
+]
+const woo = (id: string, change: Record<string, string> = {}) => ({
+  order_id: id,
+  order_number: id,
+  order_date: '2026-10-25 02:30:00',
+  status: 'completed',
+  shipping_total: '5.00',
+  tax_total: '0.00',
+  discount_total: '10.00',
+  order_total: '95.00',
+  order_subtotal: '100.00',
+  order_currency: 'EUR',
+  billing_email: 'ada@example.com',
+  coupon_items: 'code:nisa16|amount:10.00',
+  ...change,
+})
+
+test('WooCommerce: only paid orders are imported, in the time zone of the shop', async () => {
+  const states = ['cancelled', 'on-hold', 'failed', 'pending', 'wc-refunded', 'checkout-draft', 'mystery', '']
+  const rows = [
+    woo('W1'),
+    woo('W2', { status: 'wc-processing', order_date: '2026-07-01 00:30:00' }),
+    ...states.map((status, i) => woo(`W9${i}`, { status })),
+  ]
+  const { code, report, stderr, reasons } = await importCsv('woo.csv', csvOf(WOO, rows), '--timezone', 'Europe/Berlin')
+  expect(stderr).toContain('format: WooCommerce')
+  expect({ code, ...report }).toMatchObject({ code: 8, sent: 2, attributed: 2, failed: states.length })
+  expect(reasons()).toEqual([
+    ...['cancelled', 'on-hold', 'failed', 'pending', 'wc-refunded', 'checkout-draft'].map(
+      (state) => `this order is ${state}`,
+    ),
+    'unknown status mystery; use --any-status if the order is paid',
+    'status is empty, so the payment status is unknown',
+  ])
+  const made = await recorded('W')
+  // 02:30 occurs twice on that day; the first one counts.
+  expect(made.W1).toMatchObject({
+    happenedAt: '2026-10-25T00:30:00.000Z',
+    commissionAmountCents: 1440,
+    orderCurrency: 'EUR',
+  })
+  expect(made.W2).toMatchObject({ happenedAt: '2026-06-30T22:30:00.000Z' })
+}, 30_000)
+
+test('times without an offset require a valid time zone', async () => {
+  const rows = csvOf(WOO, [woo('Z1')])
+  const none = await importCsv('zone.csv', rows)
+  expect(none).toMatchObject({ code: 8, report: { sent: 0, failed: 1 } })
+  expect(none.reasons()[0]).toContain('--timezone')
+  const wrong = await importCsv('zone.csv', rows, '--timezone', 'Europe/Atlantis')
+  expect({ code: wrong.code, message: JSON.parse(wrong.stderr.trim().split('\n').at(-1) ?? '').message }).toEqual({
+    code: 2,
+    message: 'Europe/Atlantis is not a time zone.',
+  })
+}, 30_000)
+
+const STRIPE = [
+  'id',
+  'Created date (UTC)',
+  'Amount',
+  'Amount Refunded',
+  'Currency',
+  'Captured',
+  'Status',
+  'Customer Email',
+  'Disputed Amount',
+  'Dispute Status',
+  'coupon (metadata)',
+]
+const stripe = (id: string, change: Record<string, string> = {}) => ({
+  id,
+  'Created date (UTC)': '2026-10-03 08:00:00',
+  Amount: '90.00',
+  'Amount Refunded': '0.00',
+  Currency: 'usd',
+  Captured: 'true',
+  Status: 'Paid',
+  'Customer Email': 'ada@example.com',
+  'coupon (metadata)': 'NISA16',
+  ...change,
+})
+
+test('Stripe: failed, uncaptured, disputed and refunded payments fail', async () => {
+  const rows = [
+    stripe('ch_1'),
+    stripe('ch_2', { Status: 'Failed' }),
+    stripe('ch_3', { Captured: 'false' }),
+    stripe('ch_4', { 'Disputed Amount': '90.00', 'Dispute Status': 'needs_response' }),
+    stripe('ch_5', { 'Disputed Amount': '90.00', 'Dispute Status': 'won' }),
+    stripe('ch_6', { 'Amount Refunded': '40.00' }),
+    stripe('ch_7', { Status: 'Refunded', 'Amount Refunded': '90.00' }),
+    stripe('ch_8', { Status: 'requires_capture' }),
+  ]
+  const { code, report, reasons } = await importCsv('stripe.csv', csvOf(STRIPE, rows))
+  expect({ code, ...report }).toMatchObject({ code: 8, sent: 2, failed: 6 })
+  expect(reasons()).toEqual([
+    'this order is Failed',
+    'this payment is not captured',
+    'this payment is disputed',
+    '40.00 of this order was refunded',
+    '90.00 of this order was refunded',
+    'this order is requires_capture',
+  ])
+  const made = await recorded('ch_')
+  expect(Object.keys(made).sort()).toEqual(['ch_1', 'ch_5'])
+  expect(made.ch_1).toMatchObject({ happenedAt: '2026-10-03T08:00:00.000Z', commissionAmountCents: 1440 })
+}, 30_000)
+
+const SHOPIFY = [
+  'Name',
+  'Email',
+  'Financial Status',
+  'Paid at',
+  'Currency',
+  'Subtotal',
+  'Shipping',
+  'Taxes',
+  'Total',
+  'Discount Code',
+  'Discount Amount',
+  'Lineitem quantity',
+  'Lineitem name',
+  'Cancelled at',
+  'Refunded Amount',
+  'Id',
+]
+const shopify = (number: string, change: Record<string, string> = {}) => ({
+  Name: `#${number}`,
+  Email: 'ada@example.com',
+  'Financial Status': 'paid',
+  'Paid at': '2026-10-03 10:00:00 +0200',
+  Currency: 'USD',
+  Subtotal: '90.00',
+  Shipping: '5.00',
+  Taxes: '18.00',
+  Total: '113.00',
+  'Discount Code': 'NISA16',
+  'Discount Amount': '10.00',
+  'Lineitem quantity': '1',
+  'Lineitem name': 'Hat',
+  'Refunded Amount': '0.00',
+  Id: `55${number}`,
+  ...change,
+})
+
+test('Shopify: the subtotal is after the discount, and the order name is kept', async () => {
+  const { code, report } = await importCsv('shopify.csv', csvOf(SHOPIFY, [shopify('1001')]))
+  expect({ code, ...report }).toMatchObject({ code: 0, sent: 1, failed: 0 })
+  expect((await recorded('551001'))['551001']).toMatchObject({
+    orderName: '#1001',
+    orderSubtotalCents: 9000,
+    orderDiscountCents: 0,
+    commissionAmountCents: 1440,
+  })
+}, 30_000)
+
+test('prices that include tax are reduced by it, and mixed files are rejected', async () => {
+  // 119.00 for goods and 5.95 for shipping include 19 % tax: 19.95 in total, 19.00 of it for the goods.
+  const gross = { Subtotal: '119.00', Shipping: '5.95', Taxes: '19.95', Total: '124.95' }
+  const { report } = await importCsv('gross.csv', csvOf(SHOPIFY, [shopify('2001', gross)]))
+  expect(report).toMatchObject({ sent: 1 })
+  expect((await recorded('552001'))['552001']).toMatchObject({
+    orderSubtotalCents: 10_000,
+    commissionAmountCents: 1600,
+  })
+  const mixed = csvOf(SHOPIFY, [shopify('2002', gross), shopify('2003')])
+  const refused = await importCsv('mixed.csv', mixed)
+  expect({ code: refused.code, stderr: refused.stderr }).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Prices include tax in 1 rows and exclude it in 1 rows.'),
+  })
+  expect((await importCsv('mixed.csv', mixed, '--prices', 'without-tax')).report).toMatchObject({ sent: 2 })
+}, 30_000)
+
+test('of several coupons the first that belongs to an affiliate counts', async () => {
+  const rows = [
+    shopify('3001', { 'Discount Code': 'SUMMER, NISA16' }),
+    shopify('3002', { 'Discount Code': 'LENA12, NISA16' }),
+    shopify('3003', { 'Discount Code': 'SUMMER, WINTER' }),
+    shopify('3004', { 'Discount Code': 'Buy 2 get 1, NISA16' }),
+  ]
+  const { code, report, stderr } = await importCsv('coupons.csv', csvOf(SHOPIFY, rows))
+  expect({ code, ...report }).toMatchObject({ code: 0, sent: 4, attributed: 3 })
+  expect(stderr).toContain('line 3: LENA12, NISA16 belong to several affiliates; LENA12 counts')
+  const made = await recorded('553')
+  const affiliateOf = async (code: string) => (await shop.client.coupons.list({ code })).data[0]?.affiliateId
+  expect(made['553001']?.affiliateId).toBe(await affiliateOf('NISA16'))
+  expect(made['553002']?.affiliateId).toBe(await affiliateOf('LENA12'))
+  expect(made['553004']?.affiliateId).toBe(await affiliateOf('NISA16'))
+  expect(await importCsv('coupons.csv', csvOf(SHOPIFY, rows))).toMatchObject({ report: { sent: 0, knownBefore: 4 } })
+}, 30_000)
+
+test('a dry run lists every failed row, writes failed.csv and prints a forecast', async () => {
+  const rows = [
+    ...Array.from({ length: 7 }, (_, i) => shopify(`40${i}`, { 'Financial Status': 'pending' })),
+    shopify('4100'),
+    shopify('4101', { 'Discount Code': '' }),
+  ]
+  const { code, report, stderr, reasons } = await importCsv('dry.csv', csvOf(SHOPIFY, rows), '--dry-run')
+  expect({ code, ...report }).toMatchObject({
+    code: 8,
+    sent: 0,
+    failed: 7,
+    dryRun: true,
+    forecast: { orders: 2, attributed: 1, commissionCents: { USD: 1440 } },
+  })
+  for (let line = 2; line <= 8; line++) expect(stderr).toContain(`line ${line}: this order is pending`)
+  expect(reasons()).toHaveLength(7)
+  expect(await recorded('554')).toEqual({})
+  expect((await importCsv('dry.csv', csvOf(SHOPIFY, rows), '--dry-run', '--forecast', '0')).report.forecast).toBeNull()
+}, 30_000)
+
+test('standard input, and --from instead of the detected format', async () => {
+  const input = csvOf(SHOPIFY, [shopify('5001')])
+  const piped = await cli(['events', 'import', '-', '--json'], { env: shop.env, input, cwd: folder.path })
+  expect({ code: piped.code, report: JSON.parse(piped.stdout) }).toMatchObject({
+    code: 0,
+    report: { file: '-', sent: 1 },
+  })
+  const again = await cli(['events', 'import', '-', '--json'], { env: shop.env, input, cwd: folder.path })
+  expect(JSON.parse(again.stdout)).toMatchObject({ sent: 0, knownBefore: 1 })
+  const plain = await importCsv('plain.csv', csvOf(SHOPIFY, [shopify('5002')]), '--from', 'csv')
+  expect({ code: plain.code, stderr: plain.stderr }).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('would be deducted twice'),
+  })
+}, 30_000)
