@@ -7,15 +7,18 @@ import { call } from '../support/calls.ts'
 
 const MIB = 1024 * 1024
 const UPLOAD = 4 * MIB
-/** Well below the time after which a pause ends an upload. */
-const HELD_MS = 5000
+/** For the uploads to arrive and all but a few to be refused; below the time after which a pause ends an upload. */
+const ARRIVAL_MS = 9000
+const HELD_MS = 1000
 
 export interface Memory {
   uploads: number
   beforeMiB: number
   /** The most that the process took while the uploads were held open. */
   heldMiB: number
-  /** What an order of the shop's own key got meanwhile. */
+  /** Answered before their last byte. */
+  refused: number
+  /** What a call with the shop's key got meanwhile. */
   status: number
 }
 
@@ -37,9 +40,11 @@ export async function holdUploads(uploads: number): Promise<Memory> {
       const signature = signed('another body')['X-Shopify-Hmac-Sha256']
       const body = Buffer.alloc(UPLOAD - 1, ' ')
       const beforeMiB = rss()
+      let refused = 0
       for (let n = 0; n < uploads; n++) {
         const socket = connect(port, '127.0.0.1')
         socket.on('error', () => {})
+        socket.once('data', () => refused++)
         socket.write(
           `POST /integrations/shopify/${shopId}/orders-paid HTTP/1.1\r\nHost: x\r\nContent-Length: ${UPLOAD}\r\n` +
             `X-Forwarded-For: 10.1.${n >> 8}.${n & 255}\r\nX-Shopify-Hmac-Sha256: ${signature}\r\n\r\n`,
@@ -48,12 +53,14 @@ export async function holdUploads(uploads: number): Promise<Memory> {
         sockets.push(socket)
       }
       let heldMiB = 0
-      let status = 0
-      for (const until = performance.now() + HELD_MS; performance.now() < until; await sleep(50)) {
-        heldMiB = Math.max(heldMiB, rss())
-        status ||= (await call(server, keys[0]!, ['GET', '/api/v1/programs'])).status
+      const watch = async (ms: number, isDone = () => false) => {
+        for (const until = performance.now() + ms; performance.now() < until && !isDone(); await sleep(20))
+          heldMiB = Math.max(heldMiB, rss())
       }
-      return { uploads, beforeMiB, heldMiB, status }
+      await watch(ARRIVAL_MS, () => refused >= 0.95 * uploads)
+      await watch(HELD_MS)
+      const { status } = await call(server, keys[0]!, ['GET', '/api/v1/programs'])
+      return { uploads, beforeMiB, heldMiB, refused, status }
     } finally {
       for (const socket of sockets) socket.destroy()
       await server.stop('SIGKILL')

@@ -23,7 +23,7 @@ const ORDERS_PER_SECOND = 25
 const SUBSCRIPTIONS = 100
 const MIB = 1024 * 1024
 const PATIENCE_MS = 60_000
-/** Of the time: when the server's main thread waits for a processor for longer, other programs are what is measured. */
+/** Of the time: when the server's main thread waits for a processor for longer without any load, the machine is too busy. */
 const MAX_WAITING = 0.25
 
 /** p99 of how long an order takes, the best of all rounds. */
@@ -112,6 +112,10 @@ export async function measureNeighbors(
     await delayOf(at, 2)
     for (let round = 0; round < rounds && !isEnough(delays); round++) {
       const alone = await delayOf(at, seconds)
+      if (alone.waiting > MAX_WAITING) {
+        await sleep(seconds * 1000)
+        continue
+      }
       for (const [n, load] of at.loads.entries()) {
         const delay = delays[n]!
         const light = withLight ? await beside(at, load.light, seconds) : undefined
@@ -150,7 +154,7 @@ async function beside(at: Neighbors, streams: LoadStream[], seconds: number) {
 let orders = 0
 
 /** Of orders at a steady rate, whether earlier ones have been answered or not. */
-async function delayOf({ process, keys }: Neighbors, seconds: number): Promise<Delay> {
+async function delayOf({ process, keys }: Neighbors, seconds: number): Promise<Delay & { waiting: number }> {
   const took: Delay[] = []
   const sending: Promise<void>[] = []
   const [startedAt, { waitedMs }] = [performance.now(), mainThread(process)]
@@ -177,10 +181,9 @@ async function delayOf({ process, keys }: Neighbors, seconds: number): Promise<D
   }
   // A refusal is thrown only when nothing is open any more.
   for (const sent of await Promise.allSettled(sending)) if (sent.status === 'rejected') throw sent.reason
-  const isDisturbed = mainThread(process).waitedMs - waitedMs > MAX_WAITING * (performance.now() - startedAt)
-  if (isDisturbed) return UNKNOWN
+  const waiting = (mainThread(process).waitedMs - waitedMs) / (performance.now() - startedAt)
   const p99 = (all: number[]) => all.sort((a, b) => a - b)[Math.ceil(all.length * 0.99) - 1]!
-  return { wallMs: p99(took.map(({ wallMs }) => wallMs)), cpuMs: p99(took.map(({ cpuMs }) => cpuMs)) }
+  return { wallMs: p99(took.map(({ wallMs }) => wallMs)), cpuMs: p99(took.map(({ cpuMs }) => cpuMs)), waiting }
 }
 
 /** How long the main thread of a process has worked, and waited for a processor. Linux alone says. */
