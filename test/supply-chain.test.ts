@@ -89,6 +89,6 @@ test('every dependency has its reason', () => {
   )
 })
 
-test('no file of ours asks for something at install time', () => {
+test('no package manager configuration changes the installation', () => {
   expect(globSync('{.npmrc,*/.npmrc,.pnpmfile.*,*/.pnpmfile.*}', { cwd: ROOT })).toEqual([])
 })

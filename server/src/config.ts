@@ -67,7 +67,7 @@ export const encryptionKeyPlace = (dataDir: string, env: Environment = process.e
 
 const keyFile = (dataDir: string) => resolve(dataDir, 'encryption.key')
 
-/** Lies beside a new encryption key until the database that it is for exists. */
+/** Marks a new encryption key until its database exists. */
 const firstStartFile = (dataDir: string) => resolve(dataDir, 'first-start')
 
 /** Notes that the database exists: from now on its encryption key without it is a loss, and stops the start. */

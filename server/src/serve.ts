@@ -10,7 +10,7 @@ import { openDatabase } from './database/database.ts'
 import { createListener } from './http/listen.ts'
 import { openRateLimiter } from './http/rate-limit.ts'
 import { makeDemo } from './operator/demo.ts'
-import { startHousekeeping } from './operator/retention.ts'
+import { startRetention } from './operator/retention.ts'
 import { createDispatcher } from './webhooks/delivery/dispatcher.ts'
 
 const DRAIN_MS = 10_000
@@ -41,7 +41,7 @@ export async function serve(): Promise<void> {
   const app = createApp(deps, { limiter: limits.limiter, metrics })
   const server = await bind(createListener(app.fetch, { ...deps, limiter: limits.limiter }), config)
   await dispatcher.start()
-  startHousekeeping(deps)
+  startRetention(deps)
   onSignal(deps, async () => {
     stopping.abort()
     await finish(server)

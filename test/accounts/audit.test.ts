@@ -100,7 +100,7 @@ describe('the list', () => {
     )
   })
 
-  test('200 looking leaves a record of who looked', async () => {
+  test('200 records the access with its user', async () => {
     await admin(server, 'GET', '/audit')
     const { body } = await admin(server, 'GET', '/audit?limit=1')
     expect(body.data[0]).toMatchObject({ action: 'audit.listed', actor: `user:${ownerId}` })

@@ -15,7 +15,7 @@ const withSession = (headers: Record<string, string>, method: string, path: stri
   admin(server, method, path, body, { key: null, headers })
 
 describe('a session', () => {
-  test('201 with a cookie that pages of ours alone can use, and no secret in the body', async () => {
+  test('201 with a same-site cookie, and no secret in the body', async () => {
     const { reply, cookie } = await signIn(server)
     expect(reply.status).toBe(201)
     const header = reply.headers.get('Set-Cookie')

@@ -15,7 +15,7 @@ const LINES = Array.from({ length: 1000 }, (_, i) => ({
   priceCents: 100,
 }))
 const UNKNOWN = Object.fromEntries(Array.from({ length: 58 }, (_, i) => [`unknown${i}`, i]))
-const EVER = { periodStart: '2000-01-01', periodEnd: '2099-01-01' }
+const ALL_PERIODS = { periodStart: '2000-01-01', periodEnd: '2099-01-01' }
 
 let made = 0
 const fresh = () => `attack-${++made}`
@@ -179,9 +179,9 @@ function changes(server: OwnerServer): HeavyRequest[] {
     post('archiveAffiliate', '', () => undefined, { query: async () => `id=${await affiliateId()}` }),
     post('createProgram', '', (n) => ({ name: `Program ${n}`, description: 'x'.repeat(1000) })),
     post('updateProgram', '', (n) => ({ name: `Program ${n}` }), { query: () => `id=${ID.program}` }),
-    post('createPayout', 'dry run of all time', () => ({ ...EVER, dryRun: true })),
+    post('createPayout', 'dry run of all time', () => ({ ...ALL_PERIODS, dryRun: true })),
     post('createPayout', 'dry run of 1,000 affiliates', () => ({
-      ...EVER,
+      ...ALL_PERIODS,
       dryRun: true,
       affiliateIds: Array.from({ length: 1000 }, (_, i) => `aff_x${i}`),
     })),

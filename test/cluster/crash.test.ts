@@ -51,7 +51,7 @@ function startLoad(servers: () => RunningServer[]): Load {
   return { ...load, stop }
 }
 
-/** Every order that was acknowledged is there once, and asking again gives the same answer to the byte. */
+/** Every order that was acknowledged is there once, and a retry returns the same bytes. */
 async function expectNothingLost({ acknowledged }: Load) {
   const rows = await at.query<{ id: string; externalOrderId: string }>(
     'select id, "externalOrderId" from commissions where "shopId" = $1',

@@ -52,7 +52,7 @@ describe.skipIf(missing)('three processes on one PostgreSQL and one Redis, under
     }
   })
 
-  test('the same key sent to all at once: one order, and every answer the same to the byte', async () => {
+  test('the same key sent to all processes at once: one order, byte-identical responses', async () => {
     const { keys } = await at.createShop({ keys: 2 })
     await withAffiliate(server(0), keys[0]!)
     for (let i = 0; i < 12; i++) {

@@ -109,7 +109,7 @@ class Run {
   async #order({ cents, affiliate, month: index }: Step & { do: 'order' }) {
     const couponCode = ['AAA', 'BBB'][affiliate]
     const id = await this.till.order({ amountCents: cents, couponCode, occurredAt: month(index).at })
-    // The first affiliate's program approves by itself; nothing is earned on nothing.
+    // The first affiliate's program auto-approves; an order of 0 earns nothing.
     this.orders.push({
       id,
       goods: cents,

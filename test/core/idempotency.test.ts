@@ -20,7 +20,7 @@ const count = (table: string, where = '1 = 1') =>
 const create = (body: object, headers: Record<string, string> = {}, key?: string) =>
   server.request('POST', '/api/v1/programs', { body, headers, key })
 
-test('the same key and body give the first answer again, to the byte', async () => {
+test('the same key and body return the first response, byte-identical', async () => {
   const first = await convert(server, order('r1'), { idempotencyKey: 'k1' })
   const again = await convert(server, order('r1'), { idempotencyKey: 'k1' })
   expect([first.status, again.status]).toEqual([201, 201])
@@ -29,7 +29,7 @@ test('the same key and body give the first answer again, to the byte', async () 
   expect(count('commissions', `"orderId" = 'api:r1'`)).toBe(1)
 })
 
-test('key order and white space of the body do not matter', async () => {
+test('key order and whitespace of the body do not matter', async () => {
   await server.request('POST', '/api/v1/events', {
     raw: '{"externalOrderId":"r2","amountCents":100}',
     headers: { 'Idempotency-Key': 'k2' },

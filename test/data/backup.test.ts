@@ -70,7 +70,7 @@ test('only its owner reads a backup, it is one file with its checksum beside it,
   await expect(backup(server.url, join(none, 'backup.db'))).rejects.toThrow(`There is no folder ${none}.`)
 })
 
-test('a restored backup is what was there when it was made, and what was there since is kept aside', async () => {
+test('a restored backup contains the state of its time, and the replaced files are kept', async () => {
   const first = await order()
   const file = join(folder, 'backup.db')
   await backup(server.url, file)
@@ -111,7 +111,7 @@ test('a database that was damaged is kept as it is, with its log', async () => {
   expect(idsIn(target)).toEqual(idsIn(file))
 })
 
-test('restoring is refused while the database is in use, and from what is no sound backup of this version', async () => {
+test('restore is rejected while the database is in use, and for files that are not intact backups of this version', async () => {
   const file = join(folder, 'backup.db')
   await backup(server.url, file)
   const refused = async (from: string, to = join(folder, 'target.db')) => {

@@ -42,7 +42,7 @@ const harmed: [
   ],
   ['facts that break off', 'facts', ORDER, 'substr(facts, 1, 100)', RegExp(`^${order} holds no JSON in facts\\.$`)],
   [
-    'an event that is no JSON',
+    'an event that is not JSON',
     'body',
     at('webhookEvents', `id = (select min(id) from "webhookEvents")`),
     `'{' || body`,

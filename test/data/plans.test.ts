@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { keepHouse } from '../../server/src/operator/retention.ts'
+import { purgeExpired } from '../../server/src/operator/retention.ts'
 import { databaseFile, engine } from '../support/database.ts'
 import { operations, ownerOperations } from '../support/document.ts'
 import { admin, type OwnerServer, ownerServer } from '../support/owner.ts'
@@ -11,7 +11,7 @@ import { openSqliteWork } from './plans/sqlite-work.ts'
 import { type Statement, watchStatements } from './plans/statements.ts'
 
 /** Rows that a statement may look at while others wait: a page far down, or the lines of some batches, are a thousand. */
-const MOST = 1500
+const MAX_ROWS = 1500
 
 /** Statements that read as much as they report. */
 const EXPECTED: Record<string, RegExp> = {
@@ -43,8 +43,8 @@ beforeAll(async () => {
     called.add(id)
     if (status >= 300) unanswered.push(`${name}: ${status} ${body?.error}`)
   }
-  watched.causing('housekeeping')
-  await keepHouse({ ...server.deps, config: { ...server.deps.config, journeyRetentionDays: 1000 } })
+  watched.causing('retention')
+  await purgeExpired({ ...server.deps, config: { ...server.deps.config, journeyRetentionDays: 1000 } })
   statements = [...watched.seen.values()]
 }, 300_000)
 afterAll(() => server.close())
@@ -59,12 +59,12 @@ test('every operation of the document is called, with every filter, and succeeds
 async function judged(workOf: (statement: Statement) => Work | Promise<Work>): Promise<string[]> {
   const wrong: string[] = []
   for (const statement of statements) {
-    const { sql, isAside, cause } = statement
-    if (isAside || /^insert into "\w+" \([^)]*\) values [^a-z]*$/i.test(sql)) continue
+    const { sql, isReport, cause } = statement
+    if (isReport || /^insert into "\w+" \([^)]*\) values [^a-z]*$/i.test(sql)) continue
     if (Object.values(EXPECTED).some((text) => text.test(sql))) continue
     if (engine === 'sqlite' && ONLY_ON_POSTGRES.test(sql)) continue
     const { rows, where } = await workOf(statement)
-    if (rows > MOST) wrong.push(`${rows} rows, ${where}, caused by ${cause}: ${sql.replace(/\s+/g, ' ')}`)
+    if (rows > MAX_ROWS) wrong.push(`${rows} rows, ${where}, caused by ${cause}: ${sql.replace(/\s+/g, ' ')}`)
   }
   return wrong
 }
@@ -73,7 +73,7 @@ const walking = (values: unknown[]): Statement => {
   const [shopId, value] = engine === 'postgres' ? ['$1', '$2'] : ['?', '?']
   const sql = `select id from journey where "shopId" = ${shopId} and type = 'click' and device = ${value}
     order by "occurredAt" desc, id desc limit 1`
-  return { sql, values: [values], isAside: false, cause: 'nobody' }
+  return { sql, values: [values], isReport: false, cause: 'nobody' }
 }
 
 describe.runIf(engine === 'sqlite')('SQLite', () => {

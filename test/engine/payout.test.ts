@@ -133,19 +133,21 @@ describe('debts', () => {
 })
 
 describe('sums that no number holds exactly', () => {
-  const MOST = 9_007_199_254_740_991
+  const MAX_SAFE = 9_007_199_254_740_991
 
   test('are refused, one cent above the limit', () => {
-    expect(payoutTotals([row('A', MOST), row('B', 0)])).toMatchObject({ netPayableCents: MOST })
-    expect(payoutTotals([row('A', MOST), row('B', 1)])).toBeNull()
-    expect(payoutTotals([row('A', MOST, -1)])).toBeNull()
-    expect(payoutLines([row('A', MOST), row('A', 1)])).toBeNull()
-    expect(heldBack([row('A', MOST), row('A', 1)])).toBeNull()
-    expect(carryDebts([row('A', -MOST), row('A', -1)], PERIOD_END)).toBeNull()
+    expect(payoutTotals([row('A', MAX_SAFE), row('B', 0)])).toMatchObject({ netPayableCents: MAX_SAFE })
+    expect(payoutTotals([row('A', MAX_SAFE), row('B', 1)])).toBeNull()
+    expect(payoutTotals([row('A', MAX_SAFE, -1)])).toBeNull()
+    expect(payoutLines([row('A', MAX_SAFE), row('A', 1)])).toBeNull()
+    expect(heldBack([row('A', MAX_SAFE), row('A', 1)])).toBeNull()
+    expect(carryDebts([row('A', -MAX_SAFE), row('A', -1)], PERIOD_END)).toBeNull()
   })
 
   test('may be passed on the way', () => {
-    expect(payoutTotals([row('A', MOST), row('B', 3), row('C', -4)])).toMatchObject({ commissionCents: MOST - 1 })
+    expect(payoutTotals([row('A', MAX_SAFE), row('B', 3), row('C', -4)])).toMatchObject({
+      commissionCents: MAX_SAFE - 1,
+    })
     const large = { ...row('A', 0), commissionAmountCents: 2n ** 60n }
     expect(payoutTotals([large, { ...large, commissionAmountCents: 7n - 2n ** 60n }])).toMatchObject({
       commissionCents: 7,

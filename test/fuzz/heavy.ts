@@ -28,7 +28,7 @@ const bodies: Record<string, string> = {
   'a number of a million digits': `{"name":${fill('9', MIB - 100)}}`,
   'a name of a million characters': `{"name":"${fill('ﬃ', MIB - 100)}"}`,
   'a name of escapes': `{"name":"${fill('\\u0130', MIB - 100)}"}`,
-  'white space': `${fill(' \n\t\r', MIB - 100)}{}`,
+  whitespace: `${fill(' \n\t\r', MIB - 100)}{}`,
   '60,000 different names': `{"name":${manyNames('n')}}`,
   '60,000 different unknown names': `{"x":${manyNames('u')}}`,
   'half a list': `[${fill('"x",', MIB - 100)}`,
@@ -48,7 +48,7 @@ const events: Record<string, string> = {
 
 const texts: Record<string, string> = {
   'an e-mail address that almost is one': `{"name":"x","email":"${'a@'.repeat(160)}"}`,
-  'an e-mail address of white space': `{"name":"x","email":"${' '.repeat(50_000)}x"}`,
+  'an email address of whitespace': `{"name":"x","email":"${' '.repeat(50_000)}x"}`,
   'a name of marks': `{"name":"${'a\u0301\u0300'.repeat(66)}","email":"a@b.co"}`,
 }
 

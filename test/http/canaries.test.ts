@@ -43,7 +43,7 @@ async function send(
   { body, raw, headers = {}, key = server.shop.key }: RequestOptions = {},
 ): Promise<Reply> {
   const response = await app.fetch(
-    // No operation knows this parameter, and so none may tell of it.
+    // No operation declares this parameter, so no response may mention it.
     new Request(`http://test${path}${path.includes('?') ? '&' : '?'}cnry=cnryQuery`, {
       method,
       headers: { ...(key === null ? {} : { Authorization: `Bearer ${key}` }), ...headers },

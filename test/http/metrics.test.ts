@@ -31,7 +31,7 @@ const call = (method: string, path: string, body?: object) =>
     body: body && JSON.stringify(body),
   })
 
-test('the very first look tells of the database', async () => {
+test('the first scrape includes the database', async () => {
   expect(await value('referral_database_up')).toBe(1)
 })
 

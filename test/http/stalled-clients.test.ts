@@ -34,7 +34,7 @@ test('SIGTERM ends the server although a client stalls', async () => {
   socket.destroy()
 })
 
-test('a client that hangs up in the middle of its body is no bug of ours', async () => {
+test('a client that disconnects while sending its body is not logged as a bug', async () => {
   const socket = await stall()
   socket.destroy()
   await sleep(500)

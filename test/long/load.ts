@@ -11,7 +11,7 @@ export interface Sent {
 }
 
 export interface Acknowledged extends Sent {
-  /** The 201, to the byte. */
+  /** The exact bytes of the 201. */
   text: string
   commissionId: string
 }

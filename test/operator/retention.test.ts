@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { nowIso } from '../../server/src/core/context.ts'
 import { check } from '../../server/src/operator/check.ts'
-import { keepHouse } from '../../server/src/operator/retention.ts'
+import { purgeExpired } from '../../server/src/operator/retention.ts'
 import { recordResults } from '../../server/src/webhooks/delivery-queries.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
@@ -21,10 +21,10 @@ test('replies are dropped after 30 days, clicks only when no program would still
   const body = { type: 'click', ref: 'nisa-karim' }
   await server.request('POST', '/api/v1/events', { body, headers: { 'Idempotency-Key': 'old' } })
   server.clock.advance(30 * DAY - 1)
-  await keepHouse(server.deps)
+  await purgeExpired(server.deps)
   expect([count('idempotencyKeys'), count('journey')]).toEqual([1, 1])
   server.clock.advance(2)
-  await keepHouse(server.deps)
+  await purgeExpired(server.deps)
   expect([count('idempotencyKeys'), count('journey')]).toEqual([0, 0])
 })
 
@@ -50,7 +50,7 @@ test('deliveries are dropped 30 days after they ended, their events when nothing
     at.sql.prepare('select id from "webhookEvents" order by id').pluck().all(),
   ]
   const keep = async () => {
-    await keepHouse(at.deps)
+    await purgeExpired(at.deps)
     expect(await check(at.deps)).toMatchObject({ ok: true, problems: [] })
     return left()
   }
@@ -84,10 +84,10 @@ test('what was kept for a listener that is gone is dropped with it', async () =>
   await stream.body?.cancel()
   const rows = () =>
     ['streams', 'streamDeliveries'].map((table) => at.sql.prepare(`select count(*) from "${table}"`).pluck().get())
-  await keepHouse(at.deps)
+  await purgeExpired(at.deps)
   expect(rows()).toEqual([1, 3])
   at.clock.advance(2 * 3_600_000)
-  await keepHouse(at.deps)
+  await purgeExpired(at.deps)
   expect(rows()).toEqual([0, 0])
   await at.close()
 })
@@ -113,7 +113,7 @@ test('a server that is told to stop does not wait for what is left to drop', asy
       return transact(work, shopId)
     },
   }
-  await keepHouse({ ...at.deps, db, stopping: stop.signal })
+  await purgeExpired({ ...at.deps, db, stopping: stop.signal })
   expect(transactions).toBe(1)
   expect(Number(at.sql.prepare('select count(*) from "idempotencyKeys"').pluck().get())).toBe(700)
   await at.close()
@@ -130,7 +130,7 @@ test('what fails to be dropped keeps nothing else from being dropped', async () 
   fillWithReplies(at)
   at.sql.exec(`create trigger stuck after delete on "idempotencyKeys" begin select raise(abort, 'stuck'); end`)
   at.clock.advance(400 * DAY)
-  await keepHouse(at.deps)
+  await purgeExpired(at.deps)
   expect([journey?.get(), deliveries?.get()]).toEqual([0, 0])
   expect(at.sql.prepare('select count(*) from "idempotencyKeys"').pluck().get()).toBe(1200)
   await at.close()
@@ -144,7 +144,7 @@ test('events that are kept do not hide those behind them', async () => {
     select ${old('evt')}, '${at.shop.shopId}', 'x', '{}', '2020-01-01' from n`)
   at.sql.exec(`${numbers} insert into deliveries (id, "shopId", "eventId", "subscriptionId", "webhookId", status, "createdAt")
     select ${old('dlv')}, '${at.shop.shopId}', ${old('evt')}, 'whs_1', 'x', 'PENDING', '2020-01-01' from n where i <= 600`)
-  await keepHouse(at.deps)
+  await purgeExpired(at.deps)
   const counts = ['webhookEvents', 'deliveries'].map((table) =>
     Number(at.sql.prepare(`select count(*) from "${table}"`).pluck().get()),
   )

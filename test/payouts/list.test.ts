@@ -88,7 +88,7 @@ describe('include=lines', () => {
 })
 
 describe('the audit', () => {
-  test('who looks is written before, what was shown after', async () => {
+  test('the access is recorded before the read, the result after it', async () => {
     const audited = auditLog(server)
     await client.payouts.list({ id: ids[0], include: 'lines' })
     const actor = `key:${server.shop.keyId}`

@@ -15,7 +15,7 @@ import type { TestServer } from '../support/server.ts'
 export interface Credential {
   headers: Record<string, string>
   revoke: () => Promise<void>
-  /** Puts right what other requests need. */
+  /** Restores what other requests need. */
   restore?: () => Promise<void>
 }
 

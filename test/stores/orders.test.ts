@@ -68,7 +68,7 @@ describe('the signature', () => {
     }
   })
 
-  test('is over the raw bytes: white space and escapes stay as they were sent', async () => {
+  test('is over the raw bytes: whitespace and escapes stay as they were sent', async () => {
     const id = nextId()
     const text = `  ${JSON.stringify(JSON.parse(orderPayload({ id, codes: ['NISA16'] })), null, 3)}\n`
     await ok(notify('orders-paid', text.replaceAll('✓', '\\u2713')))

@@ -55,7 +55,7 @@ export async function ownerServer(): Promise<OwnerServer> {
   return { ...server, staff: await staffOf(server), session: headers }
 }
 
-/** Orders of a program that does not approve by itself: one waiting, one rejected, one paid, one with lines. */
+/** Orders of a program without auto-approval: one pending, one rejected, one paid, one with lines. */
 async function manualOrders(server: TestServer): Promise<void> {
   server.pin('prg', ID.manual)
   await expectOk(server.request('POST', '/api/v1/programs', { body: { name: 'By hand' } }))

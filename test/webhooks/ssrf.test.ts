@@ -55,7 +55,7 @@ test('400 for every address that is not public https, and nothing is saved', asy
   expect(at.sql.prepare('select count(*) from subscriptions').pluck().get()).toBe(0)
 })
 
-test('200 for public ones, also when nobody knows the name yet', async () => {
+test('200 for public ones, also when the name does not resolve yet', async () => {
   for (const url of fine) {
     const { status, body } = await save(url)
     expect([url, status, body.data?.url]).toEqual([url, 200, url])

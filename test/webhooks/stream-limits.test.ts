@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createListener } from '../../server/src/http/listen.ts'
-import { keepHouse } from '../../server/src/operator/retention.ts'
+import { purgeExpired } from '../../server/src/operator/retention.ts'
 import { staffOf } from '../support/owner.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
@@ -85,7 +85,7 @@ test('opening and closing again and again keeps no more than 20 streams to be wr
   const now = new Date(server.clock.ms).toISOString()
   expect(count(`"expiresAt" > '${now}'`)).toBe(20)
   server.clock.advance(1)
-  await keepHouse(server.deps)
+  await purgeExpired(server.deps)
   expect(count()).toBe(20)
 })
 

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { keepHouse } from '../../server/src/operator/retention.ts'
+import { purgeExpired } from '../../server/src/operator/retention.ts'
 import { admin, staffOf } from '../support/owner.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
@@ -124,7 +124,7 @@ test('200 from now on when the gap was too long', async () => {
   await order()
   expect(JSON.parse((await second.next()).data.body).data.externalOrderId).toBe(`s-${orders}`)
   await second.leave()
-  await keepHouse(server.deps)
+  await purgeExpired(server.deps)
   // The first is forgotten with all that was kept for it.
   expect(server.sql.prepare('select count(*) from streams where id = ?').pluck().get(data.subscriptionId)).toBe(0)
   const kept = server.sql.prepare('select count(*) from "streamDeliveries" where "streamId" = ?')

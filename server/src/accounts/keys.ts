@@ -27,7 +27,7 @@ const ALL_SCOPES: Record<Scope, true> = {
   'webhooks:read': true,
   'webhooks:write': true,
 }
-/** Every scope there is (section 5 rule 6). */
+/** Every scope there is. */
 export const SCOPES = Object.keys(ALL_SCOPES) as Scope[]
 
 /** What a key is made of; `expiresAt` as ISO 8601. */
@@ -37,7 +37,7 @@ export interface KeyInput {
   expiresAt?: string | null
 }
 
-/** The shop's keys, newest first, without their secrets (section 2.9). */
+/** The shop's keys, newest first, without their secrets. */
 export async function list(ctx: Context): Promise<{ data: ApiKey[] }> {
   return { data: (await listApiKeys(ctx.db.read, ctx.shop.id)).map(toApiKey) }
 }
@@ -77,7 +77,7 @@ export async function create(ctx: Context, wanted: KeyInput): Promise<ApiKey & {
 export const find = async (ctx: Context, id: string): Promise<ApiKey> => toApiKey(await findActive(ctx, id))
 
 /**
- * Gives a key another secret. The old one opens nothing from the commit on (section 5 rule 5).
+ * Gives a key another secret. The old one opens nothing from the commit on.
  *
  * @throws ApiError 404 `key_not_found`, 409 `key_already_revoked` or `concurrent_change`.
  */
@@ -93,7 +93,7 @@ export async function rotate(ctx: Context, id: string): Promise<ApiKey & { secre
 }
 
 /**
- * Stops a key at once (section 5 rule 5).
+ * Stops a key at once.
  *
  * @throws ApiError 404 `key_not_found`, 409 `key_already_revoked` or `concurrent_change`.
  */

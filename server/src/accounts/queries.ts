@@ -76,7 +76,7 @@ export async function deleteApiKeys(trx: Transaction, shopId: string, ids: strin
   await trx.deleteFrom('apiKeys').where('shopId', '=', shopId).where('id', 'in', ids).execute()
 }
 
-/** Changes a key that is alive and still has the secret that was read. Answers whether it was. */
+/** Changes a key that is alive and still has the secret that was read. Returns whether it was. */
 export async function updateApiKeyIfUnchanged(
   trx: Transaction,
   shopId: string,
@@ -137,7 +137,7 @@ export async function insertSignInLink(trx: Transaction, row: SignInLinkRow): Pr
 export const findSignInLink = (db: Reader, tokenHash: string): Promise<SignInLinkRow | undefined> =>
   db.selectFrom('signInLinks').selectAll().where('tokenHash', '=', tokenHash).executeTakeFirst()
 
-/** Uses a link up. Answers whether it was still there: of several who open it, one gets in. */
+/** Uses a link up. Returns whether it was still there: of several who open it, one gets in. */
 export async function deleteSignInLink(trx: Transaction, shopId: string, tokenHash: string): Promise<boolean> {
   const { numDeletedRows } = await trx
     .deleteFrom('signInLinks')
@@ -161,7 +161,7 @@ export async function insertShop(trx: Transaction, row: ShopRow): Promise<void> 
   await trx.insertInto('shops').values(row).execute()
 }
 
-/** Makes a program the shop's default when there is none yet. Answers whether it did. */
+/** Makes a program the shop's default when there is none yet. Returns whether it did. */
 export async function setDefaultProgramIfNone(trx: Transaction, shopId: string, programId: string): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable('shops')
@@ -172,7 +172,7 @@ export async function setDefaultProgramIfNone(trx: Transaction, shopId: string, 
   return numUpdatedRows === 1n
 }
 
-/** Changes a shop as long as it is still the version that was read. Answers whether it was. */
+/** Changes a shop as long as it is still the version that was read. Returns whether it was. */
 export async function updateShopIfUnchanged(
   trx: Transaction,
   row: ShopRow,
@@ -204,7 +204,7 @@ export async function findUserByEmail(db: Reader, shopId: string, email: string)
   return users.find((user) => user.email === email) ?? users.find((user) => emailKey(user.email) === key)
 }
 
-/** Takes a user's access away unless it was taken before. Answers whether it was this call. */
+/** Takes a user's access away unless it was taken before. Returns whether it was this call. */
 export async function revokeUserIfActive(
   trx: Transaction,
   shopId: string,

@@ -14,7 +14,7 @@ import { findProgram } from '../programs/queries.ts'
 import * as affiliates from './queries.ts'
 import { affiliateList, findAffiliateByCode, findAffiliateBySlug, findAffiliatesById, searchable } from './queries.ts'
 
-/** Lists affiliates that are not archived, newest first (section 4.1). */
+/** Lists affiliates that are not archived, newest first. */
 export async function list(ctx: Context, query: Query<'listAffiliates'>) {
   const start = await readCursor(ctx, 'affiliates', query)
   const readsMany = Boolean(query.q) || isDeep(query)
@@ -22,7 +22,7 @@ export async function list(ctx: Context, query: Query<'listAffiliates'>) {
 }
 
 /**
- * Creates an affiliate, `PENDING` unless its program approves affiliates at once (section 4.1 rule 2).
+ * Creates an affiliate, `PENDING` unless its program approves affiliates at once.
  *
  * @throws ApiError 400 without a name, 404 `program_not_found`, 409 `email_taken`.
  */
@@ -55,7 +55,7 @@ export async function create(ctx: Context, body: Body<'createAffiliate'>) {
 }
 
 /**
- * Changes the sent fields (section 4.1 rule 4). Changing nothing is fine.
+ * Changes the sent fields. Changing nothing is fine.
  *
  * @throws ApiError 400 for a blank name, 404 `affiliate_not_found` or `program_not_found`, 409 `email_taken` or
  *   `concurrent_change`.
@@ -91,7 +91,7 @@ export async function update(ctx: Context, id: string, body: Body<'updateAffilia
 }
 
 /**
- * Hides an affiliate and keeps its data (section 4.1 rule 5).
+ * Hides an affiliate and keeps its data.
  *
  * @throws ApiError 404 `affiliate_not_found`, 409 `concurrent_change`.
  */
@@ -153,7 +153,7 @@ type NewAffiliate = Pick<AffiliateRow, 'name' | 'email' | 'firstName' | 'lastNam
 export const searchText = (row: Pick<AffiliateRow, 'name' | 'email' | 'firstName' | 'lastName'>): string =>
   searchable([row.name, row.email, row.firstName, row.lastName])
 
-/** The row of a new affiliate with a slug and a discount code that nobody in the shop has (section 2.2). */
+/** The row of a new affiliate with a slug and a discount code that nobody in the shop has. */
 export async function newAffiliate(
   ctx: Context,
   trx: Transaction,
@@ -209,7 +209,7 @@ type Status = Affiliate['status']
 
 const isApproved = (status: Status) => status === 'APPROVED' || status === 'ACTIVE'
 
-/** The events of a status change (section 6.1): the specific one first, then `affiliate.status_changed`; none without a change. */
+/** The events of a status change: the specific one first, then `affiliate.status_changed`; none without a change. */
 export function statusEvents(affiliate: Affiliate, previousStatus: Status): WebhookEvent[] {
   const { status } = affiliate
   if (status === previousStatus) return []

@@ -13,7 +13,7 @@ import { connectionList, findAffiliate } from './queries.ts'
 
 type Connection = components['schemas']['Connection']
 
-/** Whom customers, products and variants are connected to, newest first (section 4.9). */
+/** Whom customers, products and variants are connected to, newest first. */
 export async function list(ctx: Context, query: Query<'listConnections'>) {
   const values = query.value ? storedForms(query.kind, query.value) : undefined
   // No index serves every filter and the order, and customers connect with every order.

@@ -103,7 +103,7 @@ export async function insertAffiliate(
     .execute()
 }
 
-/** Changes an affiliate as long as it is still the version that was read. Answers whether it was. */
+/** Changes an affiliate as long as it is still the version that was read. Returns whether it was. */
 export const updateAffiliateIfUnchanged = (
   trx: Transaction,
   shopId: string,
@@ -209,7 +209,7 @@ export async function insertConnection(trx: Transaction, row: ConnectionRow): Pr
   await trx.insertInto('connections').values(row).execute()
 }
 
-/** Takes a connection away. Answers it, as long as it was there. */
+/** Deletes a connection and returns it, or undefined if it does not exist. */
 export const deleteConnection = (trx: Transaction, shopId: string, id: string): Promise<ConnectionRow | undefined> =>
   trx.deleteFrom('connections').where('shopId', '=', shopId).where('id', '=', id).returningAll().executeTakeFirst()
 

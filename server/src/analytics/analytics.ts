@@ -14,7 +14,7 @@ const DEFAULT_DAYS = 30
 const AHEAD_MS = 5 * 60_000
 
 /**
- * Sums over a period, in one currency (section 4.6). They read thousands of rows, so they run in the report thread.
+ * Sums over a period, in one currency. They read thousands of rows, so they run in the report thread.
  *
  * @throws ApiError 400 `invalid_parameter` or `period_invalid`, 409 `total_too_large`.
  */
@@ -50,10 +50,10 @@ export interface AnalyticsRequest {
 
 type Analytics = components['schemas']['Analytics']
 
-/** At most this many commissions are read, the newest (section 8). */
+/** At most this many commissions are read, the newest. */
 const MAX_COMMISSIONS = 10_000
 
-/** The sums of section 4.6; null when one cannot be exact. */
+/** The sums; null when one cannot be exact. */
 export const analyticsReport = defineReport(
   import.meta.url,
   'analyticsReport',

@@ -11,7 +11,7 @@ import { findBatch } from '../payouts/queries.ts'
 import { commissionList } from './list-queries.ts'
 
 /**
- * Lists commissions by `happenedAt`, newest first (section 4.3).
+ * Lists commissions by `happenedAt`, newest first.
  *
  * @throws ApiError 400 `invalid_parameter` or `period_invalid`.
  */
@@ -43,7 +43,7 @@ export interface EffectiveStatus {
   batch: PayoutBatchRow | undefined
 }
 
-/** Rows of a batch under way count as paid; those of an open or failed one do not (section 4.4). */
+/** Rows of a batch under way count as paid; those of an open or failed one do not. */
 export async function findEffectiveStatus(
   ctx: Context,
   trx: Transaction,

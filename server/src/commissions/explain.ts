@@ -18,7 +18,7 @@ import { toCommission, toDecision } from './response.ts'
 type Explanation = components['schemas']['Explanation']
 
 /**
- * Why an order earned what it did, from what was stored with it (section 4.9), and what has become of it since.
+ * Why an order earned what it did, from what was stored with it, and what has become of it since.
  *
  * @throws ApiError 404 `order_not_found` for an order that was never reported.
  */

@@ -53,7 +53,7 @@ interface Transition {
   pastTense: string
 }
 
-/** What may become of a commission by hand (section 3); anything else is refused. */
+/** What may become of a commission by hand; anything else is refused. */
 export const TRANSITIONS: Record<ModerationAction, Transition> = {
   approve: { from: ['PENDING'], to: 'APPROVED', pastTense: 'approved' },
   reject: { from: ['PENDING', 'APPROVED', 'ACCEPTED'], to: 'REJECTED', pastTense: 'rejected' },

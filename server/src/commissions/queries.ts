@@ -34,7 +34,7 @@ export interface ModerationFilter {
   to?: string
 }
 
-/** Changes a commission as long as it is still the version that was read. Answers whether it was. */
+/** Changes a commission as long as it is still the version that was read. Returns whether it was. */
 export const updateCommissionIfUnchanged = (
   trx: Transaction,
   shopId: string,

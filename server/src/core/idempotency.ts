@@ -7,7 +7,7 @@ import { type Context, nowIso } from './context.ts'
 const RETENTION_MS = 30 * 86_400_000
 
 /**
- * The stored result of an earlier call with the same `Idempotency-Key`, or undefined (section 4.9 rules 3 and 4).
+ * The stored result of an earlier call with the same `Idempotency-Key`, or undefined.
  *
  * @throws ApiError 409 `idempotency_key_reused` when the key stands for another body.
  */
@@ -71,7 +71,7 @@ export async function deleteExpiredKey(trx: Transaction, shopId: string, key: st
   await deleteExpired(trx, { shopId, key, now })
 }
 
-/** Deletes some expired replies of all shops. Answers whether there may be more. */
+/** Deletes some expired replies of all shops. Returns whether there may be more. */
 export async function deleteExpiredKeys(trx: Transaction, now: string, limit = 500): Promise<boolean> {
   const rows = await trx
     .selectFrom('idempotencyKeys')

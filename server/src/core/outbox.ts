@@ -10,15 +10,15 @@ import {
   type NewDelivery,
 } from './outbox-queries.ts'
 
-/** What happened, as subscribers read it (section 6): the event type and its `data`. */
+/** What happened, as subscribers read it: the event type and its `data`. */
 export interface WebhookEvent {
   event: string
   data: unknown
 }
 
 /**
- * Writes one delivery for each subscription that takes the event now (section 6.2), and one for each owner who listens.
- * The body is fixed here, so what is signed later is what happened. Answers whether there is something to deliver.
+ * Writes one delivery for each subscription that takes the event now, and one for each owner who listens.
+ * The body is fixed here, so what is signed later is what happened. Returns whether there is something to deliver.
  */
 export async function enqueue(ctx: Context, trx: Transaction, events: WebhookEvent[]): Promise<boolean> {
   if (events.length === 0) return false

@@ -21,7 +21,7 @@ export function isWellFormed(kind: SecretKind, token: string): boolean {
   return checksum(token.slice(0, -CHECKSUM_LENGTH)) === token.slice(-CHECKSUM_LENGTH)
 }
 
-/** What is stored instead of the secret: SHA-256 as hex (section 5 rule 2). */
+/** What is stored instead of the secret: SHA-256 as hex. */
 export const hashSecret = (secret: string): string => hash('sha256', secret, 'hex')
 
 /** The visible beginning of a secret. */

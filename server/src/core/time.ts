@@ -5,7 +5,7 @@ const FORMAT = /^(\d{4}-\d\d-\d\d)(?:[Tt](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?
 
 /**
  * An instant of a query as it is stored and compared: `YYYY-MM-DDTHH:mm:ss.SSSZ`. A date alone is midnight UTC, digits
- * below a millisecond are cut off (section 4.4 rule 2). Nothing given, nothing answered.
+ * below a millisecond are cut off. Nothing given, nothing answered.
  *
  * @throws ApiError 400 `invalid_parameter` for a text without an offset or an instant that does not exist.
  */
@@ -39,7 +39,7 @@ const DAY_MS = 86_400_000
 
 /**
  * The bounds of a query, by default the `days` × 24 hours before `to`, or before now. Without `to` the end stays open:
- * the caller's clock may be a little ahead of ours.
+ * the caller's clock may be slightly ahead of the server's.
  *
  * @throws ApiError 400 `invalid_parameter` or `period_invalid`.
  */

@@ -14,7 +14,7 @@ import { couponList, findCoupon } from './queries.ts'
 type Schemas = components['schemas']
 type CouponRow = NonNullable<Awaited<ReturnType<typeof findCoupon>>>
 
-/** Lists the codes of affiliates that are not archived (section 4.5). */
+/** Lists the codes of affiliates that are not archived. */
 export async function list(ctx: Context, query: Query<'listCoupons'>) {
   const start = await readCursor(ctx, 'affiliates', query)
   const readsMany = Boolean(query.code) || isDeep(query)
@@ -22,7 +22,7 @@ export async function list(ctx: Context, query: Query<'listCoupons'>) {
 }
 
 /**
- * Gives an affiliate a code, the sent one or a random one; the code it has already changes nothing (section 4.5).
+ * Gives an affiliate a code, the sent one or a random one; the code it has already changes nothing.
  *
  * @throws ApiError 400 `discount_code_invalid`, 404 `affiliate_not_found`, 409 `discount_code_taken` or `concurrent_change`.
  */

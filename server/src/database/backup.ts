@@ -27,7 +27,7 @@ export class BackupError extends Error {}
 
 const ALL_PAGES = 0x7fffffff
 
-/** The checksum of a backup lies beside it, as `sha256sum --check` reads it. */
+/** The file with the checksum of a backup, in the format of `sha256sum --check`. */
 const checksumFile = (file: string) => `${file}.sha256`
 
 /**

@@ -32,7 +32,7 @@ const CHANCE = ['40001', '40P01']
 const MAX_TRIES = 4
 
 /**
- * Answers all jobs, which share one transaction. One that fails after it wrote is set aside, the others run again, and it
+ * Answers all jobs, which share one transaction. One that fails after it wrote is removed from the group, the others run again, and it
  * gets a transaction of its own, where its statements are answered one by one and it may learn what exactly failed.
  *
  * @throws StorageError when the connection is gone, or the transaction could not begin; some jobs are unanswered then.

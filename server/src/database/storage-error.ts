@@ -33,6 +33,6 @@ const UNIQUE = ['23505', 'SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYK
 /** Whether a unique index refused the row. */
 export const isUniqueViolation = (error: unknown): boolean => isStorageError(error) && UNIQUE.includes(error.code)
 
-/** Others hold what a statement needs, in one of the ways that SQLite tells apart: after a crash it is `SQLITE_BUSY_RECOVERY`. */
+/** Whether another connection holds the lock. Codes extend `SQLITE_BUSY`, such as `SQLITE_BUSY_RECOVERY` after a crash. */
 export const isSqliteBusy = (error: unknown): boolean =>
   error instanceof SQLite.SqliteError && error.code.startsWith('SQLITE_BUSY')

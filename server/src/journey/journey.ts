@@ -13,7 +13,7 @@ type Schemas = components['schemas']
 const DEFAULT_DAYS = 90
 
 /**
- * The path of a session, an affiliate or a customer, oldest first (section 4.7). Several identifiers narrow it down;
+ * The path of a session, an affiliate or a customer, oldest first. Several identifiers narrow it down;
  * of more entries than `limit` the latest are shown.
  *
  * @throws ApiError 400 `journey_identifier_required`, `invalid_parameter` or `period_invalid`.

@@ -147,7 +147,7 @@ export async function replaceJourneyEntry(
   await insertJourneyEntry(trx, shopId, row)
 }
 
-/** Deletes some entries of all shops that happened before an instant. Answers whether there may be more. */
+/** Deletes some entries of all shops that happened before an instant. Returns whether there may be more. */
 export async function deleteJourneyBefore(trx: Transaction, before: string, limit = 500): Promise<boolean> {
   const rows = await trx
     .selectFrom('journey')

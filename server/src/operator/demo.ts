@@ -23,7 +23,7 @@ export async function makeDemo(deps: Deps, url: string): Promise<string> {
   const isThere = shopId !== undefined && (await findShop(deps.db.read, shopId)) !== undefined
   const env = isThere ? { ...known, REFERRAL_BASE_URL: url } : await createDemo(deps, url)
   mkdirSync(deps.config.dataDir, { recursive: true, mode: 0o700 })
-  // Written aside and moved, so that nobody ever reads half of it. A file left there may be readable by others.
+  // Written to a temporary file and renamed, so that readers never see a partial file. A leftover file may be readable by others.
   rmSync(`${file}.new`, { force: true })
   writeFileSync(
     `${file}.new`,

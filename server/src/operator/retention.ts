@@ -17,12 +17,12 @@ import {
 const DAY_MS = 86_400_000
 const EVERY_MS = 3_600_000
 const ID_TIME_LENGTH = 10
-/** How long the log tells of a delivery that has ended, and how long it can be made again. */
+/** How long finished deliveries stay in the log and can be redelivered. */
 const DELIVERY_DAYS = 30
 
 /** Removes what has had its time, now and every hour until the server stops. */
-export function startHousekeeping(deps: Deps): void {
-  const work = () => void keepHouse(deps)
+export function startRetention(deps: Deps): void {
+  const work = () => void purgeExpired(deps)
   work()
   setInterval(work, EVERY_MS).unref()
 }
@@ -32,7 +32,7 @@ export function startHousekeeping(deps: Deps): void {
  * retention; never a delivery that waits, nor a click that may still count for an order. In small transactions, so that
  * nobody waits long, and what fails keeps nothing else from being dropped.
  */
-export async function keepHouse(deps: Deps): Promise<void> {
+export async function purgeExpired(deps: Deps): Promise<void> {
   const now = nowIso(deps)
   const steps = [
     () => inLots(deps, (trx) => deleteExpiredKeys(trx, now)),
@@ -42,7 +42,7 @@ export async function keepHouse(deps: Deps): Promise<void> {
     () => dropOldDeliveries(deps),
     () => dropOldJourney(deps),
   ]
-  for (const step of steps) await bestEffort(deps.log, 'housekeeping_failed', step)
+  for (const step of steps) await bestEffort(deps.log, 'retention_failed', step)
 }
 
 /** A transaction for each lot, as long as there may be more; a server that stops does not wait for the rest. */

@@ -24,7 +24,7 @@ export interface SeedWish {
 
 const DAY_MS = 86_400_000
 /** So much is written in one transaction. */
-const LOT = 200
+const BATCH_SIZE = 200
 /** Servers beside it ask for the turn to write every 25 ms: after so much writing they get one. */
 const STRETCH_MS = 200
 const PAUSE_MS = 30
@@ -83,8 +83,8 @@ async function contextAt(
 
 async function inLots(count: number, work: (from: number, to: number) => Promise<void>): Promise<void> {
   let since = performance.now()
-  for (let from = 0; from < count; from += LOT) {
-    await work(from, Math.min(count, from + LOT))
+  for (let from = 0; from < count; from += BATCH_SIZE) {
+    await work(from, Math.min(count, from + BATCH_SIZE))
     if (performance.now() - since < STRETCH_MS) continue
     await sleep(PAUSE_MS)
     since = performance.now()

@@ -16,7 +16,7 @@ type Touch = Schemas['ClickEvent'] | Schemas['PageViewEvent']
 const AHEAD_MS = 5 * 60_000
 
 /**
- * Stores a click or a page view and answers after it is on disk (section 4.9). A reference that nobody owns is stored
+ * Stores a click or a page view and answers after it is on disk. A reference that nobody owns is stored
  * without an affiliate.
  *
  * @throws ApiError 400 `invalid_body` or `occurred_at_in_future`, 503 when it cannot be looked up or stored.

@@ -13,7 +13,7 @@ import { gatherFacts, type IncomingOrder, recordOrder } from './record-order.ts'
 type Schemas = components['schemas']
 
 /**
- * Records a conversion, once per order (section 4.9).
+ * Records a conversion, once per order.
  *
  * @throws ApiError 400 `idempotency_key_required`, `invalid_body` or `occurred_at_in_future`, 409 `idempotency_key_reused`.
  */
@@ -108,7 +108,7 @@ const CLICK_ATTRIBUTE = 'referral_click_id'
 const MAX_CLICK_ID = 255
 
 /**
- * A reported conversion as the engine reads it (section 4.9).
+ * A reported conversion as the engine reads it.
  *
  * @throws ApiError 400 `invalid_body` or `occurred_at_in_future`.
  */

@@ -51,7 +51,7 @@ export interface RecordedOrder {
 
 /**
  * The one money path: gather facts, decide, write the decision once. An order that is recorded already keeps its first
- * decision; one that nobody was credited for may still be credited by a later report (section 4.9 rule 6).
+ * decision; one that nobody was credited for may still be credited by a later report.
  * The context's shop must be the row as it is in `trx`.
  */
 export async function recordOrder(

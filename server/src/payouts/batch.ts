@@ -105,7 +105,7 @@ export interface BatchPlan extends ComputedBatch {
 }
 
 /**
- * Which commissions the body asks for (section 4.4 rule 2).
+ * Which commissions the body asks for.
  *
  * @throws ApiError 400 `invalid_body`, or `period_invalid` unless the end is after the start.
  */
@@ -119,7 +119,7 @@ export function readFilter(body: Body<'createPayout'>): CandidateFilter {
 
 /**
  * Whether these sums make a batch. `seen` is what this call saw first: it tells what never sufficed from what another
- * batch took away meanwhile (section 4.4 rules 4 and 5).
+ * batch took away meanwhile.
  *
  * @throws ApiError 404 `no_eligible_commissions`; 409 `payout_claimed_concurrently`,
  *   `payout_threshold_needs_reconciliation`, `payout_mixed_currencies`, `payout_below_threshold`,

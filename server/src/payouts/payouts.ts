@@ -24,8 +24,8 @@ import {
 } from './queries.ts'
 
 /**
- * Lists batches with their totals, newest first (section 4.4 rule 1). Who looked is on record before anything is read,
- * and what was shown before it is shown.
+ * Lists batches with their totals, newest first. The access is recorded before anything is read, and the result before it
+ * is returned.
  *
  * @throws ApiError 503 `audit_unavailable` when either record cannot be written.
  */
@@ -68,7 +68,7 @@ export async function show(ctx: Context, id: string) {
 }
 
 /**
- * Gathers the approved commissions of a period into a batch, or with `dryRun` shows the batch (section 4.4 rules 2–5).
+ * Gathers the approved commissions of a period into a batch, or with `dryRun` shows the batch.
  * Of callers who want the same commissions each commission goes to exactly one; what is left may still make a batch.
  *
  * @throws ApiError 400 `period_invalid`, 404 `no_eligible_commissions`, and the 409s of {@link planBatch}.
@@ -97,7 +97,7 @@ export async function create(ctx: Context, body: Body<'createPayout'>) {
 }
 
 /**
- * Marks a batch and its commissions as paid (section 4.4 rule 6).
+ * Marks a batch and its commissions as paid.
  *
  * @throws ApiError 404 `payout_not_found`; 409 `payout_already_paid`, `payout_not_payable`, `payout_total_mismatch` or
  *   `concurrent_change`.

@@ -44,7 +44,7 @@ export async function insertBatch(
     .execute()
 }
 
-/** Changes a batch as long as it is still the version that was read. Answers whether it was. */
+/** Changes a batch as long as it is still the version that was read. Returns whether it was. */
 export const updateBatchIfUnchanged = (
   trx: Transaction,
   shopId: string,

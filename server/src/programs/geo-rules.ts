@@ -11,7 +11,7 @@ import { findProgram } from './queries.ts'
 /** Of one shop, as openapi.yaml says. */
 const MAX_RULES = 1000
 
-/** The programs that pay only for orders to certain places (section 4.9). */
+/** The programs that pay only for orders to certain places. */
 export async function list(ctx: Context, query: Query<'listGeoRules'>) {
   return mapPage(await rules.listGeoRules(ctx.db.read, ctx.shop.id, query), toGeoRule)
 }

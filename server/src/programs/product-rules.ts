@@ -13,7 +13,7 @@ import { findProgram } from './queries.ts'
 /** Of one shop, as openapi.yaml says. */
 const MAX_RULES = 10_000
 
-/** The rates that differ from those of their programs, newest first (section 4.9). */
+/** The rates that differ from those of their programs, newest first. */
 export async function list(ctx: Context, query: Query<'listProductRules'>) {
   return mapPage(await rules.listProductRules(ctx.db.read, ctx.shop.id, query), toProductRule)
 }
@@ -79,7 +79,7 @@ const toProductRule = ({ shopId, ...row }: ProductRuleRow): components['schemas'
 })
 
 /**
- * The id of a product or variant as stores write it in orders (section 4.9).
+ * The id of a product or variant as stores write it in orders.
  *
  * @throws ApiError 400 `invalid_body`.
  */

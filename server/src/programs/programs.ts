@@ -17,14 +17,14 @@ import {
 } from '../engine/program-rate.ts'
 import * as programs from './queries.ts'
 
-/** Lists programs, newest first, with their affiliate counts (section 4.2). */
+/** Lists programs, newest first, with their affiliate counts. */
 export async function list(ctx: Context, query: Query<'listPrograms'>) {
   const start = await readCursor(ctx, 'programs', query)
   return mapPage(await programs.listPrograms(ctx.db.read, ctx.shop.id, { ...query, start }), toProgram)
 }
 
 /**
- * Creates a program; the first of a shop becomes its default (section 2.3).
+ * Creates a program; the first of a shop becomes its default.
  *
  * @throws ApiError 400 for a blank name, 400 `commission_percent_invalid`.
  */
@@ -61,7 +61,7 @@ export async function create(ctx: Context, body: Body<'createProgram'>) {
 }
 
 /**
- * Changes the sent fields, checked together with what is stored (section 4.2 rule 3).
+ * Changes the sent fields, checked together with what is stored.
  *
  * @throws ApiError 400 for a blank name, 400 `commission_percent_invalid`, `commission_percent_required` or
  *   `discount_value_invalid`, 404 `program_not_found`, 409 `concurrent_change`.

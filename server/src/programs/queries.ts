@@ -67,7 +67,7 @@ export async function insertProgram(trx: Transaction, shopId: string, row: Omit<
     .execute()
 }
 
-/** Changes a program as long as it is still the version that was read. Answers whether it was. */
+/** Changes a program as long as it is still the version that was read. Returns whether it was. */
 export const updateProgramIfUnchanged = (
   trx: Transaction,
   shopId: string,
@@ -122,7 +122,7 @@ export async function insertProductRule(trx: Transaction, row: ProductRuleRow): 
   await trx.insertInto('productRules').values(row).execute()
 }
 
-/** Takes a rule away. Answers it, as long as it was there. */
+/** Deletes a rule and returns it, or undefined if it does not exist. */
 export const deleteProductRule = (trx: Transaction, shopId: string, id: string): Promise<ProductRuleRow | undefined> =>
   trx.deleteFrom('productRules').where('shopId', '=', shopId).where('id', '=', id).returningAll().executeTakeFirst()
 
@@ -143,7 +143,7 @@ export async function upsertGeoRule(trx: Transaction, row: GeoRuleRow): Promise<
     .execute()
 }
 
-/** Takes a rule away. Answers whether it was there. */
+/** Takes a rule away. Returns whether it was there. */
 export async function deleteGeoRule(trx: Transaction, shopId: string, programId: string): Promise<boolean> {
   const { numDeletedRows } = await trx
     .deleteFrom('geoRules')

@@ -26,7 +26,7 @@ const MAX_STORED_LENGTH = 500_000
 const FINAL_STATUSES: CommissionRow['orderStatus'][] = ['CANCELED', 'REVERSED', 'REFUNDED']
 
 /**
- * Records an order that a store says was paid, once, through the one money path (section 1); then what the store had
+ * Records an order that a store says was paid, once, through the one money path; then what the store had
  * told of it before.
  *
  * @throws ApiError 400 `invalid_body` or 401 `store_domain_mismatch`.

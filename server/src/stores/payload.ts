@@ -103,7 +103,7 @@ const lineTaxes = (body: StoreOrder, currency: string): number =>
     .flatMap((line) => line.tax_lines ?? [])
     .reduce((sum, tax) => sum + Math.max(0, centsOf(tax.price, currency) ?? 0), 0)
 
-/** An amount in minor units; null for what is no amount. @throws ApiError 400 when no number holds it exactly. */
+/** An amount in minor units; null if it is not an amount. @throws ApiError 400 when no number holds it exactly. */
 function centsOf(amount: Schemas['StoreMoney'] | undefined, currency: string): number | null {
   const minor = minorUnits(amount, currency)
   if (minor === null) return null
@@ -124,7 +124,7 @@ function toShippingAddress(address: StoreOrder['shipping_address']): Order['ship
   }
 }
 
-/** A store's clock is believed unless it is ahead of ours. */
+/** The store's time is used unless it is ahead of the server's clock. */
 function readOrderAt(ctx: Context, text: string | null | undefined): string {
   const at = text && text.length <= MAX_INSTANT ? Date.parse(text) : Number.NaN
   return Number.isNaN(at) || at > ctx.now() || at < 0 ? nowIso(ctx) : new Date(at).toISOString()
@@ -138,7 +138,7 @@ function refOfLandingSite(site: string | null | undefined): string | null {
   return ref?.includes('\0') ? null : ref
 }
 
-/** Text that can be looked up; what is blank or longer than any name of ours is none. */
+/** Returns text that can be looked up; blank or overlong text counts as missing. */
 export function matchableText(value: string | number | null | undefined): string | null {
   const text = String(value ?? '').trim()
   return text && text.length <= MAX_TEXT ? text : null
@@ -213,7 +213,7 @@ const hasProductId = ({ variantId, productId }: RefundLine) => Boolean(variantId
 
 const decimalsByCurrency = new Map<string, number>()
 
-/** How many decimals a currency has: 2 for USD, 0 for JPY, 3 for KWD; 2 for one that nobody knows. */
+/** How many decimals a currency has: 2 for USD, 0 for JPY, 3 for KWD; 2 for an unknown one. */
 export function decimalsOf(currency: string): number {
   let digits = decimalsByCurrency.get(currency)
   if (digits === undefined) {
@@ -227,7 +227,7 @@ export function decimalsOf(currency: string): number {
 
 /**
  * An amount in currency units, `"199.65"` or `199.65`, in minor units: exact, decimals beyond the currency's rounded
- * half away from zero. Null for what is no amount.
+ * half away from zero. Null if it is not an amount.
  */
 export function minorUnits(amount: string | number | null | undefined, currency: string): bigint | null {
   const match = /^([+-]?)(\d{1,13})(?:\.(\d*))?$/.exec(String(amount ?? '').trim())

@@ -11,7 +11,7 @@ import { findSubscription } from './queries.ts'
 
 type Delivery = components['schemas']['Delivery']
 
-/** The log of webhook deliveries, newest first (section 6.2). */
+/** The log of webhook deliveries, newest first. */
 export async function list(ctx: Context, query: Query<'listDeliveries'>) {
   return mapPage(await readList(ctx, deliveryList, query, isFiltered(query) || isDeep(query)), toDelivery)
 }

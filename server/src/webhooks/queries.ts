@@ -49,7 +49,7 @@ export const findSubscription = (db: Reader, shopId: string, id: string): Promis
 
 /**
  * Takes the right to change the shop's subscriptions, as long as they are still as when `version` was read. Answers
- * whether it was got (section 4.8 rule 1).
+ * whether it was got.
  */
 export async function incrementVersionIfUnchanged(trx: Transaction, shopId: string, version: number): Promise<boolean> {
   const { numUpdatedRows } = await trx

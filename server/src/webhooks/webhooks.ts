@@ -20,7 +20,7 @@ const MAX_EVENTS_LENGTH = 1024 * 1024
 
 const resolveBySystem = createResolve()
 
-/** The shop's subscriptions, newest first, and the names of events (section 4.8). */
+/** The shop's subscriptions, newest first, and the names of events. */
 export async function list(ctx: Context): Promise<components['schemas']['WebhookSubscriptionList']> {
   const rows = await subscriptions.listSubscriptions(ctx.db.read, ctx.shop.id)
   return { data: rows.map(toSubscription), available_events: [...availableEvents], emitted_events: [...emittedEvents] }
@@ -29,7 +29,7 @@ export async function list(ctx: Context): Promise<components['schemas']['Webhook
 type SubscriptionInput = Omit<Body<'createWebhook'>, 'hookUrl' | 'target_url'>
 
 /**
- * Saves a subscription (section 4.8). Names of events are not checked.
+ * Saves a subscription. Names of events are not checked.
  *
  * @throws ApiError 400 `invalid_body` without a URL, 400 `webhook_url_refused`, 409 `concurrent_change` or
  * `webhook_limit_reached`.
@@ -86,7 +86,7 @@ export async function unsubscribe(ctx: Context, id: string): Promise<components[
 }
 
 /**
- * As {@link sendTest}, for a caller who must name a URL; nothing is sent to `url` itself (section 4.8 rule 4).
+ * As {@link sendTest}, for a caller who must name a URL; nothing is sent to `url` itself.
  *
  * @throws ApiError 400 `invalid_body` without a URL, 400 `webhook_url_refused`.
  */
@@ -177,7 +177,7 @@ type SubscriptionChanges = Partial<
 const PREVIOUS_SECRET_MS = 86_400_000
 
 /**
- * Changes a subscription. The secret before it stays good for a day (section 6.3).
+ * Changes a subscription. The secret before it stays good for a day.
  *
  * @throws ApiError 400 `webhook_url_refused`, 404 `webhook_not_found`, 409 `concurrent_change` or
  * `webhook_limit_reached`.
@@ -227,7 +227,7 @@ const changedOnly = (before: SubscriptionRow, sent: SubscriptionChanges): Subscr
     Object.entries(sent).filter(([name, value]) => value !== before[name as keyof SubscriptionChanges]),
   )
 
-/** The events the server sends (section 6.1); `test` is sent too, but is no name to subscribe by. */
+/** The events the server sends; `test` is sent too, but is no name to subscribe by. */
 export const emittedEvents = [
   'affiliate.approved',
   'affiliate.rejected',
@@ -235,7 +235,7 @@ export const emittedEvents = [
   'commission.created',
 ] as const
 
-/** The names offered to filter on: those that are sent, and those reserved for later (section 6.1). */
+/** The names offered to filter on: those that are sent, and those reserved for later. */
 export const availableEvents = [
   ...emittedEvents,
   'affiliate.created',

@@ -24,7 +24,7 @@ const insert = (table: string, columns: string) => {
   return sql(`insert into "${table}" (${names.map((name) => `"${name}"`)}) values (${names.map(() => '?')})`)
 }
 const findKey = sql<Caller>(`${KEY_SQL} +?`)
-const findReply = sql<{ fingerprint: string; result: string }>(
+const findStoredResponse = sql<{ fingerprint: string; result: string }>(
   'select fingerprint, result from "idempotencyKeys" where "shopId" = +? and key = +?',
 )
 const findOrder = sql<{ commissionId: string }>(
@@ -66,7 +66,7 @@ interface Answer {
 function record(caller: Caller, key: string, body: Conversion): Answer {
   const { shopId } = caller
   const fingerprint = fingerprintOf(body)
-  const stored = findReply.get(shopId, key)
+  const stored = findStoredResponse.get(shopId, key)
   if (stored)
     return stored.fingerprint === fingerprint
       ? { status: 201, body: JSON.parse(stored.result) }

@@ -28,9 +28,9 @@ export const orderOf = ({ codes }: DataSet): Template => ({
 interface Pair {
   ours: Subject
   floor: Subject
-  /** Of ours; the floor writes to a copy of its own. */
+  /** The database of the server; the floor writes to a copy. */
   data: DataSet
-  /** Where the answers of ours are written. */
+  /** File for the responses of the server. */
   record: string
   end: () => Promise<void>
 }

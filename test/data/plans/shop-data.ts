@@ -181,8 +181,8 @@ export function grow(
   if (table === 'webhookEvents') own.id = `'evt_x' || n.i`
   const names = Object.keys(row)
   const values = names.map((name) => (own[name] ?? `r."${name}"`).replaceAll(AT, instantOf(huge + others)))
-  for (let from = 1; from <= huge + others; from += LOT) {
-    const to = Math.min(huge + others, from + LOT - 1)
+  for (let from = 1; from <= huge + others; from += BATCH_SIZE) {
+    const to = Math.min(huge + others, from + BATCH_SIZE - 1)
     sql.exec(`with recursive n(i) as (select ${from} union all select i + 1 from n where i < ${to})
       insert into "${table}" (${names.map((name) => `"${name}"`)})
       select ${values} from (select * from "${table}" where ${like} limit 1) r, n`)
@@ -190,4 +190,4 @@ export function grow(
 }
 
 /** A statement of the tests has 15 seconds. */
-const LOT = 20_000
+const BATCH_SIZE = 20_000

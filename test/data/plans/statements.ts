@@ -7,7 +7,7 @@ export interface Statement {
   sql: string
   values: (readonly unknown[])[]
   /** In the thread for reports, where nobody waits for it. */
-  isAside: boolean
+  isReport: boolean
   /** What caused it. */
   cause: string
 }
@@ -22,7 +22,7 @@ export function watchStatements(server: TestServer): {
   causing: (cause: string) => void
 } {
   const seen = new Map<string, Statement>()
-  const aside = new AsyncLocalStorage<true>()
+  const inReport = new AsyncLocalStorage<true>()
   const watched = new WeakSet<object>()
   let cause = ''
 
@@ -37,9 +37,9 @@ export function watchStatements(server: TestServer): {
   }
 
   function note({ sql, parameters }: CompiledQuery): void {
-    const isAside = aside.getStore() === true
-    const key = `${isAside} ${sql}`
-    const known = seen.get(key) ?? { sql, values: [], isAside, cause }
+    const isReport = inReport.getStore() === true
+    const key = `${isReport} ${sql}`
+    const known = seen.get(key) ?? { sql, values: [], isReport, cause }
     if (known.values.length < MOST_VALUES) known.values.push(parameters)
     seen.set(key, known)
   }
@@ -53,7 +53,7 @@ export function watchStatements(server: TestServer): {
       return work(trx, chain)
     }, shopId)
   // Here instead of in its thread, where its statements cannot be seen.
-  db.runReport = (report, input) => aside.run(true, () => report.run(db.read, input))
+  db.runReport = (report, input) => inReport.run(true, () => report.run(db.read, input))
   return {
     seen,
     causing: (next) => {

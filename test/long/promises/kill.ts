@@ -29,7 +29,7 @@ async function expectReplays(load: Load, server: RunningServer): Promise<void> {
   assert.deepEqual(
     said,
     latest.map(({ text }) => [text, 'true']),
-    'what was acknowledged is answered again to the byte',
+    'acknowledged requests are replayed byte-identical',
   )
 }
 

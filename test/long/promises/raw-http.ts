@@ -15,4 +15,4 @@ async function run(given: Given): Promise<string> {
   }
 }
 
-export const promise: LongTest = { says: 'What is no HTTP breaks nothing', minutes: 3, run }
+export const promise: LongTest = { says: 'Malformed HTTP causes no fault', minutes: 3, run }

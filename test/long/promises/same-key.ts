@@ -5,7 +5,7 @@ import { createWorld } from '../world.ts'
 
 const CALLERS = 32
 
-/** One order in several spellings: neither the order of the fields nor white space tells two requests apart. */
+/** One order in several spellings: the order of fields and whitespace do not distinguish two requests. */
 function spell(id: string, n: number): string {
   const order = { externalOrderId: id, amountCents: 10_000, couponCode: 'NISA16' }
   const fields = Object.entries(order)

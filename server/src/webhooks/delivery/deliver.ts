@@ -15,7 +15,7 @@ export interface Dependencies {
   now: () => number
 }
 
-/** Makes the one attempt of a delivery (section 6.2). Undefined when it was broken off and must be made again. */
+/** Makes the one attempt of a delivery. Undefined when it was broken off and must be made again. */
 export type Deliver = (destination: Destination, delivery: Delivery) => Promise<Outcome | undefined>
 
 interface Route {

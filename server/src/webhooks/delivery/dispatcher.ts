@@ -24,7 +24,7 @@ export interface DispatcherOptions
   onEnd?: (code: string) => void
 }
 
-/** Sends what the outbox holds (section 6.2). */
+/** Sends what the outbox holds. */
 export interface Dispatcher {
   /** There may be something to send. Returns at once. */
   wake: () => void

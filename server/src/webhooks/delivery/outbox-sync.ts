@@ -152,7 +152,7 @@ function countUnfinished({ claimed, finished }: SyncRequest): Map<string, number
   return counts
 }
 
-/** What waits for a subscription that is gone will never be sent. Answers whether it is gone. */
+/** What waits for a subscription that is gone will never be sent. Returns whether it is gone. */
 async function deleteIfOrphaned(trx: Transaction, shopId: string, id: string): Promise<boolean> {
   if (await findSubscription(trx, shopId, id)) return false
   await deletePending(trx, shopId, id)

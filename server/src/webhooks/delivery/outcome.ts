@@ -1,4 +1,4 @@
-/** All that is ever said about a delivery (section 6.2): never a URL, a secret, a payload or a raw network error. */
+/** All that is ever said about a delivery: never a URL, a secret, a payload or a raw network error. */
 export type DeliveryCode =
   /** Answered 2xx. */
   | 'ok'

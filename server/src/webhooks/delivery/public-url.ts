@@ -69,7 +69,7 @@ const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/
 const AMBIGUOUS = /[\s\\\p{Cc}\p{Cf}]/u
 
 /**
- * Reads a subscription's URL (section 4.8 rule 2): https, a public host name or a public literal address, no user
+ * Reads a subscription's URL: https, a public host name or a public literal address, no user
  * information, any port but 0. `allow` names `host:port` pairs that are taken as they are, also with http.
  * Undefined means refused. The addresses of a name are not looked at here.
  */

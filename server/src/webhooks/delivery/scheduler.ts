@@ -66,7 +66,7 @@ export function takeDeliverable(queue: Queue): Delivery | undefined {
   return at < 0 ? undefined : queue.waiting.splice(at, 1)[0]
 }
 
-/** The host that a destination names, in whatever spelling; what is no URL is never sent to. */
+/** The normalized host of a destination. Invalid URLs are never sent to. */
 export const hostOf = ({ url }: Destination): string => URL.parse(url)?.hostname.replace(/\.$/, '') ?? ''
 
 /** How many deliveries a process takes from the outbox ahead of time, with their bodies. */

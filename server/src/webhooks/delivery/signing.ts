@@ -10,7 +10,7 @@ export const openSecret = (vault: Vault, subscriptionId: string, sealed: string)
   vault.open(sealed, subscriptionId)
 
 /**
- * The headers that name and prove a delivery (section 6.3 and Standard Webhooks), made by the package that receivers
+ * The headers that name and prove a delivery (Standard Webhooks and `X-Service-Signature`), made by the package that receivers
  * check them with. Without a secret there is nothing to prove: `X-Service-Signature` is empty and `webhook-signature` is
  * left out. Of several the first is the one that counts, the others sign the Standard Webhooks header too. `at` is in
  * milliseconds.

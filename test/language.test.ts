@@ -1,0 +1,87 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url))
+
+/** Wording that the project does not use, with the standard form. Add an entry once it occurs nowhere. */
+const BANNED: [pattern: RegExp, standard: string][] = [
+  [/\bwhat is no\b/i, 'malformed …, not a …'],
+  [/\bsays that the process lives\b/i, 'reports liveness'],
+  [/\b(finishes|delivers) what (is under way|waits)\b/i, 'drains in-flight requests and pending deliveries'],
+  [/\bis missing, or is no key\b/i, 'is missing or malformed'],
+  [/\bkeep(s|ing)? ?house\b|\bhousekeeping\b/i, 'purge expired data, retention'],
+  [/\bapproves? by (itself|themselves)\b/i, 'auto-approves'],
+  [/\b(tried|retried|sent|done|shown) (again )?by (itself|themselves)\b/i, 'automatically'],
+  [/\bby a hair\b/i, 'narrowly'],
+  [/\ba second truth\b/i, 'a second source of truth'],
+  [/\b(that )?runs? dry\b/i, 'empties'],
+  [/\bwhat one would\b/i, 'name the alternatives'],
+  [/\banswers (whether|undefined|null)\b/i, 'returns'],
+  [/\banswers whether\b/i, 'returns whether'],
+  [/\bto the byte\b/i, 'byte-identical'],
+  [/\b(lies|hangs) beside\b/i, 'is next to'],
+  [/\bputs? right\b/i, 'corrects'],
+  [/\bas it (is|was) there\b/i, 'unchanged'],
+  [/\bwho looked\b/i, 'the access, the user'],
+  [/\bAsideThread\b|\brunAside\b|\bisAside\b|\baside =/, 'ReportWorker, runReport'],
+  [/\bkeepHouse\b/, 'purgeExpired'],
+  [/\b(findReply|keepReply)\b/, 'findStoredResponse, storeResponse'],
+  [/\b(letIn|leaveOut)\b/, 'authenticateRequest'],
+  [/\bcomplain\b/, 'validationMessage'],
+  [/\bforetell\b/, 'preview'],
+  [/\bBrought\b/, 'ImportResult'],
+  [/\bWalked\b/, 'CursorPage'],
+  [/\bWanted\b/, 'Input'],
+  [/\brefusalOf\b/, 'toApiError'],
+  [/\b(MOST|FAR|EVER)\b/, 'MAX_…, DEEP_OFFSET, EPOCH'],
+  [/\b(LINGER_MS|LOT)\b/, 'FLUSH_INTERVAL_MS, BATCH_SIZE'],
+  [/\bstanding\.ts\b/, 'effective status'],
+  [/\b(macs|mac|hmac)\.ts\b/, 'signature.ts'],
+  [/\bsentence\.ts\b/, 'validation-message.ts'],
+  [/\b(placeAfter|usualHeaders)\b/, 'readCursor, commonHeaders'],
+  [/\bclass Lanes\b|#mute\b/, 'DeliveryScheduler, #unresponsive'],
+  [/\bclass Hole\b/, 'Placeholder'],
+]
+
+const EXCLUDED =
+  /^(CHANGELOG\.md|pnpm-lock\.yaml|LICENSE|test\/language\.test\.ts|test\/(contract|data)\/released\/|test\/long\/\w+\/package-lock\.json)|\.(png|svg|db|gz|ico)$/
+const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8', maxBuffer: 1e8 }).split('\0')
+const files = tracked.filter((file) => file && !EXCLUDED.test(file))
+const texts = files.map((file) => [file, readFileSync(`${ROOT}${file}`, 'utf8')] as const)
+
+test('the list covers the whole repository', () => {
+  expect(files).toEqual(
+    expect.arrayContaining(['README.md', 'openapi.yaml', 'server/src/app.ts', 'docs/self-hosting.md']),
+  )
+})
+
+test.each(BANNED)('no file contains %s; write: %s', (pattern) => {
+  const linesOf = (file: string, text: string) =>
+    text.split('\n').flatMap((line, at) => (pattern.test(line) ? [`${file}:${at + 1}: ${line.trim()}`] : []))
+  expect(texts.flatMap(([file, text]) => (pattern.test(text) ? linesOf(file, text) : []))).toEqual([])
+})
+
+/** The headings of a page, as anchors of GitHub. */
+const anchorsOf = (text: string) =>
+  [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+
+test('every relative link of a page leads to a file and heading that exist', () => {
+  const pages = new Map(texts.filter(([file]) => file.endsWith('.md')))
+  const broken = [...pages].flatMap(([file, text]) =>
+    [...text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].flatMap(([link, path = '', anchor]) => {
+      const target = path ? posix.join(posix.dirname(file), path) : file
+      const isThere = tracked.some((one) => one === target || one.startsWith(`${target.replace(/\/$/, '')}/`))
+      const hasAnchor = !anchor || anchorsOf(pages.get(target) ?? '').includes(anchor)
+      return isThere && hasAnchor ? [] : [`${file}: ${link}`]
+    }),
+  )
+  expect(broken).toEqual([])
+})
