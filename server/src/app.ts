@@ -24,7 +24,7 @@ export interface AppOptions {
   metrics?: Metrics
 }
 
-/** The whole HTTP surface: everything about an operation but its use case comes from openapi.yaml. */
+/** Composes the HTTP surface. Everything about an operation except its use case comes from openapi.yaml. */
 export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
   const server: Server = {
     deps,
@@ -37,7 +37,7 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
   }
   const app = new Hono<Env>({ router: new StaticPathsFirstRouter() })
   for (const op of operations) app.on(op.method, op.path, serveOperation(server, op))
-  // For whatever no operation answers.
+  // Only for paths that no operation serves; an operation tracks its own request.
   app.use(trackRequest(server))
   mountHealth(app, deps)
   mountDocument(app, server)
@@ -45,12 +45,16 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
   for (const [path, methods] of methodsByPath()) {
     app.all(path, (c) => {
       c.header('Allow', allowHeader(methods))
-      throw new ApiError(405, 'method_not_allowed', `${c.req.method} is not allowed here.`)
+      throw new ApiError(
+        405,
+        'method_not_allowed',
+        `${c.req.method} is not allowed on this path. The Allow header lists the methods that are.`,
+      )
     })
   }
   mountAdmin(app, server)
   app.all('*', () => {
-    throw new ApiError(404, 'path_unknown', 'There is nothing at this path.')
+    throw new ApiError(404, 'path_unknown', 'No such path.')
   })
   app.onError((error, c) => {
     const { status, body, headers } = errorResponse(server, error, c.get('request').requestId)
@@ -60,9 +64,9 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
   return app
 }
 
-/** Names the request, and finishes the answer: request id, rate-limit headers, one log line without the query. */
+/** Starts and finishes a request that no operation serves: request id, standard headers, metrics and log line. */
 function trackRequest(server: Server) {
-  return async function visiting(c: HonoContext<Env>, next: () => Promise<void>): Promise<void> {
+  return async function trackRequest(c: HonoContext<Env>, next: () => Promise<void>): Promise<void> {
     const request = startRequest(server, c)
     await next()
     for (const [name, value] of Object.entries(await standardHeaders(server, request, c.req.path)))
@@ -78,24 +82,24 @@ function methodsByPath(): Map<string, string[]> {
 }
 
 /**
- * A path without parameters that was added before anything for all paths is found with one look, and only its own handler
- * runs. Everything else is found as ever.
+ * Matches static paths that were added before any middleware with one map lookup, without middleware. Everything else
+ * goes to Hono's trie router.
  */
 export class StaticPathsFirstRouter<T> implements Router<T> {
-  readonly name = 'PlainPathsFirst'
-  readonly #plain = new Map<string, Result<T>>()
-  readonly #rest = new TrieRouter<T>()
-  #isFirst = true
+  readonly name = 'StaticPathsFirst'
+  readonly #static = new Map<string, Result<T>>()
+  readonly #trie = new TrieRouter<T>()
+  #beforeMiddleware = true
 
   add(method: string, path: string, handler: T): void {
-    if (path.includes('*')) this.#isFirst = false
+    if (path.includes('*')) this.#beforeMiddleware = false
     const key = `${method} ${path}`
-    const isPlain = this.#isFirst && method !== 'ALL' && !/[:{]/.test(path)
-    if (isPlain && !this.#plain.has(key)) this.#plain.set(key, [[[handler, {}]]])
-    this.#rest.add(method, path, handler)
+    const isStatic = this.#beforeMiddleware && method !== 'ALL' && !/[:{]/.test(path)
+    if (isStatic && !this.#static.has(key)) this.#static.set(key, [[[handler, {}]]])
+    this.#trie.add(method, path, handler)
   }
 
   match(method: string, path: string): Result<T> {
-    return this.#plain.get(`${method} ${path}`) ?? this.#rest.match(method, path)
+    return this.#static.get(`${method} ${path}`) ?? this.#trie.match(method, path)
   }
 }

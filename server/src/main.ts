@@ -2,19 +2,19 @@
 import { enableCompileCache } from 'node:module'
 import { Command } from 'commander'
 
-// Before anything else is loaded, so that the next start finds it compiled.
+// Before other modules are loaded, so that they are cached for the next start.
 enableCompileCache()
 const { addOperatorCommands } = await import('./operator/commands.ts')
 const { addDataCommands } = await import('./operator/data-commands.ts')
 
 const program = new Command('referral-server')
-  .description('The referral program API: serve it and operate it.')
+  .description('Serve and operate the referral program API.')
   .showHelpAfterError()
 
 program
   .command('serve', { isDefault: true })
   .description('serve the API (what `start` runs)')
-  // An operator's command need not load what answers requests.
+  // Operator commands do not load the HTTP server.
   .action(async () => (await import('./serve.ts')).serve())
 addOperatorCommands(program)
 addDataCommands(program)

@@ -13,13 +13,13 @@ import { makeDemo } from './operator/demo.ts'
 import { startRetention } from './operator/retention.ts'
 import { createDispatcher } from './webhooks/delivery/dispatcher.ts'
 
-const DRAIN_MS = 10_000
-/** How long requests under way may take after the signal. */
-const FINISH_MS = 5_000
-/** How soon a connection is closed whose last request was under way at the signal. */
-const IDLE_LOOK_MS = 20
+const WEBHOOK_DRAIN_MS = 10_000
+/** How long in-flight requests may take after the signal. */
+const REQUEST_DRAIN_MS = 5_000
+/** How often idle connections are closed while in-flight requests drain. */
+const IDLE_SWEEP_MS = 20
 
-/** Configuration, database, migrations, app; then serves until it is told to stop. */
+/** Opens the database, migrates it and serves the app until SIGTERM or SIGINT. */
 export async function serve(): Promise<void> {
   const config = readConfig()
   const metrics = createMetrics()
@@ -34,7 +34,7 @@ export async function serve(): Promise<void> {
   const stopping = new AbortController()
   deps.stopping = stopping.signal
   if (config.webhookAllow.length > 0)
-    deps.log.warn({ targets: config.webhookAllow.length }, 'webhooks may reach private addresses')
+    deps.log.warn({ targets: config.webhookAllow.length }, 'webhooks may be sent to private addresses')
   const url = addressOf(config)
   const demo = config.demo ? await makeDemo(deps, url) : undefined
   const limits = await openRateLimiter(deps, metrics.limitStoreFailure)
@@ -44,8 +44,8 @@ export async function serve(): Promise<void> {
   startRetention(deps)
   onSignal(deps, async () => {
     stopping.abort()
-    await finish(server)
-    await dispatcher.drain(DRAIN_MS)
+    await drainRequests(server)
+    await dispatcher.drain(WEBHOOK_DRAIN_MS)
     await Promise.all([limits.close(), db.close()])
   })
   if (demo) console.log(demo)
@@ -61,15 +61,15 @@ function onSignal({ log }: Deps, stop: () => Promise<void>): void {
   }
 }
 
-/** Takes no more connections, and lets requests under way end. */
-async function finish(server: Server): Promise<void> {
+/** Stops accepting connections and drains in-flight requests. */
+async function drainRequests(server: Server): Promise<void> {
   const closed = new Promise((done) => server.close(done))
-  // A caller that keeps its connection busy would be served until it is cut off in the middle of a request.
+  // A busy keep-alive connection would otherwise stay open until it is cut off in the middle of a request.
   server.prependListener('request', (_, response: ServerResponse) => response.setHeader('Connection', 'close'))
   server.closeIdleConnections()
-  const closing = setInterval(() => server.closeIdleConnections(), IDLE_LOOK_MS)
-  // A client that stalls must not keep what waits in the outbox from being sent.
-  await Promise.race([closed, sleep(FINISH_MS)])
+  const closing = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS)
+  // A stalled client must not delay the delivery of pending webhooks.
+  await Promise.race([closed, sleep(REQUEST_DRAIN_MS)])
   clearInterval(closing)
   server.closeAllConnections()
 }
@@ -78,7 +78,8 @@ function bind(server: Server, { host, port }: Pick<Config, 'host' | 'port'>): Pr
   return new Promise((resolve, reject) => {
     server.listen(port, host, () => resolve(server))
     server.once('error', (error: NodeJS.ErrnoException) => {
-      const reason = error.code === 'EADDRINUSE' ? `port ${port} is taken; set PORT to another one` : error.message
+      const reason =
+        error.code === 'EADDRINUSE' ? `port ${port} is already in use; set PORT to a different one` : error.message
       reject(new Error(`Cannot listen on ${host}:${port}: ${reason}.`))
     })
   })

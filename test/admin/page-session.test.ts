@@ -69,7 +69,11 @@ describe('signing in', () => {
 
   test('400 for a form of more than 4 KiB', async () => {
     const reply = await visitorOf(server).send('/admin/sign-in', [['token', 'x'.repeat(4096)]])
-    expect([...codeOf(reply), noticeOf(reply)]).toEqual([400, 'body_too_large', 'The body is larger than 4 KiB.'])
+    expect([...codeOf(reply), noticeOf(reply)]).toEqual([
+      400,
+      'body_too_large',
+      'The request body is larger than 4 KiB.',
+    ])
   })
 
   test('429 for the sign-in page after 600 requests per minute from one address', async () => {

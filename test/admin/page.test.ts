@@ -96,7 +96,7 @@ describe('every page', () => {
     const wrong = await owner.open('/admin/sign-out')
     expect([...codeOf(wrong), wrong.headers.get('Allow')]).toEqual([405, 'method_not_allowed', 'POST'])
     const api = await server.request('GET', '/admin/v1/nothing', { key: server.shop.ownerToken })
-    expect([api.status, api.body.error]).toEqual([404, 'There is nothing at this path.'])
+    expect([api.status, api.body.error]).toEqual([404, 'No such path.'])
   })
 
   test('style and script are immutable under a path with their hash', async () => {

@@ -85,8 +85,8 @@ test.each([
   [{ email: 'x1@example.com', name: '   ' }, 'name or firstName is required.'],
   [{ email: 'x1@example.com', name: ' ', firstName: '\t' }, 'name or firstName is required.'],
   [{ email: 'x1@example.com', name: 7 }, 'name must be text of 1 to 200 characters or null.'],
-  [{ email: 'x1@example.com', name: 'N\0' }, 'Text must not hold the character U+0000 or half a surrogate pair.'],
-  [{ email: 'x1@example.com', name: 'N\ud83d' }, 'Text must not hold the character U+0000 or half a surrogate pair.'],
+  [{ email: 'x1@example.com', name: 'N\0' }, 'Text must not contain the character U+0000 or a lone surrogate.'],
+  [{ email: 'x1@example.com', name: 'N\ud83d' }, 'Text must not contain the character U+0000 or a lone surrogate.'],
 ])('400 for the body %j', async (body, sentence) => {
   const before = countOf(server, 'affiliates') + countOf(server, 'audits')
   const reply = await post(body)

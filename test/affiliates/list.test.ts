@@ -120,10 +120,10 @@ describe('pages', () => {
     ['limit=0', 'limit must be an integer from 1 to 100.'],
     ['limit=101', 'limit must be an integer from 1 to 100.'],
     ['limit=ten', 'limit must be an integer from 1 to 100.'],
-    ['limit=1&limit=2', 'limit must be given once.'],
+    ['limit=1&limit=2', 'limit must be sent only once.'],
     ['status=approved', 'status must be one of PENDING, ACTIVE, APPROVED, REJECTED.'],
     [`q=${'x'.repeat(201)}`, 'q must be text of at most 200 characters.'],
-    ['q=%00', 'q must not hold the character U+0000.'],
+    ['q=%00', 'q must not contain the character U+0000.'],
   ])('400 for %s', async (query, sentence) => {
     const reply = await server.request('GET', `/api/v1/affiliates?${query}`)
     expect([reply.status, reply.headers.get('X-Error-Code'), reply.body.error]).toEqual([

@@ -95,7 +95,7 @@ test.each([
   [{ status: 'approved' }, 'status must be one of PENDING, ACTIVE, APPROVED, REJECTED.'],
   [{ phone: 7 }, 'phone must be text of at most 50 characters or null.'],
   [{ firstName: '' }, 'firstName must be text of 1 to 100 characters or null.'],
-  [[], 'The body must be an object.'],
+  [[], 'The request body must be an object.'],
 ])('400 for the body %j', async (body, sentence) => {
   const before = await create()
   const reply = await patch(before.id, body)

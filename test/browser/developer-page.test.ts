@@ -140,7 +140,7 @@ describe.runIf(isThere)('the Developer page', () => {
     const menu = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents()
     expect(menu).toEqual(['Overview', 'Commissions', 'Explain', 'Journeys', 'Webhooks', 'Deliveries'])
     for (const path of ['/admin/keys', '/admin/payouts', '/admin/payouts/new']) expect(await open(page, path)).toBe(403)
-    expect(await page.locator('main').textContent()).toContain('Only an OWNER may do this.')
+    expect(await page.locator('main').textContent()).toContain('This operation requires the role OWNER.')
     await open(page, '/admin/commissions')
     expect(await page.getByRole('button').allInnerTexts()).toEqual(['Sign out'])
     await page.context().close()

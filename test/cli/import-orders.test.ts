@@ -192,7 +192,7 @@ test('an error of the service ends the import, and the next run sends the rest',
     seen += 1
     return seen > 10
       ? Response.json(
-          { error: 'This API key was revoked.' },
+          { error: 'This API key was revoked. Create a new key.' },
           { status: 403, headers: { 'X-Error-Code': 'key_revoked' } },
         )
       : undefined

@@ -77,7 +77,7 @@ test('the page is served when the click cannot be reported', async () => {
   const error = vi.spyOn(console, 'error').mockImplementation(() => undefined)
   const response = await visit('/?ref=nisa-karim', undefined, 'rk_wrong')
   expect(await response.text()).toBe('a page')
-  expect(error).toHaveBeenCalledExactlyOnceWith(`click ${clickOf(response)}: This API key is not known.`)
+  expect(error).toHaveBeenCalledExactlyOnceWith(`click ${clickOf(response)}: This API key does not exist.`)
 })
 
 test('URL values are cut to the maximum lengths of the API', async () => {

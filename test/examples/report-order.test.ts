@@ -132,7 +132,7 @@ test('reports an order without a referrer', async () => {
 })
 
 test.each([
-  ['an unknown key', { REFERRAL_API_KEY: 'rk_wrong' }, /^This API key is not known\. \(request [\w-]+\)$/],
+  ['an unknown key', { REFERRAL_API_KEY: 'rk_wrong' }, /^This API key does not exist\. \(request [\w-]+\)$/],
   ['an unreachable server', { REFERRAL_BASE_URL: 'http://127.0.0.1:1' }, /^\S.*$/],
   ['missing credentials', { REFERRAL_API_KEY: '' }, /^Set REFERRAL_BASE_URL and REFERRAL_API_KEY/],
 ])('exit 1 and one line for %s', async (_, env, sentence) => {

@@ -68,7 +68,7 @@ describe('400 names the field', () => {
       { occurredAt: '2026-10-01T10:00:00' },
       'occurredAt must be an ISO 8601 date (2026-10-31) or a timestamp with an offset (2026-10-31T23:59:59.999Z).',
     ],
-    ['a text', { note: 'a\u0000b' }, 'Text must not hold the character U+0000 or half a surrogate pair.'],
+    ['a text', { note: 'a\u0000b' }, 'Text must not contain the character U+0000 or a lone surrogate.'],
   ])('%s: %j', async (_name, change, sentence) => {
     expect(await refused(() => convert(server, { ...order, ...change }))).toBe(sentence)
   })
@@ -95,8 +95,8 @@ describe('400 names the field', () => {
     expect(await refused(list('limit=ten'))).toBe('limit must be an integer from 1 to 100.')
     expect(await refused(list('limit=1.5'))).toBe('limit must be an integer from 1 to 100.')
     expect(await refused(list('page=0'))).toBe('page must be an integer from 1 to 2147483647.')
-    expect(await refused(list('page=1&page=2'))).toBe('page must be given once.')
-    expect(await refused(list('q=%00'))).toBe('q must not hold the character U+0000.')
+    expect(await refused(list('page=1&page=2'))).toBe('page must be sent only once.')
+    expect(await refused(list('q=%00'))).toBe('q must not contain the character U+0000.')
     expect((await server.request('GET', '/api/v1/affiliates?unknown=1')).status).toBe(200)
   })
 })
@@ -104,21 +104,21 @@ describe('400 names the field', () => {
 describe('400 for a body that is no JSON object', () => {
   const post = (raw: string | Uint8Array) => () => server.request('POST', '/api/v1/affiliates', { raw })
   test.each([
-    ['cut off', '{"email":', 'The body is not valid JSON.'],
-    ['a trailing comma', '{"email":"a@b.co",}', 'The body is not valid JSON.'],
-    ['a list', '[]', 'The body must be an object.'],
-    ['null', 'null', 'The body must be an object.'],
-    ['text', '"x"', 'The body must be an object.'],
+    ['cut off', '{"email":', 'The request body is not valid JSON.'],
+    ['a trailing comma', '{"email":"a@b.co",}', 'The request body is not valid JSON.'],
+    ['a list', '[]', 'The request body must be an object.'],
+    ['null', 'null', 'The request body must be an object.'],
+    ['text', '"x"', 'The request body must be an object.'],
     ['nothing', '', 'email is required.'],
     [
       'half a surrogate',
       '{"email":"a@b.co","name":"\\ud800"}',
-      'Text must not hold the character U+0000 or half a surrogate pair.',
+      'Text must not contain the character U+0000 or a lone surrogate.',
     ],
     [
       '100,000 levels',
       '['.repeat(100_000) + ']'.repeat(100_000),
-      'The body must not be nested more than 32 levels deep.',
+      'The request body must not be nested more than 32 levels deep.',
     ],
   ])('%s', async (_name, raw, sentence) => {
     expect(await refused(post(raw))).toBe(sentence)
@@ -128,12 +128,12 @@ describe('400 for a body that is no JSON object', () => {
     ['65,000 values', `{"name":[${'1,'.repeat(65_000)}1]}`],
     ['many small lists', `[${'[],'.repeat(200_000)}[]]`],
   ])('%s', async (_name, raw) => {
-    expect(await refused(post(raw))).toBe('The body must not hold more than 65000 values.')
+    expect(await refused(post(raw))).toBe('The request body must not contain more than 65000 values.')
   })
 
   test('90,000 properties', async () => {
     const raw = `{"items":[{},{${Array.from({ length: 90_000 }, (_, i) => `"p${i}":1`)}}]}`
-    expect(await refused(post(raw))).toBe('No object of the body may have more than 500 properties.')
+    expect(await refused(post(raw))).toBe('An object in the request body must not have more than 500 properties.')
   })
 
   test('201 for an order of 1,000 lines of which a store tells all it knows', async () => {
@@ -152,18 +152,20 @@ describe('400 for a body that is no JSON object', () => {
   })
 
   test('bytes that are no UTF-8', async () => {
-    expect(await refused(post(new Uint8Array([0x22, 0xff, 0x22])))).toBe('The body is not valid JSON.')
+    expect(await refused(post(new Uint8Array([0x22, 0xff, 0x22])))).toBe('The request body is not valid JSON.')
   })
 
   test('2 MB', async () => {
-    expect(await refused(post(JSON.stringify({ note: 'x'.repeat(2_000_000) })))).toBe('The body is larger than 1 MiB.')
+    expect(await refused(post(JSON.stringify({ note: 'x'.repeat(2_000_000) })))).toBe(
+      'The request body is larger than 1 MiB.',
+    )
   })
 })
 
 test('400 for the dry run of a click, which would have been stored', async () => {
   const click = { type: 'click', ref: 'nisa-karim' }
   expect(await refused(() => server.request('POST', '/api/v1/events?dryRun=1', { body: click }))).toBe(
-    'dryRun is for conversions only.',
+    'dryRun is allowed for conversions only.',
   )
 })
 

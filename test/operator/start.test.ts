@@ -160,7 +160,7 @@ test('a port that is taken stops the start with one sentence', async () => {
   second.remove()
   expect([code, stderr.trim()]).toEqual([
     1,
-    `Cannot listen on 127.0.0.1:${port}: port ${port} is taken; set PORT to another one.`,
+    `Cannot listen on 127.0.0.1:${port}: port ${port} is already in use; set PORT to a different one.`,
   ])
 })
 

@@ -214,7 +214,7 @@ test.each([
   [{ type: 'click', ref: 'x'.repeat(256) }, 'ref must be text of at most 255 characters or null.'],
   [{ type: 'page_view', url: 'x'.repeat(4097) }, 'url must be text of 1 to 4096 characters.'],
   [{ type: 'view', url: 'x' }, 'type must be one of conversion, click, page_view.'],
-  [{ type: 'click', ref: 'x\0' }, 'Text must not hold the character U+0000 or half a surrogate pair.'],
+  [{ type: 'click', ref: 'x\0' }, 'Text must not contain the character U+0000 or a lone surrogate.'],
 ])('400 for %j', async (body, sentence) => {
   const reply = await post(body)
   expect([reply.status, reply.headers.get('X-Error-Code'), reply.body.error]).toEqual([400, 'invalid_body', sentence])

@@ -127,7 +127,7 @@ describe('400 for what the commission depends on', () => {
   test('1,025 characters of white space in a row, and not 1,024', async () => {
     const spaced = (count: number) => paid({}).replace('{', `{${' '.repeat(count)}`)
     const { status, body } = await record(spaced(1025))
-    expect([status, body.error]).toEqual([400, 'White space must have at most 1024 characters in a row.'])
+    expect([status, body.error]).toEqual([400, 'Whitespace must have at most 1024 characters in a row.'])
     expect((await record(spaced(1024))).status).toBe(200)
   })
 
@@ -137,7 +137,7 @@ describe('400 for what the commission depends on', () => {
     const { status, body } = await record(paid({ line_items: taxes(25) }))
     expect([status, body.error]).toEqual([
       400,
-      'The body must not hold more than 40000 values of the documented properties.',
+      'The request body must not contain more than 40000 values of the documented properties.',
     ])
   })
 
@@ -222,7 +222,7 @@ describe('what nobody reads does not lose an order', () => {
 
   test('text with U+0000 is still refused where it is read', async () => {
     const { status, body } = await record(paid({ email: 'a\0b' }))
-    expect([status, body.error]).toEqual([400, 'Text must not hold the character U+0000 or half a surrogate pair.'])
+    expect([status, body.error]).toEqual([400, 'Text must not contain the character U+0000 or a lone surrogate.'])
   })
 })
 

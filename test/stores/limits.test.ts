@@ -89,7 +89,7 @@ test.each(['FREE', 'STARTER', 'GROWTH'] as const)(
     expect([...told(reply), reply.body.error]).toEqual([
       403,
       'plan_required',
-      'Store notifications need the Professional plan.',
+      'Store notifications require the Professional plan.',
     ])
     // Nobody without the secret learns the plan of a shop.
     const unsigned = await store.notify('orders-paid', text, { 'X-Shopify-Hmac-Sha256': sign(text, 'another') })

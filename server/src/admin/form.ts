@@ -23,7 +23,7 @@ export async function readForm(...[server, c, expected]: Parameters<typeof readB
     throw invalidBody(`A form must not have more than ${MAX_FIELDS} fields.`)
   }
   const form = new URLSearchParams(new TextDecoder().decode(bytes))
-  if (![...form].flat().every(isStorable)) throw invalidBody('Text must not hold the character U+0000.')
+  if (![...form].flat().every(isStorable)) throw invalidBody('Text must not contain the character U+0000.')
   return form
 }
 

@@ -37,7 +37,11 @@ export function mountAdmin(app: Hono<Env>, server: Server): void {
   for (const [path, methods] of methodsByPath(pages)) {
     pages.all(path, (c) => {
       c.header('Allow', allowHeader(methods))
-      throw new ApiError(405, 'method_not_allowed', `${c.req.method} is not allowed here.`)
+      throw new ApiError(
+        405,
+        'method_not_allowed',
+        `${c.req.method} is not allowed on this path. The Allow header lists the methods that are.`,
+      )
     })
   }
   pages.all('/admin/*', (c, next) => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { CORE_SCHEMA, load } from 'js-yaml'
 import type { ErrorCode } from './errors.ts'
 
-/** A piece of JSON Schema or OpenAPI, as far as this server reads it. */
+/** The part of JSON Schema and OpenAPI that this server uses. */
 export interface Schema {
   $ref?: string
   type?: string | string[]
@@ -17,7 +17,7 @@ export interface Schema {
   maxLength?: number
   minItems?: number
   maxItems?: number
-  /** The items of a list after that many are ignored. */
+  /** Items of an array after this many are ignored. */
   'x-ignored-after'?: number
   items?: Schema
   properties?: Record<string, Schema>
@@ -25,11 +25,11 @@ export interface Schema {
   additionalProperties?: boolean | Schema
   anyOf?: Schema[]
   allOf?: Schema[]
-  /** How a sentence about a refused value ends: `<name> must <x-must>`. */
+  /** Completes the message for an invalid value: `<name> must <x-must>`. */
   'x-must'?: string
-  /** The code of a refused value, where it has one of its own. */
+  /** The error code of an invalid value, if not the general one. */
   'x-error-code'?: ErrorCode
-  /** The sentence when none of the fields of a choice was given. */
+  /** The message when none of several alternative fields was sent. */
   'x-message'?: string
 }
 
@@ -40,7 +40,7 @@ export interface Parameter {
   required?: boolean
   description?: string
   schema: Schema
-  /** Accepted, however it is sent, and not read. */
+  /** Accepted with any value, and ignored. */
   'x-ignored'?: true
 }
 
@@ -57,14 +57,14 @@ export interface OperationObject {
   }
   responses: Record<string, ResponseObject>
   deprecated?: boolean
-  /** Of a deprecated operation: since when it is, and when it goes, at least 180 days later. */
+  /** Of a deprecated operation: the date of its deprecation and of its removal, at least 180 days later. */
   'x-deprecated-since'?: string
   'x-sunset'?: string
-  /** The audit record that a read leaves. */
+  /** The audit record that a read writes. */
   'x-audit'?: string
-  /** What attempts are counted for. */
+  /** The limit that attempts count towards. */
   'x-throttle'?: 'sign-in'
-  /** Where the body is bounded more tightly than the rest. */
+  /** A lower body limit than the general one. */
   'x-max-body-bytes'?: number
 }
 
@@ -83,9 +83,9 @@ export interface Document {
   components: { schemas: Record<string, Schema> } & Record<string, Record<string, unknown>>
 }
 
-/** openapi.yaml as text: the only truth about the API, served as it is. */
+/** openapi.yaml as text: the source of truth about the API, served unchanged. */
 export const documentText = readFileSync(new URL('../../../openapi.yaml', import.meta.url), 'utf8')
-// Without dates: what looks like one is text, as in JSON.
+// The core schema keeps timestamps as text, as in JSON.
 export const document = load(documentText, { schema: CORE_SCHEMA }) as Document
 
 /** Follows a local `$ref`. */
@@ -95,7 +95,7 @@ export function deref<T extends { $ref?: string }>(node: T): T {
   return steps.reduce<unknown>((at, step) => (at as Record<string, unknown>)[step], document) as T
 }
 
-/** A schema, the object that it is, and the choices of fields of which one is needed: each an `anyOf`. */
+/** A schema, its object, and its choices: each an `anyOf` of fields, at least one of which is required. */
 export interface ResolvedSchema {
   schema: Schema
   object: Schema
@@ -103,8 +103,8 @@ export interface ResolvedSchema {
 }
 
 /**
- * Reads how the document says that one of several fields is required: `allOf` of the object and, for each choice,
- * `anyOf` of objects that each require a field.
+ * Resolves the document's notation for "one of several fields is required": `allOf` of the object and, for each choice,
+ * an `anyOf` of objects that each require a field.
  */
 export function resolveSchema(schema: Schema): ResolvedSchema {
   const plain = deref(schema)
@@ -114,5 +114,5 @@ export function resolveSchema(schema: Schema): ResolvedSchema {
   return { schema, object: { ...rest, ...deref(object) }, choices: groups }
 }
 
-/** The whole objects that a body may be. */
+/** The alternative objects that a body may be. */
 export const alternativesOf = (schema: Schema): ResolvedSchema[] => (deref(schema).anyOf ?? [schema]).map(resolveSchema)

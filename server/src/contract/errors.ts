@@ -3,13 +3,13 @@ import type { components } from './schema.d.ts'
 export type ErrorCode = components['schemas']['ErrorCode']
 export type ErrorStatus = 400 | 401 | 403 | 404 | 405 | 409 | 429 | 500 | 503
 
-/** A refusal the caller can act on. The app renders it as `{ error }` with `X-Error-Code` (section 7). */
+/** An error the caller can act on, sent as `{ error }` with the header `X-Error-Code`. */
 export class ApiError extends Error {
   readonly status: ErrorStatus
   readonly code: ErrorCode
   /** Seconds for `Retry-After`. */
   readonly retryAfter: number | undefined
-  /** Machine detail beside the sentence, as documented headers. */
+  /** Machine-readable details, as documented headers. */
   readonly headers: Record<string, string>
 
   constructor(
@@ -34,9 +34,9 @@ export const conflict = (code: ErrorCode, message: string, cause?: unknown) =>
   new ApiError(409, code, message, { cause })
 
 export const concurrentChange = (cause?: unknown) =>
-  conflict('concurrent_change', 'Somebody else changed this meanwhile; read it again and retry.', cause)
+  conflict('concurrent_change', 'This was modified by another request. Fetch it again and retry.', cause)
 
-/** A report whose sums no number holds exactly; rounding them would lose cents. */
+/** The sums of a report exceed the largest exact number, so rounding would lose cents. */
 export const totalTooLarge = () =>
   conflict(
     'total_too_large',
@@ -47,40 +47,45 @@ export const affiliateNotFound = () => notFound('affiliate_not_found', 'No affil
 export const programNotFound = () => notFound('program_not_found', 'No program with this id exists in your shop.')
 
 export const storageUnavailable = (cause?: unknown) =>
-  new ApiError(503, 'storage_unavailable', 'The storage is unavailable and nothing was changed; try again.', {
+  new ApiError(503, 'storage_unavailable', 'The database is unavailable and nothing was changed. Retry in a moment.', {
     retryAfter: 1,
     cause,
   })
 
 export const tooManyReports = (cause?: unknown) =>
-  new ApiError(503, 'storage_unavailable', 'Too many reports of your shop are waiting; try again in a moment.', {
+  new ApiError(503, 'storage_unavailable', 'Too many reports are queued for your shop. Retry in a moment.', {
     retryAfter: 1,
     cause,
   })
 
-/** The one 503 after which something may have changed. */
+/** The only 503 after which the change may have been applied. */
 export const outcomeUnknown = (cause?: unknown) =>
   new ApiError(
     503,
     'storage_unavailable',
-    'The storage broke off while it kept the change; send it again with the same Idempotency-Key, or look before you do.',
+    'Outcome unknown: the database connection was lost during the commit, so the change may have been applied. Retry with the same Idempotency-Key, or fetch the resource first.',
     { retryAfter: 1, cause },
   )
 
 export const auditUnavailable = (cause?: unknown) =>
-  new ApiError(503, 'audit_unavailable', 'The audit cannot be written, so nothing was changed; try again.', {
-    retryAfter: 1,
-    cause,
-  })
+  new ApiError(
+    503,
+    'audit_unavailable',
+    'The audit record could not be written, so nothing was changed. Retry in a moment.',
+    {
+      retryAfter: 1,
+      cause,
+    },
+  )
 
 export const apiDisabled = () =>
-  new ApiError(503, 'api_disabled', 'The API is switched off at the moment; try again later.', { retryAfter: 60 })
+  new ApiError(503, 'api_disabled', 'The API is disabled. Retry later.', { retryAfter: 60 })
 
 const MIB = 1024 * 1024
 const formatSize = (bytes: number): string => (bytes < MIB ? `${bytes / 1024} KiB` : `${bytes / MIB} MiB`)
 
 export const bodyTooLarge = (limit: number) =>
-  invalid('body_too_large', `The body is larger than ${formatSize(limit)}.`)
+  invalid('body_too_large', `The request body is larger than ${formatSize(limit)}.`)
 
 /** The limits are in http/body-budget.ts. */
 export const bodyTimeout = () =>
@@ -97,7 +102,7 @@ export const serverBusy = () =>
 
 /** `reset`: seconds until the window ends. */
 export const rateLimited = ({ reset }: { reset: number }) =>
-  new ApiError(429, 'rate_limited', `Too many requests; try again in ${reset} seconds.`, { retryAfter: reset })
+  new ApiError(429, 'rate_limited', `Too many requests. Retry in ${reset} seconds.`, { retryAfter: reset })
 
-/** A bug of ours; only the log says more. */
+/** A bug in the server. Details are in the log only. */
 export const internalError = () => new ApiError(500, 'internal_error', 'Internal error')

@@ -1,14 +1,14 @@
 import { resolveSchema, type Schema } from './document.ts'
 
 /**
- * What is read of a JSON text: the properties that its schema names, and a bounded number of items of each list. A
- * list or an object in the place of a plain value stays empty.
+ * The part of a JSON text to read: the properties that its schema names, and a bounded number of items of each array. An
+ * array or object in place of a scalar stays empty.
  */
 export interface Selection {
   byName?: Map<string, Selection>
-  /** The same by the length of the name in bytes, so that most other names are passed over without a comparison. */
+  /** The same by the length of the name in bytes, so that most other names are skipped without a comparison. */
   byLength?: Map<number, Property[]>
-  /** Of properties under any other name. */
+  /** The selection of properties with any other name. */
   others?: Selection
   /** No other property is allowed. */
   isClosed?: boolean
@@ -22,8 +22,8 @@ export interface Property {
 }
 
 /**
- * What a schema reads, in any of its alternatives. Items after `x-ignored-after` are left out; of `maxItems` one more is
- * kept, to be rejected.
+ * Returns the selection of a schema, in any of its alternatives. Items after `x-ignored-after` are dropped; one item more
+ * than `maxItems` is kept, so that the validator rejects the array.
  */
 export function selectionOf(schema: Schema): Selection {
   const { object } = resolveSchema(schema)
@@ -47,7 +47,7 @@ function selectionOfNames(byName: Map<string, Selection>): Pick<Selection, 'byNa
   return { byName, byLength: Map.groupBy(all, ({ name }) => name.length) }
 }
 
-/** What is in either. */
+/** The union of two selections. */
 function merged(a: Selection, b: Selection): Selection {
   const names = new Map([...(a.byName ?? []), ...(b.byName ?? [])])
   for (const [name, value] of a.byName ?? []) {

@@ -12,7 +12,7 @@ type WebhookId = `on${Capitalize<string>}`
 
 type Defined<T> = Exclude<T, undefined>
 type Parameters<Id extends OperationId> = Documented[Id]['parameters']
-/** `page` and `limit` always have a value: the document gives their defaults. */
+/** `page` and `limit` always have a value, because the document defines defaults. */
 type WithPageDefaults<Q> = Q &
   (Q extends { page?: number } ? { page: number } : unknown) &
   (Q extends { limit?: number } ? { limit: number } : unknown)
@@ -26,7 +26,7 @@ type Content<R> = R extends { content: { 'application/json': infer B } }
 
 export type Query<Id extends OperationId> = WithPageDefaults<Defined<Parameters<Id>['query']>>
 export type Path<Id extends OperationId> = Defined<Parameters<Id>['path']>
-/** What the document names but `Idempotency-Key`, which the app sees to. */
+/** The documented headers, without `Idempotency-Key`, which the app handles. */
 export type Headers<Id extends OperationId> = Defined<Parameters<Id>['header']>
 export type Body<Id extends OperationId> = Documented[Id] extends { requestBody: infer R }
   ? Content<R>
@@ -41,7 +41,7 @@ export interface Input<Id extends OperationId> {
   body: Body<Id>
 }
 
-/** `2XX` stands for 200 where an operation documents its other successes by their own status. */
+/** `2XX` means 200 when an operation documents its other successes by status. */
 type StatusOf<Key> = Key extends '2XX' ? 200 : Key
 
 /** One of the operation's 2xx statuses with its body. */
@@ -55,7 +55,7 @@ export type Reply<Id extends OperationId> = {
   ? Replies[keyof Replies]
   : never
 
-/** The security scheme that an operation names first, `none` for a public one. */
+/** The first security scheme of an operation; `none` for a public one. */
 export type Scheme = SecuritySchemes[keyof SecuritySchemes]
 
 /** The context of an operation: that of its security scheme. */
@@ -80,18 +80,18 @@ export type Role = 'OWNER' | 'STAFF'
 export interface Operation<Id extends OperationId = OperationId> {
   id: Id
   method: string
-  /** As Hono writes it, `/things/:id`. */
+  /** In Hono's syntax, `/things/:id`. */
   path: string
   /** Who may call it: an API key with the scope, a user in one of the roles, a store, or anyone. */
   scheme: SecuritySchemes[Id]
   scope: string | undefined
   roles: Role[]
-  /** The audit record that a read leaves. */
+  /** The audit record that a read writes. */
   audit: string | undefined
   throttle: 'sign-in' | undefined
-  /** Answers with a stream that only its reader ends. */
+  /** Returns a stream that ends when the client disconnects. */
   streams: boolean
-  /** The operation's own bound of its body. */
+  /** The body limit of this operation, if not the general one. */
   maxBodyBytes: number | undefined
   queryParameters: Parameter[]
   pathParameters: Parameter[]
@@ -102,9 +102,9 @@ export interface Operation<Id extends OperationId = OperationId> {
   readHeaders: Validator<Headers<Id>>
   readKey: Validator
   readBody: Validator<Body<Id>> | undefined
-  /** What of the body its schema names. */
+  /** The properties of the body that its schema names. */
   selection: Selection
-  /** The headers that announce the end of a deprecated operation. */
+  /** The headers that announce the removal of a deprecated operation. */
   deprecation: Record<string, string>
 }
 
@@ -177,8 +177,8 @@ const MIN_SUNSET_NOTICE_MS = 180 * 86_400_000
 type Dates = Pick<OperationObject, 'operationId' | 'deprecated' | 'x-deprecated-since' | 'x-sunset'>
 
 /**
- * `Deprecation` (RFC 9745) with the date of the deprecation, `Sunset` (RFC 8594) with the date of the end, and a `Link`;
- * nothing for an operation that stays.
+ * Returns `Deprecation` (RFC 9745) with the date of the deprecation, `Sunset` (RFC 8594) with the date of removal, and a
+ * `Link`; nothing for an operation that is not deprecated.
  *
  * @throws Error for a deprecated operation without both dates, or with less than 180 days between them.
  */

@@ -11,9 +11,9 @@ export interface ValidationMessage {
 }
 
 /**
- * One clear sentence about the first thing that is wrong, worded from the schema: what the value must be.
+ * Returns one sentence about the first violation, derived from the schema: what the value must be.
  *
- * @param home Where the value stands in the body.
+ * @param home The path of the value in the body.
  */
 export function validationMessage(
   schema: Schema,
@@ -38,12 +38,12 @@ export function validationMessage(
   return { code, message: `${name} must ${requirement(wanted)}.` }
 }
 
-/** What has a code of its own has it for its values; another type is as wrong there as anywhere. */
+/** A property's own error code is for values of its type; another type gets the general code. */
 const isOfType = (value: unknown, { type = [] }: Schema): boolean => [type].flat().includes(typeof value)
 
 const NOT_BLANK = '\\S'
 
-/** A union reports each alternative; the one that got furthest into the value is the one that was meant. */
+/** A union reports each alternative; the issue with the deepest path belongs to the one most likely meant. */
 function deepestIssue(issues: readonly Issue[], base: Path = []): Issue {
   const all = issues.flatMap((issue): Issue[] => {
     const path = [...base, ...issue.path]
@@ -55,13 +55,13 @@ function deepestIssue(issues: readonly Issue[], base: Path = []): Issue {
   return all.reduce((best, issue) => (issue.path.length > best.path.length ? issue : best))
 }
 
-/** `lineItems[3].priceCents`, or `The body` for the whole. */
+/** `lineItems[3].priceCents`, or `The request body` for the empty path. */
 export function formatPath(path: Path): string {
-  if (path.length === 0) return 'The body'
+  if (path.length === 0) return 'The request body'
   return path.map((step, i) => (typeof step === 'number' ? `[${step}]` : `${i ? '.' : ''}${String(step)}`)).join('')
 }
 
-/** A name the caller made up may hold anything; it is shown short and without control characters. */
+/** Property names sent by the caller are shortened and shown without control characters. */
 const printable = (name: string) => name.replace(/[\p{Cc}\p{Cf}]/gu, '?').slice(0, 80)
 
 export const valueAt = (value: unknown, path: Path): unknown =>
@@ -74,17 +74,17 @@ function schemaAt(schema: Schema, path: Path): Schema {
   }, schema)
 }
 
-/** The alternative that is not null. */
+/** The schema without its null alternative. */
 function nonNull(schema: Schema): Schema {
   const plain = resolveSchema(schema).object
   const other = plain.anyOf?.map(deref).find((one) => one.type !== 'null')
   return other ? nonNull(other) : plain
 }
 
-/** What a value of this schema must be, as the end of a sentence. */
+/** What a value of this schema must be, to complete `<name> must …`. */
 export function requirement(schema: Schema): string {
   const plain = nonNull(schema)
-  // A union of several types says it for all of them.
+  // `x-must` of a union applies to all its types.
   const must = resolveSchema(schema).object['x-must'] ?? plain['x-must']
   if (must) return must
   const types = [plain.type].flat()

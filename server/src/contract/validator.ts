@@ -11,7 +11,7 @@ import { formatPath, type Path, type ValidationMessage, validationMessage, value
  */
 export type Validator<T = unknown> = (value: unknown) => T
 
-/** Which codes a refusal carries: a parameter and a body are told apart (section 7). */
+/** The error code of an invalid value: parameters and bodies have different ones. */
 export interface ValidatorOptions {
   code: ErrorCode
 }
@@ -24,7 +24,7 @@ export function validator<T>(schema: Schema, refusal: ValidatorOptions): Validat
   const byTag = new Map(
     alternatives.map((one) => [one.object.properties?.[tag]?.const, schemaValidator<T>(one.schema, refusal)]),
   )
-  // Said by `required` instead of `default`: some generators take a field with a default for a required one.
+  // The document marks the default alternative by a tag that is not required: some generators treat a field with `default` as required.
   const usual = alternatives.find(({ object }) => !object.required?.includes(tag))?.object.properties?.[tag]?.const
   return (value) => {
     const named = isRecord(value) ? (value[tag] ?? usual) : usual
@@ -35,7 +35,7 @@ export function validator<T>(schema: Schema, refusal: ValidatorOptions): Validat
 }
 
 function schemaValidator<T>(schema: Schema, refusal: ValidatorOptions): Validator<T> {
-  // Built when it is first needed: a start should not wait for what most calls never touch.
+  // Compiled on first use, to keep startup fast.
   let checks: { zod: z.ZodType; lists: ListCheck[]; choices: ChoiceCheck | undefined } | undefined
   return (sent) => {
     checks ??= { zod: compile(schema), lists: listChecks(schema), choices: choiceCheck(schema) }
@@ -56,7 +56,7 @@ interface ListCheck {
   zod: z.ZodType
 }
 
-/** Items that are checked at once. One that is wrong takes as long as a hundred that are right, and one is enough. */
+/** Items validated at a time. An invalid item costs as much as a hundred valid ones, and the first is enough. */
 const BLOCK = 50
 
 function listChecks(schema: Schema): ListCheck[] {
@@ -66,7 +66,7 @@ function listChecks(schema: Schema): ListCheck[] {
   })
 }
 
-/** A long list ends after the first block of it in which something is wrong. */
+/** Cuts a long array after the first block with an invalid item. */
 function withoutRest(value: unknown, lists: ListCheck[]): unknown {
   if (!isRecord(value)) return value
   const shorter = lists.flatMap(({ name, zod }) => {
@@ -79,7 +79,7 @@ function withoutRest(value: unknown, lists: ListCheck[]): unknown {
   return shorter.length > 0 ? { ...value, ...Object.fromEntries(shorter) } : value
 }
 
-/** The property that tells alternatives apart: each has it as a constant. */
+/** The property with a different constant in each alternative. */
 function discriminatorOf(alternatives: ResolvedSchema[]): string | undefined {
   return Object.keys(alternatives[0]?.object.properties ?? {}).find((name) =>
     alternatives.every(({ object }) => object.properties?.[name]?.const !== undefined),
@@ -90,9 +90,8 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
   value !== null && typeof value === 'object' && !Array.isArray(value)
 
 /**
- * Rewrites component references, so that one piece of the document stands alone as JSON Schema. Of an object with
- * choices only the object stays: zod would make an intersection, which tolerates unknown properties. choices.ts sees to
- * the rest.
+ * Rewrites component references, so that a part of the document is a self-contained JSON Schema. Choices are dropped,
+ * because zod would build an intersection, which allows unknown properties; {@link choiceCheck} validates them.
  */
 function inlineReferences(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(inlineReferences)
@@ -112,22 +111,22 @@ const $defs = inlineReferences(document.components.schemas)
 
 type JsonSchema = Parameters<typeof z.fromJSONSchema>[0]
 
-/** A schema of the document as zod reads it. */
+/** Compiles a schema of the document to zod. */
 export function compile(schema: Schema): z.ZodType {
   const alone = inlineReferences(schema) as Record<string, unknown>
   return z.fromJSONSchema({ $schema: 'https://json-schema.org/draft/2020-12/schema', $defs, ...alone } as JsonSchema)
 }
 
-/** Finds the first object of a value that has none of the fields it needs one of. `path`: where the value stands. */
+/** Finds the first object that lacks all of several alternative fields. @param path The path of the value in the body. */
 export type ChoiceCheck = (value: unknown, path?: Path) => ValidationMessage | undefined
 
-/** Objects of which one must fit, and the sentence when no field of them was given. */
+/** Alternatives, one of which must match, and the message when no field of any was sent. */
 interface Choice {
   alternatives: { schema: Schema; zod: z.ZodType }[]
   message: string
 }
 
-/** The check of a schema and of everything in it; undefined when nothing in it has choices. */
+/** Returns the check of a schema and everything in it, or undefined when nothing in it has choices. */
 export function choiceCheck(schema: Schema): ChoiceCheck | undefined {
   const { object, choices } = resolveSchema(schema)
   const inside = Object.entries(object.properties ?? {}).map(
@@ -166,7 +165,7 @@ function choiceMessage({ alternatives, message }: Choice, value: unknown, path: 
     failed.push({ schema, issues: result.error.issues })
   }
   const given = (issue: z.core.$ZodIssue | undefined) => valueAt(value, issue?.path.slice(0, 1) ?? [])
-  // Whoever gave the field of an alternative meant that one; of two, the one that less is wrong with.
+  // The alternative whose field was sent is the intended one; of two, the one with fewer issues.
   const meant = failed
     .filter(({ issues }) => !isBlank(given(issues[0])))
     .reduce<(typeof failed)[number] | undefined>(
@@ -183,7 +182,7 @@ function choiceMessage({ alternatives, message }: Choice, value: unknown, path: 
   return validationMessage(meant.schema, value, meant.issues, path)
 }
 
-/** What stands for nothing: an alternative is meant when its field was given. */
+/** Null, blank text and empty arrays count as not sent. */
 const isBlank = (value: unknown): boolean =>
   value === null ||
   value === undefined ||

@@ -3,7 +3,7 @@ import { withoutInvisible } from './normalize.ts'
 const MAX_SLUG_LENGTH = 60
 const FALLBACK = 'affiliate'
 
-/** Letters that have no decomposition into an ASCII letter and a mark. */
+/** Letters that do not decompose into an ASCII letter and a mark. */
 const LETTERS: Record<string, string> = {
   æ: 'ae',
   đ: 'd',
@@ -18,7 +18,7 @@ const LETTERS: Record<string, string> = {
   ŧ: 't',
 }
 
-/** The ASCII slug of a name: `Zoë Ångström` gives `zoe-angstrom`; a name without such letters gives `affiliate`. */
+/** The ASCII slug of a name: `Zoë Ångström` gives `zoe-angstrom`; a name without usable letters gives `affiliate`. */
 export function slugFrom(name: string): string {
   const ascii = name
     .normalize('NFKD')
@@ -35,29 +35,29 @@ export function slugAttempt(slug: string, attempt: number): string {
   return attempt <= 1 ? slug : `${slug}-${attempt}`
 }
 
-/** The first form that nobody has taken. */
+/** The first form that is not taken. */
 export function freeSlug(slug: string, taken: ReadonlySet<string>): string {
   let attempt = 1
   while (taken.has(slugAttempt(slug, attempt))) attempt += 1
   return slugAttempt(slug, attempt)
 }
 
-/** Everything a generated code may hold: 34 characters, none of which is mistaken for another. */
+/** The alphabet of generated codes: 34 characters without look-alikes. */
 export const CODE_ALPHABET = 'ABCDEFGHIJKLMNPQRSTUVWXYZ123456789'
-/** Length of a generated code (section 4.5). */
+/** Length of a generated code. */
 export const CODE_LENGTH = 8
-/** Most code points of a supplied code (section 4.5). */
+/** Maximum code points of a supplied code. */
 export const MAX_CODE_LENGTH = 9
 
-/** Why a supplied code is refused. */
+/** Why a supplied code is rejected. */
 export type CodeProblem = 'EMPTY' | 'TOO_LONG' | 'NOT_VISIBLE' | 'FORBIDDEN_CHARACTER'
 
-/** Bytes from here on would favour the first letters: 7 × 34 of 256 values are used, the others are thrown away. */
+/** Bytes from this value on would favor the first letters: 7 × 34 of 256 values are used, the others are discarded. */
 const UNBIASED_LIMIT = 256 - (256 % CODE_ALPHABET.length)
 
 /**
- * Why a supplied code is refused, null when it is fine: 1 to 9 code points as sent, no whitespace, control, format or
- * direction character, none of `0`, `o`, `O`, neither as sent nor in the form it is compared by.
+ * Returns why a supplied code is rejected, or null when it is valid: 1 to 9 code points as sent, no whitespace, control,
+ * format or direction character, and none of `0`, `o`, `O`, neither as sent nor in normalized form.
  */
 export function codeProblem(code: string): CodeProblem | null {
   const length = [...code].length
@@ -65,19 +65,19 @@ export function codeProblem(code: string): CodeProblem | null {
   if (length > MAX_CODE_LENGTH) return 'TOO_LONG'
   if (/[\p{White_Space}\p{Cc}\p{Cf}\p{Cs}]/u.test(code)) return 'NOT_VISIBLE'
   const key = codeKey(code)
-  // Fillers and variation selectors alone look like nothing.
+  // A code of only fillers and variation selectors is invisible.
   if (key === '') return 'EMPTY'
   return /[0oO]/.test(code + key) ? 'FORBIDDEN_CHARACTER' : null
 }
 
-/** Whether a code mixes Latin letters with those that have look-alikes among them, which reads like another code. */
+/** Whether a code mixes Latin letters with Cyrillic or Greek ones, which look alike. */
 export function mixesScripts(code: string): boolean {
   return /\p{Script=Latin}/u.test(code) && /[\p{Script=Cyrillic}\p{Script=Greek}]/u.test(code)
 }
 
 /**
- * The form in which codes and slugs are compared: Unicode form NFKC, nothing invisible, without case, trimmed. Made here
- * because databases fold case each in their own way. Lower, upper, lower: `ß`, `ẞ` and `SS` meet only so.
+ * The form in which codes and slugs are compared: Unicode form NFKC, without invisible characters, case-folded, trimmed.
+ * Computed here because databases fold case differently. Lower, upper, lower, so that `ß`, `ẞ` and `SS` are equal.
  */
 export function codeKey(text: string): string {
   const visible = withoutInvisible(text.normalize('NFKC'))
@@ -85,8 +85,8 @@ export function codeKey(text: string): string {
 }
 
 /**
- * A code of 8 characters out of random bytes, every character equally likely. Null when too few bytes are usable:
- * about 7 % are thrown away, so 32 bytes always do in practice; call again with fresh ones otherwise.
+ * Returns a code of 8 characters from random bytes, every character equally likely, or null when too few bytes are usable.
+ * About 7 % are discarded, so 32 bytes suffice in practice; otherwise call again with new bytes.
  */
 export function codeFromBytes(bytes: Uint8Array): string | null {
   const usable = [...bytes].filter((byte) => byte < UNBIASED_LIMIT).slice(0, CODE_LENGTH)

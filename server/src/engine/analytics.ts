@@ -1,6 +1,6 @@
 import { exactSum, mulDiv } from './money.ts'
 
-/** What is summed in one currency, and the clicks of the same period and filter. */
+/** The commissions to sum in one currency, and the clicks of the same period and filter. */
 export interface AnalyticsFacts {
   /** Both inclusive. */
   from: string
@@ -9,7 +9,7 @@ export interface AnalyticsFacts {
   commissions: readonly AnalyticsRow[]
   /** By UTC day, `YYYY-MM-DD`. */
   clicksByDay: readonly { date: string; clicks: number }[]
-  /** Null: clicks on a reference that nobody owns. */
+  /** `affiliateId` is null for clicks on an unknown reference. */
   clicksByAffiliate: readonly { affiliateId: string | null; clicks: number }[]
 }
 
@@ -19,14 +19,14 @@ export interface AnalyticsDay extends Tally {
   clicks: number
 }
 
-/** One affiliate among those that earned most. */
+/** One of the affiliates with the highest commissions. */
 export interface TopAffiliate extends Pick<Tally, 'orders' | 'revenueCents' | 'commissionCents'> {
   affiliateId: string
   clicks: number
   conversionRate: number
 }
 
-/** The numbers of section 4.6. */
+/** The sums that the analytics endpoint returns. */
 export interface AnalyticsSums {
   totals: Tally & { clicks: number; activeAffiliates: number; conversionRate: number }
   dailyBreakdown: AnalyticsDay[]
@@ -35,7 +35,7 @@ export interface AnalyticsSums {
 
 const MAX_TOP_AFFILIATES = 10
 const DAY_MS = 86_400_000
-/** Two years; a longer period shows only days on which something happened. */
+/** Two years; a longer period lists only days with activity. */
 const MAX_FILLED_DAYS = 731
 
 /** Sums commissions and clicks; null when a sum cannot be exact. */
@@ -81,7 +81,7 @@ function dailyBreakdownOf({ from, to, clicksByDay }: AnalyticsFacts, sums: Map<s
   return dates.map((date) => ({ date, clicks: clicks.get(date) ?? 0, ...(sums.get(date) ?? EMPTY_TALLY) }))
 }
 
-/** Every UTC day that the period touches, unless they are too many to fill with zeros. */
+/** Every UTC day of the period, or undefined when there are too many to fill with zeros. */
 function datesOf(from: string, to: string): string[] | undefined {
   const first = Math.floor(Date.parse(from) / DAY_MS)
   const count = Math.floor(Date.parse(to) / DAY_MS) - first + 1
@@ -89,7 +89,7 @@ function datesOf(from: string, to: string): string[] | undefined {
   return Array.from({ length: Math.max(0, count) }, (_, i) => new Date((first + i) * DAY_MS).toISOString().slice(0, 10))
 }
 
-/** Those that earned most first; of equals the one that sold more, then by id. */
+/** By commission, highest first, then by revenue, then by id. */
 function topAffiliatesOf({ clicksByAffiliate }: AnalyticsFacts, sums: Map<string, Tally>): TopAffiliate[] {
   const clicksOf = new Map(clicksByAffiliate.map((one) => [one.affiliateId, one.clicks]))
   return [...sums]
@@ -105,11 +105,11 @@ function topAffiliatesOf({ clicksByAffiliate }: AnalyticsFacts, sums: Map<string
     })
 }
 
-/** Orders per click, 0 to 1 with four decimals. Orders that came without a click never make it more than 1. */
+/** Orders per click, with four decimals. Capped at 1, since orders may come without a click. */
 const conversionRate = (orders: number, clicks: number): number =>
   Math.min(10_000, mulDiv(orders, 10_000, clicks)) / 10_000
 
-/** What the sums read of a commission; amounts in cents, `happenedAt` ISO 8601 UTC. */
+/** The fields of a commission that the sums use; amounts in cents, `happenedAt` ISO 8601 UTC. */
 export interface AnalyticsRow {
   affiliateId: string
   happenedAt: string
@@ -145,9 +145,9 @@ export const EMPTY_TALLY: Tally = {
 }
 
 /**
- * What a row counts for in one currency: the order in its own currency, the commission in the commission's. Nothing
- * unless it is money that was earned. Adjustments, and paid rows that an adjustment took
- * back, count as commission only: they are no orders, and together they come to what was really paid.
+ * Returns what a row adds to the sums of one currency: the order in its own currency, the commission in the commission's.
+ * Only earned money counts. Adjustments, and paid rows that an adjustment reversed, count as commission and not as orders,
+ * so that together they sum to what was paid.
  */
 export function tallyOf(row: AnalyticsRow, currency: string): Tally | undefined {
   const { orderStatus } = row
@@ -155,7 +155,7 @@ export function tallyOf(row: AnalyticsRow, currency: string): Tally | undefined 
   const isOrder = row.orderCurrency === currency
   const approved = APPROVED_STATUSES.includes(orderStatus)
   if (row.trackingMethod === 'ADJUSTMENT') return approved ? { ...EMPTY_TALLY, commissionCents } : undefined
-  // Only a row that was paid in a batch is reversed by an adjustment; it stays in its batch.
+  // Only rows paid in a batch are reversed by an adjustment, and they stay in their batch.
   if (orderStatus === 'REVERSED') return row.payoutBatchId === null ? undefined : { ...EMPTY_TALLY, commissionCents }
   if (!approved && orderStatus !== 'PENDING') return undefined
   return {

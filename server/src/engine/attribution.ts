@@ -14,7 +14,7 @@ import type {
 } from './facts.ts'
 import { trimToNull } from './normalize.ts'
 
-/** All evidence of an order, and who won: `reasonCode` is the winner's, or says why nobody was attributed. */
+/** All evidence of an order, and the winner. `reasonCode` is the winner's, or the reason why there is none. */
 export interface AttributionResult {
   candidates: Candidate[]
   winner: Candidate | null
@@ -22,8 +22,8 @@ export interface AttributionResult {
 }
 
 /**
- * Gathers all four kinds of evidence (section 4.9), always, so that an explanation can show the losers, and lets the
- * first kind in the shop's precedence win whose evidence counts. Within a kind the first candidate that counts wins.
+ * Collects all four kinds of evidence, so that an explanation can show the losers. The first valid candidate wins, in the
+ * shop's precedence of kinds and then in order of collection.
  */
 export function attribute(facts: Facts, goods: Goods): AttributionResult {
   const candidates = [
@@ -42,7 +42,7 @@ export function attribute(facts: Facts, goods: Goods): AttributionResult {
 
 type NamedSource = keyof Matches & ('couponCode' | 'affiliateCode' | 'customerId' | 'customerEmail')
 
-/** Evidence whose look-up was done when the facts were gathered. */
+/** Evidence that was looked up when the facts were gathered. */
 function lookupEvidence(facts: Facts, kind: EvidenceKind, source: NamedSource, code: MatchCode): Candidate[] {
   const value = trimToNull(facts.order[source])
   if (value === null) return []
@@ -51,7 +51,7 @@ function lookupEvidence(facts: Facts, kind: EvidenceKind, source: NamedSource, c
   return [affiliate === null ? miss(from, 'NO_MATCH') : hit(from, affiliate.id, code)]
 }
 
-/** The order in which kinds of evidence win, by the name a shop chooses it with. Every preset lists all four kinds. */
+/** Precedence presets by name. Each lists all four kinds of evidence. */
 export const PRECEDENCE_PRESETS = {
   default: ['COUPON', 'DIRECT_LINK', 'CONNECTED_CUSTOMER', 'CONNECTED_PRODUCT'],
   'link-first': ['DIRECT_LINK', 'COUPON', 'CONNECTED_CUSTOMER', 'CONNECTED_PRODUCT'],
@@ -61,7 +61,7 @@ export const PRECEDENCE_PRESETS = {
 /** The name of a preset. */
 export type PrecedencePreset = keyof typeof PRECEDENCE_PRESETS
 
-/** How sure a match is, 0 to 1. */
+/** The confidence of a match, 0 to 1. */
 export const CONFIDENCE: Record<MatchCode, number> = {
   COUPON_MATCH: 1,
   AFFILIATE_CODE_MATCH: 1,
@@ -84,7 +84,7 @@ export function hit(from: Source, affiliateId: string, reasonCode: MatchCode): C
   return { ...from, affiliateId, confidence: CONFIDENCE[reasonCode], reasonCode, won: false }
 }
 
-/** Evidence that counts for nobody; `affiliateId` says whom it would have named. */
+/** Evidence that cannot win; `affiliateId` is the affiliate it would have named. */
 export function miss(from: Source, reasonCode: MissCode, affiliateId: string | null = null): Candidate {
   return { ...from, affiliateId, confidence: 0, reasonCode, won: false }
 }
@@ -94,7 +94,7 @@ export function canWin(candidate: Candidate): boolean {
   return candidate.confidence > 0
 }
 
-/** The affiliate of that id; null when none is named or the data was deleted. */
+/** The affiliate with this id; null without an id or when its data was deleted. */
 export function affiliateOf(facts: Facts, id: string | null): AffiliateFact | null {
   return id !== null && Object.hasOwn(facts.affiliates, id) ? facts.affiliates[id]! : null
 }
@@ -106,7 +106,7 @@ export function programOf(facts: Facts, affiliate: AffiliateFact): ProgramFact |
 }
 
 const DAY_MS = 86_400_000
-/** Clocks of a storefront and a server differ: a click may look this much later than its order. */
+/** Clocks of storefront and server differ, so a click may appear this much later than its order. */
 const CLOCK_TOLERANCE_MS = 300_000
 export const DEFAULT_COOKIE_DAYS = 30
 
@@ -155,19 +155,19 @@ function evaluateClick(facts: Facts, from: Source, click: Click): Candidate {
   return refusal ? miss(from, refusal, affiliate.id) : hit(from, affiliate.id, 'CLICK_MATCH')
 }
 
-/** A click counts from `days` before the order, both ends included; 0 days switch link evidence off. */
+/** A click counts from `days` before the order, inclusive; 0 days disable link evidence. */
 function cookieWindowMiss(orderAt: string, clickAt: string, days: number): MissCode | null {
   const age = Date.parse(orderAt) - Date.parse(clickAt)
   if (days <= 0 || !(age <= days * DAY_MS)) return 'CLICK_EXPIRED'
   return age < -CLOCK_TOLERANCE_MS ? 'CLICK_AFTER_ORDER' : null
 }
 
-/** Without a program the documented default holds (section 2.3); the missing program is a restriction later on. */
+/** Without a program the documented default applies; the missing program becomes a restriction later. */
 function cookieDays(facts: Facts, affiliate: AffiliateFact): number {
   return programOf(facts, affiliate)?.cookieDurationDays ?? DEFAULT_COOKIE_DAYS
 }
 
-/** What one line of an order is connected by. */
+/** The product or variant that connects an order line to an affiliate. */
 interface Connection {
   source: 'variantId' | 'productId'
   value: string
@@ -175,8 +175,8 @@ interface Connection {
 }
 
 /**
- * Evidence CONNECTED_PRODUCT, one entry for each distinct product or variant: first those of the affiliate with the
- * highest matched line total (a tie goes to the lowest affiliate id), last those that nobody is connected to.
+ * Evidence CONNECTED_PRODUCT, one entry per distinct product or variant: first those of the affiliate with the highest
+ * matched line total (ties go to the lowest affiliate id), last those without a connection.
  */
 export function productEvidence(facts: Facts, goods: Goods): Candidate[] {
   const connections = facts.order.lines.map((line) => connectionOf(facts, line))
@@ -189,14 +189,14 @@ export function productEvidence(facts: Facts, goods: Goods): Candidate[] {
   return [...distinct.values()].sort((a, b) => byTotal(totals, a.affiliateId, b.affiliateId)).map(candidateOf)
 }
 
-/** Indexes of the lines that are connected to an affiliate: the only ones CONNECTED_PRODUCT pays on. */
+/** Indexes of the lines connected to an affiliate, the only ones that CONNECTED_PRODUCT pays for. */
 export function connectedLines(facts: Facts, affiliateId: string): number[] {
   return facts.order.lines.flatMap((line, index) =>
     connectionOf(facts, line)?.affiliateId === affiliateId ? [index] : [],
   )
 }
 
-/** The variant's connection wins over the product's; ids are compared exactly. */
+/** The variant's connection takes precedence over the product's; ids are compared exactly. */
 function connectionOf(facts: Facts, line: OrderLine): Connection | null {
   const variant = line.variantId ? connectionTo(facts, 'variantId', line.variantId) : null
   const product = line.productId ? connectionTo(facts, 'productId', line.productId) : null

@@ -1,7 +1,7 @@
 import type { Order, OrderLine, ProgramFact, Rate, RateGroup } from './facts.ts'
 import { allocate, basisPointsOf, sum, toBigInt } from './money.ts'
 
-/** The lines an order is paid on: all of them and what no line accounts for, or only some. */
+/** What the commission is based on: the whole order, including amounts outside of its lines, or only some lines. */
 export type Scope = number[] | 'WHOLE_ORDER'
 
 /** Goods net of discount within the scope, in cents. */
@@ -10,8 +10,8 @@ export function baseOf(goods: Goods, scope: Scope): number {
 }
 
 /**
- * Splits an order into the parts paid at one rate. A variant's rule wins over its product's, both over the program's
- * own rate, which also takes what no line accounts for and comes first. Σ `baseCents` of the groups = base of the scope.
+ * Splits an order into the parts paid at one rate. A variant's rule takes precedence over its product's, and both over the
+ * program's rate, which comes first and also covers amounts outside of the lines. Σ `baseCents` of the groups = base of the scope.
  */
 export function rateGroups(program: ProgramFact, lines: OrderLine[], goods: Goods, scope: Scope): RateGroup[] {
   const programGroup = emptyGroup(program)
@@ -44,8 +44,8 @@ export function commissionAmount({
 }
 
 /**
- * Settles the currency of a commission. A percentage is money of the order's currency, a flat rate of the shop's. Where
- * both meet in an order of another currency they cannot be added: the percentages count, and the flat groups earn nothing.
+ * Resolves the currency of a commission. Percentages are in the order's currency, flat rates in the shop's. When an order
+ * in another currency has both, they cannot be added: the percentages are paid, and the flat groups earn nothing.
  */
 export function resolveCurrency(
   groups: RateGroup[],
@@ -79,10 +79,10 @@ function emptyGroup({ commissionType, rate }: Rate): RateGroup {
   return { commissionType, rate, baseCents: 0, quantity: 0, amountCents: 0, lines: [] }
 }
 
-/** What the arithmetic on goods reads of an order. */
+/** The fields of an order that {@link goodsOf} uses. */
 export type GoodsOrder = Pick<Order, 'amountCents' | 'discountCents' | 'lines'>
 
-/** The goods of an order line by line, in cents; Σ `net` + `restNet` = `base`, and nothing is ever negative. */
+/** The goods of an order by line, in cents; Σ `net` + `restNet` = `base`, and no value is negative. */
 export interface Goods {
   /** Before discount, shipping and tax. */
   subtotal: number
@@ -92,13 +92,13 @@ export interface Goods {
   gross: number[]
   /** Line totals less their share of the discount. */
   net: number[]
-  /** What no line accounts for, less its share of the discount. */
+  /** The amount outside of the lines less its share of the discount. */
   restNet: number
 }
 
 /**
- * Reads an order's goods. `amountCents` is the subtotal when sent, else the line totals stand in (section 4.9).
- * The discount is spread over line totals, largest remainder first.
+ * Computes the goods of an order. `amountCents` is the subtotal if sent, else the sum of the line totals. The discount is
+ * allocated to the line totals, largest remainder first.
  */
 export function goodsOf(order: GoodsOrder): Goods {
   const { subtotal, gross } = lineTotalsOf(order)
@@ -115,7 +115,7 @@ export function goodsOf(order: GoodsOrder): Goods {
   }
 }
 
-/** Lines without a price share what the priced ones leave, by quantity; lines above the subtotal shrink to it. */
+/** Lines without a price share the rest of the subtotal by quantity; lines above the subtotal are scaled down to it. */
 function lineTotalsOf({ amountCents, lines }: GoodsOrder): { subtotal: bigint; gross: bigint[] } {
   const priced = lines.map((line) =>
     line.priceCents === null ? 0n : toBigInt(line.quantity) * toBigInt(line.priceCents),

@@ -15,12 +15,12 @@ import type {
 import { basisPointsOf } from './money.ts'
 import { mailboxKey, trimToNull } from './normalize.ts'
 
-/** Changes whenever the same facts could give another decision; recorded with every commission. */
+/** Incremented when the same facts could give another decision; recorded with every commission. */
 export const ENGINE_VERSION = '2'
 
 /**
- * Decides who earns how much on one order: the one money path behind conversions, store orders, dry runs and
- * explanations (section 4.9). Deterministic, free of side effects, and it never throws: a restriction is an answer.
+ * Decides which affiliate earns how much on an order. Conversions, store orders, dry runs and explanations all use it.
+ * Deterministic, without side effects, and never throws: a restriction is a decision.
  */
 export function decide(facts: Facts): Decision {
   const goods = goodsOf(facts.order)
@@ -47,7 +47,7 @@ export function decide(facts: Facts): Decision {
   }
 }
 
-/** The decision about an order that nobody is attributed to: no commission is written, only facts are kept. */
+/** The decision for an order without an affiliate: no commission is written, only the facts are stored. */
 function unattributed({ candidates, reasonCode }: AttributionResult, goods: Goods): Decision {
   return {
     engineVersion: ENGINE_VERSION,
@@ -91,7 +91,7 @@ function earnedFields({ order, settings }: Facts, program: ProgramFact, groups: 
   }
 }
 
-/** A restricted row keeps base and rate but holds no group, so nothing can ever be paid or refunded from it. */
+/** A restricted commission keeps base and rate but has no groups, so nothing can be paid or refunded from it. */
 function restrictedFields(restrictionReasonCode: RestrictionCode | null): Partial<Decision> {
   return { status: 'REJECTED', restrictionReasonCode }
 }
@@ -106,8 +106,8 @@ export interface EligibilityInput {
 }
 
 /**
- * The first restriction on the winner, in a fixed order; null when there is none. A restriction ends the matter: the
- * order never goes to the next evidence instead.
+ * Returns the first restriction on the winner, in a fixed order, or null. A restricted order is not attributed to the next
+ * evidence instead.
  */
 export function restrictionOf(input: EligibilityInput): RestrictionCode | null {
   const { order, affiliate, program } = input
@@ -125,15 +125,15 @@ function isSelfReferral(buyer: string | null, affiliate: string): boolean {
   return mailbox !== '' && mailbox === mailboxKey(affiliate)
 }
 
-/** Flat rates are owed however little was paid, so only percentages need a base. */
+/** Flat rates do not depend on the base, so only percentages require one. */
 function zeroBase({ baseCents, groups }: EligibilityInput): RestrictionCode | null {
   const onlyPercent = groups.every((group) => group.commissionType === 'PERCENT_OF_SALE')
   return baseCents === 0 && onlyPercent ? 'ZERO_BASE' : null
 }
 
 /**
- * Compares where an order ships to with a program's rule. Every list that is not empty must match, trimmed and
- * case-insensitive; a field the order lacks is reported before one that does not match. Null: nothing stands against it.
+ * Compares an order's shipping address with a program's geo rule. Every non-empty list must match, trimmed and
+ * case-insensitive. A missing field takes precedence over a mismatch. Returns null when the order is eligible.
  */
 export function geoRestriction(rule: GeoRule | null, place: Place | null): 'GEO_UNKNOWN' | 'GEO_NOT_ELIGIBLE' | null {
   if (rule === null) return null

@@ -1,6 +1,6 @@
 /**
- * What the engine reads and what it answers. Both are plain JSON: facts are stored beside the order, and the same
- * facts give the same decision byte for byte (a replay proves it).
+ * The input and output of the engine. Both are plain JSON: facts are stored with the order, and the same facts give the
+ * same decision byte for byte, which a replay verifies.
  */
 
 export type EvidenceKind = 'COUPON' | 'DIRECT_LINK' | 'CONNECTED_CUSTOMER' | 'CONNECTED_PRODUCT'
@@ -11,7 +11,7 @@ export interface OrderLine {
   productId: string | null
   variantId: string | null
   quantity: number
-  /** Price of one piece; null when the caller sent none. */
+  /** Unit price; null when the caller sent none. */
   priceCents: number | null
 }
 
@@ -22,13 +22,13 @@ export interface Place {
   postalCode: string | null
 }
 
-/** One order as reported, names and aliases already settled. All money in minor units of `currency`. */
+/** An order as reported, with names and aliases resolved. All amounts in minor units of `currency`. */
 export interface Order {
   externalOrderId: string
-  /** `occurredAt`, else the receipt time. */
+  /** `occurredAt`, else the time of receipt. */
   orderAt: string
   currency: string
-  /** Goods before discount, shipping and tax; null: the line totals stand in. */
+  /** Goods before discount, shipping and tax; null for the sum of the line totals. */
   amountCents: number | null
   discountCents: number
   shippingCents: number
@@ -40,7 +40,7 @@ export interface Order {
   sessionId: string | null
   customerId: string | null
   customerEmail: string | null
-  /** Further addresses of the buyer, which only self-referral looks at. */
+  /** Further addresses of the buyer, used only to detect self-referral. */
   otherEmails?: string[]
   lines: OrderLine[]
   shipping: Place | null
@@ -48,12 +48,12 @@ export interface Order {
 
 export interface Click {
   clickId: string
-  /** Null: the click named a reference nobody owns. */
+  /** Null when the click named an unknown reference. */
   affiliateId: string | null
   clickAt: string
 }
 
-/** Whom each piece of evidence resolved to when the facts were gathered; null: not sent, or nobody. */
+/** The affiliate id that each piece of evidence resolved to when the facts were gathered; null when not sent or unknown. */
 export interface Matches {
   couponCode: string | null
   affiliateCode: string | null
@@ -80,7 +80,7 @@ export interface Rate {
   rate: number
 }
 
-/** Another rate for one product or one variant; exactly one of the two ids is set. */
+/** A different rate for one product or variant; exactly one of the two ids is set. */
 export interface ProductRule extends Rate {
   productId: string | null
   variantId: string | null
@@ -107,7 +107,7 @@ export interface EngineSettings {
   precedence: EvidenceKind[]
   clickTouch: 'LAST' | 'FIRST'
   taxWithholdingBps: number
-  /** The shop's currency, which flat rates are money of. Orders of earlier versions were decided without it. */
+  /** The shop's currency, which flat rates are in. Missing in facts of earlier versions. */
   currency?: string
 }
 
@@ -115,7 +115,7 @@ export interface Facts {
   order: Order
   settings: EngineSettings
   matches: Matches
-  /** Everyone named in `matches`. */
+  /** The affiliates named in `matches`. */
   affiliates: Record<string, AffiliateFact>
   /** The programs of those affiliates. */
   programs: Record<string, ProgramFact>
@@ -142,7 +142,7 @@ export type RestrictionCode =
   | 'GEO_NOT_ELIGIBLE'
   | 'ZERO_BASE'
 
-/** One piece of evidence, whether it won or not: an explanation shows all of them. */
+/** One piece of evidence, whether it won or not. Explanations show all of them. */
 export interface Candidate {
   kind: EvidenceKind
   /** The field it came from: `couponCode`, `affiliateCode`, `clickId`, `ref`, `sessionId`, `customerId`, `customerEmail`, `variantId`, `productId`. */
@@ -154,14 +154,14 @@ export interface Candidate {
   won: boolean
 }
 
-/** The part of an order that is paid at one rate. Stored: refunds are computed from it, never from today's rate. */
+/** The part of an order that is paid at one rate. Stored, so that refunds do not depend on the current rate. */
 export interface RateGroup extends Rate {
   baseCents: number
   quantity: number
   amountCents: number
-  /** Indexes into `order.lines`; empty for what no line accounts for. */
+  /** Indexes into `order.lines`; empty for amounts outside of the lines. */
   lines: number[]
-  /** Set when the group earns nothing because its rate is money of another currency than the rest of the commission. */
+  /** Set when the group earns nothing because its rate is in another currency than the rest of the commission. */
   unpaidReasonCode?: 'CURRENCY_MISMATCH'
 }
 
@@ -176,7 +176,7 @@ export interface Decision {
   engineVersion: string
   attribution: Attribution
   candidates: Candidate[]
-  /** Null: nobody was attributed, so no row is written. */
+  /** Null without an affiliate; no commission is written then. */
   status: 'APPROVED' | 'PENDING' | 'REJECTED' | null
   restrictionReasonCode: RestrictionCode | null
   eligible: boolean
@@ -188,7 +188,7 @@ export interface Decision {
   baseCents: number
   amountCents: number
   taxWithheldCents: number
-  /** The currency of amount and tax: the shop's for flat rates, else the order's. Absent when the facts lack the shop's. */
+  /** The currency of amount and tax: the shop's for flat rates, else the order's. Missing when the facts lack the shop's. */
   currency?: string
   groups: RateGroup[]
   /** This order connects its customer to the affiliate for later orders (lifetime commission). */

@@ -1,11 +1,11 @@
 /**
- * Integer arithmetic on money. Products such as cents × basis points pass 2^53, so everything multiplies in BigInt and
- * only results become numbers again.
+ * Integer arithmetic on money. Products such as cents × basis points exceed 2^53, so multiplication uses BigInt and only
+ * results are converted back to numbers.
  */
 
 /**
- * A whole, non-negative number as BigInt. Facts were validated when they came in; anything else counts as nothing,
- * because a decision must never break off half way.
+ * Converts a non-negative integer to BigInt. Facts are validated on input; any other value becomes 0, because a decision
+ * must not throw.
  */
 export function toBigInt(value: number): bigint {
   return Number.isInteger(value) && value > 0 ? BigInt(value) : 0n
@@ -16,24 +16,24 @@ export function sum(values: readonly bigint[]): bigint {
   return values.reduce((total, value) => total + value, 0n)
 }
 
-/** The sum as a number; null when no number holds it exactly. */
+/** The sum as a number; null when it exceeds the safe range. */
 export function exactSum(values: readonly (number | bigint)[]): number | null {
   let total = 0
   for (const value of values) {
     total += typeof value === 'number' ? value : Number.NaN
-    // As long as every partial sum is safe, it is exact; else only BigInt tells.
+    // The sum is exact while every partial sum is safe; beyond that, BigInt decides.
     if (!Number.isSafeInteger(total)) return toSafeNumber(values.reduce<bigint>((all, one) => all + BigInt(one), 0n))
   }
   return total
 }
 
-/** The same value as a number; null beyond ±(2^53 − 1), where numbers skip cents. */
+/** Converts to a number; null beyond ±(2^53 − 1), where numbers are not exact. */
 export function toSafeNumber(value: bigint): number | null {
   const number = Number(value)
   return Number.isSafeInteger(number) ? number : null
 }
 
-/** value × numerator ÷ denominator, rounded half up; 0 when the denominator is 0. All whole and non-negative. */
+/** value × numerator ÷ denominator, rounded half up; 0 when the denominator is 0. All arguments are non-negative integers. */
 export function mulDiv(value: number, numerator: number, denominator: number): number {
   const divisor = toBigInt(denominator)
   if (divisor === 0n) return 0
@@ -46,8 +46,8 @@ export function basisPointsOf(cents: number, bps: number): number {
 }
 
 /**
- * Splits `total` by weight, largest remainder first, ties to the lowest index. The parts sum up to `total` unless every
- * weight is 0, and no part passes its weight while `total` is at most Σ weights.
+ * Splits `total` by weight, largest remainder first, ties to the lowest index. The parts sum to `total` unless every
+ * weight is 0, and no part exceeds its weight while `total` is at most Σ weights.
  */
 export function allocate(total: bigint, weights: readonly bigint[]): bigint[] {
   const all = sum(weights)
@@ -61,9 +61,9 @@ export function allocate(total: bigint, weights: readonly bigint[]): bigint[] {
 }
 
 /**
- * A number times 100, rounded half up, read from its shortest decimal text (`16.5`, `1e-7`, `1e+21`) in exact
- * arithmetic: 1.005 gives 101 although the binary number is a little less. Null unless the number is finite.
- * Halves of negative numbers go up too, towards zero.
+ * A number times 100, rounded half up, computed exactly from its shortest decimal text (`16.5`, `1e-7`, `1e+21`):
+ * 1.005 gives 101 although the binary number is slightly less. Null unless the number is finite. Halves of negative
+ * numbers also round up, towards zero.
  */
 export function hundredthsOf(value: number): bigint | null {
   if (!Number.isFinite(value)) return null
@@ -87,10 +87,10 @@ function floorDiv(dividend: bigint, divisor: bigint): bigint {
 }
 
 /**
- * Splits `total` by weight into whole parts that sum up to it; ties go to the lowest index. With two weights this is
- * the largest remainder. With more, plain largest remainders can make a part shrink while the total grows, and a
- * bigger refund would pay commission out again; taking the remainder relative to the part's size never does.
- * No part passes its weight while the total does not pass Σ weights; weights that are all 0 give zeros.
+ * Splits `total` by weight into integers that sum to it; ties go to the lowest index. With two weights this is the largest
+ * remainder method. With more, that method can shrink a part while the total grows, so that a larger refund would pay
+ * commission out again; remainders relative to the size of the part (Webster's method) never do.
+ * No part exceeds its weight while `total` is at most Σ weights; weights that are all 0 give zeros.
  */
 export function apportion(total: number, weights: readonly number[]): number[] {
   const sizes = weights.map(toBigInt)

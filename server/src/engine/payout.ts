@@ -1,12 +1,12 @@
 import { exactSum, hundredthsOf, toBigInt } from './money.ts'
 
-/** What batch arithmetic reads of a commission; amounts in cents, negative in adjustments. */
+/** The fields of a commission that batch totals use; amounts in cents, negative in adjustments. */
 export interface PayoutRow {
   affiliateId: string
   currency: string
   commissionAmountCents: number | bigint
   taxWithheldCents: number | bigint
-  /** How many rows were summed up in this one; 1 when not set. */
+  /** How many commissions this row sums; defaults to 1. */
   commissions?: number
 }
 
@@ -18,7 +18,7 @@ export interface PayoutSums {
   netPayableCents: number
 }
 
-/** The computed totals of a batch (section 2.5). */
+/** The computed totals of a batch. */
 export interface PayoutTotals extends PayoutSums {
   affiliates: number
 }
@@ -28,7 +28,7 @@ export interface PayoutLine extends PayoutSums {
   affiliateId: string
 }
 
-/** Totals of the rows of a batch, all of one currency; null when they cannot be exact. */
+/** Totals of the rows of a batch, all of one currency; null when they exceed the safe range. */
 export function payoutTotals(rows: readonly PayoutRow[]): PayoutTotals | null {
   const affiliates = new Set(rows.map((row) => row.affiliateId)).size
   const totals = sumRows(rows)
@@ -37,7 +37,7 @@ export function payoutTotals(rows: readonly PayoutRow[]): PayoutTotals | null {
   return { commissions, affiliates, commissionCents, taxWithheldCents, netPayableCents }
 }
 
-/** One line per affiliate, by affiliate id; their sums are the batch's totals. Null when a line cannot be exact. */
+/** One line per affiliate, by affiliate id; the lines sum to the totals of the batch. Null when a line exceeds the safe range. */
 export function payoutLines(rows: readonly PayoutRow[]): PayoutLine[] | null {
   const byAffiliate = Map.groupBy(rows, (row) => row.affiliateId)
   const lines: PayoutLine[] = []
@@ -49,21 +49,21 @@ export function payoutLines(rows: readonly PayoutRow[]): PayoutLine[] | null {
   return lines
 }
 
-/** What waits because its affiliate is archived or rejected; null when the sum cannot be exact. */
+/** The commissions held back because their affiliate is archived or rejected; null when the sum exceeds the safe range. */
 export function heldBack(rows: readonly PayoutRow[]): Pick<PayoutSums, 'commissions' | 'commissionCents'> | null {
   const waiting = sumRows(rows)
   return waiting && { commissions: waiting.commissions, commissionCents: waiting.commissionCents }
 }
 
-/** The currencies of the rows in alphabetical order; more than one cannot share a batch (section 4.4). */
+/** The currencies of the rows in alphabetical order. A batch has one currency. */
 export function currenciesOf(rows: readonly PayoutRow[]): string[] {
   return [...new Set(rows.map((row) => row.currency))].sort()
 }
 
-/** The minimum payout in cents, or why nobody can tell. */
+/** The minimum payout in cents, or why it is undetermined. */
 export type Threshold = { ok: true; minimumPayoutCents: number } | { ok: false; reason: 'NEEDS_RECONCILIATION' }
 
-/** Where a minimum payout may be set; null: not set. `legacyMinimumPayout` is in currency units (`25.5`). */
+/** The settings of a minimum payout; null when not set. `legacyMinimumPayout` is in currency units (`25.5`). */
 export interface ThresholdSettings {
   minimumPayoutCents: number | null
   defaultMinimumPayoutCents: number | null
@@ -71,8 +71,8 @@ export interface ThresholdSettings {
 }
 
 /**
- * The minimum payout that holds: the shop's, else the server's, else 0. A legacy threshold that says something else
- * must be reconciled first (section 4.4): nobody knows which of the two the merchant means.
+ * Returns the effective minimum payout: the shop's, else the server's, else 0. A legacy threshold that differs must be
+ * reconciled first, because it is unknown which of the two the merchant intends.
  */
 export function resolveThreshold(settings: ThresholdSettings): Threshold {
   const minimumPayoutCents = settings.minimumPayoutCents ?? settings.defaultMinimumPayoutCents ?? 0
@@ -102,7 +102,7 @@ export interface DebtRow extends PayoutRow {
   happenedAt: string
 }
 
-/** A debt that a batch cannot collect: `balancing` joins the batch, `open` waits for the next one. */
+/** A debt that a batch cannot collect: `balancing` joins the batch, `open` carries over to the next one. */
 export interface CarriedDebt {
   affiliateId: string
   /** Positive. */
@@ -112,10 +112,10 @@ export interface CarriedDebt {
 }
 
 /**
- * Affiliates whose net in a batch is below zero are paid nothing and owe the rest: a balancing adjustment of +debt
- * lifts the batch's line to zero, an open one of −debt falls 1 ms after `periodEnd`, so that the next period nets it.
- * The rows are those of one batch, so all of one currency. No tax stands on a debt, which is net already. Null when
- * the line of an affiliate cannot be exact.
+ * Affiliates with a negative net in a batch are paid nothing and owe the difference: a balancing adjustment of +debt
+ * raises the batch's line to zero, and an open one of −debt at 1 ms after `periodEnd` is netted in the next period.
+ * All rows belong to one batch and so have one currency. A debt is net, so no tax applies. Null when the line of an
+ * affiliate exceeds the safe range.
  */
 export function carryDebts(rows: readonly PayoutRow[], periodEnd: string): CarriedDebt[] | null {
   const currency = rows[0]?.currency ?? ''
@@ -134,7 +134,7 @@ export function carryDebts(rows: readonly PayoutRow[], periodEnd: string): Carri
     })
 }
 
-/** At the end of the calendar there is no next instant: five-digit years would sort before all others. */
+/** Stays within four-digit years, because text timestamps with five digits would sort first. */
 function nextInstant(instant: string): string {
   const next = Date.parse(instant) + 1
   return next < Date.UTC(10_000, 0) ? new Date(next).toISOString() : instant

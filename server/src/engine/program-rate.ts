@@ -1,27 +1,27 @@
 import type { CommissionType, Rate } from './facts.ts'
 import { fromHundredths, hundredthsOf } from './money.ts'
 
-/** The largest stored amount: signed 32-bit cents (section 4.2). */
+/** The largest stored amount: signed 32-bit cents. */
 export const MAX_CENTS = 2_147_483_647
 /** 100 % in basis points. */
 export const MAX_BPS = 10_000
 
-/** How a program's discount is given (section 2.1). */
+/** The type of a program's discount. */
 export type DiscountType = 'PERCENT' | 'FIXED'
 
-/** Why a rate was refused; `NEEDS_COMMISSION_PERCENT`: cents cannot be read as a percentage, so one must be sent. */
+/** Why a rate is rejected. `NEEDS_COMMISSION_PERCENT`: cents do not convert to a percentage, so one must be sent. */
 export type RateError = 'NOT_POSITIVE' | 'ABOVE_100_PERCENT' | 'TOO_LARGE' | 'NEEDS_COMMISSION_PERCENT'
-/** A rate to store, or why there is none. */
+/** A rate to store, or why it is rejected. */
 export type RateResult = { ok: true; rate: Rate } | { ok: false; reason: RateError }
 
-/** Why a discount was refused. */
+/** Why a discount is rejected. */
 export type DiscountError = 'NEGATIVE' | 'ABOVE_100_PERCENT' | 'TOO_LARGE'
-/** A discount to store, in basis points or cents, or why there is none. */
+/** A discount to store, in basis points or cents, or why it is rejected. */
 export type DiscountResult = { ok: true; hundredths: number } | { ok: false; reason: DiscountError }
 
 /**
- * Reads the input field `commissionPercent` (section 4.2): a percentage kept as basis points, or, for the flat types,
- * currency units kept as cents; rounded half up on its decimal text.
+ * Converts the input field `commissionPercent`: a percentage to basis points or, for the flat types, currency units to
+ * cents; rounded half up on its decimal text.
  */
 export function rateFromInput(commissionType: CommissionType, commissionPercent: number): RateResult {
   const rate = hundredthsOf(commissionPercent)
@@ -32,14 +32,14 @@ export function rateFromInput(commissionType: CommissionType, commissionPercent:
   return { ok: true, rate: { commissionType, rate: Number(rate) } }
 }
 
-/** The persisted `commissionPercent` of a rate: a percentage (1650 bps give 16.5), zero for the flat types (section 2.3). */
+/** The persisted `commissionPercent` of a rate: a percentage (1650 bps give 16.5), zero for the flat types. */
 export function commissionPercentOf({ commissionType, rate }: Rate): number {
   return commissionType === 'PERCENT_OF_SALE' ? fromHundredths(rate) : 0
 }
 
 /**
- * Another commission type without a new value: a percentage is read again as currency units (16 % becomes 16.00), flat
- * amounts keep their cents, and no percentage can be made of a flat amount.
+ * Changes the commission type without a new value: a percentage becomes currency units (16 % becomes 16.00), a flat amount
+ * keeps its cents, and a flat amount does not convert to a percentage.
  */
 export function withType(stored: Rate, commissionType: CommissionType): RateResult {
   const isFlatToPercent = stored.commissionType !== 'PERCENT_OF_SALE' && commissionType === 'PERCENT_OF_SALE'
@@ -47,7 +47,7 @@ export function withType(stored: Rate, commissionType: CommissionType): RateResu
   return { ok: true, rate: { commissionType, rate: stored.rate } }
 }
 
-/** A stored rate after a PATCH that sends the type, the value, both or neither (section 4.2 rule 3). */
+/** A stored rate after a PATCH that sends the type, the value, both or neither. */
 export function patchRate(
   stored: Rate,
   patch: { commissionType?: CommissionType; commissionPercent?: number },
@@ -57,7 +57,7 @@ export function patchRate(
   return rateFromInput(commissionType, patch.commissionPercent)
 }
 
-/** Reads `discountValue`: 0 to 100 per cent as basis points, or currency units as cents; rounded like a rate. */
+/** Converts `discountValue`: 0 to 100 percent to basis points, or currency units to cents; rounded like a rate. */
 export function discountFromInput(discountType: DiscountType, discountValue: number): DiscountResult {
   const hundredths = hundredthsOf(discountValue)
   if (hundredths === null || discountValue < 0) return { ok: false, reason: 'NEGATIVE' }

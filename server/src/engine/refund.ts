@@ -2,7 +2,7 @@ import { commissionAmount, type Goods, goodsOf } from './commission.ts'
 import type { OrderLine, RateGroup } from './facts.ts'
 import { apportion, basisPointsOf, mulDiv, sum, toBigInt } from './money.ts'
 
-/** What was recorded with a commission; refunds are computed from it, never from today's rate. */
+/** What was recorded with a commission. Refunds are computed from it, not from the current rate. */
 export interface RefundSnapshot {
   subtotalCents: number
   discountCents: number
@@ -13,16 +13,16 @@ export interface RefundSnapshot {
   taxWithholdingBps: number
 }
 
-/** What a commission comes to after refunds, all in cents. */
+/** A commission after refunds, in cents. */
 export interface RefundTarget {
   amountCents: number
   taxWithheldCents: number
   remainingBaseCents: number
-  /** Goods of the order, net of discount, that refunds have taken. */
+  /** Refunded goods of the order, net of discount. */
   refundedCents: number
-  /** Goods of the order, net of discount, that a further refund may take. */
+  /** Goods of the order, net of discount, that are left to refund. */
   leftCents: number
-  /** Nothing that was paid for is left: the commission becomes `REFUNDED`. */
+  /** Nothing is left of what the commission is based on; it becomes `REFUNDED`. */
   fullyRefunded: boolean
 }
 
@@ -30,13 +30,13 @@ export interface RefundTarget {
 export interface AppliedRefund {
   before: RefundTarget
   after: RefundTarget
-  /** The running totals that the next refund starts from. */
+  /** The running totals for the next refund. */
   refunded: RefundedGoods
-  /** Why the refund asks for more than was left; it is cut off there. */
+  /** Why the refund exceeds what was left; it is capped. */
   problem: RefundProblem | null
 }
 
-/** The order cut into what commission is paid on and, last, the goods outside of that. */
+/** The order split into its rate groups and, last, the goods outside of them. */
 interface OrderParts extends RefundedOrder {
   groups: RateGroup[]
   bases: number[]
@@ -89,7 +89,7 @@ function targetOf(cut: OrderParts, taken: RefundedGoods): RefundTarget {
   }
 }
 
-/** Several refunds may be applied to one snapshot, and cutting an order of many lines is most of the work. */
+/** Several refunds may be applied to one snapshot, and splitting an order of many lines is most of the work. */
 const cachedParts = new WeakMap<RefundSnapshot, OrderParts>()
 
 function partsOf(snapshot: RefundSnapshot): OrderParts {
@@ -100,7 +100,7 @@ function partsOf(snapshot: RefundSnapshot): OrderParts {
   return cut
 }
 
-/** A restricted commission has no groups: its base stands as one part that pays nothing. */
+/** A restricted commission has no groups; its base becomes one part that pays nothing. */
 function splitOrder(snapshot: RefundSnapshot): OrderParts {
   const { subtotalCents, discountCents, lines, baseCents, groups, taxWithholdingBps } = snapshot
   const goods: Goods = goodsOf({ amountCents: subtotalCents, discountCents, lines })
@@ -128,7 +128,7 @@ function unpaidGroup(baseCents: number): RateGroup {
   return { commissionType: 'PERCENT_OF_SALE', rate: 0, baseCents, quantity: 0, amountCents: 0, lines: [] }
 }
 
-/** What refunds point at goes first; the rest is shared by what that leaves. */
+/** Refunds with line items reduce their own parts first; other refunds are shared by what remains. */
 function remainingBases({ bases }: OrderParts, { cents, pointed }: RefundedGoods): number[] {
   const rest = bases.map((base, part) => Math.max(0, base - pointed[part]!))
   const direct = bases.reduce((total, base, part) => total + base - rest[part]!, 0)
@@ -136,7 +136,7 @@ function remainingBases({ bases }: OrderParts, { cents, pointed }: RefundedGoods
   return rest.map((base, part) => base - shared[part]!)
 }
 
-/** Where money tells nothing, because the part was worth nothing, the pieces decide. */
+/** For a part with a base of zero, the refunded units decide. */
 function isFullyRefunded(cut: OrderParts, taken: RefundedGoods, group: RateGroup, remaining: number): boolean {
   if (taken.everything) return true
   if (group.baseCents > 0) return remaining === 0
@@ -148,7 +148,7 @@ function remainingAmount(group: RateGroup, baseCents: number, pieces: number[]):
   return commissionAmount({ ...group, baseCents, quantity: Math.max(0, group.quantity - returned) })
 }
 
-/** Pieces given back. `variantId` decides when both ids are set; ids are compared exactly. */
+/** Refunded units. `variantId` takes precedence when both ids are set; ids are compared exactly. */
 export interface RefundLine {
   variantId?: string | null
   productId?: string | null
@@ -156,8 +156,8 @@ export interface RefundLine {
 }
 
 /**
- * One refund of an order. `amountCents` is goods net of discount, without shipping and tax; null: what the line items
- * stand for, or, without line items, all that is left.
+ * One refund of an order. `amountCents` is goods net of discount, without shipping and tax; null means the value of the
+ * line items or, without line items, everything that is left.
  */
 export interface Refund {
   refundId: string
@@ -165,28 +165,28 @@ export interface Refund {
   lineItems?: RefundLine[] | null
 }
 
-/** Running totals of what refunds have taken from an order; the next refund needs nothing else of the earlier ones. */
+/** Running totals of the refunds of an order; the next refund needs nothing else of the earlier ones. */
 export interface RefundedGoods {
   /** Goods net of discount, in cents. */
   cents: number
-  /** Pieces by line of the order. */
+  /** Units by line of the order. */
   pieces: number[]
-  /** Cents by part of the order that refunds with line items point at; the rest of `cents` points at no part. */
+  /** Cents by part of the order, from refunds with line items; the rest of `cents` belongs to no part. */
   pointed: number[]
-  /** A refund of everything was made, which matters where everything is worth nothing. */
+  /** The order was refunded in full, which `cents` does not show for an order of zero. */
   everything: boolean
 }
 
-/** Why a refund asks for more than the order has left. */
+/** Why a refund exceeds what the order has left. */
 export type RefundProblem = 'UNKNOWN_ITEM' | 'EXCEEDS_ORDER'
 
-/** The order a refund is read against: `partOf` gives the part that each line belongs to, 0 to `parts` − 1. */
+/** The order that refunds apply to. `partOf` is the part of each line, 0 to `parts` − 1. */
 export interface RefundedOrder {
   lines: OrderLine[]
   goods: Goods
   parts: number
   partOf: number[]
-  /** Indexes of the lines that hold an item, by its id. */
+  /** Indexes of the lines with an item, by its id. */
   byVariant: ItemIndex
   byProduct: ItemIndex
 }
@@ -212,7 +212,7 @@ export function noRefunds(order: RefundedOrder): RefundedGoods {
   return { cents: 0, pieces, pointed: Array<number>(order.parts).fill(0), everything: false }
 }
 
-/** Adds one refund to the totals before it; `problem` says why it asks for more than there is. */
+/** Adds one refund to the earlier totals. `problem` is set when it exceeds what is left. */
 export function addRefund(
   order: RefundedOrder,
   before: RefundedGoods,
@@ -241,14 +241,14 @@ export function addRefund(
 
 interface TakenPieces {
   pieces: number[]
-  /** Indexes of the lines that pieces were taken from. */
+  /** Indexes of the lines with newly refunded units. */
   changed: Set<number>
   problem: RefundProblem | null
 }
 
 /**
- * Takes pieces from the first lines that hold such items and have any left. Lines that a list of items has used up are
- * not visited again, so the work grows with items plus lines and not with their product.
+ * Takes units from the first lines with the item that have any left. Exhausted lines are not visited again, so the work
+ * grows with items plus lines and not with their product.
  */
 function takePieces(order: RefundedOrder, before: number[], items: RefundLine[]): TakenPieces {
   const pieces = [...before]
@@ -277,13 +277,13 @@ function takePieces(order: RefundedOrder, before: number[], items: RefundLine[])
 
 const NO_LINES: readonly number[] = []
 
-/** Indexes of the lines that hold an item. */
+/** Indexes of the lines with an item. */
 function linesOf({ byVariant, byProduct }: RefundedOrder, { variantId, productId }: RefundLine): readonly number[] {
   if (variantId) return byVariant.get(variantId) ?? NO_LINES
   return (productId && byProduct.get(productId)) || NO_LINES
 }
 
-/** What the newly taken pieces are worth; differences of running totals, so that splitting a refund changes nothing. */
+/** The value of the newly refunded units, as differences of running totals, so that splitting a refund changes nothing. */
 function valuesByPart(
   { lines, goods, parts, partOf }: RefundedOrder,
   { before, after, changed }: { before: number[]; after: number[]; changed: Set<number> },

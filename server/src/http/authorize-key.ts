@@ -11,7 +11,7 @@ import { ADDRESS_LIMIT, PLAN_LIMITS, type RateLimit } from './rate-limit.ts'
 import type { RequestState, Server } from './server.ts'
 
 /**
- * Lets a call in or refuses it, in the order: kill switch, credential, plan, the shop's switch, rate limit, scope.
+ * Authorizes an API key. Checks, in this order: kill switch, credential, plan, the shop's switch, rate limit, scope.
  *
  * @throws ApiError 401, 403, 429 or 503.
  */
@@ -50,7 +50,7 @@ const isApiDisabled = ({ isApiOff, shop }: Caller): boolean => isApiOff || !shop
 /** The requests per window of the caller's plan. */
 function requirePlan({ shop }: Caller): number {
   const limit = PLAN_LIMITS[shop.plan]
-  if (limit === undefined) throw forbidden('plan_required', 'The API needs the Professional plan.')
+  if (limit === undefined) throw forbidden('plan_required', 'The API requires the Professional plan.')
   return limit
 }
 
@@ -60,7 +60,7 @@ function requireScope(op: Operation, { scopes }: Caller): void {
   }
 }
 
-/** A caller whose plan has API access; everybody else is counted by address, and told 429 when that is used up. */
+/** Returns a caller whose plan has API access. Failed attempts are rate-limited by address. */
 async function identifyCaller(server: Server, request: RequestState): Promise<{ caller: Caller; limit: number }> {
   try {
     const caller = await authenticateKey(server.deps, request.authorization)
@@ -72,10 +72,10 @@ async function identifyCaller(server: Server, request: RequestState): Promise<{ 
   }
 }
 
-/** What a key's requests are counted by. It survives rotation, which keeps the id. */
+/** The rate-limit subject of a key. A rotated key keeps its id, and so its window. */
 const rateLimitSubject = ({ key }: Caller): string => `key:${key.limitSubject ?? key.id}`
 
-/** The window to show on an answer that was given before the key was looked at: the key's own when there is a valid one. */
+/** The window for the response headers when the request was not counted: that of the key if it is valid, else of the address. */
 export async function currentRateLimit(server: Server, request: RequestState): Promise<RateLimit> {
   if (request.rateLimit) return request.rateLimit
   if (request.authorization) {
@@ -92,25 +92,33 @@ export interface Caller extends KeyWithShop {
 
 const LAST_USED_INTERVAL_MS = 60_000
 
-/** The one token of `Authorization: Bearer <token>`; undefined for any other text. */
+/** Returns the token of `Authorization: Bearer <token>`, or undefined for any other value. */
 export const parseBearerToken = (header: string): string | undefined => /^Bearer +(\S+)$/i.exec(header.trim())?.[1]
 
-/** The API key of a call. @throws ApiError 401 (section 5 rule 3). */
+/** @throws ApiError 401 when the header is missing or malformed. */
 export function requireBearerToken(header: string | null): string {
   if (!header) {
-    throw new ApiError(401, 'credentials_missing', 'Send your API key in the header Authorization: Bearer <API_KEY>.')
+    throw new ApiError(
+      401,
+      'credentials_missing',
+      'The Authorization header is missing. Send Authorization: Bearer <API_KEY>.',
+    )
   }
   const token = parseBearerToken(header)
   if (!token) {
-    throw new ApiError(401, 'credentials_malformed', 'The Authorization header must be Bearer and one API key.')
+    throw new ApiError(
+      401,
+      'credentials_malformed',
+      'The Authorization header is malformed. Send Authorization: Bearer <API_KEY>.',
+    )
   }
   return token
 }
 
 /**
- * The key and shop of a request (section 5). The hash finds the key; it is compared again in constant time.
+ * Returns the key and shop of a request. The key is found by its hash, which is then compared in constant time.
  *
- * @throws ApiError 401 without a token, 403 for a key that is unknown, revoked or expired, 503 when nobody can tell.
+ * @throws ApiError 401 without a token, 403 for a key that is unknown, revoked or expired, 503 when the database is unavailable.
  */
 export async function authenticateKey(deps: Deps, header: string | null): Promise<Caller> {
   const token = requireBearerToken(header)
@@ -123,7 +131,7 @@ export async function authenticateKey(deps: Deps, header: string | null): Promis
 }
 
 /**
- * The key and shop as `db` sees them: committed rows, or those of an open transaction.
+ * Returns the key and shop as `db` sees them: committed rows, or those of an open transaction.
  *
  * @throws ApiError 403 for a key that is unknown, revoked or expired.
  */
@@ -131,16 +139,17 @@ export async function findCaller(deps: Pick<Deps, 'now'>, db: Reader, secretHash
   const found = await findKeyWithShop(db, secretHash)
   if (!found || !equalDigests(found.key.secretHash, secretHash)) throw keyUnknown()
   const { revokedAt, expiresAt, scopes } = found.key
-  if (revokedAt !== null) throw forbidden('key_revoked', 'This API key was revoked.')
-  if (expiresAt !== null && expiresAt <= nowIso(deps)) throw forbidden('key_expired', 'This API key has expired.')
+  if (revokedAt !== null) throw forbidden('key_revoked', 'This API key was revoked. Create a new key.')
+  if (expiresAt !== null && expiresAt <= nowIso(deps))
+    throw forbidden('key_expired', 'This API key has expired. Create a new key.')
   return { ...found, scopes: JSON.parse(scopes) }
 }
 
-const keyUnknown = () => forbidden('key_unknown', 'This API key is not known.')
+const keyUnknown = () => forbidden('key_unknown', 'This API key does not exist.')
 
 const equalDigests = (a: string, b: string) => timingSafeEqual(Buffer.from(a, 'hex'), Buffer.from(b, 'hex'))
 
-/** Notes when a key was used, once a minute at most and without holding up the answer. */
+/** Records when a key was last used, at most once a minute and without delaying the response. */
 export function createKeyUseRecorder(deps: Deps): (key: Caller['key']) => void {
   const notedAt = new Map<string, number>()
   return (key) => {

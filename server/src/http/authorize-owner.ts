@@ -9,13 +9,13 @@ import type { UserRow } from '../database/tables.ts'
 import { parseBearerToken } from './authorize-key.ts'
 import type { RequestState, Server } from './server.ts'
 
-/** Attempts to sign in, and unknown owner tokens, per client address and minute. */
+/** Sign-in attempts and unknown owner tokens per client address and window. */
 export const SIGN_IN_LIMIT = 10
-/** Requests per window of one user, pages and forms included: ten a second for as long as they like. */
+/** Requests per user and window, pages and forms included: ten a second. */
 export const OWNER_LIMIT = 600
 
 /**
- * Lets a user of a shop in, with an owner token or a session, in the order: credential, rate limit, role, CSRF token.
+ * Authorizes a user by owner token or session. Checks, in this order: credential, rate limit, role, CSRF token.
  *
  * @throws ApiError 401, 403 or 429.
  */
@@ -31,7 +31,10 @@ export async function authorizeOwner(
   await limitOwner(server, owner)
   requireRole(op, owner)
   if (owner.session && op.method !== 'GET' && !isSameSiteWithCsrfToken(server, owner, browser)) {
-    throw forbidden('csrf_token_invalid', 'Send the CSRF token of your session in the header X-CSRF-Token.')
+    throw forbidden(
+      'csrf_token_invalid',
+      'The CSRF token is missing or invalid. Send the token of your session in the header X-CSRF-Token.',
+    )
   }
   return ownerContext(server, owner, {
     requestId: request.requestId,
@@ -41,7 +44,7 @@ export async function authorizeOwner(
   })
 }
 
-/** Finds who calls, as committed rows or an open transaction show them. @throws ApiError 401 or 403. */
+/** Finds the user who calls, in committed rows or an open transaction. @throws ApiError 401 or 403. */
 type FindOwner = (db: Reader) => Promise<Owner>
 
 interface OwnerContextOptions {
@@ -57,7 +60,7 @@ export async function limitOwner({ limiter }: Pick<Server, 'limiter'>, { user }:
   if (window.exceeded) throw rateLimited(window)
 }
 
-/** The context of a call that a user of a shop makes. */
+/** The context of a request by a user of a shop. */
 export function ownerContext(
   { deps }: Pick<Server, 'deps'>,
   { user, shop, session }: Owner,
@@ -73,18 +76,18 @@ export function ownerContext(
 
 /** @throws ApiError 403 `role_missing`. */
 export function requireRole({ roles }: Pick<OwnerContextOptions, 'roles'>, { user }: Owner): void {
-  if (!roles.includes(user.role)) throw forbidden('role_missing', 'Only an OWNER may do this.')
+  if (!roles.includes(user.role)) throw forbidden('role_missing', 'This operation requires the role OWNER.')
 }
 
 /**
- * Counts an attempt to sign in, whether it will succeed or not. Another site's page may not make one, for it could sign
- * its visitor in as somebody else.
+ * Counts a sign-in attempt, successful or not. Rejects cross-site requests, which could sign a visitor in to another
+ * account (login CSRF).
  *
  * @throws ApiError 403 `cross_site_refused`, 429 `sign_in_throttled`.
  */
 export async function authorizeSignIn(server: Server, address: string, browser: BrowserRequest): Promise<void> {
   if (browser.isCrossSite) {
-    throw forbidden('cross_site_refused', 'Signing in is only possible from this site itself.')
+    throw forbidden('cross_site_refused', 'Cross-site sign-in is not allowed. Sign in on a page of this server.')
   }
   await limitSignInAttempts(server, address)
 }
@@ -95,7 +98,7 @@ function ownerToken(authorization: string): string {
   throw new ApiError(
     401,
     'owner_credentials_malformed',
-    'The Authorization header must be Bearer, one space and one owner token.',
+    'The Authorization header is malformed. Send Authorization: Bearer <OWNER_TOKEN>.',
   )
 }
 
@@ -104,7 +107,7 @@ const byToken =
   async (db) => {
     const owner = await findOwner(db, token)
     if (owner) return owner
-    throw forbidden('owner_token_unknown', 'This owner token is not known.')
+    throw forbidden('owner_token_unknown', 'This owner token does not exist.')
   }
 
 /** @throws ApiError 401 `owner_credentials_missing`. */
@@ -113,7 +116,7 @@ function bySession({ deps }: Server, { session }: BrowserRequest): FindOwner {
     throw new ApiError(
       401,
       'owner_credentials_missing',
-      'Send your owner token in the header Authorization: Bearer <OWNER_TOKEN>, or sign in.',
+      'The request has neither an owner token nor a session. Send Authorization: Bearer <OWNER_TOKEN>, or sign in.',
     )
   }
   return async (db) => {
@@ -123,15 +126,15 @@ function bySession({ deps }: Server, { session }: BrowserRequest): FindOwner {
   }
 }
 
-export const sessionExpired = () => new ApiError(401, 'session_expired', 'The session has ended; sign in again.')
+export const sessionExpired = () => new ApiError(401, 'session_expired', 'The session has expired. Sign in again.')
 
-/** Guessing owner tokens is throttled as signing in is. */
+/** Unknown owner tokens share the limit of sign-in attempts. */
 async function rejectUnknown(server: Server, { address }: RequestState, error: Error): Promise<never> {
   if (error instanceof ApiError && error.code === 'owner_token_unknown') await limitSignInAttempts(server, address)
   throw error
 }
 
-/** A cookie is sent by any page that makes the browser send it; the token only by pages of ours. */
+/** Browsers attach the cookie to cross-site requests too, so a session also needs its CSRF token. */
 export const isSameSiteWithCsrfToken = (
   { deps }: Server,
   { session }: Owner,
@@ -141,7 +144,7 @@ export const isSameSiteWithCsrfToken = (
 async function limitSignInAttempts(server: Server, address: string): Promise<void> {
   const { exceeded, reset } = await server.limiter.consume(`sign-in:${address}`, SIGN_IN_LIMIT)
   if (!exceeded) return
-  throw new ApiError(429, 'sign_in_throttled', `Too many attempts; try again in ${reset} seconds.`, {
+  throw new ApiError(429, 'sign_in_throttled', `Too many sign-in attempts. Retry in ${reset} seconds.`, {
     retryAfter: reset,
   })
 }
@@ -149,16 +152,16 @@ async function limitSignInAttempts(server: Server, address: string): Promise<voi
 export const SESSION_COOKIE = 'referral_session'
 const SESSION_SECONDS = 12 * 3600
 
-/** What a browser sends along by itself, and what it says about where a call comes from. */
+/** What a browser sends with a request: its session, its CSRF token and where the request comes from. */
 export interface BrowserRequest {
   session: string | null
   csrfToken: string | null
-  /** The call was made by another site's page. */
+  /** Sent by a page of another site. */
   isCrossSite: boolean
   isHttps: boolean
 }
 
-/** `proxies`: how many proxies' headers are believed. */
+/** @param proxies How many proxies are trusted. */
 export function browserRequestOf(c: Context, proxies: number): BrowserRequest {
   const url = new URL(c.req.url)
   const forwarded = proxies > 0 ? c.req.header('X-Forwarded-Proto')?.split(',').at(-proxies)?.trim() : undefined
@@ -170,7 +173,7 @@ export function browserRequestOf(c: Context, proxies: number): BrowserRequest {
   }
 }
 
-/** Browsers say so in `Sec-Fetch-Site`; older ones only in `Origin`. Other clients send neither. */
+/** Browsers send `Sec-Fetch-Site`, older ones only `Origin`, and other clients neither. */
 function isCrossSite(c: Context, url: URL): boolean {
   const site = c.req.header('Sec-Fetch-Site')
   if (site) return site !== 'same-origin' && site !== 'none'
@@ -179,7 +182,7 @@ function isCrossSite(c: Context, url: URL): boolean {
   return !URL.canParse(origin) || new URL(origin).host !== (c.req.header('Host') ?? url.host)
 }
 
-/** The header that gives a browser its session, or takes it away. The cookie goes to the owner's side only. */
+/** The `Set-Cookie` value that starts a session, or ends it for null. The cookie is limited to `/admin`. */
 export function sessionCookie(secret: string | null, isHttps: boolean): string {
   const age = secret === null ? 0 : SESSION_SECONDS
   const secure = isHttps ? '; Secure' : ''

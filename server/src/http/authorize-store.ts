@@ -8,29 +8,32 @@ import { PLAN_LIMITS } from './rate-limit.ts'
 import { toLookupText } from './read-parameters.ts'
 import type { RequestState, Server } from './server.ts'
 
-/** A notification whose signature is not verified yet, because its body has not been read. */
+/** The store named by a notification whose signature is not verified yet, because the body has not been read. */
 export interface UnverifiedStore extends Store {
   signature: Uint8Array
   /** `X-Shopify-Shop-Domain` */
   domain: string | undefined
 }
 
-/** Notifications per window of a shop, as a multiple of what one of its API keys may send. */
+/** Notifications per window and shop, as a multiple of the limit of one API key. */
 const STORE_LIMIT_FACTOR = 20
 
 /** An HMAC-SHA256 in base64. */
 const SIGNATURE = /^[A-Za-z0-9+/]{43}=$/
 
 /**
- * Checks everything that does not need the body, so that the server buffers no body for a shop that accepts no
- * notifications.
+ * Checks everything that does not need the body, so that no body is buffered for a shop that accepts no notifications.
  *
- * @throws ApiError 401 `store_signature_missing` or `store_signature_invalid`; a shop that does not exist looks the same.
+ * @throws ApiError 401 `store_signature_missing` or `store_signature_invalid`, also for a shop that does not exist.
  */
 export async function identifyStore({ deps }: Server, c: HonoContext): Promise<UnverifiedStore> {
   const signature = c.req.header('X-Shopify-Hmac-Sha256')
   if (!signature) {
-    throw new ApiError(401, 'store_signature_missing', 'The notification is not signed; send X-Shopify-Hmac-Sha256.')
+    throw new ApiError(
+      401,
+      'store_signature_missing',
+      'The signature is missing. Send it in the header X-Shopify-Hmac-Sha256.',
+    )
   }
   const store =
     SIGNATURE.test(signature) && (await findStore(deps, deps.db.read, toLookupText(c.req.param('shopId') ?? '')))
@@ -39,8 +42,8 @@ export async function identifyStore({ deps }: Server, c: HonoContext): Promise<U
 }
 
 /**
- * Accepts a notification whose raw bytes were signed with the secret of the shop in the path. Checks, in this order: the
- * signature, the domain, the plan, the rate limit. The kill switches turn off `/api/v1` only.
+ * Authorizes a notification by the signature of its raw bytes. Checks, in this order: signature, domain, plan, rate limit.
+ * The kill switches disable `/api/v1` only.
  *
  * @throws ApiError 401 `store_signature_invalid` or `store_domain_mismatch`, 403 `plan_required` or 429 `rate_limited`.
  */
@@ -68,7 +71,7 @@ export async function authorizeStore(
 /** The requests per window of an API key on the plan of the shop. */
 function requirePlan({ plan }: ShopRow): number {
   const limit = PLAN_LIMITS[plan]
-  if (limit === undefined) throw forbidden('plan_required', 'Store notifications need the Professional plan.')
+  if (limit === undefined) throw forbidden('plan_required', 'Store notifications require the Professional plan.')
   return limit
 }
 
@@ -76,5 +79,5 @@ const signatureInvalid = () =>
   new ApiError(
     401,
     'store_signature_invalid',
-    'The signature does not fit this shop; compare the secret of store notifications in its settings.',
+    'The signature does not match. Check the secret of store notifications in the settings of this shop.',
   )

@@ -3,17 +3,17 @@ import { serverBusy } from '../contract/errors.ts'
 const KIB = 1024
 const MIB = 1024 * KIB
 
-/** How much memory the bodies of open requests may take, and how long a body may take to arrive. */
+/** How much memory the bodies of open requests may use, and how long a body may take to arrive. */
 export interface BodyLimits {
   /** Bodies of up to 64 KiB whose sender is not authenticated yet. */
   unverifiedBytes: number
-  /** Larger bodies of such senders, which cannot crowd out small ones. */
+  /** Larger bodies of unauthenticated senders, kept apart so that they cannot crowd out small ones. */
   unverifiedLargeBytes: number
   /** Bodies of more than 64 KiB. */
   largeBytes: number
   /** All other bodies; large ones cannot crowd them out. */
   smallBytes: number
-  /** The longest pause between two pieces of a body. */
+  /** The longest pause between two chunks of a body. */
   stallMs: number
   /** The time for a whole body. */
   totalMs: number
@@ -28,9 +28,9 @@ export const BODY_LIMITS: BodyLimits = {
   totalMs: 30_000,
 }
 
-/** The largest part of a pool that one shop or one client address may use; the rest is left for others. */
+/** The largest share of a pool that one shop or one client address may use. */
 const MAX_SHARES = {
-  // Anyone can name a shop, so its share is wider than that of the address the bytes come from.
+  // An unverified sender can name any shop, so a shop's share is larger than that of one address.
   unverifiedBytes: { shop: 1 / 2, address: 1 / 8 },
   unverifiedLargeBytes: { shop: 1 / 2, address: 1 / 4 },
   largeBytes: { shop: 1 / 4, address: 1 / 4 },
@@ -43,7 +43,7 @@ const MIN_UNVERIFIED_BYTES = 16 * KIB
 type PoolName = keyof typeof MAX_SHARES
 type OwnerName = `shop ${string}` | `address ${string}`
 
-/** Whom the memory of a body is counted for: the shop, the address of a caller without a credential, or both. */
+/** Who the memory of a body is charged to: the shop, the address of a caller without a credential, or both. */
 export interface BodyOwner {
   names: OwnerName[]
   isVerified: boolean
@@ -53,13 +53,13 @@ export const shopOwner = ({ id }: { id: string }): BodyOwner => ({ names: [`shop
 
 export const addressOwner = (address: string): BodyOwner => ({ names: [`address ${address}`], isVerified: false })
 
-/** A store, whose signature can only be verified over the whole body. */
+/** A store, whose signature is verified after the whole body has arrived. */
 export const storeOwner = ({ id }: { id: string }, address: string): BodyOwner => ({
   names: [`shop ${id}`, `address ${address}`],
   isVerified: false,
 })
 
-/** What the bodies of open requests take, by pool and holder. One for each process. */
+/** The memory of the bodies of open requests, by pool and owner. One per process. */
 export class BodyBudget {
   readonly limits: BodyLimits
   readonly #used = new Map<string, number>()
@@ -68,17 +68,17 @@ export class BodyBudget {
     this.limits = limits
   }
 
-  /** Bytes in use by pool, and by pool and holder. */
+  /** Bytes in use by pool, and by pool and owner. */
   get used(): Record<string, number> {
     return Object.fromEntries(this.#used)
   }
 
-  /** Opens the account of one request. */
+  /** Starts the reservation of one request. */
   reserve(holder: BodyOwner): BodyReservation {
     return new BodyReservation(this, holder)
   }
 
-  /** @throws ApiError 503 `server_busy`; nothing is taken then. */
+  /** @throws ApiError 503 `server_busy` when the pool or the owner's share is full. */
   acquire(pool: PoolName, names: OwnerName[], bytes: number): void {
     const limit = this.limits[pool]
     const shareOf = (name: OwnerName) => limit * MAX_SHARES[pool][name.startsWith('shop ') ? 'shop' : 'address']
@@ -100,7 +100,7 @@ export class BodyBudget {
   }
 }
 
-/** What the body of one request takes, until the request ends. */
+/** The memory reserved for the body of one request, until the request ends. */
 export class BodyReservation {
   readonly #budget: BodyBudget
   readonly #holder: BodyOwner
@@ -121,7 +121,7 @@ export class BodyReservation {
     return this.#holder.isVerified ? 'largeBytes' : 'unverifiedLargeBytes'
   }
 
-  /** Raises what the body takes to so many bytes. @throws ApiError 503 `server_busy`. */
+  /** Grows the reservation to a number of bytes. @throws ApiError 503 `server_busy`. */
   growTo(to: number): void {
     const { names, isVerified } = this.#holder
     const bytes = isVerified ? to : Math.max(to, MIN_UNVERIFIED_BYTES)
@@ -134,7 +134,7 @@ export class BodyReservation {
     this.#bytes = bytes
   }
 
-  /** Gives everything back. */
+  /** Releases everything. */
   release(): void {
     if (this.#bytes > 0) this.#budget.release(this.#pool, this.#holder.names, this.#bytes)
     this.#bytes = 0

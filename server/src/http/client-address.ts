@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import ipaddr from 'ipaddr.js'
 
-/** The socket's address or, behind `proxies` trusted ones, the address that the outermost of them saw. */
+/** The address of the socket or, behind `proxies` trusted proxies, the one that the outermost of them received from. */
 export function clientAddress(c: Context, proxies: number): string {
   const env = c.env as { incoming?: { socket?: { remoteAddress?: string } } } | undefined
   return resolveAddress(
@@ -27,8 +27,8 @@ export function resolveAddress({ socket = 'unknown', forwardedFor = '' }: Connec
 const IPV6_NETWORK_BYTES = 8
 
 /**
- * Whom requests without a key are counted by: an IPv4 address, or the /64 network of an IPv6 address, for whoever has
- * one of its addresses has them all. A port that a proxy adds does not count.
+ * The rate-limit subject of requests without a key: an IPv4 address, or the /64 network of an IPv6 address, because one
+ * client usually has a whole /64. A port added by a proxy is ignored.
  */
 export function clientNetwork(address: string): string {
   const host = /^\[(.+)\](?::\d+)?$/.exec(address)?.[1] ?? /^([\d.]+):\d+$/.exec(address)?.[1] ?? address

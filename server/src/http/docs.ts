@@ -20,7 +20,7 @@ type Entry = { method: string; path: string; op: OperationObject }
 
 let page: string | undefined
 
-/** The quick start: one self-contained page, made from the document, with every operation in it. */
+/** The quick start: one self-contained page with every operation, rendered from openapi.yaml. */
 export function docsPage(): string {
   page ??= String(renderPage())
   return page
@@ -71,14 +71,14 @@ const navigation = (tag: string, entries: Entry[]): Html | '' => {
 function quickStart(): Html {
   const body = { externalOrderId: '1001', amountCents: 10_000, discountCents: 1000, couponCode: 'NISA16' }
   return html`<section id="start"><h2>Quick start</h2>
-<p>Report an order. The answer says which affiliate referred it, what it earns, and why.</p>
+<p>Report an order. The response names the affiliate who referred it, the commission, and why.</p>
 <pre><code>curl ${'{base_url}'}/api/v1/events \\
   -H 'Authorization: Bearer &lt;API_KEY&gt;' \\
   -H 'Content-Type: application/json' \\
   -H 'Idempotency-Key: order-1001' \\
   -d '${JSON.stringify(body)}'</code></pre>
 ${text(document.info.description)}
-<p>The whole contract: <a href="/openapi.yaml">openapi.yaml</a>, <a href="/openapi.json">openapi.json</a>.</p></section>`
+<p>The full contract: <a href="/openapi.yaml">openapi.yaml</a>, <a href="/openapi.json">openapi.json</a>.</p></section>`
 }
 
 const section = (tag: { name: string; description: string }, entries: Entry[]): Html | '' =>
@@ -95,13 +95,13 @@ ${text(op.description)}
 ${parameters.length ? parameterTable(parameters) : ''}
 ${content ? bodyTables(content.schema) : ''}
 ${Object.entries(content?.examples ?? {}).map(([name, { value }]) => example(`Request: ${name}`, value))}
-<h4>Answers</h4>
+<h4>Responses</h4>
 <dl>${Object.entries(op.responses).map(([status, response]) => responseEntry(status, deref(response)))}</dl>
 </article>`
 }
 
 const parameterTable = (parameters: Parameter[]): Html => html`<h4>Parameters</h4>
-<table><tr><th>Name</th><th>Must</th><th>What it does</th></tr>
+<table><tr><th>Name</th><th>Value</th><th>Description</th></tr>
 ${parameters.map(({ name, required, schema, description }) => html`<tr><td><code>${name}</code>${required ? ' *' : ''}</td><td>${requirement(schema)}${defaultText(schema)}</td><td>${inline(description ?? '')}</td></tr>`)}
 </table>`
 
@@ -109,13 +109,13 @@ const bodyTables = (schema: Schema): Html[] => alternativesOf(schema).map(({ obj
 
 const bodyTable = (schema: Schema & { description?: string }): Html => html`<h4>Body</h4>
 ${schema.description ? text(schema.description) : ''}
-<table><tr><th>Field</th><th>Must</th><th>What it is</th></tr>
+<table><tr><th>Field</th><th>Value</th><th>Description</th></tr>
 ${Object.entries(schema.properties ?? {}).map(([name, property]) => html`<tr><td><code>${name}</code>${schema.required?.includes(name) ? ' *' : ''}</td><td>${requirement(property)}${defaultText(property)}</td><td>${inline((deref(property) as { description?: string }).description ?? '')}</td></tr>`)}
 </table>`
 
 const defaultText = (schema: Schema): string => {
   const value = deref(schema).default
-  return value === undefined ? '' : `; ${String(value)} when left out`
+  return value === undefined ? '' : `; defaults to ${String(value)}`
 }
 
 function responseEntry(
@@ -139,14 +139,14 @@ const example = (name: string, value: unknown): Html =>
   html`<details><summary>${name}</summary><pre><code>${JSON.stringify(value, null, 2)}</code></pre></details>`
 
 const webhookSection = (): Html => html`<section id="webhook-events"><h2>Webhook events</h2>
-<p>Each is a POST of <code>{ event, timestamp, shop_id, data }</code>. Check <code>X-Service-Signature</code> against the HMAC-SHA256 of the raw body before you believe it. There is no automatic retry, and an event may arrive more than once.</p>
+<p>Each is a POST of <code>{ event, timestamp, shop_id, data }</code>. Before you process one, compare <code>X-Service-Signature</code> with the HMAC-SHA256 of the raw body. There is no automatic retry, and an event may arrive more than once.</p>
 ${Object.entries(document.webhooks).map(
   ([name, { post }]) => html`<article id="event-${name}"><h3><code>${name}</code></h3>${text(post.description)}
 ${Object.entries(post.requestBody?.content['application/json']?.examples ?? {}).map(([label, one]) => example(label, deref<{ $ref?: string; value?: unknown }>(one).value))}</article>`,
 )}
 </section>`
 
-/** Paragraphs of the document's Markdown; it uses no more of it than paragraphs, code and bold. */
+/** Renders the Markdown of the document, which is limited to paragraphs, code and bold. */
 const text = (markdown: string): Html[] =>
   markdown
     .trim()
@@ -177,7 +177,7 @@ dd { margin: 0 0 .5rem 1rem }
 @media (max-width: 50rem) { body { display: block } nav { position: static; height: auto; border: 0 } }
 `
 
-/** It has no script, no image and no form, and its one style is known by its hash. */
+/** The page has no script, image or form, and its one style is allowed by its hash. */
 export const DOCS_HEADERS = pageHeaders({ style: inlineStyleSource(STYLE) })
 
 interface Representation {
@@ -186,7 +186,7 @@ interface Representation {
   tag: string
 }
 
-/** The contract itself, for anyone. Each form of it is built once, and a client that has it gets 304. */
+/** Serves the contract without a credential. Each format is built once and supports conditional requests. */
 export function mountDocument(app: Hono<Env>, server: Server): void {
   const yaml = once(() => representationOf(documentText, 'application/yaml; charset=utf-8'))
   const json = once(() => representationOf(JSON.stringify(document), 'application/json'))
@@ -211,7 +211,7 @@ const representationOf = (text: string, type: string): Representation => ({
   tag: `"${createHash('sha256').update(text).digest('hex').slice(0, 16)}"`,
 })
 
-/** Whether `If-None-Match` names the tag. Comparison is weak, as RFC 9110 says for this header. */
+/** Whether `If-None-Match` matches the tag, by the weak comparison that RFC 9110 requires. */
 const matchesTag = (given: string | undefined, tag: string): boolean =>
   (given ?? '').split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === tag)
 

@@ -7,7 +7,7 @@ import type { Metrics } from '../core/metrics.ts'
 import type { Database } from '../database/database.ts'
 import { clientAddress } from './client-address.ts'
 
-/** Liveness and readiness. They are never limited, so they stay cheap. */
+/** Liveness and readiness. They are not rate-limited, so they must stay cheap. */
 export function mountHealth<E extends Env>(app: Hono<E>, { db }: Deps): void {
   app.get('/healthz', (c) => c.json({ status: 'ok' }))
   const isReady = createReadiness(db)
@@ -19,15 +19,15 @@ export function mountHealth<E extends Env>(app: Hono<E>, { db }: Deps): void {
 
 const LOOPBACK = /^(::1|(::ffff:)?127\.\d+\.\d+\.\d+)$/
 const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i
-/** What proxies add to a request that they pass on. */
+/** Headers that proxies add to a forwarded request. */
 const FORWARDED =
   /^(forwarded|via|x-forwarded(-.*)?|x-real-ip|x-client-ip|x-cluster-client-ip|x-original-.*|x-envoy-.*|true-client-ip|cdn-loop|cf-.*)$/
 
-/** `GET /metrics`: for this machine, and for whoever has the token when there is one. */
+/** `GET /metrics`, for processes of this machine and for callers with the metrics token. */
 export function mountMetrics<E extends Env>(app: Hono<E>, metrics: Metrics, token: string | undefined): void {
   app.get('/metrics', async (c) => {
     if (!isLocal(c) && !(token && hasToken(c, token))) {
-      const error = 'Metrics are for processes of this machine. Send METRICS_TOKEN as a bearer token from elsewhere.'
+      const error = 'Metrics are limited to this machine. From elsewhere, send METRICS_TOKEN as a bearer token.'
       return c.json({ error }, 403)
     }
     const { type, text } = await metrics.text()
@@ -36,9 +36,9 @@ export function mountMetrics<E extends Env>(app: Hono<E>, metrics: Metrics, toke
 }
 
 /**
- * Whether a process of this machine asks for itself. What a proxy of this machine passes on comes from elsewhere: it adds
- * a header, names another host, or, as nginx did by default until 1.29.7, speaks HTTP/1.0. A proxy that does none of these
- * looks like a local process; docs/self-hosting.md says how to configure it.
+ * Whether the request comes from a process of this machine and was not forwarded by a proxy. A proxy adds a header, names
+ * another host or, like nginx by default until 1.29.7, speaks HTTP/1.0. A proxy that does none of these looks like a local
+ * process; docs/self-hosting.md describes how to configure it.
  */
 const isLocal = (c: Context): boolean =>
   LOOPBACK.test(clientAddress(c, 0)) &&
@@ -52,7 +52,7 @@ function hasToken(c: Context, token: string): boolean {
   return timingSafeEqual(digest(sent), digest(token))
 }
 
-/** Whether the schema is current and the database answers now. The schema is looked at until it is; it does not go back. */
+/** Whether the schema is current and the database is reachable. A current schema stays current, so it is checked until then. */
 export function createReadiness(db: Database): () => Promise<boolean> {
   let migrated = false
   return async () => {
@@ -61,7 +61,7 @@ export function createReadiness(db: Database): () => Promise<boolean> {
       await findInstanceSetting(db.read, 'apiEnabled')
       return migrated
     } catch {
-      // Whatever the reason, it is not ready; the log of the failing calls tells why.
+      // The failing requests log the cause.
       return false
     }
   }

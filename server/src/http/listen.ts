@@ -12,20 +12,20 @@ import { resolveRequestId } from './server.ts'
 type Fetch = Parameters<typeof getRequestListener>[0]
 
 export interface ListenerOptions {
-  /** How long the headers of a request may take to arrive. */
+  /** How long the request headers may take to arrive. */
   headersTimeoutMs?: number
-  /** How long a client may read nothing of a response that waits for it. */
+  /** How long a client may leave a pending response unread. */
   stallTimeoutMs?: number
 }
 
 const HEADERS_TIMEOUT_MS = 10_000
-/** More than headers and body may take together; what sends a body that nobody reads is cut off then. */
+/** Above the limits of headers and body together; ends a request whose body is never read. */
 const REQUEST_TIMEOUT_MS = 60_000
 
-/** A client that reads nothing for so long must not hold on to its response, nor to its event stream. */
+/** Also ends event streams that are not read. */
 const STALL_TIMEOUT_MS = 60_000
 
-/** The app on a socket. What is too broken to become a request is refused as everything else is: JSON and a request id. */
+/** Serves the app on a socket. Requests that Node cannot parse get the same errors as any other: JSON and a request id. */
 export function createListener(
   fetch: Fetch,
   known: ListenerDependencies,
@@ -40,11 +40,11 @@ export function createListener(
       const fault = headerError(incoming)
       return fault ? rejectRequest(incoming, fault) : fetch(request, env)
     },
-    // What cannot be made a request fails at once, before another one is read.
+    // A request that cannot be constructed fails synchronously, so `reading` is still the current one.
     { hostname: 'localhost', errorHandler: () => rejectRequest(reading, malformed()) },
   )
   const options = {
-    // Node would answer a missing Host with nothing at all.
+    // Node would respond to a missing Host with an empty 400.
     requireHostHeader: false,
     headersTimeout: headersTimeoutMs,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -54,27 +54,27 @@ export function createListener(
     reading = incoming
     return answer(incoming, outgoing)
   })
-  // A request may take longer than that; what counts is that something waits to be read.
+  // A request may take longer; only unread data ends the connection.
   server.setTimeout(stallTimeoutMs, (socket: Socket) => void (socket.writableLength > 0 && socket.destroy()))
   server.on('clientError', (error: ParserError, socket) => void rejectSocket(known, error, socket))
-  // Nobody is led on to elsewhere. Node would hang up.
+  // No tunneling. Without this listener Node closes the connection without a response.
   server.on('connect', (_incoming, socket) => void rejectSocket(known, connectNotAllowed(), socket))
-  // An expectation that nobody knows is no reason to refuse (RFC 9110, section 10.1.1).
+  // Unknown expectations are ignored, as RFC 9110 allows.
   server.on('checkExpectation', (incoming, outgoing) => void server.emit('request', incoming, outgoing))
   return server
 }
 
-/** As Node tells what it could not read, with the bytes that came last. */
+/** Node's parser error, with the last bytes received. */
 type ParserError = NodeJS.ErrnoException & { rawPacket?: Buffer }
 
-/** As Node knows a socket by itself: with the answer that is under way on it. */
+/** A socket with Node's internal field for the response in progress. */
 type HttpSocket = Duplex & { _httpMessage?: ServerResponse | null; remoteAddress?: string }
 
-const connectNotAllowed = () => new ApiError(405, 'method_not_allowed', 'CONNECT is not allowed here.')
+const connectNotAllowed = () => new ApiError(405, 'method_not_allowed', 'CONNECT is not supported.')
 
 /**
- * Nothing could be read that an answer could be built on, so it is written as it goes over the wire. It must not be taken
- * for the answer of a request before it, which was read whole and may have changed something: that one comes first.
+ * Rejects a request that has no `ServerResponse`, so the response is written to the socket as text. A complete request
+ * before it on the same connection is answered first, so that the client does not mistake one response for the other.
  */
 async function rejectSocket(
   known: ListenerDependencies,
@@ -84,7 +84,7 @@ async function rejectSocket(
   const underWay = socket._httpMessage
   if (underWay?.req.complete)
     return void underWay.once('finish', () => void rejectSocket(known, AFTER_COMPLETE_REQUEST, socket))
-  // The client has gone, has had its answer, or is about to have one that this would break.
+  // The client is gone, or a response has started that this one would corrupt.
   const isTooLate = () => !socket.writable || underWay?.headersSent
   if (error.code === 'ECONNRESET' || error === AFTER_COMPLETE_REQUEST || isTooLate()) return void socket.destroy()
   const refusal = error instanceof ApiError ? error : parserErrorOf(error)
@@ -96,7 +96,7 @@ async function rejectSocket(
 const parserErrorOf = ({ code }: ParserError): ApiError =>
   code === 'ERR_HTTP_REQUEST_TIMEOUT' ? requestTimeout() : malformed()
 
-/** What can be told: the path stands in the request that broke off, or where the bytes begin. */
+/** What is known of the request: from the request in progress, or from the first bytes received. */
 function partialRequestOfSocket(
   error: ParserError | ApiError,
   { _httpMessage: underWay, remoteAddress }: HttpSocket,
@@ -106,17 +106,17 @@ function partialRequestOfSocket(
   return { target: bytes?.toString('latin1', 0, 300).split(' ', 2)[1], socket: remoteAddress }
 }
 
-const AFTER_COMPLETE_REQUEST: ParserError = new Error('Behind a whole request came something that is none')
+const AFTER_COMPLETE_REQUEST: ParserError = new Error('Malformed HTTP followed a complete request')
 
-/** What refusing needs to know of the server. */
+/** What the listener needs to reject a request. */
 export interface ListenerDependencies extends Pick<Deps, 'newId' | 'log'> {
   config: Pick<Deps['config'], 'trustProxy'>
   limiter: RateLimiter
 }
 
-/** What could be read of a request that is none. */
+/** What is known of a malformed request. */
 export interface PartialRequest {
-  /** What it is for, as it stood there. */
+  /** The request target, as received. */
   target?: string | undefined
   socket?: string | undefined
   forwardedFor?: string | undefined
@@ -128,7 +128,7 @@ export const partialRequestOf = ({ url, socket, headers }: IncomingMessage): Par
   forwardedFor: [headers['x-forwarded-for']].flat().join(),
 })
 
-/** The refusal as an answer of the app. Closes the connection, because it is not certain where the next request begins. */
+/** An error response. Closes the connection, because the start of the next request is unknown. */
 export async function rejectedResponse(
   known: ListenerDependencies,
   error: ApiError,
@@ -138,7 +138,7 @@ export async function rejectedResponse(
   return Response.json({ error: error.message }, { status: error.status, headers })
 }
 
-/** The refusal as it goes over the wire. */
+/** An error response as the text of an HTTP message. */
 export async function rejectedResponseText(
   known: ListenerDependencies,
   error: ApiError,
@@ -167,17 +167,17 @@ async function rejectionHeaders(
   known.log.info({ requestId, status, code }, 'request')
   const usual = { 'X-Request-Id': requestId, 'X-Error-Code': code, ...NOSNIFF }
   if (!API_TARGET.test(read.target ?? '')) return usual
-  // Nobody looked at a key, so it is the window of the address, looked at without counting as for an unknown path.
+  // No key was checked, so the headers show the window of the address; the request is not counted.
   const address = clientNetwork(resolveAddress(read, known.config.trustProxy))
   return { ...usual, ...rateLimitHeaders(await known.limiter.peek(`address:${address}`, ADDRESS_LIMIT)) }
 }
 
-export const malformed = () => invalid('request_malformed', 'This is not a valid HTTP request.')
+export const malformed = () => invalid('request_malformed', 'Malformed HTTP request.')
 
 export const requestTimeout = () =>
-  invalid('request_timeout', 'The request did not arrive in time. Send its headers within 10 seconds.')
+  invalid('request_timeout', 'The request headers did not arrive in time. Send them within 10 seconds.')
 
-/** Headers that decide what a request does or may do. A second one would be joined to the first, or ignored. */
+/** Headers that decide what a request does or may do. Node would join a second one to the first, or ignore it. */
 const SINGLE_HEADERS = new Set([
   'authorization',
   'idempotency-key',
@@ -188,7 +188,7 @@ const SINGLE_HEADERS = new Set([
 ])
 const isSingleHeader = (name: string): boolean => SINGLE_HEADERS.has(name) || name.startsWith('x-shopify-')
 
-/** Returns the error for headers that Node's parser accepts and this server does not. */
+/** Returns the error for headers that Node's parser accepts and this server rejects. */
 export function headerError({ headers, rawHeaders, httpVersion }: IncomingMessage): ApiError | undefined {
   if (headers.host === undefined && httpVersion !== '1.0') return malformed()
   // A proxy may disagree about where the message ends, which allows request smuggling.

@@ -15,142 +15,78 @@ import type { Handlers } from '../contract/spec.ts'
 import type { Contexts } from '../core/context.ts'
 import * as coupons from '../coupons/coupons.ts'
 import * as journey from '../journey/journey.ts'
-import * as touches from '../orders/clicks.ts'
+import * as clicks from '../orders/clicks.ts'
 import * as conversions from '../orders/conversions.ts'
-import * as payoutCancel from '../payouts/payouts.ts'
 import * as payouts from '../payouts/payouts.ts'
 import * as geoRules from '../programs/geo-rules.ts'
 import * as productRules from '../programs/product-rules.ts'
 import * as programs from '../programs/programs.ts'
-import * as storeOrders from '../stores/notifications.ts'
+import * as notifications from '../stores/notifications.ts'
 import * as deliveries from '../webhooks/deliveries.ts'
 import * as streams from '../webhooks/streams.ts'
-import * as webhookUpdate from '../webhooks/webhooks.ts'
 import * as webhooks from '../webhooks/webhooks.ts'
 import { sessionCookie } from './authorize-owner.ts'
 import { DOCS_HEADERS, docsPage } from './docs.ts'
 
-/** The owner's side of the API: operation, use case, status. */
-export const ownerHandlers = {
-  getSession: async (ctx) => ({ status: 200, body: sessions.toSession(ctx, ctx) }),
-  createSession: async (ctx, { body }) => {
-    const { secret, ...owner } = await sessions.signIn(ctx, body.token)
-    const headers = { 'Set-Cookie': sessionCookie(secret, ctx.isHttps) }
-    return { status: 201, body: sessions.toSession(ctx, owner), headers }
-  },
-  deleteSession: async (ctx) => ({
-    status: 200,
-    body: await sessions.signOut(ctx),
-    headers: { 'Set-Cookie': sessionCookie(null, ctx.isHttps) },
-  }),
-
-  listKeys: async (ctx) => ({ status: 200, body: await keys.list(ctx) }),
-  createKey: async (ctx, { body }) => ({ status: 201, body: { data: await keys.create(ctx, body) } }),
-  rotateKey: async (ctx, { path }) => ({ status: 200, body: { data: await keys.rotate(ctx, path.id) } }),
-  revokeKey: async (ctx, { path }) => ({ status: 200, body: await keys.revoke(ctx, path.id) }),
-
-  getSettings: async (ctx) => ({ status: 200, body: { data: settings.read(ctx) } }),
-  updateSettings: async (ctx, { body }) => ({ status: 200, body: { data: await settings.update(ctx, body) } }),
-  listConnections: async (ctx, { query }) => ({ status: 200, body: await connections.list(ctx, query) }),
-  createConnection: async (ctx, { body }) => ({ status: 201, body: { data: await connections.create(ctx, body) } }),
-  deleteConnection: async (ctx, { path }) => ({ status: 200, body: await connections.remove(ctx, path.id) }),
-  listProductRules: async (ctx, { query }) => ({ status: 200, body: await productRules.list(ctx, query) }),
-  createProductRule: async (ctx, { body }) => ({ status: 201, body: { data: await productRules.create(ctx, body) } }),
-  deleteProductRule: async (ctx, { path }) => ({ status: 200, body: await productRules.remove(ctx, path.id) }),
-  listGeoRules: async (ctx, { query }) => ({ status: 200, body: await geoRules.list(ctx, query) }),
-  setGeoRule: async (ctx, { path, body }) => ({
-    status: 200,
-    body: { data: await geoRules.set(ctx, path.programId, body) },
-  }),
-  deleteGeoRule: async (ctx, { path }) => ({ status: 200, body: await geoRules.remove(ctx, path.programId) }),
-
-  approveCommission: async (ctx, { path }) => ({
-    status: 200,
-    body: { data: await moderate(ctx, 'approve', path.id) },
-  }),
-  rejectCommission: async (ctx, { path }) => ({ status: 200, body: { data: await moderate(ctx, 'reject', path.id) } }),
-  cancelCommission: async (ctx, { path }) => ({ status: 200, body: { data: await moderate(ctx, 'cancel', path.id) } }),
-  reverseCommission: async (ctx, { path }) => ({
-    status: 200,
-    body: { data: await moderate(ctx, 'reverse', path.id) },
-  }),
-  reopenCommission: async (ctx, { path }) => ({ status: 200, body: { data: await moderate(ctx, 'reopen', path.id) } }),
-  moderateCommissions: async (ctx, { body }) => ({ status: 200, body: { data: await moderateMany(ctx, body) } }),
-  refundCommission: async (ctx, { path, body }) => ({ status: 200, body: await refunds.refund(ctx, path.id, body) }),
-  cancelPayout: async (ctx, { path }) => ({ status: 200, body: { data: await payoutCancel.cancel(ctx, path.id) } }),
-
-  explainOrder: async (ctx, { path }) => ({ status: 200, body: { data: await explain(ctx, path.externalOrderId) } }),
-  runBacktest: async (ctx, { body }) => ({ status: 200, body: { data: await backtest.run(ctx, body) } }),
-
-  listAudit: async (ctx, { query }) => ({ status: 200, body: await audit.list(ctx, query) }),
-  listDeliveries: async (ctx, { query }) => ({ status: 200, body: await deliveries.list(ctx, query) }),
-  redeliver: async (ctx, { path }) => ({ status: 200, body: { data: await deliveries.redeliver(ctx, path.id) } }),
-  streamDeliveries: async (ctx, { query, headers }) => ({
-    status: 200,
-    body: await streams.open(ctx, query.events, headers['Last-Event-ID']),
-  }),
-
-  updateWebhook: async (ctx, { path, body }) => ({
-    status: 200,
-    body: { data: await webhookUpdate.update(ctx, path.id, body) },
-  }),
-
-  recordStoreOrder: async (ctx, { body }) => {
-    const { reply, alreadyRecorded } = await storeOrders.recordPaidOrder(ctx, body)
-    const headers: Record<string, string> = alreadyRecorded ? { 'X-Order-Already-Recorded': 'true' } : {}
-    return { status: 200, body: reply, headers }
-  },
-  cancelStoreOrder: async (ctx, { body }) => ({ status: 200, body: await storeOrders.cancelOrder(ctx, body) }),
-  refundStoreOrder: async (ctx, { body }) => ({ status: 200, body: await storeOrders.refundOrder(ctx, body) }),
-} satisfies Partial<Handlers<Contexts>>
+/** Replies 200 with the result of a use case. */
+const ok = async <Body>(result: Body | Promise<Body>) => ({ status: 200 as const, body: await result })
+/** Replies 200 with `{ data }`. */
+const data = async <Data>(result: Data | Promise<Data>) => ({ status: 200 as const, body: { data: await result } })
+/** Replies 201 with `{ data }`. */
+const created = async <Data>(result: Promise<Data>) => ({ status: 201 as const, body: { data: await result } })
 
 const recordedHeaders = (alreadyRecorded: boolean): Record<string, string> =>
   alreadyRecorded ? { 'X-Order-Already-Recorded': 'true' } : {}
 
-/** The first of a field and its aliases that was sent; an empty text was not. */
+/** Returns the first of a field and its aliases that was sent. Blank text counts as not sent. */
 const firstText = (...texts: (string | null | undefined)[]) => texts.find((text) => text?.trim())
 
-/** The whole API: operation, use case, status. Aliases of the wire end here. */
+/** The whole API: operation, use case, status. Aliases of the wire format are resolved here. */
 export const handlers: Handlers<Contexts> = {
-  listAffiliates: async (ctx, { query }) => ({ status: 200, body: await affiliates.list(ctx, query) }),
-  createAffiliate: async (ctx, { body }) => ({ status: 201, body: { data: await affiliates.create(ctx, body) } }),
-  updateAffiliate: async (ctx, { query, body }) => ({
-    status: 200,
-    body: { data: await affiliates.update(ctx, query.id, body) },
-  }),
-  archiveAffiliate: async (ctx, { query }) => ({ status: 200, body: await affiliates.archive(ctx, query.id) }),
+  listAffiliates: (ctx, { query }) => ok(affiliates.list(ctx, query)),
+  createAffiliate: (ctx, { body }) => created(affiliates.create(ctx, body)),
+  updateAffiliate: (ctx, { query, body }) => data(affiliates.update(ctx, query.id, body)),
+  archiveAffiliate: (ctx, { query }) => ok(affiliates.archive(ctx, query.id)),
+  listConnections: (ctx, { query }) => ok(connections.list(ctx, query)),
+  createConnection: (ctx, { body }) => created(connections.create(ctx, body)),
+  deleteConnection: (ctx, { path }) => ok(connections.remove(ctx, path.id)),
 
-  listPrograms: async (ctx, { query }) => ({ status: 200, body: await programs.list(ctx, query) }),
-  createProgram: async (ctx, { body }) => ({ status: 201, body: { data: await programs.create(ctx, body) } }),
-  updateProgram: async (ctx, { query, body }) => ({
-    status: 200,
-    body: { data: await programs.update(ctx, query.id, body) },
-  }),
+  listPrograms: (ctx, { query }) => ok(programs.list(ctx, query)),
+  createProgram: (ctx, { body }) => created(programs.create(ctx, body)),
+  updateProgram: (ctx, { query, body }) => data(programs.update(ctx, query.id, body)),
+  listProductRules: (ctx, { query }) => ok(productRules.list(ctx, query)),
+  createProductRule: (ctx, { body }) => created(productRules.create(ctx, body)),
+  deleteProductRule: (ctx, { path }) => ok(productRules.remove(ctx, path.id)),
+  listGeoRules: (ctx, { query }) => ok(geoRules.list(ctx, query)),
+  setGeoRule: (ctx, { path, body }) => data(geoRules.set(ctx, path.programId, body)),
+  deleteGeoRule: (ctx, { path }) => ok(geoRules.remove(ctx, path.programId)),
 
-  listCommissions: async (ctx, { query }) => ({ status: 200, body: await commissions.list(ctx, query) }),
+  listCommissions: (ctx, { query }) => ok(commissions.list(ctx, query)),
+  approveCommission: (ctx, { path }) => data(moderate(ctx, 'approve', path.id)),
+  rejectCommission: (ctx, { path }) => data(moderate(ctx, 'reject', path.id)),
+  cancelCommission: (ctx, { path }) => data(moderate(ctx, 'cancel', path.id)),
+  reverseCommission: (ctx, { path }) => data(moderate(ctx, 'reverse', path.id)),
+  reopenCommission: (ctx, { path }) => data(moderate(ctx, 'reopen', path.id)),
+  moderateCommissions: (ctx, { body }) => data(moderateMany(ctx, body)),
+  refundCommission: (ctx, { path, body }) => ok(refunds.refund(ctx, path.id, body)),
+  explainOrder: (ctx, { path }) => data(explain(ctx, path.externalOrderId)),
 
-  listPayouts: async (ctx, { query }) => ({ status: 200, body: await payouts.list(ctx, query) }),
-  createPayout: async (ctx, { body }) => ({ status: 200, body: { data: await payouts.create(ctx, body) } }),
-  payPayout: async (ctx, { query }) => ({ status: 200, body: await payouts.pay(ctx, query) }),
+  listPayouts: (ctx, { query }) => ok(payouts.list(ctx, query)),
+  createPayout: (ctx, { body }) => data(payouts.create(ctx, body)),
+  payPayout: (ctx, { query }) => ok(payouts.pay(ctx, query)),
+  cancelPayout: (ctx, { path }) => data(payouts.cancel(ctx, path.id)),
 
-  listCoupons: async (ctx, { query }) => ({ status: 200, body: await coupons.list(ctx, query) }),
-  assignCoupon: async (ctx, { body }) => ({ status: 200, body: { data: await coupons.assign(ctx, body) } }),
+  listCoupons: (ctx, { query }) => ok(coupons.list(ctx, query)),
+  assignCoupon: (ctx, { body }) => data(coupons.assign(ctx, body)),
 
-  getAnalytics: async (ctx, { query }) => ({ status: 200, body: await analytics.summarize(ctx, query) }),
-  getJourney: async (ctx, { query }) => ({ status: 200, body: await journey.read(ctx, query) }),
-
-  listWebhooks: async (ctx) => ({ status: 200, body: await webhooks.list(ctx) }),
-  createWebhook: async (ctx, { query, body: { hookUrl, target_url, ...body } }) => {
-    const url = firstText(body.url, hookUrl, target_url)
-    if (query.test) return { status: 200, body: await webhooks.sendTestFor(ctx, url) }
-    return { status: 200, body: { data: await webhooks.subscribe(ctx, { ...body, url }) } }
-  },
-  deleteWebhook: async (ctx, { query }) => ({ status: 200, body: await webhooks.unsubscribe(ctx, query.id) }),
+  getAnalytics: (ctx, { query }) => ok(analytics.summarize(ctx, query)),
+  runBacktest: (ctx, { body }) => data(backtest.run(ctx, body)),
+  getJourney: (ctx, { query }) => ok(journey.read(ctx, query)),
 
   recordEvent: async (ctx, { query, body }) => {
     if (body.type === 'click' || body.type === 'page_view') {
-      if (query.dryRun) throw invalid('invalid_parameter', 'dryRun is for conversions only.')
-      return { status: 202, body: await touches.record(ctx, body) }
+      if (query.dryRun) throw invalid('invalid_parameter', 'dryRun is allowed for conversions only.')
+      return { status: 202, body: await clicks.record(ctx, body) }
     }
     const { orderId, processedAt, ...named } = body
     const conversion = {
@@ -166,7 +102,41 @@ export const handlers: Handlers<Contexts> = {
     return { status: 201, body: reply, headers: recordedHeaders(alreadyRecorded) }
   },
 
-  getDocs: async () => ({ status: 200, body: docsPage(), headers: DOCS_HEADERS }),
+  recordStoreOrder: async (ctx, { body }) => {
+    const { reply, alreadyRecorded } = await notifications.recordPaidOrder(ctx, body)
+    return { status: 200, body: reply, headers: recordedHeaders(alreadyRecorded) }
+  },
+  cancelStoreOrder: (ctx, { body }) => ok(notifications.cancelOrder(ctx, body)),
+  refundStoreOrder: (ctx, { body }) => ok(notifications.refundOrder(ctx, body)),
 
-  ...ownerHandlers,
+  listWebhooks: (ctx) => ok(webhooks.list(ctx)),
+  createWebhook: (ctx, { query, body: { hookUrl, target_url, ...body } }) => {
+    const url = firstText(body.url, hookUrl, target_url)
+    return query.test ? ok(webhooks.sendTestFor(ctx, url)) : data(webhooks.subscribe(ctx, { ...body, url }))
+  },
+  updateWebhook: (ctx, { path, body }) => data(webhooks.update(ctx, path.id, body)),
+  deleteWebhook: (ctx, { query }) => ok(webhooks.unsubscribe(ctx, query.id)),
+  listDeliveries: (ctx, { query }) => ok(deliveries.list(ctx, query)),
+  redeliver: (ctx, { path }) => data(deliveries.redeliver(ctx, path.id)),
+  streamDeliveries: (ctx, { query, headers }) => ok(streams.open(ctx, query.events, headers['Last-Event-ID'])),
+
+  getSession: (ctx) => ok(sessions.toSession(ctx, ctx)),
+  createSession: async (ctx, { body }) => {
+    const { secret, ...owner } = await sessions.signIn(ctx, body.token)
+    const headers = { 'Set-Cookie': sessionCookie(secret, ctx.isHttps) }
+    return { status: 201, body: sessions.toSession(ctx, owner), headers }
+  },
+  deleteSession: async (ctx) => ({
+    ...(await ok(sessions.signOut(ctx))),
+    headers: { 'Set-Cookie': sessionCookie(null, ctx.isHttps) },
+  }),
+  listKeys: (ctx) => ok(keys.list(ctx)),
+  createKey: (ctx, { body }) => created(keys.create(ctx, body)),
+  rotateKey: (ctx, { path }) => data(keys.rotate(ctx, path.id)),
+  revokeKey: (ctx, { path }) => ok(keys.revoke(ctx, path.id)),
+  getSettings: (ctx) => data(settings.read(ctx)),
+  updateSettings: (ctx, { body }) => data(settings.update(ctx, body)),
+  listAudit: (ctx, { query }) => ok(audit.list(ctx, query)),
+
+  getDocs: async () => ({ status: 200, body: docsPage(), headers: DOCS_HEADERS }),
 }

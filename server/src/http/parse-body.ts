@@ -5,34 +5,34 @@ import { FairQueue } from '../database/fair-queue.ts'
 import { isStorable, type ParsedJson, parseJson } from './parse-json.ts'
 import { selectJson } from './select-json.ts'
 
-/** Section 8 leaves the size open; 1 MiB holds any order. */
 const MIB = 1024 * 1024
+/** Fits an order of 1,000 lines. */
 export const MAX_BODY_BYTES = MIB
-/** A store sends everything it knows of an order, line by line. */
+/** Store notifications contain the whole order, not only the documented properties. */
 export const MAX_NOTIFICATION_BYTES = 4 * MIB
-/** 65,000 values: an order of 1,000 lines of which 60 things are told, most of which nobody here asks for. */
+/** 65,000 values fit an order of 1,000 lines with 60 properties each. */
 const JSON_LIMITS = { depth: 32, values: 65_000, properties: 500 }
-/** 1,000 lines with 17 taxes each. */
+/** Fits 1,000 lines with 17 taxes each. */
 const MAX_NOTIFICATION_VALUES = 40_000
-/** What takes several milliseconds to validate. */
+/** Larger bodies take several milliseconds to validate. */
 export const LARGE_BODY_BYTES = 64 * 1024
 
 /**
- * A body as JSON, whatever its content type says: the bytes decide. No body reads as an empty object. Of objects and
- * lists only what the selection names is kept; `canonical` is the same text for all ways to write the same body.
+ * Parses a body as JSON, whatever its content type. An empty body is an empty object. Only properties of the selection are
+ * kept; `canonical` covers the whole body and is the same for equal JSON, however it was formatted.
  *
- * @throws ApiError 400 `invalid_json`, or `invalid_body` for what cannot be stored.
+ * @throws ApiError 400 `invalid_json`, or `invalid_body` for text that cannot be stored.
  */
 export async function parseBody(bytes: Uint8Array, selection: Selection): Promise<ParsedJson> {
   if (bytes.length === 0) return { value: {}, canonical: '{}' }
   const read = await parseJson(decode(bytes), selection, JSON_LIMITS)
-  // Others have a turn before so much is validated.
+  // Lets other requests proceed before the validation.
   if (bytes.length > LARGE_BODY_BYTES) await breathe()
   return read
 }
 
 /**
- * A notification as JSON, of which only what the selection names is read; what is passed over is not checked.
+ * Parses the selected properties of a notification. The rest is skipped without being checked.
  *
  * @throws ApiError 400 `invalid_json` or `invalid_body`.
  */
@@ -40,7 +40,7 @@ export async function parseNotification(bytes: Uint8Array, selection: Selection)
   if (bytes.length === 0) return {}
   const selected = await selectJson(bytes, selection, MAX_NOTIFICATION_VALUES)
   const value = parse(selected)
-  // Others have a turn before so much is validated.
+  // Lets other requests proceed before the validation.
   if (selected.length > LARGE_BODY_BYTES) await breathe()
   return value
 }
@@ -49,7 +49,7 @@ function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw invalid('invalid_json', 'The body is not valid JSON.')
+    throw invalid('invalid_json', 'The request body is not valid JSON.')
   }
 }
 
@@ -59,18 +59,18 @@ function parse(bytes: Uint8Array): unknown {
   try {
     value = JSON.parse(text)
   } catch {
-    throw invalid('invalid_json', 'The body is not valid JSON.')
+    throw invalid('invalid_json', 'The request body is not valid JSON.')
   }
   if (UNSTORABLE.test(text)) rejectUnstorable(value)
   return value
 }
 
-// In text that is UTF-8, only escapes can make what cannot be stored. Looking for them costs less than walking through all.
+// In valid UTF-8 only escapes can encode characters that cannot be stored; finding them is cheaper than checking every value.
 const UNSTORABLE = /\\u(0000|d[89a-f])/i
 
 function rejectUnstorable(value: unknown): void {
   if (typeof value === 'string') {
-    if (!isStorable(value)) throw invalidBody('Text must not hold the character U+0000 or half a surrogate pair.')
+    if (!isStorable(value)) throw invalidBody('Text must not contain the character U+0000 or a lone surrogate.')
     return
   }
   if (value === null || typeof value !== 'object') return
@@ -80,7 +80,7 @@ function rejectUnstorable(value: unknown): void {
   }
 }
 
-/** One text for all ways to write the same JSON: keys sorted, no white space. */
+/** Serializes JSON with sorted keys and no whitespace, so that equal values give equal text. */
 export function canonicalJson(value: unknown): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null'
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
@@ -89,11 +89,11 @@ export function canonicalJson(value: unknown): string {
 }
 
 /**
- * Reads large bodies one at a time, of each shop in turn. A body lets other requests run after each slice; many bodies
- * read side by side would all run their slices first.
+ * Parses large bodies one at a time, of each shop in turn. Each slice yields to other requests; bodies parsed concurrently
+ * would run all their slices first.
  */
 export class ParseQueue {
-  // What waits is bounded by the memory that bodies may take.
+  // The body budget bounds the queue.
   readonly #waiting = new FairQueue<() => Promise<void>>(Number.POSITIVE_INFINITY)
   #isReading = false
 

@@ -2,19 +2,19 @@ import { setImmediate as breathe } from 'node:timers/promises'
 import { invalid, invalidBody } from '../contract/errors.ts'
 import type { Selection } from '../contract/selection.ts'
 
-/** How much a JSON text may hold. */
+/** How much a JSON text may contain. */
 export interface JsonLimits {
   depth: number
-  /** Lists, objects and what they hold. */
+  /** Arrays, objects and everything in them. */
   values: number
-  /** Of one object. */
+  /** Per object. */
   properties: number
 }
 
 export interface ParsedJson {
-  /** What the selection names, and the first unknown property of each object that allows none. */
+  /** The selected properties, and the first unknown property of each object that allows none. */
   value: unknown
-  /** The whole text without white space, keys sorted: the same for every way to write the same JSON. */
+  /** The whole text with sorted keys and no whitespace: equal JSON gives equal text. */
   canonical: string
 }
 
@@ -34,14 +34,14 @@ const WORDS = new Map<string, boolean | null>([
   ['null', null],
 ])
 
-/** Characters between two turns of the event loop: about a millisecond. */
+/** Characters parsed per turn of the event loop: about a millisecond. */
 const SLICE_LENGTH = 16 * 1024
 
 /**
- * Reads a JSON text in slices, between which other requests proceed. Of what the selection does not name only the
- * canonical text is built: building objects with thousands of different names takes longest.
+ * Parses a JSON text in slices, between which other requests proceed. For unselected properties only the canonical text
+ * is built, because objects with thousands of different names are the most expensive to build.
  *
- * @throws ApiError 400 `invalid_json`, or `invalid_body` beyond the bounds and for text that cannot be stored.
+ * @throws ApiError 400 `invalid_json`, or `invalid_body` beyond the limits and for text that cannot be stored.
  */
 export async function parseJson(text: string, selection: Selection, bounds: JsonLimits): Promise<ParsedJson> {
   const reader = new JsonParser(text, selection, bounds)
@@ -56,7 +56,7 @@ class JsonParser {
   readonly #text: string
   readonly #root: Selection
   readonly #bounds: JsonLimits
-  /** The lists and objects around the next value. */
+  /** The arrays and objects around the next value. */
   readonly #open: (OpenList | OpenObject)[] = []
   #at = 0
   #values = 0
@@ -75,13 +75,13 @@ class JsonParser {
     return this.#result
   }
 
-  /** Reads a plain value, or the beginning of a list or an object. */
+  /** Reads a scalar, or the start of an array or object. */
   #readValue(): void {
     const outer = this.#open.at(-1)
     this.#skipSpace()
     if (outer instanceof OpenObject) this.#readName(outer)
     if (++this.#values > this.#bounds.values) {
-      throw invalidBody(`The body must not hold more than ${this.#bounds.values} values.`)
+      throw invalidBody(`The request body must not contain more than ${this.#bounds.values} values.`)
     }
     const selection = outer ? outer.selectionOfNext : this.#root
     const first = this.#text.charCodeAt(this.#at)
@@ -96,7 +96,7 @@ class JsonParser {
 
   #begin(open: OpenList | OpenObject): void {
     if (this.#open.push(open) > this.#bounds.depth) {
-      throw invalidBody(`The body must not be nested more than ${this.#bounds.depth} levels deep.`)
+      throw invalidBody(`The request body must not be nested more than ${this.#bounds.depth} levels deep.`)
     }
     this.#at++
     this.#skipSpace()
@@ -106,21 +106,21 @@ class JsonParser {
   #readName(object: OpenObject): void {
     if (this.#text.charCodeAt(this.#at) !== QUOTE) throw malformed()
     if (object.begin(...this.#readText()) > this.#bounds.properties) {
-      throw invalidBody(`No object of the body may have more than ${this.#bounds.properties} properties.`)
+      throw invalidBody(`An object in the request body must not have more than ${this.#bounds.properties} properties.`)
     }
     this.#skipSpace()
     if (this.#text.charCodeAt(this.#at++) !== COLON) throw malformed()
     this.#skipSpace()
   }
 
-  /** Puts what was read in its place. */
+  /** Adds a value to the array or object around it. */
   #add(value: unknown, text: string): void {
     const outer = this.#open.at(-1)
     if (outer) outer.add(value, text)
     else this.#result = { value, canonical: text }
   }
 
-  /** Reads what follows a value: the ends of the lists and objects that end with it, then a comma or the end of the text. */
+  /** Reads what follows a value: closing brackets, then a comma or the end of the text. */
   #end(): void {
     for (let outer = this.#open.at(-1); outer; outer = this.#open.at(-1)) {
       this.#skipSpace()
@@ -134,7 +134,7 @@ class JsonParser {
     if (this.#at !== this.#text.length) throw malformed()
   }
 
-  /** A text, and the same in canonical form. */
+  /** Returns a string and its canonical text. */
   #readText(): [string, string] {
     const text = this.#text
     const start = this.#at
@@ -150,8 +150,8 @@ class JsonParser {
     const token = text.slice(start, this.#at)
     if (!hasEscapes) return [token.slice(1, -1), token]
     const value = parse(token) as string
-    // In text that was UTF-8, only escapes can make what cannot be stored.
-    if (!isStorable(value)) throw invalidBody('Text must not hold the character U+0000 or half a surrogate pair.')
+    // In valid UTF-8 only escapes can encode characters that cannot be stored.
+    if (!isStorable(value)) throw invalidBody('Text must not contain the character U+0000 or a lone surrogate.')
     return [value, JSON.stringify(value)]
   }
 
@@ -172,7 +172,7 @@ class JsonParser {
   }
 }
 
-/** A list whose end is not read yet. */
+/** An array whose end is not read yet. */
 class OpenList {
   readonly closing = CLOSING_LIST
   readonly value: unknown[] = []
@@ -180,19 +180,19 @@ class OpenList {
   #items = ''
   #count = 0
 
-  /** @param selection What is kept of it; undefined for nothing. */
+  /** @param selection What to keep; undefined for nothing. */
   constructor(selection: Selection | undefined) {
     this.#selection = selection
   }
 
-  /** What is kept of the next item. */
+  /** The selection for the next item. */
   get selectionOfNext(): Selection | undefined {
     return this.#selection && this.#count < this.#selection.maxItems ? this.#selection.items : undefined
   }
 
   add(value: unknown, text: string): void {
     if (this.selectionOfNext) this.value.push(value)
-    // Longer and longer text costs nothing until it is used: the engine only notes its parts.
+    // V8 concatenates lazily (ropes), so the growing text is not copied.
     this.#items += this.#count++ === 0 ? text : `,${text}`
   }
 
@@ -216,7 +216,7 @@ class OpenObject {
     this.#selection = selection
   }
 
-  /** Names the property whose value comes next, and returns how many there are with it. */
+  /** Starts a property and returns the number of properties so far. */
   begin(name: string, nameText: string): number {
     this.#name = name
     this.#nameText = nameText
@@ -240,10 +240,10 @@ class OpenObject {
   }
 }
 
-/** A plain value is kept; a list or an object in its place stays empty. */
+/** Keeps a scalar; an array or object in its place stays empty. */
 const SCALAR: Selection = { maxItems: 0 }
 
-/** Also `__proto__`, which is a name like any other in JSON. */
+/** Sets an own property, also for the name `__proto__`. */
 function setOwn(object: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== '__proto__') object[name] = value
   else Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true })
@@ -259,9 +259,9 @@ function parse(token: string): unknown {
 
 const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 
-const malformed = () => invalid('invalid_json', 'The body is not valid JSON.')
+const malformed = () => invalid('invalid_json', 'The request body is not valid JSON.')
 
-/** Text that a database cannot keep as it was sent is refused rather than changed. */
+/** Whether the databases store the text unchanged. */
 export function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }

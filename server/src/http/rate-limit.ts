@@ -5,13 +5,13 @@ import type { Vault } from '../core/vault.ts'
 import { openLimitStore } from '../database/limit-store.ts'
 import type { ShopRow } from '../database/tables.ts'
 
-/** Requests per window of each plan with API access (section 5 rule 7). */
+/** Requests per window of each plan with API access. */
 export const PLAN_LIMITS: Partial<Record<ShopRow['plan'], number>> = { PROFESSIONAL: 100, ENTERPRISE: 1000 }
-/** Calls without a valid key count per client address. */
+/** Requests per window and client address without a valid key. */
 export const ADDRESS_LIMIT = 100
 export const WINDOW_SECONDS = 60
 
-/** One caller's window as the response headers tell it; `reset` in seconds. */
+/** A caller's window, as in the response headers; `reset` in seconds. */
 export interface RateLimit {
   limit: number
   remaining: number
@@ -19,7 +19,7 @@ export interface RateLimit {
   exceeded: boolean
 }
 
-/** What a response tells of it. */
+/** The `X-RateLimit-*` headers. */
 export const rateLimitHeaders = ({ limit, remaining, reset }: RateLimit): Record<string, string> => ({
   'X-RateLimit-Limit': String(limit),
   'X-RateLimit-Remaining': String(remaining),
@@ -29,11 +29,11 @@ export const rateLimitHeaders = ({ limit, remaining, reset }: RateLimit): Record
 export interface RateLimiter {
   /** Counts one request. */
   consume: (subject: string, limit: number) => Promise<RateLimit>
-  /** Looks without counting. */
+  /** Reads the window without counting. */
   peek: (subject: string, limit: number) => Promise<RateLimit>
 }
 
-// The store only counts; what is too much is decided here, so a changed plan counts in the same window.
+// The store only counts and this module applies the limit, so a changed plan takes effect in the current window.
 export const LIMITER_OPTIONS = {
   points: Number.MAX_SAFE_INTEGER,
   duration: WINDOW_SECONDS,
@@ -42,21 +42,21 @@ export const LIMITER_OPTIONS = {
 
 export interface LimiterOptions {
   store?: RateLimiterAbstract
-  /** Called for each request that was let through uncounted. */
+  /** Called for each request that is allowed without being counted. */
   onFailure?: () => void
-  /** How a subject is named in the store. */
+  /** The key of a subject in the store. */
   keyOf?: (subject: string) => string
-  /** How long a request waits for the store. */
+  /** How long a request waits for the store, in milliseconds. */
   timeoutMs?: number
 }
 
-/** Below the 50 ms that a request may be held up for. */
+/** Rate limiting may delay a request by at most 50 ms. */
 const STORE_TIMEOUT_MS = 40
-/** A store that failed so often in a row is left alone for a while, and then again after each further failure. */
+/** Consecutive failures after which the store is not called for {@link COOLDOWN_MS}; each further failure renews the pause. */
 const MAX_FAILURES = 3
 const COOLDOWN_MS = 1000
 
-/** Fixed windows in a store, which may be shared. A store that fails or is slow lets the request through (section 8). */
+/** Fixed windows in a store, which processes may share. Fails open: a request is allowed when the store fails or is slow. */
 export function createRateLimiter(options: LimiterOptions = {}): RateLimiter {
   const {
     store = new RateLimiterMemory(LIMITER_OPTIONS),
@@ -77,7 +77,7 @@ export function createRateLimiter(options: LimiterOptions = {}): RateLimiter {
       failures = 0
       return toRateLimit(limit, state)
     } catch {
-      // Whatever it was, the request passes and the metric tells.
+      // Any failure allows the request and is counted in the metric.
       failures++
       if (failures >= MAX_FAILURES) coolsDownUntil = performance.now() + COOLDOWN_MS
       return allow()
@@ -101,8 +101,8 @@ const withTimeout =
   (ms: number) =>
   <T>(pending: Promise<T>): Promise<T> =>
     new Promise((resolve, reject) => {
-      const giveUp = () => reject(new Error('The store did not answer in time'))
-      // After a pause of the process itself, the answer may lie there unread; it is read before the immediate runs.
+      const giveUp = () => reject(new Error('The rate-limit store timed out'))
+      // After a pause of the process the response may have arrived unread; it is read before the immediate runs.
       const timer = setTimeout(() => setImmediate(giveUp), ms)
       pending.then(resolve, reject).finally(() => clearTimeout(timer))
     })
@@ -114,7 +114,7 @@ function toRateLimit(limit: number, { used, msLeft }: WindowCount): RateLimit {
 
 /** A caller's window in the store. */
 export interface WindowCount {
-  /** Requests so far, this one included. */
+  /** Requests so far, including this one. */
   used: number
   msLeft: number
 }
@@ -125,8 +125,8 @@ interface PendingCount {
 }
 
 /**
- * Counts one request. While the store is asked for a subject, the requests that follow for the same subject wait and are
- * counted together the next time: each gets its own number, and a burst does not queue up at one row.
+ * Counts one request. While a call to the store is pending for a subject, further requests of that subject are collected
+ * and counted with the next call: each gets its own number, and a burst does not queue up at one row.
  */
 export function createCounter(store: RateLimiterAbstract): (subject: string) => Promise<WindowCount> {
   const waiting = new Map<string, PendingCount[]>()
@@ -160,13 +160,13 @@ export function createCounter(store: RateLimiterAbstract): (subject: string) => 
     })
 }
 
-/** The store rejects with the state itself when more was consumed than it was told to allow. */
+/** The store rejects with the state itself when its own limit is exceeded. */
 function stateOfRejection(error: unknown): RateLimiterRes {
   if (error instanceof RateLimiterRes) return error
   throw error
 }
 
-/** The limiter of a server process, and how to leave its store. `onFailure`: a request was let through uncounted. */
+/** Opens the limiter of a server process. `close` disconnects its store. */
 export async function openRateLimiter(
   { config, vault }: Pick<Deps, 'config' | 'vault'>,
   onFailure?: () => void,
@@ -176,7 +176,7 @@ export async function openRateLimiter(
   return { limiter: createRateLimiter({ store, onFailure, keyOf }), close }
 }
 
-/** What leaves this process names callers by key, and addresses only by a keyed hash. */
+/** A shared store gets key ids as they are, and addresses only as a keyed hash. */
 const hashAddress = (vault: Vault) => (subject: string) => {
   const [kind, name = ''] = subject.split(/:(.*)/s)
   return kind === 'key' ? subject : `${kind}:${vault.fingerprint(name).slice(0, 32)}`
@@ -184,7 +184,7 @@ const hashAddress = (vault: Vault) => (subject: string) => {
 
 /**
  * Requests per window and client address to what needs no credential: the contract, and pages before sign-in. Generous,
- * for behind a proxy that is not trusted every client has the same address.
+ * because behind an untrusted proxy all clients share one address.
  */
 export const PUBLIC_LIMIT = 600
 

@@ -5,20 +5,20 @@ import { ApiError, bodyTimeout, bodyTooLarge, invalidBody } from '../contract/er
 import type { BodyOwner, BodyReservation } from './body-budget.ts'
 import type { Env, Server } from './server.ts'
 
-/** The bytes of a body. `wasLate`: some of them had not arrived when reading began. */
+/** The bytes of a body. `wasLate`: part of it had not arrived when reading began. */
 export interface ReceivedBody {
   bytes: Uint8Array
   wasLate: boolean
 }
 
-/** The largest body to accept, and whom its memory is counted for. */
+/** The largest body to accept, and who its memory is charged to. */
 interface ReadOptions {
   limit: number
   owner: BodyOwner
 }
 
 /**
- * Reads the body of a request, and counts what it takes until the request ends.
+ * Reads the body of a request and reserves its memory until the request ends.
  *
  * @throws ApiError 400 `body_too_large`, `body_timeout`, or `invalid_body` for a body that ends early; 503 `server_busy`.
  */
@@ -43,7 +43,7 @@ export async function readBody(
   }
 }
 
-/** Reads a body that has arrived in the buffers of its connection, which are small. */
+/** Reads a body that is already in the connection's buffers, which are small. */
 async function readBuffered(request: Request, limit: number, reservation: BodyReservation): Promise<Uint8Array> {
   const bytes = new Uint8Array(await request.arrayBuffer())
   if (bytes.length > limit) throw bodyTooLarge(limit)
@@ -51,7 +51,7 @@ async function readBuffered(request: Request, limit: number, reservation: BodyRe
   return bytes
 }
 
-/** Reads to the end, as long as the pieces keep arriving. */
+/** Reads to the end, or until a timeout. */
 function readSocket(source: Readable, buffer: BodyBuffer): Promise<Uint8Array> {
   const { stallMs, totalMs } = buffer.reservation.limits
   return new Promise((resolve, reject) => {
@@ -75,19 +75,19 @@ function readSocket(source: Readable, buffer: BodyBuffer): Promise<Uint8Array> {
     const onClose = () => fail(source.errored ?? new Error('The connection was closed'))
     const giveUp = () => {
       const { size } = buffer
-      // After a pause of the process itself, pieces may be waiting that have not been read yet.
+      // After a pause of the process, received chunks may not have been read yet.
       setImmediate(() => (buffer.size === size ? fail(bodyTimeout()) : stall.refresh()))
     }
     const stall = setTimeout(giveUp, stallMs)
     const total = setTimeout(() => fail(bodyTimeout()), totalMs)
     source.on('data', onData).on('end', onEnd).on('close', onClose)
-    // It stays: an error after an early end must not be uncaught.
+    // Never removed: an error after an early end would be uncaught.
     source.on('error', fail)
     if (source.destroyed) onClose()
   })
 }
 
-/** The same for a request without a socket, as in tests. */
+/** Reads a request without a socket, as in tests. */
 async function readWebStream(source: ReadableStream<Uint8Array> | null, buffer: BodyBuffer): Promise<Uint8Array> {
   if (!source) return buffer.bytes
   const { stallMs, totalMs } = buffer.reservation.limits
@@ -115,7 +115,7 @@ async function readWebStream(source: ReadableStream<Uint8Array> | null, buffer: 
 
 const INITIAL_BYTES = 16 * 1024
 
-/** Copies pieces into one buffer, so that a body of many tiny ones takes no more memory than its bytes. */
+/** Copies chunks into one buffer, so that many tiny chunks use no more memory than their bytes. */
 class BodyBuffer {
   readonly reservation: BodyReservation
   readonly #declared: number

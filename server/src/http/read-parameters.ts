@@ -6,39 +6,40 @@ import { isStorable } from './parse-json.ts'
 import type { Env } from './server.ts'
 
 /**
- * Query text as what the document says it is: numbers become numbers, anything else stays for the validator to refuse.
- * Parameters the document does not know are left out.
+ * Converts query text to the types of the document: numeric text becomes a number, anything else is left to the validator.
+ * Undocumented parameters are dropped.
  */
-export function readQuery(parameters: Parameter[], search: URLSearchParams): Record<string, unknown> {
+function readQuery(parameters: Parameter[], search: URLSearchParams): Record<string, unknown> {
   const query: Record<string, unknown> = {}
   for (const { name, schema } of parameters) {
     const values = search.getAll(name)
     const [first] = values
     if (first === undefined) continue
-    if (values.length > 1) throw invalid('invalid_parameter', `${name} must be given once.`)
-    if (!isStorable(first)) throw invalid('invalid_parameter', `${name} must not hold the character U+0000.`)
+    if (values.length > 1) throw invalid('invalid_parameter', `${name} must be sent only once.`)
+    if (!isStorable(first)) throw invalid('invalid_parameter', `${name} must not contain the character U+0000.`)
     query[name] = coerce(deref(schema), first)
   }
   return query
 }
 
 function coerce({ type, format }: Schema, text: string): unknown {
-  // A plus sign that was not encoded arrives as a space.
+  // An unencoded plus sign arrives as a space.
   if (format === 'instant') return text.replace(/ (?=\d\d:\d\d$)/, '+')
   const isNumber = type === 'integer' || type === 'number'
   return isNumber && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
 }
 
-/** The query of an address, of which nothing else is read. */
-export function searchParamsOf(url: string): URLSearchParams {
+/** Parses the query alone, which is faster than parsing the whole URL. */
+function searchParamsOf(url: string): URLSearchParams {
   const [address = ''] = url.split('#', 1)
   const start = address.indexOf('?')
   return new URLSearchParams(start < 0 ? '' : address.slice(start + 1))
 }
 
-/** A name from outside; what nothing can be named by is made to match nothing. */
+/** Text to look up in the database. Text that cannot be stored becomes `?`, which matches no row. */
 export const toLookupText = (text: string): string => (isStorable(text) ? text : '?')
 
+/** @throws ApiError 400 for a parameter that does not match the document. */
 export function readParameters<Id extends OperationId>(
   op: Operation<Id>,
   c: HonoContext<Env>,
@@ -51,7 +52,7 @@ export function readParameters<Id extends OperationId>(
   }
 }
 
-export const headersOf = ({ headerParameters }: Operation, c: HonoContext<Env>): Record<string, string | undefined> =>
+const headersOf = ({ headerParameters }: Operation, c: HonoContext<Env>): Record<string, string | undefined> =>
   Object.fromEntries(headerParameters.map(({ name }) => [name, c.req.header(name)]))
 
 export const pathParametersOf = (c: HonoContext<Env>): Record<string, string> =>

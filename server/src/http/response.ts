@@ -3,14 +3,14 @@ import { ApiError, internalError, storageUnavailable, tooManyReports } from '../
 import { isStorageError, QueueFullError } from '../database/storage-error.ts'
 import type { Server } from './server.ts'
 
-/** What an operation answers, before it is text. A string is a page. */
+/** A response before serialization. A string body is HTML. */
 export interface ApiResponse {
   status: number
   body: unknown
   headers: Record<string, string>
 }
 
-/** Nobody on the way may keep or gather what is to be read at once. */
+/** No cache or proxy may store or buffer a stream. */
 const STREAM_HEADERS = {
   'Content-Type': 'text/event-stream; charset=utf-8',
   'Cache-Control': 'no-store',
@@ -19,21 +19,21 @@ const STREAM_HEADERS = {
 const HTML_HEADERS = { 'Content-Type': 'text/html; charset=UTF-8' }
 const JSON_HEADERS = { 'Content-Type': 'application/json' }
 
-/** An answer as it is sent. `usual`: the headers that all answers have. */
-export function toResponse({ status, body, headers }: ApiResponse, usual: Record<string, string>): Response {
+/** Serializes a response. @param standard The headers of every response, which `headers` override. */
+export function toResponse({ status, body, headers }: ApiResponse, standard: Record<string, string>): Response {
   if (typeof body === 'string')
-    return new Response(body, { status, headers: { ...usual, ...HTML_HEADERS, ...headers } })
+    return new Response(body, { status, headers: { ...standard, ...HTML_HEADERS, ...headers } })
   if (body instanceof ReadableStream)
-    return new Response(body, { headers: { ...usual, ...STREAM_HEADERS, ...headers } })
+    return new Response(body, { headers: { ...standard, ...STREAM_HEADERS, ...headers } })
   const text = body === undefined ? null : JSON.stringify(body)
-  return new Response(text, { status, headers: { ...usual, ...JSON_HEADERS, ...headers } })
+  return new Response(text, { status, headers: { ...standard, ...JSON_HEADERS, ...headers } })
 }
 
-/** `Allow` for the methods of a path: whatever serves GET serves HEAD. */
+/** The `Allow` header for the methods of a path: GET includes HEAD. */
 export const allowHeader = (methods: string[]): string =>
   methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ')
 
-/** The answer to what was thrown. */
+/** The response for a thrown error. */
 export function errorResponse(server: Server, thrown: Error, requestId: string): ApiResponse {
   const { status, code, message, retryAfter, headers: detail } = toApiError(server, thrown, requestId)
   const headers: Record<string, string> = { ...detail, 'X-Error-Code': code }
@@ -41,14 +41,14 @@ export function errorResponse(server: Server, thrown: Error, requestId: string):
   return { status, body: { error: message }, headers }
 }
 
-/** What the caller is told of what went wrong; what only the operator may know goes to the log. */
+/** Converts a thrown error to the one the caller sees. Details for the operator go to the log. */
 export function toApiError({ deps }: Pick<Server, 'deps'>, thrown: Error, requestId: string): ApiError {
   const error = isStorageError(thrown) ? toUnavailable(thrown) : thrown
   if (!(error instanceof ApiError)) {
     deps.log.error({ requestId, name: error.name, stack: error.stack }, 'bug')
     return internalError()
   }
-  // The driver's code says whether a disk is full or a statement is wrong; its message may hold data and stays out.
+  // The driver's message may contain data, so only its code is logged.
   const cause = error.cause as { code?: string; name?: string } | undefined
   if (error.status === 503 && cause)
     deps.log.error({ requestId, code: error.code, cause: cause.code ?? cause.name }, 'unavailable')
@@ -58,7 +58,7 @@ export function toApiError({ deps }: Pick<Server, 'deps'>, thrown: Error, reques
 const toUnavailable = (cause: Error) =>
   cause instanceof QueueFullError ? tooManyReports(cause) : storageUnavailable(cause)
 
-/** What a page may load; everything else is refused. */
+/** The Content-Security-Policy sources a page may load; everything else is blocked. */
 interface Sources {
   style: string
   script?: string
@@ -66,7 +66,7 @@ interface Sources {
   form?: string
 }
 
-/** Headers of every HTML page: it loads nothing from elsewhere, and no other page frames it or learns where it links to. */
+/** Security headers of every HTML page: no external resources, no framing, no cross-origin referrer. */
 export function pageHeaders({ style, script = "'none'", image = "'none'", form = "'none'" }: Sources) {
   return {
     'Content-Security-Policy': [
@@ -80,16 +80,16 @@ export function pageHeaders({ style, script = "'none'", image = "'none'", form =
     ].join('; '),
     ...NOSNIFF,
     'X-Frame-Options': 'DENY',
-    // With no-referrer browsers would send `Origin: null` with forms of these pages; no other site receives it either way.
+    // `no-referrer` would make browsers send `Origin: null` with these forms; other sites receive no referrer either way.
     'Referrer-Policy': 'same-origin',
     'Cross-Origin-Opener-Policy': 'same-origin',
     'Cross-Origin-Resource-Policy': 'same-origin',
   }
 }
 
-/** The source of one inline `<style>`, which then is the only one that applies. */
+/** The CSP source that allows one inline `<style>` by its hash. */
 export const inlineStyleSource = (content: string): string =>
   `'sha256-${createHash('sha256').update(content).digest('base64')}'`
 
-/** No browser takes a response for another type than it says. */
+/** Browsers do not guess another content type. */
 export const NOSNIFF = { 'X-Content-Type-Options': 'nosniff' }

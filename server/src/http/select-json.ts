@@ -15,17 +15,17 @@ const OPENING_OBJECT = 0x7b
 const CLOSING_OBJECT = 0x7d
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
 
-/** A number holds every integer of so many digits. */
+/** A number represents every integer of so many digits exactly. */
 const SAFE_DIGITS = 15
 const MAX_NUMBER = 1024
 const MAX_SPACE = 1024
-/** Bytes between two turns of the event loop: a few milliseconds before the code is compiled, less than one after. */
+/** Bytes per turn of the event loop: a few milliseconds before the JIT compiles the code, less than one after. */
 const SLICE_BYTES = 16 * 1024
 
 /**
- * Copies what is read of a JSON text. A large payload then costs one pass over its bytes, during which other requests
- * proceed; parsing all of it would hold them up. Integers that a number cannot hold become text, and a list or object in
- * the place of a plain value stays empty. What is passed over is not checked.
+ * Copies the selected properties of a JSON text in one pass over its bytes, during which other requests proceed; parsing
+ * all of a large payload would block them. Integers beyond the safe range become text, and an array or object in place of
+ * a scalar stays empty. Skipped parts are not checked.
  *
  * @throws ApiError 400 `invalid_json`, or `invalid_body` when more than `maxValues` values would be read.
  */
@@ -40,7 +40,7 @@ class Selector {
   #length = 0
   #values = 0
   #sliceEnd = SLICE_BYTES
-  /** Of the value that is passed over: lists and objects that are open, and whether text is. */
+  /** State inside a skipped value: open arrays and objects, and whether a string is open. */
   #depth = 0
   #isText = false
 
@@ -62,7 +62,9 @@ class Selector {
 
   async #value({ byLength, items, maxItems }: Selection): Promise<void> {
     if (++this.#values > this.#maxValues) {
-      throw invalidBody(`The body must not hold more than ${this.#maxValues} values of the documented properties.`)
+      throw invalidBody(
+        `The request body must not contain more than ${this.#maxValues} values of the documented properties.`,
+      )
     }
     const start = this.#at
     const first = this.#bytes[start]
@@ -122,14 +124,14 @@ class Selector {
     this.#skipSpace()
   }
 
-  /** Steps over the end of a list or an object, when it is here. */
+  /** Steps over the end of an array or object, if it is next. */
   #closes(closing: number): boolean {
     if (this.#bytes[this.#at] !== closing) return false
     this.#at++
     return true
   }
 
-  /** Steps to the next item or to the end of its list or object. */
+  /** Steps to the next item or to the end of its array or object. */
   #separate(closing: number): void {
     this.#skipSpace()
     const byte = this.#bytes[this.#at]
@@ -140,7 +142,7 @@ class Selector {
     if (this.#bytes[this.#at] === closing) throw malformed()
   }
 
-  /** Steps over a value; false when the slice ends before the value does. */
+  /** Skips a value; false when the slice ends before the value does. */
   #skip(): boolean {
     const first = this.#bytes[this.#at]
     this.#isText = first === QUOTE
@@ -156,7 +158,7 @@ class Selector {
     return true
   }
 
-  /** Steps over the rest of a value that was begun. */
+  /** Skips the rest of a value. */
   async #skipOn(): Promise<void> {
     while (!this.#skipSlice()) await this.#pause()
   }
@@ -193,7 +195,7 @@ class Selector {
     const bytes = this.#bytes
     let at = this.#at
     while (isSpace(bytes[at]) && at - this.#at <= MAX_SPACE) at++
-    if (at - this.#at > MAX_SPACE) throw invalidBody(`White space must have at most ${MAX_SPACE} characters in a row.`)
+    if (at - this.#at > MAX_SPACE) throw invalidBody(`Whitespace must have at most ${MAX_SPACE} characters in a row.`)
     this.#at = at
   }
 
@@ -243,4 +245,4 @@ const isPlain = (byte: number | undefined) =>
   byte !== OPENING_OBJECT &&
   byte !== CLOSING_OBJECT
 
-const malformed = () => invalid('invalid_json', 'The body is not valid JSON.')
+const malformed = () => invalid('invalid_json', 'The request body is not valid JSON.')

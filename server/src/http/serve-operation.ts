@@ -22,23 +22,23 @@ import { rateLimitHeaders } from './rate-limit.ts'
 import { readBody } from './read-body.ts'
 import { pathParametersOf, readParameters } from './read-parameters.ts'
 import { type ApiResponse, errorResponse, NOSNIFF, toResponse } from './response.ts'
-import type { Server } from './server.ts'
-import { type Env, type RequestState, resolveRequestId } from './server.ts'
+import { type Env, type RequestState, resolveRequestId, type Server } from './server.ts'
 
-/** Serves one operation. Its response is made at once with all its headers: each one added later makes a new answer. */
+/** Serves one operation. The response is built once with all its headers, because Hono copies it for each one added later. */
 export function serveOperation(server: Server, op: Operation) {
   return async function serveOperation(c: HonoContext<Env>): Promise<Response> {
     const request = startRequest(server, c)
     request.operation = op.id
-    const answer = await execute(server, op, { c, request }).catch((error) =>
+    const response = await execute(server, op, { c, request }).catch((error) =>
       errorResponse(server, error, request.requestId),
     )
-    const usual = await standardHeaders(server, request, op.path)
-    finishRequest(server, request, c, answer.status)
-    return toResponse(answer, { ...usual, ...op.deprecation })
+    const headers = await standardHeaders(server, request, op.path)
+    finishRequest(server, request, c, response.status)
+    return toResponse(response, { ...headers, ...op.deprecation })
   }
 }
 
+/** Assigns the request id and starts the clock. */
 export function startRequest(server: Server, c: HonoContext<Env>): RequestState {
   const request: RequestState = {
     startedAt: performance.now(),
@@ -52,19 +52,20 @@ export function startRequest(server: Server, c: HonoContext<Env>): RequestState 
   return request
 }
 
-/** What every answer carries. */
+/** The headers of every response. */
 export async function standardHeaders(
   server: Server,
   request: RequestState,
   path: string,
 ): Promise<Record<string, string>> {
-  // Keys, tokens and who did what: nothing for a browser to keep.
-  const usual = { 'X-Request-Id': request.requestId, ...NOSNIFF }
-  if (/^\/admin(\/|$)/.test(path)) return { ...usual, 'Cache-Control': 'no-store' }
-  if (!path.startsWith('/api/v1/')) return usual
-  return { ...usual, ...rateLimitHeaders(await currentRateLimit(server, request)) }
+  const headers = { 'X-Request-Id': request.requestId, ...NOSNIFF }
+  // Responses under /admin contain keys, tokens and the audit log.
+  if (/^\/admin(\/|$)/.test(path)) return { ...headers, 'Cache-Control': 'no-store' }
+  if (!path.startsWith('/api/v1/')) return headers
+  return { ...headers, ...rateLimitHeaders(await currentRateLimit(server, request)) }
 }
 
+/** Releases the memory of the body and writes metrics and one log line, without the query. */
 export function finishRequest(
   { metrics, deps }: Server,
   request: RequestState,
@@ -83,25 +84,25 @@ interface IncomingCall {
   request: RequestState
 }
 
-/** A caller who may send a body of `maxBodyBytes`. */
+/** An authorized caller, and how to read its body. */
 interface Authorization<Ctx> {
-  /** Whose turn it takes to read a large body. */
-  subject: string
-  holder: BodyOwner
+  /** Large bodies are parsed in turn by this key. */
+  queueKey: string
+  bodyOwner: BodyOwner
   maxBodyBytes: number
-  /** Reads a body; `canonical` is the same text for all ways to write the same body. */
+  /** Parses a body; `canonical` is the same for equal JSON, however it was formatted. */
   parse: (bytes: Uint8Array, selection: Selection) => Promise<ParsedJson>
-  /** Undefined for a credential that covers the body, as the signature of a store does. */
+  /** Undefined until {@link verify} for a credential that covers the body, such as a store's signature. */
   ctx: Ctx | undefined
-  /** @throws ApiError 401, 403 or 429 for a credential that does not cover these bytes. */
+  /** @throws ApiError 401, 403 or 429 when the credential does not cover these bytes. */
   verify: (bytes: Uint8Array) => Promise<Ctx>
 }
 
 type Authorizer<Ctx> = (server: Server, op: Operation, call: IncomingCall) => Promise<Authorization<Ctx>>
 
-const authorized = <Ctx>(ctx: Ctx, subject: string, holder: BodyOwner): Authorization<Ctx> => ({
-  subject,
-  holder,
+const authorized = <Ctx>(ctx: Ctx, queueKey: string, bodyOwner: BodyOwner): Authorization<Ctx> => ({
+  queueKey,
+  bodyOwner,
   maxBodyBytes: MAX_BODY_BYTES,
   parse: parseBody,
   ctx,
@@ -120,10 +121,10 @@ const authorizers: { [S in Scheme]: Authorizer<Contexts[S]> } = {
   storeSignature: async (server, _op, { c, request }) => {
     const store = await identifyStore(server, c)
     return {
-      subject: store.shop.id,
-      holder: storeOwner(store.shop, request.address),
+      queueKey: store.shop.id,
+      bodyOwner: storeOwner(store.shop, request.address),
       maxBodyBytes: MAX_NOTIFICATION_BYTES,
-      // A store sends no `Idempotency-Key`, so nothing is compared with the canonical text.
+      // Store notifications have no `Idempotency-Key`, so the canonical text is never used.
       parse: async (bytes, selection) => ({ value: await parseNotification(bytes, selection), canonical: 'null' }),
       ctx: undefined,
       verify: (bytes) => authorizeStore(server, store, bytes, request),
@@ -137,27 +138,28 @@ const authorizers: { [S in Scheme]: Authorizer<Contexts[S]> } = {
   },
 }
 
+/** Authorizes, reads, validates and runs one request. */
 async function execute<Id extends OperationId>(
   server: Server,
   op: Operation<Id>,
   call: IncomingCall,
 ): Promise<ApiResponse> {
   const { c } = call
-  const admitCaller: Authorizer<ContextOf<Id, Contexts>> = authorizers[op.scheme]
-  const admission = await admitCaller(server, op, call)
-  // A caller whose signature is wrong learns nothing of what a notification must be.
-  const early = admission.ctx && readParameters(op, c)
-  const limit = op.maxBodyBytes ?? admission.maxBodyBytes
-  const received = op.readBody && (await readBody(server, c, { limit, owner: admission.holder }))
+  const authorize: Authorizer<ContextOf<Id, Contexts>> = authorizers[op.scheme]
+  const authorization = await authorize(server, op, call)
+  // Parameters are validated after the signature, so that validation errors reach authorized callers only.
+  const early = authorization.ctx && readParameters(op, c)
+  const limit = op.maxBodyBytes ?? authorization.maxBodyBytes
+  const received = op.readBody && (await readBody(server, c, { limit, owner: authorization.bodyOwner }))
   const bytes = received?.bytes ?? NO_BYTES
-  const ctx = await admission.verify(bytes)
-  // A caller whose credential was revoked while the body was arriving or waiting in line learns nothing from it.
+  const ctx = await authorization.verify(bytes)
+  // The credential may have been revoked while the body was arriving or queued.
   const recheck = async () => void (await shopContext(ctx)?.recheck?.(server.deps.db.read))
   if (received?.wasLate) await recheck()
   const parameters = early ?? readParameters(op, c)
-  const read = () => admission.parse(bytes, op.selection)
-  const readLater = () => server.parseQueue.run(admission.subject, () => recheck().then(read))
-  const json = op.readBody && (await (bytes.length > LARGE_BODY_BYTES ? readLater() : read()))
+  const parse = () => authorization.parse(bytes, op.selection)
+  const parseInTurn = () => server.parseQueue.run(authorization.queueKey, () => recheck().then(parse))
+  const json = op.readBody && (await (bytes.length > LARGE_BODY_BYTES ? parseInTurn() : parse()))
   const body = op.readBody ? op.readBody(json?.value) : NO_BODY
   // HEAD never opens a stream.
   if (op.streams && c.req.method === 'HEAD') return { status: 200, body: new Blob().stream(), headers: {} }
@@ -171,14 +173,14 @@ async function execute<Id extends OperationId>(
   return { status: reply.status, body: reply.body, headers: { ...reply.headers, ...replayed } }
 }
 
-/** The context of a caller who acts on a shop; undefined for a public operation. */
+/** The context of a caller of a shop; undefined for a public operation. */
 const shopContext = (ctx: PublicContext | Context): Context | undefined => ('shop' in ctx ? ctx : undefined)
 
 const NO_BYTES = new Uint8Array()
-/** The body of an operation that documents none. */
+/** The body of an operation without a request body. */
 const NO_BODY = undefined as never
 
-/** What an `Idempotency-Key` stands for: this operation with this query and this body, however they were written. */
+/** Binds an `Idempotency-Key` to the operation, its query and its canonical body. */
 function setIdempotencyKey(
   ctx: Context,
   op: Operation,

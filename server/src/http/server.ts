@@ -6,7 +6,7 @@ import type { BodyBudget, BodyReservation } from './body-budget.ts'
 import type { ParseQueue } from './parse-body.ts'
 import type { RateLimit, RateLimiter } from './rate-limit.ts'
 
-/** What the HTTP side holds beside the world: limits, the kill switch, and the note of a key's use. */
+/** What all requests of one server process share. */
 export interface Server {
   deps: Deps
   limiter: RateLimiter
@@ -17,25 +17,26 @@ export interface Server {
   recordKeyUse: (key: KeyWithShop['key']) => void
 }
 
-/** The caller's own id when it is short and harmless, else a new one. */
+/** The caller's `X-Request-Id` when it is short and safe to log, else a new id. */
 export function resolveRequestId(given: string | undefined, deps: Pick<Deps, 'newId'>): string {
   return given && /^[\w.:-]{1,128}$/.test(given) ? given : deps.newId('req')
 }
 
+/** The state of one request, from its first byte to its response. */
 export interface RequestState {
-  /** As `performance.now()` tells it. */
+  /** From `performance.now()`. */
   startedAt: number
   authorization: string | null
-  /** The client's address or network, which calls without a valid key are counted by. */
+  /** The client's address or network; requests without a valid key are rate-limited by it. */
   address: string
   requestId: string
-  /** The operation that it is for, once it is known. */
+  /** The operation id, once the path is matched. */
   operation?: string
-  /** The window that the response headers tell. */
+  /** Sent in the `X-RateLimit-*` headers. */
   rateLimit?: RateLimit
-  /** What the body takes of the server's memory. */
+  /** The memory reserved for the body. */
   bodyReservation?: BodyReservation
 }
 
-/** What every handler finds beside its request. */
+/** The Hono variables of a request. */
 export type Env = { Variables: { request: RequestState } }

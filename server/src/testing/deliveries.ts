@@ -3,7 +3,7 @@ import type { Deps } from '../core/context.ts'
 import { createDispatcher } from '../webhooks/delivery/dispatcher.ts'
 import type { Transport } from '../webhooks/delivery/transport.ts'
 
-/** One delivery as a receiver would get it (section 6.2). */
+/** A webhook delivery, as the receiver gets it. */
 export interface CapturedDelivery {
   url: string
   headers: Record<string, string>
@@ -13,7 +13,7 @@ export interface CapturedDelivery {
   event: string
 }
 
-/** Sends webhooks nowhere: keeps them, and answers for the receiver with 200. */
+/** Captures webhooks instead of sending them, with a 200 response from the receiver. */
 export const captureDeliveries = async (deps: Deps) => {
   const captured: CapturedDelivery[] = []
   const transport: Transport = {

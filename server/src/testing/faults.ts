@@ -1,23 +1,23 @@
-/** What goes wrong with one request. */
+/** The kinds of faults to inject. */
 export type FaultKind =
   /** The connection is refused; the server never sees the request. */
   | 'unreachable'
-  /** The server does its work, and the connection breaks before the answer is back. */
+  /** The server handles the request, and the connection breaks before the response arrives. */
   | 'reset'
-  /** No answer, ever; the server never sees the request. */
+  /** No response; the server never sees the request. */
   | 'hang'
-  /** A proxy answers 200 with a page of its own. */
+  /** A proxy responds with 200 and an HTML page. */
   | 'html'
-  /** A gateway gives up while the server does its work. */
+  /** The server handles the request, and a gateway responds with 502. */
   | 'bad_gateway'
   /** 429; the window opens again in 30 seconds. */
   | 'rate_limited'
   /** 503; nothing is written. */
   | 'unavailable'
 
-/** Which requests a fault hits. */
+/** Which requests a fault applies to. */
 export interface FaultOptions {
-  /** How often. Default 1. */
+  /** Number of requests. Default 1. */
   times?: number
   method?: string
   /** Without the query, as `/api/v1/events`. */
@@ -31,7 +31,7 @@ const broken = (code: string): TypeError =>
 
 const refusal = (status: number, code: string, seconds: number): Response =>
   Response.json(
-    { error: 'A fault was injected; try again.' },
+    { error: 'A fault was injected. Retry.' },
     {
       status,
       headers: {
@@ -67,7 +67,7 @@ const act: Record<FaultKind, (serve: Serve, request: Request) => Promise<Respons
   unavailable: async () => refusal(503, 'storage_unavailable', 1),
 }
 
-/** Stands before a server and lets requests fail as they were told to. */
+/** Wraps a server's `fetch` and injects the planned faults. */
 export const withFaults = (serve: Serve) => {
   const planned: { kind: FaultKind; left: number; options: FaultOptions }[] = []
   return {

@@ -1,11 +1,11 @@
-/** Reports or changes something over the API and gives the reply's `data`, or the reply. */
+/** Sends a request to the API and returns the `data` of the response, or the response. */
 export type Post = (method: string, path: string, body: object) => Promise<Made>
 
 interface Made {
   id: string
 }
 
-/** What a scenario has made. */
+/** What a scenario created. */
 export interface Seeds {
   programId?: string
   affiliateId?: string
@@ -17,11 +17,11 @@ export interface Seeds {
   orders: string[]
 }
 
-/** What is there at the start; each holds what the ones before it hold. */
+/** The data at the start. Each scenario includes the ones before it. */
 export type Scenario =
   /** A shop of the Professional plan, and a key with every scope. */
   | 'empty'
-  /** A published program of 16 % that approves orders at once, and an approved affiliate with the code NISA16. */
+  /** A published program of 16 % that auto-approves orders, and an approved affiliate with the code NISA16. */
   | 'affiliate'
   /** Three orders of 100.00 with the code in October 2026, all approved and not paid out yet. */
   | 'orders'
@@ -51,7 +51,7 @@ const makeOrders = async (post: Post, seeds: Seeds): Promise<void> => {
   }
 }
 
-/** Fills a fresh shop. */
+/** Creates the data of a scenario in an empty shop. */
 export const makeScenario = async (scenario: Scenario, post: Post): Promise<Seeds> => {
   const seeds: Seeds = { orders: [] }
   if (scenario !== 'empty') await makeAffiliate(post, seeds)

@@ -19,13 +19,13 @@ export type { CapturedDelivery, FaultKind, FaultOptions, Scenario, Seeds }
 export interface TestServerOptions {
   /** Default `empty`. */
   scenario?: Scenario
-  /** What the clock shows at the start. Default 2 November 2026, noon UTC. */
+  /** The time at the start. Default 2026-11-02T12:00:00.000Z. */
   now?: Date | string
-  /** Requests a key may send in a minute of the test's clock. Default: as many as it likes. */
+  /** Requests per key and minute of the test clock. Default: unlimited. */
   requestsPerMinute?: number
 }
 
-/** The real server in this process: no socket, no network, nothing left behind. */
+/** A real server in this process, without a socket or network. `close` deletes its database. */
 export interface TestServer {
   baseUrl: string
   /** A key with every scope. */
@@ -33,30 +33,30 @@ export interface TestServer {
   /** The owner's credential for `/admin/v1`. */
   ownerToken: string
   shopId: string
-  /** What the scenario has made. */
+  /** What the scenario created. */
   seeds: Seeds
-  /** Give it to the client as `fetch`. */
+  /** Pass it to the client as `fetch`. */
   fetch: (input: Request | string | URL, init?: RequestInit) => Promise<Response>
-  /** Time stands still until it is moved. */
+  /** Time is frozen until `advance` is called. */
   clock: { now: () => Date; advance: (milliseconds: number) => void }
-  /** Lets one of the next requests fail. */
+  /** Makes one of the next requests fail. */
   fail: (kind: FaultKind, options?: FaultOptions) => void
-  /** All webhooks so far, in the order they were sent, once nothing more is under way. */
+  /** Waits for pending webhooks and returns all so far, in the order they were sent. */
   deliveries: () => Promise<CapturedDelivery[]>
   close: () => Promise<void>
 }
 
 const BASE_URL = 'http://referrals.test'
-// Memory where the system has a file system for it.
+// In memory, where the system has a file system for it.
 const FOLDER = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
-/** Starts a server on a database of its own. Close it when the test is over. */
+/** Starts a server with its own database. Close it at the end of the test. */
 export const testServer = async (options: TestServerOptions = {}): Promise<TestServer> => {
   const dataDir = mkdtempSync(join(FOLDER, 'referral-'))
   const db = await openDatabase(`file:${join(dataDir, 'referral.db')}`)
   await db.migrate()
   let ms = new Date(options.now ?? '2026-11-02T12:00:00.000Z').getTime()
-  // No name is looked up: every receiver has a public address.
+  // Skips DNS: every receiver has a public address.
   const resolve: Resolve = async () => ['9.9.9.9']
   const deps: Deps & { resolve: Resolve } = { ...createDeps(configOf(dataDir), db), now: () => ms, resolve }
   const app = createApp(deps, { limiter: limiterOf(() => ms, options.requestsPerMinute) })
@@ -108,7 +108,7 @@ const configOf = (dataDir: string): Config => ({
   logLevel: 'silent',
 })
 
-/** Counts in windows of the test's clock, so that moving it opens the next one. */
+/** Counts in windows of the test clock, so that advancing it starts a new one. */
 const limiterOf = (now: () => number, limit = Number.MAX_SAFE_INTEGER): RateLimiter => {
   const used = new Map<string, number>()
   const look = (subject: string, more: number) => {
