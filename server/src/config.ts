@@ -32,7 +32,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /** Reads the environment, once; the only place that does. Makes the encryption key on the first start. */
 export function readConfig(env: Environment = process.env): Config {
-  const { dataDir, databaseUrl } = readPlaces(env)
+  const { dataDir, databaseUrl } = readDataLocation(env)
   return {
     host: env.HOST || '127.0.0.1',
     port: integer(env, 'PORT', { usual: 8787, minimum: 1, maximum: 65_535 }) ?? 8787,
@@ -52,17 +52,17 @@ export function readConfig(env: Environment = process.env): Config {
 }
 
 /** Where the data is. Unlike {@link readConfig}, it neither needs nor makes an encryption key. */
-export function readPlaces(env: Environment = process.env): Pick<Config, 'dataDir' | 'databaseUrl'> {
+export function readDataLocation(env: Environment = process.env): Pick<Config, 'dataDir' | 'databaseUrl'> {
   const dataDir = resolve(ROOT, env.REFERRAL_DATA_DIR || '.referral')
   return { dataDir, databaseUrl: checkDatabaseUrl(env.DATABASE_URL || `file:${dataDir}/referral.db`) }
 }
 
 /** Where this process listens. */
-export const addressOf = ({ host, port }: Pick<Config, 'host' | 'port'>): string =>
+export const baseUrlOf = ({ host, port }: Pick<Config, 'host' | 'port'>): string =>
   `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 
 /** Where the encryption key is kept, in words for the operator. */
-export const encryptionKeyPlace = (dataDir: string, env: Environment = process.env): string =>
+export const encryptionKeySource = (dataDir: string, env: Environment = process.env): string =>
   env.REFERRAL_ENCRYPTION_KEY ? 'REFERRAL_ENCRYPTION_KEY' : keyFile(dataDir)
 
 const keyFile = (dataDir: string) => resolve(dataDir, 'encryption.key')

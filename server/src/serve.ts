@@ -1,15 +1,15 @@
 import type { Server, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from './app.ts'
-import { addressOf, type Config, encryptionKeyPlace, endFirstStart, readConfig } from './config.ts'
+import { baseUrlOf, type Config, encryptionKeySource, endFirstStart, readConfig } from './config.ts'
 import type { Deps } from './core/context.ts'
 import { createDeps } from './core/deps.ts'
-import { checkEncryptionKey } from './core/encryption-check.ts'
+import { checkEncryptionKey } from './core/installation.ts'
 import { createMetrics } from './core/metrics.ts'
 import { openDatabase } from './database/database.ts'
 import { createListener } from './http/listen.ts'
 import { openRateLimiter } from './http/rate-limit.ts'
-import { makeDemo } from './operator/demo.ts'
+import { prepareDemo } from './operator/demo.ts'
 import { startRetention } from './operator/retention.ts'
 import { createDispatcher } from './webhooks/delivery/dispatcher.ts'
 
@@ -27,7 +27,7 @@ export async function serve(): Promise<void> {
   await db.migrate()
   endFirstStart(config)
   const deps = createDeps(config, db)
-  await checkEncryptionKey(deps, encryptionKeyPlace(config.dataDir))
+  await checkEncryptionKey(deps, encryptionKeySource(config.dataDir))
   metrics.watch(deps)
   const dispatcher = createDispatcher({ ...deps, onEnd: metrics.delivery })
   deps.wakeDispatcher = dispatcher.wake
@@ -35,8 +35,8 @@ export async function serve(): Promise<void> {
   deps.stopping = stopping.signal
   if (config.webhookAllow.length > 0)
     deps.log.warn({ targets: config.webhookAllow.length }, 'webhooks may be sent to private addresses')
-  const url = addressOf(config)
-  const demo = config.demo ? await makeDemo(deps, url) : undefined
+  const url = baseUrlOf(config)
+  const demo = config.demo ? await prepareDemo(deps, url) : undefined
   const limits = await openRateLimiter(deps, metrics.limitStoreFailure)
   const app = createApp(deps, { limiter: limits.limiter, metrics })
   const server = await bind(createListener(app.fetch, { ...deps, limiter: limits.limiter }), config)

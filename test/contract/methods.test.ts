@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { PRIMARY_KEYS } from '../../server/src/database/table-pages.ts'
+import { PRIMARY_KEYS } from '../../server/src/database/table-keys.ts'
 import { document } from '../support/document.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import * as shops from '../../server/src/accounts/shops.ts'
-import { createApiSwitch } from '../../server/src/core/api-switch.ts'
+import { createApiSwitch } from '../../server/src/core/installation.ts'
 import { operations } from '../support/document.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 

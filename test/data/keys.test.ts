@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { CROSS_SHOP_INDEXES, GLOBAL_TABLES, PRIMARY_KEYS } from '../../server/src/database/table-pages.ts'
+import { CROSS_SHOP_INDEXES, GLOBAL_TABLES, PRIMARY_KEYS } from '../../server/src/database/table-keys.ts'
 import { engine, type TestDatabase, testDatabase } from '../support/database.ts'
 
 let at: TestDatabase

@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
-import type { Transaction } from '../../server/src/database/access.ts'
-import { defineReport } from '../../server/src/database/report-worker.ts'
+import { defineReport, type Transaction } from '../../server/src/database/database.ts'
 
 /** Makes the report thread do what a test needs. */
 export const testReport = defineReport(

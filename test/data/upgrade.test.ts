@@ -3,9 +3,8 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { createApp } from '../../server/src/app.ts'
 import { type Config, readConfig } from '../../server/src/config.ts'
 import { createDeps } from '../../server/src/core/deps.ts'
-import { checkEncryptionKey } from '../../server/src/core/encryption-check.ts'
-import { openDatabase } from '../../server/src/database/database.ts'
-import { withHandle } from '../../server/src/database/handle.ts'
+import { checkEncryptionKey } from '../../server/src/core/installation.ts'
+import { openDatabase, withConnection } from '../../server/src/database/database.ts'
 import { migrate, migrations } from '../../server/src/database/migrate.ts'
 import { check } from '../../server/src/operator/check.ts'
 import { emptyDatabase, engine, testDatabase } from '../support/database.ts'
@@ -57,7 +56,7 @@ function schemaOf(sql: Sql): unknown {
 }
 
 const upgrade = (url: string, list = migrations) =>
-  withHandle(url, (db) => migrate(db as unknown as Kysely<never>, list))
+  withConnection(url, (db) => migrate(db as unknown as Kysely<never>, list))
 
 const rowsIn = (sql: Sql, table: string) => sql.prepare(`select * from "${table}"`).all() as Record<string, unknown>[]
 

@@ -1,8 +1,7 @@
 // PostgreSQL only: what connections to a server promise.
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Reader, Transaction } from '../../server/src/database/access.ts'
-import { type Database, openDatabase } from '../../server/src/database/database.ts'
+import { type Database, openDatabase, type Reader, type Transaction } from '../../server/src/database/database.ts'
 import { StorageError } from '../../server/src/database/storage-error.ts'
 import { administer, databaseUrl, type TestDatabase, testDatabase } from '../support/database.ts'
 

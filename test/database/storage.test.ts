@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Transaction } from '../../server/src/database/access.ts'
-import { type Database, openDatabase } from '../../server/src/database/database.ts'
+import { type Database, openDatabase, type Transaction } from '../../server/src/database/database.ts'
 import { isUniqueViolation } from '../../server/src/database/storage-error.ts'
 import { type TestDatabase, testDatabase } from '../support/database.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { insertShop } from '../../server/src/accounts/queries.ts'
-import type { Reader, Transaction } from '../../server/src/database/access.ts'
+import type { Reader, Transaction } from '../../server/src/database/database.ts'
 import type { ShopRow } from '../../server/src/database/tables.ts'
 
 // Each of these is checked by the compiler: an error that is expected and does not happen fails the type check.

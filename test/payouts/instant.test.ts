@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ApiError } from '../../server/src/contract/errors.ts'
-import { instantBody, instantParam, period } from '../../server/src/core/time.ts'
+import { checkPeriod, parseBodyInstant, parseQueryInstant } from '../../server/src/core/time.ts'
 
 test.each([
   ['2026-10-31', '2026-10-31T00:00:00.000Z'],
@@ -18,7 +18,7 @@ test.each([
   ['0099-12-31', '0099-12-31T00:00:00.000Z'],
   ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
 ])('reads %s', (text, expected) => {
-  expect(instantParam('from', text)).toBe(expected)
+  expect(parseQueryInstant('from', text)).toBe(expected)
 })
 
 test.each([
@@ -56,22 +56,22 @@ test.each([
     status: 400,
     message: 'to must be an ISO 8601 date (2026-10-31) or a timestamp with an offset (2026-10-31T23:59:59.999Z).',
   })
-  expect(thrown(() => instantParam('to', text))).toEqual(refusal)
-  expect(thrown(() => instantParam('to', text))).toMatchObject({ code: 'invalid_parameter' })
-  expect(thrown(() => instantBody('to', text))).toMatchObject({ code: 'invalid_body' })
+  expect(thrown(() => parseQueryInstant('to', text))).toEqual(refusal)
+  expect(thrown(() => parseQueryInstant('to', text))).toMatchObject({ code: 'invalid_parameter' })
+  expect(thrown(() => parseBodyInstant('to', text))).toMatchObject({ code: 'invalid_body' })
 })
 
 test('nothing given is nothing', () => {
-  expect(instantParam('from', undefined)).toBeUndefined()
-  expect(instantBody('from', null)).toBeUndefined()
+  expect(parseQueryInstant('from', undefined)).toBeUndefined()
+  expect(parseBodyInstant('from', null)).toBeUndefined()
 })
 
 test('a period may be open or one instant, never reversed', () => {
   const [early, late] = ['2026-10-01T00:00:00.000Z', '2026-10-01T00:00:00.001Z']
-  expect(period(early, late)).toEqual({ from: early, to: late })
-  expect(period(early, early)).toEqual({ from: early, to: early })
-  expect(period(undefined, early)).toEqual({ from: undefined, to: early })
-  expect(thrown(() => period(late, early))).toMatchObject({
+  expect(checkPeriod(early, late)).toEqual({ from: early, to: late })
+  expect(checkPeriod(early, early)).toEqual({ from: early, to: early })
+  expect(checkPeriod(undefined, early)).toEqual({ from: undefined, to: early })
+  expect(thrown(() => checkPeriod(late, early))).toMatchObject({
     status: 400,
     code: 'period_invalid',
     message: 'to must not be before from.',

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import * as shops from '../../server/src/accounts/shops.ts'
-import { createApiSwitch } from '../../server/src/core/api-switch.ts'
+import { createApiSwitch } from '../../server/src/core/installation.ts'
 import { snapshot } from '../contract/fixture.ts'
 import { admin } from '../support/owner.ts'
 import type { Reply } from '../support/server.ts'

@@ -1,7 +1,7 @@
 import { SCOPES } from '../../server/src/accounts/keys.ts'
 import { insertApiKey } from '../../server/src/accounts/queries.ts'
 import { type Context, nowIso } from '../../server/src/core/context.ts'
-import { createSecret, hashSecret, prefixOf } from '../../server/src/core/secret.ts'
+import { createSecret, hashSecret, secretPrefix } from '../../server/src/core/secret.ts'
 
 /**
  * Secrets of so many keys with every scope, each with a rate-limit window of its own. Written to the table directly: load on
@@ -13,7 +13,7 @@ export async function insertKeys(ctx: Context, count: number): Promise<string[]>
     const row = {
       id: ctx.newId('key'),
       label: 'Load',
-      prefix: prefixOf(secret),
+      prefix: secretPrefix(secret),
       secretHash: hashSecret(secret),
       scopes: JSON.stringify(SCOPES),
       createdAt: nowIso(ctx),

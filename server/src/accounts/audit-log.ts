@@ -1,10 +1,10 @@
 import type { components } from '../contract/schema.d.ts'
 import type { Query } from '../contract/spec.ts'
-import { auditList, type ChainBreak, followChain, isFiltered, listAudited, listChain } from '../core/audit.ts'
+import { auditList, type ChainBreak, findChainBreak, isFiltered, listAuditedShopIds, listChain } from '../core/audit.ts'
 import type { Context, Deps } from '../core/context.ts'
-import { isDeep, mapPage } from '../core/pagination.ts'
+import { isDeepPage, mapPage } from '../core/pagination.ts'
 import { readList } from '../core/report.ts'
-import { instantParam, period } from '../core/time.ts'
+import { checkPeriod, parseQueryInstant } from '../core/time.ts'
 import type { AuditRow } from '../database/tables.ts'
 import { listShops } from './queries.ts'
 
@@ -16,9 +16,9 @@ const BATCH_SIZE = 1000
  * @throws ApiError 400 `invalid_parameter` or `period_invalid`.
  */
 export async function list(ctx: Context, query: Query<'listAudit'>) {
-  const bounds = period(instantParam('from', query.from), instantParam('to', query.to))
+  const bounds = checkPeriod(parseQueryInstant('from', query.from), parseQueryInstant('to', query.to))
   const wish = { ...query, ...bounds }
-  return mapPage(await readList(ctx, auditList, wish, isFiltered(wish) || isDeep(wish)), toRecord)
+  return mapPage(await readList(ctx, auditList, wish, isFiltered(wish) || isDeepPage(wish)), toRecord)
 }
 
 /** The newest row of a chain. Kept elsewhere, it tells later whether the end was cut off. */
@@ -35,7 +35,7 @@ export interface ChainCheck {
 /** Follows the chain of every shop from its first row on; the first break of each is told. */
 export async function checkChains({ db }: Pick<Deps, 'db'>): Promise<ChainCheck> {
   const shops = (await listShops(db.read)).map(({ id }) => id)
-  const all = [...new Set([...shops, ...(await listAudited(db.read))])]
+  const all = [...new Set([...shops, ...(await listAuditedShopIds(db.read))])]
   const check: ChainCheck = { shops: all.length, rows: 0, breaks: [], heads: [] }
   for (const shopId of all) {
     const { head, broken } = await checkChain(db, shopId)
@@ -55,7 +55,7 @@ async function checkChain(
   let head: ChainHead = { shopId, seq: 0, hash: '' }
   for (;;) {
     const lot = await listChain(db.read, shopId, head.seq, BATCH_SIZE)
-    const broken = followChain(lot, head)
+    const broken = findChainBreak(lot, head)
     const last = lot.at(-1)
     if (last) head = { shopId, seq: last.seq, hash: last.hash }
     if (broken || lot.length < BATCH_SIZE) return { head, broken }

@@ -2,9 +2,9 @@ import { concurrentChange, conflict, invalidBody, notFound } from '../contract/e
 import type { components } from '../contract/schema.d.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
-import { createSecret, hashSecret, prefixOf } from '../core/secret.ts'
-import { instantBody } from '../core/time.ts'
-import type { Transaction } from '../database/access.ts'
+import { createSecret, hashSecret, secretPrefix } from '../core/secret.ts'
+import { parseBodyInstant } from '../core/time.ts'
+import type { Transaction } from '../database/database.ts'
 import type { ApiKeyRow } from '../database/tables.ts'
 import { deleteApiKeys, findApiKey, insertApiKey, listApiKeys, updateApiKeyIfUnchanged } from './queries.ts'
 
@@ -50,7 +50,7 @@ export async function list(ctx: Context): Promise<{ data: ApiKey[] }> {
  */
 export async function create(ctx: Context, wanted: KeyInput): Promise<ApiKey & { secret: string }> {
   const { label, scopes } = readKeyInput(wanted)
-  const expiresAt = instantBody('expiresAt', wanted.expiresAt) ?? null
+  const expiresAt = parseBodyInstant('expiresAt', wanted.expiresAt) ?? null
   if (expiresAt !== null && expiresAt <= nowIso(ctx)) throw invalidBody('expiresAt must be ahead of now.')
   return mutate(ctx, async (trx) => {
     const limitSubject = await assignWindow(ctx, trx)
@@ -134,7 +134,7 @@ async function findActive(ctx: Context, id: string): Promise<ApiKeyRow> {
 
 function newSecret(ctx: Context): { secret: string } & Pick<ApiKeyRow, 'prefix' | 'secretHash'> {
   const secret = createSecret('rk', ctx.random)
-  return { secret, prefix: prefixOf(secret), secretHash: hashSecret(secret) }
+  return { secret, prefix: secretPrefix(secret), secretHash: hashSecret(secret) }
 }
 
 const toApiKey = ({ id, label, prefix, scopes, createdAt, lastUsedAt, expiresAt, revokedAt }: ApiKeyRow): ApiKey => ({

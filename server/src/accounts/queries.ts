@@ -1,5 +1,5 @@
-import { API_SWITCH } from '../core/installation-settings.ts'
-import type { Reader, Transaction } from '../database/access.ts'
+import { API_SWITCH } from '../core/installation.ts'
+import type { Reader, Transaction } from '../database/database.ts'
 import { prepared, preparedWrite } from '../database/prepared.ts'
 import type { ApiKeyRow, SessionRow, ShopRow, SignInLinkRow, UserRow } from '../database/tables.ts'
 import { emailKey } from '../engine/normalize.ts'

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { domainToASCII } from 'node:url'
 import { ApiError, invalidBody } from '../contract/errors.ts'
 import type { Deps } from '../core/context.ts'
-import type { Reader } from '../database/access.ts'
+import type { Reader } from '../database/database.ts'
 import type { ShopRow } from '../database/tables.ts'
 import { findShop } from './queries.ts'
 

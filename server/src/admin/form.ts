@@ -1,5 +1,5 @@
 import { invalidBody } from '../contract/errors.ts'
-import { isStorable } from '../http/parse-json.ts'
+import { isStorable } from '../database/database.ts'
 import { readBody } from '../http/read-body.ts'
 import { type Html, html } from './html.ts'
 import type { PageRequest } from './route.ts'

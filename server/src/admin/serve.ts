@@ -4,7 +4,7 @@ import { csrfTokenOf, findBySession, type Owner } from '../accounts/sessions.ts'
 import { ApiError, forbidden } from '../contract/errors.ts'
 import type { OwnerContext } from '../core/context.ts'
 import { recordAccess } from '../core/mutate.ts'
-import type { Reader } from '../database/access.ts'
+import type { Reader } from '../database/database.ts'
 import type { SessionRow } from '../database/tables.ts'
 import {
   type BrowserRequest,

@@ -4,9 +4,9 @@ import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { type AuditEntry, mutate } from '../core/mutate.ts'
 import type { WebhookEvent } from '../core/outbox.ts'
-import { isDeep, mapPage, readCursor } from '../core/pagination.ts'
+import { isDeepPage, mapPage, readCursor } from '../core/pagination.ts'
 import { readList } from '../core/report.ts'
-import type { Transaction } from '../database/access.ts'
+import type { Transaction } from '../database/database.ts'
 import type { AffiliateRow } from '../database/tables.ts'
 import { codeFromBytes, codeKey, slugAttempt, slugFrom } from '../engine/affiliate-codes.ts'
 import { emailKey } from '../engine/normalize.ts'
@@ -17,7 +17,7 @@ import { affiliateList, findAffiliateByCode, findAffiliateBySlug, findAffiliates
 /** Lists affiliates that are not archived, newest first. */
 export async function list(ctx: Context, query: Query<'listAffiliates'>) {
   const start = await readCursor(ctx, 'affiliates', query)
-  const readsMany = Boolean(query.q) || isDeep(query)
+  const readsMany = Boolean(query.q) || isDeepPage(query)
   return mapPage(await readList(ctx, affiliateList, { ...query, start }, readsMany), toAffiliate)
 }
 

@@ -1,10 +1,8 @@
 import { sql } from 'kysely'
-import { containing, type PageQuery, pageOf } from '../core/pagination.ts'
-import { updateIfUnchanged, withoutIndex } from '../core/queries.ts'
-import { countRows } from '../core/row-counts.ts'
-import type { Reader, Transaction } from '../database/access.ts'
+import { likePattern, type PageQuery, pageOf } from '../core/pagination.ts'
+import { countRows, updateIfUnchanged, withoutIndex } from '../core/queries.ts'
+import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import { prepared, preparedByShape } from '../database/prepared.ts'
-import { defineReport } from '../database/report-worker.ts'
 import type { AffiliateRow, ConnectionRow } from '../database/tables.ts'
 import { restorePlusSigns } from '../engine/normalize.ts'
 
@@ -59,7 +57,7 @@ export async function listAffiliates(db: Reader, shopId: string, query: Affiliat
   if (status) list = list.where(byStatus ? 'status' : withoutIndex(db, 'status'), '=', status)
   if (programId) list = list.where(byStatus ? withoutIndex(db, 'campaignId') : 'campaignId', '=', programId)
   if (query.q) {
-    const texts = [...new Set([query.q, restorePlusSigns(query.q)])].map((text) => containing(searchable([text])))
+    const texts = [...new Set([query.q, restorePlusSigns(query.q)])].map((text) => likePattern(searchable([text])))
     list = list.where((eb) => eb.or(texts.map((text) => sql<boolean>`"searchText" like ${text} escape '\\'`)))
   }
   const total = query.q ? undefined : await countRows(db, shopId, { list: 'affiliates', programId, status })

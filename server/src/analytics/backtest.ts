@@ -5,8 +5,8 @@ import type { components } from '../contract/schema.d.ts'
 import type { Body } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
 import { runReport } from '../core/report.ts'
-import { instantBody, period } from '../core/time.ts'
-import { defineReport } from '../database/report-worker.ts'
+import { checkPeriod, parseBodyInstant } from '../core/time.ts'
+import { defineReport } from '../database/database.ts'
 import type { OrderRow } from '../database/tables.ts'
 import { decide } from '../engine/decide.ts'
 import type { Decision, Facts, ProgramFact } from '../engine/facts.ts'
@@ -26,7 +26,7 @@ export async function run(ctx: Context, wanted: Body<'runBacktest'>): Promise<co
   const { attributionPrecedence } = wanted
   const precedence = attributionPrecedence && precedenceOf(attributionPrecedence)
   if (wanted.programId && !(await findProgram(ctx.db.read, ctx.shop.id, wanted.programId))) throw programNotFound()
-  const bounds = period(instantBody('from', wanted.from), instantBody('to', wanted.to))
+  const bounds = checkPeriod(parseBodyInstant('from', wanted.from), parseBodyInstant('to', wanted.to))
   const request: BacktestRequest = {
     ...bounds,
     shopId: ctx.shop.id,

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Reader } from '../database/access.ts'
+import type { Reader } from '../database/database.ts'
 
 interface Filter {
   /** Instants, both inclusive. */

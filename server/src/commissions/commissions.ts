@@ -1,10 +1,10 @@
 import { conflict, notFound } from '../contract/errors.ts'
 import type { Query } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
-import { isDeep, readCursor } from '../core/pagination.ts'
+import { isDeepPage, readCursor } from '../core/pagination.ts'
 import { readList } from '../core/report.ts'
-import { instantParam, period } from '../core/time.ts'
-import type { Transaction } from '../database/access.ts'
+import { checkPeriod, parseQueryInstant } from '../core/time.ts'
+import type { Transaction } from '../database/database.ts'
 import type { CommissionRow, OrderRow, PayoutBatchRow } from '../database/tables.ts'
 import { findOrder } from '../orders/queries.ts'
 import { findBatch } from '../payouts/queries.ts'
@@ -16,13 +16,13 @@ import { commissionList } from './list-queries.ts'
  * @throws ApiError 400 `invalid_parameter` or `period_invalid`.
  */
 export async function list(ctx: Context, query: Query<'listCommissions'>) {
-  const bounds = period(instantParam('from', query.from), instantParam('to', query.to))
+  const bounds = checkPeriod(parseQueryInstant('from', query.from), parseQueryInstant('to', query.to))
   const externalOrderId = query.externalOrderId?.trim()
   const start = await readCursor(ctx, 'commissions', query)
   const { affiliateId, payoutBatchId, from, to } = query
   // These are counted row by row; other totals are kept, and other deep pages begin at the count of a day.
   const isCounted = payoutBatchId || (affiliateId && (from || to))
-  const isWalked = isDeep(query) && (affiliateId || from || to)
+  const isWalked = isDeepPage(query) && (affiliateId || from || to)
   const filter = { ...query, ...bounds, externalOrderId, start }
   return readList(ctx, commissionList, filter, Boolean(isCounted || isWalked))
 }

@@ -1,9 +1,7 @@
 import { afterCursor, type Page, type PageQuery, toPage } from '../core/pagination.ts'
-import { withoutIndex } from '../core/queries.ts'
-import { type CountFilter, countRows, listDays } from '../core/row-counts.ts'
-import type { Reader } from '../database/access.ts'
+import { type CountFilter, countByDay, countRows, withoutIndex } from '../core/queries.ts'
+import { defineReport, type Reader } from '../database/database.ts'
 import { preparedByShape } from '../database/prepared.ts'
-import { defineReport } from '../database/report-worker.ts'
 import type { CommissionRow } from '../database/tables.ts'
 import { storedOrderIds } from '../engine/normalize.ts'
 import { findCommissionByOrder } from './queries.ts'
@@ -194,7 +192,7 @@ async function countPeriod(db: Reader, shopId: string, filter: CommissionFilter)
   const first = from && dayAfter(from)
   const last = to?.slice(0, 10)
   if (first && last && first >= last) return countMatching(db, { ...filter, shopId })
-  const whole = await listDays(db, {
+  const whole = await countByDay(db, {
     shopId,
     programId,
     status,
@@ -224,7 +222,7 @@ export async function findPageStart(
   if (offset < DEEP_OFFSET || isNarrow) return { offset }
   let skipped = 0
   let before: string | undefined
-  for (const { day, rows } of await listDays(db, { shopId, programId, status, from: 'day:', before: AFTER_DAYS })) {
+  for (const { day, rows } of await countByDay(db, { shopId, programId, status, from: 'day:', before: AFTER_DAYS })) {
     if (skipped + rows > offset) break
     skipped += rows
     before = day

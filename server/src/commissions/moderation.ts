@@ -5,9 +5,9 @@ import type { Body } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { type AuditEntry, mutate } from '../core/mutate.ts'
 import { runReport } from '../core/report.ts'
-import { instantBody, period } from '../core/time.ts'
-import type { Transaction } from '../database/access.ts'
-import { inTurns } from '../database/slices.ts'
+import { checkPeriod, parseBodyInstant } from '../core/time.ts'
+import type { Transaction } from '../database/database.ts'
+import { forEachYielding } from '../database/event-loop.ts'
 import type { CommissionRow } from '../database/tables.ts'
 import { decide } from '../engine/decide.ts'
 import type { AffiliateFact, Decision, Facts, Order } from '../engine/facts.ts'
@@ -177,7 +177,7 @@ const findMovable = (ctx: Context, filter: ModerationFilter, limit: number): Pro
 async function moveAll(ctx: Context, trx: Transaction, action: ModerationAction, rows: CommissionRow[]) {
   const moved: MovedCommission[] = []
   const skipped: ModerationResult['skipped'] = []
-  await inTurns(trx, rows, async (row) => {
+  await forEachYielding(trx, rows, async (row) => {
     try {
       moved.push(await moveCommission(ctx, trx, action, row))
     } catch (error) {
@@ -214,7 +214,7 @@ function readModerationFilter(
   filter: NonNullable<Body<'moderateCommissions'>['filter']>,
 ): ModerationFilter {
   const { from } = TRANSITIONS[action]
-  const bounds = period(instantBody('from', filter.from), instantBody('to', filter.to))
+  const bounds = checkPeriod(parseBodyInstant('from', filter.from), parseBodyInstant('to', filter.to))
   const { status, affiliateId, programId } = filter
   if (status && !from.includes(status)) {
     throw invalidBody(`filter.status must be one of ${from.join(', ')} to ${action}.`)

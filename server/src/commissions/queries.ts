@@ -1,10 +1,9 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import { type Context, nowIso } from '../core/context.ts'
 import { updateIfUnchanged, withoutIndex } from '../core/queries.ts'
-import type { Reader, Transaction } from '../database/access.ts'
+import { defineReport, type Reader, type Transaction } from '../database/database.ts'
+import { inBatches, isSqlite, yieldToEventLoop } from '../database/event-loop.ts'
 import { prepared, preparedInsert, preparedWrite } from '../database/prepared.ts'
-import { defineReport } from '../database/report-worker.ts'
-import { inSlices, isInProcess, nextTurn } from '../database/slices.ts'
 import type { CommissionRow, RefundRow, RefundTotalsRow, Tables } from '../database/tables.ts'
 
 const commissions = (db: Reader, shopId: string) =>
@@ -112,7 +111,7 @@ export async function updateCommissions(
   changes: Changes,
 ): Promise<number> {
   const update = trx.updateTable('commissions').set((eb) => ({ ...changes, version: eb('version', '+', 1) }))
-  if (!isInProcess(trx)) {
+  if (!isSqlite(trx)) {
     const { numUpdatedRows } = await update
       .where('shopId', '=', shopId)
       .where(range.whole)
@@ -125,7 +124,7 @@ export async function updateCommissions(
   for await (const part of partsOf(trx, shopId, range)) {
     for (const { id } of await found.where(part).execute()) ids.push(id)
   }
-  await inSlices(ids, (some) =>
+  await inBatches(ids, (some) =>
     update
       .where('shopId', '=', shopId)
       .where(sql<boolean>`id in (select value from json_each(${JSON.stringify(some)}))`)
@@ -140,8 +139,8 @@ export async function insertCommissions(
   shopId: string,
   rows: Omit<CommissionRow, 'shopId'>[],
 ): Promise<void> {
-  if (isInProcess(trx)) {
-    await inSlices(rows, async (some) => {
+  if (isSqlite(trx)) {
+    await inBatches(rows, async (some) => {
       for (const row of some) await insertCommission(trx, shopId, row)
     })
     return
@@ -170,7 +169,7 @@ type RowPosition = Pick<CommissionRow, 'happenedAt' | 'id'>
  * a transaction that writes sees all parts as they were at one time.
  */
 export async function* partsOf(db: Reader, shopId: string, range: Range): AsyncGenerator<Condition> {
-  if (isInProcess(db)) yield* range.parts(db, shopId)
+  if (isSqlite(db)) yield* range.parts(db, shopId)
   else yield range.whole
 }
 
@@ -200,7 +199,7 @@ export const ofBatch = (batchId: string): Range => ({
         const part = [eb('payoutBatchId', '=', batchId), eb(rowid, '>', after)]
         return eb.and(last === undefined ? part : [...part, eb(rowid, '<=', last)])
       }
-      if (last !== undefined) await nextTurn()
+      if (last !== undefined) await yieldToEventLoop()
       start = last
     }
   },
@@ -238,7 +237,7 @@ async function* partsOfStatus(db: Reader, { shopId, status, from, to }: StatusPe
       const end = last ? eb(positionOf(eb), '>=', eb.tuple(last.happenedAt, last.id)) : eb('happenedAt', '>=', from)
       return eb.and([eb('orderStatus', '=', status), isBefore(eb), end])
     }
-    if (last) await nextTurn()
+    if (last) await yieldToEventLoop()
     start = last
   }
 }

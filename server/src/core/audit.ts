@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
-import type { Reader, Transaction } from '../database/access.ts'
+import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import { preparedWrite } from '../database/prepared.ts'
-import { defineReport } from '../database/report-worker.ts'
 import type { AuditRow } from '../database/tables.ts'
 import { type PageQuery, pageOf } from './pagination.ts'
 
@@ -23,7 +22,7 @@ export interface ChainBreak {
 }
 
 /** Follows rows in their order from `previous` on; the first has nothing before it. Answers the first break. */
-export function followChain(rows: AuditRow[], previous: Pick<AuditRow, 'seq' | 'hash'>): ChainBreak | undefined {
+export function findChainBreak(rows: AuditRow[], previous: Pick<AuditRow, 'seq' | 'hash'>): ChainBreak | undefined {
   let { seq, hash } = previous
   for (const row of rows) {
     const at = { shopId: row.shopId, seq: seq + 1 }
@@ -76,7 +75,7 @@ async function listAudits(db: Reader, shopId: string, query: AuditFilter) {
 }
 
 /** Whose chains there are: shops, and the installation itself. */
-export const listAudited = async (db: Reader): Promise<string[]> =>
+export const listAuditedShopIds = async (db: Reader): Promise<string[]> =>
   (await db.selectFrom('audits').select('shopId').distinct().orderBy('shopId').execute()).map(({ shopId }) => shopId)
 
 /** The rows after one of the chain, in its order. */

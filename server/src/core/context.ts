@@ -1,7 +1,6 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
-import type { Reader } from '../database/access.ts'
-import type { Database } from '../database/database.ts'
+import type { Database, Reader } from '../database/database.ts'
 import type { SessionRow, ShopRow, UserRow } from '../database/tables.ts'
 import type { Vault } from './vault.ts'
 

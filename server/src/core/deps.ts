@@ -7,7 +7,7 @@ import { createLog } from './log.ts'
 import { createVault } from './vault.ts'
 
 /** Random numbers from 0 to 1; asking the system for each of them would cost more than the rest of an id. */
-function numbersFrom(random: (bytes: number) => Uint8Array): () => number {
+function createRandom(random: (bytes: number) => Uint8Array): () => number {
   let pool: Uint8Array = new Uint8Array()
   let next = 0
   return () => {
@@ -21,7 +21,7 @@ function numbersFrom(random: (bytes: number) => Uint8Array): () => number {
 
 /** The real world: the system's clock, randomness and standard error. */
 export function createDeps(config: Config, db: Database): Deps {
-  const ulid = monotonicFactory(numbersFrom(randomBytes))
+  const ulid = monotonicFactory(createRandom(randomBytes))
   const now = () => Date.now()
   return {
     config,

@@ -1,5 +1,5 @@
 import { conflict } from '../contract/errors.ts'
-import type { Reader, Transaction } from '../database/access.ts'
+import type { Reader, Transaction } from '../database/database.ts'
 import { prepared, preparedInsert, preparedWrite } from '../database/prepared.ts'
 import type { IdempotencyKeyRow } from '../database/tables.ts'
 import { type Context, nowIso } from './context.ts'
@@ -45,12 +45,12 @@ export async function storeResponse(
   })
 }
 
-const byKey = prepared<{ shopId: string; key: string }>()((db, { shopId, key }) =>
+const findByKey = prepared<{ shopId: string; key: string }>()((db, { shopId, key }) =>
   db.selectFrom('idempotencyKeys').selectAll().where('shopId', '=', shopId).where('key', '=', key).compile(),
 )
 
 export const findKey = async (db: Reader, shopId: string, key: string): Promise<IdempotencyKeyRow | undefined> =>
-  (await byKey(db, { shopId, key }))[0]
+  (await findByKey(db, { shopId, key }))[0]
 
 const insertOne = preparedInsert('idempotencyKeys')
 

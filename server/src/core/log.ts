@@ -2,7 +2,7 @@ import { fstatSync, writeSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
 
 /** How much of the log is kept for a reader that does not keep up. Further lines are dropped and counted. */
-const MAX_WAITING_BYTES = 1024 * 1024
+const MAX_QUEUED_BYTES = 1024 * 1024
 const RETRY_MS = 20
 /** How long the end of the process waits for the reader. */
 const EXIT_MS = 2000
@@ -33,7 +33,7 @@ class StandardError {
 
   write(line: string): void {
     const bytes = Buffer.from(line)
-    if (this.#isClosed || this.#waitingBytes + bytes.length > MAX_WAITING_BYTES) return void this.#drop()
+    if (this.#isClosed || this.#waitingBytes + bytes.length > MAX_QUEUED_BYTES) return void this.#drop()
     this.#waiting.push(bytes)
     this.#waitingBytes += bytes.length
     if (this.#waiting.length === 1 && !this.#send()) this.#retry()
@@ -42,7 +42,7 @@ class StandardError {
   /** Writes the queue, and gives up when the reader does not take it in time. */
   flushSync(): void {
     const until = performance.now() + EXIT_MS
-    while (!this.#send() && performance.now() < until) Atomics.wait(NEVER, 0, 0, PAUSE_MS)
+    while (!this.#send() && performance.now() < until) Atomics.wait(NEVER_NOTIFIED, 0, 0, PAUSE_MS)
   }
 
   /** Writes as much as there is room for. Returns whether that was everything. */
@@ -86,7 +86,7 @@ class StandardError {
 }
 
 /** Never notified: only the timeout ends a wait for it. */
-const NEVER = new Int32Array(new SharedArrayBuffer(4))
+const NEVER_NOTIFIED = new Int32Array(new SharedArrayBuffer(4))
 
 let standardError: StandardError | undefined
 
@@ -100,3 +100,12 @@ export function createLog(level: string): Logger {
 
 /** How many lines of this process's log were dropped. */
 export const droppedLines = (): number => standardError?.dropped ?? 0
+
+/** Runs what may fail without anyone being worse off; a failure is logged under a fixed code and goes no further. */
+export async function bestEffort(log: Logger, code: string, work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    log.warn({ code, reason: error instanceof Error ? error.name : 'unknown' }, 'best effort failed')
+  }
+}

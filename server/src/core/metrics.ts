@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Deps } from './context.ts'
 import { droppedLines } from './log.ts'
-import { findOutboxDepth } from './outbox-queries.ts'
+import { findOutboxDepth } from './outbox.ts'
 
 /** What a server process counts. */
 export interface Metrics {

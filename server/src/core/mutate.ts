@@ -1,7 +1,6 @@
 import { auditUnavailable, concurrentChange, outcomeUnknown, storageUnavailable } from '../contract/errors.ts'
-import type { Transaction } from '../database/access.ts'
-import type { AuditChain } from '../database/audit-chain.ts'
-import { inTurns } from '../database/slices.ts'
+import type { AuditChain, Transaction } from '../database/database.ts'
+import { forEachYielding } from '../database/event-loop.ts'
 import { CommitOutcomeUnknownError, isStorageError, isUniqueViolation } from '../database/storage-error.ts'
 import type { ShopRow } from '../database/tables.ts'
 import { hashAudit, insertAudit } from './audit.ts'
@@ -56,16 +55,16 @@ export async function mutate<T>(ctx: Context, work: Work<T>): Promise<T> {
 }
 
 /** A transaction, and the audit chain that it appends to. */
-interface Open {
+interface OpenTransaction {
   trx: Transaction
   chain: AuditChain
 }
 
-async function attempt<T>(ctx: Context, { trx, chain }: Open, work: Work<T>) {
+async function attempt<T>(ctx: Context, { trx, chain }: OpenTransaction, work: Work<T>) {
   const { shop, stored } = await begin<T>(ctx, trx)
   if (stored) return { result: stored.result, replayed: true, enqueued: false }
   const { result, audit, events = [], keepResponse: keep } = await work(trx, shop)
-  await inTurns(trx, [audit ?? []].flat(), (entry) => writeAudit(ctx, { trx, chain }, entry))
+  await forEachYielding(trx, [audit ?? []].flat(), (entry) => writeAudit(ctx, { trx, chain }, entry))
   const enqueued = await enqueue(ctx, trx, events)
   await storeResponse(ctx, trx, result, keep)
   return { result, replayed: false, enqueued }
@@ -80,7 +79,7 @@ async function begin<T>(ctx: Context, trx: Transaction) {
   return { shop, stored: await finding }
 }
 
-async function writeAudit(ctx: Context, { trx, chain }: Open, entry: AuditEntry) {
+async function writeAudit(ctx: Context, { trx, chain }: OpenTransaction, entry: AuditEntry) {
   try {
     const last = await chain.head()
     const row = {

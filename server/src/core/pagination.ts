@@ -1,6 +1,6 @@
 import type { ExpressionBuilder, Selectable, SelectQueryBuilder } from 'kysely'
 import { invalid } from '../contract/errors.ts'
-import type { Reader } from '../database/access.ts'
+import type { Reader } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
 import type { Tables } from '../database/tables.ts'
 import type { Context } from './context.ts'
@@ -39,7 +39,7 @@ export interface Page<Row> {
 /** Every row before a page is read; beyond these, the list belongs in the report thread. */
 const DEEP_OFFSET = 5000
 
-export const isDeep = ({ page, limit }: PageQuery): boolean => (page - 1) * limit > DEEP_OFFSET
+export const isDeepPage = ({ page, limit }: PageQuery): boolean => (page - 1) * limit > DEEP_OFFSET
 
 /** Rows, and how many there are on all pages, as a page. */
 export const toPage = <Row>(data: Row[], { page, limit }: PageQuery, total: number): Page<Row> => ({
@@ -74,7 +74,7 @@ export async function countOf<Table extends keyof Tables, Row>(
 }
 
 /** A LIKE pattern that finds the text anywhere; `%` and `_` are ordinary characters of it. For use with `escape '\'`. */
-export const containing = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`
+export const likePattern = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`
 
 /** Where an item stands in a list, newest first. */
 export interface Cursor {

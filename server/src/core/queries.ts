@@ -1,5 +1,7 @@
 import { SqliteAdapter, sql } from 'kysely'
-import type { Reader, Transaction } from '../database/access.ts'
+import type { Reader, Transaction } from '../database/database.ts'
+import { preparedByShape } from '../database/prepared.ts'
+import type { RowCountRow } from '../database/tables.ts'
 
 /**
  * A text column of a condition that SQLite is not to look for an index for, because another condition finds the rows.
@@ -31,18 +33,68 @@ export async function updateIfUnchanged<Row extends { id: string; version: numbe
 }
 
 /** Splits an exact amount into two parts of at most 27 bits, whose sums are exact for 67 million rows. */
-const PART_BASE = 2 ** 26
+const SUM_PART_BASE = 2 ** 26
 
 /**
  * The sum of a column of cents, in two parts. A plain sum above 2^63 fails in the database, and above 2^53 it loses
  * cents on its way out.
  */
 export const sumParts = (column: 'commissionAmountCents' | 'taxWithheldCents') => {
-  const [cents, half] = [sql.ref(`commissions.${column}`), sql.lit(PART_BASE)]
+  const [cents, half] = [sql.ref(`commissions.${column}`), sql.lit(SUM_PART_BASE)]
   return {
     high: sql<number>`cast(sum(${cents} / ${half}) as bigint)`,
     low: sql<number>`cast(sum(${cents} % ${half}) as bigint)`,
   }
 }
 
-export const wholeSum = (high: number, low: number): bigint => BigInt(high) * BigInt(PART_BASE) + BigInt(low)
+export const joinSumParts = (high: number, low: number): bigint => BigInt(high) * BigInt(SUM_PART_BASE) + BigInt(low)
+
+export interface CountFilter {
+  list: RowCountRow['list']
+  /** An affiliate; everything without. */
+  scope?: string
+  programId?: string
+  status?: string
+}
+
+const findCount = preparedByShape<CountFilter & { shopId: string; scope: string }>()((db, values) => {
+  let counts = db
+    .selectFrom('rowCounts')
+    .select(sql<number>`cast(coalesce(sum(rows), 0) as bigint)`.as('total'))
+    .where('shopId', '=', values.shopId)
+    .where('list', '=', values.list)
+    .where('scope', '=', values.scope)
+  if (values.programId) counts = counts.where('programId', '=', values.programId)
+  if (values.status) counts = counts.where('status', '=', values.status)
+  return counts.compile()
+})
+
+/** How many rows of a list match, exactly, without looking at them. */
+export async function countRows(db: Reader, shopId: string, filter: CountFilter): Promise<number> {
+  return (await findCount(db, { ...filter, scope: filter.scope ?? '', shopId }))[0]?.total ?? 0
+}
+
+interface Days {
+  shopId: string
+  programId?: string
+  status?: string
+  /** The first day, as `day:YYYY-MM-DD`. */
+  from: string
+  /** The day after the last. */
+  before: string
+}
+
+/** How many commissions happened on each day of a period, the latest day first. */
+export const countByDay = preparedByShape<Days>()((db, values) => {
+  let days = db
+    .selectFrom('rowCounts')
+    .select(sql<string>`substr(scope, 5)`.as('day'))
+    .select(sql<number>`cast(sum(rows) as bigint)`.as('rows'))
+    .where('shopId', '=', values.shopId)
+    .where('list', '=', 'commissions')
+    .where('scope', '>=', values.from)
+    .where('scope', '<', values.before)
+  if (values.programId) days = days.where('programId', '=', values.programId)
+  if (values.status) days = days.where('status', '=', values.status)
+  return days.groupBy('scope').orderBy('scope', 'desc').compile()
+})

@@ -1,4 +1,4 @@
-import type { Report, ReportRequest } from '../database/report-worker.ts'
+import type { Report, ReportRequest } from '../database/database.ts'
 import type { Context } from './context.ts'
 
 /**

@@ -25,7 +25,7 @@ export function isWellFormed(kind: SecretKind, token: string): boolean {
 export const hashSecret = (secret: string): string => hash('sha256', secret, 'hex')
 
 /** The visible beginning of a secret. */
-export const prefixOf = (secret: string): string => secret.slice(0, 10)
+export const secretPrefix = (secret: string): string => secret.slice(0, 10)
 
 const checksum = (text: string) => base62(BigInt(crc32(text)), CHECKSUM_LENGTH)
 

@@ -9,16 +9,16 @@ const FORMAT = /^(\d{4}-\d\d-\d\d)(?:[Tt](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?
  *
  * @throws ApiError 400 `invalid_parameter` for a text without an offset or an instant that does not exist.
  */
-export function instantParam(name: string, text: string): string
-export function instantParam(name: string, text: string | null | undefined): string | undefined
-export function instantParam(name: string, text: string | null | undefined): string | undefined {
+export function parseQueryInstant(name: string, text: string): string
+export function parseQueryInstant(name: string, text: string | null | undefined): string | undefined
+export function parseQueryInstant(name: string, text: string | null | undefined): string | undefined {
   return read('invalid_parameter', name, text)
 }
 
-/** As {@link instantParam}, for a property of a body. @throws ApiError 400 `invalid_body`. */
-export function instantBody(name: string, text: string): string
-export function instantBody(name: string, text: string | null | undefined): string | undefined
-export function instantBody(name: string, text: string | null | undefined): string | undefined {
+/** As {@link parseQueryInstant}, for a property of a body. @throws ApiError 400 `invalid_body`. */
+export function parseBodyInstant(name: string, text: string): string
+export function parseBodyInstant(name: string, text: string | null | undefined): string | undefined
+export function parseBodyInstant(name: string, text: string | null | undefined): string | undefined {
   return read('invalid_body', name, text)
 }
 
@@ -27,7 +27,7 @@ export function instantBody(name: string, text: string | null | undefined): stri
  *
  * @throws ApiError 400 `period_invalid` when they are reversed.
  */
-export function period<From extends string | undefined, To extends string | undefined>(from: From, to: To) {
+export function checkPeriod<From extends string | undefined, To extends string | undefined>(from: From, to: To) {
   const [first, last]: (string | undefined)[] = [from, to]
   if (first !== undefined && last !== undefined && last < first) {
     throw invalid('period_invalid', 'to must not be before from.')
@@ -44,9 +44,10 @@ const DAY_MS = 86_400_000
  * @throws ApiError 400 `invalid_parameter` or `period_invalid`.
  */
 export function lastDays(ctx: Context, query: { from?: string; to?: string }, days: number) {
-  const to = instantParam('to', query.to)
-  const from = instantParam('from', query.from) ?? new Date(Date.parse(to ?? nowIso(ctx)) - days * DAY_MS).toISOString()
-  return period(from, to)
+  const to = parseQueryInstant('to', query.to)
+  const from =
+    parseQueryInstant('from', query.from) ?? new Date(Date.parse(to ?? nowIso(ctx)) - days * DAY_MS).toISOString()
+  return checkPeriod(from, to)
 }
 
 function read(code: ErrorCode, name: string, text: string | null | undefined): string | undefined {

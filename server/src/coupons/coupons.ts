@@ -5,7 +5,7 @@ import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
-import { isDeep, mapPage, readCursor } from '../core/pagination.ts'
+import { isDeepPage, mapPage, readCursor } from '../core/pagination.ts'
 import { readList } from '../core/report.ts'
 import type { AffiliateRow } from '../database/tables.ts'
 import { codeKey, codeProblem, mixesScripts } from '../engine/affiliate-codes.ts'
@@ -17,7 +17,7 @@ type CouponRow = NonNullable<Awaited<ReturnType<typeof findCoupon>>>
 /** Lists the codes of affiliates that are not archived. */
 export async function list(ctx: Context, query: Query<'listCoupons'>) {
   const start = await readCursor(ctx, 'affiliates', query)
-  const readsMany = Boolean(query.code) || isDeep(query)
+  const readsMany = Boolean(query.code) || isDeepPage(query)
   return mapPage(await readList(ctx, couponList, { ...query, start }, readsMany), toCoupon)
 }
 

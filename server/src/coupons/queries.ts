@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
-import { containing, type PageQuery, pageOf } from '../core/pagination.ts'
-import { countRows } from '../core/row-counts.ts'
-import type { Reader } from '../database/access.ts'
-import { defineReport } from '../database/report-worker.ts'
+import { likePattern, type PageQuery, pageOf } from '../core/pagination.ts'
+import { countRows } from '../core/queries.ts'
+import { defineReport, type Reader } from '../database/database.ts'
 import type { AffiliateRow } from '../database/tables.ts'
 import { codeKey } from '../engine/affiliate-codes.ts'
 
@@ -51,7 +50,7 @@ async function listCoupons(db: Reader, shopId: string, query: CouponFilter) {
   if (query.affiliateId) list = list.where('affiliates.id', '=', query.affiliateId)
   if (query.status) list = list.where('affiliates.status', '=', query.status)
   if (query.code)
-    list = list.where(sql<boolean>`"affiliates"."codeKey" like ${containing(codeKey(query.code))} escape '\\'`)
+    list = list.where(sql<boolean>`"affiliates"."codeKey" like ${likePattern(codeKey(query.code))} escape '\\'`)
   const isAll = !query.affiliateId && !query.code
   const total = isAll ? await countRows(db, shopId, { list: 'affiliates', status: query.status }) : undefined
   return pageOf(list, query, { total, list: 'affiliates' })

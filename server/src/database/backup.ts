@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import {
   accessSync,
   closeSync,
@@ -8,6 +9,7 @@ import {
   mkdtempSync,
   openSync,
   readFileSync,
+  readSync,
   renameSync,
   rmSync,
   statSync,
@@ -17,9 +19,8 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import SQLite from 'better-sqlite3'
 import { isPostgresUrl } from '../config.ts'
-import { whyUnusable } from './migrate.ts'
-import { copyPrivately, createPrivateFile, sha256Of } from './private-file.ts'
-import { withStockHandle } from './sqlite.ts'
+import { findIncompatibility } from './migrate.ts'
+import { withSqliteConnection } from './sqlite.ts'
 import { isSqliteBusy } from './storage-error.ts'
 
 /** A sentence for the operator. */
@@ -40,16 +41,16 @@ export async function backup(url: string, file: string): Promise<{ bytes: number
   const path = pathOf(url, 'pg_dump --format=custom --file=referral.dump "$DATABASE_URL"')
   if (!existsSync(path)) throw new BackupError(`There is no database at ${path}.`)
   if (existsSync(file)) throw new BackupError(`${file} exists already; name a new file.`)
-  expectFolder(dirname(resolve(file)))
+  checkFolder(dirname(resolve(file)))
   const part = `${file}.part`
   const source = new SQLite(path, { readonly: true, timeout: 5000 })
   try {
-    removeWith(part)
+    removeDatabaseFiles(part)
     createPrivateFile(part)
     // In one step: a backup in several begins again whenever somebody has written in between.
     await source.backup(part, { progress: () => ALL_PAGES })
-    checkSound(part)
-    endWal(part)
+    checkIntegrity(part)
+    checkpointWal(part)
     const sha256 = sha256Of(part)
     // Of an earlier backup of this name; beside the new one it would be wrong.
     rmSync(checksumFile(file), { force: true })
@@ -60,7 +61,7 @@ export async function backup(url: string, file: string): Promise<{ bytes: number
     return { bytes: statSync(file).size, sha256 }
   } finally {
     source.close()
-    removeWith(part)
+    removeDatabaseFiles(part)
   }
 }
 
@@ -84,12 +85,12 @@ export async function restore(file: string, url: string): Promise<Restored> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   try {
     const isVerified = await copyVerified(file, part)
-    endWal(part)
+    checkpointWal(part)
     const replaced = setAside(path)
     moveDurably(part, path)
     return { replaced, isVerified }
   } finally {
-    removeWith(part)
+    removeDatabaseFiles(part)
   }
 }
 
@@ -119,8 +120,8 @@ async function copyVerified(file: string, to: string): Promise<boolean> {
       `${file} was changed since it was written: its SHA-256 is not the one in ${checksumFile(file)}. Use another backup.`,
     )
   }
-  checkSound(to, file)
-  const reason = await withStockHandle(to, whyUnusable)
+  checkIntegrity(to, file)
+  const reason = await withSqliteConnection(to, findIncompatibility)
   if (reason) throw new BackupError(`${file} ${reason}`)
   return expected !== undefined
 }
@@ -138,7 +139,7 @@ function pathOf(url: string, instead: string): string {
   return url.replace(/^file:/, '')
 }
 
-function expectFolder(folder: string): void {
+function checkFolder(folder: string): void {
   try {
     accessSync(folder, constants.W_OK)
   } catch (error) {
@@ -147,7 +148,7 @@ function expectFolder(folder: string): void {
   }
 }
 
-function checkSound(file: string, name = file): void {
+function checkIntegrity(file: string, name = file): void {
   let said: unknown
   try {
     const copy = new SQLite(file)
@@ -161,7 +162,7 @@ function checkSound(file: string, name = file): void {
 }
 
 /** Moves what the database file is still missing into it, which works only when nobody else has it open. */
-function endWal(path: string): void {
+function checkpointWal(path: string): void {
   const connection = new SQLite(path, { timeout: 0 })
   try {
     connection.pragma('journal_mode = DELETE')
@@ -173,7 +174,7 @@ function endWal(path: string): void {
 /** Whether somebody has a database file open. */
 export function isInUse(path: string): boolean {
   try {
-    endWal(path)
+    checkpointWal(path)
     return false
   } catch (error) {
     return isSqliteBusy(error)
@@ -186,11 +187,11 @@ function setAside(path: string): string | undefined {
   // SQLite may throw the log of a damaged database away.
   if (existsSync(`${path}-wal`)) copyPrivately(`${path}-wal`, `${replaced}-wal`)
   try {
-    endWal(path)
-    removeWith(replaced)
+    checkpointWal(path)
+    removeDatabaseFiles(replaced)
   } catch (error) {
     if (isSqliteBusy(error)) {
-      removeWith(replaced)
+      removeDatabaseFiles(replaced)
       throw new BackupError(`${path} is in use; stop the server first.`)
     }
     // Damaged: it is kept as it is.
@@ -203,12 +204,12 @@ function setAside(path: string): string | undefined {
 
 /** The file is complete on disk before it gets its name, and so is the name. */
 function moveDurably(from: string, to: string): void {
-  sync(from)
+  syncToDisk(from)
   renameSync(from, to)
-  sync(dirname(to))
+  syncToDisk(dirname(to))
 }
 
-function sync(path: string): void {
+function syncToDisk(path: string): void {
   const handle = openSync(path, 'r')
   try {
     fsyncSync(handle)
@@ -217,6 +218,56 @@ function sync(path: string): void {
   }
 }
 
-function removeWith(file: string): void {
+function removeDatabaseFiles(file: string): void {
   for (const ending of ['', '-wal', '-shm', '-journal']) rmSync(file + ending, { force: true })
+}
+
+const CHUNK_BYTES = 1024 * 1024
+
+/** Makes an empty file that only its owner can read. SQLite keeps its mode, and gives it to the files beside it. */
+export function createPrivateFile(file: string): void {
+  closeSync(openPrivateFile(file))
+}
+
+/**
+ * Copies a file into one that only its owner can read from the first byte on; `copyFile` would give it the mode of the
+ * source. Returns the SHA-256 of what was copied.
+ */
+export function copyPrivately(from: string, to: string): string {
+  const hash = createHash('sha256')
+  const target = openPrivateFile(to)
+  try {
+    for (const chunk of readChunks(from)) {
+      hash.update(chunk)
+      writeFileSync(target, chunk)
+    }
+  } finally {
+    closeSync(target)
+  }
+  return hash.digest('hex')
+}
+
+export function sha256Of(file: string): string {
+  const hash = createHash('sha256')
+  for (const chunk of readChunks(file)) hash.update(chunk)
+  return hash.digest('hex')
+}
+
+function openPrivateFile(file: string): number {
+  rmSync(file, { force: true })
+  return openSync(file, 'wx', 0o600)
+}
+
+function* readChunks(file: string): Generator<Buffer> {
+  const buffer = Buffer.alloc(CHUNK_BYTES)
+  const source = openSync(file, 'r')
+  try {
+    for (;;) {
+      const bytes = readSync(source, buffer)
+      if (bytes === 0) return
+      yield buffer.subarray(0, bytes)
+    }
+  } finally {
+    closeSync(source)
+  }
 }

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs'
 import { type Kysely, sql } from 'kysely'
 import { isPostgresUrl } from '../config.ts'
 import { isInUse } from './backup.ts'
-import { withHandle } from './handle.ts'
-import { eachPage, type Row, TABLE_NAMES, type TableName } from './table-pages.ts'
+import { withConnection } from './database.ts'
+import { forEachPage, type Row, TABLE_NAMES, type TableName } from './table-keys.ts'
 import type { Tables } from './tables.ts'
 
 /** A sentence for the operator. */
@@ -24,12 +24,12 @@ export interface CopiedTable {
  * @throws CopyError when the target holds rows, or the two differ.
  */
 export function copyDatabase(from: string, to: string): Promise<CopiedTable[]> {
-  return withHandle(from, (source) =>
-    withHandle(to, (target) =>
-      inOneMoment(source, async (snapshot) => {
-        await refuseRows(target)
+  return withConnection(from, (source) =>
+    withConnection(to, (target) =>
+      inSnapshot(source, async (snapshot) => {
+        await checkEmpty(target)
         await target.transaction().execute(async (trx) => {
-          for (const name of TABLE_NAMES) await eachPage(snapshot, name, (rows) => insert(trx, name, rows))
+          for (const name of TABLE_NAMES) await forEachPage(snapshot, name, (rows) => insert(trx, name, rows))
         })
         return compare(snapshot, target)
       }),
@@ -42,7 +42,7 @@ export function copyDatabase(from: string, to: string): Promise<CopiedTable[]> {
  *
  * @throws CopyError
  */
-export function expectSource(url: string): void {
+export function checkSource(url: string): void {
   if (isPostgresUrl(url)) return
   const path = url.replace(/^file:/, '')
   if (!existsSync(path)) throw new CopyError(`There is no database at ${path}.`)
@@ -50,10 +50,10 @@ export function expectSource(url: string): void {
 }
 
 /** Read only, as everything was when it began. */
-const inOneMoment = <T>(db: Kysely<Tables>, work: (db: Kysely<Tables>) => Promise<T>): Promise<T> =>
+const inSnapshot = <T>(db: Kysely<Tables>, work: (db: Kysely<Tables>) => Promise<T>): Promise<T> =>
   db.transaction().setIsolationLevel('repeatable read').execute(work)
 
-async function refuseRows(target: Kysely<Tables>): Promise<void> {
+async function checkEmpty(target: Kysely<Tables>): Promise<void> {
   for (const name of TABLE_NAMES) {
     const row = await target.selectFrom(name).select(sql`1`.as('one')).limit(1).executeTakeFirst()
     if (row) throw new CopyError(`The database to copy into already holds rows (${name}); name an empty one.`)
@@ -86,7 +86,7 @@ async function compare(source: Kysely<Tables>, target: Kysely<Tables>): Promise<
 async function summarize(db: Kysely<Tables>, name: TableName): Promise<Omit<CopiedTable, 'table'>> {
   const hash: Hash = createHash('sha256')
   let rows = 0
-  await eachPage(db, name, (page) => {
+  await forEachPage(db, name, (page) => {
     rows += page.length
     for (const row of page) hash.update(`${JSON.stringify(Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1)))}\n`)
   })

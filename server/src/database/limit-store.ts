@@ -22,8 +22,8 @@ interface StoreOptions {
 }
 
 const CONNECTIONS = 4
-const STATEMENT_MS = 1000
-const READY_MS = 1000
+const COMMAND_TIMEOUT_MS = 1000
+const CONNECT_TIMEOUT_MS = 1000
 
 /** Where limits are counted: in Redis when there is an address of one, else in PostgreSQL, else in this process. */
 export async function openLimitStore(
@@ -39,7 +39,12 @@ async function openPostgres(url: string, options: StoreOptions): Promise<LimitSt
   // A window that a crash forgets is no loss, and waiting for the disk on every request would be.
   const setUp = 'set synchronous_commit = off'
   const { openPool } = await import('./postgres-pool.ts')
-  const pool = openPool(url, { max: CONNECTIONS, statementMs: STATEMENT_MS, isKept: true, setUp })
+  const pool = openPool(url, {
+    max: CONNECTIONS,
+    statementTimeoutMs: COMMAND_TIMEOUT_MS,
+    keepIdle: true,
+    setupSql: setUp,
+  })
   // Connecting takes longer than a request waits. A database that is not there yet is found later.
   await pool.query('select 1').catch(() => {})
   const table = { storeClient: pool, storeType: 'pool', tableName: 'rateLimits', tableCreated: true }
@@ -52,15 +57,15 @@ async function openRedis(url: string, options: StoreOptions): Promise<LimitStore
     // What cannot be counted now is let through now: nothing waits for Redis to come back.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
-    commandTimeout: STATEMENT_MS,
-    connectTimeout: STATEMENT_MS,
-    retryStrategy: (times) => Math.min(times * 100, READY_MS),
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    connectTimeout: COMMAND_TIMEOUT_MS,
+    retryStrategy: (times) => Math.min(times * 100, CONNECT_TIMEOUT_MS),
   })
   // The commands that fail say so; a line for every attempt to connect would say no more.
   client.on('error', () => {})
   await new Promise<void>((done) => {
     client.once('ready', done)
-    setTimeout(done, READY_MS).unref()
+    setTimeout(done, CONNECT_TIMEOUT_MS).unref()
   })
   const store: RateLimiterStoreAbstract = new RateLimiterRedis({
     ...options,

@@ -14,12 +14,14 @@ export const migrations: Record<string, Migration> = { '0001-start': start }
  */
 export async function migrate(db: Kysely<never>, list = migrations): Promise<void> {
   const run = async (on: Kysely<never>) => {
-    const reason = await whyUnusable(on, list)
+    const reason = await findIncompatibility(on, list)
     if (reason) throw new Error(`The database ${reason}`)
     const { error } = await migrator(on, list).migrateToLatest()
     if (error) throw error
   }
-  await (db.getExecutor().adapter instanceof SqliteAdapter ? db.connection().execute((on) => alone(on, run)) : run(db))
+  await (db.getExecutor().adapter instanceof SqliteAdapter
+    ? db.connection().execute((on) => withWriteLock(on, run))
+    : run(db))
 }
 
 const WAIT_MS = 60_000
@@ -28,10 +30,10 @@ const WAIT_MS = 60_000
  * Kysely's migrator takes turns and a transaction on PostgreSQL only. On SQLite, others wait here for the first to end,
  * outside SQLite, whose own wait would hold up the first when it is of the same process.
  */
-async function alone(db: Kysely<never>, work: (db: Kysely<never>) => Promise<void>): Promise<void> {
+async function withWriteLock(db: Kysely<never>, work: (db: Kysely<never>) => Promise<void>): Promise<void> {
   await sql`pragma busy_timeout = 0`.execute(db)
   const until = performance.now() + WAIT_MS
-  while (!(await begins(db))) {
+  while (!(await tryBegin(db))) {
     if (performance.now() > until) throw new Error('Another process has been writing for a minute; try again.')
     await sleep(20)
   }
@@ -46,7 +48,7 @@ async function alone(db: Kysely<never>, work: (db: Kysely<never>) => Promise<voi
   }
 }
 
-const begins = (db: Kysely<never>): Promise<boolean> =>
+const tryBegin = (db: Kysely<never>): Promise<boolean> =>
   sql`begin immediate`.execute(db).then(
     () => true,
     (error) => {
@@ -62,13 +64,13 @@ export async function isMigrated(db: Kysely<never>): Promise<boolean> {
 }
 
 /** A table that every version since the first release has, and no earlier one. */
-const MARK = 'auditHeads'
+const FIRST_RELEASE_TABLE = 'auditHeads'
 
 /**
  * Why this version cannot use a database, to go after the name of the database; undefined when it can. Migrating would
  * leave the database half old and half new.
  */
-export async function whyUnusable(db: Kysely<never>, list = migrations): Promise<string | undefined> {
+export async function findIncompatibility(db: Kysely<never>, list = migrations): Promise<string | undefined> {
   const named = (name: string) =>
     db.getExecutor().adapter instanceof SqliteAdapter
       ? sql<boolean>`exists (select 1 from sqlite_schema where name = ${name})`
@@ -79,7 +81,7 @@ export async function whyUnusable(db: Kysely<never>, list = migrations): Promise
   const ran = await sql<{
     name: string
     isReleased: unknown
-  }>`select name, ${named(MARK)} as "isReleased" from kysely_migration order by name`.execute(db)
+  }>`select name, ${named(FIRST_RELEASE_TABLE)} as "isReleased" from kysely_migration order by name`.execute(db)
   if (ran.rows.some(({ isReleased }) => !isReleased)) {
     return 'was made by a development version before 0.1.0, and cannot be upgraded. Use an empty database.'
   }

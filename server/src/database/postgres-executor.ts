@@ -37,7 +37,7 @@ class PostgresExecutor extends DefaultQueryExecutor {
 }
 
 /** A query builder whose queries go to `send`. */
-export function kyselyOver<Tables>(send: Send): Kysely<Tables> {
+export function createPostgresKysely<Tables>(send: Send): Kysely<Tables> {
   const dialect = new PostgresDialect({ pool: () => Promise.reject(new Error('There is no pool here')) })
   const executor = new PostgresExecutor(send)
   return new Kysely<Tables>({ config: { dialect }, dialect, driver: new DummyDriver(), executor })
@@ -47,7 +47,7 @@ const MAX_NAMES = 500
 const names = new Map<string, string>()
 
 /** Lists of ids make ever new texts, and each named one stays in the memory of every connection. */
-function nameOf(sql: string): string | undefined {
+function statementName(sql: string): string | undefined {
   const known = names.get(sql)
   if (known || names.size >= MAX_NAMES) return known
   const name = `s${names.size + 1}`
@@ -59,7 +59,11 @@ function nameOf(sql: string): string | undefined {
 export async function run<R>(on: pg.Pool | pg.PoolClient, query: CompiledQuery): Promise<QueryResult<R>> {
   try {
     const { sql: text, parameters } = query
-    const { rows, rowCount, command } = await on.query({ name: nameOf(text), text, values: parameters as unknown[] })
+    const { rows, rowCount, command } = await on.query({
+      name: statementName(text),
+      text,
+      values: parameters as unknown[],
+    })
     const changed = command === 'INSERT' || command === 'UPDATE' || command === 'DELETE'
     return changed ? { rows, numAffectedRows: BigInt(rowCount ?? 0) } : { rows }
   } catch (error) {
@@ -68,11 +72,11 @@ export async function run<R>(on: pg.Pool | pg.PoolClient, query: CompiledQuery):
 }
 
 /** Whether a query cannot change anything. */
-export const isReading = ({ query, sql }: CompiledQuery): boolean =>
+export const isReadOnly = ({ query, sql }: CompiledQuery): boolean =>
   SelectQueryNode.is(query) || /^\s*select/i.test(sql)
 
 /** How many rows an insert adds if it succeeds; undefined when only the database can tell. */
-export function rowsOf({ query }: CompiledQuery): bigint | undefined {
+export function insertedRowCount({ query }: CompiledQuery): bigint | undefined {
   if (!InsertQueryNode.is(query) || query.returning || query.onConflict?.doNothing) return undefined
   if (query.onConflict?.updateWhere || !query.values || !ValuesNode.is(query.values)) return undefined
   return BigInt(query.values.values.length)

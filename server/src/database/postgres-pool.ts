@@ -4,16 +4,16 @@ import { StorageError } from './storage-error.ts'
 /** How a pool's connections behave; times in milliseconds, 0 for none. What the address says as a parameter wins. */
 interface PoolOptions {
   max: number
-  statementMs: number
-  lockMs?: number
+  statementTimeoutMs: number
+  lockTimeoutMs?: number
   /** Statements may be sent before the earlier ones are answered. */
   pipeline?: true
   /** How long a transaction may stand still; 0 for ever. */
-  idleInTransactionMs?: number
+  idleInTransactionTimeoutMs?: number
   /** Connections stay open while nobody needs them. */
-  isKept?: true
+  keepIdle?: true
   /** Run on every new connection. */
-  setUp?: string
+  setupSql?: string
 }
 
 const CONNECT_MS = 5000
@@ -37,7 +37,10 @@ const types = {
 }
 
 /** A pool of connections to `postgres://…`. TLS and time-outs follow the address (`sslmode`, `sslrootcert`, `lock_timeout` …). */
-export function openPool(url: string, { max, statementMs, lockMs, ...given }: PoolOptions): pg.Pool {
+export function openPool(
+  url: string,
+  { max, statementTimeoutMs: statementMs, lockTimeoutMs: lockMs, ...given }: PoolOptions,
+): pg.Pool {
   const options: pg.PoolConfig & { pipeline?: boolean } = {
     connectionString: url,
     application_name: 'referral-server',
@@ -49,15 +52,15 @@ export function openPool(url: string, { max, statementMs, lockMs, ...given }: Po
     statement_timeout: statementMs,
     lock_timeout: lockMs,
     // A process that was frozen while it held a shop's lock must not hold it for ever.
-    idle_in_transaction_session_timeout: given.idleInTransactionMs ?? IDLE_IN_TRANSACTION_MS,
+    idle_in_transaction_session_timeout: given.idleInTransactionTimeoutMs ?? IDLE_IN_TRANSACTION_MS,
     // The last resort when the network swallows answers: the server's own time-outs come first.
     query_timeout: statementMs && statementMs + 5000,
     pipeline: given.pipeline ?? false,
-    idleTimeoutMillis: given.isKept ? 0 : IDLE_MS,
+    idleTimeoutMillis: given.keepIdle ? 0 : IDLE_MS,
     onConnect: async (client) => {
       // A connection that breaks while nobody waits for an answer; the next statement on it says so.
       client.on('error', () => {})
-      if (given.setUp) await client.query(given.setUp)
+      if (given.setupSql) await client.query(given.setupSql)
     },
   }
   // An idle connection that broke has left the pool by then.
@@ -75,9 +78,9 @@ export function poolSize(url: string, usual: number): number {
 
 // 08: connection exceptions; 57P01 to 57P03: the server stops, crashed or is starting; 53300: it has no place left;
 // 25P03: it ended a transaction that stood still.
-const LOST = /^(08|57P0[1-3]|53300|25P03)/
+const CONNECTION_LOST_CODES = /^(08|57P0[1-3]|53300|25P03)/
 // A migration that ran elsewhere changed the columns of a statement that this connection had planned.
-const STALE = /cached plan must not change/
+const STALE_PLAN = /cached plan must not change/
 
 /** What a driver threw, as a storage error. */
 export function toStorageError(error: unknown): StorageError {
@@ -86,7 +89,7 @@ export function toStorageError(error: unknown): StorageError {
   const isAnswer = error instanceof pg.DatabaseError && code !== undefined
   return new StorageError(message || 'The database cannot be reached', {
     code: code ?? 'connection_lost',
-    isLost: !isAnswer || LOST.test(code) || STALE.test(message),
+    isLost: !isAnswer || CONNECTION_LOST_CODES.test(code) || STALE_PLAN.test(message),
     cause: error,
   })
 }

@@ -1,8 +1,7 @@
 import { CompiledQuery, type QueryResult } from 'kysely'
 import type pg from 'pg'
-import type { Transaction } from './access.ts'
-import { type AuditChain, type AuditHead, NO_CHAIN } from './audit-chain.ts'
-import { isReading, kyselyOver, rowsOf, run } from './postgres-executor.ts'
+import { type AuditChain, type AuditHead, NO_CHAIN, type Transaction } from './database.ts'
+import { createPostgresKysely, insertedRowCount, isReadOnly, run } from './postgres-executor.ts'
 import { toStorageError } from './postgres-pool.ts'
 import type { StorageError } from './storage-error.ts'
 import type { Tables } from './tables.ts'
@@ -46,7 +45,7 @@ export class PostgresSession {
 
   constructor(client: pg.PoolClient) {
     this.#client = client
-    this.trx = kyselyOver<Tables>((query) => this.#send(query))
+    this.trx = createPostgresKysely<Tables>((query) => this.#send(query))
   }
 
   /**
@@ -103,8 +102,8 @@ export class PostgresSession {
   }
 
   async #send<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    if (!isReading(query)) this.writes++
-    const rows = this.#isEager ? rowsOf(query) : undefined
+    if (!isReadOnly(query)) this.writes++
+    const rows = this.#isEager ? insertedRowCount(query) : undefined
     const sent = this.#run<R>(query)
     if (rows === undefined) return sent
     this.#post(sent)

@@ -1,43 +1,43 @@
 import { type CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import type pg from 'pg'
-import type { Database, OnGroup } from './database.ts'
+import type { Database, OnGroupCommit } from './database.ts'
 import { isMigrated, migrate } from './migrate.ts'
-import { PostgresCommits } from './postgres-commit.ts'
-import { kyselyOver, run, type Send } from './postgres-executor.ts'
+import { createPostgresKysely, run, type Send } from './postgres-executor.ts'
+import { PostgresGroupCommit } from './postgres-group-commit.ts'
 import { openPool, poolSize } from './postgres-pool.ts'
 import { ReportWorker } from './report-worker.ts'
 import type { StorageError } from './storage-error.ts'
 import type { Tables } from './tables.ts'
 
-const READ_MS = 30_000
-const WRITE_MS = 10_000
-const LOCK_MS = 5000
+const READ_TIMEOUT_MS = 30_000
+const WRITE_TIMEOUT_MS = 10_000
+const LOCK_TIMEOUT_MS = 5000
 const CONNECTIONS = 16
 
 /** Reading and writing have connections of their own, so that slow reports never hold up orders. */
-export function openPostgres(url: string, onGroup: OnGroup): Database {
+export function openPostgres(url: string, onGroup: OnGroupCommit): Database {
   const size = poolSize(url, CONNECTIONS)
   const writers = Math.ceil(size / 2)
-  const reading = openToRead(url, Math.max(1, size - writers))
+  const reading = openReadPool(url, Math.max(1, size - writers))
   const reports = new ReportWorker(url)
   const writing = openPool(url, {
     max: writers,
-    statementMs: WRITE_MS,
-    lockMs: LOCK_MS,
+    statementTimeoutMs: WRITE_TIMEOUT_MS,
+    lockTimeoutMs: LOCK_TIMEOUT_MS,
     pipeline: true,
     // What was acknowledged is on disk, also where the database's default is otherwise.
-    setUp: `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`,
+    setupSql: `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`,
   })
-  const commits = new PostgresCommits(writing, onGroup)
+  const commits = new PostgresGroupCommit(writing, onGroup)
   return {
-    read: kyselyOver<Tables>(readOver(reading)),
+    read: createPostgresKysely<Tables>(readFrom(reading)),
     transact: (work, shopId) => commits.transact(work, shopId),
     runReport: (report, input, ms) => reports.run(report, input, ms),
     migrate: async () => {
-      await reach(writing)
-      await withStockHandle(url, migrate)
+      await checkConnection(writing)
+      await withPostgresConnection(url, migrate)
     },
-    isMigrated: () => withStockHandle(url, isMigrated),
+    isMigrated: () => withPostgresConnection(url, isMigrated),
     // The server watches its own files (data checksums, VACUUM); nothing can be asked of it in a moment.
     findDamage: async () => [],
     close: async () => {
@@ -48,18 +48,19 @@ export function openPostgres(url: string, onGroup: OnGroup): Database {
   }
 }
 
-const openToRead = (url: string, max: number) =>
-  openPool(url, { max, statementMs: READ_MS, setUp: 'set default_transaction_read_only = on' })
+const openReadPool = (url: string, max: number) =>
+  openPool(url, { max, statementTimeoutMs: READ_TIMEOUT_MS, setupSql: 'set default_transaction_read_only = on' })
 
-const readOver =
+const readFrom =
   (pool: pg.Pool): Send =>
   <R>(query: CompiledQuery) =>
     run<R>(pool, query).catch((error: StorageError) => retryRead(error, () => run<R>(pool, query)))
 
-export const openPostgresReader = (url: string): Kysely<Tables> => kyselyOver<Tables>(readOver(openToRead(url, 1)))
+export const openPostgresReader = (url: string): Kysely<Tables> =>
+  createPostgresKysely<Tables>(readFrom(openReadPool(url, 1)))
 
 /** @throws Error with a sentence for the operator: this is the first thing done with a database. */
-async function reach(pool: pg.Pool): Promise<void> {
+async function checkConnection(pool: pg.Pool): Promise<void> {
   try {
     await pool.query('select 1')
   } catch (cause) {
@@ -78,10 +79,12 @@ function retryRead<T>(error: StorageError, again: () => Promise<T>): Promise<T> 
 }
 
 /** A plain handle on a connection of its own, for what does not share transactions. */
-export async function withStockHandle<T>(url: string, work: (db: Kysely<never>) => Promise<T>): Promise<T> {
+export async function withPostgresConnection<T>(url: string, work: (db: Kysely<never>) => Promise<T>): Promise<T> {
   // Migrations and copies of large tables take their time. Kysely's migrator holds an advisory lock meanwhile.
   const db = new Kysely<never>({
-    dialect: new PostgresDialect({ pool: openPool(url, { max: 1, statementMs: 0, idleInTransactionMs: 0 }) }),
+    dialect: new PostgresDialect({
+      pool: openPool(url, { max: 1, statementTimeoutMs: 0, idleInTransactionTimeoutMs: 0 }),
+    }),
   })
   try {
     return await work(db)

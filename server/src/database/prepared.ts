@@ -1,5 +1,5 @@
 import { type CompiledQuery, type RawBuilder, SqliteAdapter, sql } from 'kysely'
-import type { Reader, Transaction } from './access.ts'
+import type { Reader, Transaction } from './database.ts'
 import type { Tables } from './tables.ts'
 
 /** Stands for a value that is only known when the query runs. */

@@ -1,10 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { openReader } from './reader.ts'
-import type { Bug, Report, ReportRequest, ReportResponse } from './report-worker.ts'
+import { openReader, type Report, type ReportRequest } from './database.ts'
+import type { Bug, ReportResponse } from './report-worker.ts'
 import { isStorageError } from './storage-error.ts'
 
 // The thread of report-worker.ts: one connection, one report after the other.
-interface Asked {
+interface ReportMessage {
   module: string
   name: string
   input: ReportRequest
@@ -12,17 +12,17 @@ interface Asked {
 
 const db = await openReader(workerData as string)
 
-parentPort?.on('message', async ({ module, name, input }: Asked) => {
-  const answer = await answerOf({ module, name, input })
+parentPort?.on('message', async ({ module, name, input }: ReportMessage) => {
+  const answer = await runToResponse({ module, name, input })
   try {
     parentPort?.postMessage(answer)
   } catch (thrown) {
     // An answer that cannot be copied is a bug of the module.
-    parentPort?.postMessage({ bug: bugOf(thrown) } satisfies ReportResponse)
+    parentPort?.postMessage({ bug: toBug(thrown) } satisfies ReportResponse)
   }
 })
 
-async function answerOf({ module, name, input }: Asked): Promise<ReportResponse> {
+async function runToResponse({ module, name, input }: ReportMessage): Promise<ReportResponse> {
   try {
     const reports: Record<string, Report<ReportRequest, unknown>> = await import(module)
     const report = reports[name]
@@ -30,12 +30,12 @@ async function answerOf({ module, name, input }: Asked): Promise<ReportResponse>
     return { value: await report.run(db, input) }
   } catch (thrown) {
     if (isStorageError(thrown)) return { storage: { message: thrown.message, code: thrown.code } }
-    return { bug: bugOf(thrown) }
+    return { bug: toBug(thrown) }
   }
 }
 
 /** Without what hangs on it, which may be of a kind that cannot be copied. */
-function bugOf(thrown: unknown): Bug {
+function toBug(thrown: unknown): Bug {
   const { name, message, stack } = thrown instanceof Error ? thrown : new Error(String(thrown))
   return { name, message, stack }
 }

@@ -1,31 +1,7 @@
 import { Worker } from 'node:worker_threads'
-import type { Reader } from './access.ts'
+import type { Report, ReportRequest } from './database.ts'
 import { FairQueue } from './fair-queue.ts'
 import { QueueFullError, StorageError } from './storage-error.ts'
-
-/**
- * A query that reads so much that other requests would have to wait, so it runs in the report thread. Input and result
- * are copied between threads, so both are plain data.
- */
-export interface Report<Input extends ReportRequest, Result> {
-  /** The URL of the module that exports it. */
-  module: string
-  /** The name of its export. */
-  name: string
-  run: (db: Reader, input: Input) => Promise<Result>
-}
-
-/**
- * Declares a report. The thread imports the module and looks the report up by the name of its export.
- *
- * @example
- * export const totals = defineReport(import.meta.url, 'totals', (db, input: { shopId: string }) => sumTotals(db, input))
- */
-export const defineReport = <Input extends ReportRequest, Result>(
-  module: string,
-  name: string,
-  run: Report<Input, Result>['run'],
-): Report<Input, Result> => ({ module, name, run })
 
 /** What the thread sends back. A failure of the database is not a bug of the report. */
 export type ReportResponse = { value: unknown } | { storage: { message: string; code: string } } | { bug: Bug }
@@ -33,23 +9,17 @@ export type ReportResponse = { value: unknown } | { storage: { message: string; 
 /** An error as it can be copied whatever hangs on it. */
 export type Bug = Pick<Error, 'name' | 'message' | 'stack'>
 
-/** The input of every report: shops take turns. Reports add what they need. */
-export interface ReportRequest {
-  shopId: string
-  query?: unknown
-}
-
 interface Job {
   module: string
   name: string
   input: unknown
-  ms: number
+  timeoutMs: number
   resolve: (value: never) => void
   reject: (error: Error) => void
 }
 
-const JOB_MS = 30_000
-const MAX_WAITING_OF_A_SHOP = 32
+const TIMEOUT_MS = 30_000
+const MAX_QUEUED_PER_SHOP = 32
 
 /**
  * Runs what reads much in a thread with a connection of its own, one after the other, and of each shop in turn: nobody
@@ -57,7 +27,7 @@ const MAX_WAITING_OF_A_SHOP = 32
  */
 export class ReportWorker {
   readonly #url: string
-  readonly #waiting = new FairQueue<Job>(MAX_WAITING_OF_A_SHOP)
+  readonly #waiting = new FairQueue<Job>(MAX_QUEUED_PER_SHOP)
   #worker: Worker | undefined
   #running: Job | undefined
   #timer: NodeJS.Timeout | undefined
@@ -74,10 +44,14 @@ export class ReportWorker {
    * @throws StorageError when the database failed, the thread ended, or it took longer than `ms`; TooMuchWaiting when
    * the shop has too much waiting already.
    */
-  run<Input extends ReportRequest, Result>({ module, name }: Report<Input, Result>, input: Input, ms = JOB_MS) {
+  run<Input extends ReportRequest, Result>(
+    { module, name }: Report<Input, Result>,
+    input: Input,
+    timeoutMs = TIMEOUT_MS,
+  ) {
     return new Promise<Result>((resolve, reject) => {
-      if (this.#isClosed) return reject(unavailable('report_closed'))
-      const job = { module, name, input, ms, resolve: resolve as (value: never) => void, reject }
+      if (this.#isClosed) return reject(reportError('report_closed'))
+      const job = { module, name, input, timeoutMs, resolve: resolve as (value: never) => void, reject }
       if (!this.#waiting.add(input.shopId, job)) return reject(new QueueFullError())
       this.#next()
     })
@@ -85,24 +59,24 @@ export class ReportWorker {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    await this.#give(unavailable('report_closed'))
-    for (const job of this.#waiting.clear()) job.reject(unavailable('report_closed'))
+    await this.#give(reportError('report_closed'))
+    for (const job of this.#waiting.clear()) job.reject(reportError('report_closed'))
   }
 
   #next(): void {
     if (this.#running || this.#isHeld) return
     this.#running = this.#waiting.take()
     if (!this.#running) return void this.#worker?.unref()
-    const { module, name, input, ms } = this.#running
+    const { module, name, input, timeoutMs } = this.#running
     this.#worker ??= this.#start()
     this.#worker.ref()
-    this.#timer = setTimeout(() => void this.#give(unavailable('report_timeout')), ms)
+    this.#timer = setTimeout(() => void this.#give(reportError('report_timeout')), timeoutMs)
     this.#worker.postMessage({ module, name, input })
   }
 
   #start(): Worker {
     const worker = new Worker(new URL('./report-thread.ts', import.meta.url), { workerData: this.#url })
-    const lost = () => worker === this.#worker && void this.#give(unavailable('report_ended'))
+    const lost = () => worker === this.#worker && void this.#give(reportError('report_ended'))
     worker.on('message', (answer: ReportResponse) => worker === this.#worker && this.#settle(answer))
     worker.on('error', lost)
     worker.on('exit', lost)
@@ -112,7 +86,7 @@ export class ReportWorker {
   #settle(answer: ReportResponse): void {
     const job = this.#end()
     if ('value' in answer) job?.resolve(answer.value as never)
-    else job?.reject('bug' in answer ? toError(answer.bug) : unavailable(answer.storage.code, answer.storage.message))
+    else job?.reject('bug' in answer ? toError(answer.bug) : reportError(answer.storage.code, answer.storage.message))
     this.#next()
   }
 
@@ -142,5 +116,5 @@ export class ReportWorker {
 
 const toError = ({ name, message, stack }: Bug) => Object.assign(new Error(message), { name, stack })
 
-const unavailable = (code: string, message = 'The work was broken off') =>
+const reportError = (code: string, message = 'The work was broken off') =>
   new StorageError(message, { code, isLost: false })

@@ -11,7 +11,7 @@ import {
 } from 'kysely'
 
 /** This SQLite build plans a SELECT again whenever a bound `= ?` or `limit ?` changes; a `+?` stops that. */
-export const stable = (text: string) =>
+export const withStablePlan = (text: string) =>
   /^\s*(select|with)/i.test(text) ? text.replace(/(=|limit|offset) \?/gi, '$1 +?') : text
 
 /** Runs queries at once on one connection: statements are cached per SQL text, and nothing waits for a connection. */
@@ -49,14 +49,14 @@ export class SqliteExecutor extends DefaultQueryExecutor {
     if (!statement) {
       // Lists of ids make ever new texts; a plain cap keeps them from filling the memory.
       if (this.#statements.size >= 1000) this.#statements.clear()
-      statement = this.#database.prepare(stable(sql))
+      statement = this.#database.prepare(withStablePlan(sql))
       this.#statements.set(sql, statement)
     }
     return statement
   }
 }
 
-export function kyselyOver<Tables>(database: SQLite.Database) {
+export function createSqliteKysely<Tables>(database: SQLite.Database) {
   const executor = new SqliteExecutor(database)
   const dialect = new SqliteDialect({ database })
   return { executor, db: new Kysely<Tables>({ config: { dialect }, dialect, driver: new DummyDriver(), executor }) }

@@ -214,7 +214,7 @@ export interface IdempotencyKeyRow {
 }
 
 /** Switches of the whole installation, such as `apiEnabled`. */
-export interface InstanceSettingRow {
+export interface InstallationSettingRow {
   name: string
   value: string
 }
@@ -245,7 +245,7 @@ export interface Tables {
   idempotencyKeys: IdempotencyKeyRow
   audits: AuditRow
   auditHeads: AuditHeadRow
-  instanceSettings: InstanceSettingRow
+  instanceSettings: InstallationSettingRow
   rowCounts: RowCountRow
 }
 
@@ -367,7 +367,7 @@ export interface AuditHeadRow {
   hash: string
 }
 
-/** How many rows of a list there are, by scope, program and status; kept by triggers (migrations/start-row-counts.ts). */
+/** How many rows of a list there are, by scope, program and status; kept by triggers (migrations/0001-start/row-counts.ts). */
 export interface RowCountRow {
   shopId: string
   list: 'commissions' | 'affiliates' | 'payoutBatches' | 'deliveries'

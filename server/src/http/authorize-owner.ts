@@ -4,7 +4,7 @@ import { findBySession, findOwner, isCsrfToken, type Owner } from '../accounts/s
 import { ApiError, forbidden, rateLimited } from '../contract/errors.ts'
 import type { Operation } from '../contract/spec.ts'
 import type { OwnerContext } from '../core/context.ts'
-import type { Reader } from '../database/access.ts'
+import type { Reader } from '../database/database.ts'
 import type { UserRow } from '../database/tables.ts'
 import { parseBearerToken } from './authorize-key.ts'
 import type { RequestState, Server } from './server.ts'

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { HttpBindings } from '@hono/node-server'
 import type { Context, Env, Hono } from 'hono'
 import type { Deps } from '../core/context.ts'
-import { findInstanceSetting } from '../core/installation-settings.ts'
+import { findInstallationSetting } from '../core/installation.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Database } from '../database/database.ts'
 import { clientAddress } from './client-address.ts'
@@ -58,7 +58,7 @@ export function createReadiness(db: Database): () => Promise<boolean> {
   return async () => {
     try {
       migrated ||= await db.isMigrated()
-      await findInstanceSetting(db.read, 'apiEnabled')
+      await findInstallationSetting(db.read, 'apiEnabled')
       return migrated
     } catch {
       // The failing requests log the cause.

@@ -1,8 +1,9 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import { invalid, invalidBody } from '../contract/errors.ts'
 import type { Selection } from '../contract/selection.ts'
+import { isStorable } from '../database/database.ts'
 import { FairQueue } from '../database/fair-queue.ts'
-import { isStorable, type ParsedJson, parseJson } from './parse-json.ts'
+import { type ParsedJson, parseJson } from './parse-json.ts'
 import { selectJson } from './select-json.ts'
 
 const MIB = 1024 * 1024

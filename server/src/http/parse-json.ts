@@ -1,6 +1,7 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import { invalid, invalidBody } from '../contract/errors.ts'
 import type { Selection } from '../contract/selection.ts'
+import { isStorable } from '../database/database.ts'
 
 /** How much a JSON text may contain. */
 export interface JsonLimits {
@@ -260,8 +261,3 @@ function parse(token: string): unknown {
 const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 
 const malformed = () => invalid('invalid_json', 'The request body is not valid JSON.')
-
-/** Whether the databases store the text unchanged. */
-export function isStorable(text: string): boolean {
-  return text.isWellFormed() && !text.includes('\0')
-}

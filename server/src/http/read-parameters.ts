@@ -2,7 +2,7 @@ import type { Context as HonoContext } from 'hono'
 import { deref, type Parameter, type Schema } from '../contract/document.ts'
 import { invalid } from '../contract/errors.ts'
 import type { Input, Operation, OperationId } from '../contract/spec.ts'
-import { isStorable } from './parse-json.ts'
+import { isStorable } from '../database/database.ts'
 import type { Env } from './server.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { KeyWithShop } from '../accounts/queries.ts'
-import type { ApiSwitch } from '../core/api-switch.ts'
 import type { Deps } from '../core/context.ts'
+import type { ApiSwitch } from '../core/installation.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { BodyBudget, BodyReservation } from './body-budget.ts'
 import type { ParseQueue } from './parse-body.ts'

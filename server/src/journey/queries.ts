@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
 import { withoutIndex } from '../core/queries.ts'
-import type { Reader, Transaction } from '../database/access.ts'
+import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import { indexedBy, prepared, preparedInsert, preparedWrite } from '../database/prepared.ts'
-import { defineReport } from '../database/report-worker.ts'
 import type { JourneyRow } from '../database/tables.ts'
 import { DEFAULT_COOKIE_DAYS } from '../engine/attribution.ts'
 

@@ -1,17 +1,17 @@
 import { type ChainCheck, checkChains } from '../accounts/audit-log.ts'
 import { isPostgresUrl } from '../config.ts'
 import type { Deps } from '../core/context.ts'
-import { isRightKey } from '../core/encryption-check.ts'
+import { isEncryptionKeyValid } from '../core/installation.ts'
+import { findBadRows } from './check-rows.ts'
 import {
-  countCrossedOrders,
+  countMismatchedOrders,
   countOrphans,
-  listUnevenDebts,
+  listUnbalancedDebts,
   listWrongCounts,
   listWrongHeads,
   listWrongRefundTotals,
   listWrongTotals,
 } from './consistency.ts'
-import { findBadRows } from './stored-rows.ts'
 
 export interface CheckReport {
   ok: boolean
@@ -28,7 +28,7 @@ export interface CheckReport {
 export async function check({ db, vault }: Pick<Deps, 'db'> & Partial<Pick<Deps, 'vault'>>): Promise<CheckReport> {
   const damage = (await db.findDamage()).map((line) => `The database is damaged: ${line}`)
   try {
-    const { problems, audit } = await checkRows({ db, vault })
+    const { problems, audit } = await checkData({ db, vault })
     return { ok: damage.length + problems.length === 0, problems: [...damage, ...problems], audit }
   } catch (error) {
     if (damage.length === 0) throw error
@@ -37,7 +37,7 @@ export async function check({ db, vault }: Pick<Deps, 'db'> & Partial<Pick<Deps,
   }
 }
 
-async function checkRows({ db, vault }: Parameters<typeof check>[0]): Promise<Omit<CheckReport, 'ok'>> {
+async function checkData({ db, vault }: Parameters<typeof check>[0]): Promise<Omit<CheckReport, 'ok'>> {
   const problems: string[] = []
   for (const { id, stored, summed } of await listWrongTotals(db.read)) {
     problems.push(
@@ -47,13 +47,13 @@ async function checkRows({ db, vault }: Parameters<typeof check>[0]): Promise<Om
   for (const { commissionId, stored, summed } of await listWrongRefundTotals(db.read)) {
     problems.push(`The refunds of commission ${commissionId} took ${summed} cents of goods, but ${stored} are stored.`)
   }
-  for (const id of await listUnevenDebts(db.read)) {
+  for (const id of await listUnbalancedDebts(db.read)) {
     problems.push(`The carried debt ${id} is not two commissions that add up to 0.`)
   }
   for (const { table, column, rows } of await countOrphans(db.read)) {
     problems.push(`${rows} rows of ${table} name a ${column} that does not exist in their shop.`)
   }
-  const crossed = await countCrossedOrders(db.read)
+  const crossed = await countMismatchedOrders(db.read)
   if (crossed > 0) problems.push(`${crossed} orders name the commission of another order.`)
   for (const { list, shopId, scope, counted, rows } of await listWrongCounts(db.read)) {
     const of = scope ? ` (${scope})` : ''
@@ -62,11 +62,11 @@ async function checkRows({ db, vault }: Parameters<typeof check>[0]): Promise<Om
     )
   }
   problems.push(...(await findBadRows({ db })))
-  if (vault && !(await isRightKey({ db, vault })))
+  if (vault && !(await isEncryptionKeyValid({ db, vault })))
     problems.push('The encryption key is not the one that this database is used with.')
   const audit = await checkChains({ db })
   for (const { shopId, seq, reason } of audit.breaks) {
-    problems.push(`The audit of shop ${shopId} is broken at row ${seq}: ${WHY[reason]}.`)
+    problems.push(`The audit of shop ${shopId} is broken at row ${seq}: ${BREAK_REASONS[reason]}.`)
   }
   for (const { shopId, head, last } of await listWrongHeads(db.read)) {
     const stored = head === null ? 'has no stored head' : `has row ${head} stored as its head, or another hash`
@@ -75,13 +75,13 @@ async function checkRows({ db, vault }: Parameters<typeof check>[0]): Promise<Om
   return { problems, audit }
 }
 
-const WHY = {
+const BREAK_REASONS = {
   MISSING: 'the row is missing',
   CHANGED: 'the row was changed after it was written',
   UNLINKED: 'the row does not follow the one before it',
 }
 
-interface Checked {
+interface CheckScope {
   /** A `DATABASE_URL`. */
   url: string
   /** Whether the encryption key was compared. */
@@ -91,7 +91,7 @@ interface Checked {
 }
 
 /** What a check that finds nothing has shown, and what no check can see; a line each. */
-export function coverageOf({ url, key, checksum }: Checked): string[] {
+export function describeCoverage({ url, key, checksum }: CheckScope): string[] {
   const isPostgres = isPostgresUrl(url)
   const verified = [
     ...(isPostgres ? [] : ['the structure of the file and its indexes']),

@@ -2,10 +2,10 @@ import { type Command, Option } from 'commander'
 import { createApiKey } from '../accounts/keys.ts'
 import * as shops from '../accounts/shops.ts'
 import * as users from '../accounts/users.ts'
-import { addressOf, endFirstStart, readConfig } from '../config.ts'
-import { createApiSwitch } from '../core/api-switch.ts'
+import { baseUrlOf, endFirstStart, readConfig } from '../config.ts'
 import type { Deps } from '../core/context.ts'
 import { createDeps } from '../core/deps.ts'
+import { createApiSwitch } from '../core/installation.ts'
 import { openDatabase } from '../database/database.ts'
 
 type Print = (value: object, text: string) => void
@@ -87,7 +87,7 @@ export function addOperatorCommands(program: Command): void {
     const path = `/admin/sign-in?token=${token}`
     print(
       { userId, path },
-      `Open within 15 minutes, once, at your own address or here: ${addressOf(deps.config)}${path}`,
+      `Open within 15 minutes, once, at your own address or here: ${baseUrlOf(deps.config)}${path}`,
     )
   })
     .requiredOption('--shop <shopId>')

@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
 import type { Config } from '../config.ts'
 import { isPostgresUrl } from '../config.ts'
-import type { Reader, Transaction } from '../database/access.ts'
-import { withHandle } from '../database/handle.ts'
+import { type Reader, type Transaction, withConnection } from '../database/database.ts'
 
 /** A batch whose stored totals are not the sums of its rows. Cents as text: here they may be beyond the exact numbers. */
 export interface WrongTotal {
@@ -45,7 +44,7 @@ export async function listWrongRefundTotals(
 }
 
 /** Carried debts that are not two rows that add up to zero. */
-export async function listUnevenDebts(db: Reader): Promise<string[]> {
+export async function listUnbalancedDebts(db: Reader): Promise<string[]> {
   const { rows } = await sql<{ debtId: string }>`
     select "debtId" from commissions where "debtId" is not null group by "shopId", "debtId"
     having count(*) <> 2 or sum("commissionAmountCents") <> 0 or sum("taxWithheldCents") <> 0
@@ -96,7 +95,7 @@ export async function countOrphans(db: Reader): Promise<Orphans[]> {
 }
 
 /** Orders that name a commission of another order. */
-export async function countCrossedOrders(db: Reader): Promise<number> {
+export async function countMismatchedOrders(db: Reader): Promise<number> {
   const { rows } = await sql<{ rows: number }>`
     select count(*) as rows from orders o join commissions c
       on c."shopId" = o."shopId" and c.id = o."commissionId"
@@ -138,7 +137,7 @@ export interface WrongCount {
 }
 
 /** What is counted, read from the rows themselves. */
-const ROWS = sql`
+const COUNTED_ROWS = sql`
   select 'commissions' as list, "shopId", '' as scope, coalesce("programId", '') as "programId", "orderStatus" as status
   from commissions
   union all select 'commissions', "shopId", "affiliateId", coalesce("programId", ''), "orderStatus" from commissions
@@ -155,7 +154,7 @@ export async function listWrongCounts(db: Reader): Promise<WrongCount[]> {
     select list, "shopId", scope, cast(sum(counted) as bigint) as counted, cast(sum(rows) as bigint) as rows from (
       select ${key}, sum(counted) as counted, sum(rows) as rows from (
         select ${key}, rows as counted, 0 as rows from "rowCounts"
-        union all select ${key}, 0, count(*) from (${ROWS}) r group by ${key}
+        union all select ${key}, 0, count(*) from (${COUNTED_ROWS}) r group by ${key}
       ) b group by ${key} having sum(counted) <> sum(rows)
     ) w group by list, "shopId", scope order by list, "shopId", scope limit 100`.execute(db)
   return rows
@@ -169,13 +168,13 @@ export async function recountRows(trx: Transaction, { lock }: { lock: boolean })
   if (lock) await sql`lock table "rowCounts" in share row exclusive mode`.execute(trx)
   await sql`delete from "rowCounts"`.execute(trx)
   const key = sql`"shopId", list, scope, "programId", status`
-  await sql`insert into "rowCounts" (${key}, rows) select ${key}, count(*) from (${ROWS}) r group by ${key}`.execute(
+  await sql`insert into "rowCounts" (${key}, rows) select ${key}, count(*) from (${COUNTED_ROWS}) r group by ${key}`.execute(
     trx,
   )
 }
 
 /** Counts the rows of all lists anew, on a connection of its own: a large database takes longer than a request may. */
 export const recount = ({ databaseUrl }: Pick<Config, 'databaseUrl'>): Promise<void> =>
-  withHandle(databaseUrl, (db) =>
+  withConnection(databaseUrl, (db) =>
     db.transaction().execute((trx) => recountRows(trx, { lock: isPostgresUrl(databaseUrl) })),
   )

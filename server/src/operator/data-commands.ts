@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { encryptionKeyPlace, endFirstStart, readConfig, readPlaces } from '../config.ts'
+import { encryptionKeySource, endFirstStart, readConfig, readDataLocation } from '../config.ts'
 import type { Deps } from '../core/context.ts'
 import { createDeps } from '../core/deps.ts'
 import { openDatabase } from '../database/database.ts'
-import type { SeedWish } from './seed.ts'
+import type { SeedOptions } from './seed.ts'
 
 interface Json {
   json?: boolean
@@ -21,7 +21,7 @@ export function addDataCommands(program: Command): void {
       const config = readConfig()
       const { backup } = await import('../database/backup.ts')
       const { bytes, sha256 } = await backup(config.databaseUrl, file)
-      const keptElsewhere = encryptionKeyPlace(config.dataDir)
+      const keptElsewhere = encryptionKeySource(config.dataDir)
       print(json, { file, bytes, sha256, encryptionKey: keptElsewhere }, [
         `${file}: ${bytes} bytes, checked.`,
         `SHA-256 ${sha256}, also in ${file}.sha256: keep both together, and the sum elsewhere too.`,
@@ -36,7 +36,7 @@ export function addDataCommands(program: Command): void {
     .action(async (file: string, { json }: Json) => {
       const { restore } = await import('../database/backup.ts')
       // What is restored may be all that is left: the key is looked at when the server starts.
-      const { replaced, isVerified } = await restore(file, readPlaces().databaseUrl)
+      const { replaced, isVerified } = await restore(file, readDataLocation().databaseUrl)
       print(json, { file, replaced: replaced ?? null, verified: isVerified }, [
         `Restored from ${file}.`,
         isVerified
@@ -53,7 +53,7 @@ export function addDataCommands(program: Command): void {
     .option(...JSON_OPTION)
     .action(async (file: string | undefined, { json, recount: again }: Json & { recount?: boolean }) => {
       const { check } = await import('./check.ts')
-      const { coverageOf } = await import('./check.ts')
+      const { describeCoverage: coverageOf } = await import('./check.ts')
       const { recount } = await import('./consistency.ts')
       const ofDatabase = () =>
         withDeps(async (deps) => {
@@ -74,9 +74,9 @@ export function addDataCommands(program: Command): void {
     .requiredOption('--to <url>', 'file:<path> or postgres://…')
     .option(...JSON_OPTION)
     .action(async ({ from, to, json }: Json & { from: string; to: string }) => {
-      const { copyDatabase, expectSource } = await import('../database/copy.ts')
+      const { copyDatabase, checkSource: expectSource } = await import('../database/copy.ts')
       expectSource(from)
-      for (const url of [from, to]) await withDatabase(url, (db) => db.migrate())
+      for (const url of [from, to]) await withOpenDatabase(url, (db) => db.migrate())
       const tables = await copyDatabase(from, to)
       const rows = tables.reduce((sum, table) => sum + table.rows, 0)
       print(json, { rows, tables }, [
@@ -91,9 +91,9 @@ export function addDataCommands(program: Command): void {
 async function checkBackup(file: string) {
   const { withBackup } = await import('../database/backup.ts')
   const { check } = await import('./check.ts')
-  const { coverageOf } = await import('./check.ts')
+  const { describeCoverage: coverageOf } = await import('./check.ts')
   return withBackup(file, (url, isVerified) =>
-    withDatabase(url, async (db) => {
+    withOpenDatabase(url, async (db) => {
       await db.migrate()
       return { report: await check({ db }), covered: coverageOf({ url, checksum: isVerified }) }
     }),
@@ -105,12 +105,12 @@ function addSeed(program: Command): void {
     .command('seed')
     .description('fill a shop with data for load and growth tests; again gives nothing twice')
     .requiredOption('--shop <shopId>')
-    .option('--affiliates <n>', 'how many', count, 100)
-    .option('--commissions <n>', 'how many', count, 10_000)
-    .option('--clicks <n>', 'how many', count, 10_000)
-    .option('--days <n>', 'over how many days up to today', count, 90)
+    .option('--affiliates <n>', 'how many', parseCount, 100)
+    .option('--commissions <n>', 'how many', parseCount, 10_000)
+    .option('--clicks <n>', 'how many', parseCount, 10_000)
+    .option('--days <n>', 'over how many days up to today', parseCount, 90)
     .option(...JSON_OPTION)
-    .action(async ({ json, ...wish }: Json & SeedWish) => {
+    .action(async ({ json, ...wish }: Json & SeedOptions) => {
       const { seed } = await import('./seed.ts')
       const startedAt = performance.now()
       await withDeps((deps) => seed(deps, wish, (line) => process.stderr.write(`${line}\n`)))
@@ -123,21 +123,21 @@ function print(json: boolean | undefined, value: object, lines: string[]): void 
   console.log(json ? JSON.stringify(value) : lines.join('\n'))
 }
 
-function count(text: string): number {
+function parseCount(text: string): number {
   if (!/^\d{1,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number up to 99999999.')
   return Number(text)
 }
 
 const withDeps = <T>(work: (deps: Deps) => Promise<T>): Promise<T> => {
   const config = { ...readConfig(), logLevel: 'warn' }
-  return withDatabase(config.databaseUrl, async (db) => {
+  return withOpenDatabase(config.databaseUrl, async (db) => {
     await db.migrate()
     endFirstStart(config)
     return work(createDeps(config, db))
   })
 }
 
-async function withDatabase<T>(
+async function withOpenDatabase<T>(
   url: string,
   work: (db: Awaited<ReturnType<typeof openDatabase>>) => Promise<T>,
 ): Promise<T> {

@@ -5,8 +5,8 @@ import { findShop } from '../accounts/queries.ts'
 import { createSignInLink, findOwner } from '../accounts/sessions.ts'
 import * as shops from '../accounts/shops.ts'
 import * as affiliates from '../affiliates/affiliates.ts'
-import { bestEffort } from '../core/best-effort.ts'
 import type { Deps } from '../core/context.ts'
+import { bestEffort } from '../core/log.ts'
 import * as coupons from '../coupons/coupons.ts'
 import * as programs from '../programs/programs.ts'
 
@@ -16,12 +16,12 @@ const CODE = 'NISA16'
  * A shop to try things on: owner, key with every scope, published program, approved affiliate with a code. Made on the
  * first start and kept in `demo.env` (mode 0600); later starts read it. Answers what to show.
  */
-export async function makeDemo(deps: Deps, url: string): Promise<string> {
+export async function prepareDemo(deps: Deps, url: string): Promise<string> {
   const file = join(deps.config.dataDir, 'demo.env')
   const known = existsSync(file) ? readEnv(readFileSync(file, 'utf8')) : {}
   const shopId = known.REFERRAL_SHOP_ID
   const isThere = shopId !== undefined && (await findShop(deps.db.read, shopId)) !== undefined
-  const env = isThere ? { ...known, REFERRAL_BASE_URL: url } : await createDemo(deps, url)
+  const env = isThere ? { ...known, REFERRAL_BASE_URL: url } : await createDemoShop(deps, url)
   mkdirSync(deps.config.dataDir, { recursive: true, mode: 0o700 })
   // Written to a temporary file and renamed, so that readers never see a partial file. A leftover file may be readable by others.
   rmSync(`${file}.new`, { force: true })
@@ -48,7 +48,7 @@ async function signInPath(deps: Deps, { REFERRAL_OWNER_TOKEN = '' }: Record<stri
   return path
 }
 
-async function createDemo(deps: Deps, url: string): Promise<Record<string, string>> {
+async function createDemoShop(deps: Deps, url: string): Promise<Record<string, string>> {
   const { shopId, ownerToken } = await shops.create(deps, {
     name: 'Demo shop',
     plan: 'PROFESSIONAL',
@@ -89,12 +89,12 @@ const readEnv = (text: string): Record<string, string> =>
       .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
   )
 
-interface Places {
+interface BannerLinks {
   file: string
   signIn: string
 }
 
-function banner(url: string, env: Record<string, string>, { file, signIn }: Places): string {
+function banner(url: string, env: Record<string, string>, { file, signIn }: BannerLinks): string {
   const { REFERRAL_API_KEY: key = '' } = env
   return `
 Referral Program API with a demo shop

@@ -1,9 +1,9 @@
 import { encodeTime } from 'ulid'
 import { listShops } from '../accounts/queries.ts'
-import { bestEffort } from '../core/best-effort.ts'
 import { type Deps, nowIso } from '../core/context.ts'
 import { deleteExpiredKeys } from '../core/idempotency.ts'
-import type { Transaction } from '../database/access.ts'
+import { bestEffort } from '../core/log.ts'
+import type { Transaction } from '../database/database.ts'
 import { deleteJourneyBefore } from '../journey/queries.ts'
 import { longestCookieDays } from '../programs/queries.ts'
 import {
@@ -15,7 +15,7 @@ import {
 } from '../webhooks/delivery-queries.ts'
 
 const DAY_MS = 86_400_000
-const EVERY_MS = 3_600_000
+const INTERVAL_MS = 3_600_000
 const ID_TIME_LENGTH = 10
 /** How long finished deliveries stay in the log and can be redelivered. */
 const DELIVERY_DAYS = 30
@@ -24,7 +24,7 @@ const DELIVERY_DAYS = 30
 export function startRetention(deps: Deps): void {
   const work = () => void purgeExpired(deps)
   work()
-  setInterval(work, EVERY_MS).unref()
+  setInterval(work, INTERVAL_MS).unref()
 }
 
 /**
@@ -35,26 +35,26 @@ export function startRetention(deps: Deps): void {
 export async function purgeExpired(deps: Deps): Promise<void> {
   const now = nowIso(deps)
   const steps = [
-    () => inLots(deps, (trx) => deleteExpiredKeys(trx, now)),
-    () => inLots(deps, (trx) => deleteExpiredStreams(trx, now)),
+    () => inBatches(deps, (trx) => deleteExpiredKeys(trx, now)),
+    () => inBatches(deps, (trx) => deleteExpiredStreams(trx, now)),
     // Before deliveries, and a day later than they: a redelivery that is being written keeps its event.
-    () => dropOldEvents(deps),
-    () => dropOldDeliveries(deps),
-    () => dropOldJourney(deps),
+    () => purgeEvents(deps),
+    () => purgeDeliveries(deps),
+    () => purgeJourney(deps),
   ]
   for (const step of steps) await bestEffort(deps.log, 'retention_failed', step)
 }
 
 /** A transaction for each lot, as long as there may be more; a server that stops does not wait for the rest. */
-async function inLots({ db, stopping }: Deps, work: (trx: Transaction) => Promise<boolean>): Promise<void> {
+async function inBatches({ db, stopping }: Deps, work: (trx: Transaction) => Promise<boolean>): Promise<void> {
   while (!stopping.aborted && (await db.transact(work)));
 }
 
 /** Ids begin with the time they were made at, so that their key is an index by age too. */
-const idAt = (prefix: 'dlv' | 'evt', ms: number) => `${prefix}_${encodeTime(ms, ID_TIME_LENGTH)}`
+const idBoundary = (prefix: 'dlv' | 'evt', ms: number) => `${prefix}_${encodeTime(ms, ID_TIME_LENGTH)}`
 
 /** Walks through the ids before one of each shop that has any. */
-async function walk(
+async function purgeOlder(
   { db, stopping }: Deps,
   { table, before }: { table: 'deliveries' | 'webhookEvents'; before: string },
   work: (trx: Transaction, range: IdRange) => Promise<string | undefined>,
@@ -69,23 +69,27 @@ async function walk(
   }
 }
 
-const endOfDeliveries = ({ now }: Deps) => now() - DELIVERY_DAYS * DAY_MS
+const deliveryCutoff = ({ now }: Deps) => now() - DELIVERY_DAYS * DAY_MS
 
-const dropOldEvents = (deps: Deps): Promise<void> =>
-  walk(deps, { table: 'webhookEvents', before: idAt('evt', endOfDeliveries(deps) - DAY_MS) }, deleteUnreferencedEvents)
+const purgeEvents = (deps: Deps): Promise<void> =>
+  purgeOlder(
+    deps,
+    { table: 'webhookEvents', before: idBoundary('evt', deliveryCutoff(deps) - DAY_MS) },
+    deleteUnreferencedEvents,
+  )
 
-async function dropOldDeliveries(deps: Deps): Promise<void> {
-  const before = endOfDeliveries(deps)
+async function purgeDeliveries(deps: Deps): Promise<void> {
+  const before = deliveryCutoff(deps)
   const finishedBefore = new Date(before).toISOString()
-  await walk(deps, { table: 'deliveries', before: idAt('dlv', before) }, (trx, range) =>
+  await purgeOlder(deps, { table: 'deliveries', before: idBoundary('dlv', before) }, (trx, range) =>
     deleteFinishedDeliveries(trx, range, finishedBefore),
   )
 }
 
-async function dropOldJourney(deps: Deps): Promise<void> {
+async function purgeJourney(deps: Deps): Promise<void> {
   const { db, config } = deps
   if (config.journeyRetentionDays === undefined) return
   const days = Math.max(config.journeyRetentionDays, await longestCookieDays(db.read))
   const before = new Date(deps.now() - days * DAY_MS).toISOString()
-  await inLots(deps, (trx) => deleteJourneyBefore(trx, before))
+  await inBatches(deps, (trx) => deleteJourneyBefore(trx, before))
 }

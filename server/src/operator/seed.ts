@@ -5,7 +5,7 @@ import { newAffiliate } from '../affiliates/affiliates.ts'
 import { findAffiliateByEmail, insertAffiliate } from '../affiliates/queries.ts'
 import type { Context, Deps } from '../core/context.ts'
 import { type AuditEntry, mutate } from '../core/mutate.ts'
-import type { Transaction } from '../database/access.ts'
+import type { Transaction } from '../database/database.ts'
 import { emailKey } from '../engine/normalize.ts'
 import { findClickOwner } from '../journey/queries.ts'
 import { storeTouch } from '../orders/clicks.ts'
@@ -13,7 +13,7 @@ import { type Conversion, toIncomingOrder } from '../orders/conversions.ts'
 import { recordOrder } from '../orders/record-order.ts'
 import * as programs from '../programs/programs.ts'
 
-export interface SeedWish {
+export interface SeedOptions {
   shop: string
   affiliates: number
   clicks: number
@@ -26,35 +26,40 @@ const DAY_MS = 86_400_000
 /** So much is written in one transaction. */
 const BATCH_SIZE = 200
 /** Servers beside it ask for the turn to write every 25 ms: after so much writing they get one. */
-const STRETCH_MS = 200
+const WRITE_MS = 200
 const PAUSE_MS = 30
 /** So many lines tell how far it is. */
-const STEPS = 20
+const PROGRESS_LINES = 20
 
 /**
  * Fills a shop with data for load and growth tests, through the same engine and audit as real orders; nothing is sent to
  * subscribers. The same wish on the same day gives the same data, and what is there already is left as it is.
  */
-export async function seed(deps: Deps, wish: SeedWish, report: (line: string) => void = () => {}): Promise<SeedWish> {
+export async function seed(
+  deps: Deps,
+  wish: SeedOptions,
+  report: (line: string) => void = () => {},
+): Promise<SeedOptions> {
   if (wish.affiliates < 1) throw new Error('--affiliates must be at least 1: clicks and orders need somebody.')
-  const shop = { deps, shopId: wish.shop, ...timesOf(deps.now(), wish.days) }
-  const tell = (count: number, { from, to, what }: Lot & { what: string }) => {
-    if (Math.floor((STEPS * to) / count) > Math.floor((STEPS * from) / count)) report(`${to} of ${count} ${what}`)
+  const shop = { deps, shopId: wish.shop, ...timeline(deps.now(), wish.days) }
+  const tell = (count: number, { from, to, what }: Range & { what: string }) => {
+    if (Math.floor((PROGRESS_LINES * to) / count) > Math.floor((PROGRESS_LINES * from) / count))
+      report(`${to} of ${count} ${what}`)
   }
-  await programFor(await contextAt(shop, 'program', 0))
+  await ensureProgram(await operatorContextAt(shop, 'program', 0))
   const affiliates: SeedAffiliate[] = []
-  await inLots(wish.affiliates, async (from, to) => {
-    const ctx = await contextAt(shop, `affiliates ${from}`, 0)
+  await inBatches(wish.affiliates, async (from, to) => {
+    const ctx = await operatorContextAt(shop, `affiliates ${from}`, 0)
     affiliates.push(...(await mutate(ctx, (trx) => addAffiliates(ctx, trx, { from, to }))))
     tell(wish.affiliates, { from, to, what: 'affiliates' })
   })
-  await inLots(wish.clicks, async (from, to) => {
-    const ctx = await contextAt(shop, `clicks ${from}`, from / wish.clicks)
+  await inBatches(wish.clicks, async (from, to) => {
+    const ctx = await operatorContextAt(shop, `clicks ${from}`, from / wish.clicks)
     await mutate(ctx, (trx) => addClicks(ctx, trx, { from, to, affiliates, at: (n) => shop.at(n / wish.clicks) }))
     tell(wish.clicks, { from, to, what: 'clicks' })
   })
-  await inLots(wish.commissions, async (from, to) => {
-    const ctx = await contextAt(shop, `orders ${from}`, to / wish.commissions)
+  await inBatches(wish.commissions, async (from, to) => {
+    const ctx = await operatorContextAt(shop, `orders ${from}`, to / wish.commissions)
     await mutate(ctx, (trx) => addOrders(ctx, trx, { from, to, affiliates, at: (n) => shop.at(n / wish.commissions) }))
     tell(wish.commissions, { from, to, what: 'commissions' })
   })
@@ -62,18 +67,18 @@ export async function seed(deps: Deps, wish: SeedWish, report: (line: string) =>
 }
 
 /** `at(part)` is the instant, in milliseconds, when that part of the time is over. */
-function timesOf(now: number, days: number): { at: (part: number) => number } {
+function timeline(now: number, days: number): { at: (part: number) => number } {
   const end = Math.floor(now / DAY_MS) * DAY_MS
   return { at: (part) => end - Math.round(days * DAY_MS * (1 - part)) }
 }
 
 /** The operator at a moment of the past, whose ids and codes follow from the name of the lot. */
-async function contextAt(
+async function operatorContextAt(
   shop: { deps: Deps; shopId: string; at: (part: number) => number },
   lot: string,
   part: number,
 ): Promise<Context> {
-  const next = numbersOf(`${shop.shopId} ${lot}`)
+  const next = seededRandom(`${shop.shopId} ${lot}`)
   const now = () => shop.at(part)
   const newId: Deps['newId'] = (prefix) => `${prefix}_${ulid(now(), next)}`
   const random = (bytes: number) => Uint8Array.from({ length: bytes }, () => Math.floor(next() * 256))
@@ -81,17 +86,17 @@ async function contextAt(
   return { ...ctx, now, newId, random, wakeDispatcher: () => {} }
 }
 
-async function inLots(count: number, work: (from: number, to: number) => Promise<void>): Promise<void> {
+async function inBatches(count: number, work: (from: number, to: number) => Promise<void>): Promise<void> {
   let since = performance.now()
   for (let from = 0; from < count; from += BATCH_SIZE) {
     await work(from, Math.min(count, from + BATCH_SIZE))
-    if (performance.now() - since < STRETCH_MS) continue
+    if (performance.now() - since < WRITE_MS) continue
     await sleep(PAUSE_MS)
     since = performance.now()
   }
 }
 
-async function programFor(ctx: Context): Promise<void> {
+async function ensureProgram(ctx: Context): Promise<void> {
   if (ctx.shop.defaultProgramId) return
   await programs.create(ctx, {
     name: 'Seed program',
@@ -104,12 +109,12 @@ async function programFor(ctx: Context): Promise<void> {
   })
 }
 
-interface Lot {
+interface Range {
   from: number
   to: number
 }
 
-async function addAffiliates(ctx: Context, trx: Transaction, { from, to }: Lot) {
+async function addAffiliates(ctx: Context, trx: Transaction, { from, to }: Range) {
   const campaignId = ctx.shop.defaultProgramId
   const result: SeedAffiliate[] = []
   const audit: AuditEntry[] = []
@@ -128,12 +133,12 @@ async function addAffiliates(ctx: Context, trx: Transaction, { from, to }: Lot) 
   }
 }
 
-interface Dated extends Lot {
+interface DatedRange extends Range {
   affiliates: SeedAffiliate[]
   at: (n: number) => number
 }
 
-async function addClicks(ctx: Context, trx: Transaction, { from, to, affiliates, at }: Dated) {
+async function addClicks(ctx: Context, trx: Transaction, { from, to, affiliates, at }: DatedRange) {
   for (let n = from; n < to; n++) {
     if (await findClickOwner(trx, ctx.shop.id, seedClickId(n))) continue
     await storeTouch(ctx, trx, { body: seedClick(n, affiliates), occurredAt: new Date(at(n)).toISOString() })
@@ -141,7 +146,7 @@ async function addClicks(ctx: Context, trx: Transaction, { from, to, affiliates,
   return { result: undefined, audit: null }
 }
 
-async function addOrders(ctx: Context, trx: Transaction, { from, to, affiliates, at }: Dated) {
+async function addOrders(ctx: Context, trx: Transaction, { from, to, affiliates, at }: DatedRange) {
   const audit: AuditEntry[] = []
   for (let n = from; n < to; n++) {
     const body = seedOrder(n, affiliates, new Date(at(n)).toISOString())
@@ -153,7 +158,7 @@ async function addOrders(ctx: Context, trx: Transaction, { from, to, affiliates,
 }
 
 /** A stream of numbers from 0 to 1 that is the same on every machine for the same name. */
-export function numbersOf(name: string): () => number {
+export function seededRandom(name: string): () => number {
   let state = 2_166_136_261
   for (const char of name) state = Math.imul(state ^ (char.codePointAt(0) ?? 0), 16_777_619)
   return () => {
@@ -182,7 +187,7 @@ export interface SeedAffiliate {
 
 /** The n-th affiliate, counted from 0: a person with an address of their own. */
 export function seedPerson(n: number): { name: string; email: string; firstName: string; lastName: string } {
-  const next = numbersOf(`affiliate ${n}`)
+  const next = seededRandom(`affiliate ${n}`)
   const firstName = pick(next, FIRST)
   const lastName = `${pick(next, LAST)} ${n + 1}`
   return { name: `${firstName} ${lastName}`, email: `seed-${n + 1}@example.com`, firstName, lastName }
@@ -192,7 +197,7 @@ export const seedClickId = (n: number): string => `seed-${n + 1}`
 
 /** The n-th click, on a link of one of these affiliates. */
 export function seedClick(n: number, affiliates: readonly SeedAffiliate[]) {
-  const next = numbersOf(`click ${n}`)
+  const next = seededRandom(`click ${n}`)
   const { slug } = skewed(next, affiliates)
   const url = `https://shop.example.com${pick(next, PAGES)}?ref=${slug}`
   return {
@@ -209,7 +214,7 @@ export function seedClick(n: number, affiliates: readonly SeedAffiliate[]) {
 
 /** The n-th order: with a coupon, or after following a link. */
 export function seedOrder(n: number, affiliates: readonly SeedAffiliate[], occurredAt: string): Conversion {
-  const next = numbersOf(`order ${n}`)
+  const next = seededRandom(`order ${n}`)
   const { slug, discountCode } = skewed(next, affiliates)
   const amountCents = 500 + Math.floor(next() ** 3 * 40_000)
   const hasCoupon = next() < 0.6

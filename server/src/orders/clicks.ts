@@ -3,8 +3,8 @@ import { invalid } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
-import { instantBody } from '../core/time.ts'
-import type { Transaction } from '../database/access.ts'
+import { parseBodyInstant } from '../core/time.ts'
+import type { Transaction } from '../database/database.ts'
 import type { JourneyRow } from '../database/tables.ts'
 import { emailKey, trimToNull } from '../engine/normalize.ts'
 import { findClickOwner, insertJourneyEntry } from '../journey/queries.ts'
@@ -35,7 +35,7 @@ export async function record(ctx: Context, body: Touch): Promise<Schemas['TouchR
  * would win over clicks that come later.
  */
 function occurredAtOf(ctx: Context, { type, occurredAt }: Touch): string {
-  const at = instantBody('occurredAt', occurredAt || null)
+  const at = parseBodyInstant('occurredAt', occurredAt || null)
   const ahead = at === undefined ? 0 : Date.parse(at) - ctx.now()
   if (type === 'page_view' && ahead > AHEAD_MS) {
     throw invalid('occurred_at_in_future', 'occurredAt must not be more than 5 minutes ahead of now.')

@@ -3,7 +3,7 @@ import { invalid, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
-import { instantBody } from '../core/time.ts'
+import { parseBodyInstant } from '../core/time.ts'
 import { decide } from '../engine/decide.ts'
 import type { Decision, Order, OrderLine } from '../engine/facts.ts'
 import { orderKey, storedOrderId, trimToNull } from '../engine/normalize.ts'
@@ -157,7 +157,7 @@ function checkAmount(amountCents: number | null, lines: OrderLine[]): void {
 
 /** When the order was placed, else now; clocks that differ a little are forgiven. */
 function readOrderAt(ctx: Context, occurredAt: string | null | undefined): string {
-  const at = instantBody('occurredAt', occurredAt || null)
+  const at = parseBodyInstant('occurredAt', occurredAt || null)
   if (!at) return nowIso(ctx)
   if (Date.parse(at) > ctx.now() + AHEAD_MS) {
     throw invalid('occurred_at_in_future', 'occurredAt must not be more than 5 minutes ahead of now.')

@@ -1,4 +1,4 @@
-import type { Reader, Transaction } from '../database/access.ts'
+import type { Reader, Transaction } from '../database/database.ts'
 import { prepared, preparedWrite } from '../database/prepared.ts'
 import type { OrderRow } from '../database/tables.ts'
 

@@ -3,8 +3,8 @@ import { adjustmentRow, insertCommissions } from '../commissions/queries.ts'
 import { ApiError, concurrentChange, conflict, invalid, notFound } from '../contract/errors.ts'
 import type { Body } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
-import { instantBody } from '../core/time.ts'
-import type { Transaction } from '../database/access.ts'
+import { parseBodyInstant } from '../core/time.ts'
+import type { Transaction } from '../database/database.ts'
 import type { CommissionRow, PayoutBatchRow } from '../database/tables.ts'
 import {
   type CarriedDebt,
@@ -110,8 +110,8 @@ export interface BatchPlan extends ComputedBatch {
  * @throws ApiError 400 `invalid_body`, or `period_invalid` unless the end is after the start.
  */
 export function readFilter(body: Body<'createPayout'>): CandidateFilter {
-  const periodStart = instantBody('periodStart', body.periodStart)
-  const periodEnd = instantBody('periodEnd', body.periodEnd)
+  const periodStart = parseBodyInstant('periodStart', body.periodStart)
+  const periodEnd = parseBodyInstant('periodEnd', body.periodEnd)
   if (periodEnd <= periodStart) throw invalid('period_invalid', 'periodEnd must be after periodStart.')
   const { currency, affiliateIds, programId } = body
   return { periodStart, periodEnd, currency, affiliateIds, programId }

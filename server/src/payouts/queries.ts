@@ -9,10 +9,8 @@ import {
   updateCommissions,
 } from '../commissions/queries.ts'
 import { type PageQuery, pageOf } from '../core/pagination.ts'
-import { sumParts, updateIfUnchanged, wholeSum, withoutIndex } from '../core/queries.ts'
-import { countRows } from '../core/row-counts.ts'
-import type { Reader, Transaction } from '../database/access.ts'
-import { defineReport } from '../database/report-worker.ts'
+import { countRows, joinSumParts, sumParts, updateIfUnchanged, withoutIndex } from '../core/queries.ts'
+import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import type { CommissionRow, PayoutBatchRow, Tables } from '../database/tables.ts'
 
 interface BatchFilter extends PageQuery {
@@ -108,8 +106,8 @@ const TAX = sumParts('taxWithheldCents')
 const toSubtotals = <Row extends Parts>(rows: Row[]) =>
   rows.map(({ centsHigh, centsLow, taxHigh, taxLow, ...row }) => ({
     ...row,
-    commissionAmountCents: wholeSum(centsHigh, centsLow),
-    taxWithheldCents: wholeSum(taxHigh, taxLow),
+    commissionAmountCents: joinSumParts(centsHigh, centsLow),
+    taxWithheldCents: joinSumParts(taxHigh, taxLow),
   }))
 
 const subtotalsOf = <T>(query: SelectQueryBuilder<Tables, 'commissions', T>) =>

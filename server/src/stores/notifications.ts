@@ -8,8 +8,8 @@ import type { components } from '../contract/schema.d.ts'
 import type { Body } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { type AuditEntry, type Mutation, mutate } from '../core/mutate.ts'
-import type { Transaction } from '../database/access.ts'
-import { inTurns } from '../database/slices.ts'
+import type { Transaction } from '../database/database.ts'
+import { forEachYielding } from '../database/event-loop.ts'
 import type { CommissionRow, StoreNoticeRow } from '../database/tables.ts'
 import { storedOrderId } from '../engine/normalize.ts'
 import { findAffiliateByCodeOrSlug, recordOrder } from '../orders/record-order.ts'
@@ -116,7 +116,7 @@ async function applyStoredNotices(ctx: Context, trx: Transaction, orderId: strin
   const audits: Mutation<unknown>['audit'][] = []
   const notices = await listStoreNotices(trx, ctx.shop.id, orderId)
   const snapshot = notices.length > 0 ? readRefundSnapshot(await findRecordedOrder(ctx, trx, orderId)) : undefined
-  await inTurns(trx, notices, async ({ kind, body }) => {
+  await forEachYielding(trx, notices, async ({ kind, body }) => {
     const row = await findCommissionByOrder(trx, ctx.shop.id, orderId)
     if (!row) return
     if (kind === 'canceled') audits.push((await cancelCommission(ctx, trx, row)) ?? null)

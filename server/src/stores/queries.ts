@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Reader, Transaction } from '../database/access.ts'
+import type { Reader, Transaction } from '../database/database.ts'
 import type { StoreNoticeRow } from '../database/tables.ts'
 
 type NoticeOfOrder = Pick<StoreNoticeRow, 'orderId' | 'kind'>

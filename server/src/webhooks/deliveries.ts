@@ -3,8 +3,8 @@ import type { components } from '../contract/schema.d.ts'
 import type { Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
-import { insertDeliveries } from '../core/outbox-queries.ts'
-import { isDeep, mapPage } from '../core/pagination.ts'
+import { insertDeliveries } from '../core/outbox.ts'
+import { isDeepPage, mapPage } from '../core/pagination.ts'
 import { readList } from '../core/report.ts'
 import { deliveryList, findDelivery, isFiltered, type LoggedDelivery } from './delivery-queries.ts'
 import { findSubscription } from './queries.ts'
@@ -13,7 +13,7 @@ type Delivery = components['schemas']['Delivery']
 
 /** The log of webhook deliveries, newest first. */
 export async function list(ctx: Context, query: Query<'listDeliveries'>) {
-  return mapPage(await readList(ctx, deliveryList, query, isFiltered(query) || isDeep(query)), toDelivery)
+  return mapPage(await readList(ctx, deliveryList, query, isFiltered(query) || isDeepPage(query)), toDelivery)
 }
 
 /**

@@ -1,9 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type PageQuery, pageOf } from '../core/pagination.ts'
-import { countRows } from '../core/row-counts.ts'
-import type { Reader, Transaction } from '../database/access.ts'
+import { countRows } from '../core/queries.ts'
+import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import { prepared, preparedWrite } from '../database/prepared.ts'
-import { defineReport } from '../database/report-worker.ts'
 import type { DeliveryRow } from '../database/tables.ts'
 
 /** A delivery that waits. */

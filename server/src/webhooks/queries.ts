@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Reader, Transaction } from '../database/access.ts'
+import type { Reader, Transaction } from '../database/database.ts'
 import { prepared, preparedWrite } from '../database/prepared.ts'
 import type { StreamRow, SubscriptionRow } from '../database/tables.ts'
 

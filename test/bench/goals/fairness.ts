@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { insertDeliveries, insertWebhookEvent } from '../../../server/src/core/outbox-queries.ts'
+import { insertDeliveries, insertWebhookEvent } from '../../../server/src/core/outbox.ts'
 import { type Database, openDatabase } from '../../../server/src/database/database.ts'
 import { insertSubscription } from '../../../server/src/webhooks/queries.ts'
 import { createCluster } from '../../support/postgres-cluster.ts'

@@ -1,5 +1,5 @@
 import SQLite from 'better-sqlite3'
-import { stable } from '../../../server/src/database/sqlite-executor.ts'
+import { withStablePlan } from '../../../server/src/database/sqlite-executor.ts'
 import type { Work } from './postgres-work.ts'
 import type { Statement } from './statements.ts'
 
@@ -83,7 +83,9 @@ export function openSqliteWork(file: string) {
     workOf: ({ sql, values }: Statement): Work =>
       values
         .flatMap((given) => {
-          const plan = database.prepare(`explain query plan ${stable(sql)}`).all(...given) as { detail: string }[]
+          const plan = database.prepare(`explain query plan ${withStablePlan(sql)}`).all(...given) as {
+            detail: string
+          }[]
           const isSorted = plan.some(({ detail }) => /TEMP B-TREE FOR .*ORDER BY/.test(detail))
           const isPaged = / limit /i.test(sql) && !isSorted
           return plan.map(({ detail }) => ({ rows: workOfLine(detail, { sql, given, isPaged }), where: detail }))

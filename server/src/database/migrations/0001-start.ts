@@ -1,10 +1,10 @@
 import type { Kysely } from 'kysely'
-import { createAccounts } from './start-accounts.ts'
-import { createAffiliates } from './start-affiliates.ts'
-import { schemaOf } from './start-columns.ts'
-import { createOrders } from './start-orders.ts'
-import { createRowCounts } from './start-row-counts.ts'
-import { createWebhooks } from './start-webhooks.ts'
+import { createAccounts } from './0001-start/accounts.ts'
+import { createAffiliates } from './0001-start/affiliates.ts'
+import { schemaOf } from './0001-start/columns.ts'
+import { createOrders } from './0001-start/orders.ts'
+import { createRowCounts } from './0001-start/row-counts.ts'
+import { createWebhooks } from './0001-start/webhooks.ts'
 
 /** The schema of the first release. */
 export async function up(db: Kysely<unknown>): Promise<void> {

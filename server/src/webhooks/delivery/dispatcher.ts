@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Deps, nowIso } from '../../core/context.ts'
-import type { Transaction } from '../../database/access.ts'
+import type { Transaction } from '../../database/database.ts'
 import { type FinishedDelivery, recordResults } from '../delivery-queries.ts'
 import { type LeaseHolder, releaseAllDestinations } from '../queries.ts'
 import { createDeliver, type Deliver, type Dependencies, lazyTransport } from './deliver.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
-import type { Transaction } from '../../database/access.ts'
+import type { Transaction } from '../../database/database.ts'
 import { type LeaseHolder, listLeaseHolders, releaseAllDestinations, renewDestinations } from '../queries.ts'
 
 /** How often a process says that it still sends, and how long after that others may take over, in milliseconds. */

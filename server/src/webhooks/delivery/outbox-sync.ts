@@ -1,4 +1,4 @@
-import type { Transaction } from '../../database/access.ts'
+import type { Transaction } from '../../database/database.ts'
 import {
   deletePending,
   type FinishedDelivery,

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Reader } from './access.ts'
+import type { Reader } from './database.ts'
 import type { Tables } from './tables.ts'
 
 /** Row counts follow from the other tables: whoever copies those has them too. */
@@ -73,7 +73,7 @@ const PAGE = 500
 export const TABLE_NAMES = Object.keys(PRIMARY_KEYS) as TableName[]
 
 /** Reads all rows of a table in the order of their keys, a page at a time. */
-export async function eachPage(db: Reader, name: TableName, take: (rows: Row[]) => unknown): Promise<void> {
+export async function forEachPage(db: Reader, name: TableName, take: (rows: Row[]) => unknown): Promise<void> {
   const keys = PRIMARY_KEYS[name].map((key) => sql.ref(key))
   let after: unknown[] | undefined
   for (;;) {

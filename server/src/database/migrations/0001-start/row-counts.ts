@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { required, type Schema } from './start-columns.ts'
+import { required, type Schema } from './columns.ts'
 
 /** What is counted of a table: how many rows there are by scope, program and status. `$` stands for the row. */
 interface Counted {

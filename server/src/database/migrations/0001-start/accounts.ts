@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { required, type Schema } from './start-columns.ts'
+import { required, type Schema } from './columns.ts'
 
 export async function createAccounts(schema: Schema): Promise<void> {
   await shops(schema)

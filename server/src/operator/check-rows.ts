@@ -1,6 +1,7 @@
 import { replay } from '../commissions/explain.ts'
 import type { Deps } from '../core/context.ts'
-import { eachPage, PRIMARY_KEYS, type Row, TABLE_NAMES, type TableName } from '../database/table-pages.ts'
+import { isStorable } from '../database/database.ts'
+import { forEachPage, PRIMARY_KEYS, type Row, TABLE_NAMES, type TableName } from '../database/table-keys.ts'
 import type { OrderRow, Tables } from '../database/tables.ts'
 import { ENGINE_VERSION } from '../engine/decide.ts'
 
@@ -29,9 +30,9 @@ export async function findBadRows({ db }: Pick<Deps, 'db'>): Promise<string[]> {
   const problems: string[] = []
   for (const table of TABLE_NAMES) {
     const found: string[] = []
-    const look = (row: Row) => problemsOf(table, row).map((problem) => `${nameOf(table, row)} ${problem}.`)
+    const look = (row: Row) => problemsOf(table, row).map((problem) => `${describeRow(table, row)} ${problem}.`)
     try {
-      await eachPage(db.read, table, (rows) => void found.push(...rows.flatMap(look)))
+      await forEachPage(db.read, table, (rows) => void found.push(...rows.flatMap(look)))
     } catch (error) {
       found.push(`The table ${table} cannot be read to its end: ${(error as Error).message}.`)
     }
@@ -46,13 +47,13 @@ function problemsOf(table: TableName, row: Row): string[] {
   if (unstorable.length > 0) return [`holds text in ${unstorable.join(', ')} that is never stored`]
   const unreadable = (JSON_COLUMNS[table] ?? []).map(String).filter((column) => !isJson(row[column]))
   if (unreadable.length > 0) return [`holds no JSON in ${unreadable.join(', ')}`]
-  return table === 'orders' && !isReplayable(row as unknown as OrderRow)
+  return table === 'orders' && !matchesReplay(row as unknown as OrderRow)
     ? ['was not decided from its stored facts']
     : []
 }
 
 /** The engine is deterministic: the same facts give the same decision, byte for byte. An earlier engine cannot be asked. */
-function isReplayable(order: OrderRow): boolean {
+function matchesReplay(order: OrderRow): boolean {
   try {
     const { identical, recordedEngineVersion } = replay(order)
     return identical || recordedEngineVersion !== ENGINE_VERSION
@@ -60,8 +61,6 @@ function isReplayable(order: OrderRow): boolean {
     return false
   }
 }
-
-const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
 
 function isJson(value: unknown): boolean {
   if (typeof value !== 'string' || value === '') return value === null || value === ''
@@ -74,5 +73,5 @@ function isJson(value: unknown): boolean {
 }
 
 /** A damaged key may hold anything, and this goes to a terminal. */
-const nameOf = (table: TableName, row: Row): string =>
+const describeRow = (table: TableName, row: Row): string =>
   `Row ${PRIMARY_KEYS[table].map((key) => String(row[key]).replace(/[^ -~]/g, '?')).join(' ')} of ${table}`

@@ -1,10 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type SQLite from 'better-sqlite3'
-import type { Transaction } from './access.ts'
-import type { AuditChain } from './audit-chain.ts'
-import type { OnGroup } from './database.ts'
+import { type AuditChain, type AuditHead, NO_CHAIN, type OnGroupCommit, type Transaction } from './database.ts'
 import type { SqliteExecutor } from './sqlite-executor.ts'
-import { SqliteHeads } from './sqlite-heads.ts'
 import { isSqliteBusy } from './storage-error.ts'
 
 type Work<T> = (trx: Transaction, chain: AuditChain) => Promise<T>
@@ -38,16 +35,16 @@ interface GroupCommitOptions {
   database: SQLite.Database
   trx: Transaction
   executor: SqliteExecutor
-  onGroup: OnGroup
+  onGroup: OnGroupCommit
 }
 
 /** All work queued in one turn of the event loop shares one transaction and one fsync, and is answered after it. */
-export function groupCommit({ database, trx, executor, onGroup }: GroupCommitOptions) {
+export function createSqliteGroupCommit({ database, trx, executor, onGroup }: GroupCommitOptions) {
   // IMMEDIATE takes the write lock at once; a deferred transaction would fail half-way when another process writes.
   const begin = database.prepare('begin immediate')
   const commit = database.prepare('commit')
   const rollback = database.prepare('rollback')
-  const heads = new SqliteHeads(database)
+  const heads = new SqliteAuditHeads(database)
   const queue: Job[] = []
   let busy = false
   const settled: (() => void)[] = []
@@ -116,5 +113,56 @@ export function groupCommit({ database, trx, executor, onGroup }: GroupCommitOpt
       }),
     /** Resolves when nothing is queued or running. */
     idle: () => (busy ? new Promise<void>((done) => settled.push(done)) : Promise.resolve()),
+  }
+}
+
+const FIND_HEAD = 'select seq, hash from "auditHeads" where "shopId" = ?'
+const STORE_HEAD = `insert into "auditHeads" ("shopId", seq, hash) values (?, ?, ?)
+  on conflict ("shopId") do update set seq = excluded.seq, hash = excluded.hash`
+
+/** The audit chains of the shops that one transaction works on. */
+export class SqliteAuditHeads {
+  readonly #database: SQLite.Database
+  readonly #heads = new Map<string, AuditHead>()
+  readonly #moved = new Set<string>()
+  #find: SQLite.Statement | undefined
+  #store: SQLite.Statement | undefined
+
+  constructor(database: SQLite.Database) {
+    this.#database = database
+  }
+
+  /** Other processes move heads between transactions. */
+  begin(): void {
+    this.#heads.clear()
+    this.#moved.clear()
+  }
+
+  /** Stores the heads that have moved, before the commit. */
+  store(): void {
+    for (const shopId of this.#moved) {
+      const { seq, hash } = this.#headOf(shopId)
+      this.#store ??= this.#database.prepare(STORE_HEAD)
+      this.#store.run(shopId, seq, hash)
+    }
+  }
+
+  chainOf(shopId: string | undefined): AuditChain {
+    if (shopId === undefined) return NO_CHAIN
+    return {
+      head: async () => this.#headOf(shopId),
+      advance: (to) => {
+        this.#heads.set(shopId, to)
+        this.#moved.add(shopId)
+      },
+    }
+  }
+
+  #headOf(shopId: string): AuditHead {
+    // Prepared with the first use, for the table may not be there when the database is opened.
+    this.#find ??= this.#database.prepare(FIND_HEAD)
+    const head = this.#heads.get(shopId) ?? (this.#find.get(shopId) as AuditHead | undefined) ?? { seq: 0, hash: '' }
+    this.#heads.set(shopId, head)
+    return head
   }
 }
