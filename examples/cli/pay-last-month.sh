@@ -31,7 +31,7 @@ retire() {
 export_batch() {
   target="$folder/$1-$2"
   if [ "$2" -gt "$maximum" ]; then
-    echo "Batch $1 pays $2 cents $3, more than the maximum of $maximum. Pay it by hand." >&2
+    echo "Batch $1 pays $2 cents $3, more than the maximum of $maximum. Pay it manually." >&2
     return 9
   fi
   if [ "$2" -eq 0 ]; then

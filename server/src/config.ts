@@ -15,14 +15,14 @@ export interface Config {
   minimumPayoutCents: number
   journeyRetentionDays: number | undefined
   metricsToken: string | undefined
-  /** `host:port` that webhooks may reach although private; development only. */
+  /** Private `host:port` that webhooks may reach; for development only. */
   webhookAllow: string[]
-  /** How many proxies' `X-Forwarded-For` is believed. */
+  /** The number of trusted proxies that set `X-Forwarded-For`. */
   trustProxy: number
   logLevel: string
 }
 
-/** A setting that stops the start; the message is the one sentence to show. */
+/** An invalid setting, which stops the start. The message is shown to the operator. */
 export class ConfigError extends Error {}
 
 type Environment = Record<string, string | undefined>
@@ -30,7 +30,7 @@ type Environment = Record<string, string | undefined>
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-/** Reads the environment, once; the only place that does. Makes the encryption key on the first start. */
+/** Reads the environment. Nothing else does. Creates the encryption key on the first start. */
 export function readConfig(env: Environment = process.env): Config {
   const { dataDir, databaseUrl } = readDataLocation(env)
   return {
@@ -51,17 +51,17 @@ export function readConfig(env: Environment = process.env): Config {
   }
 }
 
-/** Where the data is. Unlike {@link readConfig}, it neither needs nor makes an encryption key. */
+/** Reads where the data is. Unlike {@link readConfig}, does not need or create an encryption key. */
 export function readDataLocation(env: Environment = process.env): Pick<Config, 'dataDir' | 'databaseUrl'> {
   const dataDir = resolve(ROOT, env.REFERRAL_DATA_DIR || '.referral')
   return { dataDir, databaseUrl: checkDatabaseUrl(env.DATABASE_URL || `file:${dataDir}/referral.db`) }
 }
 
-/** Where this process listens. */
+/** The URL on which this process listens. */
 export const baseUrlOf = ({ host, port }: Pick<Config, 'host' | 'port'>): string =>
   `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 
-/** Where the encryption key is kept, in words for the operator. */
+/** Where the encryption key is stored, for messages. */
 export const encryptionKeySource = (dataDir: string, env: Environment = process.env): string =>
   env.REFERRAL_ENCRYPTION_KEY ? 'REFERRAL_ENCRYPTION_KEY' : keyFile(dataDir)
 
@@ -119,7 +119,7 @@ function checkDatabaseUrl(url: string): string {
 
 function checkRedisUrl(url: string): string {
   if (/^rediss?:\/\/./.test(url) && URL.canParse(url)) return url
-  // It may hold a password, so it is not repeated.
+  // The message omits the URL, which may contain a password.
   throw new ConfigError('REDIS_URL must be redis://host:port, or rediss:// for TLS.')
 }
 
@@ -146,21 +146,21 @@ function encryptionKeys(text: string | undefined, dataDir: string, databaseUrl: 
   const file = keyFile(dataDir)
   const database = databaseUrl.replace(/^file:/, '')
   if (existsSync(file)) {
-    // An empty database would look like a first start, and every key, token and order like one that never was.
+    // Otherwise the server would start with an empty database, as if it were the first start.
     if (isLost(database, dataDir)) {
       throw new ConfigError(
         `${database} is missing or empty, but ${file} belongs to a database: correct DATABASE_URL or restore a backup (referral-server restore <file>); to start anew, move the key away first.`,
       )
     }
   } else {
-    // Another key would open nothing of what is there, and might be taken for the right one later.
+    // A new key could not decrypt the existing secrets.
     if (existsSync(database)) {
       throw new ConfigError(`${file} is missing: put back the encryption key that this database was made with.`)
     }
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
     writeFileSync(firstStartFile(dataDir), '', { mode: 0o600 })
     const key = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')
-    // wx: of two processes that start at once, one makes the key and the other reads it.
+    // wx: when two processes start at once, one creates the key and the other reads it.
     try {
       writeFileSync(file, `${key}\n`, { mode: 0o600, flag: 'wx' })
     } catch (error) {

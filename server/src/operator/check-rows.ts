@@ -5,7 +5,7 @@ import { forEachPage, PRIMARY_KEYS, type Row, TABLE_NAMES, type TableName } from
 import type { OrderRow, Tables } from '../database/tables.ts'
 import { ENGINE_VERSION } from '../engine/decide.ts'
 
-/** Columns that hold JSON. Those of the audit are covered by its chain. */
+/** Columns that contain JSON. The audit chain covers those of the audit. */
 const JSON_COLUMNS: { [Table in TableName]?: (keyof Tables[Table])[] } = {
   shops: ['attributionPrecedence'],
   apiKeys: ['scopes'],
@@ -19,7 +19,7 @@ const JSON_COLUMNS: { [Table in TableName]?: (keyof Tables[Table])[] } = {
   idempotencyKeys: ['result'],
 }
 
-/** Problems told of one table; more of them say no more. */
+/** The maximum number of problems reported per table. */
 const MAX_PROBLEMS = 20
 
 /**
@@ -52,7 +52,7 @@ function problemsOf(table: TableName, row: Row): string[] {
     : []
 }
 
-/** The engine is deterministic: the same facts give the same decision, byte for byte. An earlier engine cannot be asked. */
+/** The engine is deterministic: the same facts give the same decision, byte for byte. Decisions of earlier engine versions cannot be replayed. */
 function matchesReplay(order: OrderRow): boolean {
   try {
     const { identical, recordedEngineVersion } = replay(order)
@@ -72,6 +72,6 @@ function isJson(value: unknown): boolean {
   }
 }
 
-/** A damaged key may hold anything, and this goes to a terminal. */
+/** Names a row. A damaged key may contain any bytes, so that only printable characters are kept. */
 const describeRow = (table: TableName, row: Row): string =>
   `Row ${PRIMARY_KEYS[table].map((key) => String(row[key]).replace(/[^ -~]/g, '?')).join(' ')} of ${table}`

@@ -15,7 +15,7 @@ import {
 
 export interface CheckReport {
   ok: boolean
-  /** A sentence each; empty when all is well. */
+  /** One sentence per problem; empty when there is none. */
   problems: string[]
   audit: ChainCheck
 }
@@ -41,20 +41,22 @@ async function checkData({ db, vault }: Parameters<typeof check>[0]): Promise<Om
   const problems: string[] = []
   for (const { id, stored, summed } of await listWrongTotals(db.read)) {
     problems.push(
-      `Payout batch ${id} says ${stored} cents net, its commissions add up to ${summed}, or its counts differ.`,
+      `Payout batch ${id} stores a net total of ${stored} cents, but its commissions add up to ${summed}, or its counts differ.`,
     )
   }
   for (const { commissionId, stored, summed } of await listWrongRefundTotals(db.read)) {
-    problems.push(`The refunds of commission ${commissionId} took ${summed} cents of goods, but ${stored} are stored.`)
+    problems.push(
+      `The refunds of commission ${commissionId} add up to ${summed} cents of goods, but ${stored} are stored.`,
+    )
   }
   for (const id of await listUnbalancedDebts(db.read)) {
-    problems.push(`The carried debt ${id} is not two commissions that add up to 0.`)
+    problems.push(`The carried debt ${id} does not consist of two commissions that add up to 0.`)
   }
   for (const { table, column, rows } of await countOrphans(db.read)) {
-    problems.push(`${rows} rows of ${table} name a ${column} that does not exist in their shop.`)
+    problems.push(`${rows} rows of ${table} reference a ${column} that does not exist in their shop.`)
   }
   const crossed = await countMismatchedOrders(db.read)
-  if (crossed > 0) problems.push(`${crossed} orders name the commission of another order.`)
+  if (crossed > 0) problems.push(`${crossed} orders reference the commission of another order.`)
   for (const { list, shopId, scope, counted, rows } of await listWrongCounts(db.read)) {
     const of = scope ? ` (${scope})` : ''
     problems.push(
@@ -63,7 +65,7 @@ async function checkData({ db, vault }: Parameters<typeof check>[0]): Promise<Om
   }
   problems.push(...(await findBadRows({ db })))
   if (vault && !(await isEncryptionKeyValid({ db, vault })))
-    problems.push('The encryption key is not the one that this database is used with.')
+    problems.push('The encryption key does not belong to this database.')
   const audit = await checkChains({ db })
   for (const { shopId, seq, reason } of audit.breaks) {
     problems.push(`The audit of shop ${shopId} is broken at row ${seq}: ${BREAK_REASONS[reason]}.`)
@@ -90,14 +92,14 @@ interface CheckScope {
   checksum?: boolean
 }
 
-/** What a check that finds nothing has shown, and what no check can see; a line each. */
+/** What a successful check has verified, and what it cannot detect; one line each. */
 export function describeCoverage({ url, key, checksum }: CheckScope): string[] {
   const isPostgres = isPostgresUrl(url)
   const verified = [
     ...(isPostgres ? [] : ['the structure of the file and its indexes']),
     ...(checksum ? ['the SHA-256 of the backup'] : []),
-    'that every row can be read',
-    'that the engine decides each order from its stored facts as it did',
+    'that every row is readable',
+    'that replaying the stored facts of each order gives the stored decision',
     'totals of payout batches and refunds, references between rows, and counts of lists',
     'the chain of every audit and its stored head',
     ...(key ? ['the encryption key'] : []),

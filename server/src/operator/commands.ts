@@ -10,7 +10,7 @@ import { openDatabase } from '../database/database.ts'
 
 type Print = (value: object, text: string) => void
 
-/** The operator's commands work on the database directly, also while the server runs. */
+/** Commands for the operator. They access the database directly, also while the server runs. */
 export function addOperatorCommands(program: Command): void {
   const add = <Options>(
     parent: Command,
@@ -29,11 +29,11 @@ export function addOperatorCommands(program: Command): void {
         await withDatabase((deps) => work(deps, print, options, command.args))
       })
 
-  add(program, 'migrate', 'bring the database schema up to date', async (_deps, print) =>
+  add(program, 'migrate', 'migrate the database schema to the latest version', async (_deps, print) =>
     print({ migrated: true }, 'The schema is up to date.'),
   )
 
-  const shop = program.command('shop').description('create, list and change shops')
+  const shop = program.command('shop').description('create, list and update shops')
   add<{ name: string; plan: shops.Plan; currency: string; ownerEmail: string }>(
     shop,
     'create',
@@ -45,7 +45,7 @@ export function addOperatorCommands(program: Command): void {
   )
     .requiredOption('--name <name>')
     .addOption(planOption().default('PROFESSIONAL'))
-    .option('--currency <code>', 'three capital letters', 'USD')
+    .option('--currency <code>', 'ISO 4217 currency code', 'USD')
     .option('--owner-email <email>', 'the owner', 'owner@localhost')
 
   add(shop, 'list', 'list the shops', async (deps, print) => {
@@ -60,7 +60,7 @@ export function addOperatorCommands(program: Command): void {
   add<{ plan?: shops.Plan; api?: 'on' | 'off' }>(
     shop,
     'set <shopId>',
-    "change a shop's plan or switch its API",
+    "change a shop's plan or turn its API on or off",
     async (deps, print, options, [shopId = '']) => {
       await shops.set(deps, shopId, options)
       print({ shopId, ...options, json: undefined }, `Shop ${shopId} changed.`)
@@ -69,11 +69,11 @@ export function addOperatorCommands(program: Command): void {
     .addOption(planOption())
     .addOption(new Option('--api <state>').choices(['on', 'off']))
 
-  const owner = program.command('owner').description('let people administer a shop')
+  const owner = program.command('owner').description('manage the users of a shop')
   add<{ shop: string; email: string; role: 'OWNER' | 'STAFF' }>(
     owner,
     'create',
-    'create an owner or a member of staff',
+    'create an owner or a staff member',
     async (deps, print, options) => {
       const { userId, ownerToken } = await shops.createUser(deps, options)
       print({ userId, ownerToken }, `User ${userId}. Token, shown once: ${ownerToken}`)
@@ -82,12 +82,12 @@ export function addOperatorCommands(program: Command): void {
     .requiredOption('--shop <shopId>')
     .requiredOption('--email <email>')
     .addOption(new Option('--role <role>').choices(['OWNER', 'STAFF']).default('OWNER'))
-  add<users.NamedUser>(owner, 'link', 'make a link that signs a user in once', async (deps, print, options) => {
+  add<users.NamedUser>(owner, 'link', 'create a single-use sign-in link for a user', async (deps, print, options) => {
     const { userId, token } = await users.createLink(deps, options)
     const path = `/admin/sign-in?token=${token}`
     print(
       { userId, path },
-      `Open within 15 minutes, once, at your own address or here: ${baseUrlOf(deps.config)}${path}`,
+      `Single-use link, valid for 15 minutes; replace the host if needed: ${baseUrlOf(deps.config)}${path}`,
     )
   })
     .requiredOption('--shop <shopId>')
@@ -106,14 +106,14 @@ export function addOperatorCommands(program: Command): void {
   )
     .requiredOption('--shop <shopId>')
     .requiredOption('--email <email>')
-  add<users.NamedUser>(owner, 'revoke', "take a user's access away", async (deps, print, options) => {
+  add<users.NamedUser>(owner, 'revoke', "revoke a user's access", async (deps, print, options) => {
     const { userId } = await users.revoke(deps, options)
-    print({ userId }, `User ${userId} has no access any more.`)
+    print({ userId }, `User ${userId} no longer has access.`)
   })
     .requiredOption('--shop <shopId>')
     .requiredOption('--email <email>')
 
-  const key = program.command('key').description('make API keys')
+  const key = program.command('key').description('manage API keys')
   add<{ shop: string; label: string; scope: string[] }>(
     key,
     'create',
@@ -134,13 +134,8 @@ export function addOperatorCommands(program: Command): void {
       (scope: string, all: string[] = []) => [...all, scope],
     )
 
-  add(
-    program.command('api').description('the kill switch of the whole API'),
-    'on',
-    'switch the API on',
-    switchApi(true),
-  )
-  add(program.commands.find((command) => command.name() === 'api')!, 'off', 'switch the API off', switchApi(false))
+  add(program.command('api').description('turn the whole API on or off'), 'on', 'turn the API on', switchApi(true))
+  add(program.commands.find((command) => command.name() === 'api')!, 'off', 'turn the API off', switchApi(false))
 }
 
 const planOption = () => new Option('--plan <plan>').choices(shops.PLANS)

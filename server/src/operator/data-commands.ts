@@ -11,7 +11,7 @@ interface Json {
 
 const JSON_OPTION = ['--json', 'print one JSON object'] as const
 
-/** The operator's commands for whole databases: keeping, checking, filling and moving them. Each loads only what it needs. */
+/** Commands that back up, restore, check, copy and seed databases. Each loads its dependencies lazily. */
 export function addDataCommands(program: Command): void {
   program
     .command('backup <file>')
@@ -24,32 +24,30 @@ export function addDataCommands(program: Command): void {
       const keptElsewhere = encryptionKeySource(config.dataDir)
       print(json, { file, bytes, sha256, encryptionKey: keptElsewhere }, [
         `${file}: ${bytes} bytes, checked.`,
-        `SHA-256 ${sha256}, also in ${file}.sha256: keep both together, and the sum elsewhere too.`,
-        `It does not hold the encryption key, without which webhook secrets stay shut. Keep ${keptElsewhere} too.`,
+        `SHA-256 ${sha256}, also in ${file}.sha256: keep both files together, and a copy of the checksum elsewhere.`,
+        `It does not contain the encryption key, which is needed to decrypt webhook secrets. Back up ${keptElsewhere} too.`,
       ])
     })
 
   program
     .command('restore <file>')
-    .description('put a backup in the place of a SQLite database; the server must not run')
+    .description('replace a SQLite database with a backup; stop the server first')
     .option(...JSON_OPTION)
     .action(async (file: string, { json }: Json) => {
       const { restore } = await import('../database/backup.ts')
-      // What is restored may be all that is left: the key is looked at when the server starts.
+      // The encryption key may be lost; it is only checked when the server starts.
       const { replaced, isVerified } = await restore(file, readDataLocation().databaseUrl)
       print(json, { file, replaced: replaced ?? null, verified: isVerified }, [
         `Restored from ${file}.`,
-        isVerified
-          ? 'Its SHA-256 is the one it was written with.'
-          : `${file}.sha256 is missing: only its structure was checked.`,
-        ...(replaced ? [`What was there before is kept as ${replaced}.`] : []),
+        isVerified ? 'Its SHA-256 matches.' : `${file}.sha256 is missing: only its structure was checked.`,
+        ...(replaced ? [`The replaced database is kept as ${replaced}.`] : []),
       ])
     })
 
   program
     .command('check [backup]')
-    .description('look whether everything stored fits together, here or in a backup; ends with 1 when it does not')
-    .option('--recount', 'count the rows of all lists anew first')
+    .description('check the consistency of the database or a backup; exits with 1 when it finds problems')
+    .option('--recount', 'recount the rows of all lists first')
     .option(...JSON_OPTION)
     .action(async (file: string | undefined, { json, recount: again }: Json & { recount?: boolean }) => {
       const { check } = await import('./check.ts')
@@ -69,7 +67,7 @@ export function addDataCommands(program: Command): void {
 
   program
     .command('copy')
-    .description('copy a whole database into an empty one, of whichever engine, and compare the two')
+    .description('copy a database to an empty one, of the same or the other engine, and compare both')
     .requiredOption('--from <url>', 'file:<path> or postgres://…; stop its server first')
     .requiredOption('--to <url>', 'file:<path> or postgres://…')
     .option(...JSON_OPTION)
@@ -81,7 +79,7 @@ export function addDataCommands(program: Command): void {
       const rows = tables.reduce((sum, table) => sum + table.rows, 0)
       print(json, { rows, tables }, [
         ...tables.filter((table) => table.rows > 0).map(({ table, rows }) => `${table}\t${rows}`),
-        `${rows} rows, the same on both sides. Run the new server with the same REFERRAL_ENCRYPTION_KEY.`,
+        `${rows} rows copied and compared. Run the new server with the same REFERRAL_ENCRYPTION_KEY.`,
       ])
     })
 
@@ -103,19 +101,19 @@ async function checkBackup(file: string) {
 function addSeed(program: Command): void {
   program
     .command('seed')
-    .description('fill a shop with data for load and growth tests; again gives nothing twice')
+    .description('fill a shop with test data for load and growth tests; running it again adds nothing twice')
     .requiredOption('--shop <shopId>')
     .option('--affiliates <n>', 'how many', parseCount, 100)
     .option('--commissions <n>', 'how many', parseCount, 10_000)
     .option('--clicks <n>', 'how many', parseCount, 10_000)
-    .option('--days <n>', 'over how many days up to today', parseCount, 90)
+    .option('--days <n>', 'number of days up to today', parseCount, 90)
     .option(...JSON_OPTION)
     .action(async ({ json, ...wish }: Json & SeedOptions) => {
       const { seed } = await import('./seed.ts')
       const startedAt = performance.now()
       await withDeps((deps) => seed(deps, wish, (line) => process.stderr.write(`${line}\n`)))
       const seconds = Math.round((performance.now() - startedAt) / 100) / 10
-      print(json, { ...wish, seconds }, [`Shop ${wish.shop} is filled (${seconds} s).`])
+      print(json, { ...wish, seconds }, [`Seeded shop ${wish.shop} (${seconds} s).`])
     })
 }
 
@@ -124,7 +122,7 @@ function print(json: boolean | undefined, value: object, lines: string[]): void 
 }
 
 function parseCount(text: string): number {
-  if (!/^\d{1,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number up to 99999999.')
+  if (!/^\d{1,8}$/.test(text)) throw new InvalidArgumentError('It must be an integer of at most 99999999.')
   return Number(text)
 }
 

@@ -20,7 +20,7 @@ const ID_TIME_LENGTH = 10
 /** How long finished deliveries stay in the log and can be redelivered. */
 const DELIVERY_DAYS = 30
 
-/** Removes what has had its time, now and every hour until the server stops. */
+/** Deletes expired data now and every hour until the server stops. */
 export function startRetention(deps: Deps): void {
   const work = () => void purgeExpired(deps)
   work()
@@ -37,7 +37,7 @@ export async function purgeExpired(deps: Deps): Promise<void> {
   const steps = [
     () => inBatches(deps, (trx) => deleteExpiredKeys(trx, now)),
     () => inBatches(deps, (trx) => deleteExpiredStreams(trx, now)),
-    // Before deliveries, and a day later than they: a redelivery that is being written keeps its event.
+    // Before deliveries, with one more day of retention, so that a redelivery in progress keeps its event.
     () => purgeEvents(deps),
     () => purgeDeliveries(deps),
     () => purgeJourney(deps),
@@ -45,7 +45,7 @@ export async function purgeExpired(deps: Deps): Promise<void> {
   for (const step of steps) await bestEffort(deps.log, 'retention_failed', step)
 }
 
-/** A transaction for each lot, as long as there may be more; a server that stops does not wait for the rest. */
+/** Runs one transaction per batch until nothing is left or the server stops. */
 async function inBatches({ db, stopping }: Deps, work: (trx: Transaction) => Promise<boolean>): Promise<void> {
   while (!stopping.aborted && (await db.transact(work)));
 }

@@ -18,17 +18,17 @@ export interface SeedOptions {
   affiliates: number
   clicks: number
   commissions: number
-  /** Over so many days up to now. */
+  /** Number of days up to now. */
   days: number
 }
 
 const DAY_MS = 86_400_000
-/** So much is written in one transaction. */
+/** Rows per transaction. */
 const BATCH_SIZE = 200
-/** Servers beside it ask for the turn to write every 25 ms: after so much writing they get one. */
+/** Pauses after this time, because running servers try to write every 25 ms. */
 const WRITE_MS = 200
 const PAUSE_MS = 30
-/** So many lines tell how far it is. */
+/** Number of progress lines. */
 const PROGRESS_LINES = 20
 
 /**
@@ -40,7 +40,7 @@ export async function seed(
   wish: SeedOptions,
   report: (line: string) => void = () => {},
 ): Promise<SeedOptions> {
-  if (wish.affiliates < 1) throw new Error('--affiliates must be at least 1: clicks and orders need somebody.')
+  if (wish.affiliates < 1) throw new Error('--affiliates must be at least 1: clicks and orders need an affiliate.')
   const shop = { deps, shopId: wish.shop, ...timeline(deps.now(), wish.days) }
   const tell = (count: number, { from, to, what }: Range & { what: string }) => {
     if (Math.floor((PROGRESS_LINES * to) / count) > Math.floor((PROGRESS_LINES * from) / count))
@@ -150,14 +150,14 @@ async function addOrders(ctx: Context, trx: Transaction, { from, to, affiliates,
   const audit: AuditEntry[] = []
   for (let n = from; n < to; n++) {
     const body = seedOrder(n, affiliates, new Date(at(n)).toISOString())
-    // The events stay behind: a shop that is filled with data has nothing to tell its subscribers.
+    // Seeding sends no webhooks, so that the events are dropped.
     const { audit: entry } = await recordOrder(ctx, trx, toIncomingOrder(ctx, body))
     audit.push(...[entry ?? []].flat())
   }
   return { result: undefined, audit: audit.length > 0 ? audit : null }
 }
 
-/** A stream of numbers from 0 to 1 that is the same on every machine for the same name. */
+/** A deterministic generator of numbers from 0 to 1, seeded by a name. */
 export function seededRandom(name: string): () => number {
   let state = 2_166_136_261
   for (const char of name) state = Math.imul(state ^ (char.codePointAt(0) ?? 0), 16_777_619)
@@ -177,7 +177,7 @@ const DEVICES = ['mobile', 'mobile', 'desktop', 'tablet']
 
 const pick = <T>(next: () => number, list: readonly T[]): T => list[Math.floor(next() * list.length)] as T
 
-/** Who clicks and orders go to: the first affiliates have most of them, as in life. */
+/** Picks an item, preferring the first ones: few affiliates have most clicks and orders. */
 const skewed = <T>(next: () => number, list: readonly T[]): T => list[Math.floor(next() ** 2 * list.length)] as T
 
 export interface SeedAffiliate {
@@ -185,7 +185,7 @@ export interface SeedAffiliate {
   discountCode: string
 }
 
-/** The n-th affiliate, counted from 0: a person with an address of their own. */
+/** The n-th affiliate, counted from 0. */
 export function seedPerson(n: number): { name: string; email: string; firstName: string; lastName: string } {
   const next = seededRandom(`affiliate ${n}`)
   const firstName = pick(next, FIRST)
@@ -212,7 +212,7 @@ export function seedClick(n: number, affiliates: readonly SeedAffiliate[]) {
   }
 }
 
-/** The n-th order: with a coupon, or after following a link. */
+/** The n-th order, with a coupon or a ref. */
 export function seedOrder(n: number, affiliates: readonly SeedAffiliate[], occurredAt: string): Conversion {
   const next = seededRandom(`order ${n}`)
   const { slug, discountCode } = skewed(next, affiliates)
