@@ -43,7 +43,7 @@ test('a key that expires works until then', async () => {
   server.clock.advance(3_600_000)
   expect(await status(secret)).toEqual([403, 'key_expired'])
   const late = await admin(server, 'POST', '/keys', { label: 'X', scopes: ['programs:read'], expiresAt: '2026-11-02' })
-  expect([late.status, late.body.error]).toEqual([400, 'expiresAt must be ahead of now.'])
+  expect([late.status, late.body.error]).toEqual([400, 'expiresAt must be in the future.'])
 })
 
 test('rotating gives a new secret, and the old one is dead at once; the rest stays', async () => {

@@ -48,7 +48,7 @@ test('of several who replace it at once, exactly one token works', async () => {
   const replies = await Promise.all(tokens.map((token) => session(token)))
   expect(replies.filter(({ status }) => status === 200)).toHaveLength(1)
   expect(done.flatMap((one) => (one.status === 'rejected' ? [one.reason.message] : []))).toEqual(
-    Array(8 - tokens.length).fill('Another command changed this user meanwhile. Run this one again.'),
+    Array(8 - tokens.length).fill('Another command changed this user. Retry.'),
   )
 })
 

@@ -61,7 +61,7 @@ describe('settings', () => {
     const twice = await patch({ attributionPrecedence: ['COUPON', 'COUPON', 'DIRECT_LINK', 'CONNECTED_CUSTOMER'] })
     expect([twice.status, twice.body.error]).toEqual([
       400,
-      'attributionPrecedence must name each of COUPON, DIRECT_LINK, CONNECTED_CUSTOMER, CONNECTED_PRODUCT once.',
+      'attributionPrecedence must contain each of COUPON, DIRECT_LINK, CONNECTED_CUSTOMER, CONNECTED_PRODUCT once.',
     ])
     expect((await patch({ attributionPrecedence: 'coupons' })).body.error).toBe(
       'attributionPrecedence must be default, link-first, customer-first or a list of all four kinds of evidence.',

@@ -108,5 +108,7 @@ test('several commissions are moderated at once; a batch is paid only with its t
   expect(lastAudit()).toBe('payout.paid')
   expect(codeOf(await owner.submit(`${batch}/cancel`))).toEqual([409, 'payout_not_cancelable'])
   const none = await owner.open(`/admin/payouts/new?${new URLSearchParams(november)}`)
-  expect(noticeOf(none)).toBe('No approved commission without a batch happened in this period.')
+  expect(noticeOf(none)).toBe(
+    'No approved commission of this period is available for payout. Choose another period or approve commissions.',
+  )
 })

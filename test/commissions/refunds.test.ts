@@ -66,7 +66,7 @@ describe('before payment', () => {
     expect([...codeOf(reply), reply.body.error]).toEqual([
       409,
       'refund_exceeds_order',
-      'Only 1000 cents of goods are left to refund.',
+      'Only 1000 cents of goods are left to refund. Send a smaller amount.',
     ])
     expect(till.row(id).commissionAmountCents).toBe(160)
   })
@@ -115,7 +115,7 @@ test('refunds from before totals were stored count in the next refund', async ()
   expect([...codeOf(reply), reply.body.error]).toEqual([
     409,
     'refund_exceeds_order',
-    'Only 4000 cents of goods are left to refund.',
+    'Only 4000 cents of goods are left to refund. Send a smaller amount.',
   ])
   expect((await refundPieces('c', 1)).body.data.commissionAmountCents).toBe(240)
   expect((await till.refund(id, 'd')).body.data).toMatchObject({ commissionAmountCents: 0, orderStatus: 'REFUNDED' })

@@ -128,7 +128,11 @@ test.each<[operation: string, body: object, sentence: string, code?: string]>([
   ['recordEvent', { type: 'sale', externalOrderId: 'x' }, 'type must be one of conversion, click, page_view.'],
   ['createKey', { label: ' ', scopes: ['events:write'] }, 'label must not be blank.'],
   ['createConnection', { kind: 'customerId', value: ' ', affiliateId: ID.affiliate }, 'value must not be blank.'],
-  ['setGeoRule', { countries: [], cities: null }, 'At least one list must name a place.'],
+  [
+    'setGeoRule',
+    { countries: [], cities: null },
+    'At least one of countries, states, cities and postalPrefixes must contain a place.',
+  ],
   ['refundCommission', { ...refund, lineItems: [{ quantity: 1 }] }, 'Each line item needs a variantId or a productId.'],
   [
     'refundCommission',
@@ -147,7 +151,7 @@ test.each<[operation: string, body: object, sentence: string, code?: string]>([
     'lineItems[0].price is not a property of this request.',
     'unknown_property',
   ],
-  ['moderateCommissions', moderate, 'Send either ids or filter.'],
+  ['moderateCommissions', moderate, 'Send either ids or filter, not both.'],
   ['moderateCommissions', { ...moderate, ids: [] }, 'ids must be a list of 1 to 500 items or null.'],
   ['runBacktest', { programId: ID.program }, 'Send at least one other setting to try.'],
 ])('400 by the document and by the server for %s with %j', async (id, body, sentence, code = 'invalid_body') => {

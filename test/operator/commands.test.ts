@@ -93,10 +93,10 @@ test('a backup is checked by itself, and the result says what was verified and w
 })
 
 test.each([
-  [['owner', 'token', '--shop', 'shp_none', '--email', 'x@example.com'], 'There is no shop shp_none.'],
-  [['key', 'create', '--shop', 'shp_none', '--label', 'x', '--scope', 'all'], 'There is no shop shp_none.'],
+  [['owner', 'token', '--shop', 'shp_none', '--email', 'x@example.com'], 'Shop shp_none does not exist.'],
+  [['key', 'create', '--shop', 'shp_none', '--label', 'x', '--scope', 'all'], 'Shop shp_none does not exist.'],
   [['shop', 'create', '--name', 'X', '--currency', 'euro'], '--currency must be three capital letters, like USD.'],
-  [['shop', 'set', 'shp_none', '--plan', 'FREE'], 'There is no shop shp_none.'],
+  [['shop', 'set', 'shp_none', '--plan', 'FREE'], 'Shop shp_none does not exist.'],
 ])('%j says what is wrong and ends with 1', async (args, sentence) => {
   const { code, stdout, stderr } = await run(args as string[], env)
   expect([code, stdout, stderr.trim()]).toEqual([1, '', sentence])

@@ -161,7 +161,7 @@ describe('flat programs', () => {
     const row = await rowFor({ couponCode: 'MAX', amountCents: 1, lineItems: [{ quantity: 999_999 }] })
     expect(row.commissionAmountCents).toBe(2_147_483_647 * 999_999)
     const most = { externalOrderId: 'most', amountCents: 1, lineItems: [{ quantity: 1_000_000 }, {}] }
-    expect((await convert(server, most)).body.error).toBe('lineItems must not hold more than 1000000 pieces in all.')
+    expect((await convert(server, most)).body.error).toBe('lineItems must not hold more than 1000000 items in total.')
   })
 })
 

@@ -26,7 +26,7 @@ describe('409', () => {
     const { error } = await client.payouts.create(OCTOBER).safe()
     expect(error).toMatchObject({
       code: 'payout_mixed_currencies',
-      message: 'These commissions are in EUR, JPY and USD; send currency to choose one.',
+      message: 'These commissions are in EUR, JPY and USD. Send currency to choose one.',
     })
     expect(error?.response?.headers.get('X-Payout-Currencies')).toBe('EUR, JPY, USD')
   })
@@ -48,7 +48,7 @@ describe('409', () => {
     else
       expect(error).toMatchObject({
         code: 'payout_below_threshold',
-        message: `The eligible total of ${cents} cents is below the minimum payout of ${shop ?? usual} cents.`,
+        message: `The eligible total of ${cents} cents is below the minimum payout of ${shop ?? usual} cents. Choose a longer period.`,
       })
   })
 
@@ -67,7 +67,7 @@ describe('409', () => {
     setShop('minimumPayoutCents', null)
     setShop('legacyMinimumPayout', null)
     expect(error?.code).toBe(code)
-    if (code) expect(error?.message).toContain(`(${legacy}) and the new one (${cents ?? 0} cents) disagree`)
+    if (code) expect(error?.message).toContain(`(${legacy}) and the current one (${cents ?? 0} cents) conflict`)
   })
 
   test('nothing eligible comes before every conflict', async () => {

@@ -171,7 +171,7 @@ describe('a batch whose rows change', () => {
     mutate(ctx, async (trx) => {
       const [column, value] = where.split('=') as ['id', string]
       await trx.updateTable('commissions').set(columns).where(column, '=', value).execute()
-      return { result: await recomputeBatch(trx, ctx, batchId), audit: null }
+      return { result: await recomputeBatch(ctx, trx, batchId), audit: null }
     })
   const leave = (batchId: string, id: string) =>
     change(batchId, { payoutBatchId: null, orderStatus: 'CANCELED' }, `id=${id}`)

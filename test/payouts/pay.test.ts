@@ -70,7 +70,7 @@ describe('409', () => {
     const reply = await pay(`&expectedTotalCents=${cents}`)
     expect([reply.headers.get('X-Error-Code'), reply.body.error]).toEqual([
       'payout_total_mismatch',
-      `The batch pays 1440 cents, not the ${cents} cents you expected.`,
+      `The batch pays 1440 cents, not the expected ${cents} cents. Fetch it again and retry.`,
     ])
     expect(paid()).toEqual([])
   })

@@ -101,7 +101,7 @@ test('what is left below the minimum stays free: 409 payout_below_threshold_afte
   expect(first.status).toBe(200)
   expect([second.headers.get('X-Error-Code'), second.body.error]).toEqual([
     'payout_below_threshold_after_claim',
-    `Another batch took some of these commissions first; the ${2 ** (N - 1) - 1} cents that are left are below the minimum payout of ${2 ** (N - 1)} cents.`,
+    `Another payout batch claimed some of these commissions. The remaining ${2 ** (N - 1) - 1} cents are below the minimum payout of ${2 ** (N - 1)} cents.`,
   ])
   const free = commissionsOf(server, '"payoutBatchId" is null')
   expect(free).toHaveLength(N - 1)

@@ -120,7 +120,7 @@ describe('with a domain', () => {
       await mismatched(() => send(topic, text[topic](urlOf(DOMAIN)), header))
     }
     expect(await mismatched(() => send(topic, text[topic](urlOf(DOMAIN)), OTHER))).toBe(
-      'The notification is of other.myshopify.com, not of the store of this shop; compare storeDomain and storeDomainAliases in its settings.',
+      'The notification comes from other.myshopify.com, not from the store of this shop. Check storeDomain and storeDomainAliases in its settings.',
     )
   })
 
@@ -143,7 +143,7 @@ describe('with a domain', () => {
         await mismatched(() => send(topic, text[topic](url), DOMAIN))
       }
       expect(await mismatched(() => send(topic, text[topic](urlOf('other.example')), DOMAIN))).toMatch(
-        /^The notification is of other\.example, /,
+        /^The notification comes from other\.example, /,
       )
     },
   )
@@ -151,7 +151,7 @@ describe('with a domain', () => {
   test('nothing in the message comes from elsewhere than a domain', async () => {
     const header = '<script>alert(1)</script>'
     expect(await mismatched(() => send('orders-paid', text['orders-paid'](urlOf(DOMAIN)), header))).toMatch(
-      /^The notification is of an unknown domain, /,
+      /^The notification comes from an unknown domain, /,
     )
   })
 

@@ -186,7 +186,10 @@ describe('orders-paid', () => {
   test('400 when there is no telling what the goods cost', async () => {
     for (const goods of [{}, { line_items: [{ quantity: 1, price: 'free' }] }]) {
       const reply = await notify('orders-paid', JSON.stringify({ id: nextId(), financial_status: 'paid', ...goods }))
-      expect([reply.status, reply.body.error]).toEqual([400, 'total_line_items_price must be what the goods cost.'])
+      expect([reply.status, reply.body.error]).toEqual([
+        400,
+        'total_line_items_price must be an amount from 0 to 1000000000000 minor units. Send the price of the goods.',
+      ])
     }
   })
 

@@ -49,7 +49,9 @@ test('400 for every address that is not public https, and nothing is saved', asy
   for (const url of [...literal(), ...resolved()]) {
     const { status, body, headers } = await save(url)
     expect([url, status, headers.get('X-Error-Code')]).toEqual([url, 400, 'webhook_url_refused'])
-    expect(body).toEqual({ error: 'url must be a public https address.' })
+    expect(body).toEqual({
+      error: 'url must be a public https:// address. Use a URL that is reachable from the Internet.',
+    })
     expect((await save(url, '?test=1')).status, url).toBe(400)
   }
   expect(at.sql.prepare('select count(*) from subscriptions').pluck().get()).toBe(0)

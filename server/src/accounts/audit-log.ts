@@ -11,20 +11,20 @@ import { listShops } from './queries.ts'
 const BATCH_SIZE = 1000
 
 /**
- * Lists what was done in the shop, newest first.
+ * Lists the audit records of the shop, newest first.
  *
  * @throws ApiError 400 `invalid_parameter` or `period_invalid`.
  */
 export async function list(ctx: Context, query: Query<'listAudit'>) {
   const bounds = checkPeriod(parseQueryInstant('from', query.from), parseQueryInstant('to', query.to))
-  const wish = { ...query, ...bounds }
-  return mapPage(await readList(ctx, auditList, wish, isFiltered(wish) || isDeepPage(wish)), toRecord)
+  const filter = { ...query, ...bounds }
+  return mapPage(await readList(ctx, auditList, filter, isFiltered(filter) || isDeepPage(filter)), toRecord)
 }
 
-/** The newest row of a chain. Kept elsewhere, it tells later whether the end was cut off. */
+/** The newest row of a chain. Stored elsewhere, it later proves whether rows were cut off at the end. */
 export type ChainHead = Pick<AuditRow, 'shopId' | 'seq' | 'hash'>
 
-/** What following the chains of all shops, and of the installation, came to. */
+/** The result of verifying the chains of all shops and of the installation. */
 export interface ChainCheck {
   shops: number
   rows: number
@@ -32,7 +32,7 @@ export interface ChainCheck {
   heads: ChainHead[]
 }
 
-/** Follows the chain of every shop from its first row on; the first break of each is told. */
+/** Verifies the audit chain of every shop from its first row, and reports the first break of each. */
 export async function checkChains({ db }: Pick<Deps, 'db'>): Promise<ChainCheck> {
   const shops = (await listShops(db.read)).map(({ id }) => id)
   const all = [...new Set([...shops, ...(await listAuditedShopIds(db.read))])]
@@ -41,7 +41,7 @@ export async function checkChains({ db }: Pick<Deps, 'db'>): Promise<ChainCheck>
     const { head, broken } = await checkChain(db, shopId)
     check.rows += head.seq
     check.heads.push(head)
-    // That a shop was created is in its audit, so one without any has lost it.
+    // The creation of a shop is audited, so a shop without any row has lost it.
     if (broken) check.breaks.push(broken)
     else if (head.seq === 0) check.breaks.push({ shopId, seq: 1, reason: 'MISSING' })
   }
@@ -54,11 +54,11 @@ async function checkChain(
 ): Promise<{ head: ChainHead; broken: ChainBreak | undefined }> {
   let head: ChainHead = { shopId, seq: 0, hash: '' }
   for (;;) {
-    const lot = await listChain(db.read, shopId, head.seq, BATCH_SIZE)
-    const broken = findChainBreak(lot, head)
-    const last = lot.at(-1)
+    const batch = await listChain(db.read, shopId, head.seq, BATCH_SIZE)
+    const broken = findChainBreak(batch, head)
+    const last = batch.at(-1)
     if (last) head = { shopId, seq: last.seq, hash: last.hash }
-    if (broken || lot.length < BATCH_SIZE) return { head, broken }
+    if (broken || batch.length < BATCH_SIZE) return { head, broken }
   }
 }
 

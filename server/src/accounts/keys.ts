@@ -11,7 +11,7 @@ import { deleteApiKeys, findApiKey, insertApiKey, listApiKeys, updateApiKeyIfUnc
 type ApiKey = components['schemas']['ApiKey']
 type Scope = components['schemas']['Scope']
 
-// A scope that the document adds and this lacks does not compile.
+// A scope of openapi.yaml that is missing here does not compile.
 const ALL_SCOPES: Record<Scope, true> = {
   'affiliates:read': true,
   'affiliates:write': true,
@@ -27,31 +27,31 @@ const ALL_SCOPES: Record<Scope, true> = {
   'webhooks:read': true,
   'webhooks:write': true,
 }
-/** Every scope there is. */
+/** Every scope. */
 export const SCOPES = Object.keys(ALL_SCOPES) as Scope[]
 
-/** What a key is made of; `expiresAt` as ISO 8601. */
+/** The fields of a new key; `expiresAt` as ISO 8601. */
 export interface KeyInput {
   label: string
   scopes: string[]
   expiresAt?: string | null
 }
 
-/** The shop's keys, newest first, without their secrets. */
+/** Lists the shop's keys, newest first, without their secrets. */
 export async function list(ctx: Context): Promise<{ data: ApiKey[] }> {
   return { data: (await listApiKeys(ctx.db.read, ctx.shop.id)).map(toApiKey) }
 }
 
 /**
- * Creates a key. Its secret is in the answer and nowhere else.
+ * Creates a key. Its secret is in the result and cannot be read later.
  *
- * @throws ApiError 400 `invalid_body` without a label or a known scope, or when it would have expired already;
- *   409 `key_limit_reached`.
+ * @throws ApiError 400 `invalid_body` without a label or a known scope, or when `expiresAt` has passed; 409
+ *   `key_limit_reached`.
  */
 export async function create(ctx: Context, wanted: KeyInput): Promise<ApiKey & { secret: string }> {
   const { label, scopes } = readKeyInput(wanted)
   const expiresAt = parseBodyInstant('expiresAt', wanted.expiresAt) ?? null
-  if (expiresAt !== null && expiresAt <= nowIso(ctx)) throw invalidBody('expiresAt must be ahead of now.')
+  if (expiresAt !== null && expiresAt <= nowIso(ctx)) throw invalidBody('expiresAt must be in the future.')
   return mutate(ctx, async (trx) => {
     const limitSubject = await assignWindow(ctx, trx)
     const { secret, ...stored } = newSecret(ctx)
@@ -73,11 +73,11 @@ export async function create(ctx: Context, wanted: KeyInput): Promise<ApiKey & {
   })
 }
 
-/** One key that still works. @throws ApiError 404 `key_not_found`, 409 `key_already_revoked`. */
+/** Finds a key that is not revoked. @throws ApiError 404 `key_not_found`, 409 `key_already_revoked`. */
 export const find = async (ctx: Context, id: string): Promise<ApiKey> => toApiKey(await findActive(ctx, id))
 
 /**
- * Gives a key another secret. The old one opens nothing from the commit on.
+ * Replaces the secret of a key. The old secret is invalid from the commit on.
  *
  * @throws ApiError 404 `key_not_found`, 409 `key_already_revoked` or `concurrent_change`.
  */
@@ -93,7 +93,7 @@ export async function rotate(ctx: Context, id: string): Promise<ApiKey & { secre
 }
 
 /**
- * Stops a key at once.
+ * Revokes a key with immediate effect.
  *
  * @throws ApiError 404 `key_not_found`, 409 `key_already_revoked` or `concurrent_change`.
  */
@@ -108,7 +108,7 @@ export async function revoke(ctx: Context, id: string) {
   })
 }
 
-/** As {@link create}, for the operator: `all` stands for every scope. */
+/** As {@link create}, for the operator; `all` means every scope. */
 export async function createApiKey(ctx: Context, wanted: KeyInput): Promise<{ keyId: string; secret: string }> {
   const scopes = wanted.scopes.includes('all') ? SCOPES : wanted.scopes
   const { id, secret } = await create(ctx, { ...wanted, scopes })
@@ -120,15 +120,15 @@ function readKeyInput(wanted: KeyInput): { label: string; scopes: Scope[] } {
   if (!label) throw invalidBody('label is required.')
   const scopes = SCOPES.filter((scope) => wanted.scopes.includes(scope))
   const unknown = wanted.scopes.find((scope) => !(SCOPES as string[]).includes(scope))
-  if (unknown) throw invalidBody(`scopes must be among ${SCOPES.join(', ')}; ${unknown} is not.`)
-  if (scopes.length === 0) throw invalidBody('scopes must name at least one scope.')
+  if (unknown) throw invalidBody(`scopes must not contain ${unknown}. Use any of ${SCOPES.join(', ')}.`)
+  if (scopes.length === 0) throw invalidBody('scopes must contain at least one scope.')
   return { label, scopes }
 }
 
 async function findActive(ctx: Context, id: string): Promise<ApiKeyRow> {
   const row = await findApiKey(ctx.db.read, ctx.shop.id, id)
   if (!row) throw notFound('key_not_found', 'No API key with this id exists in your shop.')
-  if (row.revokedAt !== null) throw conflict('key_already_revoked', 'This API key was revoked; create a new one.')
+  if (row.revokedAt !== null) throw conflict('key_already_revoked', 'This API key is revoked. Create a new key.')
   return row
 }
 
@@ -148,18 +148,17 @@ const toApiKey = ({ id, label, prefix, scopes, createdAt, lastUsedAt, expiresAt,
   status: revokedAt === null ? 'active' : 'revoked',
 })
 
-/** How many keys of a shop work at the same time, and how many rate-limit windows its keys have between them. */
+/** How many active keys a shop can have, and how many rate-limit windows they have in total. */
 export const MAX_ACTIVE_KEYS = 20
-/** Revoked and expired keys that stay listed. The audit keeps what happened to earlier ones. */
+/** How many revoked and expired keys stay listed. Earlier ones are in the audit only. */
 const MAX_ENDED_KEYS = 200
-/** Ended keys deleted at a time. */
+/** How many ended keys are deleted at a time. */
 const BATCH_SIZE = 100
 
 /**
- * The rate-limit window of a key that is about to be created: null for one of its own, or the id of the key whose window
- * it continues. A shop has no more windows than active keys, so creating and revoking keys earns it no more requests. Once
- * all windows exist, a new key continues the one that has been without a key longest. Deletes the keys that ended longest
- * ago, so that a shop's keys do not pile up.
+ * Assigns a rate-limit window to a new key: null for a window of its own, or the id of the key whose window it continues.
+ * A shop has no more windows than active keys can exist, so creating and revoking keys does not raise its rate limit. When
+ * all windows exist, a new key continues the one that has been unused longest. Deletes the keys that ended longest ago.
  *
  * @throws ApiError 409 `key_limit_reached`.
  */
@@ -178,7 +177,7 @@ export async function assignWindow(ctx: Context, trx: Transaction): Promise<stri
   if (surplus.length > 0) await deleteApiKeys(trx, ctx.shop.id, surplus)
   if (new Set(keys.map(windowOf)).size < MAX_ACTIVE_KEYS) return null
   const inUse = new Set(active.map(windowOf))
-  // Each window at the end of its last key, the latest first.
+  // Ordered by the end of the last key of each window, the latest first.
   const free = [...new Set(ended.map(windowOf))].filter((window) => !inUse.has(window))
   return free.at(-1) ?? null
 }
@@ -188,7 +187,7 @@ const windowOf = ({ id, limitSubject }: ApiKeyRow): string => limitSubject ?? id
 type Ended = ApiKeyRow & { endedAt: string }
 const isEnded = (key: ApiKeyRow & { endedAt: string | null }): key is Ended => key.endedAt !== null
 
-/** When a key was revoked or expired, whichever came first; null while it works. */
+/** When a key was revoked or expired, whichever came first; null while it is active. */
 function endOf({ revokedAt, expiresAt }: ApiKeyRow, now: string): string | null {
   const expiredAt = expiresAt !== null && expiresAt <= now ? expiresAt : null
   return revokedAt !== null && (expiredAt === null || revokedAt < expiredAt) ? revokedAt : expiredAt

@@ -25,7 +25,7 @@ const keyWithShop = prepared<{ secretHash: string }>()((db, { secretHash }) =>
     .compile(),
 )
 
-/** A key with everything that decides whether it opens the API. */
+/** A key with everything that decides whether it is valid. */
 export interface KeyWithShop {
   key: Omit<ApiKeyRow, 'label' | 'prefix' | 'createdAt'>
   shop: ShopRow
@@ -33,7 +33,7 @@ export interface KeyWithShop {
   isApiOff: boolean
 }
 
-/** One statement, because it runs twice for each change: before the body is read and in the transaction. */
+/** One statement, because it runs twice per change: before the body is read and in the transaction. */
 export async function findKeyWithShop(db: Reader, secretHash: string): Promise<KeyWithShop | undefined> {
   const [row] = await keyWithShop(db, { secretHash })
   if (!row) return undefined
@@ -76,7 +76,7 @@ export async function deleteApiKeys(trx: Transaction, shopId: string, ids: strin
   await trx.deleteFrom('apiKeys').where('shopId', '=', shopId).where('id', 'in', ids).execute()
 }
 
-/** Changes a key that is alive and still has the secret that was read. Returns whether it was. */
+/** Updates a key unless it was revoked or has another secret since it was read. Returns whether it was updated. */
 export async function updateApiKeyIfUnchanged(
   trx: Transaction,
   shopId: string,
@@ -114,17 +114,17 @@ export async function deleteSession(trx: Transaction, shopId: string, tokenHash:
   await trx.deleteFrom('sessions').where('shopId', '=', shopId).where('tokenHash', '=', tokenHash).execute()
 }
 
-/** Ends every session of a user. */
+/** Deletes every session of a user. */
 export async function deleteSessionsOf(trx: Transaction, shopId: string, userId: string): Promise<void> {
   await trx.deleteFrom('sessions').where('shopId', '=', shopId).where('userId', '=', userId).execute()
 }
 
-/** Makes every sign-in link of a user open nothing. */
+/** Deletes every sign-in link of a user. */
 export async function deleteSignInLinksOf(trx: Transaction, shopId: string, userId: string): Promise<void> {
   await trx.deleteFrom('signInLinks').where('shopId', '=', shopId).where('userId', '=', userId).execute()
 }
 
-/** Forgets the shop's sessions and sign-in links that have had their time. */
+/** Deletes the shop's expired sessions and sign-in links. */
 export async function deleteExpired(trx: Transaction, shopId: string, now: string): Promise<void> {
   await trx.deleteFrom('sessions').where('shopId', '=', shopId).where('expiresAt', '<=', now).execute()
   await trx.deleteFrom('signInLinks').where('shopId', '=', shopId).where('expiresAt', '<=', now).execute()
@@ -137,7 +137,7 @@ export async function insertSignInLink(trx: Transaction, row: SignInLinkRow): Pr
 export const findSignInLink = (db: Reader, tokenHash: string): Promise<SignInLinkRow | undefined> =>
   db.selectFrom('signInLinks').selectAll().where('tokenHash', '=', tokenHash).executeTakeFirst()
 
-/** Uses a link up. Returns whether it was still there: of several who open it, one gets in. */
+/** Deletes a link that is used. Returns whether it existed: of concurrent requests, one signs in. */
 export async function deleteSignInLink(trx: Transaction, shopId: string, tokenHash: string): Promise<boolean> {
   const { numDeletedRows } = await trx
     .deleteFrom('signInLinks')
@@ -161,7 +161,7 @@ export async function insertShop(trx: Transaction, row: ShopRow): Promise<void> 
   await trx.insertInto('shops').values(row).execute()
 }
 
-/** Makes a program the shop's default when there is none yet. Returns whether it did. */
+/** Makes a program the shop's default unless it has one. Returns whether it did. */
 export async function setDefaultProgramIfNone(trx: Transaction, shopId: string, programId: string): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable('shops')
@@ -172,7 +172,7 @@ export async function setDefaultProgramIfNone(trx: Transaction, shopId: string, 
   return numUpdatedRows === 1n
 }
 
-/** Changes a shop as long as it is still the version that was read. Returns whether it was. */
+/** Updates a shop unless it was changed since it was read. Returns whether it was updated. */
 export async function updateShopIfUnchanged(
   trx: Transaction,
   row: ShopRow,
@@ -197,14 +197,14 @@ export const findUserByToken = (db: Reader, tokenHash: string): Promise<UserRow 
 export const findUser = (db: Reader, shopId: string, id: string): Promise<UserRow | undefined> =>
   db.selectFrom('users').selectAll().where('shopId', '=', shopId).where('id', '=', id).executeTakeFirst()
 
-/** However the address is written; as it was written first. A shop has few users, so their addresses have no key column. */
+/** Compares addresses exactly first, then by their key. A shop has few users, so addresses have no key column. */
 export async function findUserByEmail(db: Reader, shopId: string, email: string): Promise<UserRow | undefined> {
   const users = await db.selectFrom('users').selectAll().where('shopId', '=', shopId).orderBy('id').execute()
   const key = emailKey(email)
   return users.find((user) => user.email === email) ?? users.find((user) => emailKey(user.email) === key)
 }
 
-/** Takes a user's access away unless it was taken before. Returns whether it was this call. */
+/** Revokes a user unless the user is revoked already. Returns whether this call did it. */
 export async function revokeUserIfActive(
   trx: Transaction,
   shopId: string,
@@ -221,7 +221,7 @@ export async function revokeUserIfActive(
   return numUpdatedRows === 1n
 }
 
-/** Replaces a user's token. Returns false when the user was revoked or has another token meanwhile. */
+/** Replaces a user's token unless the user was revoked or has another token since. Returns whether it was replaced. */
 export async function updateTokenIfUnchanged(trx: Transaction, user: UserRow, tokenHash: string): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable('users')

@@ -12,7 +12,7 @@ import { findShop, findUser, findUserByToken } from './queries.ts'
 const SESSION_MS = 12 * 3_600_000
 const LINK_MS = 15 * 60_000
 
-/** Who owns or works for a shop, and the session they came with, if any. */
+/** A user of a shop, with the session of the request, if any. */
 export interface Owner {
   user: UserRow
   shop: ShopRow
@@ -20,7 +20,7 @@ export interface Owner {
   session: SessionRow | undefined
 }
 
-/** The owner of a token `ro_…` as `db` sees it; undefined when nobody has it, or not any more. */
+/** The user with the owner token `ro_…`; undefined for an unknown token or a revoked user. */
 export async function findOwner(db: Reader, token: string): Promise<Owner | undefined> {
   if (!isWellFormed('ro', token)) return undefined
   const tokenHash = hashSecret(token)
@@ -29,7 +29,7 @@ export async function findOwner(db: Reader, token: string): Promise<Owner | unde
   return withShop(db, user)
 }
 
-/** Whose session a cookie's secret stands for as `db` sees it; undefined when it has ended. */
+/** The user with the session of a cookie; undefined when the session has ended. */
 export async function findBySession(deps: Pick<Deps, 'now'>, db: Reader, secret: string): Promise<Owner | undefined> {
   if (!isWellFormed('rs', secret)) return undefined
   const session = await sessions.findSession(db, hashSecret(secret))
@@ -38,7 +38,7 @@ export async function findBySession(deps: Pick<Deps, 'now'>, db: Reader, secret:
   return owner && { ...owner, session }
 }
 
-/** What a form of a session must send along; it is made from the session, so it needs no place of its own. */
+/** The CSRF token of a session's forms. It is derived from the session, so it is not stored. */
 export const csrfTokenOf = ({ vault }: Pick<Deps, 'vault'>, session: SessionRow): string =>
   vault.fingerprint(csrfSubject(session))
 
@@ -46,8 +46,8 @@ export const isCsrfToken = ({ vault }: Pick<Deps, 'vault'>, session: SessionRow,
   token !== null && vault.hasFingerprint(token, csrfSubject(session))
 
 /**
- * Opens a session with an owner token, or with the token of a one-time link, which is used up by it.
- * `secret` goes into the cookie and nowhere else.
+ * Creates a session for an owner token, or for the token of a one-time link, which is deleted. The returned `secret` is
+ * stored in the cookie only.
  *
  * @throws ApiError 401 `sign_in_refused`.
  */
@@ -56,13 +56,13 @@ export async function signIn(
   token: string,
 ): Promise<Owner & { session: SessionRow; secret: string }> {
   const isLink = isWellFormed('rl', token)
-  const look = async (db: Reader): Promise<Owner> => {
+  const findSignedIn = async (db: Reader): Promise<Owner> => {
     const owner = isLink ? await findByLink(deps, db, token) : await findOwner(db, token)
     if (!owner) throw refused()
     return owner
   }
-  const { shop, user } = await look(deps.db.read)
-  const recheck = async (db: Reader) => (await look(db)).shop
+  const { shop, user } = await findSignedIn(deps.db.read)
+  const recheck = async (db: Reader) => (await findSignedIn(db)).shop
   const ctx: Context = { ...deps, shop, actor: `user:${user.id}`, recheck }
   return mutate(ctx, async (trx) => {
     if (isLink && !(await sessions.deleteSignInLink(trx, shop.id, hashSecret(token)))) throw refused()
@@ -77,7 +77,7 @@ export async function signIn(
   })
 }
 
-/** Ends the session of the call, if it came with one. */
+/** Ends the session of the request, if it has one. */
 export async function signOut(ctx: OwnerContext): Promise<components['schemas']['ActionReply']> {
   const result = { ok: true as const, message: 'You are signed out.' }
   const { session } = ctx
@@ -88,7 +88,7 @@ export async function signOut(ctx: OwnerContext): Promise<components['schemas'][
   })
 }
 
-/** A token that signs its user in once within 15 minutes. The context says who made it. */
+/** Creates a token that signs a user in once within 15 minutes. */
 export async function createSignInLink(ctx: Context, userId: string): Promise<string> {
   return mutate(ctx, async (trx) => {
     const token = createSecret('rl', ctx.random)
@@ -99,7 +99,7 @@ export async function createSignInLink(ctx: Context, userId: string): Promise<st
   })
 }
 
-/** Who is signed in, as openapi.yaml shows it. */
+/** The signed-in user as in openapi.yaml. */
 export function toSession(
   deps: Pick<Deps, 'vault'>,
   { user, shop, session }: Owner,
@@ -129,4 +129,4 @@ async function findByLink(deps: Pick<Deps, 'now'>, db: Reader, token: string): P
 const csrfSubject = ({ tokenHash }: SessionRow) => `csrf:${tokenHash}`
 
 const refused = () =>
-  new ApiError(401, 'sign_in_refused', 'This owner token or sign-in link is not valid, or not any more.')
+  new ApiError(401, 'sign_in_refused', 'This owner token or sign-in link is invalid or has expired. Request a new one.')

@@ -10,11 +10,11 @@ import { sealStoreSecret, toDomain } from './store-connection.ts'
 
 type Settings = components['schemas']['Settings']
 
-/** The settings of the caller's shop (sections 4.4 and 4.9), without the secret of store notifications. */
+/** The settings of the caller's shop, without the secret of store notifications. */
 export const read = (ctx: Context): Settings => toSettings(ctx.shop)
 
 /**
- * Changes the sent settings. Changing nothing is fine.
+ * Changes the sent settings. A request without changes succeeds.
  *
  * @throws ApiError 400 `invalid_body`, 409 `concurrent_change`.
  */
@@ -45,7 +45,7 @@ function changedColumns(ctx: Context, body: Body<'updateSettings'>): Partial<Sho
   if (precedence !== undefined) sent.attributionPrecedence = JSON.stringify(precedenceOf(precedence))
   if (minimums !== undefined) sent.minimumPayoutCentsByCurrency = JSON.stringify(sortedByName(minimums))
   if (apiEnabled !== undefined) sent.apiEnabled = apiEnabled ? 1 : 0
-  // Sealing the same secret twice gives two texts, so a sent one always counts as a change.
+  // Encrypting the same secret twice gives two texts, so a sent secret always counts as a change.
   if (secret !== undefined) sent.storeWebhookSecret = secret === null ? null : sealStoreSecret(ctx, ctx.shop.id, secret)
   if (domain !== undefined) sent.storeDomain = domain === null ? null : toDomain('storeDomain', domain)
   if (aliases !== undefined) {
@@ -55,11 +55,11 @@ function changedColumns(ctx: Context, body: Body<'updateSettings'>): Partial<Sho
   return Object.fromEntries(Object.entries(sent).filter(differs)) as Partial<ShopRow>
 }
 
-/** All four kinds in the order in which they win, written out or by the name of a preset. */
+/** All four kinds of evidence in order of precedence, listed or by the name of a preset. */
 export function precedenceOf(input: components['schemas']['PrecedenceInput']): Settings['attributionPrecedence'] {
   if (typeof input === 'string') return [...PRECEDENCE_PRESETS[input]]
   if (new Set(input).size < PRECEDENCE_PRESETS.default.length) {
-    throw invalidBody(`attributionPrecedence must name each of ${PRECEDENCE_PRESETS.default.join(', ')} once.`)
+    throw invalidBody(`attributionPrecedence must contain each of ${PRECEDENCE_PRESETS.default.join(', ')} once.`)
   }
   return input
 }
@@ -91,7 +91,7 @@ function toSettings(shop: ShopRow): Settings {
   }
 }
 
-/** What was and what is, setting by setting; of the secret only that it changed. */
+/** The old and new value of each changed setting; of the secret only that it changed. */
 function settingsDiff(before: ShopRow, after: ShopRow): Record<string, unknown> {
   const [was, is] = [toSettings(before), toSettings(after)]
   const names = (Object.keys(is) as (keyof Settings)[]).filter(

@@ -1,3 +1,4 @@
+import { concurrentChange, invalidBody } from '../contract/errors.ts'
 import { type Context, type Deps, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import { createSecret, hashSecret } from '../core/secret.ts'
@@ -8,12 +9,15 @@ export type Plan = ShopRow['plan']
 const ALL_PLANS: Record<Plan, true> = { FREE: true, STARTER: true, GROWTH: true, PROFESSIONAL: true, ENTERPRISE: true }
 export const PLANS = Object.keys(ALL_PLANS) as Plan[]
 
+/** Whether a text is an ISO 4217 code, such as USD. */
+export const isCurrency = (text: string): boolean => /^[A-Z]{3}$/.test(text)
+
 export const list = (deps: Deps): Promise<ShopRow[]> => listShops(deps.db.read)
 
-/** What the operator does to a shop, audited as any other change. */
+/** The context of an operator command, so that its changes are audited like all others. */
 export async function operatorContext(deps: Deps, shopId: string): Promise<Context> {
   const shop = await findShop(deps.db.read, shopId)
-  if (!shop) throw new Error(`There is no shop ${shopId}.`)
+  if (!shop) throw new Error(`Shop ${shopId} does not exist.`)
   return toOperatorContext(deps, shop)
 }
 
@@ -24,18 +28,18 @@ const toOperatorContext = (deps: Deps, shop: ShopRow): Context => ({
   requestId: deps.newId('req'),
 })
 
-/** Creates a shop and its owner. The token is in the answer and nowhere else. */
+/** Creates a shop and its owner. The token is in the result only. */
 export async function create(
   deps: Deps,
-  wanted: { name: string; plan: Plan; currency: string; ownerEmail: string },
+  input: { name: string; plan: Plan; currency: string; ownerEmail: string },
 ): Promise<{ shopId: string; ownerToken: string }> {
-  if (!/^[A-Z]{3}$/.test(wanted.currency)) throw new Error('--currency must be three capital letters, like USD.')
-  if (!wanted.name.trim()) throw new Error('--name must not be empty.')
-  const shop = newShop(deps, wanted)
+  if (!isCurrency(input.currency)) throw invalidBody('currency must be three capital letters, like USD.')
+  if (!input.name.trim()) throw invalidBody('name must not be blank.')
+  const shop = newShop(deps, input)
   const ctx = toOperatorContext(deps, shop)
   return mutate(ctx, async (trx) => {
     await insertShop(trx, shop)
-    const { row, ownerToken } = newUser(deps, { shop: shop.id, email: wanted.ownerEmail, role: 'OWNER' })
+    const { row, ownerToken } = newUser(deps, { shop: shop.id, email: input.ownerEmail, role: 'OWNER' })
     await insertUser(trx, row)
     return {
       result: { shopId: shop.id, ownerToken },
@@ -44,31 +48,30 @@ export async function create(
   })
 }
 
-/** Changes the plan or the shop's own kill switch. */
-export async function set(deps: Deps, shopId: string, wanted: { plan?: Plan; api?: 'on' | 'off' }): Promise<void> {
+/** Changes the plan or the shop's own API switch. */
+export async function set(deps: Deps, shopId: string, input: { plan?: Plan; api?: 'on' | 'off' }): Promise<void> {
   const ctx = await operatorContext(deps, shopId)
   const changes: Partial<ShopRow> = {}
-  if (wanted.plan) changes.plan = wanted.plan
-  if (wanted.api) changes.apiEnabled = wanted.api === 'on' ? 1 : 0
-  if (Object.keys(changes).length === 0) throw new Error('Say what to change: --plan or --api.')
+  if (input.plan) changes.plan = input.plan
+  if (input.api) changes.apiEnabled = input.api === 'on' ? 1 : 0
   await mutate(ctx, async (trx) => {
-    const claimed = await updateShopIfUnchanged(trx, ctx.shop, { ...changes, updatedAt: nowIso(deps) })
-    if (!claimed) throw new Error('Somebody else changed the shop meanwhile; try again.')
+    const updated = await updateShopIfUnchanged(trx, ctx.shop, { ...changes, updatedAt: nowIso(deps) })
+    if (!updated) throw concurrentChange()
     return { result: undefined, audit: { action: 'shop.updated', subjectId: shopId, data: { ...changes } } }
   })
 }
 
-/** Creates a user of a shop. The token is in the answer and nowhere else. */
+/** Creates a user of a shop. The token is in the result only. */
 export async function createUser(
   deps: Deps,
-  wanted: { shop: string; email: string; role: UserRow['role'] },
+  input: { shop: string; email: string; role: UserRow['role'] },
 ): Promise<{ userId: string; ownerToken: string }> {
-  const ctx = await operatorContext(deps, wanted.shop)
-  if (await findUserByEmail(deps.db.read, wanted.shop, wanted.email)) {
-    throw new Error(`The shop has a user with the e-mail address ${wanted.email} already.`)
+  const ctx = await operatorContext(deps, input.shop)
+  if (await findUserByEmail(deps.db.read, input.shop, input.email)) {
+    throw new Error(`The shop already has a user with the e-mail address ${input.email}.`)
   }
   return mutate(ctx, async (trx) => {
-    const { row, ownerToken } = newUser(deps, wanted)
+    const { row, ownerToken } = newUser(deps, input)
     await insertUser(trx, row)
     return {
       result: { userId: row.id, ownerToken },

@@ -12,40 +12,40 @@ import {
 import { createSignInLink } from './sessions.ts'
 import { operatorContext } from './shops.ts'
 
-/** A user of a shop as the operator names them. */
+/** A user of a shop, by e-mail address. */
 export interface NamedUser {
   shop: string
   email: string
 }
 
-/** A token that signs the user in once within 15 minutes. */
+/** Creates a token that signs the user in once within 15 minutes. */
 export async function createLink(deps: Deps, named: NamedUser): Promise<{ userId: string; token: string }> {
   const { ctx, user } = await findActiveUser(deps, named)
   return { userId: user.id, token: await createSignInLink(ctx, user.id) }
 }
 
-/** Takes a user's access away: the owner token opens nothing from now on, and every session ends. */
+/** Revokes a user: the owner token is invalid from now on, and every session ends. */
 export async function revoke(deps: Deps, named: NamedUser): Promise<{ userId: string }> {
   const { ctx, user } = await findActiveUser(deps, named)
   return mutate(ctx, async (trx) => {
     const revokedAt = nowIso(deps)
     if (!(await revokeUserIfActive(trx, ctx.shop.id, user.id, revokedAt)))
-      throw new Error('This user is revoked already.')
+      throw new Error('This user is already revoked.')
     await deleteSessionsOf(trx, ctx.shop.id, user.id)
     return { result: { userId: user.id }, audit: { action: 'user.revoked', subjectId: user.id } }
   })
 }
 
 /**
- * Gives a user another owner token, which is in the result and nowhere else. The old one opens nothing from the commit on,
- * and every session and sign-in link of the user ends.
+ * Replaces a user's owner token; the new one is in the result only. The old token, sessions and sign-in links of the user
+ * are invalid from the commit on.
  */
 export async function replaceToken(deps: Deps, named: NamedUser): Promise<{ userId: string; ownerToken: string }> {
   const { ctx, user } = await findActiveUser(deps, named)
   return mutate(ctx, async (trx) => {
     const ownerToken = createSecret('ro', deps.random)
     if (!(await updateTokenIfUnchanged(trx, user, hashSecret(ownerToken)))) {
-      throw new Error('Another command changed this user meanwhile. Run this one again.')
+      throw new Error('Another command changed this user. Retry.')
     }
     await deleteSessionsOf(trx, ctx.shop.id, user.id)
     await deleteSignInLinksOf(trx, ctx.shop.id, user.id)

@@ -1,3 +1,4 @@
+import { findShop } from '../accounts/queries.ts'
 import { affiliateNotFound, concurrentChange, conflict, invalidBody, programNotFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
@@ -22,7 +23,7 @@ export async function list(ctx: Context, query: Query<'listAffiliates'>) {
 }
 
 /**
- * Creates an affiliate, `PENDING` unless its program approves affiliates at once.
+ * Creates an affiliate: `PENDING`, or `APPROVED` when its program auto-approves affiliates.
  *
  * @throws ApiError 400 without a name, 404 `program_not_found`, 409 `email_taken`.
  */
@@ -55,7 +56,7 @@ export async function create(ctx: Context, body: Body<'createAffiliate'>) {
 }
 
 /**
- * Changes the sent fields. Changing nothing is fine.
+ * Changes the sent fields. A request without changes succeeds.
  *
  * @throws ApiError 400 for a blank name, 404 `affiliate_not_found` or `program_not_found`, 409 `email_taken` or
  *   `concurrent_change`.
@@ -71,12 +72,12 @@ export async function update(ctx: Context, id: string, body: Body<'updateAffilia
     if (changes.email) await rejectTakenEmail(ctx, trx, changes.email, id)
     const after = { ...before, ...changes, updatedAt: nowIso(ctx) }
     const keys = { searchText: searchText(after), ...(changes.email && { emailKey: emailKey(changes.email) }) }
-    const claimed = await affiliates.updateAffiliateIfUnchanged(trx, ctx.shop.id, before, {
+    const updated = await affiliates.updateAffiliateIfUnchanged(trx, ctx.shop.id, before, {
       ...changes,
       ...keys,
       updatedAt: after.updatedAt,
     })
-    if (!claimed) throw concurrentChange()
+    if (!updated) throw concurrentChange()
     const affiliate = toAffiliate(after)
     return {
       result: affiliate,
@@ -91,7 +92,7 @@ export async function update(ctx: Context, id: string, body: Body<'updateAffilia
 }
 
 /**
- * Hides an affiliate and keeps its data.
+ * Archives an affiliate: it is no longer listed, and its data is kept.
  *
  * @throws ApiError 404 `affiliate_not_found`, 409 `concurrent_change`.
  */
@@ -100,11 +101,11 @@ export async function archive(ctx: Context, id: string) {
   if (!before) throw affiliateNotFound()
   return mutate(ctx, async (trx) => {
     const deletedAt = nowIso(ctx)
-    const claimed = await affiliates.updateAffiliateIfUnchanged(trx, ctx.shop.id, before, {
+    const updated = await affiliates.updateAffiliateIfUnchanged(trx, ctx.shop.id, before, {
       deletedAt,
       updatedAt: deletedAt,
     })
-    if (!claimed) throw concurrentChange()
+    if (!updated) throw concurrentChange()
     return {
       result: { ok: true as const, message: 'Affiliate archived.', id },
       audit: { action: 'affiliate.archived', subjectId: id },
@@ -119,18 +120,17 @@ const fullName = (first?: string | null, last?: string | null) =>
     .join(' ')
 
 async function defaultProgramId(ctx: Context, trx: Transaction): Promise<string | null> {
-  const shop = await trx.selectFrom('shops').select('defaultProgramId').where('id', '=', ctx.shop.id).executeTakeFirst()
-  return shop?.defaultProgramId ?? null
+  return (await findShop(trx, ctx.shop.id))?.defaultProgramId ?? null
 }
 
 async function rejectTakenEmail(ctx: Context, trx: Transaction, email: string, exceptId?: string): Promise<void> {
   const holder = await affiliates.findAffiliateByEmail(trx, ctx.shop.id, emailKey(email))
   if (holder && holder.id !== exceptId) {
-    throw conflict('email_taken', 'Another affiliate of your shop already uses this e-mail address.')
+    throw conflict('email_taken', 'Another affiliate of your shop has this e-mail address. Use a different address.')
   }
 }
 
-/** The sent fields that differ. A name that was made of first and last name follows them. */
+/** The sent fields that differ. A name that was derived from first and last name changes with them. */
 function changedFields(before: AffiliateRow, body: Body<'updateAffiliate'>): Partial<AffiliateRow> {
   const sent: Partial<AffiliateRow> = { ...body }
   if (sent.email !== undefined) sent.email = sent.email.trim()
@@ -153,20 +153,20 @@ type NewAffiliate = Pick<AffiliateRow, 'name' | 'email' | 'firstName' | 'lastNam
 export const searchText = (row: Pick<AffiliateRow, 'name' | 'email' | 'firstName' | 'lastName'>): string =>
   searchable([row.name, row.email, row.firstName, row.lastName])
 
-/** The row of a new affiliate with a slug and a discount code that nobody in the shop has. */
+/** The row of a new affiliate, with a slug and a discount code that are unused in the shop. */
 export async function newAffiliate(
   ctx: Context,
   trx: Transaction,
-  given: NewAffiliate,
+  fields: NewAffiliate,
 ): Promise<Omit<AffiliateRow, 'shopId'>> {
   const createdAt = nowIso(ctx)
   const discountCode = await unusedCode(ctx, trx)
   return {
     id: ctx.newId('aff'),
-    ...given,
+    ...fields,
     phone: null,
     website: null,
-    slug: await unusedSlug(ctx, trx, given.name),
+    slug: await unusedSlug(ctx, trx, fields.name),
     discountCode,
     instagramHandle: null,
     tiktokHandle: null,
@@ -179,14 +179,14 @@ export async function newAffiliate(
     createdAt,
     updatedAt: createdAt,
     deletedAt: null,
-    emailKey: emailKey(given.email),
+    emailKey: emailKey(fields.email),
     codeKey: codeKey(discountCode),
-    searchText: searchText(given),
+    searchText: searchText(fields),
     version: 1,
   }
 }
 
-/** A random code that nobody in the shop has. There are 34^8 of them, so the first is nearly always free. */
+/** A random code that is unused in the shop. There are 34^8 codes, so the first is nearly always unused. */
 export async function unusedCode(ctx: Context, trx: Transaction): Promise<string> {
   for (;;) {
     const code = codeFromBytes(ctx.random(32))
@@ -197,7 +197,7 @@ export async function unusedCode(ctx: Context, trx: Transaction): Promise<string
 async function unusedSlug(ctx: Context, trx: Transaction, name: string): Promise<string> {
   const slug = slugFrom(name)
   for (let attempt = 1; ; attempt++) {
-    // A shop full of namesakes: after a few tries a random ending is quicker than counting on.
+    // After some attempts a random suffix is faster than counting.
     const candidate =
       attempt <= 20 ? slugAttempt(slug, attempt) : `${slug}-${Buffer.from(ctx.random(4)).toString('hex')}`
     if (!(await findAffiliateBySlug(trx, ctx.shop.id, candidate))) return candidate
@@ -209,7 +209,7 @@ type Status = Affiliate['status']
 
 const isApproved = (status: Status) => status === 'APPROVED' || status === 'ACTIVE'
 
-/** The events of a status change: the specific one first, then `affiliate.status_changed`; none without a change. */
+/** The events of a status change: the specific one first, then `affiliate.status_changed`. */
 export function statusEvents(affiliate: Affiliate, previousStatus: Status): WebhookEvent[] {
   const { status } = affiliate
   if (status === previousStatus) return []
@@ -219,13 +219,13 @@ export function statusEvents(affiliate: Affiliate, previousStatus: Status): Webh
   return status === 'REJECTED' ? [{ event: 'affiliate.rejected', data }, changed] : [changed]
 }
 
-/** The names of affiliates by id, archived ones too: what they earned is history. At most a page of them. */
+/** The names of up to a page of affiliates by id, including archived ones. */
 export async function affiliateNames(ctx: Context, ids: string[]): Promise<Map<string, string>> {
   const people = await findAffiliatesById(ctx.db.read, ctx.shop.id, [...new Set(ids)])
   return new Map(people.map(({ id, name }) => [id, name]))
 }
 
-/** A row as the contract shows it: columns that only the server needs are left out, 0 and 1 become booleans. */
+/** A row as in openapi.yaml, without internal columns. */
 export function toAffiliate(row: AffiliateRow): components['schemas']['Affiliate'] {
   const { shopId, emailKey, codeKey, searchText, version, ...affiliate } = row
   return affiliate

@@ -13,14 +13,14 @@ import { connectionList, findAffiliate } from './queries.ts'
 
 type Connection = components['schemas']['Connection']
 
-/** Whom customers, products and variants are connected to, newest first. */
+/** Lists the connections of customers, products and variants to affiliates, newest first. */
 export async function list(ctx: Context, query: Query<'listConnections'>) {
   const values = query.value ? storedForms(query.kind, query.value) : undefined
-  // No index serves every filter and the order, and customers connect with every order.
+  // No index serves both every filter and the order, and a shop can have many connections.
   return mapPage(await readList(ctx, connectionList, { ...query, values }, true), toConnection)
 }
 
-/** What a queried value may be stored as. */
+/** The forms in which a queried value may be stored. */
 function storedForms(kind: ConnectionRow['kind'] | undefined, value: string): string[] {
   if (kind === undefined) return [value, ...emailKeysFromQuery(value)]
   return kind === 'customerEmail' ? emailKeysFromQuery(value) : [value]
@@ -31,19 +31,19 @@ function storedForms(kind: ConnectionRow['kind'] | undefined, value: string): st
  *
  * @throws ApiError 400 `invalid_body`, 404 `affiliate_not_found`, 409 `connection_exists`.
  */
-export async function create(ctx: Context, { kind, value: given, affiliateId }: Body<'createConnection'>) {
-  const value = storedForm(kind, given)
+export async function create(ctx: Context, { kind, value: sent, affiliateId }: Body<'createConnection'>) {
+  const value = storedForm(kind, sent)
   return mutate(ctx, async (trx) => {
     if (!(await findAffiliate(trx, ctx.shop.id, affiliateId))) throw affiliateNotFound()
     if (await connections.findConnectedAffiliate(trx, ctx.shop.id, kind, value)) {
       throw conflict(
         'connection_exists',
-        'This customer, product or variant is connected already; remove that connection first.',
+        'This customer, product or variant is already connected. Delete that connection first.',
       )
     }
     const row = { id: ctx.newId('con'), shopId: ctx.shop.id, kind, value, affiliateId, createdAt: nowIso(ctx) }
     await connections.insertConnection(trx, row)
-    // The audit says who was connected to what kind of thing; whose address it is stands in the connection.
+    // The value may be an e-mail address, so the audit leaves it out.
     const audit = { action: 'connection.created', subjectId: row.id, data: { kind, affiliateId } }
     return { result: toConnection(row), audit }
   })
@@ -62,9 +62,9 @@ export async function remove(ctx: Context, id: string) {
   })
 }
 
-/** A value as orders are compared with it. */
-function storedForm(kind: ConnectionRow['kind'], given: string): string {
-  const value = given.trim()
+/** A value in the form in which orders are compared with it. */
+function storedForm(kind: ConnectionRow['kind'], text: string): string {
+  const value = text.trim()
   if (!value) throw invalidBody('value is required.')
   if (kind === 'product' || kind === 'variant') return requireProductId(value)
   return kind === 'customerEmail' ? emailKey(value) : value

@@ -21,14 +21,14 @@ export const findAffiliate = (db: Reader, shopId: string, id: string): Promise<A
 export const findAffiliateByEmail = (db: Reader, shopId: string, emailKey: string): Promise<AffiliateRow | undefined> =>
   unarchived(db, shopId).where('emailKey', '=', emailKey).executeTakeFirst()
 
-/** Prepared: every order looks for the one affiliate that a text names. */
+/** Prepared, because every order looks up affiliates by one value. */
 const findBy = (column: 'id' | 'codeKey' | 'slug') =>
   prepared<{ shopId: string; value: string }>()((db, { shopId, value }) =>
     db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where(column, '=', value).compile(),
   )
 const [byId, byCode, bySlug] = [findBy('id'), findBy('codeKey'), findBy('slug')]
 
-/** Archived ones too: their codes and links must resolve to be refused by name. */
+/** Includes archived affiliates: their codes and links must resolve to be rejected with a reason. */
 export function findAffiliatesById(db: Reader, shopId: string, ids: string[]): Promise<AffiliateRow[]> {
   const [value] = ids
   if (value === undefined) return Promise.resolve([])
@@ -36,7 +36,7 @@ export function findAffiliatesById(db: Reader, shopId: string, ids: string[]): P
   return db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where('id', 'in', ids).execute()
 }
 
-/** Archived ones too: a code is never given twice. */
+/** Includes archived affiliates: a code is never reused. */
 export const findAffiliateByCode = async (
   db: Reader,
   shopId: string,
@@ -53,7 +53,7 @@ export async function listAffiliates(db: Reader, shopId: string, query: Affiliat
   const { status, campaignId: programId } = query
   const byStatus = status && (!programId || (await isStatusMoreSelective(db, shopId, { status, programId })))
   let list = unarchived(db, shopId).orderBy('createdAt', 'desc').orderBy('id', 'desc')
-  // One of the two finds the rows by its index, the other checks them.
+  // The index of one filter finds the rows; the other filter is checked row by row.
   if (status) list = list.where(byStatus ? 'status' : withoutIndex(db, 'status'), '=', status)
   if (programId) list = list.where(byStatus ? withoutIndex(db, 'campaignId') : 'campaignId', '=', programId)
   if (query.q) {
@@ -74,8 +74,8 @@ async function isStatusMoreSelective(
 }
 
 /**
- * The texts a search looks in, one a line; letter case is settled here so that both databases find the same. Lower,
- * upper, lower: `ß` meets `SS` only so; sigma has two small forms and i a dotted capital, which count as one.
+ * The searchable texts, one per line. Letter case is folded here so that both databases find the same rows. Folding to
+ * lower, upper and lower case makes `ß` equal `SS`; both small sigmas are equal, as are i and the dotted capital I.
  */
 export const searchable = (texts: (string | null)[]): string =>
   texts
@@ -101,7 +101,7 @@ export async function insertAffiliate(
     .execute()
 }
 
-/** Changes an affiliate as long as it is still the version that was read. Returns whether it was. */
+/** Updates an affiliate unless it was changed since it was read. Returns whether it was updated. */
 export const updateAffiliateIfUnchanged = (
   trx: Transaction,
   shopId: string,
@@ -117,12 +117,12 @@ export const affiliateList = defineReport(
 
 interface ConnectionFilter extends PageQuery {
   kind?: ConnectionRow['kind']
-  /** One of these. */
+  /** Matches any of these. */
   values?: string[]
   affiliateId?: string
 }
 
-/** What a line of an order names. */
+/** The product and variant of an order line. */
 export interface ProductLine {
   productId: string | null
   variantId: string | null
@@ -138,7 +138,7 @@ const connectionBy = prepared<Pick<ConnectionRow, 'shopId' | 'kind' | 'value'>>(
     .compile(),
 )
 
-/** The affiliate a customer, product or variant is connected to. E-mail addresses are given as their key. */
+/** The id of the affiliate that a customer, product or variant is connected to. E-mail addresses are passed as keys. */
 export async function findConnectedAffiliate(
   db: Reader,
   shopId: string,
@@ -165,14 +165,14 @@ const preparedProductConnections = preparedByShape<{ shopId: string; [n: number]
 const manyProductConnections = (db: Reader, values: { shopId: string; [n: number]: string }) =>
   selectProductConnections(db, values).execute()
 
-/** Each product and variant of an order once. */
+/** The distinct products and variants of an order. */
 export const productIds = (lines: ProductLine[]): string[] =>
   [...new Set(lines.flatMap((line) => [line.productId, line.variantId]))].filter((id) => id !== null)
 
-/** Up to so many values a query is kept prepared: each number of them is a query of its own. */
+/** Queries with more values than this are not prepared, because each number of values is a separate statement. */
 export const MAX_PREPARED = 16
 
-/** Affiliate ids by `variant:<id>` and `product:<id>` for the products of an order; ids are compared exactly. */
+/** Affiliate ids by `variant:<id>` and `product:<id>` for the lines of an order. */
 export async function findProductConnections(
   db: Reader,
   shopId: string,
@@ -189,14 +189,14 @@ export async function findProductConnections(
 
 const KINDS: ConnectionRow['kind'][] = ['customerId', 'customerEmail', 'product', 'variant']
 
-/** Newest first; those of a value are few, and are sorted when they have been found. */
+/** Newest first. A value has few connections, so these are sorted without an index. */
 function listConnections(db: Reader, shopId: string, query: ConnectionFilter) {
   const all = db.selectFrom('connections').selectAll().where('shopId', '=', shopId)
   let list = query.values ? all.orderBy(withoutIndex(db, 'createdAt'), 'desc') : all.orderBy('createdAt', 'desc')
   if (query.kind) list = list.where('kind', '=', query.kind)
   if (query.values) {
     list = list.where('value', 'in', query.values)
-    // The index has kinds before values.
+    // The index is ordered by kind before value.
     if (!query.kind) list = list.where('kind', 'in', KINDS)
   }
   if (query.affiliateId) list = list.where('affiliateId', '=', query.affiliateId)
@@ -207,11 +207,11 @@ export async function insertConnection(trx: Transaction, row: ConnectionRow): Pr
   await trx.insertInto('connections').values(row).execute()
 }
 
-/** Deletes a connection and returns it, or undefined if it does not exist. */
+/** Deletes a connection. Returns its row, if it existed. */
 export const deleteConnection = (trx: Transaction, shopId: string, id: string): Promise<ConnectionRow | undefined> =>
   trx.deleteFrom('connections').where('shopId', '=', shopId).where('id', '=', id).returningAll().executeTakeFirst()
 
-/** Connects unless there is a connection already: the first affiliate keeps the customer. */
+/** Inserts a connection unless there is one: the first affiliate keeps the customer. */
 export async function insertConnectionIfNew(
   trx: Transaction,
   shopId: string,

@@ -7,13 +7,13 @@ import { runReport } from '../core/report.ts'
 import { lastDays } from '../core/time.ts'
 import { defineReport, type Reader } from '../database/database.ts'
 import * as sums from '../engine/analytics.ts'
+import { CLOCK_TOLERANCE_MS } from '../engine/attribution.ts'
 import * as rows from './queries.ts'
 
 const DEFAULT_DAYS = 30
-const AHEAD_MS = 5 * 60_000
 
 /**
- * Sums over a period, in one currency. They read thousands of rows, so they run in the report thread.
+ * Sums over a period, in one currency. They read thousands of rows, so they run in the report worker.
  *
  * @throws ApiError 400 `invalid_parameter` or `period_invalid`, 409 `total_too_large`.
  */
@@ -31,9 +31,9 @@ export async function summarize(
   return sums
 }
 
-/** Up to now, and the few minutes that a caller's clock may be ahead; a period that has not begun is one instant. */
+/** Now, plus the tolerance for clocks. A period that begins later is one instant. */
 function openEnd(ctx: Context, from: string): string {
-  const end = new Date(ctx.now() + AHEAD_MS).toISOString()
+  const end = new Date(ctx.now() + CLOCK_TOLERANCE_MS).toISOString()
   return end < from ? from : end
 }
 
@@ -49,10 +49,10 @@ export interface AnalyticsRequest {
 
 type Analytics = components['schemas']['Analytics']
 
-/** At most this many commissions are read, the newest. */
+/** How many commissions are read at most, the newest ones. */
 const MAX_COMMISSIONS = 10_000
 
-/** The sums; null when one cannot be exact. */
+/** The sums of a period; null when one exceeds the exact numbers. */
 export const analyticsReport = defineReport(
   import.meta.url,
   'analyticsReport',
@@ -85,7 +85,7 @@ export const analyticsReport = defineReport(
   },
 )
 
-/** Archived affiliates keep their names here: what they earned is history. */
+/** Adds the names of affiliates, archived ones included. */
 async function withNames(db: Reader, shopId: string, top: sums.TopAffiliate[]): Promise<Analytics['topAffiliates']> {
   const people = await findAffiliatesById(
     db,

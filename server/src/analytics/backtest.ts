@@ -17,21 +17,21 @@ import { rateError } from '../programs/programs.ts'
 import { findProgram } from '../programs/queries.ts'
 
 /**
- * Decides past orders again under other settings, and compares, in the report thread. Writes nothing.
+ * Decides past orders again under other settings, and compares the results. Runs in the report worker and stores nothing.
  *
  * @throws ApiError 400 `invalid_body`, `commission_percent_invalid` or `period_invalid`, 404 `program_not_found`, 409
  *   `total_too_large`.
  */
-export async function run(ctx: Context, wanted: Body<'runBacktest'>): Promise<components['schemas']['Backtest']> {
-  const { attributionPrecedence } = wanted
+export async function run(ctx: Context, input: Body<'runBacktest'>): Promise<components['schemas']['Backtest']> {
+  const { attributionPrecedence } = input
   const precedence = attributionPrecedence && precedenceOf(attributionPrecedence)
-  if (wanted.programId && !(await findProgram(ctx.db.read, ctx.shop.id, wanted.programId))) throw programNotFound()
-  const bounds = checkPeriod(parseBodyInstant('from', wanted.from), parseBodyInstant('to', wanted.to))
+  if (input.programId && !(await findProgram(ctx.db.read, ctx.shop.id, input.programId))) throw programNotFound()
+  const bounds = checkPeriod(parseBodyInstant('from', input.from), parseBodyInstant('to', input.to))
   const request: BacktestRequest = {
     ...bounds,
     shopId: ctx.shop.id,
     currency: ctx.shop.currency,
-    input: wanted,
+    input: input,
     ...(precedence && { precedence }),
   }
   const done = await runReport(ctx, backtestReport, request)
@@ -48,14 +48,14 @@ export interface BacktestRequest {
   input: BacktestInput
   /** The shop's, for orders that were decided without it. */
   currency: string
-  /** The order in which evidence is to win, if another one. */
+  /** The precedence of evidence, when it differs. */
   precedence?: Facts['settings']['precedence']
   /** Instants, both inclusive, of the orders. */
   from?: string
   to?: string
 }
 
-/** The comparison, null when it cannot be exact, or why a program could not have had such a rate. */
+/** The comparison, null when a sum exceeds the exact numbers; or why the rate is invalid for a program. */
 export type BacktestResult =
   | { report: components['schemas']['Backtest'] | null }
   | { refused: { reason: RateError; type: RateType } }
@@ -74,12 +74,12 @@ class RateRejected extends Error {
   }
 }
 
-/** Decides the newest orders of a period again under other settings, and compares. */
+/** Decides the newest orders of a period again under other settings, and compares the results. */
 export const backtestReport = defineReport(
   import.meta.url,
   'backtestReport',
-  async (db, { shopId, input: wanted, currency, precedence, ...bounds }: BacktestRequest): Promise<BacktestResult> => {
-    const change = changeOf(wanted, { precedence, currency })
+  async (db, { shopId, input, currency, precedence, ...bounds }: BacktestRequest): Promise<BacktestResult> => {
+    const change = changeOf(input, { precedence, currency })
     const ledger = newLedger()
     let after: OrderRow | undefined
     let truncated = false
@@ -108,13 +108,13 @@ function compare(ledger: Ledger, row: OrderRow, change: Change): void {
   addOutcome(ledger, { orderId: row.orderId, currency: facts.order.currency, current, proposed: decide(change(facts)) })
 }
 
-/** What is tried, as a change of the stored facts. */
+/** The other settings, as a change of the stored facts. */
 function changeOf(
-  wanted: BacktestInput,
+  input: BacktestInput,
   { precedence, currency }: Pick<BacktestRequest, 'precedence' | 'currency'>,
 ): Change {
-  const { clickTouch } = wanted
-  const onProgram = programChange(wanted)
+  const { clickTouch } = input
+  const onProgram = programChange(input)
   return (facts) => ({
     ...facts,
     settings: { currency, ...facts.settings, ...(precedence && { precedence }), ...(clickTouch && { clickTouch }) },
@@ -122,9 +122,9 @@ function changeOf(
   })
 }
 
-/** A rate is read together with the type that a program had, as a change of the program itself would be. */
-function programChange(wanted: BacktestInput): (program: ProgramFact) => ProgramFact {
-  const { programId, cookieDurationDays, commissionType, commissionPercent } = wanted
+/** A rate is validated together with the program's stored type, as when the program itself is updated. */
+function programChange(input: BacktestInput): (program: ProgramFact) => ProgramFact {
+  const { programId, cookieDurationDays, commissionType, commissionPercent } = input
   return (program) => {
     if (programId && program.id !== programId) return program
     const { id, productRules, geoRule, autoApproveOrder, lifetimeCommission } = program
@@ -145,7 +145,7 @@ function programChange(wanted: BacktestInput): (program: ProgramFact) => Program
 
 type Backtest = components['schemas']['Backtest']
 
-/** One order as it was decided, and as it would be. */
+/** An order as it was decided, and as it would be decided. */
 export interface Comparison {
   orderId: string
   /** The order's own currency. */
@@ -163,7 +163,7 @@ interface Account {
   proposedCents: bigint
 }
 
-/** Who earned and would earn what, and which orders differ. */
+/** What each affiliate earned and would earn, and which orders differ. */
 export interface Ledger {
   orders: number
   changed: number
@@ -184,13 +184,14 @@ export function addOutcome(ledger: Ledger, { orderId, currency, current, propose
   ledger.orders += 1
   addToAccount(ledger, current.currency ?? currency, current, 'current')
   addToAccount(ledger, proposed.currency ?? currency, proposed, 'proposed')
-  const [was, is] = [outcomeOf(current, currency), outcomeOf(proposed, currency)]
-  if (JSON.stringify(was) === JSON.stringify(is)) return
+  const [before, after] = [outcomeOf(current, currency), outcomeOf(proposed, currency)]
+  if (JSON.stringify(before) === JSON.stringify(after)) return
   ledger.changed += 1
-  if (ledger.examples.length < MAX_EXAMPLES) ledger.examples.push({ orderId, currency, current: was, proposed: is })
+  if (ledger.examples.length < MAX_EXAMPLES)
+    ledger.examples.push({ orderId, currency, current: before, proposed: after })
 }
 
-/** The report, or null when an amount in it cannot be exact; `names` by affiliate id. */
+/** The report; null when an amount exceeds the exact numbers. @param names by affiliate id */
 export function ledgerToReport(
   { orders, changed, examples, accounts }: Ledger,
   names: Map<string, string>,

@@ -20,7 +20,7 @@ function commissions(db: Reader, shopId: string, filter: Filter) {
   return rows
 }
 
-/** The newest commissions whose amount or whose order is in a currency. */
+/** The newest commissions whose amount or order is in a currency. */
 export const listNewestCommissions = (
   db: Reader,
   shopId: string,
@@ -61,5 +61,5 @@ export function countClicksByDay(db: Reader, shopId: string, filter: Filter) {
 }
 
 export const countClicksByAffiliate = (db: Reader, shopId: string, filter: Filter) =>
-  // By the type too, which is one: else SQLite walks through every touch of the shop, affiliate by affiliate.
+  // Grouping by the constant type keeps SQLite from reading every touch of the shop by affiliate.
   clicks(db, shopId, filter).select('affiliateId').groupBy(['type', 'affiliateId']).execute()

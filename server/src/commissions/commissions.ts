@@ -20,30 +20,27 @@ export async function list(ctx: Context, query: Query<'listCommissions'>) {
   const externalOrderId = query.externalOrderId?.trim()
   const start = await readCursor(ctx, 'commissions', query)
   const { affiliateId, payoutBatchId, from, to } = query
-  // These are counted row by row; other totals are kept, and other deep pages begin at the count of a day.
+  // These totals are counted row by row; other totals are stored, and other deep pages start at a counted day.
   const isCounted = payoutBatchId || (affiliateId && (from || to))
   const isWalked = isDeepPage(query) && (affiliateId || from || to)
   const filter = { ...query, ...bounds, externalOrderId, start }
   return readList(ctx, commissionList, filter, Boolean(isCounted || isWalked))
 }
 
-/** 404 for a commission of nobody or of another shop. */
 export const commissionNotFound = () =>
   notFound('commission_not_found', 'No commission with this id exists in your shop.')
 
-/** 409 for a row that only belongs to another. */
 export const adjustmentRejected = () =>
-  conflict('commission_is_adjustment', 'This row is an adjustment of another commission and stays as it is.')
+  conflict('commission_is_adjustment', 'This commission is an adjustment of another commission and cannot be changed.')
 
-/** Where a commission stands on its way to being paid. */
 export interface EffectiveStatus {
-  /** Its status, but `PAID` for what is being paid out right now. */
+  /** The stored status, or `PAID` while its batch is being paid. */
   status: CommissionRow['orderStatus']
-  /** The batch it can still leave. */
+  /** The batch that it can still leave. */
   batch: PayoutBatchRow | undefined
 }
 
-/** Rows of a batch under way count as paid; those of an open or failed one do not. */
+/** Commissions of a batch that is processing or paid count as paid; those of an open or failed batch do not. */
 export async function findEffectiveStatus(
   ctx: Context,
   trx: Transaction,
@@ -57,7 +54,7 @@ export async function findEffectiveStatus(
     : { status, batch }
 }
 
-/** The order a commission was recorded for. Every commission but an adjustment has one. */
+/** The order that a commission was recorded for. Every commission except an adjustment has one. */
 export async function findRecordedOrder(ctx: Context, trx: Transaction, orderId: string): Promise<OrderRow> {
   const order = await findOrder(trx, ctx.shop.id, orderId)
   if (!order) throw new Error('A commission has lost its order')

@@ -18,13 +18,13 @@ import { toCommission, toDecision } from './response.ts'
 type Explanation = components['schemas']['Explanation']
 
 /**
- * Why an order earned what it did, from what was stored with it, and what has become of it since.
+ * Explains why an order earned what it did, from the facts that were stored with it, and what happened to it since.
  *
  * @throws ApiError 404 `order_not_found` for an order that was never reported.
  */
 export async function explain(ctx: Context, id: string): Promise<Explanation> {
   const row = await findReportedOrder(ctx, id)
-  if (!row) throw notFound('order_not_found', 'No order with this id was ever reported to your shop.')
+  if (!row) throw notFound('order_not_found', 'No order with this id was reported to your shop.')
   const commission = row.commissionId ? await findCommissionByOrder(ctx.db.read, ctx.shop.id, row.orderId) : undefined
   const refunds = commission ? await listRefunds(ctx.db.read, ctx.shop.id, commission.id) : []
   const facts: Facts = JSON.parse(row.facts)
@@ -48,7 +48,7 @@ export async function explain(ctx: Context, id: string): Promise<Explanation> {
   }
 }
 
-/** Whom else the codes of an order may have meant: slugs never change, so today's answer holds for older orders. */
+/** Other affiliates whose slug equals a code of the order. Slugs never change, so this also holds for past orders. */
 async function findSlugNamesakes(
   ctx: Context,
   { createdAt }: OrderRow,
@@ -63,7 +63,7 @@ async function findSlugNamesakes(
   return namesakes
 }
 
-/** Decides the stored facts again. The same facts give the same decision, byte for byte but for the engine's version. */
+/** Decides the stored facts again. The result must be identical except for the engine's version. */
 export function replay(row: Pick<OrderRow, 'facts' | 'decision'>): Explanation['replay'] {
   const decision = decide(JSON.parse(row.facts))
   const again = JSON.stringify(decision)
@@ -94,7 +94,7 @@ function outcomeOf({
   return { outcome: 'RESTRICTED', restriction: { code, because: RESTRICTION_TEXTS[code] } }
 }
 
-/** Whom and which program it was about, as they were then. */
+/** The credited affiliate and program, as they were when the order was decided. */
 function creditedOf(facts: Facts, decision: Decision): Pick<Explanation, 'affiliate' | 'program'> {
   const affiliate = affiliateOf(facts, decision.attribution.affiliateId)
   if (!affiliate) return { affiliate: null, program: null }
@@ -120,8 +120,8 @@ const arithmeticLine =
   (step: Line['step'], text: string, cents: number): Line => ({ step, text, cents, currency })
 
 /**
- * How an order's commission comes about, line by line, and what refunds took from it. Goods are in cents of the order's
- * currency, everything from the rates on in cents of the commission's.
+ * The calculation of an order's commission and its refunds, line by line. Goods are in cents of the order's currency;
+ * everything from the rates on is in cents of the commission's currency.
  */
 export function arithmeticOf(facts: Facts, decision: Decision, refunds: RefundRow[]): Line[] {
   const { subtotalCents, baseCents, amountCents, taxWithheldCents } = decision
@@ -167,7 +167,7 @@ const refundText = ({ externalRefundId, goodsCents }: RefundRow): string =>
 
 type Schemas = components['schemas']
 
-/** Why an attributed order earns nothing, for a reader who may not know the codes. */
+/** Why an attributed order earns nothing, in words. */
 export const RESTRICTION_TEXTS: Record<RestrictionCode, string> = {
   AFFILIATE_ARCHIVED: 'The affiliate was archived when the order was decided.',
   AFFILIATE_REJECTED: 'The affiliate was rejected when the order was decided.',
@@ -194,10 +194,10 @@ const KIND_NAMES: Record<EvidenceKind, string> = {
   CONNECTED_PRODUCT: 'connected product',
 }
 
-/** Affiliates by the code that equals their slug, where the code names somebody else. */
+/** Affiliate ids by the code that equals their slug, where the code belongs to another affiliate. */
 export type SlugNamesakes = ReadonlyMap<string, string>
 
-/** All four kinds in the shop's order, each with its candidates and what became of them. */
+/** All four kinds of evidence in the shop's order, each with its candidates and their outcomes. */
 export function evidenceOf(facts: Facts, decision: Decision, namesakes: SlugNamesakes): Schemas['ExplainedEvidence'][] {
   const winner = decision.candidates.find(({ won }) => won)
   return facts.settings.precedence.map((kind, index) => {
@@ -214,7 +214,7 @@ export function evidenceOf(facts: Facts, decision: Decision, namesakes: SlugName
 const namesakeText = (slugAffiliateId: string | null) =>
   slugAffiliateId ? ` It is also the slug of affiliate ${slugAffiliateId}; codes come before slugs.` : ''
 
-/** The whole decision in one sentence. */
+/** The decision in one sentence. */
 export function summaryOf(decision: Decision, { currency }: Facts['order']): string {
   const winner = decision.candidates.find(({ won }) => won)
   if (!winner) return `Nobody was credited: ${decision.attribution.reasonCode}.`

@@ -6,7 +6,7 @@ import type { CommissionRow } from '../database/tables.ts'
 import { storedOrderIds } from '../engine/normalize.ts'
 import { findCommissionByOrder } from './queries.ts'
 
-/** A filter with where its page begins. */
+/** A filter with the start of its page. */
 interface PageFilter extends ShopFilter {
   afterAt?: string
   afterId?: string
@@ -14,13 +14,13 @@ interface PageFilter extends ShopFilter {
   offset: number
 }
 
-/** A filter as callers give it. */
+/** A filter as in a request. */
 type ListFilter = Omit<CommissionFilter, 'orderId' | 'otherOrderId'> & {
   /** The caller's own order id or the stored one. */
   externalOrderId?: string
 }
 
-/** What the list shows, in the order of the document: rows that need no copying on their way out. */
+/** The columns of the list in the order of openapi.yaml, so that rows need no copying. */
 const LISTED_COLUMNS = [
   'id',
   'affiliateId',
@@ -68,7 +68,7 @@ const selects = {
   programId: selectBy('programId'),
 }
 
-/** Commissions by `happenedAt`, newest first. `externalOrderId` may be the stored id too. */
+/** Commissions by `happenedAt`, newest first. `externalOrderId` may also be the stored order id. */
 export async function listCommissions(
   db: Reader,
   shopId: string,
@@ -85,7 +85,7 @@ export async function listCommissions(
   return toPage(await select(db, { ...filter, shopId, limit, ...place }), { page, limit }, total)
 }
 
-/** An empty text is no filter. */
+/** Empty values are ignored. */
 async function readFilter(db: Reader, shopId: string, given: ListFilter): Promise<CommissionFilter> {
   const { status, from, to, externalOrderId } = given
   const filter: CommissionFilter = { status, from, to }
@@ -95,7 +95,7 @@ async function readFilter(db: Reader, shopId: string, given: ListFilter): Promis
   return externalOrderId ? { ...filter, ...(await orderFilter(db, shopId, externalOrderId)) } : filter
 }
 
-/** The stored id wins: only when no order has it is the text read as the caller's own id, of either source. */
+/** The stored id takes precedence. Otherwise the text is the caller's own id, of either source. */
 async function orderFilter(db: Reader, shopId: string, text: string): Promise<CommissionFilter> {
   const { exact, bySource } = storedOrderIds(text)
   for (const orderId of exact) if (await findCommissionByOrder(db, shopId, orderId)) return { orderId }
@@ -116,18 +116,17 @@ export interface CommissionFilter {
   to?: string
 }
 
-/** A filter of one shop that may end before an instant. */
+/** A filter of one shop. */
 export interface ShopFilter extends CommissionFilter {
   shopId: string
   before?: string
 }
 
-/** A column whose index a list may be read by. */
+/** A column whose index can find the rows. */
 export type IndexedColumn = 'orderId' | 'payoutBatchId' | 'affiliateId' | 'orderStatus' | 'programId'
 
 /**
- * Commissions that match all of a filter. `readBy` is the filter whose index finds them; the others are checked row
- * by row.
+ * Commissions that match a filter. The index of `readBy` finds them; the other conditions are checked row by row.
  */
 export function matching(
   db: Reader,
@@ -150,7 +149,7 @@ export function matching(
   return before ? list.where('happenedAt', '<', before) : list
 }
 
-/** The filter that usually leaves the fewest rows. */
+/** The condition that usually matches the fewest rows. */
 export function mostSelectiveByKind(filter: CommissionFilter): IndexedColumn | undefined {
   if (filter.orderId) return 'orderId'
   if (filter.payoutBatchId) return 'payoutBatchId'
@@ -172,21 +171,21 @@ const DAY = /^\d{4}-\d\d-\d\dT/
 const DAY_MS = 86_400_000
 /** Sorts after the scope of every day. */
 const AFTER_DAYS = 'day;'
-/** Four digits do not name the day after it. */
+/** The last day whose following day has a year of four digits. */
 const LAST_DAY = '9999-12-31'
 
-/** How many commissions match, exactly. Rows are only looked at where a filter leaves few of them. */
+/** The exact number of matching commissions. Rows are read only where a filter matches few of them. */
 export async function countCommissions(db: Reader, shopId: string, filter: CommissionFilter): Promise<number> {
   const { payoutBatchId, orderId, from, to, affiliateId, programId, status } = filter
   if (payoutBatchId || orderId) return countMatching(db, { ...filter, shopId })
-  // No affiliate's id has a colon; the scopes of days do.
+  // Scopes of days contain a colon; ids of affiliates do not.
   if (affiliateId?.includes(':')) return countMatching(db, { ...filter, shopId })
   if (!from && !to) return countRows(db, shopId, { list: 'commissions', scope: affiliateId, programId, status })
   const isDated = (!from || (DAY.test(from) && from < LAST_DAY)) && (!to || DAY.test(to))
   return affiliateId || !isDated ? countMatching(db, { ...filter, shopId }) : countPeriod(db, shopId, filter)
 }
 
-/** Whole days are counted already; only what is left of the first and the last is looked at. */
+/** Uses the stored counts of whole days, and counts the rows of the first and last day. */
 async function countPeriod(db: Reader, shopId: string, filter: CommissionFilter): Promise<number> {
   const { from, to, programId, status } = filter
   const first = from && dayAfter(from)
@@ -210,7 +209,7 @@ const dayAfter = (at: string): string =>
 
 const DEEP_OFFSET = 400
 
-/** Where a page begins. One far down is looked for from the day it begins on, so that nothing before is walked through. */
+/** The start of a page. A deep page starts at its day, so that earlier rows are not read. */
 export async function findPageStart(
   db: Reader,
   shopId: string,
@@ -230,7 +229,7 @@ export async function findPageStart(
   return before === undefined ? { offset } : { before, offset: offset - skipped }
 }
 
-/** The filter that leaves the fewest rows; of several that may leave many, by their counts. */
+/** The condition that matches the fewest rows; several broad ones are compared by their counts. */
 export async function findMostSelective(
   db: Reader,
   shopId: string,

@@ -49,11 +49,11 @@ type Status = CommissionRow['orderStatus']
 interface Transition {
   from: Status[]
   to: Status
-  /** The audit's word for it, and how a refusal ends. */
+  /** As in the audit action and in the error message. */
   pastTense: string
 }
 
-/** What may become of a commission by hand; anything else is refused. */
+/** The status changes that a user can make; all others are rejected. */
 export const TRANSITIONS: Record<ModerationAction, Transition> = {
   approve: { from: ['PENDING'], to: 'APPROVED', pastTense: 'approved' },
   reject: { from: ['PENDING', 'APPROVED', 'ACCEPTED'], to: 'REJECTED', pastTense: 'rejected' },
@@ -65,12 +65,12 @@ export const TRANSITIONS: Record<ModerationAction, Transition> = {
 export interface MovedCommission {
   row: CommissionRow
   audit: AuditEntry
-  /** The batch it has left, whose totals are to be brought in line. */
+  /** The open batch that the commission left, whose totals must be recomputed. */
   leftBatchId: string | undefined
 }
 
 /**
- * Moves one commission by hand.
+ * Changes the status of one commission.
  *
  * @throws ApiError 404 `commission_not_found`, 409 `commission_move_not_allowed`, `commission_is_adjustment`,
  *   `commission_still_restricted` or `concurrent_change`.
@@ -84,12 +84,12 @@ export async function moderate(
   if (!before) throw commissionNotFound()
   return mutate(ctx, async (trx) => {
     const { row, audit, leftBatchId } = await moveCommission(ctx, trx, action, before)
-    if (leftBatchId) await recomputeBatch(trx, ctx, leftBatchId)
+    if (leftBatchId) await recomputeBatch(ctx, trx, leftBatchId)
     return { result: toCommission(row), audit }
   })
 }
 
-/** One move in the caller's transaction, which brings the batch in line afterwards. Refuses before it writes. */
+/** Changes the status in the caller's transaction; the caller recomputes the batch. Rejects before it writes. */
 export async function moveCommission(
   ctx: Context,
   trx: Transaction,
@@ -120,10 +120,10 @@ export async function moveCommission(
   }
 }
 
-/** A failed batch keeps its totals; only those of an open one follow its rows. */
+/** Only the totals of an open batch follow its commissions. */
 const openBatchId = (batch: EffectiveStatus['batch']) => (batch?.status === 'OPEN' ? batch.id : undefined)
 
-/** Takes back what a paid commission still comes to after its refunds. */
+/** Inserts an adjustment that takes back what is left of a paid commission after its refunds. */
 async function clawBackPaid(ctx: Context, trx: Transaction, row: CommissionRow): Promise<AuditEntry['data']> {
   const snapshot = readRefundSnapshot(await findRecordedOrder(ctx, trx, row.orderId))
   const left = refundTarget(snapshot, await findRefundedGoods(trx, ctx.shop.id, row.id, snapshot))
@@ -136,28 +136,28 @@ async function clawBackPaid(ctx: Context, trx: Transaction, row: CommissionRow):
 
 type ModerationResult = components['schemas']['ModerationResult']
 
-/** More would make other changes wait for too long; the answer says how many are left. */
+/** More would delay other changes for too long; the response contains how many are left. */
 const MAX_MOVED = 500
 
 /**
- * Moves many commissions, by id or by filter, in one transaction. Those that cannot be moved are told and left alone.
- * With `dryRun` it only counts.
+ * Changes the status of many commissions, by ids or by filter, in one transaction. Commissions that cannot be changed are
+ * skipped and listed. With `dryRun` it only counts.
  *
  * @throws ApiError 400 `invalid_body` or `period_invalid`.
  */
 export async function moderateMany(ctx: Context, body: Body<'moderateCommissions'>): Promise<ModerationResult> {
-  if (Boolean(body.ids) === Boolean(body.filter)) throw invalidBody('Send either ids or filter.')
+  if (Boolean(body.ids) === Boolean(body.filter)) throw invalidBody('Send either ids or filter, not both.')
   const filter = body.filter ? readModerationFilter(body.action, body.filter) : undefined
   if (body.dryRun) return previewMany(ctx, body, filter)
   const found = filter && (await findMovable(ctx, filter, MAX_MOVED))
   const ids = found?.ids ?? [...new Set(body.ids)]
   return mutate(ctx, async (trx) => {
     const known = await findCommissionsById(trx, ctx.shop.id, ids)
-    // Another request may have moved some since they were found; those no longer match.
+    // Another request may have changed some since they were found; those no longer match.
     const rows = filter ? known.filter((row) => filter.statuses.includes(row.orderStatus)) : known
     const { moved, skipped } = await moveAll(ctx, trx, body.action, rows)
     for (const id of missingIds(body.ids, rows)) skipped.push({ id, code: 'commission_not_found' })
-    for (const id of new Set(moved.flatMap(({ leftBatchId }) => leftBatchId ?? []))) await recomputeBatch(trx, ctx, id)
+    for (const id of new Set(moved.flatMap(({ leftBatchId }) => leftBatchId ?? []))) await recomputeBatch(ctx, trx, id)
     const result = {
       action: body.action,
       dryRun: false,
@@ -181,7 +181,7 @@ async function moveAll(ctx: Context, trx: Transaction, action: ModerationAction,
     try {
       moved.push(await moveCommission(ctx, trx, action, row))
     } catch (error) {
-      // A refusal comes before any write of its move, so the others go on.
+      // A rejection comes before any write, so the others continue.
       if (!(error instanceof ApiError) || error.status !== 409) throw error
       skipped.push({ id: row.id, code: error.code })
     }
@@ -223,8 +223,8 @@ function readModerationFilter(
 }
 
 /**
- * Decides a rejected order again, from what was stored with it and today's statuses of its affiliates: neither a new
- * rate nor new evidence counts. Keeps facts and decision, and answers what the commission becomes.
+ * Decides a rejected order again, from its stored facts and the current statuses of its affiliates; new rates and new
+ * evidence do not count. Stores facts and decision, and returns the changes of the commission.
  *
  * @throws ApiError 409 `commission_still_restricted`, or `commission_move_not_allowed` when nothing is left of the order.
  */
@@ -235,7 +235,7 @@ export async function decideAgain(ctx: Context, trx: Transaction, row: Commissio
   if (decision.restrictionReasonCode !== null || decision.attribution.affiliateId === null) {
     throw conflict(
       'commission_still_restricted',
-      `This order still earns nothing: ${decision.restrictionReasonCode ?? decision.attribution.reasonCode}.`,
+      `This order still earns nothing: ${decision.restrictionReasonCode ?? decision.attribution.reasonCode}. Resolve the restriction and retry.`,
     )
   }
   const snapshot = toRefundSnapshot(facts, decision)
@@ -255,7 +255,7 @@ export async function decideAgain(ctx: Context, trx: Transaction, row: Commissio
   }
 }
 
-/** What the first decision may have left open, now filled in. */
+/** The columns that the first decision may have left empty. */
 const decisionColumns = (decision: Decision, { currency }: Order): Partial<CommissionRow> => ({
   currency: decision.currency ?? currency,
   programId: decision.programId,
@@ -267,7 +267,7 @@ const decisionColumns = (decision: Decision, { currency }: Order): Partial<Commi
   restrictionReasonCode: null,
 })
 
-/** A customer whom another order has connected meanwhile stays there. */
+/** A customer whom another order has connected since keeps that connection. */
 async function connectIfUnconnected(ctx: Context, trx: Transaction, order: Order, row: CommissionRow): Promise<void> {
   const { affiliateId, orderId } = row
   const { customerId, customerEmail } = order

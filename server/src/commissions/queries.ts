@@ -24,7 +24,7 @@ const insertOne = preparedInsert('commissions')
 export const insertCommission = (trx: Transaction, shopId: string, row: Omit<CommissionRow, 'shopId'>): Promise<void> =>
   insertOne(trx, { shopId, ...row })
 
-/** Which commissions a bulk action is for; both instants are inclusive. */
+/** The commissions of a bulk action; both instants are inclusive. */
 export interface ModerationFilter {
   statuses: CommissionRow['orderStatus'][]
   affiliateId?: string | null
@@ -33,7 +33,7 @@ export interface ModerationFilter {
   to?: string
 }
 
-/** Changes a commission as long as it is still the version that was read. Returns whether it was. */
+/** Updates a commission unless it was changed since it was read. Returns whether it was updated. */
 export const updateCommissionIfUnchanged = (
   trx: Transaction,
   shopId: string,
@@ -53,7 +53,7 @@ function movableCommissions(db: Reader, shopId: string, filter: ModerationFilter
   return filter.to ? list.where('happenedAt', '<=', filter.to) : list
 }
 
-/** Commissions that a bulk action may move. */
+/** Commissions that a bulk action can change. */
 export interface MovableCommissions {
   /** The first of them, oldest first. */
   ids: string[]
@@ -61,7 +61,7 @@ export interface MovableCommissions {
   total: number
 }
 
-/** Reads up to every commission of a shop, so it runs in the report thread. */
+/** Can read every commission of a shop, so it runs in the report worker. */
 export const movableReport = defineReport(
   import.meta.url,
   'movableReport',
@@ -77,7 +77,7 @@ export const movableReport = defineReport(
 )
 
 export async function findCommissionsById(db: Reader, shopId: string, ids: string[]): Promise<CommissionRow[]> {
-  // PostgreSQL refuses an empty list.
+  // PostgreSQL rejects an empty list.
   if (ids.length === 0) return []
   return (
     db
@@ -95,14 +95,14 @@ export async function findCommissionsById(db: Reader, shopId: string, ids: strin
 type Changes = Pick<CommissionRow, 'orderStatus' | 'updatedAt'> &
   Partial<Pick<CommissionRow, 'payoutBatchId' | 'paidAt'>>
 
-/** Rows of one insert; PostgreSQL takes 65,535 values in a statement. */
+/** Rows per insert; PostgreSQL accepts 65,535 values in a statement. */
 const MAX_INSERTED = 400
 
 /**
- * Changes all commissions of a range that meet a condition, in the caller's transaction: with one statement on
- * PostgreSQL, and in slices on SQLite.
+ * Updates all commissions of a range that meet a condition, in the caller's transaction: with one statement on
+ * PostgreSQL, in slices on SQLite.
  *
- * @returns how many changed.
+ * @returns how many were updated
  */
 export async function updateCommissions(
   trx: Transaction,
@@ -153,27 +153,27 @@ export async function insertCommissions(
 
 export type Condition = (eb: ExpressionBuilder<Tables, 'commissions'>) => Expression<SqlBool>
 
-/** Commissions of one shop that may be many: all of them, and the same in parts that one statement each reads. */
+/** A potentially large set of commissions of one shop, as a whole and in parts that are read by one statement each. */
 export interface Range {
   whole: Condition
   parts: (db: Reader, shopId: string) => AsyncIterable<Condition>
 }
 
-/** So many rows are read by one statement. */
+/** How many rows one statement reads. */
 const PART_SIZE = 500
 
 type RowPosition = Pick<CommissionRow, 'happenedAt' | 'id'>
 
 /**
- * The conditions to read a range by: one on PostgreSQL, and several on SQLite, where other requests run in between. Only
- * a transaction that writes sees all parts as they were at one time.
+ * The conditions to read a range by: one on PostgreSQL, several on SQLite, so that other requests run in between. Only a
+ * transaction that writes reads all parts from the same snapshot.
  */
 export async function* partsOf(db: Reader, shopId: string, range: Range): AsyncGenerator<Condition> {
   if (isSqlite(db)) yield* range.parts(db, shopId)
   else yield range.whole
 }
 
-/** Few commissions, which one statement reads. */
+/** A small set of commissions, which one statement reads. */
 export const singlePart = (whole: Condition): Range => ({
   whole,
   async *parts() {
@@ -223,7 +223,7 @@ async function* partsOfStatus(db: Reader, { shopId, status, from, to }: StatusPe
     .where('orderStatus', '=', status)
     .orderBy('happenedAt', 'desc')
     .orderBy('id', 'desc')
-  // No id is greater.
+  // Greater than every id.
   let start: RowPosition | undefined = { happenedAt: to, id: '~' }
   while (start) {
     const before: RowPosition = start
@@ -245,7 +245,7 @@ async function* partsOfStatus(db: Reader, { shopId, status, from, to }: StatusPe
 const positionOf = (eb: ExpressionBuilder<Tables, 'commissions'>) =>
   eb.refTuple('commissions.happenedAt', 'commissions.id')
 
-/** What one adjustment differs in from another; the amounts in cents, of either sign. */
+/** The columns in which adjustments differ. Amounts are in cents and may be negative. */
 export type AdjustmentColumns = Pick<
   CommissionRow,
   | 'id'
@@ -262,7 +262,7 @@ export type AdjustmentColumns = Pick<
   | 'happenedAt'
 >
 
-/** A row of money that no order earned: a refund of a paid commission, a reversal, a debt that is carried on. */
+/** A row without an order of its own: a refund of a paid commission, a reversal, or a debt that is carried forward. */
 export function adjustmentRow(ctx: Context, columns: AdjustmentColumns): Omit<CommissionRow, 'shopId'> {
   const createdAt = nowIso(ctx)
   return {
@@ -298,7 +298,7 @@ export const findRefund = (
 ): Promise<RefundRow | undefined> =>
   refunds(db, shopId, commissionId).where('externalRefundId', '=', externalRefundId).executeTakeFirst()
 
-/** All refunds of a commission's order, in the order they came. */
+/** All refunds of a commission's order, in the order of receipt. */
 export const listRefunds = (db: Reader, shopId: string, commissionId: string): Promise<RefundRow[]> =>
   refunds(db, shopId, commissionId).orderBy('id').execute()
 

@@ -30,11 +30,11 @@ import {
 } from './queries.ts'
 import { toCommission } from './response.ts'
 
-/** A refund on its way to the engine; `amountCents` is goods net of discount. */
+/** A refund to record; `amountCents` is goods net of discount. */
 export interface RefundInput extends Refund {
   lineItems: RefundLine[]
   reason: string | null
-  /** It has happened, whatever we make of it: what is more than there is, is cut off, and nothing is refused. */
+  /** A store has already refunded: excess amounts are cut off instead of rejected. */
   alreadyHappened?: boolean
 }
 
@@ -43,51 +43,53 @@ export interface RecordedRefund {
   refund: RefundRow
 }
 
-/** Statuses whose money does not move any more; a refund of their order is only kept in mind. */
+/** Statuses whose amounts no longer change; a refund is stored without changing them. */
 const FINAL_STATUSES: CommissionRow['orderStatus'][] = ['REJECTED', 'CANCELED', 'REVERSED']
 const UNPAID_STATUSES: CommissionRow['orderStatus'][] = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'REFUNDED']
 const NO_CHANGE = { amountCents: 0, taxCents: 0 }
-/** These would be mistaken for the names of other adjustments. */
+/** Reserved for the order ids of other adjustments. */
 const RESERVED_IDS = ['reversal', 'carry']
 
 /**
- * Takes back what a commission earned on goods that were returned, computed from what was recorded with it. The same
- * refund id again changes nothing.
+ * Records a refund, and takes back what the commission earned on the returned goods, computed from the recorded order. The
+ * same refund id again changes nothing.
  *
  * @throws ApiError 400 `invalid_body` or `refund_item_unknown`, 404 `commission_not_found`, 409 `refund_exceeds_order`,
  *   `commission_move_not_allowed`, `commission_is_adjustment` or `concurrent_change`.
  */
 export async function refund(ctx: Context, id: string, body: Body<'refundCommission'>) {
-  const wanted = toRefundInput(body)
+  const input = toRefundInput(body)
   const before = await findCommission(ctx.db.read, ctx.shop.id, id)
   if (!before) throw commissionNotFound()
   return mutate(ctx, async (trx) => {
-    const { result, ...written } = await recordRefund(ctx, trx, before, wanted)
+    const { result, ...written } = await recordRefund(ctx, trx, before, input)
     return { ...written, result: { data: toCommission(result.row), refund: toRefund(result.refund) } }
   })
 }
 
 /**
- * Writes one refund of a commission, in the caller's transaction: the amount of an unpaid one moves to what is left, a
- * paid one gets a negative adjustment. `snapshot`: what was recorded with the order, when the caller has read it.
+ * Records one refund of a commission in the caller's transaction: an unpaid commission is reduced, a paid one gets a
+ * negative adjustment.
+ *
+ * @param snapshot the recorded order, when the caller has read it already
  */
 export async function recordRefund(
   ctx: Context,
   trx: Transaction,
   before: CommissionRow,
-  wanted: RefundInput,
+  input: RefundInput,
   snapshot?: RefundSnapshot,
 ): Promise<Mutation<RecordedRefund>> {
   if (before.trackingMethod === 'ADJUSTMENT') throw adjustmentRejected()
-  const known = await findRefund(trx, ctx.shop.id, before.id, wanted.refundId)
+  const known = await findRefund(trx, ctx.shop.id, before.id, input.refundId)
   if (known) {
     const row = await findCommission(trx, ctx.shop.id, before.id)
     return { result: { row: row ?? before, refund: known }, audit: null }
   }
   const { status, batch } = await findEffectiveStatus(ctx, trx, before)
-  if (FINAL_STATUSES.includes(status) && !wanted.alreadyHappened) throw notRefundable(status)
-  if (status === 'REFUNDED' && !wanted.alreadyHappened) throw refundExceedsOrder(0)
-  const { before: was, after: is, refunded } = await applyToOrder(ctx, trx, before, { wanted, snapshot })
+  if (FINAL_STATUSES.includes(status) && !input.alreadyHappened) throw notRefundable(status)
+  if (status === 'REFUNDED' && !input.alreadyHappened) throw refundExceedsOrder(0)
+  const { before: was, after: is, refunded } = await applyToOrder(ctx, trx, before, { input, snapshot })
   const goodsCents = is.refundedCents - was.refundedCents
   const amounts = FINAL_STATUSES.includes(status) ? NO_CHANGE : difference(was, is)
   const isUnpaid = UNPAID_STATUSES.includes(status)
@@ -95,41 +97,44 @@ export async function recordRefund(
   if (!(await updateCommissionIfUnchanged(trx, ctx.shop.id, before, changes))) throw concurrentChange()
   const row = { ...before, ...changes, version: before.version + 1 }
   const isClawback = status === 'PAID' && amounts.amountCents !== 0
-  const adjustment = isClawback ? clawbackRow(ctx, before, { name: wanted.refundId, ...amounts }) : undefined
+  const adjustment = isClawback ? clawbackRow(ctx, before, { name: input.refundId, ...amounts }) : undefined
   if (adjustment) await insertCommission(trx, ctx.shop.id, adjustment)
-  const refund = toRefundRow(ctx, before, wanted, { goodsCents, ...amounts, adjustmentId: adjustment?.id ?? null })
+  const refund = toRefundRow(ctx, before, input, { goodsCents, ...amounts, adjustmentId: adjustment?.id ?? null })
   await insertRefund(trx, refund)
   await storeRefundedGoods(trx, ctx.shop.id, before.id, refunded)
-  if (batch) await recomputeBatch(trx, ctx, batch.id)
+  if (batch) await recomputeBatch(ctx, trx, batch.id)
   const { externalRefundId, commissionCents, adjustmentId } = refund
   const data = { externalRefundId, goodsCents, commissionCents, adjustmentId, status: row.orderStatus }
   return { result: { row, refund }, audit: { action: 'commission.refunded', subjectId: before.id, data } }
 }
 
-/** What is left of the commission; with nothing left it is refunded, and leaves its batch. */
+/** The reduced commission. With nothing left it becomes `REFUNDED` and leaves its batch. */
 const unpaidChanges = ({ amountCents, taxWithheldCents, fullyRefunded }: RefundTarget): Partial<CommissionRow> => ({
   commissionAmountCents: amountCents,
   taxWithheldCents,
   ...(fullyRefunded && { orderStatus: 'REFUNDED', payoutBatchId: null }),
 })
 
-const difference = (was: RefundTarget, is: RefundTarget) => ({
-  amountCents: is.amountCents - was.amountCents,
-  taxCents: is.taxWithheldCents - was.taxWithheldCents,
+const difference = (before: RefundTarget, after: RefundTarget) => ({
+  amountCents: after.amountCents - before.amountCents,
+  taxCents: after.taxWithheldCents - before.taxWithheldCents,
 })
 
-/** @throws ApiError 400 `refund_item_unknown` or 409 `refund_exceeds_order`, unless the refund is a fact. */
+/** @throws ApiError 400 `refund_item_unknown` or 409 `refund_exceeds_order`, unless the store has already refunded. */
 async function applyToOrder(
   ctx: Context,
   trx: Transaction,
   { id, orderId }: CommissionRow,
-  { wanted, snapshot: known }: { wanted: RefundInput; snapshot: RefundSnapshot | undefined },
+  { input, snapshot: known }: { input: RefundInput; snapshot: RefundSnapshot | undefined },
 ): Promise<AppliedRefund> {
   const snapshot = known ?? readRefundSnapshot(await findRecordedOrder(ctx, trx, orderId))
-  const applied = applyRefund(snapshot, await findRefundedGoods(trx, ctx.shop.id, id, snapshot), wanted)
-  if (applied.problem && !wanted.alreadyHappened) {
+  const applied = applyRefund(snapshot, await findRefundedGoods(trx, ctx.shop.id, id, snapshot), input)
+  if (applied.problem && !input.alreadyHappened) {
     if (applied.problem === 'UNKNOWN_ITEM') {
-      throw invalid('refund_item_unknown', 'The order has no such line item.')
+      throw invalid(
+        'refund_item_unknown',
+        'The order has no such line item. Use a variantId or productId of the order.',
+      )
     }
     throw refundExceedsOrder(applied.before.leftCents)
   }
@@ -138,14 +143,14 @@ async function applyToOrder(
 
 type RefundChange = Pick<RefundRow, 'goodsCents' | 'adjustmentId'> & { amountCents: number; taxCents: number }
 
-const toRefundRow = (ctx: Context, { id }: CommissionRow, wanted: RefundInput, change: RefundChange): RefundRow => ({
+const toRefundRow = (ctx: Context, { id }: CommissionRow, input: RefundInput, change: RefundChange): RefundRow => ({
   id: ctx.newId('rfd'),
   shopId: ctx.shop.id,
   commissionId: id,
-  externalRefundId: wanted.refundId,
-  amountCents: wanted.amountCents,
-  lineItems: JSON.stringify(wanted.lineItems),
-  reason: wanted.reason,
+  externalRefundId: input.refundId,
+  amountCents: input.amountCents,
+  lineItems: JSON.stringify(input.lineItems),
+  reason: input.reason,
   goodsCents: change.goodsCents,
   commissionCents: change.amountCents,
   taxCents: change.taxCents,
@@ -155,7 +160,8 @@ const toRefundRow = (ctx: Context, { id }: CommissionRow, wanted: RefundInput, c
 
 function toRefundInput(body: Body<'refundCommission'>): RefundInput {
   const refundId = orderKey(body.externalRefundId)
-  if (!refundId || RESERVED_IDS.includes(refundId)) throw invalidBody('externalRefundId must name your refund.')
+  if (!refundId || RESERVED_IDS.includes(refundId))
+    throw invalidBody(`externalRefundId must be the id of your refund, and none of ${RESERVED_IDS.join(', ')}.`)
   const lineItems = (body.lineItems ?? []).map(({ variantId = null, productId = null, quantity }) => ({
     variantId,
     productId,
@@ -164,21 +170,21 @@ function toRefundInput(body: Body<'refundCommission'>): RefundInput {
   return { refundId, amountCents: body.amountCents ?? null, lineItems, reason: body.reason ?? null }
 }
 
-/** A refund as openapi.yaml shows it. */
+/** A refund as in openapi.yaml. */
 export const toRefund = ({ shopId, commissionId, lineItems, ...row }: RefundRow): components['schemas']['Refund'] => ({
   ...row,
   lineItems: JSON.parse(lineItems),
 })
 
 const refundExceedsOrder = (leftCents: number) =>
-  conflict('refund_exceeds_order', `Only ${leftCents} cents of goods are left to refund.`)
+  conflict('refund_exceeds_order', `Only ${leftCents} cents of goods are left to refund. Send a smaller amount.`)
 
 const notRefundable = (status: CommissionRow['orderStatus']) =>
   conflict('commission_move_not_allowed', `This commission is ${status} and cannot be refunded.`)
 
 /**
- * What refunds have taken from a commission's order so far, at a cost that does not depend on how many there are;
- * undefined before the first one.
+ * The goods of a commission's order that were refunded so far; undefined before the first refund. Reads stored totals, so
+ * the cost does not depend on the number of refunds.
  */
 export async function findRefundedGoods(
   trx: Transaction,
@@ -187,7 +193,7 @@ export async function findRefundedGoods(
   snapshot: RefundSnapshot,
 ): Promise<RefundedGoods | undefined> {
   const row = await findRefundTotals(trx, shopId, commissionId)
-  // Before the first refund, and for refunds that were recorded before totals were stored.
+  // There are no totals before the first refund.
   if (!row) return recomputeRefundedGoods(trx, shopId, commissionId, snapshot)
   return {
     cents: row.goodsCents,
@@ -197,7 +203,7 @@ export async function findRefundedGoods(
   }
 }
 
-/** The same, computed from every recorded refund: for a new decision, which may divide the order into other parts. */
+/** As {@link findRefundedGoods}, computed from every refund: a new decision may split the order differently. */
 export async function recomputeRefundedGoods(
   trx: Transaction,
   shopId: string,
@@ -231,7 +237,7 @@ const toEngineRefund = ({ externalRefundId, amountCents, lineItems }: RefundRow)
   lineItems: JSON.parse(lineItems),
 })
 
-/** What was recorded with an order, as refunds are computed from it. */
+/** The recorded order in the form that refunds are computed from. */
 export const readRefundSnapshot = ({ facts, decision }: Pick<OrderRow, 'facts' | 'decision'>): RefundSnapshot =>
   toRefundSnapshot(JSON.parse(facts), JSON.parse(decision))
 
@@ -244,7 +250,7 @@ export const toRefundSnapshot = ({ order, settings }: Facts, decision: Decision)
   taxWithholdingBps: settings.taxWithholdingBps,
 })
 
-/** Takes money back from a commission that was paid: a waiting row that the next batch of its time nets. */
+/** An adjustment that takes money back from a paid commission; the next batch deducts it. */
 export const clawbackRow = (
   ctx: Context,
   { id, affiliateId, programId, currency, orderCurrency }: CommissionRow,

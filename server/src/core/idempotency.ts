@@ -9,7 +9,7 @@ const RETENTION_MS = 30 * 86_400_000
 /**
  * The stored result of an earlier call with the same `Idempotency-Key`, or undefined.
  *
- * @throws ApiError 409 `idempotency_key_reused` when the key stands for another body.
+ * @throws ApiError 409 `idempotency_key_reused` when the key was used with another body.
  */
 export async function findStoredResponse<T>(ctx: Context, db: Reader): Promise<{ result: T } | undefined> {
   if (!ctx.idempotency) return undefined
@@ -20,13 +20,27 @@ export async function findStoredResponse<T>(ctx: Context, db: Reader): Promise<{
   if (!ctx.vault.hasFingerprint(row.fingerprint, ctx.idempotency.subject)) {
     throw conflict(
       'idempotency_key_reused',
-      'This Idempotency-Key was used with another body; send a new key for a new request.',
+      'This Idempotency-Key was used with another body. Send a new key for a new request.',
     )
   }
   return { result: JSON.parse(row.result) as T }
 }
 
-/** Keeps the result under the caller's key, in the transaction of the change. */
+/**
+ * As {@link findStoredResponse}, before a transaction: a use case that rejects requests before its transaction returns the
+ * stored result first, so that a retry gets the same response whatever has changed since. `mutate` looks again.
+ *
+ * @throws ApiError 409 `idempotency_key_reused`, and as for a new request when the credential is no longer valid.
+ */
+export async function findReplay<T>(ctx: Context): Promise<T | undefined> {
+  const stored = await findStoredResponse<T>(ctx, ctx.db.read)
+  if (!stored || !ctx.idempotency) return undefined
+  await ctx.recheck?.(ctx.db.read)
+  ctx.idempotency.replayed = true
+  return stored.result
+}
+
+/** Stores the result under the caller's key, in the transaction of the change. */
 export async function storeResponse(
   ctx: Context,
   trx: Transaction,

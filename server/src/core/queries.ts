@@ -4,8 +4,8 @@ import { preparedByShape } from '../database/prepared.ts'
 import type { RowCountRow } from '../database/tables.ts'
 
 /**
- * A text column of a condition that SQLite is not to look for an index for, because another condition finds the rows.
- * Without statistics it takes any of them; PostgreSQL knows which leaves the fewest rows.
+ * Excludes a text column of a condition from index selection on SQLite, because the index of another condition finds fewer
+ * rows. Without statistics SQLite chooses any index; PostgreSQL has statistics.
  */
 export const withoutIndex = (db: Reader, column: string) => {
   const plain = sql.ref<string>(column)
@@ -15,7 +15,7 @@ export const withoutIndex = (db: Reader, column: string) => {
 /** The tables whose rows count their changes. */
 type VersionedTable = 'affiliates' | 'programs' | 'commissions' | 'payoutBatches'
 
-/** Changes a row as long as it is still the version that was read; somebody else's change makes it answer false. */
+/** Updates a row unless its version changed since it was read. Returns whether it was updated. */
 export async function updateIfUnchanged<Row extends { id: string; version: number }>(
   trx: Transaction,
   table: VersionedTable,

@@ -4,6 +4,7 @@ import { affiliateNotFound, concurrentChange, conflict, invalid } from '../contr
 import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
+import { findReplay } from '../core/idempotency.ts'
 import { mutate } from '../core/mutate.ts'
 import { isDeepPage, mapPage, readCursor } from '../core/pagination.ts'
 import { readList } from '../core/report.ts'
@@ -14,7 +15,7 @@ import { couponList, findCoupon } from './queries.ts'
 type Schemas = components['schemas']
 type CouponRow = NonNullable<Awaited<ReturnType<typeof findCoupon>>>
 
-/** Lists the codes of affiliates that are not archived. */
+/** Lists the discount codes of affiliates that are not archived. */
 export async function list(ctx: Context, query: Query<'listCoupons'>) {
   const start = await readCursor(ctx, 'affiliates', query)
   const readsMany = Boolean(query.code) || isDeepPage(query)
@@ -22,33 +23,34 @@ export async function list(ctx: Context, query: Query<'listCoupons'>) {
 }
 
 /**
- * Gives an affiliate a code, the sent one or a random one; the code it has already changes nothing.
+ * Assigns a discount code to an affiliate: the sent one, or a random one. Sending the current code changes nothing.
  *
  * @throws ApiError 400 `discount_code_invalid`, 404 `affiliate_not_found`, 409 `discount_code_taken` or `concurrent_change`.
  */
 export async function assign(ctx: Context, body: Body<'assignCoupon'>) {
-  const wanted = body.code ?? undefined
-  if (wanted !== undefined && codeProblem(wanted)) {
+  const replay = await findReplay<Schemas['Coupon']>(ctx)
+  if (replay) return replay
+  const requested = body.code ?? undefined
+  if (requested !== undefined && codeProblem(requested)) {
     throw invalid('discount_code_invalid', 'code must be 1 to 9 visible characters without spaces, 0, o or O.')
   }
   const before = await affiliates.findAffiliate(ctx.db.read, ctx.shop.id, body.affiliateId)
+  if (!before) throw affiliateNotFound()
   return mutate(ctx, async (trx) => {
-    // Not before: a replayed call is answered as it was, whatever became of the affiliate.
-    if (!before) throw affiliateNotFound()
     const coupon = async () => {
       const row = await findCoupon(trx, ctx.shop.id, before.id)
       if (!row) throw concurrentChange()
       return toCoupon(row)
     }
-    if (wanted === before.discountCode) {
+    if (requested === before.discountCode) {
       const result = await coupon()
-      if (result.code !== wanted) throw concurrentChange()
+      if (result.code !== requested) throw concurrentChange()
       return { result, audit: null }
     }
-    const discountCode = wanted ?? (await unusedCode(ctx, trx))
+    const discountCode = requested ?? (await unusedCode(ctx, trx))
     const holder = await affiliates.findAffiliateByCode(trx, ctx.shop.id, codeKey(discountCode))
     if (holder && holder.id !== before.id) {
-      throw conflict('discount_code_taken', 'Another affiliate of your shop already has this code.')
+      throw conflict('discount_code_taken', 'Another affiliate of your shop has this code. Choose a different code.')
     }
     const changes: Partial<AffiliateRow> = { discountCode, codeKey: codeKey(discountCode), updatedAt: nowIso(ctx) }
     if (!(await affiliates.updateAffiliateIfUnchanged(trx, ctx.shop.id, before, changes))) throw concurrentChange()
@@ -65,7 +67,7 @@ const toCoupon = ({ slugAffiliateId, createdAt, updatedAt, ...row }: CouponRow):
   updatedAt,
 })
 
-/** What may be confused with a code. Neither is refused: a slug is nobody's code, and look-alikes are other letters. */
+/** Warnings about codes that can be confused with others. Such codes are accepted. */
 function warningsOf(code: string, slugAffiliateId: string | null): Schemas['CouponWarning'][] {
   const warnings: Schemas['CouponWarning'][] = []
   if (slugAffiliateId !== null) {

@@ -11,7 +11,7 @@ interface CouponFilter extends PageQuery {
   status?: AffiliateRow['status']
 }
 
-/** A coupon is an affiliate's code with the discount of the affiliate's program; another affiliate may have it as slug. */
+/** Affiliates' codes with the discounts of their programs, and the other affiliate whose slug equals the code. */
 const coupons = (db: Reader, shopId: string) =>
   db
     .selectFrom('affiliates')

@@ -107,7 +107,7 @@ export function programOf(facts: Facts, affiliate: AffiliateFact): ProgramFact |
 
 const DAY_MS = 86_400_000
 /** Clocks of storefront and server differ, so a click may appear this much later than its order. */
-const CLOCK_TOLERANCE_MS = 300_000
+export const CLOCK_TOLERANCE_MS = 5 * 60_000
 export const DEFAULT_COOKIE_DAYS = 30
 
 /** Evidence DIRECT_LINK in its order: `clickId`, `ref`, then the session's clicks, the preferred one first. */

@@ -13,8 +13,8 @@ type Schemas = components['schemas']
 const DEFAULT_DAYS = 90
 
 /**
- * The path of a session, an affiliate or a customer, oldest first. Several identifiers narrow it down;
- * of more entries than `limit` the latest are shown.
+ * The touches and orders of a session, an affiliate or a customer, oldest first. Several identifiers must all match. When
+ * there are more than `limit` entries, the latest are returned.
  *
  * @throws ApiError 400 `journey_identifier_required`, `invalid_parameter` or `period_invalid`.
  */

@@ -3,12 +3,12 @@ import { withoutIndex } from '../core/queries.ts'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import { indexedBy, prepared, preparedInsert, preparedWrite } from '../database/prepared.ts'
 import type { JourneyRow } from '../database/tables.ts'
-import { DEFAULT_COOKIE_DAYS } from '../engine/attribution.ts'
+import { CLOCK_TOLERANCE_MS, DEFAULT_COOKIE_DAYS } from '../engine/attribution.ts'
 
 interface JourneyFilter {
   sessionId?: string
   affiliateId?: string
-  /** As {@link JourneyRow.customerEmailKey} holds it; one of these. */
+  /** Matches any of these keys. */
   customerEmailKeys?: string[]
   /** Instants, both inclusive, of `occurredAt`. */
   from: string
@@ -16,7 +16,7 @@ interface JourneyFilter {
   limit: number
 }
 
-/** A session is usually shorter than what a customer did, and that shorter than what came over an affiliate. */
+/** A session usually has fewer entries than a customer, and a customer fewer than an affiliate, so its index comes first. */
 function matchingEntries(
   db: Reader,
   shopId: string,
@@ -53,18 +53,16 @@ export interface StoredClick {
   occurredAt: string
 }
 
-const CLOCK_TOLERANCE_MS = 300_000
-
-/** Up to when a click may have occurred to count for an order. */
+/** The latest instant of a click that counts for an order. */
 export const latestClickFor = (orderAt: string) => new Date(Date.parse(orderAt) + CLOCK_TOLERANCE_MS).toISOString()
 
 export type ClickRow = Pick<JourneyRow, 'id' | 'clickId' | 'affiliateId' | 'occurredAt'>
 
-/** Clicks, found by one of their indexes. Its condition stands in the query as it stands in the index. */
+/** Clicks found by an index; the condition must equal that of the partial index. */
 export const selectClicks = (db: Reader, index: string) =>
   sql`select id, "clickId", "affiliateId", "occurredAt" from journey ${indexedBy(db, index)} where type = 'click'`
 
-/** When a click occurred, in the form that the indexes of clicks alone have an order for. */
+/** The instant of a click, as the expression that only the indexes of clicks are ordered by. */
 export const clickTime = sql`("occurredAt" || '')`
 
 interface ClickKey {
@@ -96,9 +94,9 @@ const clickById = prepared<ClickKey>()((db, { shopId, clickId }) =>
 )
 
 /**
- * The click with this click id, the caller's own or the id of the click itself. Of several, the newest that names an
- * affiliate and is not after the order: the same id may be clicked again later. A click after the order is returned
- * only when there is no other, so that the engine can say so.
+ * The click with this click id, which is the caller's own or the id of the click itself. Of several, the newest one with an
+ * affiliate that is not after the order, since the same id may be clicked again later. A click after the order is
+ * returned only when there is no other, so that the decision can explain it.
  */
 export async function findClick(
   db: Reader,
@@ -114,7 +112,7 @@ export async function findClick(
   return undefined
 }
 
-/** The affiliate that a click id belongs to; undefined as long as no click with this id has named one. */
+/** The affiliate that a click id belongs to; undefined when no click with this id has an affiliate. */
 export async function findClickOwner(db: Reader, shopId: string, clickId: string): Promise<string | undefined> {
   const key = { shopId, clickId }
   const [row] = await newestClick(db, key)
@@ -136,7 +134,7 @@ const deleteOrder = preparedWrite<{ shopId: string; orderId: string | null }>()(
   trx.deleteFrom('journey').where('shopId', '=', shopId).where('orderId', '=', orderId).compile(),
 )
 
-/** An order stands in the journey once; a later report of it that was credited replaces the earlier entry. */
+/** An order has one entry; a later report that is decided again replaces it. */
 export async function replaceJourneyEntry(
   trx: Transaction,
   shopId: string,
@@ -146,13 +144,13 @@ export async function replaceJourneyEntry(
   await insertJourneyEntry(trx, shopId, row)
 }
 
-/** Deletes some entries of all shops that happened before an instant. Returns whether there may be more. */
+/** Deletes a batch of entries of all shops from before an instant. Returns whether there may be more. */
 export async function deleteJourneyBefore(trx: Transaction, before: string, limit = 500): Promise<boolean> {
   const rows = await trx
     .selectFrom('journey')
     .select(['shopId', 'id'])
     .where('occurredAt', '<', before)
-    // From the end of the index where they are: PostgreSQL would rather read the table from its beginning.
+    // The order makes PostgreSQL use the index instead of reading the table from its beginning.
     .orderBy('occurredAt')
     .limit(limit)
     .execute()
@@ -164,12 +162,11 @@ export async function deleteJourneyBefore(trx: Transaction, before: string, limi
 
 interface Customer {
   customerId: string | null
-  /** As the journey holds it. */
   customerEmailKey: string | null
   orderId: string
 }
 
-/** Whether the journey holds an order of a customer, by either name, that somebody was credited for; `orderId` does not count. */
+/** Whether a customer, by either identifier, has another order that an affiliate was credited for. */
 export async function hasOtherCreditedOrder(trx: Transaction, shopId: string, customer: Customer): Promise<boolean> {
   const by = async (column: 'customerId' | 'customerEmailKey') => {
     const value = customer[column]
@@ -182,10 +179,10 @@ export async function hasOtherCreditedOrder(trx: Transaction, shopId: string, cu
       .select('journey.id')
       .where('journey.shopId', '=', shopId)
       .where(`journey.${column}`, '=', value)
-      // Of all that is known of a customer, only orders: there is an index of these.
+      // Matches the partial index of orders.
       .where('journey.commissionId', 'is not', null)
       .where('journey.orderId', '<>', customer.orderId)
-      // An order that was restricted was credited to nobody in the end.
+      // Nobody is credited for a restricted order.
       .where('commissions.restrictionReasonCode', 'is', null)
       .limit(1)
       .executeTakeFirst()
@@ -200,13 +197,13 @@ export interface OrderSession {
   orderAt: string
 }
 
-/** From when on a click counts for the affiliates whose programs have this window. */
+/** A cookie duration, and since when a click counts under it. */
 export interface ClickWindow {
   days: number
   since: string
 }
 
-/** A click with the window of its affiliate's program, and whether there is such an affiliate. */
+/** A click with the cookie duration of its affiliate's program. */
 export interface ClickWithWindow extends StoredClick {
   days: number
   hasAffiliate: boolean
@@ -221,10 +218,10 @@ interface SessionRange {
 const clicksOfSession = (db: Reader, { shopId, sessionId }: SessionRange) =>
   sql`${selectClicks(db, 'journey_clicks_session')} and "shopId" = ${shopId} and "sessionId" = ${sessionId}`
 
-/** When a click of an affiliate occurred, in the form that only the index by affiliate has an order for. */
+/** The instant of an affiliate's click, as the expression that only the index by affiliate is ordered by. */
 const affiliateClickTime = sql`("affiliateId" || "occurredAt")`
 
-/** Equal times go by click id, as in the engine. */
+/** Equal instants are ordered by click id, as in the engine. */
 const orderByTime = (way: 'asc' | 'desc') => sql`order by ${clickTime} ${sql.raw(way)}, "clickId" ${sql.raw(way)}`
 
 const newestSessionClicks = prepared<SessionRange & { limit: number }>()((db, values) =>
@@ -239,8 +236,8 @@ const firstClickAfter = prepared<SessionRange>()((db, values) =>
 )
 
 /**
- * The newest clicks of a session up to an order. Without any, the first click after the order, so that the engine can
- * say so.
+ * The newest clicks of a session up to an order. Without any, the first click after the order, so that the decision can
+ * explain it.
  */
 export async function findSessionClicks(
   db: Reader,
@@ -267,7 +264,7 @@ const edgeClicks = (way: 'asc' | 'desc') =>
   )
 const edges = { first: edgeClicks('asc'), last: edgeClicks('desc') }
 
-/** The first or the last clicks of a session since an instant, whether they count or not, the outermost first. */
+/** The first or the last clicks of a session since an instant, valid or not, the outermost first. */
 export async function findEdgeClicks(
   db: Reader,
   shopId: string,
@@ -284,8 +281,8 @@ export async function findEdgeClicks(
 }
 
 /**
- * The first and the last click that count of each affiliate that a session clicked on, oldest first. Goes from affiliate
- * to affiliate in an index, however many clicks each of them has.
+ * The first and the last valid click of each affiliate in a session, oldest first. Skips from affiliate to affiliate in an
+ * index, so the cost does not depend on the number of clicks.
  */
 export async function findEdgeClicksByAffiliate(
   db: Reader,
@@ -320,7 +317,7 @@ export async function findEdgeClicksByAffiliate(
     edges(id) as (${edge('asc')} union ${edge('desc')})
     select id, "clickId", "affiliateId", "occurredAt" from journey
     where "shopId" = ${shopId} and id in (select id from edges)`.execute(db)
-  // Sorted here: a database that is asked for an order may look for it in an index of all shops' touches.
+  // Sorted here, because with `order by` a database may choose an index of all touches.
   return rows.map(toStoredClick).sort(byTime)
 }
 

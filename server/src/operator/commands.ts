@@ -39,6 +39,8 @@ export function addOperatorCommands(program: Command): void {
     'create',
     'create a shop with an owner',
     async (deps, print, options) => {
+      if (!shops.isCurrency(options.currency)) throw new Error('--currency must be three capital letters, like USD.')
+      if (!options.name.trim()) throw new Error('--name must not be blank.')
       const { shopId, ownerToken } = await shops.create(deps, options)
       print({ shopId, ownerToken }, `Shop ${shopId}. Owner token, shown once: ${ownerToken}`)
     },
@@ -62,6 +64,7 @@ export function addOperatorCommands(program: Command): void {
     'set <shopId>',
     "change a shop's plan or turn its API on or off",
     async (deps, print, options, [shopId = '']) => {
+      if (!options.plan && !options.api) throw new Error('Nothing to change. Send --plan or --api.')
       await shops.set(deps, shopId, options)
       print({ shopId, ...options, json: undefined }, `Shop ${shopId} changed.`)
     },

@@ -1,5 +1,4 @@
 import { findAffiliatesById } from '../affiliates/queries.ts'
-import { invalid } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
@@ -8,39 +7,32 @@ import type { Transaction } from '../database/database.ts'
 import type { JourneyRow } from '../database/tables.ts'
 import { emailKey, trimToNull } from '../engine/normalize.ts'
 import { findClickOwner, insertJourneyEntry } from '../journey/queries.ts'
+import { rejectFuture } from './conversions.ts'
 import { findAffiliateByCodeOrSlug, findAffiliateByRef } from './record-order.ts'
 
 type Schemas = components['schemas']
 type Touch = Schemas['ClickEvent'] | Schemas['PageViewEvent']
 
-const AHEAD_MS = 5 * 60_000
-
 /**
- * Stores a click or a page view and answers after it is on disk. A reference that nobody owns is stored
- * without an affiliate.
+ * Stores a click or a page view. A reference that matches no affiliate is stored without one.
  *
- * @throws ApiError 400 `invalid_body` or `occurred_at_in_future`, 503 when it cannot be looked up or stored.
+ * @throws ApiError 400 `invalid_body` or `occurred_at_in_future`, 503 when it cannot be stored.
  */
 export async function record(ctx: Context, body: Touch): Promise<Schemas['TouchReply']> {
   const occurredAt = occurredAtOf(ctx, body)
   return mutate(ctx, async (trx) => {
     const { id, clickId } = await storeTouch(ctx, trx, { body, occurredAt })
-    // A touch is its own record: visits are counted, not audited.
+    // Touches are not audited: the stored row is the record.
     return { result: { ok: true, message: replyMessage(body, clickId), id }, audit: null }
   })
 }
 
-/**
- * When a touch occurred. One in the future, by a visitor's clock that is ahead, occurred when it was received: else it
- * would win over clicks that come later.
- */
+/** When a touch occurred. A time in the future becomes the time of receipt, so that it does not win over later clicks. */
 function occurredAtOf(ctx: Context, { type, occurredAt }: Touch): string {
   const at = parseBodyInstant('occurredAt', occurredAt || null)
-  const ahead = at === undefined ? 0 : Date.parse(at) - ctx.now()
-  if (type === 'page_view' && ahead > AHEAD_MS) {
-    throw invalid('occurred_at_in_future', 'occurredAt must not be more than 5 minutes ahead of now.')
-  }
-  return at === undefined || ahead > 0 ? nowIso(ctx) : at
+  if (at === undefined) return nowIso(ctx)
+  if (type === 'page_view') rejectFuture(ctx, at)
+  return Date.parse(at) > ctx.now() ? nowIso(ctx) : at
 }
 
 function replyMessage(body: Touch, clickId: string | null): string {
@@ -49,19 +41,20 @@ function replyMessage(body: Touch, clickId: string | null): string {
   return isRenamed ? 'Click recorded under a new id: its clickId belongs to another affiliate.' : 'Click recorded.'
 }
 
-/** Writes a touch that has been checked. Returns its id, and the click id it is found by. */
+/** Stores a validated touch. Returns its id, and the click id that it is found by. */
 export async function storeTouch(
   ctx: Context,
   trx: Transaction,
   { body, occurredAt }: { body: Touch; occurredAt: string },
 ): Promise<{ id: string; clickId: string | null }> {
   const id = ctx.newId('jrn')
-  const given = trimToNull(body.clickId)
-  const owner = given === null ? undefined : await findClickOwner(trx, ctx.shop.id, given)
+  const sentId = trimToNull(body.clickId)
+  const owner = sentId === null ? undefined : await findClickOwner(trx, ctx.shop.id, sentId)
   const affiliate = await resolveAffiliate(trx, ctx.shop.id, body, owner)
-  // A click id belongs to the affiliate it first named. Used for another one, it would take that affiliate's orders.
-  const isTaken = body.type === 'click' && owner !== undefined && affiliate !== undefined && affiliate.id !== owner
-  const clickId = body.type === 'click' && (given === null || isTaken) ? id : given
+  // A click id belongs to its first affiliate. Under another one it would take over that affiliate's orders.
+  const belongsToOther =
+    body.type === 'click' && owner !== undefined && affiliate !== undefined && affiliate.id !== owner
+  const clickId = body.type === 'click' && (sentId === null || belongsToOther) ? id : sentId
   await insertJourneyEntry(trx, ctx.shop.id, {
     ...touchColumns(body),
     id,
@@ -74,7 +67,7 @@ export async function storeTouch(
   return { id, clickId }
 }
 
-/** The first reference that names somebody of this shop; last, the affiliate whose click id it is. */
+/** The affiliate of the first reference that matches one; at last, the affiliate that the click id belongs to. */
 async function resolveAffiliate(
   trx: Transaction,
   shopId: string,

@@ -4,6 +4,7 @@ import type { components } from '../contract/schema.d.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import { parseBodyInstant } from '../core/time.ts'
+import { CLOCK_TOLERANCE_MS } from '../engine/attribution.ts'
 import { decide } from '../engine/decide.ts'
 import type { Decision, Order, OrderLine } from '../engine/facts.ts'
 import { orderKey, storedOrderId, trimToNull } from '../engine/normalize.ts'
@@ -24,7 +25,7 @@ export async function record(
   if (!ctx.idempotency) {
     throw invalid(
       'idempotency_key_required',
-      'Send an Idempotency-Key header with a conversion, so that a retry cannot count the order twice.',
+      'Conversions require an Idempotency-Key header, so that a retry does not count the order twice.',
     )
   }
   const incoming = toIncomingOrder(ctx, body)
@@ -35,7 +36,7 @@ export async function record(
   })
 }
 
-/** A reported conversion on its way to the engine. @throws ApiError 400 as `record`. */
+/** @throws ApiError 400 as `record`. */
 export function toIncomingOrder(ctx: Context, body: Conversion): IncomingOrder {
   const order = toOrder(ctx, body)
   const orderName = body.orderName ?? null
@@ -43,7 +44,8 @@ export function toIncomingOrder(ctx: Context, body: Conversion): IncomingOrder {
 }
 
 /**
- * Decides a conversion and writes nothing. `alreadyRecorded` says that reporting it would change nothing.
+ * Decides a conversion without recording it. `alreadyRecorded`: the order was recorded before, so reporting it again would
+ * change nothing.
  *
  * @throws ApiError 400 as `record`.
  */
@@ -101,14 +103,13 @@ function toReply(decision: Decision, commissionId: string | null): Omit<Schemas[
 export type Conversion = Omit<components['schemas']['ConversionEvent'], 'orderId' | 'processedAt'>
 
 const MAX_CENTS = 2_147_483_647
-/** Keeps every amount an exact integer: this many times the largest flat amount is far below 2^53. */
+/** Keeps every amount an exact integer: this times the largest flat amount is far below 2^53. */
 const MAX_QUANTITY = 1_000_000
-const AHEAD_MS = 5 * 60_000
 const CLICK_ATTRIBUTE = 'referral_click_id'
 const MAX_CLICK_ID = 255
 
 /**
- * A reported conversion as the engine reads it.
+ * Validates a conversion and converts it to the engine's order.
  *
  * @throws ApiError 400 `invalid_body` or `occurred_at_in_future`.
  */
@@ -148,34 +149,38 @@ const toLine = (line: components['schemas']['LineItem']): OrderLine => ({
 
 function checkAmount(amountCents: number | null, lines: OrderLine[]): void {
   if (lines.reduce((sum, line) => sum + line.quantity, 0) > MAX_QUANTITY) {
-    throw invalidBody(`lineItems must not hold more than ${MAX_QUANTITY} pieces in all.`)
+    throw invalidBody(`lineItems must not hold more than ${MAX_QUANTITY} items in total.`)
   }
   if (amountCents !== null) return
   const total = lines.reduce((sum, line) => sum + line.quantity * (line.priceCents ?? 0), 0)
   if (total > MAX_CENTS) throw invalidBody(`lineItems must not add up to more than ${MAX_CENTS} cents.`)
 }
 
-/** When the order was placed, else now; clocks that differ a little are forgiven. */
+/** When the order was placed; by default now. */
 function readOrderAt(ctx: Context, occurredAt: string | null | undefined): string {
   const at = parseBodyInstant('occurredAt', occurredAt || null)
   if (!at) return nowIso(ctx)
-  if (Date.parse(at) > ctx.now() + AHEAD_MS) {
-    throw invalid('occurred_at_in_future', 'occurredAt must not be more than 5 minutes ahead of now.')
-  }
+  rejectFuture(ctx, at)
   return at
 }
 
-/** The click reference that an order's notes carry, where an id of digits may be a number. */
+/** Rejects an instant in the future, within the tolerance for clocks. @throws ApiError 400 `occurred_at_in_future`. */
+export function rejectFuture(ctx: Context, at: string): void {
+  if (Date.parse(at) <= ctx.now() + CLOCK_TOLERANCE_MS) return
+  throw invalid('occurred_at_in_future', 'occurredAt must not be more than 5 minutes in the future.')
+}
+
+/** The click id in an order's note attributes, where it may be text or a number. */
 export function clickIdFromNotes(
   attributes: components['schemas']['NoteAttribute'][] | null | undefined,
 ): string | null {
   const values = (attributes ?? []).filter(({ name }) => name === CLICK_ATTRIBUTE).map(({ value }) => value)
   const texts = values.map((value) => (typeof value === 'number' ? String(value) : value))
   const reference = texts.find((text): text is string => typeof text === 'string' && trimToNull(text) !== null)
-  // A note may hold anything; one character more than a click id can have is enough to match none, and can be indexed.
+  // A note can be of any length. One character more than a click id can have matches none, and still fits the index.
   return reference === undefined ? null : firstCharacters(reference, MAX_CLICK_ID + 1)
 }
 
-/** The text up to a number of characters; a character of two code units is kept whole. */
+/** The first characters of a text; surrogate pairs are not split. */
 export const firstCharacters = (text: string, count: number): string =>
   [...text.slice(0, 2 * count)].slice(0, count).join('')

@@ -20,7 +20,7 @@ const upsert = preparedWrite<OrderRow>()((trx, row) => {
     .compile()
 })
 
-/** Keeps the facts and the decision of an order; those of an order that was not credited are replaced. */
+/** Stores the facts and the decision of an order, replacing earlier ones. */
 export async function upsertOrder(trx: Transaction, shopId: string, row: Omit<OrderRow, 'shopId'>): Promise<void> {
   await upsert(trx, { shopId, ...row })
 }
@@ -29,7 +29,7 @@ export interface OrderFilter {
   /** Instants, both inclusive, of `orderAt`. */
   from?: string
   to?: string
-  /** The last order of the page before. */
+  /** The last order of the previous page. */
   after?: Pick<OrderRow, 'orderAt' | 'orderId'>
 }
 
@@ -40,7 +40,7 @@ export function listOrders(db: Reader, shopId: string, filter: OrderFilter, limi
   if (from) list = list.where('orderAt', '>=', from)
   if (to) list = list.where('orderAt', '<=', to)
   if (after) {
-    // The first condition alone finds the place in the index; the second drops the few that were there before.
+    // The first condition finds the position in the index; the second skips rows of the same instant.
     list = list
       .where('orderAt', '<=', after.orderAt)
       .where((eb) => eb.or([eb('orderAt', '<', after.orderAt), eb('orderId', '<', after.orderId)]))

@@ -33,10 +33,10 @@ import {
 import { findGeoRules, findProductRules, findPrograms, listCookieDays } from '../programs/queries.ts'
 import { findOrder, upsertOrder } from './queries.ts'
 
-/** An order from any source, on its way to the engine. */
+/** An order from any source, before it is decided. */
 export interface IncomingOrder {
   order: Order
-  /** Unique in the shop; the source is its prefix, `api:1001`. */
+  /** Unique in the shop, prefixed with the source: `api:1001`. */
   orderId: string
   orderName: string | null
   trackingMethod: 'API' | 'STORE_ORDER'
@@ -45,14 +45,15 @@ export interface IncomingOrder {
 export interface RecordedOrder {
   commissionId: string | null
   decision: Decision
-  /** The order was recorded before; nothing was changed. */
+  /** The order was recorded before, and nothing was changed. */
   alreadyRecorded: boolean
 }
 
 /**
- * The one money path: gather facts, decide, write the decision once. An order that is recorded already keeps its first
- * decision; one that nobody was credited for may still be credited by a later report.
- * The context's shop must be the row as it is in `trx`.
+ * Records an order from any source: gathers facts, decides, and stores the decision once. A credited order keeps its first
+ * decision; an order that nobody was credited for is decided again with a later report.
+ *
+ * @param ctx `ctx.shop` must be the row as read in `trx`
  */
 export async function recordOrder(
   ctx: Context,
@@ -139,11 +140,11 @@ interface DecidedOrder {
   facts: Facts
   decision: Decision
   commissionId: string | null
-  /** It was reported before, and nobody was credited. */
+  /** The order was reported before, and nobody was credited. */
   isKnown: boolean
 }
 
-/** Facts and decision are kept beside each other, and the order takes its place in the customer's journey. */
+/** Stores facts and decision together, and adds the order to the customer's journey. */
 async function storeOrder(ctx: Context, trx: Transaction, decided: DecidedOrder): Promise<void> {
   const { incoming, facts, decision, commissionId, isKnown } = decided
   const { order, orderId } = incoming
@@ -191,7 +192,7 @@ const NO_TOUCH_COLUMNS = {
   device: null,
 }
 
-/** A customer who is connected by one name is not given to another affiliate by a second name. */
+/** A customer connected by one identifier is not connected to another affiliate by a second one. */
 const hasNoConnection = ({ matches }: Facts) => matches.customerId === null && matches.customerEmail === null
 
 interface CreditedOrder {
@@ -200,7 +201,7 @@ interface CreditedOrder {
   affiliateId: string
 }
 
-/** Lifetime commission: the customer's first attributed order decides whose customer it is, and no later one. */
+/** Lifetime commission: the customer's first attributed order connects the customer to its affiliate. */
 export async function connectCustomer(
   ctx: Context,
   trx: Transaction,
@@ -215,7 +216,7 @@ export async function connectCustomer(
   if (customerEmailKey) await connect('customerEmail', customerEmailKey)
 }
 
-/** Everything the engine needs to decide one order. Reads only; missing things are facts too. */
+/** Reads everything that the engine needs to decide an order. */
 export async function gatherFacts(db: Reader, shop: ShopRow, order: Order): Promise<Facts> {
   const matches = await gatherMatches(db, shop.id, order)
   const affiliates = await findAffiliatesById(db, shop.id, matchedAffiliateIds(matches))
@@ -256,7 +257,7 @@ async function gatherMatches(db: Reader, shopId: string, order: Order): Promise<
   }
 }
 
-/** A code names an affiliate as discount code, else as slug. */
+/** Finds an affiliate by discount code, or else by slug. */
 export async function findAffiliateByCodeOrSlug(
   db: Reader,
   shopId: string,
@@ -266,7 +267,7 @@ export async function findAffiliateByCodeOrSlug(
   return (await findAffiliateByCode(db, shopId, key)) ?? (await findAffiliateBySlug(db, shopId, key))
 }
 
-/** A link names an affiliate by slug, else by id. */
+/** Finds an affiliate by slug, or else by id. */
 export async function findAffiliateByRef(db: Reader, shopId: string, ref: string): Promise<AffiliateRow | undefined> {
   const bySlug = await findAffiliateBySlug(db, shopId, codeKey(ref))
   return bySlug ?? (await findAffiliatesById(db, shopId, [ref.trim()]))[0]
@@ -312,13 +313,13 @@ async function toProgramFact(db: Reader, row: ProgramRow, lines: OrderLine[]): P
 const byId = <Fact extends { id: string }>(facts: Fact[]): Record<string, Fact> =>
   Object.fromEntries(facts.map((fact) => [fact.id, fact]))
 
-/** An explanation shows so many. */
+/** How many clicks an explanation lists. */
 const MAX_CLICKS = 100
 const DAY_MS = 86_400_000
 
 /**
- * The clicks of a session that an order may be credited for: the newest, and of more also the first and the last that
- * count. Costs the same for a hundred clicks and for a hundred thousand.
+ * The clicks of a session that an order may be credited for: the newest ones and, when there are more, the first and the
+ * last valid click. The cost does not depend on the number of clicks.
  */
 export async function findRelevantClicks(db: Reader, shopId: string, visit: OrderSession): Promise<StoredClick[]> {
   const newest = await findSessionClicks(db, shopId, visit, MAX_CLICKS)
@@ -329,15 +330,15 @@ export async function findRelevantClicks(db: Reader, shopId: string, visit: Orde
   return [...new Map([...newest, ...edges].map((click) => [clickKey(click), click])).values()]
 }
 
-/** The longest first. Zero days switch link evidence off. */
+/** The click windows at the time of an order, longest first. Zero days turn link evidence off. */
 function openWindows(orderAt: string, cookieDays: number[]): ClickWindow[] {
   const open = [...new Set(cookieDays)].filter((days) => days > 0).sort((a, b) => b - a)
   return open.map((days) => ({ days, since: new Date(Date.parse(orderAt) - days * DAY_MS).toISOString() }))
 }
 
 /**
- * The first and the last click that count. Nearly always they are among the first and the last of the longest window;
- * only when all of these are of affiliates with a shorter one, or of nobody, is each affiliate looked at.
+ * The first and the last valid click. Usually they are among the outermost clicks of the longest window. Only when these
+ * belong to affiliates with shorter windows or to no affiliate is each affiliate queried.
  */
 async function findValidEdges(
   db: Reader,

@@ -22,18 +22,18 @@ const EMPTY_BATCH_REASON = 'Every commission left this batch before it was paid.
 export const payoutNotFound = () => notFound('payout_not_found', 'No payout batch with this id exists in your shop.')
 
 /**
- * Brings the totals of an `OPEN` batch in line with its rows, in the transaction that changed a row. Affiliates whose
- * line fell below zero get their debt carried on; a batch without rows is `FAILED`. Any other batch stays as it is:
- * its totals are frozen. Answers the batch as it now is; the audit is the caller's.
+ * Recomputes the totals of an `OPEN` batch, in the transaction that changed one of its commissions. The debts of affiliates
+ * with a negative total are carried forward; an empty batch becomes `FAILED`. Other batches do not change. The caller
+ * writes the audit.
  *
  * @throws ApiError 404 `payout_not_found`, 409 `concurrent_change`.
  */
-export async function recomputeBatch(trx: Transaction, ctx: Context, batchId: string): Promise<PayoutBatchRow> {
+export async function recomputeBatch(ctx: Context, trx: Transaction, batchId: string): Promise<PayoutBatchRow> {
   const batch = await findBatch(trx, ctx.shop.id, batchId)
   if (!batch) throw payoutNotFound()
   if (batch.status !== 'OPEN') return batch
   const settled = computeBatch(await sumBatch(trx, ctx.shop.id, batchId), batch.periodEnd)
-  // Rows only leave a batch or shrink, and its totals were exact before.
+  // Commissions only leave a batch or shrink, so its totals stay exact.
   if (!settled) throw new Error('The totals of a batch are no longer exact')
   const { totals, debts } = settled
   const emptied = totals.commissions === 0 ? ({ status: 'FAILED', failureReason: EMPTY_BATCH_REASON } as const) : {}
@@ -43,15 +43,15 @@ export async function recomputeBatch(trx: Transaction, ctx: Context, batchId: st
   return { ...batch, ...changes, version: batch.version + 1 }
 }
 
-/** What a batch comes to once nobody's line is below zero. Cents. */
+/** The totals of a batch after the debts of affiliates were carried forward, in cents. */
 export interface ComputedBatch {
   totals: PayoutTotals
   debts: (CarriedDebt & { programId: string | null })[]
 }
 
 /**
- * Computes a batch from the sums of its rows, all of one currency: affiliates who owe are lifted to zero. Null when a
- * sum cannot be exact.
+ * Computes a batch from the sums of its commissions, all of one currency. Affiliates with a negative total are raised to
+ * zero, and their debt is carried forward. Null when a sum exceeds the exact numbers.
  */
 export function computeBatch(rows: readonly Subtotal[], periodEnd: string): ComputedBatch | null {
   const byAffiliate = Map.groupBy(rows, (row) => row.affiliateId)
@@ -65,13 +65,13 @@ export function computeBatch(rows: readonly Subtotal[], periodEnd: string): Comp
   return { totals, debts }
 }
 
-/** A debt that comes from one program stays with it, so that batches of that program collect it. */
+/** The program of a debt that comes from one program only, so that batches of that program collect it. */
 function onlyProgramOf(rows: readonly Subtotal[]): string | null {
   const [programId = null, ...others] = new Set(rows.map((row) => row.programId))
   return others.length === 0 ? programId : null
 }
 
-/** Writes both rows of each debt: what balances the batch, and what the next batch collects. They add up to zero. */
+/** Inserts both rows of each debt, which add up to zero: one balances the batch, the next batch collects the other. */
 export async function insertDebts(
   ctx: Context,
   trx: Transaction,
@@ -90,7 +90,7 @@ export async function insertDebts(
   await insertCommissions(trx, ctx.shop.id, rows)
 }
 
-/** A debt belongs to no single order, so each row is named after itself. */
+/** A debt belongs to no single order, so the order id contains the row's own id. */
 const carried = (
   ctx: Context,
   debt: DebtRow,
@@ -98,14 +98,14 @@ const carried = (
 ): Omit<CommissionRow, 'shopId'> =>
   adjustmentRow(ctx, { ...debt, ...place, orderCurrency: debt.currency, orderId: `adj:${place.id}:carry` })
 
-/** A batch that may be made: its currency, what it comes to, and the minimum it meets. */
+/** A batch that can be created: its currency, its totals, and the minimum that it meets. */
 export interface BatchPlan extends ComputedBatch {
   currency: string
   minimumPayoutCents: number
 }
 
 /**
- * Which commissions the body asks for.
+ * Reads the commissions that a request selects.
  *
  * @throws ApiError 400 `invalid_body`, or `period_invalid` unless the end is after the start.
  */
@@ -118,8 +118,10 @@ export function readFilter(body: Body<'createPayout'>): CandidateFilter {
 }
 
 /**
- * Whether these sums make a batch. `seen` is what this call saw first: it tells what never sufficed from what another
- * batch took away meanwhile.
+ * Checks whether these sums make a batch.
+ *
+ * @param seen the sums at the start of the request: they distinguish too few commissions from commissions that a
+ *   concurrent batch took
  *
  * @throws ApiError 404 `no_eligible_commissions`; 409 `payout_claimed_concurrently`,
  *   `payout_threshold_needs_reconciliation`, `payout_mixed_currencies`, `payout_below_threshold`,
@@ -148,10 +150,10 @@ export function planBatch(ctx: Context, { periodEnd }: CandidateFilter, rows: Su
 }
 
 /**
- * The least a batch of this currency must come to, in its cents: for the shop's own currency the shop's minimum, else the
- * server's; for another one what the shop has set for it, else 0.
+ * The minimum payout of a currency, in its cents: for the shop's own currency the shop's setting or else the server's; for
+ * others the shop's setting or else 0.
  *
- * @throws ApiError 409 `payout_threshold_needs_reconciliation` when the setting of earlier versions disagrees.
+ * @throws ApiError 409 `payout_threshold_needs_reconciliation` when it conflicts with the setting of an earlier version.
  */
 function minimumPayout({ shop, config }: Context, currency: string): number {
   if (currency !== shop.currency) return minimumsByCurrency(shop)[currency] ?? 0
@@ -164,11 +166,11 @@ function minimumPayout({ shop, config }: Context, currency: string): number {
   const cents = shop.minimumPayoutCents ?? config.minimumPayoutCents
   throw conflict(
     'payout_threshold_needs_reconciliation',
-    `The old minimum payout setting (${shop.legacyMinimumPayout}) and the new one (${cents} cents) disagree; change one of them first.`,
+    `The legacy minimum payout setting (${shop.legacyMinimumPayout}) and the current one (${cents} cents) conflict. Change one of them and retry.`,
   )
 }
 
-/** 409 when a total of a batch, or what it has to hold back, is beyond the exact numbers. */
+/** 409 when a total of a batch, or the amount held back, exceeds the exact numbers. */
 export const batchTooLarge = () =>
   conflict(
     'total_too_large',
@@ -176,13 +178,20 @@ export const batchTooLarge = () =>
   )
 
 const noneEligible = () =>
-  notFound('no_eligible_commissions', 'No approved commission without a batch happened in this period.')
+  notFound(
+    'no_eligible_commissions',
+    'No approved commission of this period is available for payout. Choose another period or approve commissions.',
+  )
 
-const claimedConcurrently = () => conflict('payout_claimed_concurrently', 'Another batch took these commissions first.')
+const claimedConcurrently = () =>
+  conflict(
+    'payout_claimed_concurrently',
+    'Another payout batch claimed these commissions. List the payouts before you retry.',
+  )
 
 function mixedCurrencies(currencies: string[]) {
   const names = `${currencies.slice(0, -1).join(', ')} and ${currencies.at(-1)}`
-  const message = `These commissions are in ${names}; send currency to choose one.`
+  const message = `These commissions are in ${names}. Send currency to choose one.`
   return new ApiError(409, 'payout_mixed_currencies', message, {
     headers: { 'X-Payout-Currencies': currencies.join(', ') },
   })
@@ -191,11 +200,11 @@ function mixedCurrencies(currencies: string[]) {
 const belowThreshold = (cents: number, minimum: number) =>
   conflict(
     'payout_below_threshold',
-    `The eligible total of ${cents} cents is below the minimum payout of ${minimum} cents.`,
+    `The eligible total of ${cents} cents is below the minimum payout of ${minimum} cents. Choose a longer period.`,
   )
 
 const belowThresholdAfterClaim = (cents: number, minimum: number) =>
   conflict(
     'payout_below_threshold_after_claim',
-    `Another batch took some of these commissions first; the ${cents} cents that are left are below the minimum payout of ${minimum} cents.`,
+    `Another payout batch claimed some of these commissions. The remaining ${cents} cents are below the minimum payout of ${minimum} cents.`,
   )

@@ -23,14 +23,14 @@ import {
 } from './queries.ts'
 
 /**
- * Lists batches with their totals, newest first. The access is recorded before anything is read, and the result before it
+ * Lists batches with their totals, newest first. The access is audited before anything is read, and the result before it
  * is returned.
  *
  * @throws ApiError 503 `audit_unavailable` when either record cannot be written.
  */
 export async function list(ctx: Context, query: Query<'listPayouts'>) {
   const { id, ...asked } = query
-  // Where the list begins is no part of what is shown, and a wrong one is refused without a trace.
+  // An invalid cursor is rejected before the access is audited.
   const start = await readCursor(ctx, 'payoutBatches', query)
   await recordAudit(ctx, { action: 'payouts.accessed', subjectId: id ?? null, data: asked })
   const page = await listBatches(ctx.db.read, ctx.shop.id, { ...query, start })
@@ -67,23 +67,23 @@ export async function show(ctx: Context, id: string) {
 }
 
 /**
- * Gathers the approved commissions of a period into a batch, or with `dryRun` shows the batch.
- * Of callers who want the same commissions each commission goes to exactly one; what is left may still make a batch.
+ * Creates a batch of the approved commissions of a period; with `dryRun` only returns it. Of concurrent requests, each
+ * commission goes to exactly one; the remaining commissions may still make a batch.
  *
  * @throws ApiError 400 `period_invalid`, 404 `no_eligible_commissions`, and the 409s of {@link planBatch}.
  */
 export async function create(ctx: Context, body: Body<'createPayout'>) {
   const filter = readFilter(body)
   if (body.dryRun) return preview(ctx, filter)
-  // Only what an error says depends on these sums, so parts of different times will do.
+  // Only error messages depend on these sums, so they need no single snapshot.
   const seen = await commissions.sumCandidates(ctx.db.read, ctx.shop.id, filter)
   return mutate(ctx, async (trx) => {
-    // Looked at again before the first write, so that losing a race costs nothing to undo.
+    // Checked before the first write, so that a lost race needs no rollback of many rows.
     const left = await commissions.sumCandidates(trx, ctx.shop.id, filter)
     const { currency } = planBatch(ctx, filter, left, seen)
     const batch = { id: ctx.newId('bat'), updatedAt: nowIso(ctx) }
     await commissions.assignCandidates(trx, ctx.shop.id, { ...filter, currency }, batch)
-    // The totals come from the rows that were claimed, whatever was seen before.
+    // The totals come from the commissions that were assigned.
     const claimed = planBatch(ctx, filter, await commissions.sumBatch(trx, ctx.shop.id, batch.id), seen)
     const held = await commissions.sumHeldBack(trx, ctx.shop.id, { ...filter, currency })
     const row = { id: batch.id, version: 1, ...newBatch(ctx, filter, claimed, held) }
@@ -107,8 +107,8 @@ export async function pay(ctx: Context, { id, expectedTotalCents }: Query<'payPa
   rejectUnpayable(batch, expectedTotalCents)
   return mutate(ctx, async (trx) => {
     const paidAt = nowIso(ctx)
-    const claimed = await updateBatchIfUnchanged(trx, ctx.shop.id, batch, { status: 'PAID', paidAt, updatedAt: paidAt })
-    if (!claimed) throw concurrentChange()
+    const updated = await updateBatchIfUnchanged(trx, ctx.shop.id, batch, { status: 'PAID', paidAt, updatedAt: paidAt })
+    if (!updated) throw concurrentChange()
     await commissions.updateToPaid(trx, ctx.shop.id, id, paidAt)
     const { currency, commissions: count, netPayableCents } = batch
     return {
@@ -118,7 +118,7 @@ export async function pay(ctx: Context, { id, expectedTotalCents }: Query<'payPa
   })
 }
 
-/** The batch that would be made. Writes nothing and keeps no reply, but a key that stands for another call stays taken. */
+/** The batch that would be created. Stores nothing, but rejects an idempotency key that was used with another body. */
 async function preview(ctx: Context, filter: commissions.CandidateFilter) {
   await findStoredResponse(ctx, ctx.db.read)
   const seen = await readSubtotals(ctx, filter, true)
@@ -127,18 +127,18 @@ async function preview(ctx: Context, filter: commissions.CandidateFilter) {
   return toBatch({ id: null, ...newBatch(ctx, filter, planned, held) })
 }
 
-const readSubtotals = (ctx: Context, filter: commissions.CandidateFilter, isTaken: boolean) =>
-  runReport(ctx, commissions.subtotalsReport, { shopId: ctx.shop.id, query: { filter, isTaken } })
+const readSubtotals = (ctx: Context, filter: commissions.CandidateFilter, isPayable: boolean) =>
+  runReport(ctx, commissions.subtotalsReport, { shopId: ctx.shop.id, query: { filter, isPayable } })
 
-/** A new batch but for its id. `held`: what it has to leave behind. */
+/** A new batch without its id. @param held the sums of the commissions that it cannot pay */
 function newBatch(
   ctx: Context,
   filter: commissions.CandidateFilter,
   { currency, ...planned }: BatchPlan,
   held: commissions.Subtotal[],
 ) {
-  const waiting = heldBack(held)
-  if (!waiting) throw batchTooLarge()
+  const withheld = heldBack(held)
+  if (!withheld) throw batchTooLarge()
   const createdAt = nowIso(ctx)
   return {
     status: 'OPEN' as const,
@@ -146,8 +146,8 @@ function newBatch(
     periodEnd: filter.periodEnd,
     currency,
     ...planned.totals,
-    heldBackCommissions: waiting.commissions,
-    heldBackCents: waiting.commissionCents,
+    heldBackCommissions: withheld.commissions,
+    heldBackCents: withheld.commissionCents,
     minimumPayoutCents: planned.minimumPayoutCents,
     failureReason: null,
     createdAt,
@@ -157,12 +157,12 @@ function newBatch(
 }
 
 function rejectUnpayable({ status, netPayableCents }: PayoutBatchRow, expectedCents: number | undefined): void {
-  if (status === 'PAID') throw conflict('payout_already_paid', 'This payout batch is already paid.')
+  if (status === 'PAID') throw conflict('payout_already_paid', 'This payout batch is already PAID.')
   if (status === 'FAILED') throw conflict('payout_not_payable', 'This payout batch is FAILED and cannot be paid.')
   if (expectedCents !== undefined && expectedCents !== netPayableCents) {
     throw conflict(
       'payout_total_mismatch',
-      `The batch pays ${netPayableCents} cents, not the ${expectedCents} cents you expected.`,
+      `The batch pays ${netPayableCents} cents, not the expected ${expectedCents} cents. Fetch it again and retry.`,
     )
   }
 }
@@ -171,7 +171,7 @@ const recordAudit = (ctx: Context, audit: AuditEntry) => mutate(ctx, async () =>
 
 type Schemas = components['schemas']
 
-/** A batch as openapi.yaml shows it; without an id it is one that was not made. */
+/** A batch as in openapi.yaml; a dry run has no id. */
 export function toBatch(row: Omit<PayoutBatchRow, 'id' | 'shopId' | 'version'> & { id: string | null }) {
   const { commissions, affiliates, commissionCents, taxWithheldCents, netPayableCents } = row
   return {
@@ -194,8 +194,8 @@ export function toBatch(row: Omit<PayoutBatchRow, 'id' | 'shopId' | 'version'> &
 export type Lines = Map<string, Schemas['PayoutLine'][]>
 
 /**
- * What each batch pays to whom. Archived affiliates keep their names here. Every commission of the batches is read, so it
- * runs in the report thread.
+ * What each batch pays to each affiliate, archived affiliates included. Reads every commission of the batches, so it runs
+ * in the report worker.
  */
 export const batchLinesReport = defineReport(
   import.meta.url,
@@ -203,12 +203,12 @@ export const batchLinesReport = defineReport(
   async (db, { shopId, query: batchIds }: { shopId: string; query: string[] }): Promise<Lines> => {
     if (batchIds.length === 0) return new Map()
     const rows = await sumBatches(db, shopId, batchIds)
-    const people = await findAffiliates(db, shopId, new Set(rows.map((row) => row.affiliateId)))
+    const people = await findAffiliateContacts(db, shopId, new Set(rows.map((row) => row.affiliateId)))
     const byBatch = Map.groupBy(rows, (row) => row.batchId)
     return new Map(
       [...byBatch].map(([batchId, own]) => {
         const lines = payoutLines(own)
-        // They were exact when the batch was made, and a line only shrinks.
+        // The sums were exact when the batch was created, and they only shrink.
         if (!lines) throw new Error('The lines of a batch are not exact')
         const named = lines.map(({ affiliateId, ...sums }) => {
           const { name = '', email = '' } = people.get(affiliateId) ?? {}
@@ -220,10 +220,10 @@ export const batchLinesReport = defineReport(
   },
 )
 
-/** A database takes only so many values in one list. */
+/** Databases limit the number of values in a list. */
 const MAX_IDS = 500
 
-async function findAffiliates(db: Reader, shopId: string, ids: Set<string>) {
+async function findAffiliateContacts(db: Reader, shopId: string, ids: Set<string>) {
   const people = new Map<string, { name: string; email: string }>()
   const rest = [...ids]
   while (rest.length) {
@@ -237,8 +237,8 @@ const CANCELED_REASON = 'The batch was canceled.'
 const EMPTY_TOTALS = { commissions: 0, affiliates: 0, commissionCents: 0, taxWithheldCents: 0, netPayableCents: 0 }
 
 /**
- * Gives up a batch that is not paid: its commissions are approved again and may be gathered by another one. A debt that
- * it carried on is taken back, unless another batch has collected it already.
+ * Cancels a batch that is not paid: its commissions are `APPROVED` again and available to other batches. Debts that it
+ * carried forward are canceled, unless another batch has collected them.
  *
  * @throws ApiError 404 `payout_not_found`, 409 `payout_not_cancelable` or `concurrent_change`.
  */

@@ -42,7 +42,7 @@ export async function insertBatch(
     .execute()
 }
 
-/** Changes a batch as long as it is still the version that was read. Returns whether it was. */
+/** Updates a batch unless it was changed since it was read. Returns whether it was updated. */
 export const updateBatchIfUnchanged = (
   trx: Transaction,
   shopId: string,
@@ -50,7 +50,7 @@ export const updateBatchIfUnchanged = (
   changes: Partial<PayoutBatchRow>,
 ): Promise<boolean> => updateIfUnchanged(trx, 'payoutBatches', { shopId, row, changes })
 
-/** Which commissions a batch asks for; both instants are inclusive. */
+/** The commissions that a batch selects; both instants are inclusive. */
 export interface CandidateFilter {
   periodStart: string
   periodEnd: string
@@ -69,12 +69,12 @@ export interface Subtotal {
   taxWithheldCents: bigint
 }
 
-/** The sums of a subtotal as the database returns them, each in two parts. */
+/** The sums of a subtotal as read from the database, each in two parts. */
 type Parts = Record<'centsHigh' | 'centsLow' | 'taxHigh' | 'taxLow', number>
 
 const APPROVED: CommissionRow['orderStatus'][] = ['APPROVED', 'ACCEPTED', 'PAYABLE']
 
-/** In no batch yet and not nothing, whoever it belongs to. */
+/** Not in a batch, and not zero. */
 const isUnbatched = (shopId: string, filter: CandidateFilter) => (eb: ExpressionBuilder<Tables, 'commissions'>) => {
   const conditions = [
     eb('commissions.shopId', '=', shopId),
@@ -91,13 +91,13 @@ const isUnbatched = (shopId: string, filter: CandidateFilter) => (eb: Expression
 const approvedInPeriod = ({ periodStart, periodEnd }: CandidateFilter): Range =>
   ofPeriod(APPROVED, periodStart, periodEnd)
 
-/** Archived and rejected affiliates are not paid; their money waits. */
+/** Archived and rejected affiliates are not paid; their commissions are held back. */
 const unpaidAffiliates = (db: Reader, shopId: string) =>
   db
     .selectFrom('affiliates')
     .select('affiliates.id')
     .where('affiliates.shopId', '=', shopId)
-    // A literal, not a value: a partial index is only used when its condition stands in the query.
+    // A literal instead of a parameter: a partial index is only used when its condition is part of the query.
     .where(sql<boolean>`("deletedAt" is not null or status = 'REJECTED')`)
 
 const CENTS = sumParts('commissionAmountCents')
@@ -115,37 +115,40 @@ const subtotalsOf = <T>(query: SelectQueryBuilder<Tables, 'commissions', T>) =>
     .select(['affiliateId', 'programId', 'currency'])
     .select((eb) => eb.fn.countAll<number>().as('commissions'))
     .select([CENTS.high.as('centsHigh'), CENTS.low.as('centsLow'), TAX.high.as('taxHigh'), TAX.low.as('taxLow')])
-    // In this order: affiliates first would tempt SQLite to walk through every commission of the shop by affiliate.
+    // In this order: with affiliates first, SQLite reads every commission of the shop by affiliate.
     .groupBy(['currency', 'programId', 'affiliateId'])
 
 type SumPart = (part: Condition) => Promise<Subtotal[]>
 
-/** Of what a batch would take, or of what it would have to leave behind. */
+/** The sums of the commissions that a batch would pay, or of those that it would hold back. */
 const sumsOf =
-  (db: Reader, shopId: string, filter: CandidateFilter, isTaken: boolean): SumPart =>
+  (db: Reader, shopId: string, filter: CandidateFilter, isPayable: boolean): SumPart =>
   async (part) =>
     toSubtotals(
       await subtotalsOf(db.selectFrom('commissions').where(part).where(isUnbatched(shopId, filter)))
-        .where('affiliateId', isTaken ? 'not in' : 'in', unpaidAffiliates(db, shopId))
+        .where('affiliateId', isPayable ? 'not in' : 'in', unpaidAffiliates(db, shopId))
         .execute(),
     )
 
-/** Sums of what a batch would take, in the caller's transaction. */
+/** The sums of the commissions that a batch would pay, in the caller's transaction. */
 export const sumCandidates = (db: Reader, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
   sumInParts(db, shopId, approvedInPeriod(filter), sumsOf(db, shopId, filter, true))
 
-/** Sums of what a batch would have to leave behind, in the caller's transaction. */
+/** The sums of the commissions that a batch would hold back, in the caller's transaction. */
 export const sumHeldBack = (db: Reader, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
   sumInParts(db, shopId, approvedInPeriod(filter), sumsOf(db, shopId, filter, false))
 
-/** The same without a transaction: every commission of the period is read, so it runs in the report thread. */
+/** The same without a transaction. Reads every commission of the period, so it runs in the report worker. */
 export const subtotalsReport = defineReport(
   import.meta.url,
   'subtotalsReport',
   (
     db,
-    { shopId, query: { filter, isTaken } }: { shopId: string; query: { filter: CandidateFilter; isTaken: boolean } },
-  ) => sumsOf(db, shopId, filter, isTaken)(approvedInPeriod(filter).whole),
+    {
+      shopId,
+      query: { filter, isPayable },
+    }: { shopId: string; query: { filter: CandidateFilter; isPayable: boolean } },
+  ) => sumsOf(db, shopId, filter, isPayable)(approvedInPeriod(filter).whole),
 )
 
 async function sumInParts(db: Reader, shopId: string, range: Range, sums: SumPart): Promise<Subtotal[]> {
@@ -165,26 +168,26 @@ async function sumInParts(db: Reader, shopId: string, range: Range, sums: SumPar
   return [...merged.values()]
 }
 
-/** Puts every candidate that is still free into the batch. */
+/** Assigns every candidate that is in no batch to the batch. */
 export async function assignCandidates(
   trx: Transaction,
   shopId: string,
   filter: CandidateFilter,
   batch: { id: string; updatedAt: string },
 ): Promise<void> {
-  const isPayable: Condition = (eb) =>
+  const canBePaid: Condition = (eb) =>
     eb.and([isUnbatched(shopId, filter)(eb), eb('commissions.affiliateId', 'not in', unpaidAffiliates(trx, shopId))])
   const changes = { payoutBatchId: batch.id, orderStatus: 'PAYABLE', updatedAt: batch.updatedAt } as const
-  await updateCommissions(trx, shopId, { range: approvedInPeriod(filter), condition: isPayable }, changes)
+  await updateCommissions(trx, shopId, { range: approvedInPeriod(filter), condition: canBePaid }, changes)
 }
 
-/** Sums of the rows of a batch, in the caller's transaction. */
+/** The sums of the commissions of a batch, in the caller's transaction. */
 export const sumBatch = (trx: Transaction, shopId: string, batchId: string): Promise<Subtotal[]> =>
   sumInParts(trx, shopId, ofBatch(batchId), async (part) =>
     toSubtotals(await subtotalsOf(trx.selectFrom('commissions').where('shopId', '=', shopId).where(part)).execute()),
   )
 
-/** Sums of the rows that stand in batches. */
+/** The sums of the commissions of several batches. */
 export const sumBatches = async (
   db: Reader,
   shopId: string,
@@ -205,11 +208,11 @@ export async function updateToPaid(trx: Transaction, shopId: string, batchId: st
 }
 
 /**
- * Cancels both rows of each debt that a batch carried on, which add up to nothing. A debt that another batch has
- * collected stays as it is.
+ * Cancels both rows of each debt that a batch carried forward, which add up to zero. Debts that another batch has
+ * collected do not change.
  */
 export async function cancelCarriedDebts(trx: Transaction, shopId: string, batchId: string, at: string): Promise<void> {
-  const waiting = trx
+  const uncollected = trx
     .selectFrom('commissions as balancing')
     .innerJoin('commissions as open', (join) =>
       join.onRef('open.shopId', '=', 'balancing.shopId').onRef('open.debtId', '=', 'balancing.debtId'),
@@ -218,19 +221,19 @@ export async function cancelCarriedDebts(trx: Transaction, shopId: string, batch
     .where('balancing.shopId', '=', shopId)
     .where('balancing.payoutBatchId', '=', batchId)
     .whereRef('balancing.debtId', '=', 'balancing.id')
-    // The index of debts holds these only.
+    // Matches the partial index of debts.
     .where('balancing.debtId', 'is not', null)
     .where('open.debtId', 'is not', null)
     .whereRef('open.debtId', '<>', 'open.id')
     .where('open.payoutBatchId', 'is', null)
-    // Found by the debt: a shop has many approved commissions.
+    // Found by the debt, since a shop has many approved commissions.
     .where(withoutIndex(trx, 'open.orderStatus'), '=', 'APPROVED')
   const changes = { orderStatus: 'CANCELED', payoutBatchId: null, updatedAt: at } as const
-  const isDebt: Condition = (eb) => eb('debtId', 'in', waiting)
+  const isDebt: Condition = (eb) => eb('debtId', 'in', uncollected)
   await updateCommissions(trx, shopId, { range: singlePart(isDebt), condition: isDebt }, changes)
 }
 
-/** Releases every commission of a batch: it is approved again, and another batch may take it. Returns how many. */
+/** Releases every commission of a batch: it is `APPROVED` again and available to other batches. Returns how many. */
 export const releaseCommissions = (trx: Transaction, shopId: string, batchId: string, at: string): Promise<number> => {
   const changes = { orderStatus: 'APPROVED', payoutBatchId: null, updatedAt: at } as const
   const condition: Condition = (eb) => eb('orderStatus', '=', 'PAYABLE')

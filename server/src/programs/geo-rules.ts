@@ -8,16 +8,16 @@ import type { GeoRuleRow } from '../database/tables.ts'
 import * as rules from './queries.ts'
 import { findProgram } from './queries.ts'
 
-/** Of one shop, as openapi.yaml says. */
+/** The limit of one shop, as documented in openapi.yaml. */
 const MAX_RULES = 1000
 
-/** The programs that pay only for orders to certain places. */
+/** Lists the programs that only pay for orders shipped to certain places. */
 export async function list(ctx: Context, query: Query<'listGeoRules'>) {
   return mapPage(await rules.listGeoRules(ctx.db.read, ctx.shop.id, query), toGeoRule)
 }
 
 /**
- * Limits a program to places, instead of the limits it had.
+ * Limits a program to places, replacing its previous limits.
  *
  * @throws ApiError 400 `invalid_body` without any place, 404 `program_not_found`, 409 `geo_rule_limit_reached`.
  */
@@ -29,7 +29,7 @@ export async function set(ctx: Context, programId: string, body: Body<'setGeoRul
     postalPrefixes: distinctNames(body.postalPrefixes),
   }
   if (Object.values(places).every((list) => list.length === 0))
-    throw invalidBody('At least one list must name a place.')
+    throw invalidBody('At least one of countries, states, cities and postalPrefixes must contain a place.')
   return mutate(ctx, async (trx) => {
     if (!(await findProgram(trx, ctx.shop.id, programId))) throw programNotFound()
     if ((await rules.countOtherGeoRules(trx, ctx.shop.id, programId)) >= MAX_RULES) {
@@ -53,7 +53,7 @@ export async function set(ctx: Context, programId: string, body: Body<'setGeoRul
 export async function remove(ctx: Context, programId: string) {
   return mutate(ctx, async (trx) => {
     if (!(await rules.deleteGeoRule(trx, ctx.shop.id, programId))) {
-      throw notFound('geo_rule_not_found', 'No geo rule of this program exists in your shop.')
+      throw notFound('geo_rule_not_found', 'This program has no geo rule.')
     }
     return {
       result: { ok: true as const, message: 'Geo rule removed.', id: programId },

@@ -10,16 +10,16 @@ import { rateError } from './programs.ts'
 import * as rules from './queries.ts'
 import { findProgram } from './queries.ts'
 
-/** Of one shop, as openapi.yaml says. */
+/** The limit of one shop, as documented in openapi.yaml. */
 const MAX_RULES = 10_000
 
-/** The rates that differ from those of their programs, newest first. */
+/** Lists the rates of products and variants that differ from their programs, newest first. */
 export async function list(ctx: Context, query: Query<'listProductRules'>) {
   return mapPage(await rules.listProductRules(ctx.db.read, ctx.shop.id, query), toProductRule)
 }
 
 /**
- * Lets a program pay another rate for a product or variant.
+ * Sets the rate that a program pays for a product or variant.
  *
  * @throws ApiError 400 `invalid_body` or `commission_percent_invalid`, 404 `program_not_found`, 409 `product_rule_exists`
  *   or `product_rule_limit_reached`.
@@ -45,7 +45,7 @@ export async function create(ctx: Context, body: Body<'createProductRule'>) {
     if (await rules.hasProductRule(trx, row)) {
       throw conflict(
         'product_rule_exists',
-        'The program has a rule for this product or variant already; remove that rule first.',
+        'The program already has a rule for this product or variant. Delete that rule first.',
       )
     }
     if ((await rules.countProductRules(trx, ctx.shop.id)) >= MAX_RULES) {
@@ -79,11 +79,11 @@ const toProductRule = ({ shopId, ...row }: ProductRuleRow): components['schemas'
 })
 
 /**
- * The id of a product or variant as stores write it in orders.
+ * Validates the id of a product or variant: digits, as in the orders of stores.
  *
  * @throws ApiError 400 `invalid_body`.
  */
 export function requireProductId(value: string): string {
   if (/^\d+$/.test(value)) return value
-  throw invalidBody('value must be a numeric id as text; a gid:// form matches nothing.')
+  throw invalidBody('value must be a numeric id as text, such as "1001". The gid:// form is not supported.')
 }

@@ -24,7 +24,7 @@ export async function list(ctx: Context, query: Query<'listPrograms'>) {
 }
 
 /**
- * Creates a program; the first of a shop becomes its default.
+ * Creates a program. The first program of a shop becomes its default.
  *
  * @throws ApiError 400 for a blank name, 400 `commission_percent_invalid`.
  */
@@ -61,7 +61,7 @@ export async function create(ctx: Context, body: Body<'createProgram'>) {
 }
 
 /**
- * Changes the sent fields, checked together with what is stored.
+ * Changes the sent fields, validated together with the stored ones.
  *
  * @throws ApiError 400 for a blank name, 400 `commission_percent_invalid`, `commission_percent_required` or
  *   `discount_value_invalid`, 404 `program_not_found`, 409 `concurrent_change`.
@@ -74,11 +74,11 @@ export async function update(ctx: Context, id: string, body: Body<'updateProgram
   return mutate(ctx, async (trx) => {
     const fields = Object.keys(changes)
     if (fields.length > 0) {
-      const claimed = await programs.updateProgramIfUnchanged(trx, ctx.shop.id, before, {
+      const updated = await programs.updateProgramIfUnchanged(trx, ctx.shop.id, before, {
         ...changes,
         updatedAt: nowIso(ctx),
       })
-      if (!claimed) throw concurrentChange()
+      if (!updated) throw concurrentChange()
     }
     const after = await programs.findProgramView(trx, ctx.shop.id, id)
     if (fields.length === 0 && after.version !== before.version) throw concurrentChange()
@@ -113,7 +113,7 @@ function requireName(name: string): string {
   return name.trim()
 }
 
-/** The discount as it is kept: in hundredths, like a rate. */
+/** The discount rounded to hundredths, like a rate. */
 function normalizedDiscount({ discountType, discountValue }: ProgramRow): number | null {
   if (discountValue === null) return null
   const type = discountType ?? 'FIXED'
@@ -123,19 +123,19 @@ function normalizedDiscount({ discountType, discountValue }: ProgramRow): number
   throw invalid('discount_value_invalid', `discountValue must be ${range}.`)
 }
 
-/** A rate that is refused, as the caller reads it. */
+/** The error for a rejected rate. */
 export function rateError(reason: RateError, type: ProgramRow['commissionType']): ApiError {
   if (reason === 'NEEDS_COMMISSION_PERCENT') {
     return invalid(
       'commission_percent_required',
-      'Send commissionPercent too, since a flat amount cannot be read as a percentage.',
+      'commissionPercent is required when commissionType changes between a flat amount and a percentage.',
     )
   }
   const range = type === 'PERCENT_OF_SALE' ? 'at most 100 for PERCENT_OF_SALE' : `at most 21474836.47 for ${type}`
   return invalid('commission_percent_invalid', `commissionPercent must be above 0 and ${range}.`)
 }
 
-/** A row as the contract shows it: columns that only the server needs are left out, 0 and 1 become booleans. */
+/** A row as in openapi.yaml, without internal columns. */
 export function toProgram(row: programs.ProgramView): components['schemas']['Program'] {
   const { shopId, version, ...program } = row
   return {

@@ -7,7 +7,7 @@ import { prepared, preparedByShape } from '../database/prepared.ts'
 import type { GeoRuleRow, ProductRuleRow, ProgramRow } from '../database/tables.ts'
 import type { GeoRule, ProductRule } from '../engine/facts.ts'
 
-/** A program with what the list shows beside it. */
+/** A program with its affiliate count and whether it is the default. */
 export type ProgramView = ProgramRow & { isDefault: 1 | null; affiliateCount: number }
 
 const programs = (db: Reader, shopId: string) =>
@@ -67,7 +67,7 @@ export async function insertProgram(trx: Transaction, shopId: string, row: Omit<
     .execute()
 }
 
-/** Changes a program as long as it is still the version that was read. Returns whether it was. */
+/** Updates a program unless it was changed since it was read. Returns whether it was updated. */
 export const updateProgramIfUnchanged = (
   trx: Transaction,
   shopId: string,
@@ -75,7 +75,7 @@ export const updateProgramIfUnchanged = (
   changes: Partial<ProgramRow>,
 ): Promise<boolean> => updateIfUnchanged(trx, 'programs', { shopId, row, changes })
 
-/** The longest click window of all programs, in days. */
+/** The longest cookie duration of all programs, in days. */
 export async function longestCookieDays(db: Reader): Promise<number> {
   const row = await db
     .selectFrom('programs')
@@ -84,7 +84,7 @@ export async function longestCookieDays(db: Reader): Promise<number> {
   return Number(row?.days ?? 0)
 }
 
-/** How many days a click counts, for each of the shop's programs; each number once. */
+/** The distinct cookie durations of the shop's programs, in days. */
 export async function listCookieDays(db: Reader, shopId: string): Promise<number[]> {
   const rows = await db
     .selectFrom('programs')
@@ -122,18 +122,18 @@ export async function insertProductRule(trx: Transaction, row: ProductRuleRow): 
   await trx.insertInto('productRules').values(row).execute()
 }
 
-/** Deletes a rule and returns it, or undefined if it does not exist. */
+/** Deletes a rule. Returns its row, if it existed. */
 export const deleteProductRule = (trx: Transaction, shopId: string, id: string): Promise<ProductRuleRow | undefined> =>
   trx.deleteFrom('productRules').where('shopId', '=', shopId).where('id', '=', id).returningAll().executeTakeFirst()
 
 export const listGeoRules = (db: Reader, shopId: string, query: PageQuery) =>
   pageOf(db.selectFrom('geoRules').selectAll().where('shopId', '=', shopId).orderBy('programId'), query)
 
-/** How many programs of a shop have a rule, but for one of them. */
+/** How many other programs of the shop have a rule. */
 export const countOtherGeoRules = (db: Reader, shopId: string, programId: string): Promise<number> =>
   countOf(db.selectFrom('geoRules').where('shopId', '=', shopId).where('programId', '<>', programId))
 
-/** Sets a program's rule, instead of the one there was. */
+/** Sets a program's rule, replacing the previous one. */
 export async function upsertGeoRule(trx: Transaction, row: GeoRuleRow): Promise<void> {
   const { shopId, programId, ...changes } = row
   await trx
@@ -143,7 +143,7 @@ export async function upsertGeoRule(trx: Transaction, row: GeoRuleRow): Promise<
     .execute()
 }
 
-/** Takes a rule away. Returns whether it was there. */
+/** Deletes a rule. Returns whether it existed. */
 export async function deleteGeoRule(trx: Transaction, shopId: string, programId: string): Promise<boolean> {
   const { numDeletedRows } = await trx
     .deleteFrom('geoRules')
@@ -183,8 +183,8 @@ export const geoRule = prepared<OfProgram>()((db, { shopId, programId }) =>
 )
 
 /**
- * The rates that a program pays for the products and variants of an order. Its other rules change nothing for the order,
- * and are kept out of the facts that are stored with it.
+ * The rates that a program pays for the products and variants of an order. Its other rules do not affect the order, so
+ * they are not stored with it.
  */
 export async function findProductRules(db: Reader, of: OfProgram, lines: ProductLine[]): Promise<ProductRule[]> {
   const values = productIds(lines)
@@ -198,7 +198,7 @@ export async function findProductRules(db: Reader, of: OfProgram, lines: Product
   }))
 }
 
-/** Where orders of a program must go, or null when it may be anywhere. */
+/** The places that a program is limited to, or null without limits. */
 export async function findGeoRules(db: Reader, shopId: string, programId: string): Promise<GeoRule | null> {
   const [row] = await geoRule(db, { shopId, programId })
   if (!row) return null

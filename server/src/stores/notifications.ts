@@ -20,14 +20,13 @@ import { insertStoreNoticeIfNew, listStoredRefunds, listStoreNotices } from './q
 type Reply = components['schemas']['ActionReply']
 
 const MAX_STORED_REFUNDS = 50
-/** Of what is kept of them: about 5,000 line items. */
+/** The total length of their stored bodies: about 5,000 line items. */
 const MAX_STORED_LENGTH = 500_000
-/** There is nothing left that a cancellation could stop. */
+/** Statuses that a cancellation cannot change. */
 const FINAL_STATUSES: CommissionRow['orderStatus'][] = ['CANCELED', 'REVERSED', 'REFUNDED']
 
 /**
- * Records an order that a store says was paid, once, through the one money path; then what the store had
- * told of it before.
+ * Records a paid order of a store, once, and then applies the cancellations and refunds that arrived before it.
  *
  * @throws ApiError 400 `invalid_body` or 401 `store_domain_mismatch`.
  */
@@ -53,7 +52,7 @@ export async function recordPaidOrder(
 }
 
 /**
- * Takes in that a store cancelled an order: unpaid commission is canceled, paid commission taken back.
+ * Records that a store canceled an order: an unpaid commission is canceled, a paid one reversed.
  *
  * @throws ApiError 400 `invalid_body` or 401 `store_domain_mismatch`.
  */
@@ -63,7 +62,7 @@ export async function cancelOrder(ctx: Context, body: Body<'cancelStoreOrder'>):
     requireSourceDomain(shop, body.order_status_url)
     const row = await findCommissionByOrder(trx, ctx.shop.id, orderId)
     const moved = row && (await cancelCommission(ctx, trx, row))
-    // What cannot be canceled now, because nobody or a rejected affiliate stands behind it, must not be paid later.
+    // Stored for later: an order that is credited or reopened afterwards must not be paid.
     if (!moved && !(row && FINAL_STATUSES.includes(row.orderStatus)))
       await storeNotice(ctx, trx, cancellationNotice(orderId))
     return { result: toReply('Order canceled.', row), audit: moved ?? null }
@@ -71,7 +70,7 @@ export async function cancelOrder(ctx: Context, body: Body<'cancelStoreOrder'>):
 }
 
 /**
- * Takes in that a store refunded an order. What is more than there is left, is cut off.
+ * Records that a store refunded an order. An amount that exceeds the order is cut off.
  *
  * @throws ApiError 400 `invalid_body` or 409 `store_refund_limit_reached`.
  */
@@ -95,23 +94,23 @@ const toReply = (message: string, row: CommissionRow | undefined): Reply => ({
   ...(row && { id: row.id }),
 })
 
-/** The first code that belongs to an affiliate; else the first, so that the decision can say that it names nobody. */
+/** The first code that belongs to an affiliate; otherwise the first one, so that the decision can explain it. */
 async function firstKnownCode(ctx: Context, trx: Transaction, codes: string[]): Promise<string | null> {
   for (const code of codes) if (await findAffiliateByCodeOrSlug(trx, ctx.shop.id, code)) return code
   return codes[0] ?? null
 }
 
-/** Undefined when its status has nothing to cancel. */
+/** Cancels or reverses a commission. Undefined when its status cannot be canceled. */
 async function cancelCommission(ctx: Context, trx: Transaction, row: CommissionRow): Promise<AuditEntry | undefined> {
   const { status } = await findEffectiveStatus(ctx, trx, row)
   const action = status === 'PAID' ? 'reverse' : 'cancel'
   if (status !== row.orderStatus || !TRANSITIONS[action].from.includes(status)) return undefined
   const { audit, leftBatchId } = await moveCommission(ctx, trx, action, row)
-  if (leftBatchId) await recomputeBatch(trx, ctx, leftBatchId)
+  if (leftBatchId) await recomputeBatch(ctx, trx, leftBatchId)
   return audit
 }
 
-/** What the store told before the order could be credited, in the transaction that credits it. */
+/** Applies stored cancellations and refunds in the transaction that credits the order. */
 async function applyStoredNotices(ctx: Context, trx: Transaction, orderId: string): Promise<AuditEntry[]> {
   const audits: Mutation<unknown>['audit'][] = []
   const notices = await listStoreNotices(trx, ctx.shop.id, orderId)
@@ -130,19 +129,19 @@ const cancellationNotice = (orderId: string) => ({ orderId, kind: 'canceled' as 
 const readStoredRefund = (body: string, { orderCurrency }: CommissionRow): RefundInput =>
   toStoreRefund(JSON.parse(body), orderCurrency)
 
-/** All kept refunds of an order are recorded in the transaction that records the order, so there are only so many. */
+/** Stores a refund until its order is credited. All are applied in that one transaction, so their number is limited. */
 async function storeRefundNotice(
   ctx: Context,
   trx: Transaction,
   notice: { orderId: string; noticeId: string; body: string },
 ) {
-  const kept = await listStoredRefunds(trx, ctx.shop.id, notice.orderId)
-  if (kept.some(({ noticeId }) => noticeId === notice.noticeId)) return
-  const length = kept.reduce((sum, one) => sum + one.length, 0)
-  if (kept.length >= MAX_STORED_REFUNDS || length > MAX_STORED_LENGTH) {
+  const stored = await listStoredRefunds(trx, ctx.shop.id, notice.orderId)
+  if (stored.some(({ noticeId }) => noticeId === notice.noticeId)) return
+  const length = stored.reduce((sum, one) => sum + one.length, 0)
+  if (stored.length >= MAX_STORED_REFUNDS || length > MAX_STORED_LENGTH) {
     throw conflict(
       'store_refund_limit_reached',
-      'Too many refunds of this order wait for its commission; send the refund again once somebody is credited.',
+      'Too many refunds of this order are stored until it is credited. Send this refund again after the order was credited.',
     )
   }
   await storeNotice(ctx, trx, { ...notice, kind: 'refund' })

@@ -11,7 +11,7 @@ import { clickIdFromNotes, firstCharacters } from '../orders/conversions.ts'
 type Schemas = components['schemas']
 type StoreOrder = Schemas['StoreOrder']
 
-/** An order that a store sent. Of its codes the first that belongs to somebody is evidence. */
+/** An order of a store. The first of its codes that belongs to an affiliate is evidence. */
 export interface IncomingStoreOrder {
   order: Order
   orderName: string | null
@@ -20,12 +20,12 @@ export interface IncomingStoreOrder {
 
 const MAX_QUANTITY = 1_000_000
 const MAX_TEXT = 255
-/** Reading the query of an address takes longer than its length: at two million characters, thirteen seconds. */
+/** Parsing a query string is slower than linear: two million characters take 13 seconds. */
 const MAX_LANDING_SITE = 8192
 const MAX_INSTANT = 64
 const MAX_CENTS = 1_000_000_000_000
 
-/** The id of an order or refund of a store, as digits. @throws ApiError 400 `invalid_body` when it is blank. */
+/** The id of an order or refund of a store, as text. @throws ApiError 400 `invalid_body` when it is blank. */
 export function storeId(name: string, id: string | number): string {
   const text = String(id).trim()
   if (!orderKey(text)) throw invalidBody(`${name} must be an integer or text of 1 to ${MAX_TEXT} characters.`)
@@ -33,15 +33,15 @@ export function storeId(name: string, id: string | number): string {
 }
 
 /**
- * A store's order as the engine reads it. The store's word counts: its goods, its discount, its currency.
+ * Converts a store's order to the engine's order, with the store's own amounts, discount and currency.
  *
- * @throws ApiError 400 `invalid_body` when there is no telling what the goods cost.
+ * @throws ApiError 400 `invalid_body` when the price of the goods is missing or invalid.
  */
 export function toStoreOrder(ctx: Context, body: StoreOrder): IncomingStoreOrder {
   const currency = /^[A-Z]{3}$/.test(body.currency ?? '') ? (body.currency ?? '') : ctx.shop.currency
   const lines = (body.line_items ?? []).filter(({ quantity }) => quantity !== 0).map((line) => toLine(line, currency))
   if (lines.reduce((sum, line) => sum + line.quantity, 0) > MAX_QUANTITY) {
-    throw invalidBody(`line_items must not hold more than ${MAX_QUANTITY} pieces.`)
+    throw invalidBody(`line_items must not hold more than ${MAX_QUANTITY} items.`)
   }
   const cents = (amount: Schemas['StoreMoney'] | undefined) => Math.max(0, centsOf(amount, currency) ?? 0)
   const emails = [body.email, body.contact_email, body.customer?.email]
@@ -63,7 +63,7 @@ export function toStoreOrder(ctx: Context, body: StoreOrder): IncomingStoreOrder
       sessionId: null,
       customerId: matchableText(body.customer?.id),
       customerEmail,
-      // A buyer may give one address at the checkout and have another one in the account.
+      // A buyer may use different addresses at the checkout and in the account.
       ...(otherEmails.length > 0 && { otherEmails }),
       lines,
       shipping: toShippingAddress(body.shipping_address),
@@ -83,8 +83,8 @@ function toLine(line: Schemas['StoreLine'], currency: string): OrderLine {
 }
 
 /**
- * Goods before discount and the discount on them. The subtotal says what is left of the goods, so that a discount on
- * shipping takes nothing from them; where prices include tax, it is taken out of the goods.
+ * Goods before discount, and the discount on them. The discount is the difference to the subtotal, which excludes
+ * discounts on shipping. Where prices include tax, the tax is subtracted from the goods.
  */
 function goodsOf(body: StoreOrder, lines: OrderLine[], currency: string): Pick<Order, 'amountCents' | 'discountCents'> {
   const priced = lines.reduce((sum, line) => sum + BigInt(line.quantity) * BigInt(line.priceCents ?? 0), 0n)
@@ -92,7 +92,9 @@ function goodsOf(body: StoreOrder, lines: OrderLine[], currency: string): Pick<O
   const gross = centsOf(body.total_line_items_price, currency) ?? (isPriced ? toSafeNumber(priced) : null)
   const subtotal = centsOf(body.subtotal_price, currency)
   if (gross === null || gross < 0 || gross > MAX_CENTS)
-    throw invalidBody('total_line_items_price must be what the goods cost.')
+    throw invalidBody(
+      `total_line_items_price must be an amount from 0 to ${MAX_CENTS} minor units. Send the price of the goods.`,
+    )
   const discount = subtotal === null ? (centsOf(body.total_discounts, currency) ?? 0) : gross - subtotal
   const amountCents = Math.max(0, gross - (body.taxes_included ? lineTaxes(body, currency) : 0))
   return { amountCents, discountCents: Math.max(0, discount) }
@@ -103,7 +105,7 @@ const lineTaxes = (body: StoreOrder, currency: string): number =>
     .flatMap((line) => line.tax_lines ?? [])
     .reduce((sum, tax) => sum + Math.max(0, centsOf(tax.price, currency) ?? 0), 0)
 
-/** An amount in minor units; null if it is not an amount. @throws ApiError 400 when no number holds it exactly. */
+/** An amount in minor units; null when missing or malformed. @throws ApiError 400 when it exceeds the exact numbers. */
 function centsOf(amount: Schemas['StoreMoney'] | undefined, currency: string): number | null {
   const minor = minorUnits(amount, currency)
   if (minor === null) return null
@@ -112,7 +114,7 @@ function centsOf(amount: Schemas['StoreMoney'] | undefined, currency: string): n
   return cents
 }
 
-/** Codes as programs are limited by them: `US`, `CA`. */
+/** The address in the form that geo rules compare: codes such as `US` and `CA`. */
 function toShippingAddress(address: StoreOrder['shipping_address']): Order['shipping'] {
   if (!address) return null
   const { country_code, province_code, city, zip } = address
@@ -124,13 +126,13 @@ function toShippingAddress(address: StoreOrder['shipping_address']): Order['ship
   }
 }
 
-/** The store's time is used unless it is ahead of the server's clock. */
+/** When the order was placed. A missing, invalid or future time becomes the time of receipt; nothing is rejected, so no tolerance is needed. */
 function readOrderAt(ctx: Context, text: string | null | undefined): string {
   const at = text && text.length <= MAX_INSTANT ? Date.parse(text) : Number.NaN
   return Number.isNaN(at) || at > ctx.now() || at < 0 ? nowIso(ctx) : new Date(at).toISOString()
 }
 
-/** The affiliate's link as the visitor came in by it: `/hats?ref=nisa-karim`. */
+/** The `ref` of the visitor's first page: `/hats?ref=nisa-karim`. */
 function refOfLandingSite(site: string | null | undefined): string | null {
   const base = 'https://store.invalid'
   if (!site || site.length > MAX_LANDING_SITE || !URL.canParse(site, base)) return null
@@ -138,7 +140,7 @@ function refOfLandingSite(site: string | null | undefined): string | null {
   return ref?.includes('\0') ? null : ref
 }
 
-/** Returns text that can be looked up; blank or overlong text counts as missing. */
+/** Text that can match a stored value; null when blank or longer than any. */
 export function matchableText(value: string | number | null | undefined): string | null {
   const text = String(value ?? '').trim()
   return text && text.length <= MAX_TEXT ? text : null
@@ -149,36 +151,36 @@ type StoreRefund = components['schemas']['StoreRefund']
 const MAX_REASON = 1000
 
 /**
- * A store's refund as the engine reads it. Returned pieces are taken at what they were sold for; money beside them, at its
- * amount: the store writes it as a discrepancy below zero. Shipping is not goods.
+ * Converts a store's refund to the engine's refund. Returned items count at their selling price. Other refunded goods count
+ * at their amount, which stores write as a negative discrepancy. Shipping does not count.
  */
 export function toStoreRefund(body: StoreRefund, currency: string): RefundInput {
   const items = body.refund_line_items.filter(({ quantity }) => (quantity ?? 0) > 0)
   const lineItems = items.map(toRefundLine)
-  const beside = (body.order_adjustments ?? [])
+  const discrepancy = (body.order_adjustments ?? [])
     .filter(({ kind }) => kind === 'refund_discrepancy')
     .map(({ amount }) => -(minorUnits(amount, currency) ?? 0n))
     .reduce((sum, cents) => sum + cents, 0n)
-  const worth = items
+  const itemsTotal = items
     .map(({ subtotal }) => minorUnits(subtotal, currency) ?? 0n)
     .reduce((sum, cents) => sum + cents, 0n)
-  const isPlain = beside === 0n && lineItems.length > 0 && lineItems.every(hasProductId)
+  const isItemsOnly = discrepancy === 0n && lineItems.length > 0 && lineItems.every(hasProductId)
   return {
     refundId: storeId('id', body.id),
-    amountCents: isPlain ? null : clampToSafeInteger(worth + beside),
+    amountCents: isItemsOnly ? null : clampToSafeInteger(itemsTotal + discrepancy),
     lineItems: lineItems.filter(hasProductId),
     reason: reasonOf(body),
     alreadyHappened: true,
   }
 }
 
-/** Every order is worth less than the largest exact number, and a refund takes no more than is left. */
+/** Clamping is safe: every order is below the largest exact number, and a refund is limited to what is left. */
 function clampToSafeInteger(cents: bigint): number {
   if (cents <= 0n) return 0
   return toSafeNumber(cents) ?? Number.MAX_SAFE_INTEGER
 }
 
-/** What has to be kept of a refund to read it again, and nothing of who was refunded. */
+/** The fields of a refund that are needed to read it again, without personal data. */
 export const minimalRefund = ({
   id,
   order_id,
@@ -208,12 +210,12 @@ const toRefundLine = ({ quantity, line_item: item }: StoreRefundLine): RefundLin
   quantity: quantity ?? 0,
 })
 
-/** Goods that were typed in at the till have no id, so only their money tells. */
+/** Custom items have no product id, so they count by amount only. */
 const hasProductId = ({ variantId, productId }: RefundLine) => Boolean(variantId || productId)
 
 const decimalsByCurrency = new Map<string, number>()
 
-/** How many decimals a currency has: 2 for USD, 0 for JPY, 3 for KWD; 2 for an unknown one. */
+/** The number of decimals of a currency: 2 for USD, 0 for JPY, 3 for KWD, 2 for an unknown one. */
 export function decimalsOf(currency: string): number {
   let digits = decimalsByCurrency.get(currency)
   if (digits === undefined) {
@@ -227,7 +229,7 @@ export function decimalsOf(currency: string): number {
 
 /**
  * An amount in currency units, `"199.65"` or `199.65`, in minor units: exact, decimals beyond the currency's rounded
- * half away from zero. Null if it is not an amount.
+ * half away from zero. Null when it is malformed.
  */
 export function minorUnits(amount: string | number | null | undefined, currency: string): bigint | null {
   const match = /^([+-]?)(\d{1,13})(?:\.(\d*))?$/.exec(String(amount ?? '').trim())

@@ -4,7 +4,7 @@ import type { StoreNoticeRow } from '../database/tables.ts'
 
 type NoticeOfOrder = Pick<StoreNoticeRow, 'orderId' | 'kind'>
 
-/** Whether a store has told this of an order. */
+/** Whether a notification of this kind is stored for an order. */
 export async function hasStoreNotice(db: Reader, shopId: string, { orderId, kind }: NoticeOfOrder): Promise<boolean> {
   const found = await db
     .selectFrom('storeNotices')
@@ -16,7 +16,7 @@ export async function hasStoreNotice(db: Reader, shopId: string, { orderId, kind
   return found !== undefined
 }
 
-/** All a store has told of an order, cancellations first, refunds in the order they came. */
+/** The stored notifications of an order: cancellations first, then refunds in the order of receipt. */
 export const listStoreNotices = (db: Reader, shopId: string, orderId: string): Promise<StoreNoticeRow[]> =>
   db
     .selectFrom('storeNotices')
@@ -28,7 +28,7 @@ export const listStoreNotices = (db: Reader, shopId: string, orderId: string): P
     .orderBy('noticeId')
     .execute()
 
-/** The refunds that are kept for an order, with the length of their bodies. */
+/** The refunds that are stored for an order, with the length of their bodies. */
 export const listStoredRefunds = (
   db: Reader,
   shopId: string,
@@ -42,7 +42,7 @@ export const listStoredRefunds = (
     .where('kind', '=', 'refund')
     .execute()
 
-/** Keeps a notice; the same one again changes nothing. */
+/** Stores a notification unless it is stored already. */
 export async function insertStoreNoticeIfNew(trx: Transaction, row: StoreNoticeRow): Promise<void> {
   await trx
     .insertInto('storeNotices')

@@ -11,13 +11,13 @@ import { findSubscription } from './queries.ts'
 
 type Delivery = components['schemas']['Delivery']
 
-/** The log of webhook deliveries, newest first. */
+/** Lists the webhook deliveries, newest first. */
 export async function list(ctx: Context, query: Query<'listDeliveries'>) {
   return mapPage(await readList(ctx, deliveryList, query, isFiltered(query) || isDeepPage(query)), toDelivery)
 }
 
 /**
- * Puts a delivery that has ended into the outbox once more: the same bytes under the same `webhook-id`.
+ * Queues a finished delivery again, with the same payload and `webhook-id`.
  *
  * @throws ApiError 404 `delivery_not_found` or `webhook_not_found`, 409 `delivery_not_finished`.
  */
@@ -25,10 +25,11 @@ export async function redeliver(ctx: Context, id: string): Promise<Delivery> {
   const row = await mutate(ctx, async (trx) => {
     const before = await findDelivery(trx, ctx.shop.id, id)
     if (!before) throw notFound('delivery_not_found', 'No delivery with this id exists in your shop.')
-    if (before.finishedAt === null) throw conflict('delivery_not_finished', 'This delivery has not been made yet.')
+    if (before.finishedAt === null)
+      throw conflict('delivery_not_finished', 'This delivery is still pending. Wait until it has finished.')
     const { event, eventId, subscriptionId, webhookId } = before
     if (!(await findSubscription(trx, ctx.shop.id, subscriptionId))) {
-      throw notFound('webhook_not_found', 'The subscription of this delivery was removed.')
+      throw notFound('webhook_not_found', 'The webhook subscription of this delivery was deleted.')
     }
     const again = { id: ctx.newId('dlv'), eventId, subscriptionId, webhookId, follows: null, createdAt: nowIso(ctx) }
     await insertDeliveries(trx, ctx.shop.id, [again])

@@ -5,13 +5,13 @@ import { defineReport, type Reader, type Transaction } from '../database/databas
 import { prepared, preparedWrite } from '../database/prepared.ts'
 import type { DeliveryRow } from '../database/tables.ts'
 
-/** A delivery that waits. */
+/** A delivery that was not sent yet. */
 export type PendingDelivery = Pick<
   DeliveryRow,
   'shopId' | 'id' | 'eventId' | 'subscriptionId' | 'webhookId' | 'follows'
 >
 
-/** How a delivery ended. */
+/** The result of a delivery. */
 export interface FinishedDelivery {
   shopId: string
   id: string
@@ -22,17 +22,17 @@ export interface FinishedDelivery {
   finishedAt: string
 }
 
-// A literal, not a value: a partial index is only used when its condition stands in the query.
+// A literal instead of a parameter: a partial index is only used when its condition is part of the query.
 const isPending = sql<boolean>`"status" = 'PENDING'`
 
-/** A shop that something waits for, with the first and the last of its subscriptions that it waits for. */
+/** A shop with pending deliveries, with its first and last subscription that has any. */
 export interface ShopWithPending {
   id: string
   first: string
   last: string
 }
 
-/** The shops after one that something waits for, by id. Looks at few rows for each, however many wait. */
+/** The shops with pending deliveries after an id. Reads few rows per shop, however many deliveries are pending. */
 export const listShopsWithPending = prepared<{ after: string; limit: number }>()((db, { after, limit }) =>
   sql<ShopWithPending>`
     with recursive waiting(id) as (
@@ -47,7 +47,7 @@ export const listShopsWithPending = prepared<{ after: string; limit: number }>()
     from waiting where id is not null limit ${limit}`.compile(db),
 )
 
-/** The subscriptions of a shop after one that something waits for, in the same way. */
+/** The subscriptions of a shop with pending deliveries after an id, read in the same way. */
 export const listSubscriptionsWithPending = prepared<{ shopId: string; after: string; limit: number }>()(
   (db, { shopId, after, limit }) =>
     sql<{ id: string }>`
@@ -64,7 +64,7 @@ export const listSubscriptionsWithPending = prepared<{ shopId: string; after: st
     select id from waiting where id is not null limit ${limit}`.compile(db),
 )
 
-/** What waits for a subscription, the oldest first. */
+/** The pending deliveries of a subscription, oldest first. */
 export const listPending = prepared<{ shopId: string; subscriptionId: string; limit: number }>()(
   (db, { shopId, subscriptionId, limit }) =>
     db
@@ -90,12 +90,12 @@ const recordResult = preparedWrite<FinishedDelivery>()((trx, ended) => {
     .compile()
 })
 
-/** Writes how deliveries ended; one that has ended already stays as it is. */
+/** Records the results of deliveries. A delivery that has a result keeps it. */
 export async function recordResults(trx: Transaction, finished: FinishedDelivery[]): Promise<void> {
   await Promise.all(finished.map((ended) => recordResult(trx, ended)))
 }
 
-/** Forgets what waits for a subscription. */
+/** Deletes the pending deliveries of a subscription. */
 export async function deletePending(trx: Transaction, shopId: string, subscriptionId: string): Promise<void> {
   await trx
     .deleteFrom('deliveries')
@@ -124,7 +124,7 @@ const deliveries = (db: Reader, shopId: string) =>
     .select('webhookEvents.event')
     .where('deliveries.shopId', '=', shopId)
 
-/** A filtered list is counted row by row. */
+/** The total of a filtered list is counted row by row. */
 export const isFiltered = ({ subscriptionId, event, status }: DeliveryFilter): boolean =>
   Boolean(subscriptionId || event || status)
 
@@ -134,7 +134,7 @@ async function listDeliveries(db: Reader, shopId: string, query: DeliveryFilter)
   if (query.subscriptionId) list = list.where('deliveries.subscriptionId', '=', query.subscriptionId)
   if (query.event) list = list.where('webhookEvents.event', '=', query.event)
   if (query.status) list = list.where('deliveries.status', '=', query.status)
-  // Counting them one by one needs their events only where those are asked for.
+  // Counting needs the join with events only for a filter by event.
   return pageOf(list, query, query.event ? {} : { total: await countDeliveries(db, shopId, query) })
 }
 
@@ -204,7 +204,7 @@ export async function deleteFinishedDeliveries(
 export async function deleteUnreferencedEvents(trx: Transaction, range: IdRange): Promise<string | undefined> {
   const { shopId, after, before } = range
   const end = await endOfBatch(trx, 'webhookEvents', range)
-  // The limit has each event looked up by itself: PostgreSQL would rather read all deliveries once for each batch.
+  // The limit makes PostgreSQL look up each event instead of reading all deliveries once per batch.
   await executeDelete(
     trx,
     sql`delete from "webhookEvents" where "shopId" = ${shopId} and id > ${after} and id <= ${end ?? before}
@@ -215,7 +215,7 @@ export async function deleteUnreferencedEvents(trx: Transaction, range: IdRange)
   return end
 }
 
-/** Deletes a batch of the deliveries of an expired stream, at last the stream. Returns whether there may be more. */
+/** Deletes a batch of the deliveries of an expired stream, and in the end the stream. Returns whether there may be more. */
 export async function deleteExpiredStreams(trx: Transaction, now: string): Promise<boolean> {
   const expired = trx.selectFrom('streams').select(['shopId', 'id']).where('expiresAt', '<=', now)
   const stream = await expired.limit(1).executeTakeFirst()
@@ -232,7 +232,7 @@ export async function deleteExpiredStreams(trx: Transaction, now: string): Promi
   return true
 }
 
-/** What is sent for an event. */
+/** The name and payload of an event. */
 export const findEventBody = prepared<{ shopId: string; id: string }>()((db, { shopId, id }) =>
   db
     .selectFrom('webhookEvents')

@@ -3,7 +3,7 @@ import type { Reader, Transaction } from '../database/database.ts'
 import { prepared, preparedWrite } from '../database/prepared.ts'
 import type { StreamRow, SubscriptionRow } from '../database/tables.ts'
 
-/** Where the deliveries of a subscription go. */
+/** Where the deliveries of a subscription are sent. */
 export type Destination = Pick<
   SubscriptionRow,
   'id' | 'shopId' | 'url' | 'secret' | 'previousSecret' | 'previousSecretUntil'
@@ -11,7 +11,7 @@ export type Destination = Pick<
 
 const NO_LEASE = { claimedBy: null, claimedAt: null }
 
-/** A process that wants to send, now and since when another one counts as gone (ISO 8601). */
+/** A dispatcher that leases subscriptions; leases last renewed before `expiredBefore` may be taken over (ISO 8601). */
 export interface LeaseHolder {
   holder: string
   now: string
@@ -27,7 +27,7 @@ export const listSubscriptions = (db: Reader, shopId: string): Promise<Subscript
     .orderBy('id', 'desc')
     .execute()
 
-/** How many subscriptions a shop has, and how much text the event names of the others hold than of `except`. */
+/** How many subscriptions a shop has, and the length of their event names, except those of one subscription. */
 export async function measureSubscriptions(
   db: Reader,
   shopId: string,
@@ -48,8 +48,8 @@ export const findSubscription = (db: Reader, shopId: string, id: string): Promis
   db.selectFrom('subscriptions').selectAll().where('shopId', '=', shopId).where('id', '=', id).executeTakeFirst()
 
 /**
- * Takes the right to change the shop's subscriptions, as long as they are still as when `version` was read. Answers
- * whether it was got.
+ * Increments the version of the shop's subscriptions unless another request changed them since `version` was read.
+ * Returns whether it did.
  */
 export async function incrementVersionIfUnchanged(trx: Transaction, shopId: string, version: number): Promise<boolean> {
   const { numUpdatedRows } = await trx
@@ -90,7 +90,7 @@ type SubscriptionKey = Pick<SubscriptionRow, 'shopId' | 'id'>
 
 const DESTINATION_COLUMNS = ['id', 'shopId', 'url', 'secret', 'previousSecret', 'previousSecretUntil'] as const
 
-/** Takes the right to send to a subscription, unless another process has it. Answers where it goes; empty when not got. */
+/** Leases a subscription, unless another process has a lease. Returns its destination; empty without a lease. */
 export const claimDestination = preparedWrite<LeaseHolder & SubscriptionKey>()(
   (trx, { shopId, id, holder: by, now: at, expiredBefore: silentSince }) =>
     trx
@@ -103,12 +103,12 @@ export const claimDestination = preparedWrite<LeaseHolder & SubscriptionKey>()(
       .compile(),
 )
 
-/** What a process may send to. */
+/** The subscriptions that a process has leased. */
 export const listDestinations = prepared<{ by: string }>()((db, { by }) =>
   db.selectFrom('subscriptions').select(DESTINATION_COLUMNS).where('claimedBy', '=', by).compile(),
 )
 
-/** Gives the right to send to a subscription back. */
+/** Releases the lease of a subscription. */
 export const releaseDestination = preparedWrite<SubscriptionKey & { by: string }>()((trx, { shopId, id, by }) =>
   trx
     .updateTable('subscriptions')
@@ -119,17 +119,17 @@ export const releaseDestination = preparedWrite<SubscriptionKey & { by: string }
     .compile(),
 )
 
-/** Gives back every right to send that a process has. */
+/** Releases all leases of a process. */
 export async function releaseAllDestinations(trx: Transaction, by: string): Promise<void> {
   await trx.updateTable('subscriptions').set(NO_LEASE).where('claimedBy', '=', by).execute()
 }
 
-/** Says that the process is alive and still sends. */
+/** Renews all leases of a process. */
 export async function renewDestinations(trx: Transaction, { holder: by, now: at }: LeaseHolder): Promise<void> {
   await trx.updateTable('subscriptions').set({ claimedAt: at }).where('claimedBy', '=', by).execute()
 }
 
-/** The processes that have the right to send to something. */
+/** The processes that have leases. */
 export async function listLeaseHolders(db: Reader): Promise<string[]> {
   const rows = await db
     .selectFrom('subscriptions')
@@ -140,7 +140,7 @@ export async function listLeaseHolders(db: Reader): Promise<string[]> {
   return rows.flatMap(({ claimedBy }) => claimedBy ?? [])
 }
 
-/** An event on its way to who listens. */
+/** A delivery of an event stream. */
 export interface StreamedEvent {
   id: string
   seq: number
@@ -148,10 +148,10 @@ export interface StreamedEvent {
   body: string
 }
 
-/** A stream that events are kept for, and who reads it. */
+/** A stream that events are stored for, and the user who reads it. */
 export type RetainedStream = Pick<StreamRow, 'id' | 'userId' | 'createdAt' | 'connectedUntil'>
 
-/** The streams of a shop that events are kept for, the oldest first. */
+/** The streams of a shop that events are stored for, oldest first. */
 export const listRetainedStreams = (db: Reader, shopId: string, now: string): Promise<RetainedStream[]> =>
   db
     .selectFrom('streams')
@@ -175,7 +175,7 @@ export async function updateStream(
   await trx.updateTable('streams').set(changes).where('shopId', '=', shopId).where('id', '=', id).execute()
 }
 
-/** Says until when a connection counts as open, null when it has ended. Returns whether it still is the stream's. */
+/** Records until when a connection is open, null when it has ended. Returns whether it still is the stream's. */
 export async function updateConnection(
   trx: Transaction,
   { shopId, id, connection }: Pick<StreamRow, 'shopId' | 'id' | 'connection'>,
@@ -195,11 +195,11 @@ const connectionOf = prepared<{ shopId: string; id: string }>()((db, { shopId, i
   db.selectFrom('streams').select('connection').where('shopId', '=', shopId).where('id', '=', id).compile(),
 )
 
-/** The connection that reads a stream now. */
+/** The id of the connection that reads a stream now. */
 export const findConnection = async (db: Reader, shopId: string, id: string): Promise<string | null | undefined> =>
   (await connectionOf(db, { shopId, id }))[0]?.connection
 
-/** The stream with this id at its beginning, or the one that a delivery with this id went to at the delivery's number. */
+/** The stream with this id, from its beginning, or the stream of the delivery with this id, after that delivery. */
 export async function findStreamAt(
   db: Reader,
   shopId: string,
@@ -219,7 +219,7 @@ export async function findStreamAt(
     .executeTakeFirst()
 }
 
-/** What a stream has to be sent after its delivery with that number, in order. */
+/** The deliveries of a stream after a number, in order. */
 export const listStreamed = (
   db: Reader,
   { shopId, id }: Pick<StreamRow, 'shopId' | 'id'>,

@@ -5,25 +5,25 @@ import { bestEffort } from '../core/log.ts'
 import { mutate } from '../core/mutate.ts'
 import type { Transaction } from '../database/database.ts'
 import type { StreamRow } from '../database/tables.ts'
-import { openSecret, sealSecret, signatureHeaders } from './delivery/signing.ts'
+import { deliveryHeaders, openSecret, sealSecret } from './delivery/signing.ts'
 import * as streams from './queries.ts'
 import { listRetainedStreams, type RetainedStream, updateStream } from './queries.ts'
 
-/** How long one connection lasts, and how long events are kept from its beginning: an hour longer. */
+/** How long one connection lasts. Its stream is retained for an hour longer, so that a client can resume it. */
 const CONNECTION_MS = 3_600_000
 const RETENTION_MS = 2 * CONNECTION_MS
 const POLL_INTERVAL_MS = 300
 const HEARTBEAT_INTERVAL_MS = 15_000
-/** How long a connection counts as open after a sign of life, in case its process ends without another one. */
+/** How long a connection counts as open after a heartbeat, in case its process was killed. */
 const CONNECTION_TIMEOUT_MS = 3 * HEARTBEAT_INTERVAL_MS
 const BATCH_SIZE = 100
 
 /**
- * Sends the shop's events to the caller as they happen (server-sent events), after `lastEventId` when that is a stream
- * that is still kept, or a delivery of one. A new stream begins with what happens from now on; one that is resumed is
- * taken over from the connection that reads it.
+ * Streams the shop's events to the caller as server-sent events. When `lastEventId` is the id of a retained stream or of
+ * one of its deliveries, the stream is resumed after it, and any other connection to that stream is closed. Otherwise a
+ * new stream starts with the next event.
  *
- * @throws ApiError 409 `stream_limit_reached`, 503 when the stream cannot be written down or audited.
+ * @throws ApiError 409 `stream_limit_reached`, 503 when the stream or its audit record cannot be stored.
  */
 export async function open(
   ctx: OwnerContext,
@@ -71,24 +71,19 @@ function newStream(ctx: Context, events: string | undefined) {
   }
 }
 
-/** What is sent next; null when there is nothing for now, undefined at the end. */
+/** The next frames; null when there is nothing to send for now. */
 type Frames = AsyncGenerator<string | null, void>
 
-/** `seq`: the number of the last delivery that the caller has, when the stream is resumed. */
+/** @param seq the number of the last delivery that the caller has received, when the stream is resumed. */
 async function* frames(ctx: Context, stream: StreamRow, seq: number | undefined): Frames {
   const secret = openSecret(ctx.vault, stream.id, stream.secret) ?? ''
-  // With its id, so that a gap before the first delivery loses nothing; one that goes on keeps the place it has.
+  // The id lets a client resume before its first delivery; a resumed stream keeps the position it has.
   yield (seq === undefined ? `id: ${stream.id}\n` : '') + frame('open', { subscriptionId: stream.id, secret })
   let last = seq ?? 0
   for (;;) {
     const rows = await streams.listStreamed(ctx.db.read, stream, last, BATCH_SIZE)
     for (const { id, seq, event, body } of rows) {
-      const headers = {
-        'Content-Type': 'application/json',
-        'User-Agent': 'referral-webhooks/1',
-        'X-Service-Event': event,
-        ...(await signatureHeaders(secret, body, { id, at: ctx.now() })),
-      }
+      const headers = await deliveryHeaders(secret, { id, event, body, at: ctx.now() })
       yield `id: ${id}\n${frame('delivery', { headers, body })}`
       last = seq
     }
@@ -96,12 +91,12 @@ async function* frames(ctx: Context, stream: StreamRow, seq: number | undefined)
   }
 }
 
-// JSON has no line breaks of its own, so one data line holds it.
+// Serialized JSON has no line breaks, so one data line is enough.
 const frame = (event: string, data: object) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 
 /**
- * Whether the connection may go on: nobody resumed the stream over another one, and the credential that opened it still
- * does: not revoked, signed out or of a lower role.
+ * Whether the connection may continue: the stream was not resumed over another connection, and the credential that
+ * opened it is still valid and has not lost its role.
  */
 async function isStillAllowed(ctx: Context, { id, connection }: StreamRow): Promise<boolean> {
   if ((await streams.findConnection(ctx.db.read, ctx.shop.id, id)) !== connection) return false
@@ -114,7 +109,7 @@ async function isStillAllowed(ctx: Context, { id, connection }: StreamRow): Prom
   }
 }
 
-/** Pulls frames as they are read; looks again when there are none, and ends when anybody wants it to. */
+/** Pulls frames as the client reads them, polls when there are none, and sends heartbeats. */
 function toStream(ctx: Context, stream: StreamRow, source: Frames): ReadableStream {
   const ending = new AbortController()
   const signal = AbortSignal.any([ending.signal, ctx.stopping])
@@ -139,7 +134,7 @@ function toStream(ctx: Context, stream: StreamRow, source: Frames): ReadableStre
     clearInterval(renewal)
     await renewConnection(ctx, stream, null)
   }
-  // Apart from the reading: who does not read holds the connection open all the same.
+  // Not part of reading: a client that does not read keeps its connection open, too.
   const renewal = setInterval(
     () => void (isOver() ? end() : renewConnection(ctx, stream)),
     HEARTBEAT_INTERVAL_MS,
@@ -158,7 +153,7 @@ function toStream(ctx: Context, stream: StreamRow, source: Frames): ReadableStre
   })
 }
 
-/** Says that the connection is open, or that it has ended. A storage that fails now ends nothing. */
+/** Records until when the connection is open, or null when it has ended. A storage failure does not end the stream. */
 const renewConnection = (
   ctx: Context,
   stream: StreamRow,
@@ -168,13 +163,13 @@ const renewConnection = (
     ctx.db.transact((trx) => streams.updateConnection(trx, stream, until), stream.shopId),
   )
 
-/** Every event of the shop is written down once for each stream that is kept. */
+/** Every event of the shop is stored once for each retained stream, so their number is bounded. */
 const MAX_PER_SHOP = 20
 const MAX_OPEN_PER_USER = 5
 
 /**
- * Makes room for one more open stream: the given one when it is resumed, else a new one, for which the oldest that nobody
- * reads gives way, the caller's own first.
+ * Makes room for one more open stream. A new stream replaces the oldest retained stream without a connection when the
+ * shop has reached its limit, the caller's own first.
  *
  * @throws ApiError 409 `stream_limit_reached`.
  */

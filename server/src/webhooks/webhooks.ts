@@ -2,6 +2,7 @@ import { concurrentChange, conflict, invalid, invalidBody, notFound } from '../c
 import type { components } from '../contract/schema.d.ts'
 import type { Body } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
+import { findReplay } from '../core/idempotency.ts'
 import { mutate } from '../core/mutate.ts'
 import type { Transaction } from '../database/database.ts'
 import type { SubscriptionRow } from '../database/tables.ts'
@@ -11,16 +12,16 @@ import { deletePending } from './delivery-queries.ts'
 import * as subscriptions from './queries.ts'
 
 type Subscription = components['schemas']['WebhookSubscription']
-/** Tests bring their own names. */
+/** Tests replace DNS. */
 type WebhookContext = Context & { resolve?: Resolve }
 
-/** Every change of the shop reads all of them, so both are bounded. */
+/** Every change in a shop reads all its subscriptions, so their number and their text are bounded. */
 export const MAX_SUBSCRIPTIONS = 100
 const MAX_EVENTS_LENGTH = 1024 * 1024
 
 const resolveBySystem = createResolve()
 
-/** The shop's subscriptions, newest first, and the names of events. */
+/** Lists the shop's subscriptions, newest first, and the names of events. */
 export async function list(ctx: Context): Promise<components['schemas']['WebhookSubscriptionList']> {
   const rows = await subscriptions.listSubscriptions(ctx.db.read, ctx.shop.id)
   return { data: rows.map(toSubscription), available_events: [...availableEvents], emitted_events: [...emittedEvents] }
@@ -29,15 +30,16 @@ export async function list(ctx: Context): Promise<components['schemas']['Webhook
 type SubscriptionInput = Omit<Body<'createWebhook'>, 'hookUrl' | 'target_url'>
 
 /**
- * Saves a subscription. Names of events are not checked.
+ * Creates a subscription. Event names are not validated, so that a subscriber can be ready before an event exists.
  *
  * @throws ApiError 400 `invalid_body` without a URL, 400 `webhook_url_refused`, 409 `concurrent_change` or
  * `webhook_limit_reached`.
  */
 export async function subscribe(ctx: WebhookContext, body: SubscriptionInput): Promise<Subscription> {
-  const { url, isRefused } = await checkUrl(ctx, body.url)
+  const replay = await findReplay<Subscription>(ctx)
+  if (replay) return replay
+  const url = await checkUrl(ctx, body.url)
   return mutate(ctx, async (trx) => {
-    if (isRefused) throw webhookUrlRefused()
     if (!(await subscriptions.incrementVersionIfUnchanged(trx, ctx.shop.id, ctx.shop.webhooksVersion)))
       throw concurrentChange()
     const events = JSON.stringify(body.events ?? [])
@@ -56,14 +58,14 @@ export async function subscribe(ctx: WebhookContext, body: SubscriptionInput): P
     }
     await subscriptions.insertSubscription(trx, ctx.shop.id, row)
     const result = toSubscription(row)
-    // Names and source are free text, which may hold an address; the audit does not.
+    // Event names and source are free text that may hold personal data, so the audit leaves them out.
     const data = { names: result.events.length, hasSecret: result.hasSecret }
     return { result, audit: { action: 'webhook.created', subjectId: id, data } }
   })
 }
 
 /**
- * Removes a subscription, and forgets what waits for it.
+ * Deletes a subscription and its pending deliveries.
  *
  * @throws ApiError 404 `webhook_not_found`, 409 `concurrent_change`.
  */
@@ -80,57 +82,47 @@ export async function unsubscribe(ctx: Context, id: string): Promise<components[
       audit: { action: 'webhook.deleted', subjectId: id },
     }
   })
-  // What the dispatcher has taken already and not yet sent, it now drops.
+  // Makes the dispatcher drop deliveries that it has claimed but not sent.
   ctx.wakeDispatcher()
   return reply
 }
 
 /**
- * As {@link sendTest}, for a caller who must name a URL; nothing is sent to `url` itself.
+ * As {@link sendTest}, for the API, where `url` is required and validated. Nothing is sent to `url` itself.
  *
  * @throws ApiError 400 `invalid_body` without a URL, 400 `webhook_url_refused`.
  */
 export async function sendTestFor(ctx: WebhookContext, url: string | null | undefined) {
-  return sendTest(ctx, await checkUrl(ctx, url))
+  const replay = await findReplay<components['schemas']['ActionReply']>(ctx)
+  if (replay) return replay
+  await checkUrl(ctx, url)
+  return sendTest(ctx)
 }
 
-/** Sends a `test` event to the subscriptions that take it. */
-export function sendTest(ctx: Context, { isRefused } = { isRefused: false }) {
-  return mutate(ctx, async () => {
-    if (isRefused) throw webhookUrlRefused()
-    return {
-      result: { ok: true as const, message: 'Test event sent to the subscriptions that accept it.' },
-      audit: { action: 'webhook.test_sent', subjectId: null },
-      events: [{ event: 'test', data: { test: true, message: 'This is a test event.' } }],
-    }
-  })
+/** Sends a `test` event to the subscriptions that accept it. */
+export function sendTest(ctx: Context): Promise<components['schemas']['ActionReply']> {
+  return mutate(ctx, async () => ({
+    result: { ok: true as const, message: 'Test event sent to the subscriptions that accept it.' },
+    audit: { action: 'webhook.test_sent', subjectId: null },
+    events: [{ event: 'test', data: { test: true, message: 'This is a test event.' } }],
+  }))
 }
 
-/**
- * Refuses at once what is refused for good; what only its addresses speak against is left to the change itself, which
- * gives the stored answer first when the call is a repeated one.
- */
-export async function checkUrl(
-  ctx: WebhookContext,
-  text: string | null | undefined,
-): Promise<{ url: string; isRefused: boolean }> {
+/** @throws ApiError 400 `invalid_body` without a URL, `webhook_url_refused` for one that is not public. */
+async function checkUrl(ctx: WebhookContext, text: string | null | undefined): Promise<string> {
   const url = text?.trim()
   if (!url) throw invalidBody('url is required.')
   const target = readTarget(url, ctx.config.webhookAllow)
-  if (!target) throw webhookUrlRefused()
-  return { url, isRefused: !(await hasPublicAddresses(target, ctx.resolve ?? resolveBySystem)) }
+  if (!target || !(await hasPublicAddresses(target, ctx.resolve ?? resolveBySystem))) throw webhookUrlRefused()
+  return url
 }
 
 /**
- * Measures the shop's subscriptions, as if the one with this id, or a new one, had these event names.
+ * Counts the shop's subscriptions, after checking that these event names fit for the one with this id, or for a new one.
  *
- * @throws ApiError 409 `webhook_limit_reached` when the names of all of them are more than a shop may have.
+ * @throws ApiError 409 `webhook_limit_reached` when the event names of all subscriptions together are too long.
  */
-export async function requireRoomForNames(
-  ctx: Context,
-  trx: Transaction,
-  { id, events }: { id?: string; events: string },
-) {
+async function requireRoomForNames(ctx: Context, trx: Transaction, { id, events }: { id?: string; events: string }) {
   const measured = await subscriptions.measureSubscriptions(trx, ctx.shop.id, id)
   if (measured.eventsLength + events.length > MAX_EVENTS_LENGTH) throw tooManyNames()
   return measured
@@ -148,7 +140,11 @@ const tooManyNames = () =>
     'The event names of your subscriptions exceed 1 MiB together. Remove some and retry.',
   )
 
-export const webhookUrlRefused = () => invalid('webhook_url_refused', 'url must be a public https address.')
+const webhookUrlRefused = () =>
+  invalid(
+    'webhook_url_refused',
+    'url must be a public https:// address. Use a URL that is reachable from the Internet.',
+  )
 
 export const webhookNotFound = () =>
   notFound('webhook_not_found', 'No webhook subscription with this id exists in your shop.')
@@ -173,11 +169,11 @@ type SubscriptionChanges = Partial<
   Pick<SubscriptionRow, 'url' | 'events' | 'secret' | 'previousSecret' | 'previousSecretUntil'>
 >
 
-/** How long deliveries are signed with the secret before, too. */
+/** How long deliveries are also signed with the previous secret. */
 const PREVIOUS_SECRET_MS = 86_400_000
 
 /**
- * Changes a subscription. The secret before it stays good for a day.
+ * Changes the sent fields. Deliveries are also signed with the previous secret for one day.
  *
  * @throws ApiError 400 `webhook_url_refused`, 404 `webhook_not_found`, 409 `concurrent_change` or
  * `webhook_limit_reached`.
@@ -189,14 +185,13 @@ export async function update(
 ): Promise<components['schemas']['WebhookSubscription']> {
   const before = await subscriptions.findSubscription(ctx.db.read, ctx.shop.id, id)
   if (!before) throw webhookNotFound()
-  const target = body.url === undefined ? undefined : await checkUrl(ctx, body.url)
+  const url = body.url === undefined ? undefined : await checkUrl(ctx, body.url)
   const changes = changedOnly(before, {
-    ...(target && { url: target.url }),
+    ...(url && { url }),
     ...(body.events && { events: JSON.stringify(body.events) }),
     ...secretChange(ctx, before, body.secret),
   })
   return mutate(ctx, async (trx) => {
-    if (target?.isRefused) throw webhookUrlRefused()
     if (Object.keys(changes).length === 0) return { result: toSubscription(before), audit: null }
     if (!(await subscriptions.incrementVersionIfUnchanged(trx, ctx.shop.id, ctx.shop.webhooksVersion)))
       throw concurrentChange()
@@ -210,7 +205,7 @@ export async function update(
   })
 }
 
-/** The same secret again is no change; another one leaves the old one behind, sealed as it was. */
+/** Sending the current secret changes nothing. A new secret keeps the current one as the previous one. */
 function secretChange(ctx: Context, before: SubscriptionRow, secret: string | null | undefined): SubscriptionChanges {
   if (secret === undefined) return {}
   if (secret === null) return { secret: null, previousSecret: null, previousSecretUntil: null }
@@ -227,7 +222,7 @@ const changedOnly = (before: SubscriptionRow, sent: SubscriptionChanges): Subscr
     Object.entries(sent).filter(([name, value]) => value !== before[name as keyof SubscriptionChanges]),
   )
 
-/** The events the server sends; `test` is sent too, but is no name to subscribe by. */
+/** The events the server sends. `test` is sent too, but cannot be subscribed to by name. */
 export const emittedEvents = [
   'affiliate.approved',
   'affiliate.rejected',
@@ -235,7 +230,7 @@ export const emittedEvents = [
   'commission.created',
 ] as const
 
-/** The names offered to filter on: those that are sent, and those reserved for later. */
+/** The names offered for filters: the events that are sent and those reserved for later. */
 export const availableEvents = [
   ...emittedEvents,
   'affiliate.created',

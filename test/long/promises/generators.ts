@@ -55,7 +55,7 @@ async function run(given: Given): Promise<string> {
       const expected: Omit<Used, 'clickId'> = {
         commissionCents: 1600,
         dryRunBaseCents: 10_000,
-        error: 'Send an Idempotency-Key header with a conversion, so that a retry cannot count the order twice.',
+        error: 'Conversions require an Idempotency-Key header, so that a retry does not count the order twice.',
         emails: ['nisa@example.com'],
       }
       assert.deepEqual(used, { ...expected, clickId: used.clickId }, name)

@@ -4,7 +4,7 @@ import type { Destination } from '../queries.ts'
 import type { Delivery } from './outbox-sync.ts'
 import { type DeliveryCode, failed, type Outcome } from './outcome.ts'
 import { readTarget, type Target } from './public-url.ts'
-import { openSecret, signatureHeaders } from './signing.ts'
+import { deliveryHeaders, openSecret } from './signing.ts'
 import type { Transport, TransportOptions } from './transport.ts'
 
 export interface Dependencies {
@@ -15,40 +15,35 @@ export interface Dependencies {
   now: () => number
 }
 
-/** Makes the one attempt of a delivery. Undefined when it was broken off and must be made again. */
+/** Makes the single attempt of a delivery. Undefined when it was aborted and must be repeated. */
 export type Deliver = (destination: Destination, delivery: Delivery) => Promise<Outcome | undefined>
 
 interface Route {
   target: Target
   secret: string | undefined
-  /** The one before, and until when it still signs (milliseconds since 1970). */
+  /** The previous secret, and until when it also signs (milliseconds since 1970). */
   previous?: { secret: string; until: number }
 }
 
-export function createDeliver(means: Dependencies): Deliver {
-  const ways = new WeakMap<Destination, Route | DeliveryCode>()
+export function createDeliver(dependencies: Dependencies): Deliver {
+  const routes = new WeakMap<Destination, Route | DeliveryCode>()
   return async (destination, { webhookId, event, body }) => {
-    let way = ways.get(destination)
-    if (!way) {
-      way = routeTo(destination, means)
-      ways.set(destination, way)
+    let route = routes.get(destination)
+    if (!route) {
+      route = routeTo(destination, dependencies)
+      routes.set(destination, route)
     }
-    if (typeof way === 'string') return failed(way)
-    const at = means.now()
-    const headers = {
-      'Content-Type': 'application/json',
-      'User-Agent': 'referral-webhooks/1',
-      'X-Service-Event': event,
-      ...(await signatureHeaders(signingSecrets(way, at), body, { id: webhookId, at })),
-    }
-    return means.transport.post(way.target, headers, body)
+    if (typeof route === 'string') return failed(route)
+    const at = dependencies.now()
+    const headers = await deliveryHeaders(signingSecrets(route, at), { id: webhookId, event, body, at })
+    return dependencies.transport.post(route.target, headers, body)
   }
 }
 
 const signingSecrets = ({ secret, previous }: Route, at: number): string | string[] | undefined =>
   secret !== undefined && previous && at < previous.until ? [secret, previous.secret] : secret
 
-/** Checks the URL and opens the secret; the code says what is wrong with them. */
+/** Validates the URL and decrypts the secret. Returns the code of the failure otherwise. */
 function routeTo(destination: Destination, { config, vault }: Dependencies): Route | DeliveryCode {
   const { id, url, secret, previousSecret, previousSecretUntil } = destination
   const target = readTarget(url, config.webhookAllow)
@@ -64,7 +59,7 @@ function routeTo(destination: Destination, { config, vault }: Dependencies): Rou
   }
 }
 
-/** A transport that loads its HTTP client with the first delivery: a start need not wait for it. */
+/** A transport that loads its HTTP client on the first delivery, so that the server starts faster. */
 export function lazyTransport(options: TransportOptions): Transport {
   let loading: Promise<Transport> | undefined
   let isClosed = false

@@ -18,33 +18,33 @@ export interface DispatcherOptions
     Partial<TransportOptions> {
   /** Sends instead of the network. */
   transport?: Transport
-  /** How often claims are renewed and the outbox is looked at without being woken, in milliseconds. */
+  /** How often leases are renewed and the outbox is polled, in milliseconds. */
   renewMs?: number
-  /** Told of each delivery that ended, by its code. */
+  /** Called with the code of each finished delivery. */
   onEnd?: (code: string) => void
 }
 
-/** Sends what the outbox holds. */
+/** Sends the deliveries of the outbox. */
 export interface Dispatcher {
-  /** There may be something to send. Returns at once. */
+  /** Syncs with the outbox soon. Returns immediately. */
   wake: () => void
-  /** Takes over what processes that ended have left, and begins to send. */
+  /** Takes over the leases of processes that ended, and begins to send. */
   start: () => Promise<void>
-  /** Sends what waits, for so many milliseconds at most, then stops. */
+  /** Sends pending deliveries for at most `ms` milliseconds, then stops. */
   drain: (ms: number) => Promise<void>
-  /** Breaks off. What was not answered is sent again by another process, or at the next start. */
+  /** Aborts deliveries in flight; another process repeats them, or this one at its next start. */
   stop: () => Promise<void>
 }
 
-/** So many results are written at once, or after so long. */
+/** Results are written when there are this many, or after this interval. */
 const BATCH_SIZE = 256
 const FLUSH_INTERVAL_MS = 25
-/** How many shops without room a look after a delivery passes over; the look after the next exchange passes over all. */
+/** How many shops without room are skipped after a delivery. After a sync all of them may be skipped. */
 const MAX_SKIPPED = 4
-/** When to look again at what another process has the right to send. */
+/** When to sync again after deliveries were found that another process has leased. */
 const RECHECK_INTERVAL_MS = 500
 
-/** One for each process; several share an outbox. */
+/** Each process has one dispatcher; several can share an outbox. */
 export const createDispatcher = (options: DispatcherOptions): Dispatcher => new OutboxDispatcher(options)
 
 class OutboxDispatcher implements Dispatcher {
@@ -53,15 +53,15 @@ class OutboxDispatcher implements Dispatcher {
   readonly #deliverTo: Deliver
   readonly #name = registerLeaseHolder()
   readonly #scheduler = new DeliveryScheduler()
-  /** The subscriptions of all deliveries that were taken and are not yet recorded as finished, by delivery. */
+  /** The subscription of each claimed delivery whose result is not recorded yet, by delivery id. */
   readonly #claimed = new Map<string, string>()
   #state: 'new' | 'running' | 'stopped' = 'new'
   #finished: FinishedDelivery[] = []
-  #isAsked = false
+  #needsSync = false
   #syncing: Promise<void> | undefined
   #flushTimer: NodeJS.Timeout | undefined
   #recheckTimer: NodeJS.Timeout | undefined
-  /** The shop that was served last, and the subscription of each that still waits; the next look begins after it. */
+  /** The shop served last, and the subscription served last of each shop: the next sync begins after them. */
   #afterShop = ''
   #afterSubscription = new Map<string, string>()
   #renewal: NodeJS.Timeout | undefined
@@ -74,7 +74,7 @@ class OutboxDispatcher implements Dispatcher {
   }
 
   wake = (): void => {
-    this.#isAsked = true
+    this.#needsSync = true
     if (this.#state === 'running') this.#syncing ??= this.#runSyncs()
   }
 
@@ -107,21 +107,21 @@ class OutboxDispatcher implements Dispatcher {
     unregisterLeaseHolder(this.#name)
   }
 
-  /** Also the slow look at what nobody woke us for. */
+  /** Renews leases, and polls for deliveries of other processes. */
   async #renew(): Promise<void> {
     await this.#transact('claims_not_renewed', (trx) => renewLeases(trx, this.#leaseHolder()))
     this.wake()
   }
 
   async #runSyncs(): Promise<void> {
-    while (this.#state === 'running' && this.#isAsked) {
-      this.#isAsked = false
+    while (this.#state === 'running' && this.#needsSync) {
+      this.#needsSync = false
       await this.#sweep()
     }
     this.#syncing = undefined
   }
 
-  /** Looks at every shop that something waits for, page by page, once. */
+  /** Visits every shop with pending deliveries once, page by page. */
   async #sweep(): Promise<void> {
     const known = new Set<string>()
     while (this.#state === 'running') {
@@ -132,7 +132,7 @@ class OutboxDispatcher implements Dispatcher {
     }
   }
 
-  /** Results in, deliveries out. Returns the shops that were looked at. */
+  /** Records results and claims deliveries. Returns the shops that were visited. */
   async #sync(): Promise<string[]> {
     const finished = this.#finished.splice(0)
     clearTimeout(this.#flushTimer)
@@ -162,7 +162,7 @@ class OutboxDispatcher implements Dispatcher {
     return [...result.seen.keys()]
   }
 
-  /** The next look begins after what was taken; after a page of which nothing was wanted, with the next one. */
+  /** The next sync begins after the deliveries that were claimed, or after the page when nothing of it was claimed. */
   #advance({ seen, planned }: SyncResult): void {
     const shops = [...seen].filter(([, ids]) => ids.some((id) => planned.has(id)))
     this.#afterShop = (seen.size < SHOPS_PAGE ? shops : [...seen]).at(-1)?.[0] ?? ''
@@ -194,7 +194,7 @@ class OutboxDispatcher implements Dispatcher {
     const { isComplete, ...ended } = outcome
     this.#recordOutcome(queue, delivery, { ...ended, durationMs: Math.round(performance.now() - startedAt) })
     if (isComplete) this.#end(queue, delivery, true)
-    // No exchange follows the pause, so the look after it is a whole one.
+    // No sync follows the pause, so nothing is skipped after it.
     else setTimeout(() => this.#end(queue, delivery, false), this.#scheduler.pauseOf(queue)).unref()
     if (this.#finished.length >= BATCH_SIZE || this.#finished.length === this.#claimed.size) this.wake()
     else this.#flushTimer ??= setTimeout(this.wake, FLUSH_INTERVAL_MS)

@@ -4,14 +4,14 @@ import { hostname } from 'node:os'
 import type { Transaction } from '../../database/database.ts'
 import { type LeaseHolder, listLeaseHolders, releaseAllDestinations, renewDestinations } from '../queries.ts'
 
-/** How often a process says that it still sends, and how long after that others may take over, in milliseconds. */
+/** How often a process renews its leases, and how long they last, in milliseconds. */
 export const RENEW_INTERVAL_MS = 5000
 const LEASE_MS = 15_000
 
 const activeHolders = new Set<string>()
 const ownSpace = processSpace()
 
-/** What process ids are unique in: on Linux this boot and this container, for containers may share a host's name. */
+/** The scope in which process ids are unique: on Linux this boot and PID namespace, since containers may share a host name. */
 function processSpace(): string {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
@@ -22,7 +22,7 @@ function processSpace(): string {
   }
 }
 
-/** The name of a dispatcher: where its process runs, the process, and a part of its own. */
+/** A unique name for a dispatcher: the scope of its process id, the process id, and a random part. */
 export function registerLeaseHolder(): string {
   const name = `${ownSpace}/${process.pid}/${randomUUID()}`
   activeHolders.add(name)
@@ -31,20 +31,20 @@ export function registerLeaseHolder(): string {
 
 export const unregisterLeaseHolder = (name: string): void => void activeHolders.delete(name)
 
-/** A dispatcher at a time in milliseconds since 1970. */
-export const leaseHolderAt = (by: string, now: number): LeaseHolder => ({
-  holder: by,
+/** @param now milliseconds since 1970 */
+export const leaseHolderAt = (holder: string, now: number): LeaseHolder => ({
+  holder,
   now: new Date(now).toISOString(),
   expiredBefore: new Date(now - LEASE_MS).toISOString(),
 })
 
-/** Speaks for what this dispatcher sends to, and sets free what processes of this machine that ended have left. */
-export async function renewLeases(trx: Transaction, claimant: LeaseHolder): Promise<void> {
-  await renewDestinations(trx, claimant)
+/** Renews the leases of a dispatcher, and releases those of ended processes of this machine. */
+export async function renewLeases(trx: Transaction, leaseHolder: LeaseHolder): Promise<void> {
+  await renewDestinations(trx, leaseHolder)
   for (const name of await listLeaseHolders(trx)) if (isGone(name)) await releaseAllDestinations(trx, name)
 }
 
-/** Of processes elsewhere only silence tells. */
+/** Processes of other machines are detected by their expired leases only. */
 function isGone(name: string): boolean {
   const [space, pid] = name.split('/')
   if (activeHolders.has(name) || space !== ownSpace) return false
@@ -56,7 +56,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // Not ours to signal, but there.
+    // The process exists but belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

@@ -18,39 +18,39 @@ import {
   releaseDestination,
 } from '../queries.ts'
 
-/** So many shops are looked at in one transaction, and so many subscriptions of each. */
+/** How many shops are visited in one transaction, and how many subscriptions of each. */
 export const SHOPS_PAGE = 64
 const SUBSCRIPTIONS_PAGE = 128
 
-/** A delivery with what it says. */
+/** A delivery with its payload. */
 export interface Delivery extends PendingDelivery {
   event: string
   body: string
 }
 
-/** What a dispatcher has for the outbox, and what it wants from it. */
+/** The state of a dispatcher, from which the next deliveries are chosen. */
 export interface SyncRequest {
   leaseHolder: LeaseHolder
   finished: FinishedDelivery[]
-  /** The deliveries it has and their subscriptions, those among them that are finished. */
+  /** The subscription of each claimed delivery by delivery id, finished ones included. */
   claimed: ReadonlyMap<string, string>
-  /** Look at the shops after this one first. */
+  /** The shops after this one come first. */
   afterShop: string
-  /** Of a shop, look at the subscriptions after this one first. */
+  /** By shop: the subscriptions after this one come first. */
   afterSubscription: ReadonlyMap<string, string>
-  /** How many more deliveries it wants of each subscription, given by shop. */
-  plan: (waiting: ReadonlyMap<string, string[]>) => Map<string, number>
+  /** How many more deliveries to claim of each subscription, given the pending subscriptions by shop. */
+  plan: (pending: ReadonlyMap<string, string[]>) => Map<string, number>
 }
 
 export interface SyncResult {
-  /** All that it may send to now. */
+  /** Where the dispatcher may send to now. */
   destinations: Map<string, Destination>
   deliveries: Delivery[]
-  /** The subscriptions that were looked at, by shop; fewer shops than a page are all. */
+  /** The subscriptions that were visited, by shop. Fewer shops than a page means that there are no others. */
   seen: ReadonlyMap<string, string[]>
-  /** Those of them that something was wanted of. */
+  /** The subscriptions among them that deliveries were to be claimed of. */
   planned: ReadonlySet<string>
-  /** Something waits that another process has the right to send. */
+  /** There are pending deliveries that another process has leased. */
   isShared: boolean
 }
 
@@ -98,14 +98,14 @@ async function claimDeliveries(trx: Transaction, request: SyncRequest): Promise<
   }
 }
 
-/** A page of the shops that something waits for, and of each a page of its subscriptions: nobody's many hide the others'. */
+/** A page of the shops with pending deliveries, and a page of the subscriptions of each, so that no shop crowds out others. */
 async function findPending(
   trx: Transaction,
   { afterShop, afterSubscription }: SyncRequest,
 ): Promise<ReadonlyMap<string, string[]>> {
   const shops = await pageAround(SHOPS_PAGE, afterShop, (after, limit) => listShopsWithPending(trx, { after, limit }))
   const pages = shops.map(async ({ id: shopId, first, last }): Promise<[string, string[]]> => {
-    // Most shops have one.
+    // Most shops have one subscription.
     if (first === last) return [shopId, [first]]
     const list = (after: string, limit: number) => listSubscriptionsWithPending(trx, { shopId, after, limit })
     const page = await pageAround(SUBSCRIPTIONS_PAGE, afterSubscription.get(shopId) ?? '', list)
@@ -114,14 +114,14 @@ async function findPending(
   return new Map(await Promise.all(pages))
 }
 
-/** A page of rows by id, of which those after one come first. */
+/** A page of rows by id that begins after an id and wraps around. */
 async function pageAround<Row extends { id: string }>(
   page: number,
   after: string,
   list: (after: string, limit: number) => Promise<Row[]>,
 ): Promise<Row[]> {
   const first = await list('', page)
-  // Where a page holds all of them, one look is enough.
+  // When one page holds all rows, one query is enough.
   const next = first.length < page || after === '' ? [] : await list(after, page)
   const rows = [...next, ...first.filter(({ id }) => id > after), ...first.filter(({ id }) => id <= after)]
   return [...new Map(rows.map((row) => [row.id, row])).values()].slice(0, page)
@@ -152,14 +152,14 @@ function countUnfinished({ claimed, finished }: SyncRequest): Map<string, number
   return counts
 }
 
-/** What waits for a subscription that is gone will never be sent. Returns whether it is gone. */
+/** Deletes the pending deliveries of a subscription that no longer exists. Returns whether it was one. */
 async function deleteIfOrphaned(trx: Transaction, shopId: string, id: string): Promise<boolean> {
   if (await findSubscription(trx, shopId, id)) return false
   await deletePending(trx, shopId, id)
   return true
 }
 
-/** Deliveries of the same event share its body. */
+/** Adds the payloads; deliveries of the same event share one. */
 async function withBodies(trx: Transaction, pending: PendingDelivery[]): Promise<Delivery[]> {
   const events = new Map(pending.map(({ shopId, eventId }) => [eventId, { shopId, id: eventId }]))
   const bodies = await Promise.all([...events.values()].map((event) => findEventBody(trx, event)))

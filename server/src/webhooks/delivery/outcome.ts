@@ -1,30 +1,30 @@
-/** All that is ever said about a delivery: never a URL, a secret, a payload or a raw network error. */
+/** All that is stored and logged about the outcome of a delivery: no URL, secret, payload or raw network error. */
 export type DeliveryCode =
-  /** Answered 2xx. */
+  /** A 2xx response. */
   | 'ok'
   | 'http_4xx'
   | 'http_5xx'
-  /** Not connected within 5 s, or the response not complete within 10 s. */
+  /** No connection within 5 s, or no complete response within 10 s. */
   | 'timeout'
   /** The certificate is not valid for the host, or the handshake failed. */
   | 'tls'
   /** The host name has no address. */
   | 'dns'
-  /** No connection, or one that broke before the response was complete. */
+  /** No connection, or one that was lost before the response was complete. */
   | 'connect'
-  /** The URL or an address of its host is not public; or the answer was a redirect, which is never followed. */
+  /** The URL or an address of its host is not public, or the response was a redirect, which is never followed. */
   | 'refused_url'
-  /** No encryption key opens the subscription's secret. */
+  /** No encryption key decrypts the subscription's secret. */
   | 'secret_unreadable'
 
 export interface Outcome {
   code: DeliveryCode
   httpStatus: number | null
-  /** The response was read to its end. Only then does the receiver count as one that responds. */
+  /** The response was read to its end. Otherwise the receiver counts as unresponsive. */
   isComplete: boolean
 }
 
-/** A delivery without a response that counts. */
+/** A delivery that failed without a usable response. */
 export class DeliveryError extends Error {
   readonly code: DeliveryCode
 
@@ -34,12 +34,12 @@ export class DeliveryError extends Error {
   }
 }
 
-/** What a status says: 2xx is success. 3xx names another address, and going there is refused. */
+/** The code of an HTTP status: 2xx is success; 3xx is a redirect, which is not followed. */
 export function codeOfStatus(status: number): DeliveryCode {
   if (status >= 500) return 'http_5xx'
   if (status >= 400) return 'http_4xx'
   return status >= 300 ? 'refused_url' : 'ok'
 }
 
-/** How a delivery without a response that counts ended. */
+/** The outcome of a delivery without a usable response. */
 export const failed = (code: DeliveryCode): Outcome => ({ code, httpStatus: null, isComplete: false })

@@ -3,8 +3,8 @@ import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /**
- * What IANA has allocated of IPv6 (IPv6 Global Unicast Address Assignments, as of 2025-10). The rest of 2000::/3 is
- * routed by nobody, so whoever resolves to it means a network of their own. A new allocation is added here.
+ * The IPv6 ranges that IANA has allocated (IPv6 Global Unicast Address Assignments, as of 2025-10). The rest of 2000::/3
+ * is not routed, so an address in it belongs to a private network. Add new allocations here.
  */
 const ALLOCATED = `
   2001:200::/23 2001:400::/23 2001:600::/23 2001:800::/22 2001:c00::/23 2001:e00::/23 2001:1200::/23 2001:1400::/22
@@ -16,15 +16,15 @@ const ALLOCATED = `
   .split(/\s+/)
   .map((range) => ipaddr.IPv6.parseCIDR(range))
 
-// Of a provider's own network, though the registry calls them public: Azure's host agent.
+// Internal to a provider although the registry lists them as public: Azure's host agent.
 const PROVIDER_INTERNAL = [ipaddr.IPv4.parseCIDR('168.63.129.16/32')]
 
 /**
- * Whether a literal address is one of the public Internet: allocated global unicast, and in no special-purpose range.
- * IPv6 addresses that carry an IPv4 one (mapped, compatible, NAT64, 6to4, Teredo) are not, whatever they carry.
+ * Whether a literal address belongs to the public Internet: allocated global unicast, and in no special-purpose range.
+ * IPv6 addresses that embed an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) never do.
  */
 export function isPublicAddress(text: string): boolean {
-  // The library reads more spellings than a resolver gives; only the canonical ones are judged here.
+  // The library accepts more spellings than a resolver returns; only canonical ones are accepted here.
   if (isIP(text) === 0 || text.includes('%')) return false
   const address = ipaddr.parse(text)
   if (address.range() !== 'unicast') return false
@@ -36,8 +36,8 @@ export function isPublicAddress(text: string): boolean {
 export type Resolve = (host: string) => Promise<string[]>
 
 /**
- * Asks the system's DNS servers, or those given as `address:port`. The hosts file and search domains play no part, and
- * a slow server holds up nobody else: nothing waits in the thread pool.
+ * Queries the system's DNS servers, or those given as `address:port`. The hosts file and search domains are ignored. No
+ * thread of the pool is used, so a slow DNS server delays nothing else.
  */
 export function createResolve(servers?: string[]): Resolve {
   const resolver = new Resolver({ timeout: 1500, tries: 2 })
@@ -50,7 +50,7 @@ export function createResolve(servers?: string[]): Resolve {
   }
 }
 
-/** Where a delivery goes: an address that passed the rules for URLs. */
+/** Where a delivery is sent: a URL that passed validation. */
 export interface Target {
   /** Scheme, host and port. */
   origin: string
@@ -58,20 +58,22 @@ export interface Target {
   host: string
   /** Path and query. */
   path: string
-  /** The installation allows this host and port although it is not public. */
+  /** The installation allows this host and port by name, although it may not be public. */
   isAllowed: boolean
 }
 
 const LOOKUP_MS = 2000
 const INTERNAL = ['localhost', 'local', 'internal', 'home.arpa']
 const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/
-// What one parser skips and another reads as a part of the host.
+// Characters that one URL parser skips and another treats as part of the host.
 const AMBIGUOUS = /[\s\\\p{Cc}\p{Cf}]/u
 
 /**
- * Reads a subscription's URL: https, a public host name or a public literal address, no user
- * information, any port but 0. `allow` names `host:port` pairs that are taken as they are, also with http.
- * Undefined means refused. The addresses of a name are not looked at here.
+ * Parses a subscription's URL: https, a public host name or a public literal address, no user information, any port but
+ * 0. DNS is not queried here.
+ *
+ * @param allow `host:port` pairs that are accepted without these checks, also with http
+ * @returns undefined for a URL that is not allowed
  */
 export function readTarget(url: string, allow: readonly string[]): Target | undefined {
   if (AMBIGUOUS.test(url) || !/^https?:\/\/[^/?#@]+([/?#]|$)/i.test(url) || !URL.canParse(url)) return undefined
@@ -89,14 +91,14 @@ export function isPublicHost(host: string): boolean {
   if (isIP(host)) return isPublicAddress(host)
   const labels = host.split('.')
   if (labels.length < 2 || host.length > 253 || !labels.every((label) => LABEL.test(label))) return false
-  // No top-level domain begins with a digit, but the odd spellings of IPv4 addresses do.
+  // No top-level domain begins with a digit, but unusual spellings of IPv4 addresses do.
   if (/^\d/.test(labels.at(-1)!)) return false
   return !INTERNAL.some((suffix) => `.${host}`.endsWith(`.${suffix}`))
 }
 
 /**
- * Whether nothing speaks against saving a target: every address its name has now is public. A name that does not
- * resolve within 2 s passes; each delivery looks again.
+ * Whether every address of the target's name is public now. A name that does not resolve within 2 s passes, since each
+ * delivery resolves and checks it again.
  */
 export async function hasPublicAddresses({ host, isAllowed }: Target, resolve: Resolve): Promise<boolean> {
   if (isAllowed || isIP(host)) return true

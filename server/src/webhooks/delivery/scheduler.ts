@@ -5,11 +5,11 @@ export interface Bounds {
   /** Of all shops together. */
   max: number
   perShop: number
-  /** How many of them only shops without any may take. */
+  /** How many of them are reserved for shops that have none. */
   reserved: number
 }
 
-/** A bound that no shop can use up: each has its own, and the last places go to shops that have none. */
+/** A limit that no shop can use up: each shop has its own limit, and the last places are reserved for shops that have none. */
 export class FairLimit {
   readonly #bounds: Bounds
   readonly #byShop = new Map<string, number>()
@@ -30,7 +30,7 @@ export class FairLimit {
     return own === 0 ? this.#count < max : own < perShop && this.#count < max - reserved
   }
 
-  /** Counts so many more of a shop, or fewer when negative; whether there is room is for the caller to look. */
+  /** Adds to the count of a shop, or subtracts when negative. Callers check `hasRoom` first. */
   add(shopId: string, count: number): void {
     const own = (this.#byShop.get(shopId) ?? 0) + count
     if (own === 0) this.#byShop.delete(shopId)
@@ -39,58 +39,61 @@ export class FairLimit {
   }
 }
 
-/** The deliveries of one subscription that this process has taken from the outbox. */
+/** The deliveries of one subscription that this process has claimed from the outbox. */
 export interface Queue {
   destination: Destination
-  /** Its limit is shared by all who send to this host. */
+  /** Its limit is shared by all shops that send to this host. */
   host: string
   waiting: Delivery[]
   inFlight: Set<string>
-  /** How many may be in flight: twice as many with every complete response, one after anything else. */
+  /** How many may be in flight: doubled with every complete response, one after any other outcome. */
   width: number
-  /** How many times in a row there was no complete response. */
+  /** How many deliveries in a row had no complete response. */
   failures: number
   isReady: boolean
 }
 
-/** A subscription whose last response was not complete is likely to take all the time it has. */
+/** A subscription whose last response was not complete is likely to time out again. */
 export const isResponsive = ({ failures }: Pick<Queue, 'failures'>): boolean => failures === 0
 
-/** How many deliveries of a queue are in this process. */
+/** How many deliveries of a queue this process has claimed. */
 export const queueSize = (queue: Queue): number => queue.waiting.length + queue.inFlight.size
 
-/** Takes the next delivery out of what waits. The events of one change go in their order, and hold up no others. */
+/** Removes and returns the next delivery to send. Events of the same change are sent in order, and delay no others. */
 export function takeDeliverable(queue: Queue): Delivery | undefined {
-  const isUnderWay = (id: string) => queue.inFlight.has(id) || queue.waiting.some((one) => one.id === id)
-  const at = queue.waiting.findIndex(({ follows }) => follows === null || !isUnderWay(follows))
+  const isUnfinished = (id: string) => queue.inFlight.has(id) || queue.waiting.some((one) => one.id === id)
+  const at = queue.waiting.findIndex(({ follows }) => follows === null || !isUnfinished(follows))
   return at < 0 ? undefined : queue.waiting.splice(at, 1)[0]
 }
 
-/** The normalized host of a destination. Invalid URLs are never sent to. */
+/** The normalized host of a destination; empty for an invalid URL, which is never sent to. */
 export const hostOf = ({ url }: Destination): string => URL.parse(url)?.hostname.replace(/\.$/, '') ?? ''
 
-/** How many deliveries a process takes from the outbox ahead of time, with their bodies. */
+/** How many deliveries a process claims ahead of time, with their payloads. */
 const MAX_HELD = 2048
 const MAX_HELD_PER_SHOP = 1024
-/** How many of them only shops without any may have. */
+/** How many of them are reserved for shops that have none. */
 const RESERVED_HELD = 512
 
 /**
- * How many more deliveries to take of each subscription: the more the wider its queue is, never more than a fair share of
- * its shop and of its queue, and in batches, because one alone is not worth it.
+ * How many more deliveries to claim of each subscription: proportional to the width of its queue, at most a fair share of
+ * its shop and of its queue, and in batches, because a transaction for a single one is not worth it.
  */
 export class ClaimPlan {
   readonly counts = new Map<string, number>()
   readonly #share: number
-  #held: number
+  #claimed: number
 
-  /** `held`: what the process has of all shops; `shops`: how many share it. */
-  constructor(held: number, shops: number) {
-    this.#held = held
+  /**
+   * @param claimed how many deliveries of all shops the process has
+   * @param shops how many shops share them
+   */
+  constructor(claimed: number, shops: number) {
+    this.#claimed = claimed
     this.#share = Math.min(MAX_HELD_PER_SHOP, Math.max(1, Math.floor(MAX_HELD / Math.max(1, shops))))
   }
 
-  /** Plans for the subscriptions of one shop; `maxUnresponsive` of its unresponsive ones at a time. */
+  /** Plans for the subscriptions of one shop, with at most `maxUnresponsive` deliveries to unresponsive ones. */
   addShop(
     queues: ReadonlyMap<string, Queue>,
     maxUnresponsive: number,
@@ -110,11 +113,11 @@ export class ClaimPlan {
       const isSlow = !isResponsive(state)
       const most = isSlow ? 1 : Math.min(state.width ** 2, share)
       const own = queue ? queueSize(queue) : 0
-      const all = (held === 0 ? MAX_HELD : MAX_HELD - RESERVED_HELD) - this.#held
+      const all = (held === 0 ? MAX_HELD : MAX_HELD - RESERVED_HELD) - this.#claimed
       const room = Math.min(most - own, this.#share - held, all)
       if (room <= 0 || own > most / 2 || (isSlow && unresponsive >= maxUnresponsive)) continue
       this.counts.set(id, room)
-      this.#held += room
+      this.#claimed += room
       held += room
       if (isSlow) unresponsive += room
     }
@@ -125,42 +128,42 @@ export class ClaimPlan {
 interface ShopQueues {
   id: string
   queues: Map<string, Queue>
-  /** Those that may have something to send, in turn. */
+  /** The queues that may have a delivery to send, in round-robin order. */
   ready: Queue[]
   isReady: boolean
 }
 
-/** Deliveries in flight of this process. One shop alone never gets more than half of them. */
+/** Deliveries in flight of this process. One shop never gets more than half of them. */
 const IN_FLIGHT = { max: 256, perShop: 128, reserved: 64 }
-/** The same for each receiving host, which many shops may share. */
+/** The limit for each receiving host, which many shops may share. */
 const PER_HOST = { max: 128, perShop: 64, reserved: 32 }
-/** Those to subscriptions whose last response was not complete: each is likely to take all the time it has. */
+/** The limit for unresponsive subscriptions: each delivery is likely to time out. */
 const UNRESPONSIVE = { max: 64, perShop: 8, reserved: 16 }
 const INITIAL_WIDTH = 2
 const MAX_WIDTH = 16
 const MAX_FAILING = 10_000
-/** How long a delivery without a complete response keeps its place at least: twice as long each time, up to a second. */
+/** How long a delivery without a complete response keeps its slot at least: doubled each time, up to a second. */
 const FIRST_PAUSE_MS = 100
 const MAX_PAUSE_MS = 1000
 
-/** Decides what is sent next: the shops in turn, then the subscriptions of each, within bounds that no shop can use up. */
+/** Chooses the next delivery: round robin over shops, then over the subscriptions of each, within fair limits. */
 export class DeliveryScheduler {
   readonly #shops = new Map<string, ShopQueues>()
-  /** The shops that may have something to send, in turn. */
+  /** The shops that may have a delivery to send, in round-robin order. */
   readonly #ready: ShopQueues[] = []
   readonly #inFlight = new FairLimit(IN_FLIGHT)
   readonly #unresponsive = new FairLimit(UNRESPONSIVE)
   readonly #hosts = new Map<string, FairLimit>()
-  /** The subscriptions whose last response was not complete with their failures in a row, the latest last. */
+  /** How many times in a row each subscription failed, the latest last. */
   readonly #failures = new Map<string, number>()
-  /** How wide queues were that have just emptied: what is taken next for them goes on from there. */
+  /** The widths of queues that were removed when empty, for when they are created again. */
   readonly #widths = new Map<string, number>()
   #queued = 0
 
-  /** How many more deliveries to take of these subscriptions, given by shop. */
-  plan(waiting: ReadonlyMap<string, string[]>): Map<string, number> {
-    const plan = new ClaimPlan(this.#queued, Math.max(waiting.size, this.#shops.size))
-    for (const [shopId, subscriptionIds] of waiting) {
+  /** How many more deliveries to claim of these subscriptions, given by shop. */
+  plan(pending: ReadonlyMap<string, string[]>): Map<string, number> {
+    const plan = new ClaimPlan(this.#queued, Math.max(pending.size, this.#shops.size))
+    for (const [shopId, subscriptionIds] of pending) {
       const queues = this.#shops.get(shopId)?.queues ?? new Map<string, Queue>()
       plan.addShop(queues, UNRESPONSIVE.perShop, subscriptionIds, (id) => this.#initialState(id))
     }
@@ -176,8 +179,8 @@ export class DeliveryScheduler {
   }
 
   /**
-   * The next delivery to send, which is in flight from now on. Passes over at most `maxSkipped` shops, and as many queues of
-   * each, that have no room: the next call goes on from there.
+   * The next delivery to send, which counts as in flight from now on. Skips at most `maxSkipped` shops, and as many queues
+   * of each, that have no room; the next call continues after them.
    */
   next(maxSkipped = Number.POSITIVE_INFINITY): { queue: Queue; delivery: Delivery } | undefined {
     for (let turns = Math.min(maxSkipped, this.#ready.length); turns > 0; turns--) {
@@ -190,14 +193,15 @@ export class DeliveryScheduler {
     return undefined
   }
 
-  /** How long to wait before `end` after a delivery without a complete response: failing fast earns no more turns. */
+  /** How long to wait before `end` after a delivery without a complete response, so that failing fast gains nothing. */
   pauseOf({ failures }: Queue): number {
     return Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures)
   }
 
   /**
-   * A delivery has ended. A queue without a complete response drops what waits in it; returns the ids of what was
-   * dropped.
+   * Finishes a delivery. Without a complete response the queue drops its other deliveries.
+   *
+   * @returns the ids of the dropped deliveries
    */
   end(queue: Queue, { id }: Delivery, isComplete: boolean): string[] {
     this.#count(queue, -1)
@@ -212,7 +216,7 @@ export class DeliveryScheduler {
     return dropped
   }
 
-  /** Takes over where to send now, and drops what waits for other destinations. Returns the ids of what was dropped. */
+  /** Replaces the destinations, and drops the deliveries of those that are gone. Returns the ids of the dropped ones. */
   updateDestinations(destinations: ReadonlyMap<string, Destination>): string[] {
     const dropped: string[] = []
     for (const shop of this.#shops.values()) {
@@ -281,14 +285,14 @@ export class DeliveryScheduler {
     return undefined
   }
 
-  /** What the shop may have in all is known already. */
+  /** Checks the limits of the subscription and its host; the caller has checked that of the shop. */
   #hasRoom(queue: Queue): boolean {
     const { shopId } = queue.destination
     if (!isResponsive(queue) && !this.#unresponsive.hasRoom(shopId)) return false
     return this.#hosts.get(queue.host)?.hasRoom(shopId) ?? true
   }
 
-  /** So many more in flight. */
+  /** Adds to the number in flight. */
   #count(queue: Queue, more: number): void {
     const { shopId } = queue.destination
     this.#inFlight.add(shopId, more)
@@ -303,7 +307,7 @@ export class DeliveryScheduler {
     const { id, shopId } = queue.destination
     this.#failures.delete(id)
     if (failures > 0) this.#failures.set(id, failures)
-    // The oldest goes first.
+    // Forgets the oldest.
     if (this.#failures.size > MAX_FAILING) this.#failures.delete(this.#failures.keys().next().value!)
     const isSlow = failures > 0
     if (isSlow === isResponsive(queue))

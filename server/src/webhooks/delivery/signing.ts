@@ -1,19 +1,36 @@
 import { signWebhook } from '@referral/webhook-verifier/sender'
 import type { Vault } from '../../core/vault.ts'
 
-/** A subscription's secret as it is stored: sealed, and tied to that subscription. */
+/** Encrypts a subscription's secret for storage, bound to that subscription. */
 export const sealSecret = (vault: Vault, subscriptionId: string, secret: string): string =>
   vault.seal(secret, subscriptionId)
 
-/** The secret again; null when no encryption key opens it. */
+/** Decrypts the secret; null when no encryption key fits. */
 export const openSecret = (vault: Vault, subscriptionId: string, sealed: string): string | null =>
   vault.open(sealed, subscriptionId)
 
 /**
- * The headers that name and prove a delivery (Standard Webhooks and `X-Service-Signature`), made by the package that receivers
- * check them with. Without a secret there is nothing to prove: `X-Service-Signature` is empty and `webhook-signature` is
- * left out. Of several the first is the one that counts, the others sign the Standard Webhooks header too. `at` is in
- * milliseconds.
+ * The request headers of a delivery, with its id and signatures.
+ *
+ * @param secret undefined for a subscription without one; of several, the first signs both headers and the others sign
+ *   the Standard Webhooks header too.
+ * @param delivery `at` in milliseconds since 1970.
+ */
+export async function deliveryHeaders(
+  secret: string | string[] | undefined,
+  { event, body, ...signed }: { id: string; event: string; body: string; at: number },
+): Promise<Record<string, string>> {
+  return {
+    'Content-Type': 'application/json',
+    'User-Agent': 'referral-webhooks/1',
+    'X-Service-Event': event,
+    ...(await signatureHeaders(secret, body, signed)),
+  }
+}
+
+/**
+ * The signature headers, computed by the package that receivers verify them with. Without a secret
+ * `X-Service-Signature` is empty and `webhook-signature` is left out.
  */
 export async function signatureHeaders(
   secret: string | string[] | undefined,

@@ -13,17 +13,17 @@ export interface TransportOptions extends ConnectorOptions {
 }
 
 export interface Transport {
-  /** One attempt; never rejects. Undefined when `close` broke it off. */
+  /** Makes one attempt; never rejects. Undefined when `close` aborted it. */
   post: (target: Target, headers: Record<string, string>, body: string) => Promise<Outcome | undefined>
-  /** Breaks off what is under way. */
+  /** Aborts requests in flight. */
   close: () => Promise<void>
 }
 
-/** Sends deliveries over connections that are kept per origin. Nothing is retried and no redirect is followed. */
+/** Sends deliveries over connections that are pooled per origin. Nothing is retried and no redirect is followed. */
 export function createTransport({ resolve, totalMs = TOTAL_MS, ...options }: TransportOptions): Transport {
-  // As many connections as the caller has deliveries under way: a hanging receiver must not hold those of another that
-  // shares its origin. Kept briefly, whatever the receiver asks for: it may close an idle connection just when it is used
-  // again, and idle connections are bounded by nothing else.
+  // One connection per delivery in flight, so that a hanging receiver does not block another on the same origin. Idle
+  // connections are kept briefly, whatever the receiver requests: it may close one just as it is reused, and nothing else
+  // limits their number.
   const keepAlive = { keepAliveTimeout: KEEP_ALIVE_MS, keepAliveMaxTimeout: KEEP_ALIVE_MS }
   const kept = { ...keepAlive, headersTimeout: 0, bodyTimeout: 0, allowH2: false }
   const guarded = new Agent({ ...kept, connect: guardedConnector(resolve, options) })
@@ -45,7 +45,7 @@ export function createTransport({ resolve, totalMs = TOTAL_MS, ...options }: Tra
   }
 }
 
-/** A whole response counts by its status, and so does one that is too long to be read to its end. */
+/** A complete response counts by its status, and so does one that is too long to be read to its end. */
 function toOutcome(result: ReceivedResponse | Error): Outcome {
   if (result instanceof DeliveryError) return failed(result.code)
   if (result instanceof Error) return failed('connect')
@@ -58,7 +58,7 @@ interface ReceivedResponse {
   isComplete: boolean
 }
 
-/** One request. Its response counts when it has ended; what it says is dropped. */
+/** One request. Its response counts when it has ended; the body is discarded. */
 class Attempt implements Dispatcher.DispatchHandler {
   #done: ((result: ReceivedResponse | Error) => void) | undefined
   #controller: Dispatcher.DispatchController | undefined
@@ -72,7 +72,7 @@ class Attempt implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    // The time may have run out before there was a connection.
+    // The timeout may have fired before there was a connection.
     if (!this.#done) controller.abort(new DeliveryError('timeout'))
   }
 
@@ -80,7 +80,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     if (status >= 200) this.#status = status
   }
 
-  /** The client insists on it; the bytes are counted on the connection. */
+  /** Required by the client; the bytes are counted on the connection. */
   onResponseData(): void {}
 
   onResponseEnd(): void {
@@ -105,32 +105,32 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 }
 
-/** How much is read in answer to one request, as bytes on the connection. */
+/** How many bytes of a response are read, counted on the connection. */
 const MAX_BYTES = 64 * 1024
 
-/** Ends a request whose answer is longer than that. */
+/** Ends a request whose response is longer. */
 export const RESPONSE_TOO_LONG = new DeliveryError('connect')
 
-/** How many bytes a connection had received when its current request went out. */
+/** How many bytes a connection had received when its current request was sent. */
 const bytesAtStart = new WeakMap<Socket, number>()
 let isWatching = false
 
 /**
- * Ends a connection that receives more than 64 KiB in answer to one request. The bytes of the connection are counted:
- * informational responses, chunk extensions and headers have no end either, and the HTTP client reports none of them.
+ * Closes a connection that receives more than 64 KiB in response to one request. The bytes of the connection are counted,
+ * because informational responses, chunk extensions and headers can be endless too and the HTTP client does not report them.
  */
 export function limitResponses(socket: Socket): void {
   bytesAtStart.set(socket, 0)
   if (isWatching) return
   isWatching = true
-  // Published right before a request is written to its connection; one at a time goes over each.
+  // Published right before a request is written to its connection; there is one request at a time per connection.
   subscribe('undici:client:sendHeaders', (message) => startCounting((message as { socket: Socket }).socket))
 }
 
 function startCounting(socket: Socket): void {
   if (!bytesAtStart.has(socket)) return
   bytesAtStart.set(socket, socket.bytesRead)
-  // The client listens already, so what has come is read before it is judged.
+  // The client's listener comes first, so data is read before it is counted.
   if (!socket.listeners('readable').includes(enforceLimit)) socket.on('readable', enforceLimit)
 }
 
@@ -144,17 +144,17 @@ export interface ConnectorOptions {
   /** Certificates to trust instead of the system's. */
   ca?: string
   connectMs?: number
-  /** Stands between the checked look-up and the connection, for tests that have no Internet. */
+  /** Wraps the checked lookup, for tests without Internet access. */
   route?: (lookup: LookupFunction) => LookupFunction
 }
 
-/** Connects to wherever it is told; for targets that the installation allows by name. */
+/** Connects to any address; for targets that the installation allows by name. */
 export const openConnector = (options: ConnectorOptions): buildConnector.connector =>
   withCodes(buildConnector(settings(options)))
 
 /**
- * Connects to public addresses only. The host is resolved once, every address it has is checked, and the connection
- * goes to one of these very addresses, so a name cannot change its mind in between. TLS checks the host name itself.
+ * Connects to public addresses only. The host is resolved once, all its addresses are checked, and the connection uses one
+ * of them, so that DNS rebinding is impossible. TLS verifies the host name itself.
  */
 export function guardedConnector(
   resolve: Resolve,
@@ -162,13 +162,13 @@ export function guardedConnector(
 ): buildConnector.connector {
   const connect = withCodes(buildConnector({ ...settings(options), lookup: route(guardedLookup(resolve)) }))
   return (target, callback) => {
-    // Nothing is looked up for a literal address, so the look-up cannot refuse it.
+    // Literal addresses are not looked up, so the lookup cannot reject them.
     if (isPublicHost(target.hostname)) return connect(target, callback)
     queueMicrotask(() => callback(new DeliveryError('refused_url'), null))
   }
 }
 
-/** A look-up, as `net.connect` wants it, that gives public addresses or fails. */
+/** A lookup function for `net.connect` that returns public addresses or fails. */
 export function guardedLookup(resolve: Resolve): LookupFunction {
   return (host, { all }, callback) => {
     resolveChecked(resolve, host).then(
@@ -191,7 +191,7 @@ const settings = ({ ca, connectMs = CONNECT_MS }: ConnectorOptions) => ({
   ...(ca === undefined ? {} : { ca }),
 })
 
-/** Says of every failure to connect which of the fixed codes it is, and limits what comes over the connections. */
+/** Maps every connection failure to one of the fixed codes, and limits the responses. */
 function withCodes(connect: buildConnector.connector): buildConnector.connector {
   return (target, callback) =>
     connect(target, (...[error, socket]) => {
@@ -206,6 +206,6 @@ function codeOf(error: Error & { code?: string; syscall?: string }): DeliveryCod
   if (error.code === 'UND_ERR_CONNECT_TIMEOUT' || error.code === 'ETIMEDOUT') return 'timeout'
   if (error.code === 'ENOTFOUND' || error.code === 'EAI_AGAIN') return 'dns'
   if (error.code === 'EPROTO') return 'tls'
-  // Only the operating system names a system call; what it did not refuse, TLS did.
+  // Errors of the operating system have a syscall; any other error comes from TLS.
   return error.syscall || error instanceof AggregateError ? 'connect' : 'tls'
 }
