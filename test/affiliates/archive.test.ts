@@ -1,24 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { auditLog, refusal } from '../support/looking.ts'
-import { type TestServer, testServer } from '../support/server.ts'
-
-let server: TestServer
-let client: TestServer['client']
-beforeAll(async () => {
-  server = await testServer()
-  client = server.client
-})
-afterAll(() => server.close())
+import { type Client, test } from '../support/test.ts'
 
 let people = 0
-async function archived(campaignId?: string) {
+async function archived(client: Client, campaignId?: string) {
   const email = `person-${++people}@example.com`
   const affiliate = await client.affiliates.create({ email, name: 'Gone', ...(campaignId ? { campaignId } : {}) })
   await client.affiliates.archive(affiliate.id)
   return affiliate
 }
 
-test('200 with a message, and the data is kept', async () => {
+test('200 with a message, and the data is kept', async ({ server, client }) => {
   const affiliate = await client.affiliates.create({ email: 'kept@example.com', name: 'Kept' })
   server.clock.advance(1000)
   const { data, response } = await client.affiliates.archive(affiliate.id).withResponse()
@@ -28,9 +20,9 @@ test('200 with a message, and the data is kept', async () => {
   expect(row).toMatchObject({ ...affiliate, deletedAt: now, updatedAt: now })
 })
 
-test('hidden from lists, searches and coupons, under every filter', async () => {
+test('hidden from lists, searches and coupons, under every filter', async ({ client }) => {
   const program = await client.programs.create({ name: 'P' })
-  const { id, email, discountCode } = await archived(program.id)
+  const { id, email, discountCode } = await archived(client, program.id)
   const { data } = await client.affiliates.list({ q: email, status: 'PENDING', campaignId: program.id })
   expect(data).toEqual([])
   expect((await client.affiliates.list({ limit: 100 })).data.map((one) => one.id)).not.toContain(id)
@@ -40,15 +32,15 @@ test('hidden from lists, searches and coupons, under every filter', async () => 
   expect([listed?.id, listed?.affiliateCount]).toEqual([program.id, 0])
 })
 
-test('404 to change, archive again, or give a code', async () => {
-  const { id } = await archived()
+test('404 to change, archive again, or give a code', async ({ client }) => {
+  const { id } = await archived(client)
   expect(await refusal(client.affiliates.update(id, { phone: '1' }))).toEqual([404, 'affiliate_not_found'])
   expect(await refusal(client.affiliates.update(id, {}))).toEqual([404, 'affiliate_not_found'])
   expect(await refusal(client.affiliates.archive(id))).toEqual([404, 'affiliate_not_found'])
   expect(await refusal(client.coupons.assign({ affiliateId: id, code: 'NEW' }))).toEqual([404, 'affiliate_not_found'])
 })
 
-test('404 for an id that does not exist or belongs to another shop', async () => {
+test('404 for an id that does not exist or belongs to another shop', async ({ server, client }) => {
   const other = await server.createShop()
   const theirs = await server.clientOf(other.key).affiliates.create({ email: 'f@example.com', name: 'F' })
   for (const id of ['aff_none', theirs.id])
@@ -56,15 +48,15 @@ test('404 for an id that does not exist or belongs to another shop', async () =>
   expect((await server.clientOf(other.key).affiliates.list()).data).toEqual([theirs])
 })
 
-test('the code and the slug stay taken', async () => {
-  const { discountCode, slug } = await archived()
+test('the code and the slug stay taken', async ({ client }) => {
+  const { discountCode, slug } = await archived(client)
   const next = await client.affiliates.create({ email: 'next@example.com', name: 'Gone' })
   expect(next.slug).not.toBe(slug)
   const code = discountCode.toLowerCase()
   expect(await refusal(client.coupons.assign({ affiliateId: next.id, code }))).toEqual([409, 'discount_code_taken'])
 })
 
-test('one audit record, and one for the losers of a race as well: none', async () => {
+test('one audit record, and one for the losers of a race as well: none', async ({ server, client }) => {
   const affiliate = await client.affiliates.create({ email: 'race@example.com', name: 'Race' })
   const audits = auditLog(server)
   const replies = await Promise.all(

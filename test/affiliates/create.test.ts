@@ -1,20 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { auditLog, countOf, refusal } from '../support/looking.ts'
-import { type TestServer, testServer } from '../support/server.ts'
-
-let server: TestServer
-let client: TestServer['client']
-beforeAll(async () => {
-  server = await testServer()
-  client = server.client
-})
-afterAll(() => server.close())
+import type { TestServer } from '../support/server.ts'
+import { test } from '../support/test.ts'
 
 let people = 0
 const email = () => `person-${++people}@example.com`
-const post = (body: object) => server.request('POST', '/api/v1/affiliates', { body })
+const post = (server: TestServer, body: object) => server.request('POST', '/api/v1/affiliates', { body })
 
-test('201 with every field, pending and without a program in a shop that has none', async () => {
+test('201 with every field, pending and without a program in a shop that has none', async ({ server, client }) => {
   const { data, response } = await client.affiliates
     .create({ email: 'Nisa@Example.com', name: 'Nisa Karim' })
     .withResponse()
@@ -46,7 +39,7 @@ test('201 with every field, pending and without a program in a shop that has non
   })
 })
 
-test('201 named after first and last name, or the first alone', async () => {
+test('201 named after first and last name, or the first alone', async ({ client }) => {
   const both = await client.affiliates.create({ email: email(), firstName: 'Ada', lastName: 'Lovelace' })
   expect([both.name, both.firstName, both.lastName, both.slug]).toEqual([
     'Ada Lovelace',
@@ -58,7 +51,7 @@ test('201 named after first and last name, or the first alone', async () => {
   expect([first.name, first.firstName, first.lastName]).toEqual(['Cher', 'Cher', null])
 })
 
-test('201 with the sent name beside a first and last name', async () => {
+test('201 with the sent name beside a first and last name', async ({ client }) => {
   const affiliate = await client.affiliates.create({
     email: email(),
     name: 'Countess',
@@ -68,12 +61,12 @@ test('201 with the sent name beside a first and last name', async () => {
   expect([affiliate.name, affiliate.firstName, affiliate.lastName]).toEqual(['Countess', 'Ada', 'L'])
 })
 
-test('201 with null for what is not given', async () => {
-  const reply = await post({ email: email(), name: 'Null', firstName: null, lastName: null, campaignId: null })
+test('201 with null for what is not given', async ({ server }) => {
+  const reply = await post(server, { email: email(), name: 'Null', firstName: null, lastName: null, campaignId: null })
   expect([reply.status, reply.body.data.firstName, reply.body.data.lastName]).toEqual([201, null, null])
 })
 
-test.each([
+test.for([
   [{ name: 'N' }, 'email is required.'],
   [{ email: null, name: 'N' }, 'email must be an e-mail address.'],
   [{ email: 'nobody', name: 'N' }, 'email must be an e-mail address.'],
@@ -87,9 +80,9 @@ test.each([
   [{ email: 'x1@example.com', name: 7 }, 'name must be text of 1 to 200 characters or null.'],
   [{ email: 'x1@example.com', name: 'N\0' }, 'Text must not contain the character U+0000 or a lone surrogate.'],
   [{ email: 'x1@example.com', name: 'N\ud83d' }, 'Text must not contain the character U+0000 or a lone surrogate.'],
-])('400 for the body %j', async (body, sentence) => {
+])('400 for the body %j', async ([body, sentence], { server }) => {
   const before = countOf(server, 'affiliates') + countOf(server, 'audits')
-  const reply = await post(body)
+  const reply = await post(server, body)
   expect([reply.status, reply.headers.get('X-Error-Code'), reply.body]).toEqual([
     400,
     'invalid_body',
@@ -98,26 +91,26 @@ test.each([
   expect(countOf(server, 'affiliates') + countOf(server, 'audits')).toBe(before)
 })
 
-test.each(['id', 'status', 'slug', 'discountCode', 'shopId', 'deletedAt', 'phone'])(
+test.for(['id', 'status', 'slug', 'discountCode', 'shopId', 'deletedAt', 'phone'])(
   '400 when %s is sent',
-  async (name) => {
-    const reply = await post({ email: email(), name: 'N', [name]: 'x' })
+  async (name, { server }) => {
+    const reply = await post(server, { email: email(), name: 'N', [name]: 'x' })
     expect([reply.status, reply.body.error]).toEqual([400, `${name} is not a property of this request.`])
   },
 )
 
-test('the e-mail address is trimmed, and returned as typed', async () => {
-  const { data } = (await post({ email: '  Grace.Hopper@Example.COM ', name: 'Grace' })).body
+test('the e-mail address is trimmed, and returned as typed', async ({ server }) => {
+  const { data } = (await post(server, { email: '  Grace.Hopper@Example.COM ', name: 'Grace' })).body
   expect(data.email).toBe('Grace.Hopper@Example.COM')
 })
 
-test('409 for an e-mail address in use, however its letters are written', async () => {
+test('409 for an e-mail address in use, however its letters are written', async ({ client }) => {
   await client.affiliates.create({ email: 'Ünal@Example.com', name: 'Ü' })
   for (const taken of ['Ünal@Example.com', 'ünal@example.com', ' ÜNAL@EXAMPLE.COM ', 'U\u0308nal@example.com'])
     expect(await refusal(client.affiliates.create({ email: taken, name: 'X' })), taken).toEqual([409, 'email_taken'])
 })
 
-test('201 for the e-mail address of an archived affiliate, with another slug and code', async () => {
+test('201 for the e-mail address of an archived affiliate, with another slug and code', async ({ client }) => {
   const given = { email: 'again@example.com', name: 'Again' }
   const first = await client.affiliates.create(given)
   await client.affiliates.archive(first.id)
@@ -127,21 +120,21 @@ test('201 for the e-mail address of an archived affiliate, with another slug and
   expect(await refusal(client.affiliates.create(given))).toEqual([409, 'email_taken'])
 })
 
-test('201 for an e-mail address that another shop uses', async () => {
+test('201 for an e-mail address that another shop uses', async ({ server, client }) => {
   const other = await server.createShop()
   await client.affiliates.create({ email: 'both@example.com', name: 'Both' })
   const { slug } = await server.clientOf(other.key).affiliates.create({ email: 'both@example.com', name: 'Both' })
   expect(slug).toBe('both')
 })
 
-test('namesakes get numbered slugs, and a name without ASCII letters a plain one', async () => {
+test('namesakes get numbered slugs, and a name without ASCII letters a plain one', async ({ client }) => {
   const slugs: string[] = []
   for (const name of ['Zoë Ångström', 'Zoe Angstrom', 'ZOE  ANGSTROM!', '李小龙', 'Иван'])
     slugs.push((await client.affiliates.create({ email: email(), name })).slug)
   expect(slugs).toEqual(['zoe-angstrom', 'zoe-angstrom-2', 'zoe-angstrom-3', 'affiliate', 'affiliate-2'])
 })
 
-test('namesakes at the same time get slugs of their own', async () => {
+test('namesakes at the same time get slugs of their own', async ({ client }) => {
   const all = await Promise.all(
     Array.from({ length: 30 }, () => client.affiliates.create({ email: email(), name: 'Twin' })),
   )
@@ -149,7 +142,7 @@ test('namesakes at the same time get slugs of their own', async () => {
   expect(all.every((one) => /^twin(-[0-9a-f]+)?$/.test(one.slug))).toBe(true)
 })
 
-test('generated codes are random, of the documented letters, and never used twice', async () => {
+test('generated codes are random, of the documented letters, and never used twice', async ({ client }) => {
   const all = await Promise.all(
     Array.from({ length: 60 }, () => client.affiliates.create({ email: email(), name: 'Coded' })),
   )
@@ -159,7 +152,7 @@ test('generated codes are random, of the documented letters, and never used twic
   expect(new Set(codes.join('')).size).toBeGreaterThan(30)
 })
 
-test('the audit record says what was done and nothing about the person', async () => {
+test('the audit record says what was done and nothing about the person', async ({ server, client }) => {
   const audits = auditLog(server)
   const { id } = await client.affiliates.create({ email: 'canary@example.com', firstName: 'Canary', lastName: 'Bird' })
   const [audit, ...more] = audits()

@@ -1,8 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type TestServer, testServer } from '../support/server.ts'
+import { describe, expect } from 'vitest'
+import { type Client, test } from '../support/test.ts'
 
-let server: TestServer
-let client: TestServer['client']
 const ids: string[] = []
 let program = ''
 
@@ -17,28 +15,25 @@ const people = [
   { name: 'ΟΔΥΣΣΕΥΣ Παπάς', email: 'eight@example.com' },
 ]
 
-beforeAll(async () => {
-  server = await testServer()
-  client = server.client
+test.beforeAll(async ({ client }) => {
   for (const one of people) ids.push((await client.affiliates.create(one)).id)
   program = (await client.programs.create({ name: 'P' })).id
   await client.affiliates.update(ids[0]!, { campaignId: program, status: 'APPROVED' })
   await client.affiliates.update(ids[1]!, { campaignId: program })
   await client.affiliates.update(ids[2]!, { status: 'APPROVED' })
 })
-afterAll(() => server.close())
 
-const found = async (query: Parameters<typeof client.affiliates.list>[0]) =>
+const found = async (client: Client, query: Parameters<Client['affiliates']['list']>[0]) =>
   (await client.affiliates.list(query)).data.map((one) => ids.indexOf(one.id))
 
-test('200 newest first, the first page of 20 without parameters', async () => {
+test('200 newest first, the first page of 20 without parameters', async ({ client }) => {
   const { data, pagination } = await client.affiliates.list()
   expect(data.map((one) => one.id)).toEqual([...ids].reverse())
   expect(pagination).toEqual({ page: 1, limit: 20, total: 8, totalPages: 1 })
 })
 
 describe('q', () => {
-  test.each([
+  test.for([
     ['ärzte', [0]],
     ['ÄRZTE ÖZ', [0]],
     ['A\u0308rzte', [0]],
@@ -66,16 +61,16 @@ describe('q', () => {
     ['example.COM', [7, 6, 5, 4, 3, 2, 1, 0]],
     ['nobody', []],
     ['', [7, 6, 5, 4, 3, 2, 1, 0]],
-  ])('%j finds %j', async (q, expected) => {
-    expect(await found({ q })).toEqual(expected)
+  ])('%j finds %j', async ([q, expected], { client }) => {
+    expect(await found(client, { q })).toEqual(expected)
   })
 
-  test('does not run from one field into the next', async () => {
-    expect(await found({ q: 'Ada Lovelace' })).toEqual([])
-    expect(await found({ q: 'ada\nlovelace' })).toEqual([])
+  test('does not run from one field into the next', async ({ client }) => {
+    expect(await found(client, { q: 'Ada Lovelace' })).toEqual([])
+    expect(await found(client, { q: 'ada\nlovelace' })).toEqual([])
   })
 
-  test('finds an affiliate by what it was changed to, and no longer by what it was', async () => {
+  test('finds an affiliate by what it was changed to, and no longer by what it was', async ({ client }) => {
     const { id } = await client.affiliates.create({ name: 'Before', email: 'before@example.com' })
     await client.affiliates.update(id, { name: 'After', email: 'after@example.com', lastName: 'Surname' })
     expect((await client.affiliates.list({ q: 'before' })).data).toEqual([])
@@ -85,35 +80,35 @@ describe('q', () => {
   })
 })
 
-test('status and campaignId filter, alone and together', async () => {
-  expect(await found({ status: 'APPROVED' })).toEqual([2, 0])
-  expect(await found({ campaignId: program })).toEqual([1, 0])
-  expect(await found({ campaignId: program, status: 'APPROVED' })).toEqual([0])
-  expect(await found({ campaignId: program, q: 'gross', status: 'PENDING' })).toEqual([1])
-  expect(await found({ status: 'REJECTED' })).toEqual([])
-  expect(await found({ campaignId: 'prg_none' })).toEqual([])
+test('status and campaignId filter, alone and together', async ({ client }) => {
+  expect(await found(client, { status: 'APPROVED' })).toEqual([2, 0])
+  expect(await found(client, { campaignId: program })).toEqual([1, 0])
+  expect(await found(client, { campaignId: program, status: 'APPROVED' })).toEqual([0])
+  expect(await found(client, { campaignId: program, q: 'gross', status: 'PENDING' })).toEqual([1])
+  expect(await found(client, { status: 'REJECTED' })).toEqual([])
+  expect(await found(client, { campaignId: 'prg_none' })).toEqual([])
 })
 
 describe('pages', () => {
-  test('hold every row once though all were made in the same millisecond', async () => {
+  test('hold every row once though all were made in the same millisecond', async ({ client }) => {
     const pages = await Promise.all([1, 2, 3].map((page) => client.affiliates.list({ page, limit: 3 })))
     expect(pages.flatMap(({ data }) => data.map((one) => one.id))).toEqual([...ids].reverse())
     expect(pages[2]?.pagination).toEqual({ page: 3, limit: 3, total: 8, totalPages: 3 })
   })
 
-  test('beyond the end are empty and still tell the totals', async () => {
+  test('beyond the end are empty and still tell the totals', async ({ client }) => {
     for (const page of [4, 2147483647]) {
       const { data, pagination } = await client.affiliates.list({ page, limit: 3 })
       expect([data, pagination]).toEqual([[], { page, limit: 3, total: 8, totalPages: 3 }])
     }
   })
 
-  test('of nothing are none', async () => {
+  test('of nothing are none', async ({ client }) => {
     const { data, pagination } = await client.affiliates.list({ q: 'nobody' })
     expect([data, pagination]).toEqual([[], { page: 1, limit: 20, total: 0, totalPages: 0 }])
   })
 
-  test.each([
+  test.for([
     ['page=0', 'page must be an integer from 1 to 2147483647.'],
     ['page=1.5', 'page must be an integer from 1 to 2147483647.'],
     ['page=', 'page must be an integer from 1 to 2147483647.'],
@@ -124,7 +119,7 @@ describe('pages', () => {
     ['status=approved', 'status must be one of PENDING, ACTIVE, APPROVED, REJECTED.'],
     [`q=${'x'.repeat(201)}`, 'q must be text of at most 200 characters.'],
     ['q=%00', 'q must not contain the character U+0000.'],
-  ])('400 for %s', async (query, sentence) => {
+  ])('400 for %s', async ([query, sentence], { server }) => {
     const reply = await server.request('GET', `/api/v1/affiliates?${query}`)
     expect([reply.status, reply.headers.get('X-Error-Code'), reply.body.error]).toEqual([
       400,
@@ -133,7 +128,7 @@ describe('pages', () => {
     ])
   })
 
-  test('unknown parameters are ignored', async () => {
+  test('unknown parameters are ignored', async ({ server }) => {
     const reply = await server.request('GET', '/api/v1/affiliates?sort=name&limit=1')
     expect([reply.status, reply.body.data.length]).toEqual([200, 1])
   })

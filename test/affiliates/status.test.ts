@@ -1,23 +1,18 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { auditLog, countOf, outbox, subscribe } from '../support/looking.ts'
-import { type TestServer, testServer } from '../support/server.ts'
+import { type Client, test } from '../support/test.ts'
 
 const STATUSES = ['PENDING', 'ACTIVE', 'APPROVED', 'REJECTED'] as const
 type Status = (typeof STATUSES)[number]
 
-let server: TestServer
-let client: TestServer['client']
 let events: ReturnType<typeof outbox>
-beforeAll(async () => {
-  server = await testServer()
-  client = server.client
+test.beforeAll(async ({ server }) => {
   subscribe(server)
   events = outbox(server)
 })
-afterAll(() => server.close())
 
 let people = 0
-const create = (campaignId?: string) =>
+const create = (client: Client, campaignId?: string) =>
   client.affiliates.create({
     name: 'Nisa',
     email: `person-${++people}@example.com`,
@@ -33,10 +28,10 @@ function announced(from: Status, to: Status): string[] {
   return to === 'REJECTED' ? ['affiliate.rejected', 'affiliate.status_changed'] : ['affiliate.status_changed']
 }
 
-test.each(STATUSES.flatMap((from) => STATUSES.map((to) => [from, to] as const)))(
+test.for(STATUSES.flatMap((from) => STATUSES.map((to) => [from, to] as const)))(
   '200 from %s to %s, with its events',
-  async (from, to) => {
-    const { id } = await create()
+  async ([from, to], { server, client }) => {
+    const { id } = await create(client)
     await client.affiliates.update(id, { status: from })
     events()
     const audits = auditLog(server)
@@ -54,32 +49,32 @@ test.each(STATUSES.flatMap((from) => STATUSES.map((to) => [from, to] as const)))
   },
 )
 
-test('the event shows the affiliate as the whole change left it', async () => {
-  const { id } = await create()
+test('the event shows the affiliate as the whole change left it', async ({ client }) => {
+  const { id } = await create(client)
   const after = await client.affiliates.update(id, { status: 'APPROVED', name: 'Renamed', phone: '1' })
   expect(events()[0]?.data).toEqual({ ...after, previousStatus: 'PENDING' })
 })
 
-test('creating and archiving send nothing', async () => {
-  const { id } = await create()
+test('creating and archiving send nothing', async ({ client }) => {
+  const { id } = await create(client)
   await client.affiliates.update(id, { status: 'ACTIVE' })
   events()
   await client.affiliates.archive(id)
-  await create()
+  await create(client)
   expect(events()).toEqual([])
 })
 
-test('a refused change sends nothing', async () => {
-  const { id } = await create()
+test('a refused change sends nothing', async ({ client }) => {
+  const { id } = await create(client)
   const reply = client.affiliates.update(id, { status: 'APPROVED', campaignId: 'prg_none' })
   expect(await reply.safe()).toHaveProperty('error')
   expect(events()).toEqual([])
 })
 
-test('201 already approved in a program that approves at once, with both events', async () => {
+test('201 already approved in a program that approves at once, with both events', async ({ server, client }) => {
   const program = await client.programs.create({ name: 'Auto', autoApproveAffiliate: true })
   const audits = auditLog(server)
-  const affiliate = await create(program.id)
+  const affiliate = await create(client, program.id)
   expect([affiliate.status, affiliate.campaignId]).toEqual(['APPROVED', program.id])
   const sent = events()
   expect(sent.map((one) => one.event)).toEqual(['affiliate.approved', 'affiliate.status_changed'])
@@ -90,14 +85,14 @@ test('201 already approved in a program that approves at once, with both events'
   ])
 })
 
-test('201 approved at once also through the default program', async () => {
+test('201 approved at once also through the default program', async ({ server }) => {
   const { key } = await server.createShop()
   const other = server.clientOf(key)
   await other.programs.create({ name: 'Auto', autoApproveAffiliate: true })
   expect((await other.affiliates.create({ email: 'a@example.com', name: 'A' })).status).toBe('APPROVED')
 })
 
-test('each event goes to the subscriptions that take it, in the order things happened', async () => {
+test('each event goes to the subscriptions that take it, in the order things happened', async ({ server }) => {
   const { shopId, key } = await server.createShop()
   const other = server.clientOf(key)
   const { id } = await other.affiliates.create({ email: 'a@example.com', name: 'A' })

@@ -1,26 +1,26 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { auditLog, outbox, refusal, subscribe } from '../support/looking.ts'
-import { type TestServer, testServer } from '../support/server.ts'
+import type { TestServer } from '../support/server.ts'
+import { type Client, test } from '../support/test.ts'
 
-let server: TestServer
-let client: TestServer['client']
-beforeAll(async () => {
-  server = await testServer()
-  client = server.client
+test.beforeAll(async ({ server }) => {
   subscribe(server)
 })
-afterAll(() => server.close())
 
 let people = 0
-const create = (given: { name?: string; firstName?: string; lastName?: string } = { name: 'Nisa Karim' }) =>
+const create = (
+  client: Client,
+  given: { name?: string; firstName?: string; lastName?: string } = { name: 'Nisa Karim' },
+) =>
   client.affiliates.create({ name: undefined, ...given, email: `person-${++people}@example.com` } as {
     name: string
     email: string
   })
-const patch = (id: string, body: object) => server.request('PATCH', `/api/v1/affiliates?id=${id}`, { body })
+const patch = (server: TestServer, id: string, body: object) =>
+  server.request('PATCH', `/api/v1/affiliates?id=${id}`, { body })
 
-test('200 with the sent fields changed and all others as they were', async () => {
-  const before = await create()
+test('200 with the sent fields changed and all others as they were', async ({ server, client }) => {
+  const before = await create(client)
   server.clock.advance(5000)
   const sent = {
     phone: '+49 30 1234',
@@ -43,8 +43,8 @@ test('200 with the sent fields changed and all others as they were', async () =>
 })
 
 describe('names', () => {
-  test('a name made from first and last name follows them', async () => {
-    const { id, slug } = await create({ firstName: 'Ada', lastName: 'Byron' })
+  test('a name made from first and last name follows them', async ({ client }) => {
+    const { id, slug } = await create(client, { firstName: 'Ada', lastName: 'Byron' })
     const steps = [
       [{ lastName: 'Lovelace' }, 'Ada Lovelace'],
       [{ firstName: 'Augusta Ada' }, 'Augusta Ada Lovelace'],
@@ -59,33 +59,33 @@ describe('names', () => {
     }
   })
 
-  test('a sent name stays', async () => {
-    const { id } = await create({ name: 'Countess', firstName: 'Ada', lastName: 'Byron' })
+  test('a sent name stays', async ({ client }) => {
+    const { id } = await create(client, { name: 'Countess', firstName: 'Ada', lastName: 'Byron' })
     expect((await client.affiliates.update(id, { lastName: 'Lovelace' })).name).toBe('Countess')
-    const other = await create({ firstName: 'Ada', lastName: 'Byron' })
+    const other = await create(client, { firstName: 'Ada', lastName: 'Byron' })
     expect((await client.affiliates.update(other.id, { name: 'Lady A', firstName: 'Augusta' })).name).toBe('Lady A')
     expect((await client.affiliates.update(other.id, { firstName: 'Ada' })).name).toBe('Lady A')
   })
 
-  test('a name is never lost with the parts it was made of', async () => {
-    const { id } = await create({ firstName: 'Ada', lastName: 'Byron' })
+  test('a name is never lost with the parts it was made of', async ({ client }) => {
+    const { id } = await create(client, { firstName: 'Ada', lastName: 'Byron' })
     const { name, firstName, lastName } = await client.affiliates.update(id, { firstName: null, lastName: null })
     expect([name, firstName, lastName]).toEqual(['Ada Byron', null, null])
   })
 
-  test('a name loses its outer spaces, as on create', async () => {
-    const { id } = await create()
+  test('a name loses its outer spaces, as on create', async ({ client }) => {
+    const { id } = await create(client)
     expect((await client.affiliates.update(id, { name: '  New Name ' })).name).toBe('New Name')
   })
 
-  test('the slug and the code never change', async () => {
-    const { id, slug, discountCode } = await create({ name: 'First Name' })
+  test('the slug and the code never change', async ({ client }) => {
+    const { id, slug, discountCode } = await create(client, { name: 'First Name' })
     const after = await client.affiliates.update(id, { name: 'Other Name', status: 'ACTIVE' })
     expect([after.slug, after.discountCode]).toEqual([slug, discountCode])
   })
 })
 
-test.each([
+test.for([
   [{ email: null }, 'email must be an e-mail address.'],
   [{ email: 'nobody' }, 'email must be an e-mail address.'],
   [{ name: null }, 'name must be text of 1 to 200 characters.'],
@@ -96,9 +96,9 @@ test.each([
   [{ phone: 7 }, 'phone must be text of at most 50 characters or null.'],
   [{ firstName: '' }, 'firstName must be text of 1 to 100 characters or null.'],
   [[], 'The request body must be an object.'],
-])('400 for the body %j', async (body, sentence) => {
-  const before = await create()
-  const reply = await patch(before.id, body)
+])('400 for the body %j', async ([body, sentence], { server, client }) => {
+  const before = await create(client)
+  const reply = await patch(server, before.id, body)
   expect([reply.status, reply.headers.get('X-Error-Code'), reply.body]).toEqual([
     400,
     'invalid_body',
@@ -107,61 +107,61 @@ test.each([
   expect((await client.affiliates.list({ q: before.email })).data).toEqual([before])
 })
 
-test.each(['id', 'slug', 'discountCode', 'createdAt', 'deletedAt', 'affiliateCount'])(
+test.for(['id', 'slug', 'discountCode', 'createdAt', 'deletedAt', 'affiliateCount'])(
   '400 when %s is sent',
-  async (name) => {
-    const { id } = await create()
-    const reply = await patch(id, { phone: '1', [name]: 'x' })
+  async (name, { server, client }) => {
+    const { id } = await create(client)
+    const reply = await patch(server, id, { phone: '1', [name]: 'x' })
     expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([400, 'unknown_property'])
     expect(reply.body.error).toBe(`${name} is not a property of this request.`)
   },
 )
 
-test('200 and nothing written for an empty body, or for what is so already', async () => {
-  const affiliate = await create()
+test('200 and nothing written for an empty body, or for what is so already', async ({ server, client }) => {
+  const affiliate = await create(client)
   const [audits, events] = [auditLog(server), outbox(server)]
   server.clock.advance(1000)
   for (const body of [{}, { status: 'PENDING' }, { name: affiliate.name, email: affiliate.email, phone: null }]) {
-    const reply = await patch(affiliate.id, body)
+    const reply = await patch(server, affiliate.id, body)
     expect([reply.status, reply.body.data]).toEqual([200, affiliate])
   }
   expect([audits(), events()]).toEqual([[], []])
 })
 
 describe('e-mail', () => {
-  test('409 for an address that another affiliate uses', async () => {
-    const [first, second] = [await create(), await create()]
+  test('409 for an address that another affiliate uses', async ({ client }) => {
+    const [first, second] = [await create(client), await create(client)]
     expect(await refusal(client.affiliates.update(second.id, { email: first.email.toUpperCase() }))).toEqual([
       409,
       'email_taken',
     ])
   })
 
-  test('200 for the same address in other letters, trimmed', async () => {
-    const { id, email } = await create()
-    const { data } = (await patch(id, { email: ` ${email.toUpperCase()} ` })).body
+  test('200 for the same address in other letters, trimmed', async ({ server, client }) => {
+    const { id, email } = await create(client)
+    const { data } = (await patch(server, id, { email: ` ${email.toUpperCase()} ` })).body
     expect(data.email).toBe(email.toUpperCase())
     const taken = client.affiliates.create({ email, name: 'X' })
     expect(await refusal(taken)).toEqual([409, 'email_taken'])
   })
 
-  test('an address that was given up may be taken', async () => {
-    const { id, email } = await create()
+  test('an address that was given up may be taken', async ({ client }) => {
+    const { id, email } = await create(client)
     await client.affiliates.update(id, { email: `new-${email}` })
     expect((await client.affiliates.create({ email, name: 'Heir' })).email).toBe(email)
   })
 })
 
 describe('campaignId', () => {
-  test('200 joins a program of the shop, and null leaves it', async () => {
-    const affiliate = await create()
+  test('200 joins a program of the shop, and null leaves it', async ({ client }) => {
+    const affiliate = await create(client)
     const program = await client.programs.create({ name: 'Other' })
     expect((await client.affiliates.update(affiliate.id, { campaignId: program.id })).campaignId).toBe(program.id)
     expect((await client.affiliates.update(affiliate.id, { campaignId: null })).campaignId).toBeNull()
   })
 
-  test('404 for a program that does not exist or belongs to another shop', async () => {
-    const { id } = await create()
+  test('404 for a program that does not exist or belongs to another shop', async ({ server, client }) => {
+    const { id } = await create(client)
     const other = await server.createShop()
     const foreign = await server.clientOf(other.key).programs.create({ name: 'Foreign' })
     for (const campaignId of ['prg_none', foreign.id]) {
@@ -173,22 +173,24 @@ describe('campaignId', () => {
     expect((await client.affiliates.list({ q: 'lost@' })).data).toEqual([])
   })
 
-  test('joining a program that approves its new affiliates approves nobody who is there already', async () => {
-    const affiliate = await create()
+  test('joining a program that approves its new affiliates approves nobody who is there already', async ({
+    client,
+  }) => {
+    const affiliate = await create(client)
     const program = await client.programs.create({ name: 'Auto', autoApproveAffiliate: true })
     expect((await client.affiliates.update(affiliate.id, { campaignId: program.id })).status).toBe('PENDING')
   })
 })
 
-test('404 for an id that does not exist or belongs to another shop', async () => {
+test('404 for an id that does not exist or belongs to another shop', async ({ server, client }) => {
   const other = await server.createShop()
   const foreign = await server.clientOf(other.key).affiliates.create({ email: 'f@example.com', name: 'F' })
   for (const id of ['aff_none', foreign.id])
     expect(await refusal(client.affiliates.update(id, { phone: '1' }))).toEqual([404, 'affiliate_not_found'])
 })
 
-test('the audit record names the changed fields, not what is in them', async () => {
-  const { id } = await create()
+test('the audit record names the changed fields, not what is in them', async ({ server, client }) => {
+  const { id } = await create(client)
   const audits = auditLog(server)
   await client.affiliates.update(id, {
     email: 'canary@example.com',
@@ -210,6 +212,6 @@ test('the audit record names the changed fields, not what is in them', async () 
   expect(JSON.stringify(written).toLowerCase()).not.toContain('canary')
 })
 
-test('400 for a blank name before 404 for an unknown id', async () => {
+test('400 for a blank name before 404 for an unknown id', async ({ client }) => {
   expect(await refusal(client.affiliates.update('aff_none', { name: ' ' }))).toEqual([400, 'invalid_body'])
 })

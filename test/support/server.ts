@@ -99,6 +99,8 @@ export async function testServer(options: TestServerOptions = {}) {
     }
   }
 
+  const owner = (method: string, path: string, body?: unknown, options: RequestOptions = {}) =>
+    request(method, `/admin/v1${path}`, { key: shop.ownerToken, body, ...options })
   const clientOf = (apiKey: string) => createReferralClient({ apiKey, baseUrl: 'http://test', fetch, maxRetries: 0 })
 
   return {
@@ -120,6 +122,8 @@ export async function testServer(options: TestServerOptions = {}) {
     url,
     createShop,
     request,
+    /** A request to the admin API with the owner's token. */
+    owner,
     /** A second connection, for looking and for breaking things. */
     sql,
     /** The next ids of a kind. */
