@@ -1,41 +1,38 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { checkChains } from '../../server/src/accounts/audit-log.ts'
 import { hashAudit } from '../../server/src/core/audit.ts'
-import { admin } from '../support/owner.ts'
-import { type TestServer, testServer } from '../support/server.ts'
+import type { TestServer } from '../support/server.ts'
 import { expectOk, newAffiliate } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await testServer()
+test.beforeAll(async ({ server }) => {
   await Promise.all(Array.from({ length: 20 }, (_, i) => newAffiliate(server, { email: `a${i}@example.com` })))
 })
-afterAll(() => server.close())
 
-const chain = () =>
+const chain = (server: TestServer) =>
   server.sql.prepare('select * from audits where "shopId" = ? order by seq').all(server.shop.shopId) as Record<
     string,
     string
   >[]
 
 describe('the chain', () => {
-  test('holds when many changes share a transaction, and counts without a gap', async () => {
-    const rows = chain()
+  test('holds when many changes share a transaction, and counts without a gap', async ({ server }) => {
+    const rows = chain(server)
     expect(rows.map(({ seq }) => Number(seq))).toEqual(rows.map((_, i) => i + 1))
     expect(new Set(rows.map(({ hash }) => hash)).size).toBe(rows.length)
     expect(await checkChains(server.deps)).toMatchObject({ breaks: [] })
   })
 
-  test('a shop that has lost its whole audit is found, and the newest hashes are told', async () => {
+  test('a shop that has lost its whole audit is found, and the newest hashes are told', async ({ server }) => {
     const { shopId } = await server.createShop()
     const { heads } = await checkChains(server.deps)
-    expect(heads.find((head) => head.shopId === server.shop.shopId)?.hash).toBe(chain().at(-1)?.hash)
+    expect(heads.find((head) => head.shopId === server.shop.shopId)?.hash).toBe(chain(server).at(-1)?.hash)
     server.sql.prepare('delete from audits where "shopId" = ?').run(shopId)
     expect((await checkChains(server.deps)).breaks).toEqual([{ shopId, seq: 1, reason: 'MISSING' }])
     server.sql.prepare('delete from shops where id = ?').run(shopId)
   })
 
-  test('each shop has its own', async () => {
+  test('each shop has its own', async ({ server }) => {
     const other = await server.createShop()
     const { seq, previousHash } = server.sql
       .prepare('select seq, "previousHash" from audits where "shopId" = ? order by seq limit 1')
@@ -48,7 +45,7 @@ describe('the chain', () => {
     ['a row of another actor', `update audits set "actor" = 'operator' where "shopId" = ? and seq = 5`, 'CHANGED'],
     ['a missing row', `delete from audits where "shopId" = ? and seq = 5`, 'MISSING'],
   ]
-  test.each(tampered)('%s is found', async (_, change, reason) => {
+  test.for(tampered)('%s is found', async ([_, change, reason], { server }) => {
     const { shopId } = server.shop
     const before = server.sql.prepare('select * from audits where "shopId" = ? and seq = 5').get(shopId) as object
     server.sql.prepare(change).run(shopId)
@@ -63,9 +60,9 @@ describe('the chain', () => {
     expect((await checkChains(server.deps)).breaks).toEqual([])
   })
 
-  test('a row that was rewritten with a hash of its own no longer fits the next one', async () => {
+  test('a row that was rewritten with a hash of its own no longer fits the next one', async ({ server }) => {
     const { shopId } = server.shop
-    const row = chain()[4] as Record<string, string>
+    const row = chain(server)[4] as Record<string, string>
     const forged = { ...row, seq: 5, actor: 'operator' } as unknown as Parameters<typeof hashAudit>[0]
     const set = server.sql.prepare('update audits set "actor" = ?, "hash" = ? where "shopId" = ? and seq = 5')
     set.run('operator', hashAudit(forged), shopId)
@@ -76,33 +73,31 @@ describe('the chain', () => {
 
 describe('the list', () => {
   let ownerId: string
-  beforeEach(async () => {
-    const { user } = await expectOk(admin(server, 'GET', '/session'))
+  test.beforeEach(async ({ owner }) => {
+    const { user } = await expectOk(owner('GET', '/session'))
     ownerId = user.id
   })
 
-  test('200 newest first, with the hash of the row before', async () => {
-    const { body } = await admin(server, 'GET', '/audit?limit=5')
+  test('200 newest first, with the hash of the row before', async ({ owner }) => {
+    const { body } = await owner('GET', '/audit?limit=5')
     expect(body.data).toHaveLength(5)
     for (const [newer, older] of body.data.slice(0, -1).map((row: object, i: number) => [row, body.data[i + 1]])) {
       expect([newer.previousHash, newer.seq]).toEqual([older.hash, older.seq + 1])
     }
   })
 
-  test('200 filtered by action, actor and time', async () => {
-    await expectOk(admin(server, 'POST', '/keys', { label: 'Cron', scopes: ['payouts:read'] }))
-    const created = await admin(server, 'GET', `/audit?action=key.created&actor=user:${ownerId}`)
+  test('200 filtered by action, actor and time', async ({ owner }) => {
+    await expectOk(owner('POST', '/keys', { label: 'Cron', scopes: ['payouts:read'] }))
+    const created = await owner('GET', `/audit?action=key.created&actor=user:${ownerId}`)
     expect(created.body.data).toMatchObject([{ actor: `user:${ownerId}`, data: { label: 'Cron' } }])
-    expect((await admin(server, 'GET', '/audit?actor=operator')).body.pagination.total).toBe(2)
-    expect((await admin(server, 'GET', '/audit?to=2026-11-01')).body.data).toEqual([])
-    expect((await admin(server, 'GET', '/audit?from=2026-11-02&action=affiliate.created')).body.pagination.total).toBe(
-      20,
-    )
+    expect((await owner('GET', '/audit?actor=operator')).body.pagination.total).toBe(2)
+    expect((await owner('GET', '/audit?to=2026-11-01')).body.data).toEqual([])
+    expect((await owner('GET', '/audit?from=2026-11-02&action=affiliate.created')).body.pagination.total).toBe(20)
   })
 
-  test('200 records the access with its user', async () => {
-    await admin(server, 'GET', '/audit')
-    const { body } = await admin(server, 'GET', '/audit?limit=1')
+  test('200 records the access with its user', async ({ owner }) => {
+    await owner('GET', '/audit')
+    const { body } = await owner('GET', '/audit?limit=1')
     expect(body.data[0]).toMatchObject({ action: 'audit.listed', actor: `user:${ownerId}` })
   })
 })

@@ -1,21 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import * as shops from '../../server/src/accounts/shops.ts'
 import { insertKeys } from '../support/keys.ts'
-import { admin } from '../support/owner.ts'
-import { type Reply, type TestServer, type TestShop, testServer } from '../support/server.ts'
+import type { Reply, TestServer, TestShop } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
+import { test as baseTest, type Owner } from '../support/test.ts'
+
+const test = baseTest.extend('options', { scope: 'file' }, { limited: true })
 
 const LIMIT = 100
 
-let server: TestServer
 let shop: TestShop
-beforeAll(async () => {
-  server = await testServer({ limited: true })
-})
-beforeEach(async () => {
+
+test.beforeEach(async ({ server }) => {
   shop = await server.createShop()
 })
-afterAll(() => server.close())
 
 interface Key {
   id: string
@@ -25,70 +23,71 @@ interface Key {
 }
 
 const codeOf = ({ status, headers }: Reply) => [status, headers.get('X-Error-Code')]
-const asOwner = (method: string, path: string, body?: unknown) =>
-  admin(server, method, path, body, { key: shop.ownerToken })
-const tryCreate = (more: object = {}) => asOwner('POST', '/keys', { label: 'K', scopes: ['programs:read'], ...more })
-const create = (more?: object): Promise<Key> => expectOk(tryCreate(more))
-const revoke = (id: string) => expectOk(asOwner('DELETE', `/keys/${id}`))
-const list = (): Promise<Key[]> => expectOk(asOwner('GET', '/keys'))
+const asOwner = (owner: Owner, method: string, path: string, body?: unknown) =>
+  owner(method, path, body, { key: shop.ownerToken })
+const tryCreate = (owner: Owner, more: object = {}) =>
+  asOwner(owner, 'POST', '/keys', { label: 'K', scopes: ['programs:read'], ...more })
+const create = (owner: Owner, more?: object): Promise<Key> => expectOk(tryCreate(owner, more))
+const revoke = (owner: Owner, id: string) => expectOk(asOwner(owner, 'DELETE', `/keys/${id}`))
+const list = (owner: Owner): Promise<Key[]> => expectOk(asOwner(owner, 'GET', '/keys'))
 /** A shop is made with one key. */
-const createMany = async (count: number) => {
+const createMany = async (owner: Owner, count: number) => {
   const made: Key[] = []
-  for (let i = 0; i < count; i++) made.push(await create())
+  for (let i = 0; i < count; i++) made.push(await create(owner))
   return made
 }
-const call = (key: string) => server.request('GET', '/api/v1/programs', { key })
+const call = (server: TestServer, key: string) => server.request('GET', '/api/v1/programs', { key })
 /** Uses a key so often; answers how many requests its window has left. */
-async function use(key: string, times: number): Promise<number> {
-  const replies = await Promise.all(Array.from({ length: times }, () => call(key)))
+async function use(server: TestServer, key: string, times: number): Promise<number> {
+  const replies = await Promise.all(Array.from({ length: times }, () => call(server, key)))
   return Math.min(...replies.map(({ headers }) => Number(headers.get('X-RateLimit-Remaining'))))
 }
 
 describe('a shop has at most 20 active keys', () => {
-  test('409 for one more, and again a key once one of them was revoked', async () => {
-    const keys = await createMany(19)
-    expect(codeOf(await tryCreate())).toEqual([409, 'key_limit_reached'])
-    await revoke(keys[3]!.id)
-    expect((await tryCreate()).status).toBe(201)
-    expect(codeOf(await tryCreate())).toEqual([409, 'key_limit_reached'])
+  test('409 for one more, and again a key once one of them was revoked', async ({ owner }) => {
+    const keys = await createMany(owner, 19)
+    expect(codeOf(await tryCreate(owner))).toEqual([409, 'key_limit_reached'])
+    await revoke(owner, keys[3]!.id)
+    expect((await tryCreate(owner)).status).toBe(201)
+    expect(codeOf(await tryCreate(owner))).toEqual([409, 'key_limit_reached'])
   })
 
-  test('an expired key does not count, and rotating needs no place', async () => {
-    const [first] = await createMany(18)
-    await create({ expiresAt: new Date(server.deps.now() + 1000).toISOString() })
-    expect(codeOf(await tryCreate())).toEqual([409, 'key_limit_reached'])
-    expect((await asOwner('POST', `/keys/${first!.id}/rotate`)).status).toBe(200)
+  test('an expired key does not count, and rotating needs no place', async ({ server, owner }) => {
+    const [first] = await createMany(owner, 18)
+    await create(owner, { expiresAt: new Date(server.deps.now() + 1000).toISOString() })
+    expect(codeOf(await tryCreate(owner))).toEqual([409, 'key_limit_reached'])
+    expect((await asOwner(owner, 'POST', `/keys/${first!.id}/rotate`)).status).toBe(200)
     server.clock.advance(1000)
-    expect((await tryCreate()).status).toBe(201)
+    expect((await tryCreate(owner)).status).toBe(201)
   })
 
-  test('of many who create at once, exactly as many get a key as there are places', async () => {
-    const replies = await Promise.all(Array.from({ length: 40 }, () => tryCreate()))
+  test('of many who create at once, exactly as many get a key as there are places', async ({ owner }) => {
+    const replies = await Promise.all(Array.from({ length: 40 }, () => tryCreate(owner)))
     expect(replies.filter(({ status }) => status === 201)).toHaveLength(19)
     expect(replies.filter((reply) => codeOf(reply)[1] === 'key_limit_reached')).toHaveLength(21)
   })
 })
 
 describe('a shop has as many windows as active keys, whatever it does with them', () => {
-  test('each of 20 keys has a window of its own', async () => {
-    const keys = [shop.key, ...(await createMany(19)).map(({ secret }) => secret)]
-    for (const key of keys) expect(await use(key, 2)).toBe(LIMIT - 2)
+  test('each of 20 keys has a window of its own', async ({ server, owner }) => {
+    const keys = [shop.key, ...(await createMany(owner, 19)).map(({ secret }) => secret)]
+    for (const key of keys) expect(await use(server, key, 2)).toBe(LIMIT - 2)
   })
 
-  test('a rotated key goes on in its window', async () => {
-    const { id, secret } = await create()
-    expect(await use(secret, 3)).toBe(LIMIT - 3)
-    const rotated = await expectOk(asOwner('POST', `/keys/${id}/rotate`))
-    expect(await use(rotated.secret, 1)).toBe(LIMIT - 4)
+  test('a rotated key goes on in its window', async ({ server, owner }) => {
+    const { id, secret } = await create(owner)
+    expect(await use(server, secret, 3)).toBe(LIMIT - 3)
+    const rotated = await expectOk(asOwner(owner, 'POST', `/keys/${id}/rotate`))
+    expect(await use(server, rotated.secret, 1)).toBe(LIMIT - 4)
   })
 
   /** What is left to each of 25 keys that are used twice and ended one after the other, beside one that stays. */
-  async function churn(more: () => object, end: (key: Key) => Promise<unknown>): Promise<number[]> {
-    await use(shop.key, 5)
+  async function churn(server: TestServer, more: () => object, end: (key: Key) => Promise<unknown>): Promise<number[]> {
+    await use(server, shop.key, 5)
     const left: number[] = []
     for (let i = 0; i < 25; i++) {
-      const key = await create(more())
-      left.push(await use(key.secret, 2))
+      const key = await create(server.owner, more())
+      left.push(await use(server, key.secret, 2))
       await end(key)
     }
     return left
@@ -96,45 +95,51 @@ describe('a shop has as many windows as active keys, whatever it does with them'
   // The window of the key that stays is nobody else's.
   const SHARED = [...Array(19).fill(LIMIT - 2), ...Array(6).fill(LIMIT - 4)]
 
-  test('creating and revoking keys gives no further windows', async () => {
+  test('creating and revoking keys gives no further windows', async ({ server, owner }) => {
     const revokeLater = async ({ id }: Key) => {
-      await revoke(id)
+      await revoke(owner, id)
       server.clock.advance(1)
     }
-    expect(await churn(() => ({}), revokeLater)).toEqual(SHARED)
-    expect(await use(shop.key, 1)).toBe(LIMIT - 6)
+    expect(await churn(server, () => ({}), revokeLater)).toEqual(SHARED)
+    expect(await use(server, shop.key, 1)).toBe(LIMIT - 6)
   })
 
-  test('neither does letting them expire', async () => {
+  test('neither does letting them expire', async ({ server }) => {
     const soon = () => ({ expiresAt: new Date(server.deps.now() + 1000).toISOString() })
-    expect(await churn(soon, async () => server.clock.advance(1000))).toEqual(SHARED)
+    expect(await churn(server, soon, async () => server.clock.advance(1000))).toEqual(SHARED)
   })
 
-  test('a new key continues the window that has been without a key longest, and is refused when that is used up', async () => {
-    const keys = await createMany(19)
-    expect(await use(keys[0]!.secret, LIMIT + 1)).toBe(0)
-    await revoke(keys[1]!.id)
+  test('a new key continues the window that has been without a key longest, and is refused when that is used up', async ({
+    server,
+    owner,
+  }) => {
+    const keys = await createMany(owner, 19)
+    expect(await use(server, keys[0]!.secret, LIMIT + 1)).toBe(0)
+    await revoke(owner, keys[1]!.id)
     server.clock.advance(1)
-    await revoke(keys[0]!.id)
-    expect(await use((await create()).secret, 1)).toBe(LIMIT - 1)
-    expect(codeOf(await call((await create()).secret))).toEqual([429, 'rate_limited'])
+    await revoke(owner, keys[0]!.id)
+    expect(await use(server, (await create(owner)).secret, 1)).toBe(LIMIT - 1)
+    expect(codeOf(await call(server, (await create(owner)).secret))).toEqual([429, 'rate_limited'])
   })
 
-  test('a key of another shop has nothing to do with it', async () => {
-    await use(shop.key, 5)
+  test('a key of another shop has nothing to do with it', async ({ server }) => {
+    await use(server, shop.key, 5)
     const { key } = await server.createShop()
-    expect(await use(key, 1)).toBe(LIMIT - 1)
+    expect(await use(server, key, 1)).toBe(LIMIT - 1)
   })
 })
 
-test('ended keys are listed until 200 later ones ended; the audit keeps what happened to them', async () => {
+test('ended keys are listed until 200 later ones ended; the audit keeps what happened to them', async ({
+  server,
+  owner,
+}) => {
   await insertKeys(await shops.operatorContext(server.deps, shop.shopId), 205)
-  const ids = (await list()).map(({ id }) => id).filter((id) => id !== shop.keyId)
+  const ids = (await list(owner)).map(({ id }) => id).filter((id) => id !== shop.keyId)
   const end = server.sql.prepare('update "apiKeys" set "revokedAt" = ? where id = ?')
   for (const [i, id] of ids.entries()) end.run(new Date(server.deps.now() + i).toISOString(), id)
   server.clock.advance(205)
-  const { id } = await create()
-  const keys = await list()
+  const { id } = await create(owner)
+  const keys = await list(owner)
   expect(keys.filter(({ status }) => status === 'active').map((key) => key.id)).toEqual([id, shop.keyId])
   const ended = keys.filter(({ status }) => status === 'revoked').map((key) => key.id)
   expect(new Set(ended)).toEqual(new Set(ids.slice(5)))

@@ -1,55 +1,49 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { isWellFormed } from '../../server/src/core/secret.ts'
-import { admin } from '../support/owner.ts'
-import { type Reply, type TestServer, testServer } from '../support/server.ts'
+import type { Reply, TestServer } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
+import { type Owner, test } from '../support/test.ts'
 
 const N = 8
 
-let server: TestServer
-beforeAll(async () => {
-  server = await testServer()
-})
-afterAll(() => server.close())
-
-const create = (body: object = {}) =>
-  expectOk(admin(server, 'POST', '/keys', { label: 'Cron', scopes: ['programs:read'], ...body }))
-const status = async (key: string) => {
+const create = (owner: Owner, body: object = {}) =>
+  expectOk(owner('POST', '/keys', { label: 'Cron', scopes: ['programs:read'], ...body }))
+const status = async (server: TestServer, key: string) => {
   const reply = await server.request('GET', '/api/v1/programs', { key })
   return [reply.status, reply.headers.get('X-Error-Code')]
 }
-const listed = async (id: string) =>
-  (await expectOk(admin(server, 'GET', '/keys'))).find((key: { id: string }) => key.id === id)
+const listed = async (owner: Owner, id: string) =>
+  (await expectOk(owner('GET', '/keys'))).find((key: { id: string }) => key.id === id)
 
-test('201 a key that works at once, with its secret shown this once', async () => {
-  const reply = await admin(server, 'POST', '/keys', { label: 'Kept', scopes: ['programs:read'] })
+test('201 a key that works at once, with its secret shown this once', async ({ server, owner }) => {
+  const reply = await owner('POST', '/keys', { label: 'Kept', scopes: ['programs:read'] })
   expect(reply.headers.get('Cache-Control')).toBe('no-store')
-  const { secret, ...key } = await create({ scopes: ['programs:read', 'events:write', 'programs:read'] })
+  const { secret, ...key } = await create(owner, { scopes: ['programs:read', 'events:write', 'programs:read'] })
   expect(isWellFormed('rk', secret)).toBe(true)
   expect(key).toMatchObject({
     prefix: secret.slice(0, 10),
     scopes: ['programs:read', 'events:write'],
     status: 'active',
   })
-  expect(await status(secret)).toEqual([200, null])
-  expect(await listed(key.id)).toEqual({ ...key, lastUsedAt: expect.any(String) })
+  expect(await status(server, secret)).toEqual([200, null])
+  expect(await listed(owner, key.id)).toEqual({ ...key, lastUsedAt: expect.any(String) })
   const everything = server.sql.tables().flatMap((name) => server.sql.prepare(`select * from "${name}"`).all())
   expect(JSON.stringify([everything, server.logs])).not.toContain(secret)
 })
 
-test('a key that expires works until then', async () => {
-  const { secret } = await create({ expiresAt: '2026-11-02T13:00:00Z' })
-  expect(await status(secret)).toEqual([200, null])
+test('a key that expires works until then', async ({ server, owner }) => {
+  const { secret } = await create(owner, { expiresAt: '2026-11-02T13:00:00Z' })
+  expect(await status(server, secret)).toEqual([200, null])
   server.clock.advance(3_600_000)
-  expect(await status(secret)).toEqual([403, 'key_expired'])
-  const late = await admin(server, 'POST', '/keys', { label: 'X', scopes: ['programs:read'], expiresAt: '2026-11-02' })
+  expect(await status(server, secret)).toEqual([403, 'key_expired'])
+  const late = await owner('POST', '/keys', { label: 'X', scopes: ['programs:read'], expiresAt: '2026-11-02' })
   expect([late.status, late.body.error]).toEqual([400, 'expiresAt must be in the future.'])
 })
 
-test('rotating gives a new secret, and the old one is dead at once; the rest stays', async () => {
-  const { secret: old, ...key } = await create()
-  const { secret, prefix, ...rotated } = await expectOk(admin(server, 'POST', `/keys/${key.id}/rotate`))
-  expect([await status(old), await status(secret)]).toEqual([
+test('rotating gives a new secret, and the old one is dead at once; the rest stays', async ({ server, owner }) => {
+  const { secret: old, ...key } = await create(owner)
+  const { secret, prefix, ...rotated } = await expectOk(owner('POST', `/keys/${key.id}/rotate`))
+  expect([await status(server, old), await status(server, secret)]).toEqual([
     [403, 'key_unknown'],
     [200, null],
   ])
@@ -57,11 +51,11 @@ test('rotating gives a new secret, and the old one is dead at once; the rest sta
   expect(prefix).toBe(secret.slice(0, 10))
 })
 
-test('revoking stops a key at once, for good', async () => {
-  const { id, secret } = await create()
-  expect(await expectOk(admin(server, 'DELETE', `/keys/${id}`))).toEqual({ ok: true, message: 'API key revoked.', id })
-  expect(await status(secret)).toEqual([403, 'key_revoked'])
-  expect((await listed(id)).status).toBe('revoked')
+test('revoking stops a key at once, for good', async ({ server, owner }) => {
+  const { id, secret } = await create(owner)
+  expect(await expectOk(owner('DELETE', `/keys/${id}`))).toEqual({ ok: true, message: 'API key revoked.', id })
+  expect(await status(server, secret)).toEqual([403, 'key_revoked'])
+  expect((await listed(owner, id)).status).toBe('revoked')
 })
 
 const oneWinner = (replies: Reply[]): Reply => {
@@ -72,11 +66,11 @@ const oneWinner = (replies: Reply[]): Reply => {
   return winners[0]!
 }
 
-test('rotate against rotate: one wins, and its secret is the only one that works', async () => {
-  const { id, secret } = await create()
-  const replies = await Promise.all(Array.from({ length: N }, () => admin(server, 'POST', `/keys/${id}/rotate`)))
+test('rotate against rotate: one wins, and its secret is the only one that works', async ({ server, owner }) => {
+  const { id, secret } = await create(owner)
+  const replies = await Promise.all(Array.from({ length: N }, () => owner('POST', `/keys/${id}/rotate`)))
   const winner = oneWinner(replies)
-  expect([await status(winner.body.data.secret), await status(secret)]).toEqual([
+  expect([await status(server, winner.body.data.secret), await status(server, secret)]).toEqual([
     [200, null],
     [403, 'key_unknown'],
   ])
@@ -84,21 +78,19 @@ test('rotate against rotate: one wins, and its secret is the only one that works
   expect(Number(audits.pluck().get(id))).toBe(1)
 })
 
-test('rotate against revoke: one wins', async () => {
-  const { id, secret } = await create()
+test('rotate against revoke: one wins', async ({ server, owner }) => {
+  const { id, secret } = await create(owner)
   const replies = await Promise.all(
-    Array.from({ length: N }, (_, i) =>
-      i % 2 ? admin(server, 'DELETE', `/keys/${id}`) : admin(server, 'POST', `/keys/${id}/rotate`),
-    ),
+    Array.from({ length: N }, (_, i) => (i % 2 ? owner('DELETE', `/keys/${id}`) : owner('POST', `/keys/${id}/rotate`))),
   )
   oneWinner(replies)
-  expect((await status(secret))[0]).toBe(403)
+  expect((await status(server, secret))[0]).toBe(403)
 })
 
-test('keys can be made on any plan; the gate is at the call', async () => {
+test('keys can be made on any plan; the gate is at the call', async ({ server, owner }) => {
   const starter = await server.createShop('STARTER')
   const { secret } = await expectOk(
-    admin(server, 'POST', '/keys', { label: 'Early', scopes: ['programs:read'] }, { key: starter.ownerToken }),
+    owner('POST', '/keys', { label: 'Early', scopes: ['programs:read'] }, { key: starter.ownerToken }),
   )
-  expect(await status(secret)).toEqual([403, 'plan_required'])
+  expect(await status(server, secret)).toEqual([403, 'plan_required'])
 })

@@ -1,58 +1,60 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import * as users from '../../server/src/accounts/users.ts'
-import { admin, signIn, staffOf } from '../support/owner.ts'
-import { type Reply, type TestServer, testServer } from '../support/server.ts'
+import { signIn, staffOf } from '../support/owner.ts'
+import type { Reply } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
+import { type Owner, test } from '../support/test.ts'
 
-let server: TestServer
 let named: users.NamedUser
-beforeAll(async () => {
-  server = await testServer()
+test.beforeAll(async ({ server }) => {
   named = { shop: server.shop.shopId, email: 'owner@shop.example' }
 })
-afterAll(() => server.close())
 
 const codeOf = ({ status, headers }: Reply) => [status, headers.get('X-Error-Code')]
-const session = (key: string | null, headers = {}) => admin(server, 'GET', '/session', undefined, { key, headers })
+const session = (owner: Owner, key: string | null, headers = {}) =>
+  owner('GET', '/session', undefined, { key, headers })
 
-test('the new token works, and the old one, its sessions and the links of its user open nothing', async () => {
+test('the new token works, and the old one, its sessions and the links of its user open nothing', async ({
+  server,
+  owner,
+}) => {
   const staff = await staffOf(server)
   const old = server.shop.ownerToken
   const [mine, theirs] = [await signIn(server), await signIn(server, staff)]
   const { token: link } = await users.createLink(server.deps, named)
   const { userId, ownerToken } = await users.replaceToken(server.deps, named)
-  expect(await expectOk(session(ownerToken))).toMatchObject({ user: { id: userId, email: named.email } })
-  expect(codeOf(await session(old))).toEqual([403, 'owner_token_unknown'])
-  expect(codeOf(await session(null, mine.headers))).toEqual([401, 'session_expired'])
+  expect(await expectOk(session(owner, ownerToken))).toMatchObject({ user: { id: userId, email: named.email } })
+  expect(codeOf(await session(owner, old))).toEqual([403, 'owner_token_unknown'])
+  expect(codeOf(await session(owner, null, mine.headers))).toEqual([401, 'session_expired'])
   for (const token of [old, link]) expect(codeOf((await signIn(server, token)).reply)).toEqual([401, 'sign_in_refused'])
   expect((await signIn(server, ownerToken)).reply.status).toBe(201)
   // Nobody else is signed out.
-  expect((await session(staff)).status).toBe(200)
-  expect((await session(null, theirs.headers)).status).toBe(200)
+  expect((await session(owner, staff)).status).toBe(200)
+  expect((await session(owner, null, theirs.headers)).status).toBe(200)
   server.shop.ownerToken = ownerToken
 })
 
-test('the audit says whose token was replaced and by whom, and holds neither token', async () => {
+test('the audit says whose token was replaced and by whom, and holds neither token', async ({ server, owner }) => {
   const before = server.shop.ownerToken
   const { userId, ownerToken } = await users.replaceToken(server.deps, named)
   server.shop.ownerToken = ownerToken
-  const [entry] = await expectOk(admin(server, 'GET', '/audit?action=owner_token.replaced'))
+  const [entry] = await expectOk(owner('GET', '/audit?action=owner_token.replaced'))
   expect(entry).toMatchObject({ actor: 'operator', action: 'owner_token.replaced', subjectId: userId })
   const everything = server.sql.tables().flatMap((name) => server.sql.prepare(`select * from "${name}"`).all())
   for (const token of [before, ownerToken]) expect(JSON.stringify([everything, server.logs])).not.toContain(token)
 })
 
-test('of several who replace it at once, exactly one token works', async () => {
+test('of several who replace it at once, exactly one token works', async ({ server, owner }) => {
   const done = await Promise.allSettled(Array.from({ length: 8 }, () => users.replaceToken(server.deps, named)))
   const tokens = done.flatMap((one) => (one.status === 'fulfilled' ? [one.value.ownerToken] : []))
-  const replies = await Promise.all(tokens.map((token) => session(token)))
+  const replies = await Promise.all(tokens.map((token) => session(owner, token)))
   expect(replies.filter(({ status }) => status === 200)).toHaveLength(1)
   expect(done.flatMap((one) => (one.status === 'rejected' ? [one.reason.message] : []))).toEqual(
     Array(8 - tokens.length).fill('Another command changed this user. Retry.'),
   )
 })
 
-test('a revoked user gets no token', async () => {
+test('a revoked user gets no token', async ({ server }) => {
   const email = 'leaver@shop.example'
   await staffOf(server, email)
   await users.revoke(server.deps, { ...named, email })

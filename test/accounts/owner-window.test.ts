@@ -1,24 +1,24 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { visitorOf } from '../admin/page-fixture.ts'
-import { admin, signIn, staffOf } from '../support/owner.ts'
-import { type Reply, type TestServer, testServer } from '../support/server.ts'
+import { signIn, staffOf } from '../support/owner.ts'
+import type { Reply } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
+import { test as baseTest } from '../support/test.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await testServer({ limited: true })
-})
-afterAll(() => server.close())
+const test = baseTest.extend('options', { scope: 'file' }, { limited: true })
 
 const codeOf = ({ status, headers }: Pick<Reply, 'status' | 'headers'>) => [status, headers.get('X-Error-Code')]
 
-test('429 after 600 requests of one user in a window, by token, session and page together; others go on', async () => {
+test('429 after 600 requests of one user in a window, by token, session and page together; others go on', async ({
+  server,
+  owner,
+}) => {
   const staff = await staffOf(server)
   const visitor = visitorOf(server)
   expect((await visitor.signIn()).status).toBe(303)
   const { headers } = await signIn(server)
-  const byToken = () => admin(server, 'GET', '/session')
-  const bySession = () => admin(server, 'GET', '/session', undefined, { key: null, headers })
+  const byToken = () => owner('GET', '/session')
+  const bySession = () => owner('GET', '/session', undefined, { key: null, headers })
   const { user } = await expectOk(byToken())
   // Signing in is not counted here: it has a window of its own.
   await Promise.all(Array.from({ length: 593 }, () => server.limiter.consume(`user:${user.id}`, 600)))
@@ -32,6 +32,6 @@ test('429 after 600 requests of one user in a window, by token, session and page
   expect(codeOf(await bySession())).toEqual([429, 'rate_limited'])
   expect(codeOf(await visitor.open('/admin/keys'))).toEqual([429, 'rate_limited'])
   expect(codeOf(await visitor.send('/admin/sign-out', []))).toEqual([429, 'rate_limited'])
-  expect((await admin(server, 'GET', '/session', undefined, { key: staff })).status).toBe(200)
+  expect((await owner('GET', '/session', undefined, { key: staff })).status).toBe(200)
   expect((await server.request('GET', '/api/v1/programs')).status).toBe(200)
 })

@@ -1,21 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import * as users from '../../server/src/accounts/users.ts'
 import { admin, signIn, staffOf } from '../support/owner.ts'
 import { type Reply, type TestServer, testServer } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
-
-let server: TestServer
-beforeAll(async () => {
-  server = await testServer()
-})
-afterAll(() => server.close())
+import { type Owner, test } from '../support/test.ts'
 
 const codeOf = (reply: Reply) => [reply.status, reply.headers.get('X-Error-Code')]
-const withSession = (headers: Record<string, string>, method: string, path: string, body?: unknown) =>
-  admin(server, method, path, body, { key: null, headers })
+const withSession = (owner: Owner, headers: Record<string, string>, method: string, path: string, body?: unknown) =>
+  owner(method, path, body, { key: null, headers })
 
 describe('a session', () => {
-  test('201 with a same-site cookie, and no secret in the body', async () => {
+  test('201 with a same-site cookie, and no secret in the body', async ({ server }) => {
     const { reply, cookie } = await signIn(server)
     expect(reply.status).toBe(201)
     const header = reply.headers.get('Set-Cookie')
@@ -24,7 +19,7 @@ describe('a session', () => {
     expect(reply.body.data).toMatchObject({ user: { role: 'OWNER' }, shop: { id: server.shop.shopId } })
   })
 
-  test('the cookie is Secure where the connection is', async () => {
+  test('the cookie is Secure where the connection is', async ({ server }) => {
     const response = await server.app.request('https://shop.example/admin/v1/session', {
       method: 'POST',
       body: JSON.stringify({ token: server.shop.ownerToken }),
@@ -32,11 +27,11 @@ describe('a session', () => {
     expect(response.headers.get('Set-Cookie')).toContain('; Secure')
   })
 
-  test('reads with the cookie, changes with the CSRF token too', async () => {
+  test('reads with the cookie, changes with the CSRF token too', async ({ server, owner }) => {
     const { headers, cookie } = await signIn(server)
-    expect((await withSession({ Cookie: cookie }, 'GET', '/keys')).status).toBe(200)
+    expect((await withSession(owner, { Cookie: cookie }, 'GET', '/keys')).status).toBe(200)
     const body = { label: 'Page', scopes: ['payouts:read'] }
-    expect((await withSession(headers, 'POST', '/keys', body)).status).toBe(201)
+    expect((await withSession(owner, headers, 'POST', '/keys', body)).status).toBe(201)
     for (const [forged, why] of [
       [{ Cookie: cookie }, 'no token'],
       [{ ...headers, 'X-CSRF-Token': 'a'.repeat(64) }, 'another token'],
@@ -46,42 +41,39 @@ describe('a session', () => {
       [{ ...headers, 'Sec-Fetch-Site': 'same-site' }, 'a neighbour'],
       [{ ...headers, Origin: 'null' }, 'a page without origin'],
     ] as const) {
-      expect(codeOf(await withSession(forged, 'POST', '/keys', body)), why).toEqual([403, 'csrf_token_invalid'])
+      expect(codeOf(await withSession(owner, forged, 'POST', '/keys', body)), why).toEqual([403, 'csrf_token_invalid'])
     }
     const own = { ...headers, Origin: 'http://test', 'Sec-Fetch-Site': 'same-origin' }
-    expect((await withSession(own, 'POST', '/keys', body)).status).toBe(201)
+    expect((await withSession(owner, own, 'POST', '/keys', body)).status).toBe(201)
   })
 
-  test('the token of one session does not fit another', async () => {
+  test('the token of one session does not fit another', async ({ server, owner }) => {
     const [mine, other] = [await signIn(server), await signIn(server)]
     const mixed = { Cookie: mine.cookie, 'X-CSRF-Token': other.headers['X-CSRF-Token'] }
-    expect(codeOf(await withSession(mixed, 'DELETE', '/session'))).toEqual([403, 'csrf_token_invalid'])
+    expect(codeOf(await withSession(owner, mixed, 'DELETE', '/session'))).toEqual([403, 'csrf_token_invalid'])
   })
 
-  test('ends when its user signs out, after 12 hours, and when the user is revoked', async () => {
+  test('ends when its user signs out, after 12 hours, and when the user is revoked', async ({ server, owner }) => {
     const { headers } = await signIn(server)
-    const out = await withSession(headers, 'DELETE', '/session')
+    const out = await withSession(owner, headers, 'DELETE', '/session')
     expect([out.status, out.headers.get('Set-Cookie')]).toEqual([200, expect.stringContaining('Max-Age=0')])
-    expect(codeOf(await withSession(headers, 'GET', '/session'))).toEqual([401, 'session_expired'])
+    expect(codeOf(await withSession(owner, headers, 'GET', '/session'))).toEqual([401, 'session_expired'])
 
     const long = await signIn(server)
     server.clock.advance(12 * 3_600_000 - 1)
-    expect((await withSession(long.headers, 'GET', '/session')).status).toBe(200)
+    expect((await withSession(owner, long.headers, 'GET', '/session')).status).toBe(200)
     server.clock.advance(1)
-    expect(codeOf(await withSession(long.headers, 'GET', '/session'))).toEqual([401, 'session_expired'])
+    expect(codeOf(await withSession(owner, long.headers, 'GET', '/session'))).toEqual([401, 'session_expired'])
 
     const token = await staffOf(server, 'leaver@shop.example')
     const leaver = await signIn(server, token)
     await users.revoke(server.deps, { shop: server.shop.shopId, email: 'leaver@shop.example' })
-    expect(codeOf(await withSession(leaver.headers, 'GET', '/session'))).toEqual([401, 'session_expired'])
-    expect(codeOf(await admin(server, 'GET', '/session', undefined, { key: token }))).toEqual([
-      403,
-      'owner_token_unknown',
-    ])
+    expect(codeOf(await withSession(owner, leaver.headers, 'GET', '/session'))).toEqual([401, 'session_expired'])
+    expect(codeOf(await owner('GET', '/session', undefined, { key: token }))).toEqual([403, 'owner_token_unknown'])
     expect(codeOf((await signIn(server, token)).reply)).toEqual([401, 'sign_in_refused'])
   })
 
-  test('neither cookie nor token is stored, logged or audited', async () => {
+  test('neither cookie nor token is stored, logged or audited', async ({ server }) => {
     const { cookie, headers } = await signIn(server)
     const secret = cookie.split('=')[1] ?? ''
     const everything = server.sql.tables().flatMap((name) => server.sql.prepare(`select * from "${name}"`).all())
@@ -93,33 +85,36 @@ describe('a session', () => {
 })
 
 describe('a one-time link', () => {
-  const link = async () =>
+  const link = async (server: TestServer) =>
     (await users.createLink(server.deps, { shop: server.shop.shopId, email: 'owner@shop.example' })).token
 
-  test('201 once: of several who open it one gets in', async () => {
-    const token = await link()
+  test('201 once: of several who open it one gets in', async ({ server }) => {
+    const token = await link(server)
     const replies = await Promise.all(Array.from({ length: 8 }, () => signIn(server, token)))
     expect(replies.map(({ reply }) => reply.status).sort()).toEqual([201, ...Array(7).fill(401)])
     expect(codeOf((await signIn(server, token)).reply)).toEqual([401, 'sign_in_refused'])
   })
 
-  test('401 after 15 minutes', async () => {
-    const token = await link()
+  test('401 after 15 minutes', async ({ server }) => {
+    const token = await link(server)
     server.clock.advance(15 * 60_000)
     expect(codeOf((await signIn(server, token)).reply)).toEqual([401, 'sign_in_refused'])
   })
 })
 
 describe('neither credential opens what the other opens', () => {
-  test('403 an owner token on the public API', async () => {
+  test('403 an owner token on the public API', async ({ server }) => {
     const reply = await server.request('GET', '/api/v1/programs', { key: server.shop.ownerToken })
     expect(codeOf(reply)).toEqual([403, 'key_unknown'])
   })
 
-  test('401 a session on the public API, 403 an API key here, 401 an API key to sign in with', async () => {
+  test('401 a session on the public API, 403 an API key here, 401 an API key to sign in with', async ({
+    server,
+    owner,
+  }) => {
     const { headers } = await signIn(server)
     expect((await server.request('GET', '/api/v1/programs', { key: null, headers })).status).toBe(401)
-    expect(codeOf(await admin(server, 'GET', '/keys', undefined, { key: server.shop.key }))).toEqual([
+    expect(codeOf(await owner('GET', '/keys', undefined, { key: server.shop.key }))).toEqual([
       403,
       'owner_token_unknown',
     ])
@@ -138,9 +133,12 @@ test('429 on the eleventh attempt of a minute, wrong or right, and for unknown o
   await limited.close()
 })
 
-test('the kill switches leave the owner’s side alone, so that an owner can turn them again', async () => {
-  await expectOk(admin(server, 'PATCH', '/settings', { apiEnabled: false }))
+test('the kill switches leave the owner’s side alone, so that an owner can turn them again', async ({
+  server,
+  owner,
+}) => {
+  await expectOk(owner('PATCH', '/settings', { apiEnabled: false }))
   expect((await server.request('GET', '/api/v1/programs')).status).toBe(503)
-  const { apiEnabled } = await expectOk(admin(server, 'PATCH', '/settings', { apiEnabled: true }))
+  const { apiEnabled } = await expectOk(owner('PATCH', '/settings', { apiEnabled: true }))
   expect([apiEnabled, (await server.request('GET', '/api/v1/programs')).status]).toEqual([true, 200])
 })

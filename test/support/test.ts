@@ -31,14 +31,17 @@ const fixtures = baseTest
 
 /**
  * `test` with a server per file, created when the first test or hook asks for it:
- * - `server`: a running server with one shop and an empty database.
+ * - `server`: a running server with one shop.
  * - `client`: the SDK with the shop's API key.
  * - `owner`: requests to the admin API with the owner's token.
  * - `exampleServer`, `ownerServer`: servers that hold the data of the document's examples.
  *
+ * A file that needs other options extends it. `test.override` would also apply to the files that run later in the same
+ * process.
+ *
  * @example
- * test.override('options', { limited: true })
- * test('429 when the window is used up', async ({ client }) => { … })
+ * const test = baseTest.extend('options', { scope: 'file' }, { limited: true })
+ * test('429 when the rate limit is exceeded', async ({ client }) => {})
  */
-// Tuples are inferred in the cases of `test.for`, as in those of `test.each`.
+// Infers tuples for the cases of `test.for`, as vitest does for `test.each`.
 export const test: { for: ForEachCase } & typeof fixtures = fixtures
