@@ -1,29 +1,22 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { auditLog, refusal } from '../support/looking.ts'
-import { type TestServer, testServer } from '../support/server.ts'
-
-let server: TestServer
-let client: TestServer['client']
-beforeAll(async () => {
-  server = await testServer()
-  client = server.client
-})
-afterAll(() => server.close())
+import type { TestServer } from '../support/server.ts'
+import { type Client, test } from '../support/test.ts'
 
 let people = 0
-const create = (campaignId?: string) =>
+const create = (client: Client, campaignId?: string) =>
   client.affiliates.create({
     email: `person-${++people}@example.com`,
     name: 'Nisa Karim',
     ...(campaignId ? { campaignId } : {}),
   })
-const assign = (affiliateId: string, code?: unknown) =>
+const assign = (server: TestServer, affiliateId: string, code?: unknown) =>
   server.request('POST', '/api/v1/coupons', { body: { affiliateId, ...(code === undefined ? {} : { code }) } })
 
-test('200 with the sent code and the discount of the program', async () => {
+test('200 with the sent code and the discount of the program', async ({ server, client }) => {
   const program = await client.programs.create({ name: 'P' })
   await client.programs.update(program.id, { discountEnabled: true, discountType: 'FIXED', discountValue: 7.5 })
-  const affiliate = await create(program.id)
+  const affiliate = await create(client, program.id)
   server.clock.advance(1000)
   const { data, response } = await client.coupons.assign({ affiliateId: affiliate.id, code: 'NISA16' }).withResponse()
   expect([response.status, data]).toEqual([
@@ -45,33 +38,33 @@ test('200 with the sent code and the discount of the program', async () => {
   expect((await client.affiliates.list({ limit: 1 })).data[0]?.discountCode).toBe('NISA16')
 })
 
-test('200 without a discount for an affiliate without a program', async () => {
-  const { id } = await create()
+test('200 without a discount for an affiliate without a program', async ({ client }) => {
+  const { id } = await create(client)
   await client.affiliates.update(id, { campaignId: null })
   const { programId, discountEnabled, discountType, discountValue } = await client.coupons.assign({ affiliateId: id })
   expect([programId, discountEnabled, discountType, discountValue]).toEqual([null, false, null, null])
 })
 
-test('200 with a random code when none is sent, another one each time', async () => {
-  const { id, discountCode } = await create()
+test('200 with a random code when none is sent, another one each time', async ({ server, client }) => {
+  const { id, discountCode } = await create(client)
   const codes = new Set([discountCode])
   for (const code of [undefined, null, undefined]) {
-    const { status, body } = await assign(id, code)
+    const { status, body } = await assign(server, id, code)
     expect([status, body.data.code]).toEqual([200, expect.stringMatching(/^[A-NP-Z1-9]{8}$/)])
     codes.add(body.data.code)
   }
   expect(codes.size).toBe(4)
 })
 
-test.each(['A', '123456789', 'nisa-16', 'ÄÖÜ', '🎩🎩🎩🎩🎩🎩🎩🎩🎩', '%_\\', '٠', 'Ø'])(
+test.for(['A', '123456789', 'nisa-16', 'ÄÖÜ', '🎩🎩🎩🎩🎩🎩🎩🎩🎩', '%_\\', '٠', 'Ø'])(
   '200 for the code %j',
-  async (code) => {
-    const { id } = await create()
+  async (code, { client }) => {
+    const { id } = await create(client)
     expect((await client.coupons.assign({ affiliateId: id, code })).code).toBe(code)
   },
 )
 
-test.each([
+test.for([
   '',
   ' ',
   '1234567890',
@@ -86,18 +79,18 @@ test.each([
   'A\u00a0B',
   'A\u2028',
   '\u0007',
-])('400 for the code %j', async (code) => {
-  const affiliate = await create()
-  const reply = await assign(affiliate.id, code)
+])('400 for the code %j', async (code, { server, client }) => {
+  const affiliate = await create(client)
+  const reply = await assign(server, affiliate.id, code)
   expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([400, 'discount_code_invalid'])
   expect((await client.affiliates.list({ limit: 1 })).data).toEqual([affiliate])
 })
 
-test.each([
+test.for([
   [{ code: 'A' }, 'affiliateId is required.'],
   [{ affiliateId: null, code: 'A' }, 'affiliateId must be text of 1 to 64 characters.'],
   [{ affiliateId: 'aff_x', code: 16 }, 'code must be text or null.'],
-])('400 for the body %j', async (body, sentence) => {
+])('400 for the body %j', async ([body, sentence], { server }) => {
   const reply = await server.request('POST', '/api/v1/coupons', { body })
   expect([reply.status, reply.headers.get('X-Error-Code'), reply.body]).toEqual([
     400,
@@ -106,8 +99,8 @@ test.each([
   ])
 })
 
-test('409 for a code that another affiliate of the shop has, however its letters are written', async () => {
-  const [first, second] = [await create(), await create()]
+test('409 for a code that another affiliate of the shop has, however its letters are written', async ({ client }) => {
+  const [first, second] = [await create(client), await create(client)]
   for (const [given, asked] of [
     ['TAKEN', 'taken'],
     ['straße', 'STRASSE'],
@@ -121,8 +114,8 @@ test('409 for a code that another affiliate of the shop has, however its letters
   }
 })
 
-test('a code that was given up may be taken, and another shop may use the same', async () => {
-  const [first, second] = [await create(), await create()]
+test('a code that was given up may be taken, and another shop may use the same', async ({ server, client }) => {
+  const [first, second] = [await create(client), await create(client)]
   await client.coupons.assign({ affiliateId: first.id, code: 'FREED' })
   await client.coupons.assign({ affiliateId: first.id })
   expect((await client.coupons.assign({ affiliateId: second.id, code: 'FREED' })).code).toBe('FREED')
@@ -132,8 +125,8 @@ test('a code that was given up may be taken, and another shop may use the same',
   expect((await other.coupons.assign({ affiliateId: id, code: 'FREED' })).code).toBe('FREED')
 })
 
-test('200 and nothing changed for the code that the affiliate has', async () => {
-  const { id } = await create()
+test('200 and nothing changed for the code that the affiliate has', async ({ server, client }) => {
+  const { id } = await create(client)
   const first = await client.coupons.assign({ affiliateId: id, code: 'SAME' })
   server.clock.advance(1000)
   const audits = auditLog(server)
@@ -141,13 +134,13 @@ test('200 and nothing changed for the code that the affiliate has', async () => 
   expect(audits()).toEqual([])
 })
 
-test('200 for its own code in other letters, which are kept as sent', async () => {
-  const { id } = await create()
+test('200 for its own code in other letters, which are kept as sent', async ({ client }) => {
+  const { id } = await create(client)
   await client.coupons.assign({ affiliateId: id, code: 'LETTERS' })
   expect((await client.coupons.assign({ affiliateId: id, code: 'Letters' })).code).toBe('Letters')
 })
 
-test('404 for an affiliate that does not exist or belongs to another shop', async () => {
+test('404 for an affiliate that does not exist or belongs to another shop', async ({ server, client }) => {
   const { key } = await server.createShop()
   const foreign = await server.clientOf(key).affiliates.create({ email: 'f@example.com', name: 'F' })
   for (const affiliateId of ['aff_none', foreign.id])
@@ -155,21 +148,21 @@ test('404 for an affiliate that does not exist or belongs to another shop', asyn
   expect((await server.clientOf(key).affiliates.list()).data).toEqual([foreign])
 })
 
-test('409 rather than another code, when the code was changed meanwhile', async () => {
-  const { id } = await create()
+test('409 rather than another code, when the code was changed meanwhile', async ({ server, client }) => {
+  const { id } = await create(client)
   await client.coupons.assign({ affiliateId: id, code: 'STAYS' })
-  const [changed, same] = await Promise.all([assign(id, 'NEWER'), assign(id, 'STAYS')])
+  const [changed, same] = await Promise.all([assign(server, id, 'NEWER'), assign(server, id, 'STAYS')])
   expect([changed.status, same.status]).toEqual([200, 409])
 })
 
-test('one winner of many who ask for one code at the same time', async () => {
-  const affiliates = await Promise.all(Array.from({ length: 6 }, () => create()))
-  const replies = await Promise.all(affiliates.map(({ id }) => assign(id, 'WINNER')))
+test('one winner of many who ask for one code at the same time', async ({ server, client }) => {
+  const affiliates = await Promise.all(Array.from({ length: 6 }, () => create(client)))
+  const replies = await Promise.all(affiliates.map(({ id }) => assign(server, id, 'WINNER')))
   expect(replies.map((reply) => reply.status).sort()).toEqual([200, 409, 409, 409, 409, 409])
 })
 
-test('one audit record, with the codes and without the person', async () => {
-  const { id, discountCode } = await create()
+test('one audit record, with the codes and without the person', async ({ server, client }) => {
+  const { id, discountCode } = await create(client)
   const audits = auditLog(server)
   await client.coupons.assign({ affiliateId: id, code: 'AUDIT' })
   expect(audits()).toMatchObject([
@@ -180,7 +173,7 @@ test('one audit record, with the codes and without the person', async () => {
 describe('list', () => {
   let lister: TestServer['client']
   const ids: string[] = []
-  beforeAll(async () => {
+  test.beforeAll(async ({ server }) => {
     lister = server.clientOf((await server.createShop()).key)
     for (const code of ['ALPHA-1', 'Beta_%1', 'GAMMA\\1', 'Straße']) {
       const { id } = await lister.affiliates.create({ email: `${ids.length}@example.com`, name: code })

@@ -1,18 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { auditLog, countOf, refusal } from '../support/looking.ts'
-import { type TestServer, testServer } from '../support/server.ts'
+import type { TestServer } from '../support/server.ts'
+import { test } from '../support/test.ts'
 
-let server: TestServer
-let client: TestServer['client']
-beforeAll(async () => {
-  server = await testServer()
-  client = server.client
-})
-afterAll(() => server.close())
+const post = (server: TestServer, body: object) => server.request('POST', '/api/v1/programs', { body })
 
-const post = (body: object) => server.request('POST', '/api/v1/programs', { body })
-
-test('201 with the documented defaults, and the first program is the default', async () => {
+test('201 with the documented defaults, and the first program is the default', async ({ server, client }) => {
   const { data, response } = await client.programs.create({ name: 'Friends' }).withResponse()
   const now = new Date(server.clock.ms).toISOString()
   expect([response.status, data]).toEqual([
@@ -40,7 +33,7 @@ test('201 with the documented defaults, and the first program is the default', a
   ])
 })
 
-test('201 with everything sent, and a later program is not the default', async () => {
+test('201 with everything sent, and a later program is not the default', async ({ client }) => {
   const sent = {
     name: 'Later',
     description: 'For later.',
@@ -55,7 +48,7 @@ test('201 with everything sent, and a later program is not the default', async (
   expect((await client.programs.list()).data[0]).toEqual(program)
 })
 
-test.each([
+test.for([
   [{}, 'name is required.'],
   [{ name: null }, 'name must be text of 1 to 200 characters.'],
   [{ name: ' ' }, 'name must not be blank.'],
@@ -70,9 +63,9 @@ test.each([
   [{ name: 'N', cookieDurationDays: 1.5 }, 'cookieDurationDays must be an integer from 0 to 3650.'],
   [{ name: 'N', autoApproveOrder: 1 }, 'autoApproveOrder must be true or false.'],
   [{ name: 'N', status: 'PUBLISHED' }, 'status must be one of DRAFT, PRIVATE, PUBLISH.'],
-])('400 for the body %j', async (body, sentence) => {
+])('400 for the body %j', async ([body, sentence], { server }) => {
   const before = countOf(server, 'programs')
-  const reply = await post(body)
+  const reply = await post(server, body)
   expect([reply.status, reply.headers.get('X-Error-Code'), reply.body]).toEqual([
     400,
     'invalid_body',
@@ -81,15 +74,15 @@ test.each([
   expect(countOf(server, 'programs')).toBe(before)
 })
 
-test.each(['lifetimeCommission', 'discountEnabled', 'discountType', 'discountValue', 'defaultCommissionBps'])(
+test.for(['lifetimeCommission', 'discountEnabled', 'discountType', 'discountValue', 'defaultCommissionBps'])(
   '400 when %s is sent on create',
-  async (name) => {
-    const reply = await post({ name: 'N', [name]: true })
+  async (name, { server }) => {
+    const reply = await post(server, { name: 'N', [name]: true })
     expect([reply.status, reply.body.error]).toEqual([400, `${name} is not a property of this request.`])
   },
 )
 
-test('one default program when the first ones are made at the same time', async () => {
+test('one default program when the first ones are made at the same time', async ({ server }) => {
   const { key } = await server.createShop()
   const all = await Promise.all(
     Array.from({ length: 8 }, (_, i) => server.clientOf(key).programs.create({ name: `P${i}` })),
@@ -97,7 +90,7 @@ test('one default program when the first ones are made at the same time', async 
   expect(all.filter((program) => program.isDefault)).toHaveLength(1)
 })
 
-test('affiliates join the default program unless they name another one', async () => {
+test('affiliates join the default program unless they name another one', async ({ server }) => {
   const { key } = await server.createShop()
   const other = server.clientOf(key)
   const early = await other.affiliates.create({ email: 'early@example.com', name: 'Early' })
@@ -108,7 +101,7 @@ test('affiliates join the default program unless they name another one', async (
 })
 
 describe('list', () => {
-  test('200 newest first, stable within a millisecond, page by page', async () => {
+  test('200 newest first, stable within a millisecond, page by page', async ({ server }) => {
     const { key } = await server.createShop()
     const other = server.clientOf(key)
     const ids: string[] = []
@@ -123,7 +116,7 @@ describe('list', () => {
     expect(pages[3]?.pagination).toEqual({ page: 4, limit: 2, total: 5, totalPages: 3 })
   })
 
-  test('200 filtered by status', async () => {
+  test('200 filtered by status', async ({ server }) => {
     const { key } = await server.createShop()
     const other = server.clientOf(key)
     const statuses = ['DRAFT', 'PRIVATE', 'PUBLISH'] as const
@@ -134,7 +127,7 @@ describe('list', () => {
     }
   })
 
-  test('affiliateCount counts the affiliates that are not archived, whatever their status', async () => {
+  test('affiliateCount counts the affiliates that are not archived, whatever their status', async ({ server }) => {
     const { key } = await server.createShop()
     const other = server.clientOf(key)
     const first = await other.programs.create({ name: 'First' })
@@ -153,7 +146,7 @@ describe('list', () => {
   })
 })
 
-test('the audit record says what was created and changed, once each', async () => {
+test('the audit record says what was created and changed, once each', async ({ server, client }) => {
   const audits = auditLog(server)
   const { id } = await client.programs.create({ name: 'Audited' })
   await client.programs.update(id, { commissionPercent: 12, lifetimeCommission: true })
@@ -168,7 +161,7 @@ test('the audit record says what was created and changed, once each', async () =
   expect(fields.sort()).toEqual(['commissionPercent', 'defaultCommissionBps', 'lifetimeCommission'])
 })
 
-test('404 to change a program that does not exist or belongs to another shop', async () => {
+test('404 to change a program that does not exist or belongs to another shop', async ({ server, client }) => {
   const { key } = await server.createShop()
   const foreign = await server.clientOf(key).programs.create({ name: 'Foreign' })
   for (const id of ['prg_none', foreign.id])

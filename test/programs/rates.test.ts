@@ -1,22 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { refusal } from '../support/looking.ts'
-import { type TestServer, testServer } from '../support/server.ts'
+import { type Client, test } from '../support/test.ts'
 
 type Type = 'PERCENT_OF_SALE' | 'FLAT_PER_ORDER' | 'FLAT_PER_ITEM'
 
-let server: TestServer
-let client: TestServer['client']
-beforeAll(async () => {
-  server = await testServer()
-  client = server.client
-})
-afterAll(() => server.close())
-
-const create = (commissionType: Type, commissionPercent: number) =>
+const create = (client: Client, commissionType: Type, commissionPercent: number) =>
   client.programs.create({ name: 'P', commissionType, commissionPercent })
 
 describe('on create', () => {
-  test.each([
+  test.for([
     [16, 1600, 16],
     [16.5, 1650, 16.5],
     [16.125, 1613, 16.13],
@@ -27,32 +19,35 @@ describe('on create', () => {
     [99.995, 10000, 100],
     [100, 10000, 100],
     [100.004, 10000, 100],
-  ])('%d %% is kept as %d basis points', async (sent, bps, shown) => {
-    const { defaultCommissionBps, commissionPercent } = await create('PERCENT_OF_SALE', sent)
+  ])('%d %% is kept as %d basis points', async ([sent, bps, shown], { client }) => {
+    const { defaultCommissionBps, commissionPercent } = await create(client, 'PERCENT_OF_SALE', sent)
     expect([defaultCommissionBps, commissionPercent]).toEqual([bps, shown])
   })
 
-  test.each(['FLAT_PER_ORDER', 'FLAT_PER_ITEM'] as const)('%s keeps currency units as cents', async (type) => {
-    for (const [sent, cents] of [
-      [5.5, 550],
-      [0.005, 1],
-      [1.005, 101],
-      [19.99, 1999],
-      [101, 10_100],
-      [21474836.47, 2_147_483_647],
-      [21474836.474, 2_147_483_647],
-    ] as const) {
-      const program = await create(type, sent)
-      expect([program.defaultCommissionBps, program.commissionPercent], String(sent)).toEqual([cents, 0])
-    }
-  })
+  test.for(['FLAT_PER_ORDER', 'FLAT_PER_ITEM'] as const)(
+    '%s keeps currency units as cents',
+    async (type, { client }) => {
+      for (const [sent, cents] of [
+        [5.5, 550],
+        [0.005, 1],
+        [1.005, 101],
+        [19.99, 1999],
+        [101, 10_100],
+        [21474836.47, 2_147_483_647],
+        [21474836.474, 2_147_483_647],
+      ] as const) {
+        const program = await create(client, type, sent)
+        expect([program.defaultCommissionBps, program.commissionPercent], String(sent)).toEqual([cents, 0])
+      }
+    },
+  )
 
-  test('16.00 currency units when a flat program names no amount', async () => {
+  test('16.00 currency units when a flat program names no amount', async ({ client }) => {
     const program = await client.programs.create({ name: 'P', commissionType: 'FLAT_PER_ORDER' })
     expect([program.defaultCommissionBps, program.commissionPercent]).toEqual([1600, 0])
   })
 
-  test.each<[Type, number]>([
+  test.for<[Type, number]>([
     ['PERCENT_OF_SALE', 0],
     ['PERCENT_OF_SALE', -1],
     ['PERCENT_OF_SALE', 1e-7],
@@ -66,11 +61,11 @@ describe('on create', () => {
     ['FLAT_PER_ORDER', 21474836.475],
     ['FLAT_PER_ITEM', 21474836.48],
     ['FLAT_PER_ITEM', 1e21],
-  ])('400 for %s %d', async (type, sent) => {
-    expect(await refusal(create(type, sent))).toEqual([400, 'commission_percent_invalid'])
+  ])('400 for %s %d', async ([type, sent], { client }) => {
+    expect(await refusal(create(client, type, sent))).toEqual([400, 'commission_percent_invalid'])
   })
 
-  test('the sentence tells the range of the type', async () => {
+  test('the sentence tells the range of the type', async ({ server }) => {
     const sentence = async (type: Type) =>
       (
         await server.request('POST', '/api/v1/programs', {
@@ -93,14 +88,14 @@ describe('on change', () => {
     defaultCommissionBps,
   ]
 
-  test('a value alone is read as the stored type', async () => {
-    const percent = await create('PERCENT_OF_SALE', 16)
+  test('a value alone is read as the stored type', async ({ client }) => {
+    const percent = await create(client, 'PERCENT_OF_SALE', 16)
     expect(rate(await client.programs.update(percent.id, { commissionPercent: 12.345 }))).toEqual([
       'PERCENT_OF_SALE',
       12.35,
       1235,
     ])
-    const flat = await create('FLAT_PER_ORDER', 5)
+    const flat = await create(client, 'FLAT_PER_ORDER', 5)
     expect(rate(await client.programs.update(flat.id, { commissionPercent: 250 }))).toEqual([
       'FLAT_PER_ORDER',
       0,
@@ -108,16 +103,16 @@ describe('on change', () => {
     ])
   })
 
-  test.each(['FLAT_PER_ORDER', 'FLAT_PER_ITEM'] as const)(
+  test.for(['FLAT_PER_ORDER', 'FLAT_PER_ITEM'] as const)(
     'percent to %s alone reads the number as currency units',
-    async (type) => {
-      const { id } = await create('PERCENT_OF_SALE', 16.5)
+    async (type, { client }) => {
+      const { id } = await create(client, 'PERCENT_OF_SALE', 16.5)
       expect(rate(await client.programs.update(id, { commissionType: type }))).toEqual([type, 0, 1650])
     },
   )
 
-  test('flat to flat alone keeps the cents', async () => {
-    const { id } = await create('FLAT_PER_ORDER', 21474836.47)
+  test('flat to flat alone keeps the cents', async ({ client }) => {
+    const { id } = await create(client, 'FLAT_PER_ORDER', 21474836.47)
     expect(rate(await client.programs.update(id, { commissionType: 'FLAT_PER_ITEM' }))).toEqual([
       'FLAT_PER_ITEM',
       0,
@@ -125,8 +120,8 @@ describe('on change', () => {
     ])
   })
 
-  test('400 from flat to percent alone, which asks for commissionPercent', async () => {
-    const { id, ...before } = await create('FLAT_PER_ITEM', 5)
+  test('400 from flat to percent alone, which asks for commissionPercent', async ({ server, client }) => {
+    const { id, ...before } = await create(client, 'FLAT_PER_ITEM', 5)
     const reply = await server.request('PATCH', `/api/v1/programs?id=${id}`, {
       body: { commissionType: 'PERCENT_OF_SALE', name: 'Q' },
     })
@@ -135,8 +130,8 @@ describe('on change', () => {
     expect((await client.programs.list({ limit: 1 })).data[0]).toEqual({ id, ...before })
   })
 
-  test('type and value together are read as the new type', async () => {
-    const { id } = await create('FLAT_PER_ITEM', 5)
+  test('type and value together are read as the new type', async ({ client }) => {
+    const { id } = await create(client, 'FLAT_PER_ITEM', 5)
     const percent = await client.programs.update(id, { commissionType: 'PERCENT_OF_SALE', commissionPercent: 7.5 })
     expect(rate(percent)).toEqual(['PERCENT_OF_SALE', 7.5, 750])
     const flat = await client.programs.update(id, { commissionType: 'FLAT_PER_ORDER', commissionPercent: 7.5 })
@@ -145,24 +140,27 @@ describe('on change', () => {
     expect(await refusal(capped)).toEqual([400, 'commission_percent_invalid'])
   })
 
-  test('the stored type again, alone, changes nothing', async () => {
-    const program = await create('FLAT_PER_ORDER', 5)
+  test('the stored type again, alone, changes nothing', async ({ server, client }) => {
+    const program = await create(client, 'FLAT_PER_ORDER', 5)
     server.clock.advance(1000)
     expect(await client.programs.update(program.id, { commissionType: 'FLAT_PER_ORDER' })).toEqual(program)
-    const percent = await create('PERCENT_OF_SALE', 5)
+    const percent = await create(client, 'PERCENT_OF_SALE', 5)
     expect(await client.programs.update(percent.id, { commissionType: 'PERCENT_OF_SALE' })).toEqual(percent)
   })
 
-  test.each([0, -5, 100.005, 1e-7])('400 for %d %%, judged by the stored type', async (commissionPercent) => {
-    const { id } = await create('PERCENT_OF_SALE', 16)
-    expect(await refusal(client.programs.update(id, { commissionPercent }))).toEqual([
-      400,
-      'commission_percent_invalid',
-    ])
-  })
+  test.for([0, -5, 100.005, 1e-7])(
+    '400 for %d %%, judged by the stored type',
+    async (commissionPercent, { client }) => {
+      const { id } = await create(client, 'PERCENT_OF_SALE', 16)
+      expect(await refusal(client.programs.update(id, { commissionPercent }))).toEqual([
+        400,
+        'commission_percent_invalid',
+      ])
+    },
+  )
 
-  test('other changes leave the rate alone', async () => {
-    const { id } = await create('PERCENT_OF_SALE', 16.125)
+  test('other changes leave the rate alone', async ({ client }) => {
+    const { id } = await create(client, 'PERCENT_OF_SALE', 16.125)
     const after = await client.programs.update(id, { name: 'Q', cookieDurationDays: 7, autoApproveOrder: true })
     expect([after.name, after.cookieDurationDays, after.autoApproveOrder]).toEqual(['Q', 7, true])
     expect(rate(after)).toEqual(['PERCENT_OF_SALE', 16.13, 1613])

@@ -1,20 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { refusal } from '../support/looking.ts'
-import { type TestServer, testServer } from '../support/server.ts'
+import type { TestServer } from '../support/server.ts'
+import { type Client, test } from '../support/test.ts'
 
-let server: TestServer
-let client: TestServer['client']
-beforeAll(async () => {
-  server = await testServer()
-  client = server.client
-})
-afterAll(() => server.close())
+const create = (client: Client) => client.programs.create({ name: 'P' })
+const patch = (server: TestServer, id: string, body: object) =>
+  server.request('PATCH', `/api/v1/programs?id=${id}`, { body })
 
-const create = () => client.programs.create({ name: 'P' })
-const patch = (id: string, body: object) => server.request('PATCH', `/api/v1/programs?id=${id}`, { body })
-
-test('200 with the sent fields changed and all others as they were', async () => {
-  const before = await create()
+test('200 with the sent fields changed and all others as they were', async ({ server, client }) => {
+  const before = await create(client)
   server.clock.advance(1000)
   const sent = {
     name: 'Q',
@@ -38,13 +32,13 @@ test('200 with the sent fields changed and all others as they were', async () =>
   expect([cleared.description, cleared.discountValue, cleared.discountType]).toEqual([null, null, null])
 })
 
-test('200 from any status to any status', async () => {
-  const { id } = await create()
+test('200 from any status to any status', async ({ client }) => {
+  const { id } = await create(client)
   for (const status of ['PRIVATE', 'PUBLISH', 'DRAFT', 'PUBLISH', 'PRIVATE', 'DRAFT'] as const)
     expect((await client.programs.update(id, { status })).status).toBe(status)
 })
 
-test.each([
+test.for([
   [{ name: null }, 'name must be text of 1 to 200 characters.'],
   [{ name: '\t' }, 'name must not be blank.'],
   [{ commissionType: null }, 'commissionType must be one of PERCENT_OF_SALE, FLAT_PER_ORDER, FLAT_PER_ITEM.'],
@@ -55,9 +49,9 @@ test.each([
   [{ discountEnabled: 'yes' }, 'discountEnabled must be true or false.'],
   [{ discountType: 'FREE' }, 'discountType must be one of PERCENT, FIXED or null.'],
   [{ discountValue: '10' }, 'discountValue must be a number or null.'],
-])('400 for the body %j', async (body, sentence) => {
-  const before = await create()
-  const reply = await patch(before.id, body)
+])('400 for the body %j', async ([body, sentence], { server, client }) => {
+  const before = await create(client)
+  const reply = await patch(server, before.id, body)
   expect([reply.status, reply.headers.get('X-Error-Code'), reply.body]).toEqual([
     400,
     'invalid_body',
@@ -66,17 +60,17 @@ test.each([
   expect((await client.programs.list({ limit: 1 })).data).toEqual([before])
 })
 
-test.each(['defaultCommissionBps', 'isDefault', 'affiliateCount', 'id', 'createdAt'])(
+test.for(['defaultCommissionBps', 'isDefault', 'affiliateCount', 'id', 'createdAt'])(
   '400 when %s is sent',
-  async (name) => {
-    const { id } = await create()
-    const reply = await patch(id, { [name]: 1 })
+  async (name, { server, client }) => {
+    const { id } = await create(client)
+    const reply = await patch(server, id, { [name]: 1 })
     expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([400, 'unknown_property'])
   },
 )
 
 describe('discountValue', () => {
-  test.each([
+  test.for([
     ['PERCENT', 0, 0],
     ['PERCENT', 12.5, 12.5],
     ['PERCENT', 12.345, 12.35],
@@ -86,27 +80,29 @@ describe('discountValue', () => {
     ['FIXED', 150.5, 150.5],
     ['FIXED', 9.999, 10],
     ['FIXED', 21474836.47, 21474836.47],
-  ] as const)('200 for %s %d', async (discountType, discountValue, kept) => {
-    const { id } = await create()
+  ] as const)('200 for %s %d', async ([discountType, discountValue, kept], { client }) => {
+    const { id } = await create(client)
     const program = await client.programs.update(id, { discountType, discountValue })
     expect([program.discountType, program.discountValue]).toEqual([discountType, kept])
   })
 
-  test.each([
+  test.for([
     ['PERCENT', -0.01],
     ['PERCENT', 100.005],
     ['PERCENT', 101],
     ['FIXED', -1],
     ['FIXED', 21474836.48],
     ['FIXED', 1e300],
-  ] as const)('400 for %s %d', async (discountType, discountValue) => {
-    const { id } = await create()
+  ] as const)('400 for %s %d', async ([discountType, discountValue], { client }) => {
+    const { id } = await create(client)
     const update = client.programs.update(id, { discountType, discountValue })
     expect(await refusal(update)).toEqual([400, 'discount_value_invalid'])
   })
 
-  test('400 for a value that the stored type does not allow, and for a type that the stored value does not', async () => {
-    const { id } = await create()
+  test('400 for a value that the stored type does not allow, and for a type that the stored value does not', async ({
+    client,
+  }) => {
+    const { id } = await create(client)
     await client.programs.update(id, { discountType: 'PERCENT', discountValue: 50 })
     expect(await refusal(client.programs.update(id, { discountValue: 150 }))).toEqual([400, 'discount_value_invalid'])
     await client.programs.update(id, { discountType: 'FIXED' })
@@ -118,20 +114,20 @@ describe('discountValue', () => {
   })
 })
 
-test('409 for all but one of those who change what they read at the same time', async () => {
-  const { id } = await create()
-  const replies = await Promise.all(Array.from({ length: 6 }, (_, i) => patch(id, { name: `P${i}` })))
+test('409 for all but one of those who change what they read at the same time', async ({ server, client }) => {
+  const { id } = await create(client)
+  const replies = await Promise.all(Array.from({ length: 6 }, (_, i) => patch(server, id, { name: `P${i}` })))
   expect(replies.map((reply) => reply.status).sort()).toEqual([200, 409, 409, 409, 409, 409])
   expect(replies.find((reply) => reply.status === 409)?.headers.get('X-Error-Code')).toBe('concurrent_change')
 })
 
-test('409 rather than another value, when what is sent was changed meanwhile', async () => {
-  const { id, name } = await create()
-  const [changed, same] = await Promise.all([patch(id, { name: 'Changed' }), patch(id, { name })])
+test('409 rather than another value, when what is sent was changed meanwhile', async ({ server, client }) => {
+  const { id, name } = await create(client)
+  const [changed, same] = await Promise.all([patch(server, id, { name: 'Changed' }), patch(server, id, { name })])
   expect([changed.status, same.status]).toEqual([200, 409])
 })
 
-test('recorded commissions keep their rate and program', async () => {
+test('recorded commissions keep their rate and program', async ({ client }) => {
   const program = await client.programs.create({ name: 'Rate', autoApproveOrder: true })
   const person = { email: 'rate@example.com', name: 'Rate', campaignId: program.id }
   const { id, slug } = await client.affiliates.create(person)
@@ -144,6 +140,6 @@ test('recorded commissions keep their rate and program', async () => {
   expect(before[0]).toMatchObject({ programId: program.id, commissionRateBps: 1600, commissionAmountCents: 1600 })
 })
 
-test('400 for a blank name before 404 for an unknown id', async () => {
+test('400 for a blank name before 404 for an unknown id', async ({ client }) => {
   expect(await refusal(client.programs.update('prg_none', { name: ' ' }))).toEqual([400, 'invalid_body'])
 })
