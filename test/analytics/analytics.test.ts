@@ -1,30 +1,24 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { addAffiliate, addCommission, addDebt, commissionRow, insertRows } from '../payouts/rows.ts'
 import { refusal } from '../support/looking.ts'
-import { type TestServer, testServer } from '../support/server.ts'
+import type { TestServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
+import { type Client, test } from '../support/test.ts'
 
 const OCTOBER = { from: '2026-10-01', to: '2026-10-31T23:59:59.999Z' }
 
-let server: TestServer
-let client: TestServer['client']
-beforeAll(async () => {
-  server = await testServer()
-  client = server.client
-})
-beforeEach(() => {
+test.beforeEach(({ server }) => {
   for (const table of ['commissions', 'affiliates', 'journey']) server.sql.exec(`delete from "${table}"`)
 })
-afterAll(() => server.close())
 
-const click = (body: object) =>
+const click = (server: TestServer, body: object) =>
   expectOk(
     server.request('POST', '/api/v1/events', { body: { type: 'click', occurredAt: '2026-10-20T12:00:00Z', ...body } }),
   )
 
-test('200 orders and clicks of a real shop', async () => {
+test('200 orders and clicks of a real shop', async ({ server, client }) => {
   const { affiliate, program } = await withAffiliate(server)
-  for (let i = 0; i < 4; i++) await click({ ref: affiliate.slug, sessionId: 's' })
+  for (let i = 0; i < 4; i++) await click(server, { ref: affiliate.slug, sessionId: 's' })
   const order = { amountCents: 10_000, discountCents: 1000, couponCode: 'NISA16', occurredAt: '2026-10-20T15:04:05Z' }
   await expectOk(convert(server, { ...order, externalOrderId: '1' }))
   const sums = await client.analytics.get({ from: '2026-10-20', to: '2026-10-21' })
@@ -65,58 +59,70 @@ test('200 orders and clicks of a real shop', async () => {
     expect((await client.analytics.get({ ...OCTOBER, ...filter })).totals).toMatchObject({ orders: 0, clicks: 0 })
 })
 
-test('page views are no clicks, and clicks on an unknown reference are nobody’s', async () => {
+test('page views are no clicks, and clicks on an unknown reference are nobody’s', async ({ server, client }) => {
   await expectOk(
     server.request('POST', '/api/v1/events', {
       body: { type: 'page_view', url: 'https://shop.example', occurredAt: '2026-10-20' },
     }),
   )
-  await click({ ref: 'nobody' })
+  await click(server, { ref: 'nobody' })
   const { totals, topAffiliates } = await client.analytics.get(OCTOBER)
   expect([totals.clicks, totals.activeAffiliates, topAffiliates]).toEqual([1, 0, []])
 })
 
 describe('the period', () => {
-  const orders = async (query: object) => (await client.analytics.get(query)).totals.orders
-  const at = (...instants: string[]) => {
+  const orders = async (client: Client, query: object) => (await client.analytics.get(query)).totals.orders
+  const at = (server: TestServer, ...instants: string[]) => {
     const affiliateId = addAffiliate(server)
     for (const happenedAt of instants) addCommission(server, { affiliateId, happenedAt })
   }
 
-  test('bounds are inclusive, offsets count, a date alone is midnight UTC', async () => {
-    at('2026-10-01T00:00:00.000Z', '2026-10-31T00:00:00.000Z', '2026-10-31T23:59:59.999Z', '2026-11-01T00:00:00.000Z')
-    expect(await orders(OCTOBER)).toBe(3)
-    expect(await orders({ from: '2026-10-01', to: '2026-10-31' })).toBe(2)
-    expect(await orders({ from: '2026-10-01T02:00:00+02:00', to: '2026-10-31T00:59:59.999+01:00' })).toBe(1)
-    expect(await orders({ from: '2026-10-31', to: '2026-10-31' })).toBe(1)
+  test('bounds are inclusive, offsets count, a date alone is midnight UTC', async ({ server, client }) => {
+    at(
+      server,
+      '2026-10-01T00:00:00.000Z',
+      '2026-10-31T00:00:00.000Z',
+      '2026-10-31T23:59:59.999Z',
+      '2026-11-01T00:00:00.000Z',
+    )
+    expect(await orders(client, OCTOBER)).toBe(3)
+    expect(await orders(client, { from: '2026-10-01', to: '2026-10-31' })).toBe(2)
+    expect(await orders(client, { from: '2026-10-01T02:00:00+02:00', to: '2026-10-31T00:59:59.999+01:00' })).toBe(1)
+    expect(await orders(client, { from: '2026-10-31', to: '2026-10-31' })).toBe(1)
   })
 
-  test('the default is the last 30 days, and the 5 minutes that a clock may be ahead', async () => {
-    at('2026-10-03T11:59:59.999Z', '2026-10-03T12:00:00.000Z', '2026-11-02T12:05:00.000Z', '2026-11-02T12:05:00.001Z')
+  test('the default is the last 30 days, and the 5 minutes that a clock may be ahead', async ({ server, client }) => {
+    at(
+      server,
+      '2026-10-03T11:59:59.999Z',
+      '2026-10-03T12:00:00.000Z',
+      '2026-11-02T12:05:00.000Z',
+      '2026-11-02T12:05:00.001Z',
+    )
     const { totals, dailyBreakdown } = await client.analytics.get()
     expect(totals.orders).toBe(2)
     expect([dailyBreakdown[0]?.date, dailyBreakdown.at(-1)?.date]).toEqual(['2026-10-03', '2026-11-02'])
   })
 
-  test('to alone takes the 30 days before it; from alone lasts until now', async () => {
-    at('2026-01-01T00:00:00.000Z', '2026-01-31T00:00:00.000Z', '2026-11-02T12:05:00.001Z')
-    expect(await orders({ to: '2026-01-31' })).toBe(2)
-    expect(await orders({ to: '2026-01-31T00:00:00.001Z' })).toBe(1)
-    expect(await orders({ from: '2026-01-31' })).toBe(1)
-    expect(await orders({ from: '2027-01-01' })).toBe(0)
+  test('to alone takes the 30 days before it; from alone lasts until now', async ({ server, client }) => {
+    at(server, '2026-01-01T00:00:00.000Z', '2026-01-31T00:00:00.000Z', '2026-11-02T12:05:00.001Z')
+    expect(await orders(client, { to: '2026-01-31' })).toBe(2)
+    expect(await orders(client, { to: '2026-01-31T00:00:00.001Z' })).toBe(1)
+    expect(await orders(client, { from: '2026-01-31' })).toBe(1)
+    expect(await orders(client, { from: '2027-01-01' })).toBe(0)
   })
 
-  test.each(['0001-01-01', '9999-12-31T23:59:59.999Z'])('the end of the calendar: %s', async (to) => {
-    expect(await orders({ to })).toBe(0)
+  test.for(['0001-01-01', '9999-12-31T23:59:59.999Z'])('the end of the calendar: %s', async (to, { client }) => {
+    expect(await orders(client, { to })).toBe(0)
   })
 
-  test('400 when reversed', async () => {
+  test('400 when reversed', async ({ client }) => {
     const reversed = client.analytics.get({ from: '2026-10-01T00:00:00Z', to: '2026-10-01T01:00:00+02:00' })
     expect(await refusal(reversed)).toEqual([400, 'period_invalid'])
   })
 })
 
-test('currencies are never summed together', async () => {
+test('currencies are never summed together', async ({ server, client }) => {
   const affiliateId = addAffiliate(server)
   for (const currency of ['USD', 'EUR', 'EUR']) addCommission(server, { affiliateId, currency })
   const usual = await client.analytics.get(OCTOBER)
@@ -127,7 +133,7 @@ test('currencies are never summed together', async () => {
   expect([yen.currency, yen.currencies, yen.totals.orders]).toEqual(['JPY', ['EUR', 'USD'], 0])
 })
 
-test('the newest 10,000 are read; truncated says when there are more', async () => {
+test('the newest 10,000 are read; truncated says when there are more', async ({ server, client }) => {
   const affiliateId = addAffiliate(server)
   const row = () => commissionRow(server, { affiliateId, commissionAmountCents: 1 })
   insertRows(server, 'commissions', Array.from({ length: 10_000 }, row))
@@ -139,7 +145,7 @@ test('the newest 10,000 are read; truncated says when there are more', async () 
   expect(await client.analytics.get(OCTOBER)).toMatchObject({ truncated: true, totals: { commissionCents: 10_100 } })
 })
 
-test('money that was taken back counts, and archived affiliates keep their names', async () => {
+test('money that was taken back counts, and archived affiliates keep their names', async ({ server, client }) => {
   const affiliateId = addAffiliate(server, { name: 'Gone', deletedAt: '2026-10-30T00:00:00.000Z' })
   addCommission(server, { affiliateId, orderStatus: 'PAID', payoutBatchId: 'bat_1' })
   addDebt(server, affiliateId, 300)
@@ -148,22 +154,22 @@ test('money that was taken back counts, and archived affiliates keep their names
   expect(topAffiliates).toMatchObject([{ name: 'Gone', commissionCents: 700 }])
 })
 
-test.each(['page=1&page=2', 'limit=%00', 'page=&limit=none&limit=', 'unknown=1&unknown=2'])(
+test.for(['page=1&page=2', 'limit=%00', 'page=&limit=none&limit=', 'unknown=1&unknown=2'])(
   'what is ignored never fails: %s',
-  async (query) => {
+  async (query, { server }) => {
     expect((await server.request('GET', `/api/v1/analytics?${query}`)).status).toBe(200)
   },
 )
 
-test('page and limit are accepted and change nothing', async () => {
+test('page and limit are accepted and change nothing', async ({ server, client }) => {
   addCommission(server, { affiliateId: addAffiliate(server) })
   const { body } = await server.request('GET', '/api/v1/analytics?from=2026-10-01&to=2026-11-01&page=7&limit=1')
   expect(body).toEqual(await client.analytics.get({ from: '2026-10-01', to: '2026-11-01' }))
 })
 
-test('another shop counts nothing of it', async () => {
+test('another shop counts nothing of it', async ({ server }) => {
   const { affiliate } = await withAffiliate(server)
-  await click({ ref: affiliate.slug })
+  await click(server, { ref: affiliate.slug })
   addCommission(server, { affiliateId: affiliate.id })
   const stranger = server.clientOf((await server.createShop()).key)
   for (const query of [OCTOBER, { ...OCTOBER, affiliateId: affiliate.id }]) {

@@ -1,15 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { Till } from '../commissions/money.ts'
 import { snapshot } from '../contract/fixture.ts'
 import { admin, staffOf } from '../support/owner.ts'
-import { type TestServer, testServer } from '../support/server.ts'
+import { testServer } from '../support/server.ts'
 import { convert, expectOk } from '../support/shop.ts'
+import { type Owner, test } from '../support/test.ts'
 
-let server: TestServer
 let nisa: { id: string; campaignId: string }
 let ada: { id: string; campaignId: string }
-beforeAll(async () => {
-  server = await testServer()
+test.beforeAll(async ({ server }) => {
   const till = new Till(server)
   nisa = await till.affiliate('NISA16')
   ada = await till.affiliate('ADA16', { cookieDurationDays: 10 })
@@ -31,14 +30,13 @@ beforeAll(async () => {
   await till.order({ couponCode: undefined, externalOrderId: 'none', occurredAt: '2026-10-20T03:00:00Z' })
   await till.order({ currency: 'EUR', externalOrderId: 'euro', occurredAt: '2026-09-20T00:00:00Z' })
 })
-afterAll(() => server.close())
 
-const run = (body: object) => expectOk(admin(server, 'POST', '/backtests', body))
+const run = (owner: Owner, body: object) => expectOk(owner('POST', '/backtests', body))
 const line = (affiliateId: string, given: object) => expect.objectContaining({ affiliateId, ...given })
 
-test('200 another precedence: who gains, who loses, and nothing is written', async () => {
+test('200 another precedence: who gains, who loses, and nothing is written', async ({ server, owner }) => {
   const before = snapshot(server, ['audits'])
-  const report = await run({ attributionPrecedence: 'link-first' })
+  const report = await run(owner, { attributionPrecedence: 'link-first' })
   expect(report).toMatchObject({ orders: 5, changed: 1, truncated: false })
   expect(report.affiliates).toEqual([
     line(ada.id, { currentOrders: 0, proposedOrders: 1, currentCents: 0, proposedCents: 1440, deltaCents: 1440 }),
@@ -71,20 +69,20 @@ test('200 another precedence: who gains, who loses, and nothing is written', asy
   expect(snapshot(server, ['audits'])).toBe(before)
 })
 
-test('200 a longer window of one program', async () => {
-  const report = await run({ programId: ada.campaignId, cookieDurationDays: 30 })
+test('200 a longer window of one program', async ({ owner }) => {
+  const report = await run(owner, { programId: ada.campaignId, cookieDurationDays: 30 })
   expect(report).toMatchObject({ changed: 1, affiliates: [line(ada.id, { proposedOrders: 1, deltaCents: 1440 })] })
 })
 
-test('200 another rate, for one program or for all, and in a period', async () => {
-  const both = await run({ commissionPercent: 20 })
+test('200 another rate, for one program or for all, and in a period', async ({ owner }) => {
+  const both = await run(owner, { commissionPercent: 20 })
   expect(both).toMatchObject({ orders: 5, changed: 3 })
   expect(both.affiliates).toContainEqual(
     line(nisa.id, { currency: 'USD', currentCents: 2880, proposedCents: 3600, deltaCents: 720 }),
   )
-  const october = await run({ commissionPercent: 20, from: '2026-10-01', to: '2026-10-31' })
+  const october = await run(owner, { commissionPercent: 20, from: '2026-10-01', to: '2026-10-31' })
   expect([october.orders, october.totals.length]).toEqual([4, 1])
-  const flat = await run({
+  const flat = await run(owner, {
     programId: nisa.campaignId,
     commissionType: 'FLAT_PER_ORDER',
     commissionPercent: 5,
@@ -94,12 +92,12 @@ test('200 another rate, for one program or for all, and in a period', async () =
   expect(flat).toMatchObject({ orders: 1, affiliates: [line(nisa.id, { proposedCents: 500 })] })
 })
 
-test('200 the settings of today change nothing', async () => {
+test('200 the settings of today change nothing', async ({ owner }) => {
   const same = {
     attributionPrecedence: ['COUPON', 'DIRECT_LINK', 'CONNECTED_CUSTOMER', 'CONNECTED_PRODUCT'],
     clickTouch: 'LAST',
   }
-  expect(await run(same)).toMatchObject({ orders: 5, changed: 0, affiliates: [], examples: [] })
+  expect(await run(owner, same)).toMatchObject({ orders: 5, changed: 0, affiliates: [], examples: [] })
 })
 
 test('200 more orders than one look takes', async () => {
@@ -124,7 +122,7 @@ test('200 more orders than one look takes', async () => {
   await many.close()
 })
 
-test('STAFF may try', async () => {
+test('STAFF may try', async ({ server, owner }) => {
   const key = await staffOf(server)
-  expect((await admin(server, 'POST', '/backtests', { clickTouch: 'FIRST' }, { key })).status).toBe(200)
+  expect((await owner('POST', '/backtests', { clickTouch: 'FIRST' }, { key })).status).toBe(200)
 })

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { refusal } from '../support/looking.ts'
-import { type TestServer, testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
+import { type Client, test } from '../support/test.ts'
 
-let server: TestServer
-let client: TestServer['client']
 let nisa: { id: string; slug: string; campaignId: string }
 let clickId: string
 let commissionId: string
-beforeAll(async () => {
-  server = await testServer()
-  client = server.client
+test.beforeAll(async ({ server }) => {
   nisa = (await withAffiliate(server)).affiliate
   const touch = (body: object) => expectOk(server.request('POST', '/api/v1/events', { body }))
   const visitor = { sessionId: 's-1', customerEmail: ' Buyer@Example.com ' }
@@ -24,13 +20,12 @@ beforeAll(async () => {
   await touch({ type: 'click', ref: 'nobody', sessionId: 's-2', occurredAt: '2026-10-21T12:00:00Z' })
   await touch({ type: 'click', ref: nisa.slug, sessionId: 's-2', occurredAt: '2026-10-22T12:00:00Z' })
 })
-afterAll(() => server.close())
 
-const types = async (query: Parameters<typeof client.journey.get>[0]) =>
+const types = async (client: Client, query: Parameters<Client['journey']['get']>[0]) =>
   (await client.journey.get(query)).journey.map((entry) => `${entry.type} ${entry.sessionId}`)
 const path = ['click s-1', 'page_view s-1', 'conversion s-1']
 
-test('200 clicks, page views and conversions in the order they happened, with every field', async () => {
+test('200 clicks, page views and conversions in the order they happened, with every field', async ({ client }) => {
   const { journey, total } = await client.journey.get({ sessionId: 's-1' })
   const none = {
     sessionId: 's-1',
@@ -91,23 +86,22 @@ test('200 clicks, page views and conversions in the order they happened, with ev
 })
 
 describe('who', () => {
-  test('an affiliate, a customer in any letter case', async () => {
-    expect(await types({ affiliateId: nisa.id })).toEqual(['click s-1', 'conversion s-1', 'click s-2'])
+  test('an affiliate, a customer in any letter case', async ({ client }) => {
+    expect(await types(client, { affiliateId: nisa.id })).toEqual(['click s-1', 'conversion s-1', 'click s-2'])
     for (const customerEmail of ['buyer@example.com', '  BUYER@EXAMPLE.COM\t']) {
-      expect(await types({ customerEmail })).toEqual(path)
+      expect(await types(client, { customerEmail })).toEqual(path)
     }
   })
 
-  test('several identifiers narrow it', async () => {
-    expect(await types({ sessionId: 's-2', affiliateId: nisa.id })).toEqual(['click s-2'])
-    expect(await types({ sessionId: 's-2', customerEmail: 'buyer@example.com' })).toEqual([])
-    expect(await types({ sessionId: 's-1', affiliateId: nisa.id, customerEmail: 'buyer@example.com' })).toEqual([
-      'click s-1',
-      'conversion s-1',
-    ])
+  test('several identifiers narrow it', async ({ client }) => {
+    expect(await types(client, { sessionId: 's-2', affiliateId: nisa.id })).toEqual(['click s-2'])
+    expect(await types(client, { sessionId: 's-2', customerEmail: 'buyer@example.com' })).toEqual([])
+    expect(await types(client, { sessionId: 's-1', affiliateId: nisa.id, customerEmail: 'buyer@example.com' })).toEqual(
+      ['click s-1', 'conversion s-1'],
+    )
   })
 
-  test('nobody: 400 journey_identifier_required', async () => {
+  test('nobody: 400 journey_identifier_required', async ({ server }) => {
     for (const query of ['', '?from=2026-10-01', '?customerId=c-1']) {
       const reply = await server.request('GET', `/api/v1/journey${query}`)
       expect([reply.status, reply.headers.get('X-Error-Code'), reply.body.error]).toEqual([
@@ -118,18 +112,18 @@ describe('who', () => {
     }
   })
 
-  test.each([
+  test.for([
     'sessionId=',
     'customerEmail=',
     'sessionId=s-1&limit=0',
     'sessionId=s-1&limit=501',
     'sessionId=s-1&from=x',
-  ])('400 for %s', async (query) => {
+  ])('400 for %s', async (query, { server }) => {
     const reply = await server.request('GET', `/api/v1/journey?${query}`)
     expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([400, 'invalid_parameter'])
   })
 
-  test('another shop sees nothing of it', async () => {
+  test('another shop sees nothing of it', async ({ server }) => {
     const stranger = server.clientOf((await server.createShop()).key)
     for (const query of [{ sessionId: 's-1' }, { affiliateId: nisa.id }, { customerEmail: 'buyer@example.com' }])
       expect(await stranger.journey.get(query)).toEqual({ journey: [], total: 0 })
@@ -137,12 +131,12 @@ describe('who', () => {
 })
 
 describe('limit', () => {
-  test('the latest are shown, oldest first; total counts all', async () => {
+  test('the latest are shown, oldest first; total counts all', async ({ client }) => {
     const { journey, total } = await client.journey.get({ sessionId: 's-1', limit: 2 })
     expect([journey.map((entry) => entry.type), total]).toEqual([['page_view', 'conversion'], 3])
   })
 
-  test('equal times keep one order', async () => {
+  test('equal times keep one order', async ({ server, client }) => {
     const body = { type: 'click', ref: nisa.slug, sessionId: 'same', occurredAt: '2026-10-20' }
     const ids: string[] = []
     for (let i = 0; i < 5; i++) ids.push((await expectOk(server.request('POST', '/api/v1/events', { body }))).id)
@@ -152,7 +146,7 @@ describe('limit', () => {
     expect(await found(2)).toEqual(ids.slice(-2))
   })
 
-  test('100 entries unless it says otherwise', async () => {
+  test('100 entries unless it says otherwise', async ({ server, client }) => {
     const body = { type: 'click', ref: nisa.slug, sessionId: 'busy' }
     await Promise.all(Array.from({ length: 101 }, () => expectOk(server.request('POST', '/api/v1/events', { body }))))
     const { journey, total } = await client.journey.get({ sessionId: 'busy' })
@@ -161,7 +155,7 @@ describe('limit', () => {
 })
 
 describe('from and to', () => {
-  test.each([
+  test.for([
     [{ from: '2026-10-20T12:10:00Z' }, path.slice(1)],
     [{ from: '2026-10-20T14:10:00.001+02:00' }, path.slice(2)],
     [{ to: '2026-10-20T12:10:00.000Z' }, path.slice(0, 2)],
@@ -169,11 +163,14 @@ describe('from and to', () => {
     [{ from: '2026-10-20', to: '2026-10-20' }, []],
     [{ from: '2026-10-20', to: '2026-10-21' }, path],
     [{ to: '2027-01-18T12:30:00.000Z' }, path.slice(2)],
-  ])('%j', async (bounds, expected) => {
-    expect(await types({ sessionId: 's-1', ...bounds })).toEqual(expected)
+  ])('%j', async ([bounds, expected], { client }) => {
+    expect(await types(client, { sessionId: 's-1', ...bounds })).toEqual(expected)
   })
 
-  test('the default is the last 90 days; a caller whose clock is slightly ahead is accepted', async () => {
+  test('the default is the last 90 days; a caller whose clock is slightly ahead is accepted', async ({
+    server,
+    client,
+  }) => {
     const at = (occurredAt: string) => ({ type: 'click', ref: nisa.slug, sessionId: 'default', occurredAt })
     for (const when of ['2026-08-04T11:59:59.999Z', '2026-08-04T12:00:00.000Z'])
       await expectOk(server.request('POST', '/api/v1/events', { body: at(when) }))
@@ -183,7 +180,7 @@ describe('from and to', () => {
     expect(journey.map((entry) => entry.occurredAt)).toEqual(['2026-08-04T12:00:00.000Z', '2026-11-02T12:04:00.000Z'])
   })
 
-  test('400 when reversed', async () => {
+  test('400 when reversed', async ({ client }) => {
     const reversed = client.journey.get({ sessionId: 's-1', from: '2026-10-02', to: '2026-10-01' })
     expect(await refusal(reversed)).toEqual([400, 'period_invalid'])
   })

@@ -1,21 +1,17 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type TestServer, testServer } from '../support/server.ts'
+import { beforeEach, describe, expect } from 'vitest'
+import type { TestServer } from '../support/server.ts'
 import { newAffiliate, withAffiliate } from '../support/shop.ts'
+import { type Client, test } from '../support/test.ts'
 
 const MINUTE = 60_000
 const DAY = 86_400_000
 
-let server: TestServer
-let client: TestServer['client']
 let nisa: { id: string; slug: string }
 let mara: { id: string; slug: string }
-beforeAll(async () => {
-  server = await testServer()
-  client = server.client
+test.beforeAll(async ({ server }) => {
   nisa = (await withAffiliate(server, { code: 'NISA' })).affiliate
   mara = await newAffiliate(server, { name: 'Mara Lind' })
 })
-afterAll(() => server.close())
 
 let count = 0
 let clickId: string
@@ -26,81 +22,84 @@ beforeEach(() => {
 })
 
 /** An instant before or after now. */
-const at = (ms: number) => new Date(server.clock.ms + ms).toISOString()
+const at = (server: TestServer, ms: number) => new Date(server.clock.ms + ms).toISOString()
 
-async function winner(evidence: { clickId?: string; sessionId?: string; occurredAt?: string }) {
+async function winner(client: Client, evidence: { clickId?: string; sessionId?: string; occurredAt?: string }) {
   const order = { externalOrderId: `o-${++count}`, amountCents: 10_000, ...evidence }
   const { attribution } = await client.events.conversion(order)
   return [attribution.affiliateId, attribution.reasonCode]
 }
 
-const entries = async (of: string) => (await client.journey.get({ sessionId: of })).journey
+const entries = async (client: Client, of: string) => (await client.journey.get({ sessionId: of })).journey
 
 describe('a click id belongs to the affiliate it first named', () => {
-  test('a later click of another affiliate is stored under the id of the reply and takes no order over', async () => {
+  test('a later click of another affiliate is stored under the id of the reply and takes no order over', async ({
+    server,
+    client,
+  }) => {
     await client.events.click({ ref: nisa.slug, clickId, sessionId })
     server.clock.advance(MINUTE)
     const taken = await client.events.click({ ref: mara.slug, clickId, sessionId })
     expect(taken.message).toBe('Click recorded under a new id: its clickId belongs to another affiliate.')
-    expect((await entries(sessionId)).map((entry) => [entry.affiliateId, entry.clickId])).toEqual([
+    expect((await entries(client, sessionId)).map((entry) => [entry.affiliateId, entry.clickId])).toEqual([
       [nisa.id, clickId],
       [mara.id, taken.id],
     ])
-    expect(await winner({ clickId })).toEqual([nisa.id, 'CLICK_MATCH'])
-    expect(await winner({ clickId: taken.id })).toEqual([mara.id, 'CLICK_MATCH'])
+    expect(await winner(client, { clickId })).toEqual([nisa.id, 'CLICK_MATCH'])
+    expect(await winner(client, { clickId: taken.id })).toEqual([mara.id, 'CLICK_MATCH'])
   })
 
-  test('whatever time the later click says it occurred at', async () => {
-    await client.events.click({ ref: nisa.slug, clickId, occurredAt: at(-2 * DAY) })
+  test('whatever time the later click says it occurred at', async ({ server, client }) => {
+    await client.events.click({ ref: nisa.slug, clickId, occurredAt: at(server, -2 * DAY) })
     for (const ms of [-3 * DAY, -2 * DAY, -1 * DAY]) {
-      await client.events.click({ ref: mara.slug, clickId, occurredAt: at(ms) })
+      await client.events.click({ ref: mara.slug, clickId, occurredAt: at(server, ms) })
     }
-    expect(await winner({ clickId })).toEqual([nisa.id, 'CLICK_MATCH'])
+    expect(await winner(client, { clickId })).toEqual([nisa.id, 'CLICK_MATCH'])
   })
 
-  test('whichever reference names the other affiliate', async () => {
+  test('whichever reference names the other affiliate', async ({ client }) => {
     await client.events.click({ affiliateCode: 'NISA', clickId })
     await client.events.click({ affiliateId: mara.id, clickId })
     await client.events.click({ ref: mara.id, clickId })
     await client.events.click({ affiliateCode: mara.slug, clickId })
-    expect(await winner({ clickId })).toEqual([nisa.id, 'CLICK_MATCH'])
+    expect(await winner(client, { clickId })).toEqual([nisa.id, 'CLICK_MATCH'])
   })
 
-  test('the id of a reply belongs to its affiliate too, also beside an id of your own', async () => {
+  test('the id of a reply belongs to its affiliate too, also beside an id of your own', async ({ client }) => {
     const first = await client.events.click({ ref: nisa.slug, clickId })
     const taken = await client.events.click({ ref: mara.slug, clickId: first.id })
-    expect(await winner({ clickId: first.id })).toEqual([nisa.id, 'CLICK_MATCH'])
-    expect(await winner({ clickId: taken.id })).toEqual([mara.id, 'CLICK_MATCH'])
+    expect(await winner(client, { clickId: first.id })).toEqual([nisa.id, 'CLICK_MATCH'])
+    expect(await winner(client, { clickId: taken.id })).toEqual([mara.id, 'CLICK_MATCH'])
   })
 
-  test('the same affiliate clicked again keeps it, and so does a click that names nobody else', async () => {
+  test('the same affiliate clicked again keeps it, and so does a click that names nobody else', async ({ client }) => {
     for (const names of [{ ref: nisa.slug }, { ref: nisa.slug }, {}, { ref: 'nobody' }]) {
       const { message } = await client.events.click({ ...names, clickId, sessionId })
       expect(message).toBe('Click recorded.')
     }
-    const found = (await entries(sessionId)).map((entry) => [entry.affiliateId, entry.clickId])
+    const found = (await entries(client, sessionId)).map((entry) => [entry.affiliateId, entry.clickId])
     expect(found).toEqual(Array.from({ length: 4 }, () => [nisa.id, clickId]))
   })
 
-  test('a click on an unknown reference claims nothing: the next affiliate gets the id', async () => {
+  test('a click on an unknown reference claims nothing: the next affiliate gets the id', async ({ server, client }) => {
     await client.events.click({ ref: 'nobody', clickId })
-    expect(await winner({ clickId })).toEqual([null, 'NO_MATCH'])
-    await client.events.click({ ref: mara.slug, clickId, occurredAt: at(-DAY) })
+    expect(await winner(client, { clickId })).toEqual([null, 'NO_MATCH'])
+    await client.events.click({ ref: mara.slug, clickId, occurredAt: at(server, -DAY) })
     await client.events.click({ ref: nisa.slug, clickId })
-    expect(await winner({ clickId })).toEqual([mara.id, 'CLICK_MATCH'])
+    expect(await winner(client, { clickId })).toEqual([mara.id, 'CLICK_MATCH'])
   })
 
-  test('of clicks reported together, one affiliate gets the id', async () => {
+  test('of clicks reported together, one affiliate gets the id', async ({ client }) => {
     const names = [nisa.slug, mara.slug, nisa.slug, mara.slug]
     const replies = await Promise.all(names.map((ref) => client.events.click({ ref, clickId, sessionId })))
-    const kept = (await entries(sessionId)).filter((entry) => entry.clickId === clickId)
+    const kept = (await entries(client, sessionId)).filter((entry) => entry.clickId === clickId)
     expect(new Set(kept.map((entry) => entry.affiliateId)).size).toBe(1)
     expect(kept).toHaveLength(2)
-    expect(await winner({ clickId })).toEqual([kept[0]?.affiliateId, 'CLICK_MATCH'])
+    expect(await winner(client, { clickId })).toEqual([kept[0]?.affiliateId, 'CLICK_MATCH'])
     expect(replies.map((reply) => reply.id)).toHaveLength(4)
   })
 
-  test('another shop may use the same id for its own affiliates', async () => {
+  test('another shop may use the same id for its own affiliates', async ({ server, client }) => {
     await client.events.click({ ref: nisa.slug, clickId })
     const { key } = await server.createShop()
     const { affiliate } = await withAffiliate(server, { key, code: 'FRGN' })
@@ -111,7 +110,7 @@ describe('a click id belongs to the affiliate it first named', () => {
     expect([message, attribution.affiliateId]).toEqual(['Click recorded.', affiliate.id])
   })
 
-  test('the same Idempotency-Key replays the new id', async () => {
+  test('the same Idempotency-Key replays the new id', async ({ server, client }) => {
     await client.events.click({ ref: nisa.slug, clickId })
     const call = () =>
       server.request('POST', '/api/v1/events', {
@@ -124,32 +123,38 @@ describe('a click id belongs to the affiliate it first named', () => {
 })
 
 describe('a click in the future occurred when it was received', () => {
-  test.each([
+  test.for([
     ['a millisecond', 1],
     ['4 minutes', 4 * MINUTE],
     ['5 minutes', 5 * MINUTE],
     ['a year', 365 * DAY],
-  ] as const)('%s ahead', async (_, ms) => {
-    await client.events.click({ ref: nisa.slug, sessionId, occurredAt: at(ms) })
-    expect((await entries(sessionId)).map((entry) => entry.occurredAt)).toEqual([at(0)])
+  ] as const)('%s ahead', async ([_, ms], { server, client }) => {
+    await client.events.click({ ref: nisa.slug, sessionId, occurredAt: at(server, ms) })
+    expect((await entries(client, sessionId)).map((entry) => entry.occurredAt)).toEqual([at(server, 0)])
   })
 
-  test('it does not win over a click that was received later', async () => {
-    await client.events.click({ ref: mara.slug, sessionId, occurredAt: at(4 * MINUTE) })
+  test('it does not win over a click that was received later', async ({ server, client }) => {
+    await client.events.click({ ref: mara.slug, sessionId, occurredAt: at(server, 4 * MINUTE) })
     server.clock.advance(MINUTE)
     await client.events.click({ ref: nisa.slug, sessionId })
     server.clock.advance(MINUTE)
-    expect(await winner({ sessionId })).toEqual([nisa.id, 'CLICK_MATCH'])
+    expect(await winner(client, { sessionId })).toEqual([nisa.id, 'CLICK_MATCH'])
   })
 
-  test('nor by its id over an order from before it', async () => {
-    const placed = at(-6 * MINUTE)
-    const { id } = await client.events.click({ ref: mara.slug, sessionId, occurredAt: at(4 * MINUTE) })
-    expect(await winner({ clickId: id, occurredAt: placed })).toEqual([null, 'CLICK_AFTER_ORDER'])
+  test('nor by its id over an order from before it', async ({ server, client }) => {
+    const placed = at(server, -6 * MINUTE)
+    const { id } = await client.events.click({ ref: mara.slug, sessionId, occurredAt: at(server, 4 * MINUTE) })
+    expect(await winner(client, { clickId: id, occurredAt: placed })).toEqual([null, 'CLICK_AFTER_ORDER'])
   })
 
-  test('a page view up to 5 minutes ahead occurred when it was received as well', async () => {
-    const { id } = await client.events.pageView({ url: 'https://x.example/', sessionId, occurredAt: at(5 * MINUTE) })
-    expect((await entries(sessionId)).map((entry) => [entry.id, entry.occurredAt])).toEqual([[id, at(0)]])
+  test('a page view up to 5 minutes ahead occurred when it was received as well', async ({ server, client }) => {
+    const { id } = await client.events.pageView({
+      url: 'https://x.example/',
+      sessionId,
+      occurredAt: at(server, 5 * MINUTE),
+    })
+    expect((await entries(client, sessionId)).map((entry) => [entry.id, entry.occurredAt])).toEqual([
+      [id, at(server, 0)],
+    ])
   })
 })

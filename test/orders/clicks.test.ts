@@ -1,25 +1,23 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { countOf } from '../support/looking.ts'
-import { type TestServer, testServer } from '../support/server.ts'
+import type { TestServer } from '../support/server.ts'
 import { newAffiliate, withAffiliate } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 
-let server: TestServer
-let client: TestServer['client']
 let nisa: { id: string; slug: string; campaignId: string }
 let mara: { id: string; slug: string; campaignId: string }
-beforeAll(async () => {
-  server = await testServer()
-  client = server.client
+test.beforeAll(async ({ server }) => {
   nisa = (await withAffiliate(server, { code: 'NISA' })).affiliate
   mara = await newAffiliate(server, { code: 'MARA', name: 'Mara Lind' })
 })
-afterAll(() => server.close())
 
 type Entry = Record<string, string | null>
-const stored = (id: string) => server.sql.prepare('select * from journey where id = ?').get(id) as Entry
-const post = (body: object, headers = {}) => server.request('POST', '/api/v1/events', { body, headers })
+const stored = (server: TestServer, id: string) =>
+  server.sql.prepare('select * from journey where id = ?').get(id) as Entry
+const post = (server: TestServer, body: object, headers = {}) =>
+  server.request('POST', '/api/v1/events', { body, headers })
 
-test('202 for a click with everything, stored as sent', async () => {
+test('202 for a click with everything, stored as sent', async ({ server, client }) => {
   const sent = {
     ref: nisa.slug,
     sessionId: 's-1',
@@ -42,7 +40,7 @@ test('202 for a click with everything, stored as sent', async () => {
     202,
     { ok: true, message: 'Click recorded.', id: expect.stringMatching(/^jrn_[0-9A-Z]{26}$/) },
   ])
-  expect(stored(data.id)).toMatchObject({
+  expect(stored(server, data.id)).toMatchObject({
     ...sent,
     type: 'click',
     occurredAt: '2026-11-01T09:00:00.000Z',
@@ -52,12 +50,12 @@ test('202 for a click with everything, stored as sent', async () => {
   })
 })
 
-test('202 for a page view, which needs its url', async () => {
+test('202 for a page view, which needs its url', async ({ server, client }) => {
   const { data, response } = await client.events
     .pageView({ url: 'https://shop.example/', sessionId: 's-1' })
     .withResponse()
   expect([response.status, data.message]).toEqual([202, 'Page view recorded.'])
-  expect(stored(data.id)).toMatchObject({
+  expect(stored(server, data.id)).toMatchObject({
     type: 'page_view',
     url: 'https://shop.example/',
     sessionId: 's-1',
@@ -66,16 +64,16 @@ test('202 for a page view, which needs its url', async () => {
     occurredAt: new Date(server.clock.ms).toISOString(),
   })
   for (const url of [{}, { url: null }, { url: '' }, { url: '  ' }]) {
-    const reply = await post({ type: 'page_view', ref: nisa.slug, ...url })
+    const reply = await post(server, { type: 'page_view', ref: nisa.slug, ...url })
     expect([reply.status, reply.headers.get('X-Error-Code')], JSON.stringify(url)).toEqual([400, 'invalid_body'])
     expect(reply.body.error).toMatch(/^url /)
   }
 })
 
-test('400 for a click that names nobody', async () => {
+test('400 for a click that names nobody', async ({ server }) => {
   const before = countOf(server, 'journey')
   for (const body of [{}, { url: 'https://shop.example/' }, { ref: '' }, { ref: ' ', affiliateCode: null }]) {
-    const reply = await post({ type: 'click', ...body })
+    const reply = await post(server, { type: 'click', ...body })
     expect([reply.status, reply.headers.get('X-Error-Code'), reply.body.error]).toEqual([
       400,
       'invalid_body',
@@ -86,42 +84,44 @@ test('400 for a click that names nobody', async () => {
 })
 
 describe('whose touch it is', () => {
-  const ownerOf = async (names: object) => {
-    const reply = await post({ type: 'click', ...names })
+  const ownerOf = async (server: TestServer, names: object) => {
+    const reply = await post(server, { type: 'click', ...names })
     expect(reply.status).toBe(202)
-    return stored(reply.body.id).affiliateId
+    return stored(server, reply.body.id).affiliateId
   }
 
-  test.each(['nisa-karim', ' NISA-Karim '])('ref %j is a slug', async (ref) => {
-    expect(await ownerOf({ ref })).toBe(nisa.id)
+  test.for(['nisa-karim', ' NISA-Karim '])('ref %j is a slug', async (ref, { server }) => {
+    expect(await ownerOf(server, { ref })).toBe(nisa.id)
   })
 
-  test('ref and affiliateId are ids, affiliateCode is a code or a slug', async () => {
-    expect(await ownerOf({ ref: nisa.id })).toBe(nisa.id)
-    expect(await ownerOf({ affiliateId: nisa.id })).toBe(nisa.id)
-    expect(await ownerOf({ affiliateCode: 'nisa' })).toBe(nisa.id)
-    expect(await ownerOf({ affiliateCode: nisa.slug })).toBe(nisa.id)
-    expect(await ownerOf({ affiliateId: nisa.slug })).toBeNull()
+  test('ref and affiliateId are ids, affiliateCode is a code or a slug', async ({ server }) => {
+    expect(await ownerOf(server, { ref: nisa.id })).toBe(nisa.id)
+    expect(await ownerOf(server, { affiliateId: nisa.id })).toBe(nisa.id)
+    expect(await ownerOf(server, { affiliateCode: 'nisa' })).toBe(nisa.id)
+    expect(await ownerOf(server, { affiliateCode: nisa.slug })).toBe(nisa.id)
+    expect(await ownerOf(server, { affiliateId: nisa.slug })).toBeNull()
   })
 
-  test('clickId is that of an earlier click, ours or your own', async () => {
+  test('clickId is that of an earlier click, ours or your own', async ({ server, client }) => {
     const first = await client.events.click({ ref: nisa.slug, clickId: 'own-1' })
-    expect(await ownerOf({ clickId: first.id })).toBe(nisa.id)
-    expect(await ownerOf({ clickId: 'own-1' })).toBe(nisa.id)
+    expect(await ownerOf(server, { clickId: first.id })).toBe(nisa.id)
+    expect(await ownerOf(server, { clickId: 'own-1' })).toBe(nisa.id)
   })
 
-  test('ref goes before affiliateCode, affiliateId and clickId, in this order', async () => {
+  test('ref goes before affiliateCode, affiliateId and clickId, in this order', async ({ server, client }) => {
     const { id: clickId } = await client.events.click({ ref: nisa.slug })
-    expect(await ownerOf({ ref: mara.slug, affiliateCode: 'NISA', affiliateId: nisa.id, clickId })).toBe(mara.id)
-    expect(await ownerOf({ affiliateCode: 'MARA', affiliateId: nisa.id, clickId })).toBe(mara.id)
-    expect(await ownerOf({ affiliateId: mara.id, clickId })).toBe(mara.id)
+    expect(await ownerOf(server, { ref: mara.slug, affiliateCode: 'NISA', affiliateId: nisa.id, clickId })).toBe(
+      mara.id,
+    )
+    expect(await ownerOf(server, { affiliateCode: 'MARA', affiliateId: nisa.id, clickId })).toBe(mara.id)
+    expect(await ownerOf(server, { affiliateId: mara.id, clickId })).toBe(mara.id)
   })
 
-  test('a name that nobody has leaves it to the next', async () => {
-    expect(await ownerOf({ ref: 'nobody', affiliateCode: 'NBDY', affiliateId: mara.id })).toBe(mara.id)
+  test('a name that nobody has leaves it to the next', async ({ server }) => {
+    expect(await ownerOf(server, { ref: 'nobody', affiliateCode: 'NBDY', affiliateId: mara.id })).toBe(mara.id)
   })
 
-  test('202 without an affiliate for names that nobody has, another shop’s among them', async () => {
+  test('202 without an affiliate for names that nobody has, another shop’s among them', async ({ server }) => {
     const { key } = await server.createShop()
     const { affiliate } = await withAffiliate(server, { key, code: 'FRGN', email: 'foreign@example.com' })
     for (const names of [
@@ -131,57 +131,57 @@ describe('whose touch it is', () => {
       { ref: affiliate.id },
       { clickId: 'unheard-of' },
     ])
-      expect(await ownerOf(names), JSON.stringify(names)).toBeNull()
+      expect(await ownerOf(server, names), JSON.stringify(names)).toBeNull()
   })
 
-  test('202 for an archived affiliate, whose clicks are still told apart', async () => {
+  test('202 for an archived affiliate, whose clicks are still told apart', async ({ server, client }) => {
     const gone = await newAffiliate(server, { name: 'Gone Girl' })
     await client.affiliates.archive(gone.id)
-    expect(await ownerOf({ ref: 'gone-girl' })).toBe(gone.id)
+    expect(await ownerOf(server, { ref: 'gone-girl' })).toBe(gone.id)
   })
 
-  test('a page view may name somebody as well', async () => {
+  test('a page view may name somebody as well', async ({ server, client }) => {
     const { id } = await client.events.pageView({ url: 'https://shop.example/', affiliateCode: 'MARA' })
-    expect([stored(id).affiliateId, stored(id).programId]).toEqual([mara.id, mara.campaignId])
+    expect([stored(server, id).affiliateId, stored(server, id).programId]).toEqual([mara.id, mara.campaignId])
   })
 })
 
-test('your own clickId is kept, and the reply still has ours', async () => {
+test('your own clickId is kept, and the reply still has ours', async ({ server, client }) => {
   const { id } = await client.events.click({ ref: nisa.slug, clickId: 'own-2' })
   expect(id).toMatch(/^jrn_/)
-  expect(stored(id).clickId).toBe('own-2')
+  expect(stored(server, id).clickId).toBe('own-2')
 })
 
 describe('occurredAt', () => {
-  const at = (ms: number) => new Date(server.clock.ms + ms).toISOString()
+  const at = (server: TestServer, ms: number) => new Date(server.clock.ms + ms).toISOString()
 
-  test('202 for a page view up to 5 minutes ahead of now, 400 a millisecond later', async () => {
-    const { id } = await client.events.pageView({ url: 'https://x.example/', occurredAt: at(300_000) })
-    expect(stored(id).occurredAt).toBe(at(0))
-    const reply = await post({ type: 'page_view', url: 'https://x.example/', occurredAt: at(300_001) })
+  test('202 for a page view up to 5 minutes ahead of now, 400 a millisecond later', async ({ server, client }) => {
+    const { id } = await client.events.pageView({ url: 'https://x.example/', occurredAt: at(server, 300_000) })
+    expect(stored(server, id).occurredAt).toBe(at(server, 0))
+    const reply = await post(server, { type: 'page_view', url: 'https://x.example/', occurredAt: at(server, 300_001) })
     expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([400, 'occurred_at_in_future'])
   })
 
-  test('a date alone is midnight UTC, a time without an offset is refused', async () => {
+  test('a date alone is midnight UTC, a time without an offset is refused', async ({ server, client }) => {
     const { id } = await client.events.click({ ref: nisa.slug, occurredAt: '2026-10-31' })
-    expect(stored(id).occurredAt).toBe('2026-10-31T00:00:00.000Z')
-    const reply = await post({ type: 'click', ref: nisa.slug, occurredAt: '2026-10-31T00:00:00' })
+    expect(stored(server, id).occurredAt).toBe('2026-10-31T00:00:00.000Z')
+    const reply = await post(server, { type: 'click', ref: nisa.slug, occurredAt: '2026-10-31T00:00:00' })
     expect([reply.status, reply.body.error]).toEqual([400, expect.stringMatching(/^occurredAt must be an ISO 8601/)])
   })
 })
 
-test('no key is needed; with one, the same touch is stored once', async () => {
+test('no key is needed; with one, the same touch is stored once', async ({ server }) => {
   const before = countOf(server, 'journey')
   const body = { type: 'click', ref: nisa.slug }
-  const [first, second] = [await post(body), await post(body)]
+  const [first, second] = [await post(server, body), await post(server, body)]
   expect([first.status, second.status, first.body.id === second.body.id]).toEqual([202, 202, false])
   const keyed = { 'Idempotency-Key': 'touch-1' }
-  const [third, again] = [await post(body, keyed), await post(body, keyed)]
+  const [third, again] = [await post(server, body, keyed), await post(server, body, keyed)]
   expect([again.status, again.body, again.headers.get('Idempotent-Replayed')]).toEqual([202, third.body, 'true'])
   expect(countOf(server, 'journey')).toBe(before + 3)
 })
 
-test('a touch writes no audit record, no event and no order', async () => {
+test('a touch writes no audit record, no event and no order', async ({ server, client }) => {
   const counts = () => ['audits', 'webhookEvents', 'orders', 'commissions'].map((table) => countOf(server, table))
   const before = counts()
   await client.events.click({ ref: nisa.slug })
@@ -189,33 +189,33 @@ test('a touch writes no audit record, no event and no order', async () => {
   expect(counts()).toEqual(before)
 })
 
-test('unknown properties, and those of an order, are tolerated and not stored', async () => {
+test('unknown properties, and those of an order, are tolerated and not stored', async ({ server }) => {
   const more = { ip: '192.0.2.1', userAgent: 'Mozilla/5.0', amountCents: -5, externalOrderId: 'x' }
-  const { status, body } = await post({ type: 'click', ref: nisa.slug, ...more })
+  const { status, body } = await post(server, { type: 'click', ref: nisa.slug, ...more })
   expect(status).toBe(202)
-  expect(stored(body.id).externalOrderId).toBeNull()
-  expect(JSON.stringify(stored(body.id))).not.toMatch(/192\.0\.2\.1|Mozilla/)
+  expect(stored(server, body.id).externalOrderId).toBeNull()
+  expect(JSON.stringify(stored(server, body.id))).not.toMatch(/192\.0\.2\.1|Mozilla/)
 })
 
-test.each([
+test.for([
   ['affiliates', 'the look-up of the affiliate'],
   ['journey', 'storing the touch'],
-])('503 when table %s fails: %s, with nothing in the answer', async (table) => {
+])('503 when table %s fails: %s, with nothing in the answer', async ([table], { server }) => {
   server.sql.exec(`alter table "${table}" rename to gone`)
-  const reply = await post({ type: 'click', ref: 'canary-ref', customerEmail: 'canary@example.com' })
+  const reply = await post(server, { type: 'click', ref: 'canary-ref', customerEmail: 'canary@example.com' })
   server.sql.exec(`alter table gone rename to "${table}"`)
   expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([503, 'storage_unavailable'])
   expect(JSON.stringify(reply.body)).not.toContain('canary')
-  expect((await post({ type: 'click', ref: nisa.slug })).status).toBe(202)
+  expect((await post(server, { type: 'click', ref: nisa.slug })).status).toBe(202)
 })
 
-test.each([
+test.for([
   [{ type: 'click', ref: 7 }, 'ref must be text of at most 255 characters or null.'],
   [{ type: 'click', ref: 'x'.repeat(256) }, 'ref must be text of at most 255 characters or null.'],
   [{ type: 'page_view', url: 'x'.repeat(4097) }, 'url must be text of 1 to 4096 characters.'],
   [{ type: 'view', url: 'x' }, 'type must be one of conversion, click, page_view.'],
   [{ type: 'click', ref: 'x\0' }, 'Text must not contain the character U+0000 or a lone surrogate.'],
-])('400 for %j', async (body, sentence) => {
-  const reply = await post(body)
+])('400 for %j', async ([body, sentence], { server }) => {
+  const reply = await post(server, body)
   expect([reply.status, reply.headers.get('X-Error-Code'), reply.body.error]).toEqual([400, 'invalid_body', sentence])
 })

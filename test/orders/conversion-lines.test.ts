@@ -1,37 +1,33 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { insertRow } from '../support/looking.ts'
-import { type TestServer, testServer } from '../support/server.ts'
+import type { TestServer } from '../support/server.ts'
 import { convert, withAffiliate } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 
-let server: TestServer
-let client: TestServer['client']
-beforeAll(async () => {
-  server = await testServer()
-  client = server.client
+test.beforeAll(async ({ server }) => {
   await withAffiliate(server, { code: 'NISA' })
 })
-afterAll(() => server.close())
 
 let orders = 0
-async function rowFor(more: object) {
+async function rowFor(server: TestServer, more: object) {
   const externalOrderId = `o-${++orders}`
   const reply = await convert(server, { externalOrderId, couponCode: 'NISA', ...more })
   expect(reply.body).not.toHaveProperty('error')
-  return (await client.commissions.list({ externalOrderId })).data[0]!
+  return (await server.client.commissions.list({ externalOrderId })).data[0]!
 }
-const subtotal = async (more: object) => (await rowFor(more)).orderSubtotalCents
+const subtotal = async (server: TestServer, more: object) => (await rowFor(server, more)).orderSubtotalCents
 
 describe('without amountCents the lines stand in', () => {
-  test.each([
+  test.for([
     [[{ priceCents: 2500, quantity: 2 }, { priceCents: 4000 }], 9000],
     [[{ priceCents: 333, quantity: null }], 333],
     [[{ priceCents: 0 }, { priceCents: 1, quantity: 3 }], 3],
     [[{ priceCents: 2147483647 }], 2147483647],
-  ])('%j add up to %d', async (lineItems, expected) => {
-    expect(await subtotal({ lineItems })).toBe(expected)
+  ])('%j add up to %d', async ([lineItems, expected], { server }) => {
+    expect(await subtotal(server, { lineItems })).toBe(expected)
   })
 
-  test.each([
+  test.for([
     [[{ priceCents: 100 }, {}], 'lineItems[1].priceCents is required when amountCents is not sent.'],
     [[{ priceCents: null }], 'lineItems[0].priceCents is required when amountCents is not sent.'],
     [[{ priceCents: 2147483647 }, { priceCents: 1 }], 'lineItems must not add up to more than 2147483647 cents.'],
@@ -45,24 +41,24 @@ describe('without amountCents the lines stand in', () => {
     ],
     [[null], 'lineItems[0] must be an object.'],
     [Array(1001).fill({ priceCents: 1 }), 'lineItems must be a list of at most 1000 items or null.'],
-  ])('400 for lines like %j', async (lineItems, sentence) => {
+  ])('400 for lines like %j', async ([lineItems, sentence], { server }) => {
     const reply = await convert(server, { externalOrderId: 'bad', lineItems })
     expect([reply.status, reply.body]).toEqual([400, { error: sentence }])
   })
 })
 
-test('amountCents is the subtotal when it is sent, whatever the lines say', async () => {
+test('amountCents is the subtotal when it is sent, whatever the lines say', async ({ server }) => {
   for (const lineItems of [[{ priceCents: 1 }], [{ priceCents: 50_000 }], [{}, { quantity: 3 }], []])
-    expect(await subtotal({ amountCents: 10_000, lineItems })).toBe(10_000)
+    expect(await subtotal(server, { amountCents: 10_000, lineItems })).toBe(10_000)
 })
 
-test('400 for 10,000 lines, naming the field', async () => {
+test('400 for 10,000 lines, naming the field', async ({ server }) => {
   const reply = await convert(server, { externalOrderId: 'many', lineItems: Array(10_000).fill({ priceCents: 1 }) })
   expect([reply.status, reply.body.error]).toEqual([400, 'lineItems must be a list of at most 1000 items or null.'])
 })
 
 describe('rules of products', () => {
-  beforeAll(async () => {
+  test.beforeAll(async ({ server }) => {
     const { program } = await withAffiliate(server, { code: 'RULES', email: 'rules@example.com' })
     const rule = (kind: string, value: string, commissionType: string, rate: number) =>
       insertRow(server, 'productRules', {
@@ -79,11 +75,12 @@ describe('rules of products', () => {
     rule('variant', '9001', 'FLAT_PER_ITEM', 250)
     rule('product', '7003', 'FLAT_PER_ORDER', 100)
   })
-  const amount = async (more: object) => (await rowFor({ couponCode: 'RULES', ...more })).commissionAmountCents
+  const amount = async (server: TestServer, more: object) =>
+    (await rowFor(server, { couponCode: 'RULES', ...more })).commissionAmountCents
 
-  test('a product is paid at its own rate, the rest at the rate of the program', async () => {
+  test('a product is paid at its own rate, the rest at the rate of the program', async ({ server }) => {
     expect(
-      await amount({
+      await amount(server, {
         lineItems: [
           { productId: '7001', priceCents: 1000 },
           { productId: '7002', priceCents: 1000 },
@@ -92,82 +89,82 @@ describe('rules of products', () => {
     ).toBe(500 + 160)
   })
 
-  test("a variant's rule wins over its product's", async () => {
-    expect(await amount({ lineItems: [{ productId: '7001', variantId: '9001', quantity: 3, priceCents: 1000 }] })).toBe(
-      750,
-    )
-    expect(await amount({ lineItems: [{ productId: '7001', variantId: '9002', quantity: 3, priceCents: 1000 }] })).toBe(
-      1500,
-    )
+  test("a variant's rule wins over its product's", async ({ server }) => {
+    expect(
+      await amount(server, { lineItems: [{ productId: '7001', variantId: '9001', quantity: 3, priceCents: 1000 }] }),
+    ).toBe(750)
+    expect(
+      await amount(server, { lineItems: [{ productId: '7001', variantId: '9002', quantity: 3, priceCents: 1000 }] }),
+    ).toBe(1500)
   })
 
-  test('a global id matches nothing', async () => {
+  test('a global id matches nothing', async ({ server }) => {
     const lineItems = [
       { productId: 'gid://shopify/Product/7001', variantId: 'gid://shopify/ProductVariant/9001', priceCents: 1000 },
     ]
-    expect(await amount({ lineItems })).toBe(160)
+    expect(await amount(server, { lineItems })).toBe(160)
   })
 
-  test('the discount is spread over the lines by their totals', async () => {
+  test('the discount is spread over the lines by their totals', async ({ server }) => {
     const lineItems = [
       { productId: '7001', priceCents: 3000 },
       { productId: '7002', priceCents: 1000 },
     ]
     // 1000 off: 750 of the first line, 250 of the second.
-    expect(await amount({ lineItems, discountCents: 1000 })).toBe(1125 + 120)
+    expect(await amount(server, { lineItems, discountCents: 1000 })).toBe(1125 + 120)
   })
 
-  test('lines without a price share what the others leave, by quantity', async () => {
+  test('lines without a price share what the others leave, by quantity', async ({ server }) => {
     const lineItems = [
       { productId: '7002', priceCents: 4000 },
       { productId: '7001', quantity: 1 },
       { productId: '7002', quantity: 2 },
     ]
     // 10,000 less 4,000: 2,000 for the single piece at 50 %, the other 8,000 at 16 %.
-    expect(await amount({ amountCents: 10_000, lineItems })).toBe(1000 + 1280)
+    expect(await amount(server, { amountCents: 10_000, lineItems })).toBe(1000 + 1280)
   })
 
-  test('a flat rate per order is owed once, beside the rest', async () => {
+  test('a flat rate per order is owed once, beside the rest', async ({ server }) => {
     const lineItems = [
       { productId: '7003', quantity: 5, priceCents: 100 },
       { productId: '7003', priceCents: 100 },
       { productId: '7002', priceCents: 1000 },
     ]
-    expect(await amount({ lineItems })).toBe(100 + 160)
+    expect(await amount(server, { lineItems })).toBe(100 + 160)
   })
 })
 
 describe('flat programs', () => {
-  test('FLAT_PER_ORDER pays the cents whatever the order holds', async () => {
+  test('FLAT_PER_ORDER pays the cents whatever the order holds', async ({ server }) => {
     await withAffiliate(server, { code: 'FLAT', program: { commissionType: 'FLAT_PER_ORDER', commissionPercent: 5.5 } })
     for (const more of [{ amountCents: 10_000 }, { amountCents: 0 }, { amountCents: 100, discountCents: 500 }]) {
-      const row = await rowFor({ couponCode: 'FLAT', ...more })
+      const row = await rowFor(server, { couponCode: 'FLAT', ...more })
       expect([row.commissionAmountCents, row.commissionRateBps, row.commissionType, row.restrictionReasonCode]).toEqual(
         [550, 0, 'FLAT_PER_ORDER', null],
       )
     }
   })
 
-  test('FLAT_PER_ITEM pays for each piece, for one without lines', async () => {
+  test('FLAT_PER_ITEM pays for each piece, for one without lines', async ({ server }) => {
     await withAffiliate(server, { code: 'ITEM', program: { commissionType: 'FLAT_PER_ITEM', commissionPercent: 2.5 } })
-    const amount = async (more: object) => (await rowFor({ couponCode: 'ITEM', ...more })).commissionAmountCents
+    const amount = async (more: object) => (await rowFor(server, { couponCode: 'ITEM', ...more })).commissionAmountCents
     expect(await amount({ amountCents: 10_000 })).toBe(250)
     expect(await amount({ amountCents: 10_000, lineItems: [{ quantity: 2 }, {}] })).toBe(750)
   })
 
-  test('the largest flat amount for the most pieces is still exact', async () => {
+  test('the largest flat amount for the most pieces is still exact', async ({ server }) => {
     const program = { commissionType: 'FLAT_PER_ITEM', commissionPercent: 21474836.47 }
     await withAffiliate(server, { code: 'MAX', program })
-    const row = await rowFor({ couponCode: 'MAX', amountCents: 1, lineItems: [{ quantity: 999_999 }] })
+    const row = await rowFor(server, { couponCode: 'MAX', amountCents: 1, lineItems: [{ quantity: 999_999 }] })
     expect(row.commissionAmountCents).toBe(2_147_483_647 * 999_999)
     const most = { externalOrderId: 'most', amountCents: 1, lineItems: [{ quantity: 1_000_000 }, {}] }
     expect((await convert(server, most)).body.error).toBe('lineItems must not hold more than 1000000 items in total.')
   })
 })
 
-test('tax withheld is the shop’s share of the commission, rounded half up', async () => {
+test('tax withheld is the shop’s share of the commission, rounded half up', async ({ server }) => {
   server.sql.prepare('update shops set "taxWithholdingBps" = 1250 where id = ?').run(server.shop.shopId)
-  const row = await rowFor({ amountCents: 10_025 })
+  const row = await rowFor(server, { amountCents: 10_025 })
   server.sql.prepare('update shops set "taxWithholdingBps" = 0 where id = ?').run(server.shop.shopId)
   expect([row.commissionAmountCents, row.taxWithheldCents]).toEqual([1604, 201])
 })

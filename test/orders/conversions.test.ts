@@ -1,23 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { countOf } from '../support/looking.ts'
-import { type TestServer, testServer } from '../support/server.ts'
+import type { TestServer } from '../support/server.ts'
 import { convert, withAffiliate } from '../support/shop.ts'
+import { type Client, test } from '../support/test.ts'
 
-let server: TestServer
-let client: TestServer['client']
 let affiliateId: string
-beforeAll(async () => {
-  server = await testServer()
-  client = server.client
+test.beforeAll(async ({ server }) => {
   affiliateId = (await withAffiliate(server, { code: 'NISA' })).affiliate.id
 })
-afterAll(() => server.close())
 
 let orders = 0
 const order = (more: object = {}) => ({ externalOrderId: `o-${++orders}`, amountCents: 10_000, ...more })
-const rowOf = async (externalOrderId: string) => (await client.commissions.list({ externalOrderId })).data[0]
+const rowOf = async (client: Client, externalOrderId: string) =>
+  (await client.commissions.list({ externalOrderId })).data[0]
 
-test('201 with the attribution and the commission', async () => {
+test('201 with the attribution and the commission', async ({ server, client }) => {
   const sent = order({ discountCents: 1000, shippingCents: 700, taxCents: 812, couponCode: 'NISA', orderName: '#1' })
   const { data, response } = await client.events.conversion(sent).withResponse()
   expect([response.status, data]).toEqual([
@@ -34,7 +31,7 @@ test('201 with the attribution and the commission', async () => {
       },
     },
   ])
-  expect(await rowOf(sent.externalOrderId)).toMatchObject({
+  expect(await rowOf(client, sent.externalOrderId)).toMatchObject({
     id: data.commission.id,
     orderName: '#1',
     orderSubtotalCents: 10_000,
@@ -46,7 +43,7 @@ test('201 with the attribution and the commission', async () => {
   })
 })
 
-test('201 with nothing in it when nobody is attributed, and no commission is written', async () => {
+test('201 with nothing in it when nobody is attributed, and no commission is written', async ({ server, client }) => {
   const before = countOf(server, 'commissions')
   for (const [evidence, reasonCode] of [
     [{}, 'NO_EVIDENCE'],
@@ -69,24 +66,27 @@ test('201 with nothing in it when nobody is attributed, and no commission is wri
   expect(countOf(server, 'commissions')).toBe(before)
 })
 
-test('201 pending in a program that does not approve orders', async () => {
+test('201 pending in a program that does not approve orders', async ({ server, client }) => {
   await withAffiliate(server, { code: 'PENDS', program: { autoApproveOrder: false } })
   const { commission } = await client.events.conversion(order({ couponCode: 'PENDS' }))
   expect([commission.status, commission.eligible, commission.amountCents]).toEqual(['PENDING', true, 1600])
 })
 
 describe('names that stand for others', () => {
-  test('orderId stands for externalOrderId, and the longer name wins', async () => {
+  test('orderId stands for externalOrderId, and the longer name wins', async ({ server, client }) => {
     const by = async (ids: object) =>
       (await convert(server, { amountCents: 100, couponCode: 'NISA', ...ids })).body.commission.id
     const first = await by({ orderId: 'alias-1' })
-    expect((await rowOf('alias-1'))?.id).toBe(first)
+    expect((await rowOf(client, 'alias-1'))?.id).toBe(first)
     const second = await by({ orderId: 'alias-1', externalOrderId: 'alias-2' })
-    expect([(await rowOf('alias-2'))?.id, (await rowOf('alias-2'))?.orderId]).toEqual([second, 'api:alias-2'])
+    expect([(await rowOf(client, 'alias-2'))?.id, (await rowOf(client, 'alias-2'))?.orderId]).toEqual([
+      second,
+      'api:alias-2',
+    ])
     expect(await by({ externalOrderId: null, orderId: 'alias-1' })).toBe(first)
   })
 
-  test('processedAt stands for occurredAt, and occurredAt wins', async () => {
+  test('processedAt stands for occurredAt, and occurredAt wins', async ({ server, client }) => {
     for (const [times, happenedAt] of [
       [{ processedAt: '2026-10-01T10:00:00+02:00' }, '2026-10-01T08:00:00.000Z'],
       [{ processedAt: '2026-10-01', occurredAt: '2026-10-02' }, '2026-10-02T00:00:00.000Z'],
@@ -94,11 +94,11 @@ describe('names that stand for others', () => {
     ] as const) {
       const sent = order({ couponCode: 'NISA', ...times })
       await convert(server, sent)
-      expect((await rowOf(sent.externalOrderId))?.happenedAt).toBe(happenedAt)
+      expect((await rowOf(client, sent.externalOrderId))?.happenedAt).toBe(happenedAt)
     }
   })
 
-  test('type may be left out or null, or say conversion', async () => {
+  test('type may be left out or null, or say conversion', async ({ server }) => {
     for (const type of [{}, { type: null }, { type: 'conversion' }]) {
       const reply = await convert(server, order({ couponCode: 'NISA', ...type }))
       expect([reply.status, reply.body.commission?.amountCents]).toEqual([201, 1600])
@@ -106,7 +106,7 @@ describe('names that stand for others', () => {
   })
 })
 
-test('USD when no currency is sent, also in a shop of another currency', async () => {
+test('USD when no currency is sent, also in a shop of another currency', async ({ server }) => {
   const other = await server.createShop()
   server.sql.prepare(`update shops set currency = 'EUR' where id = ?`).run(other.shopId)
   await withAffiliate(server, { code: 'EUR', key: other.key })
@@ -130,7 +130,7 @@ test('USD when no currency is sent, also in a shop of another currency', async (
   ])
 })
 
-test('null stands for what is not sent', async () => {
+test('null stands for what is not sent', async ({ server, client }) => {
   const nothing = Object.fromEntries(
     'discountCents shippingCents taxCents currency affiliateCode ref clickId sessionId customerEmail customerId lineItems shipping occurredAt processedAt orderName note noteAttributes orderId'
       .split(' ')
@@ -138,7 +138,7 @@ test('null stands for what is not sent', async () => {
   )
   const sent = order({ couponCode: 'NISA', ...nothing })
   expect((await convert(server, sent)).status).toBe(201)
-  expect(await rowOf(sent.externalOrderId)).toMatchObject({
+  expect(await rowOf(client, sent.externalOrderId)).toMatchObject({
     orderDiscountCents: 0,
     orderShippingCents: 0,
     orderTaxCents: 0,
@@ -148,14 +148,14 @@ test('null stands for what is not sent', async () => {
   })
 })
 
-test('unknown properties are tolerated at every level', async () => {
+test('unknown properties are tolerated at every level', async ({ server }) => {
   const more = { tags: ['vip'], lineItems: [{ grams: 5 }], shipping: { name: 'x' }, noteAttributes: [{ id: 1 }] }
   expect((await convert(server, order({ couponCode: 'NISA', ...more }))).status).toBe(201)
 })
 
 const CENTS = 'must be an integer from 0 to 2147483647 or null.'
 const ISO = 'must be an ISO 8601 date (2026-10-31) or a timestamp with an offset (2026-10-31T23:59:59.999Z).'
-test.each([
+test.for([
   [{ amountCents: 1 }, 'externalOrderId is required.'],
   [{ externalOrderId: null, amountCents: 1 }, 'externalOrderId is required.'],
   [{ externalOrderId: ' ', amountCents: 1 }, 'externalOrderId is required.'],
@@ -185,7 +185,7 @@ test.each([
     'noteAttributes must be a list of at most 200 items or null.',
   ],
   [{ type: 'sale', externalOrderId: 'x', amountCents: 1 }, 'type must be one of conversion, click, page_view.'],
-])('400 for the body %j', async (body, sentence) => {
+])('400 for the body %j', async ([body, sentence], { server }) => {
   const before = countOf(server, 'orders') + countOf(server, 'idempotencyKeys')
   const reply = await convert(server, body)
   expect([reply.status, reply.headers.get('X-Error-Code'), reply.body]).toEqual([
@@ -197,31 +197,31 @@ test.each([
 })
 
 describe('occurredAt', () => {
-  const at = (ms: number) => new Date(server.clock.ms + ms).toISOString()
+  const at = (server: TestServer, ms: number) => new Date(server.clock.ms + ms).toISOString()
 
-  test('201 up to 5 minutes ahead of now, 400 a millisecond later', async () => {
-    const sent = order({ occurredAt: at(300_000), couponCode: 'NISA' })
+  test('201 up to 5 minutes ahead of now, 400 a millisecond later', async ({ server, client }) => {
+    const sent = order({ occurredAt: at(server, 300_000), couponCode: 'NISA' })
     await client.events.conversion(sent)
-    expect((await rowOf(sent.externalOrderId))?.happenedAt).toBe(at(300_000))
-    const reply = await convert(server, order({ occurredAt: at(300_001) }))
+    expect((await rowOf(client, sent.externalOrderId))?.happenedAt).toBe(at(server, 300_000))
+    const reply = await convert(server, order({ occurredAt: at(server, 300_001) }))
     expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([400, 'occurred_at_in_future'])
   })
 
-  test('201 however long ago, and for a date alone', async () => {
+  test('201 however long ago, and for a date alone', async ({ client }) => {
     const sent = order({ occurredAt: '1999-12-31', couponCode: 'NISA' })
     await client.events.conversion(sent)
-    expect((await rowOf(sent.externalOrderId))?.happenedAt).toBe('1999-12-31T00:00:00.000Z')
+    expect((await rowOf(client, sent.externalOrderId))?.happenedAt).toBe('1999-12-31T00:00:00.000Z')
   })
 })
 
-test('400 without an Idempotency-Key, and the order may be reported afterwards', async () => {
+test('400 without an Idempotency-Key, and the order may be reported afterwards', async ({ server, client }) => {
   const sent = order({ couponCode: 'NISA' })
   const reply = await server.request('POST', '/api/v1/events', { body: sent })
   expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([400, 'idempotency_key_required'])
   expect((await client.events.conversion(sent)).commission.amountCents).toBe(1600)
 })
 
-test('405 for every other method', async () => {
+test('405 for every other method', async ({ server }) => {
   for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
     const reply = await server.request(method, '/api/v1/events')
     expect([reply.status, reply.headers.get('Allow')], method).toEqual([405, 'POST'])

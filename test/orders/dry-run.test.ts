@@ -1,26 +1,23 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { snapshot } from '../contract/fixture.ts'
 import { refusal, subscribe } from '../support/looking.ts'
-import { type TestServer, testServer } from '../support/server.ts'
+import type { TestServer } from '../support/server.ts'
 import { convert, withAffiliate } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 
-let server: TestServer
-let client: TestServer['client']
 let nisa: { id: string; campaignId: string }
-beforeAll(async () => {
-  server = await testServer()
-  client = server.client
+test.beforeAll(async ({ server }) => {
   nisa = (await withAffiliate(server, { code: 'NISA' })).affiliate
   subscribe(server)
 })
-afterAll(() => server.close())
 
 const order = { externalOrderId: 'dry', amountCents: 10_000, discountCents: 1000, couponCode: 'NISA', ref: 'nobody' }
-const dryRun = (body: object, headers = {}) => server.request('POST', '/api/v1/events?dryRun=1', { body, headers })
+const dryRun = (server: TestServer, body: object, headers = {}) =>
+  server.request('POST', '/api/v1/events?dryRun=1', { body, headers })
 
-test('200 with the decision and its trace, without a key, and nothing is written', async () => {
+test('200 with the decision and its trace, without a key, and nothing is written', async ({ server }) => {
   const before = snapshot(server)
-  const reply = await dryRun(order)
+  const reply = await dryRun(server, order)
   expect([reply.status, reply.headers.get('X-Order-Already-Recorded'), reply.body]).toEqual([
     200,
     null,
@@ -82,18 +79,18 @@ test('200 with the decision and its trace, without a key, and nothing is written
   expect(snapshot(server)).toBe(before)
 })
 
-test('200 and nothing written also with a key, which stays free', async () => {
+test('200 and nothing written also with a key, which stays free', async ({ server }) => {
   const before = snapshot(server)
   const headers = { 'Idempotency-Key': 'dry-key' }
-  expect((await dryRun(order, headers)).status).toBe(200)
-  expect((await dryRun({ ...order, amountCents: 1 }, headers)).status).toBe(200)
+  expect((await dryRun(server, order, headers)).status).toBe(200)
+  expect((await dryRun(server, { ...order, amountCents: 1 }, headers)).status).toBe(200)
   expect(snapshot(server)).toBe(before)
   expect(
     (await convert(server, { externalOrderId: 'free', amountCents: 1 }, { idempotencyKey: 'dry-key' })).status,
   ).toBe(201)
 })
 
-test('200 for nobody and for a restricted order, with nothing written', async () => {
+test('200 for nobody and for a restricted order, with nothing written', async ({ server, client }) => {
   const before = snapshot(server)
   const nobody = await client.events.dryRun({ externalOrderId: 'n', amountCents: 1 })
   expect([nobody.attribution.reasonCode, nobody.commission.status, nobody.trace.candidates]).toEqual([
@@ -106,7 +103,7 @@ test('200 for nobody and for a restricted order, with nothing written', async ()
   expect(snapshot(server)).toBe(before)
 })
 
-test('the same decision as the report that follows', async () => {
+test('the same decision as the report that follows', async ({ client }) => {
   const sent = {
     externalOrderId: 'both',
     couponCode: 'NISA',
@@ -118,14 +115,14 @@ test('the same decision as the report that follows', async () => {
   expect(recorded).toEqual({ attribution, commission: { ...commission, id: recorded.commission.id } })
 })
 
-test('200 that tells an order which is recorded already', async () => {
+test('200 that tells an order which is recorded already', async ({ server, client }) => {
   await client.events.conversion({ ...order, externalOrderId: 'recorded' })
-  const reply = await dryRun({ ...order, externalOrderId: 'recorded' })
+  const reply = await dryRun(server, { ...order, externalOrderId: 'recorded' })
   expect([reply.status, reply.headers.get('X-Order-Already-Recorded')]).toEqual([200, 'true'])
 })
 
-test('aliases and checks are those of a report', async () => {
-  const { status, body } = await dryRun({
+test('aliases and checks are those of a report', async ({ server, client }) => {
+  const { status, body } = await dryRun(server, {
     orderId: 'alias',
     amountCents: 100,
     couponCode: 'NISA',
@@ -137,7 +134,7 @@ test('aliases and checks are those of a report', async () => {
   expect(await refusal(client.events.dryRun(ahead))).toEqual([400, 'occurred_at_in_future'])
 })
 
-test.each(['0', 'true', ''])('400 for dryRun=%s', async (value) => {
+test.for(['0', 'true', ''])('400 for dryRun=%s', async (value, { server }) => {
   const before = snapshot(server)
   const reply = await server.request('POST', `/api/v1/events?dryRun=${value}`, {
     body: order,

@@ -1,19 +1,14 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type TestServer, testServer } from '../support/server.ts'
+import { describe, expect } from 'vitest'
 import { convert, newAffiliate, withAffiliate } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 
 const RUNS = process.env.TEST_ENGINE === 'postgres' ? 20 : 50
 
-let server: TestServer
-let client: TestServer['client']
 let campaignId: string
-beforeAll(async () => {
-  server = await testServer()
-  client = server.client
+test.beforeAll(async ({ server }) => {
   campaignId = (await withAffiliate(server, { code: 'NISA' })).program.id
 })
-afterAll(() => server.close())
 
 let counter = 0
 /** Digits of base 34 with neither 0 nor o. */
@@ -47,7 +42,7 @@ const twice = (spell: (text: string) => fc.Arbitrary<string>) =>
   letters.chain((text) => fc.tuple(spell(text), spell(text)))
 
 describe('spellings that normalize alike', () => {
-  test('are one order, shown as it was sent first', async () => {
+  test('are one order, shown as it was sent first', async ({ server, client }) => {
     await fc.assert(
       fc.asyncProperty(twice(hidden), async ([one, two]) => {
         const end = `#${unique()}`
@@ -65,7 +60,7 @@ describe('spellings that normalize alike', () => {
     )
   })
 
-  test('are one code, shown as it was sent', async () => {
+  test('are one code, shown as it was sent', async ({ server, client }) => {
     const [one, two] = [await newAffiliate(server, { campaignId }), await newAffiliate(server, { campaignId })]
     const visible = (text: string) => fc.constantFrom(text, text.normalize('NFD')).chain(widened).chain(cased)
     const anyhow = (text: string) => hidden(text).chain(widened).chain(cased)
@@ -87,7 +82,7 @@ describe('spellings that normalize alike', () => {
     )
   })
 
-  test('are one address, of affiliates and of customers', async () => {
+  test('are one address, of affiliates and of customers', async ({ server, client }) => {
     const label = letters.filter((text) => !/[-1ß]/.test(text))
     const address = fc.tuple(
       label,
@@ -124,7 +119,7 @@ describe('spellings that normalize alike', () => {
   })
 })
 
-test('look-alikes of another script are another code, another order and another person', async () => {
+test('look-alikes of another script are another code, another order and another person', async ({ server, client }) => {
   const CYRILLIC: Record<string, string> = { A: 'А', B: 'В', C: 'С', E: 'Е', H: 'Н', K: 'К', M: 'М', P: 'Р', T: 'Т' }
   const likes = fc.array(fc.constantFrom(...Object.keys(CYRILLIC)), { minLength: 1, maxLength: 4 })
   await fc.assert(

@@ -1,28 +1,24 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import * as shops from '../../server/src/accounts/shops.ts'
 import * as users from '../../server/src/accounts/users.ts'
 import { refusal } from '../support/looking.ts'
-import { admin } from '../support/owner.ts'
-import { type TestServer, testServer } from '../support/server.ts'
+import type { TestServer } from '../support/server.ts'
 import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 
-let server: TestServer
-let client: TestServer['client']
 let campaignId: string
-beforeAll(async () => {
-  server = await testServer()
-  client = server.client
+test.beforeAll(async ({ server, client }) => {
   campaignId = (await withAffiliate(server, { code: 'NISA' })).program.id
   await client.programs.update(campaignId, { lifetimeCommission: true })
 })
-afterAll(() => server.close())
 
 let counter = 0
-const report = (order: object) => convert(server, { externalOrderId: `i-${++counter}`, amountCents: 10_000, ...order })
+const report = (server: TestServer, order: object) =>
+  convert(server, { externalOrderId: `i-${++counter}`, amountCents: 10_000, ...order })
 const freshCode = () => `C${(++counter).toString(36).replaceAll('o', 'X').replaceAll('0', 'Y')}`
 
 describe('a buyer is the affiliate whose address differs only in how it is written', () => {
-  test.each([
+  test.for([
     ['müller@example.com', 'mu\u0308ller@example.com'],
     ['nisa.karim@gmail.com', 'nisakarim@gmail.com'],
     ['n.isa@gmail.com', 'N.I.S.A+shop@GoogleMail.com'],
@@ -34,55 +30,55 @@ describe('a buyer is the affiliate whose address differs only in how it is writt
     ['puny@xn--mnchen-3ya.de', 'puny@MU\u0308NCHEN.DE'],
     ['full@example.com', 'full@ｅｘａｍｐｌｅ。com'],
     ['hidden@example.com', 'hid\u200bden@example.com'],
-  ])('affiliate %j, buyer %j', async (email, customerEmail) => {
+  ])('affiliate %j, buyer %j', async ([email, customerEmail], { server }) => {
     const code = freshCode()
     await newAffiliate(server, { email, code, campaignId })
-    const { body } = await report({ couponCode: code, customerEmail })
+    const { body } = await report(server, { couponCode: code, customerEmail })
     expect(body.commission).toMatchObject({ restrictionReasonCode: 'SELF_REFERRAL', amountCents: 0 })
   })
 
-  test.each([
+  test.for([
     ['a.b@example.com', 'ab@example.com'],
     ['ab@example.com', 'ab@example.org'],
     ['muller@example.com', 'müller@example.com'],
-  ])('affiliate %j is not the buyer %j', async (email, customerEmail) => {
+  ])('affiliate %j is not the buyer %j', async ([email, customerEmail], { server }) => {
     const code = freshCode()
     await newAffiliate(server, { email, code, campaignId })
-    expect((await report({ couponCode: code, customerEmail })).body.commission.eligible).toBe(true)
+    expect((await report(server, { couponCode: code, customerEmail })).body.commission.eligible).toBe(true)
   })
 })
 
 describe('one address', () => {
-  test.each([
+  test.for([
     ['taken@münchen.example', 'Taken@XN--MNCHEN-3YA.example'],
     ['tü@example.com', 'tu\u0308@EXAMPLE.com'],
     ['j\u030cim@example.com', 'J\u030cIM@example.com'],
-  ])('409 for %j when there is %j', async (first, second) => {
+  ])('409 for %j when there is %j', async ([first, second], { client }) => {
     const { id } = await client.affiliates.create({ email: first, name: 'First' })
     expect((await client.affiliates.list({ limit: 1 })).data[0]).toMatchObject({ id, email: first })
     expect(await refusal(client.affiliates.create({ email: second, name: 'Second' }))).toEqual([409, 'email_taken'])
   })
 
-  test('dots and tags are part of an address that is registered', async () => {
+  test('dots and tags are part of an address that is registered', async ({ client }) => {
     for (const email of ['de.ep@gmail.com', 'deep@gmail.com', 'deep+2@gmail.com', 'deep@googlemail.com'])
       expect((await client.affiliates.create({ email, name: 'Deep' })).email).toBe(email)
   })
 
-  test('a customer is found by any spelling, and connected once', async () => {
+  test('a customer is found by any spelling, and connected once', async ({ server, client, owner }) => {
     const code = freshCode()
     const { id } = await newAffiliate(server, { code, campaignId })
-    await report({ couponCode: code, customerEmail: 'Käufer@bücher.example' })
+    await report(server, { couponCode: code, customerEmail: 'Käufer@bücher.example' })
     for (const customerEmail of ['ka\u0308ufer@bu\u0308cher.example.', 'käufer@xn--bcher-kva.example']) {
-      const { body } = await report({ customerEmail })
+      const { body } = await report(server, { customerEmail })
       expect(body.attribution).toMatchObject({ affiliateId: id, reasonCode: 'CONNECTED_CUSTOMER_EMAIL_MATCH' })
       expect((await client.journey.get({ customerEmail })).total).toBeGreaterThan(1)
     }
     const again = { kind: 'customerEmail', value: 'KÄUFER@bücher.example.', affiliateId: id }
-    expect((await admin(server, 'POST', '/connections', again)).headers.get('X-Error-Code')).toBe('connection_exists')
+    expect((await owner('POST', '/connections', again)).headers.get('X-Error-Code')).toBe('connection_exists')
   })
 })
 
-test('a user of the shop is one, however the operator writes the address', async () => {
+test('a user of the shop is one, however the operator writes the address', async ({ server }) => {
   const { deps, shop } = server
   const staff = { shop: shop.shopId, email: 'Mu\u0308ller@BU\u0308CHER.example.', role: 'STAFF' as const }
   const { userId } = await shops.createUser(deps, { ...staff, email: 'müller@bücher.example' })
@@ -92,38 +88,41 @@ test('a user of the shop is one, however the operator writes the address', async
 
 describe('an unencoded plus in the query', () => {
   const email = 'anna+shoes@example.com'
-  beforeAll(async () => {
+  test.beforeAll(async ({ server, client, owner }) => {
     await newAffiliate(server, { email, name: 'Anna @ Home' })
-    await report({ customerEmail: email })
+    await report(server, { customerEmail: email })
     const { id } = (await client.affiliates.list({ limit: 1 })).data[0]!
-    await expectOk(admin(server, 'POST', '/connections', { kind: 'customerEmail', value: email, affiliateId: id }))
+    await expectOk(owner('POST', '/connections', { kind: 'customerEmail', value: email, affiliateId: id }))
   })
 
-  test.each([email, ' Anna shoes@example.com', 'Anna%2Bshoes@example.com', '+anna+shoes@example.com+'])(
+  test.for([email, ' Anna shoes@example.com', 'Anna%2Bshoes@example.com', '+anna+shoes@example.com+'])(
     '%s finds the customer',
-    async (text) => {
+    async (text, { server, owner }) => {
       const journey = await server.request('GET', `/api/v1/journey?customerEmail=${text.replaceAll(' ', '%20')}`)
       expect([journey.status, journey.body.total]).toEqual([200, 1])
       const path = `/connections?kind=customerEmail&value=${text.replaceAll(' ', '%20')}`
-      expect((await admin(server, 'GET', path)).body.pagination.total).toBe(1)
+      expect((await owner('GET', path)).body.pagination.total).toBe(1)
     },
   )
 
-  test.each([email, 'na+shoes@exam', 'Anna @ Home', 'anna+@+home'])('?q=%s finds the affiliate', async (text) => {
-    const found = await server.request('GET', `/api/v1/affiliates?q=${text}`)
-    expect(found.body.data.map((one: { email: string }) => one.email)).toEqual([email])
-  })
+  test.for([email, 'na+shoes@exam', 'Anna @ Home', 'anna+@+home'])(
+    '?q=%s finds the affiliate',
+    async (text, { server }) => {
+      const found = await server.request('GET', `/api/v1/affiliates?q=${text}`)
+      expect(found.body.data.map((one: { email: string }) => one.email)).toEqual([email])
+    },
+  )
 })
 
 describe('one order', () => {
-  test.each([
+  test.for([
     ['caf\u00e9-1', 'cafe\u0301-1'],
     ['zero-2', 'ze\u200bro-2'],
     ['bidi-3', '\u202ebidi-3\u202c'],
     ['soft-4', 'so\u00adft-4\ufeff'],
     ['join-e\u0301-5', 'join-e\u034f\u0301-5'],
     ['space-6', '\u2060 space-6 \u2060'],
-  ])('%j and %j earn once, and each is shown as it was sent', async (first, second) => {
+  ])('%j and %j earn once, and each is shown as it was sent', async ([first, second], { server, client, owner }) => {
     const one = await convert(server, { externalOrderId: first, amountCents: 10_000, couponCode: 'NISA' })
     const two = await convert(server, { externalOrderId: second, amountCents: 10_000, couponCode: 'NISA' })
     expect([one.headers.get('X-Order-Already-Recorded'), two.headers.get('X-Order-Already-Recorded')]).toEqual([
@@ -134,7 +133,7 @@ describe('one order', () => {
     for (const externalOrderId of [first, second, `api:${first}`, `api:${second}`]) {
       const { data } = await client.commissions.list({ externalOrderId })
       expect(data.map((row) => [row.id, row.externalOrderId])).toEqual([[one.body.commission.id, first]])
-      const explained = await admin(server, 'GET', `/orders/${encodeURIComponent(externalOrderId)}/explanation`)
+      const explained = await owner('GET', `/orders/${encodeURIComponent(externalOrderId)}/explanation`)
       expect([explained.status, explained.body.data?.externalOrderId]).toEqual([200, first])
     }
     const dry = await server.request('POST', '/api/v1/events?dryRun=1', {
@@ -143,31 +142,31 @@ describe('one order', () => {
     expect(dry.headers.get('X-Order-Already-Recorded')).toBe('true')
   })
 
-  test.each([
+  test.for([
     ['①', '1'],
     ['Ａ9', 'A9'],
     ['x-a', 'x-A'],
-  ])('%j and %j are two orders', async (first, second) => {
+  ])('%j and %j are two orders', async ([first, second], { server }) => {
     await convert(server, { externalOrderId: first, amountCents: 10_000, couponCode: 'NISA' })
     const two = await convert(server, { externalOrderId: second, amountCents: 10_000, couponCode: 'NISA' })
     expect(two.headers.get('X-Order-Already-Recorded')).toBeNull()
   })
 
-  test('400 for an id of nothing that can be seen', async () => {
+  test('400 for an id of nothing that can be seen', async ({ server }) => {
     const reply = await convert(server, { externalOrderId: '\u200b \u2060', amountCents: 1 })
     expect([reply.status, reply.body.error]).toEqual([400, 'externalOrderId is required.'])
   })
 })
 
 describe('one code', () => {
-  test.each([
+  test.for([
     ['ＳＵＭ１', 'sum1'],
     ['ﬁne', 'FINE'],
     ['SU\u3164M2', 'sum2'],
     ['❤\ufe0f', '❤'],
     ['e\u0301te\u0301', 'ÉTÉ'],
     ['Ⅷ', 'viii'],
-  ])('%j and %j', async (first, second) => {
+  ])('%j and %j', async ([first, second], { server, client }) => {
     const [{ id }, other] = [await newAffiliate(server, { campaignId }), await newAffiliate(server, { campaignId })]
     expect((await client.coupons.assign({ affiliateId: id, code: first })).code).toBe(first)
     expect(await refusal(client.coupons.assign({ affiliateId: other.id, code: second }))).toEqual([
@@ -175,13 +174,13 @@ describe('one code', () => {
       'discount_code_taken',
     ])
     for (const couponCode of [first, second, `${second}\u200b`]) {
-      const { body } = await report({ couponCode })
+      const { body } = await report(server, { couponCode })
       expect([couponCode, body.attribution.affiliateId]).toEqual([couponCode, id])
     }
     expect((await client.coupons.list({ code: second })).data.map((one) => one.code)).toEqual([first])
   })
 
-  test.each([
+  test.for([
     'A０',
     'ｏA',
     'Ｏ',
@@ -198,12 +197,12 @@ describe('one code', () => {
     '\u3164',
     '\ufe0f',
     'A\u{e0041}',
-  ])('400 for %j', async (code) => {
+  ])('400 for %j', async (code, { server, client }) => {
     const { id } = await newAffiliate(server)
     expect(await refusal(client.coupons.assign({ affiliateId: id, code }))).toEqual([400, 'discount_code_invalid'])
   })
 
-  test('its length is measured as sent', async () => {
+  test('its length is measured as sent', async ({ server, client }) => {
     const { id } = await newAffiliate(server)
     expect((await client.coupons.assign({ affiliateId: id, code: 'ﷺﷺﷺﷺﷺﷺﷺﷺﷺ' })).code).toBe('ﷺﷺﷺﷺﷺﷺﷺﷺﷺ')
     expect(await refusal(client.coupons.assign({ affiliateId: id, code: 'e\u0301'.repeat(5) }))).toEqual([
@@ -212,14 +211,21 @@ describe('one code', () => {
     ])
   })
 
-  test.each(['СУММЕР', 'חנוכה', 'क्षमा', 'رمضان', '春节', 'ฤดูร้อน', '🎁🎁', 'ÄÖÜ', '٠'])('200 for %j', async (code) => {
-    const { id } = await newAffiliate(server)
-    expect(await client.coupons.assign({ affiliateId: id, code })).toMatchObject({ code, warnings: [] })
-  })
+  test.for(['СУММЕР', 'חנוכה', 'क्षमा', 'رمضان', '春节', 'ฤดูร้อน', '🎁🎁', 'ÄÖÜ', '٠'])(
+    '200 for %j',
+    async (code, { server, client }) => {
+      const { id } = await newAffiliate(server)
+      expect(await client.coupons.assign({ affiliateId: id, code })).toMatchObject({ code, warnings: [] })
+    },
+  )
 })
 
 describe('a code that can be read another way', () => {
-  test('200 with a warning when it is the slug of another affiliate; the code wins and the explanation names the other', async () => {
+  test('200 with a warning when it is the slug of another affiliate; the code wins and the explanation names the other', async ({
+    server,
+    client,
+    owner,
+  }) => {
     const slugged = await newAffiliate(server, { name: 'Vera', campaignId })
     const coded = await newAffiliate(server, { campaignId })
     const { warnings } = await client.coupons.assign({ affiliateId: coded.id, code: 'ＶERA' })
@@ -233,24 +239,24 @@ describe('a code that can be read another way', () => {
     const listed = (await client.coupons.list({ affiliateId: coded.id })).data[0]
     expect(listed?.warnings).toEqual(warnings)
     expect((await client.coupons.list({ affiliateId: slugged.id })).data[0]?.warnings).toEqual([])
-    const { body } = await report({ couponCode: 'vera', ref: 'vera' })
+    const { body } = await report(server, { couponCode: 'vera', ref: 'vera' })
     expect(body.attribution).toMatchObject({ affiliateId: coded.id, reasonCode: 'COUPON_MATCH' })
-    const explained = await expectOk(admin(server, 'GET', `/orders/i-${counter}/explanation`))
+    const explained = await expectOk(owner('GET', `/orders/i-${counter}/explanation`))
     const [coupon, link] = explained.evidence.map((kind: { candidates: object[] }) => kind.candidates[0])
     expect(coupon).toMatchObject({ affiliateId: coded.id, slugAffiliateId: slugged.id })
     expect(coupon.because).toContain(`It is also the slug of affiliate ${slugged.id}; codes come before slugs.`)
     expect(link).toMatchObject({ affiliateId: slugged.id, slugAffiliateId: null })
   })
 
-  test('its own slug is no warning', async () => {
+  test('its own slug is no warning', async ({ server, client, owner }) => {
     const { id, slug } = await newAffiliate(server, { name: 'Mika', campaignId })
     expect((await client.coupons.assign({ affiliateId: id, code: slug })).warnings).toEqual([])
-    await report({ couponCode: slug })
-    const explained = await expectOk(admin(server, 'GET', `/orders/i-${counter}/explanation`))
+    await report(server, { couponCode: slug })
+    const explained = await expectOk(owner('GET', `/orders/i-${counter}/explanation`))
     expect(explained.evidence[0].candidates[0].slugAffiliateId).toBeNull()
   })
 
-  test('200 with a warning when it mixes Latin letters with Cyrillic or Greek ones', async () => {
+  test('200 with a warning when it mixes Latin letters with Cyrillic or Greek ones', async ({ server, client }) => {
     const { id } = await newAffiliate(server)
     for (const code of ['SUMM\u0415R', '\u0391BC'])
       expect((await client.coupons.assign({ affiliateId: id, code })).warnings).toEqual([
@@ -264,7 +270,7 @@ describe('a code that can be read another way', () => {
 })
 
 describe('an empty text is not given', () => {
-  test('orderId stands for an empty externalOrderId, and the other way round', async () => {
+  test('orderId stands for an empty externalOrderId, and the other way round', async ({ server, client }) => {
     for (const [body, expected] of [
       [{ externalOrderId: '', orderId: 'alias-1' }, 'alias-1'],
       [{ externalOrderId: 'alias-2', orderId: '' }, 'alias-2'],
@@ -277,7 +283,7 @@ describe('an empty text is not given', () => {
     expect([neither.status, neither.body.error]).toEqual([400, 'externalOrderId is required.'])
   })
 
-  test('processedAt stands for an empty occurredAt; both empty means now', async () => {
+  test('processedAt stands for an empty occurredAt; both empty means now', async ({ server, client }) => {
     const at = '2026-10-01T00:00:00.000Z'
     const timed = { amountCents: 1, couponCode: 'NISA', occurredAt: '' }
     await expectOk(convert(server, { ...timed, externalOrderId: 'timed-1', processedAt: at }))
@@ -293,9 +299,9 @@ describe('an empty text is not given', () => {
       expect((await server.request('POST', '/api/v1/events', { body: { ...touch, occurredAt: '' } })).status).toBe(202)
   })
 
-  test('other evidence counts where one field is empty', async () => {
+  test('other evidence counts where one field is empty', async ({ server, client }) => {
     const { slug } = (await client.affiliates.list({ q: 'nisa', limit: 100 })).data.at(-1)!
-    const reason = async (evidence: object) => (await report(evidence)).body.attribution.reasonCode
+    const reason = async (evidence: object) => (await report(server, evidence)).body.attribution.reasonCode
     expect(await reason({ couponCode: '', affiliateCode: 'NISA' })).toBe('AFFILIATE_CODE_MATCH')
     expect(await reason({ couponCode: '', affiliateCode: '', clickId: '', ref: slug })).toBe('REF_MATCH')
     const click = { type: 'click', ref: '', affiliateCode: '', affiliateId: '', clickId: '' }
@@ -307,7 +313,7 @@ describe('an empty text is not given', () => {
     )
   })
 
-  test('hookUrl and target_url stand for an empty url', async () => {
+  test('hookUrl and target_url stand for an empty url', async ({ server }) => {
     const hook = 'https://9.9.9.9/empty'
     const subscribe = (body: object) => server.request('POST', '/api/v1/webhooks', { body })
     expect((await subscribe({ url: '', hookUrl: '', target_url: hook })).body.data.url).toBe(hook)

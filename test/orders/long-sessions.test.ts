@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { grow } from '../data/plans/shop-data.ts'
-import { admin } from '../support/owner.ts'
-import { type TestServer, testServer } from '../support/server.ts'
+import type { TestServer } from '../support/server.ts'
 import { expectOk, newAffiliate } from '../support/shop.ts'
+import { type Client, type Owner, test } from '../support/test.ts'
 
 const MINUTE = 60_000
 const DAY = 86_400_000
@@ -20,15 +20,13 @@ interface Click extends Person {
   at: number
 }
 
-let server: TestServer
 let people: Person[]
 /** A program with a cookie of 7 days, and its many affiliates. */
 let short: string
 let others: string[]
-beforeAll(async () => {
-  server = await testServer()
+test.beforeAll(async ({ server, client }) => {
   const withCookie = async (cookieDurationDays: number) => {
-    const { id: campaignId } = await server.client.programs.create({ name: 'P', cookieDurationDays })
+    const { id: campaignId } = await client.programs.create({ name: 'P', cookieDurationDays })
     if (cookieDurationDays === 7) short = campaignId
     return { id: (await newAffiliate(server, { campaignId })).id, days: cookieDurationDays }
   }
@@ -46,7 +44,6 @@ beforeAll(async () => {
   grow(server, 'affiliates', { huge: 120, others: 0, columns, like: `"campaignId" = '${short}'` })
   others = server.sql.prepare(`select id from affiliates where "campaignId" = ?`).pluck().all(short) as string[]
 })
-afterAll(() => server.close())
 
 const iso = (ms: number) => new Date(ms).toISOString()
 let count = 0
@@ -75,7 +72,7 @@ const runs = fc.array(
 )
 
 /** Stores the clicks of a session at once: thousands of requests would say no more. */
-function store(sessionId: string, all: Click[]): void {
+function store(server: TestServer, sessionId: string, all: Click[]): void {
   for (let from = 0; from < all.length; from += 500) {
     const rows = all.slice(from, from + 500).map(({ id, clickId, at }, n) => {
       const values = [`jrn_${sessionId}_${from + n}`, server.shop.shopId, iso(at), sessionId, clickId, iso(at)]
@@ -108,48 +105,51 @@ function expected(clicks: Click[], orderAt: number, touch: 'FIRST' | 'LAST') {
   return won ? [won.id, won.clickId] : [null, undefined]
 }
 
-async function winner(sessionId: string, orderAt: number) {
+async function winner(client: Client, sessionId: string, orderAt: number) {
   const order = { externalOrderId: `o-${++count}`, amountCents: 10_000, sessionId, occurredAt: iso(orderAt) }
-  const { attribution, trace } = await server.client.events.dryRun(order)
+  const { attribution, trace } = await client.events.dryRun(order)
   return [attribution.affiliateId, trace.candidates.find(({ won }) => won)?.value]
 }
 
-const prefer = (clickTouch: 'FIRST' | 'LAST') => expectOk(admin(server, 'PATCH', '/settings', { clickTouch }))
+const prefer = (owner: Owner, clickTouch: 'FIRST' | 'LAST') => expectOk(owner('PATCH', '/settings', { clickTouch }))
 
 describe.each(['FIRST', 'LAST'] as const)('clickTouch %s', (touch) => {
-  beforeAll(() => prefer(touch))
+  test.beforeAll(({ owner }) => prefer(owner, touch))
 
-  test('is exact in sessions of any length, whoever was clicked', async () => {
+  test('is exact in sessions of any length, whoever was clicked', async ({ server, client }) => {
     const property = fc.asyncProperty(runs, async (given) => {
       const sessionId = `s-${++count}`
       const orderAt = server.clock.ms
       const all = clicksOf(sessionId, orderAt, given)
-      store(sessionId, all)
-      expect(await winner(sessionId, orderAt)).toEqual(expected(all, orderAt, touch))
+      store(server, sessionId, all)
+      expect(await winner(client, sessionId, orderAt)).toEqual(expected(all, orderAt, touch))
     })
     await fc.assert(property, { numRuns: 60, seed: 20_261_102, endOnFailure: true })
   })
 
-  test.each([
+  test.for([
     ['of a program with a shorter cookie', 1],
     ['of a program without a cookie', 3],
     ['of nobody', 4],
-  ])('is exact where hundreds of clicks that do not count stand before and after: %s', async (_, who) => {
-    const sessionId = `s-${++count}`
-    const orderAt = server.clock.ms
-    const expired = who === 1 ? -29 * DAY : -6 * DAY
-    const all = clicksOf(sessionId, orderAt, [
-      { who, clicks: 150, from: expired, step: MINUTE },
-      { who: 0, clicks: 2, from: expired + DAY / 2, step: MINUTE },
-      { who, clicks: 150, from: expired + DAY, step: MINUTE },
-    ])
-    store(sessionId, all)
-    const [id, clickId] = await winner(sessionId, orderAt)
-    expect([id, clickId]).toEqual(expected(all, orderAt, touch))
-    expect(id).toBe(people[0]?.id)
-  })
+  ])(
+    'is exact where hundreds of clicks that do not count stand before and after: %s',
+    async ([_, who], { server, client }) => {
+      const sessionId = `s-${++count}`
+      const orderAt = server.clock.ms
+      const expired = who === 1 ? -29 * DAY : -6 * DAY
+      const all = clicksOf(sessionId, orderAt, [
+        { who, clicks: 150, from: expired, step: MINUTE },
+        { who: 0, clicks: 2, from: expired + DAY / 2, step: MINUTE },
+        { who, clicks: 150, from: expired + DAY, step: MINUTE },
+      ])
+      store(server, sessionId, all)
+      const [id, clickId] = await winner(client, sessionId, orderAt)
+      expect([id, clickId]).toEqual(expected(all, orderAt, touch))
+      expect(id).toBe(people[0]?.id)
+    },
+  )
 
-  test('is exact with clicks on more affiliates than a page holds', async () => {
+  test('is exact with clicks on more affiliates than a page holds', async ({ server, client }) => {
     const sessionId = `s-${++count}`
     const orderAt = server.clock.ms
     const many = others.map((id, n) => ({ id, days: 7, clickId: `c-${n}`, at: orderAt - 20 * DAY + n }))
@@ -164,7 +164,7 @@ describe.each(['FIRST', 'LAST'] as const)('clickTouch %s', (touch) => {
       last!,
       ...many.map((one) => ({ ...one, clickId: `${one.clickId}b`, at: one.at + 10 * DAY })),
     ]
-    store(sessionId, all)
-    expect(await winner(sessionId, orderAt)).toEqual([people[0]?.id, touch === 'FIRST' ? 'kept-0' : 'kept-1'])
+    store(server, sessionId, all)
+    expect(await winner(client, sessionId, orderAt)).toEqual([people[0]?.id, touch === 'FIRST' ? 'kept-0' : 'kept-1'])
   })
 })

@@ -1,27 +1,22 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { auditLog, countOf, outbox, refusal, subscribe } from '../support/looking.ts'
-import { type TestServer, testServer } from '../support/server.ts'
 import { convert, newAffiliate, withAffiliate } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 
-let server: TestServer
-let client: TestServer['client']
 let nisa: { id: string }
 let events: ReturnType<typeof outbox>
 let audits: ReturnType<typeof auditLog>
-beforeAll(async () => {
-  server = await testServer()
-  client = server.client
+test.beforeAll(async ({ server }) => {
   nisa = (await withAffiliate(server, { code: 'NISA' })).affiliate
   await newAffiliate(server, { code: 'MARA', name: 'Mara' })
   subscribe(server)
   events = outbox(server)
   audits = auditLog(server)
 })
-afterAll(() => server.close())
 
 const already = (reply: { headers: Headers }) => reply.headers.get('X-Order-Already-Recorded')
 
-test('201, one event and one audit record when an order is recorded', async () => {
+test('201, one event and one audit record when an order is recorded', async ({ server, client }) => {
   const sent = {
     externalOrderId: 'first',
     amountCents: 10_000,
@@ -51,7 +46,7 @@ test('201, one event and one audit record when an order is recorded', async () =
 })
 
 describe('an order that is recorded already', () => {
-  test('201 with the recorded decision, whatever is sent now, and nothing is written', async () => {
+  test('201 with the recorded decision, whatever is sent now, and nothing is written', async ({ server, client }) => {
     const sent = { externalOrderId: 'twice', amountCents: 10_000, couponCode: 'NISA' }
     const first = await convert(server, sent)
     expect([first.status, already(first)]).toEqual([201, null])
@@ -69,7 +64,7 @@ describe('an order that is recorded already', () => {
     expect([counts(), events(), audits()]).toEqual([before, [], []])
   })
 
-  test('keeps its decision when program and affiliate have changed', async () => {
+  test('keeps its decision when program and affiliate have changed', async ({ server, client }) => {
     const sent = { externalOrderId: 'kept', amountCents: 10_000, couponCode: 'NISA' }
     const first = await convert(server, sent)
     await client.affiliates.update(nisa.id, { status: 'REJECTED' })
@@ -77,7 +72,7 @@ describe('an order that is recorded already', () => {
     await client.affiliates.update(nisa.id, { status: 'APPROVED' })
   })
 
-  test('is replayed under its own key as it was first answered', async () => {
+  test('is replayed under its own key as it was first answered', async ({ server }) => {
     const sent = { externalOrderId: 'keyed', amountCents: 10_000, couponCode: 'NISA' }
     await convert(server, sent, { idempotencyKey: 'once-a' })
     await convert(server, sent, { idempotencyKey: 'once-b' })
@@ -89,7 +84,9 @@ describe('an order that is recorded already', () => {
     expect([already(a), already(b)]).toEqual([null, 'true'])
   })
 
-  test('is another order when the id differs in letters or in another shop, and the same when only outer spaces differ', async () => {
+  test('is another order when the id differs in letters or in another shop, and the same when only outer spaces differ', async ({
+    server,
+  }) => {
     const { key } = await server.createShop()
     await withAffiliate(server, { key, code: 'NISA', email: 'there@example.com' })
     const ids = new Set<string>()
@@ -105,7 +102,7 @@ describe('an order that is recorded already', () => {
     expect([already(there), ids.add(there.body.commission.id).size]).toEqual([null, 3])
   })
 
-  test('in parallel under many keys: one commission, one event, one audit record', async () => {
+  test('in parallel under many keys: one commission, one event, one audit record', async ({ server }) => {
     events()
     audits()
     const sent = { externalOrderId: 'parallel', amountCents: 10_000, couponCode: 'NISA' }
@@ -118,7 +115,7 @@ describe('an order that is recorded already', () => {
 })
 
 describe('an order that nobody was attributed to', () => {
-  test('is kept without a commission or an event, and credited by a later report', async () => {
+  test('is kept without a commission or an event, and credited by a later report', async ({ server }) => {
     const sent = { externalOrderId: 'later', amountCents: 10_000, customerEmail: 'canary@example.com' }
     events()
     audits()
@@ -135,7 +132,7 @@ describe('an order that nobody was attributed to', () => {
     expect([already(third), third.body]).toEqual(['true', second.body])
   })
 
-  test('stands in the customer’s journey once, as it was decided last', async () => {
+  test('stands in the customer’s journey once, as it was decided last', async ({ server }) => {
     const entries = () =>
       server.sql.prepare(`select "affiliateId", "commissionId" from journey where "orderId" = 'api:path'`).all()
     const sent = { externalOrderId: 'path', amountCents: 10_000 }
@@ -146,12 +143,12 @@ describe('an order that nobody was attributed to', () => {
   })
 })
 
-test('no audit record holds anything about a person', async () => {
+test('no audit record holds anything about a person', async ({ server }) => {
   const all = JSON.stringify(server.sql.prepare('select action, "subjectId", data from audits').all())
   expect(all).not.toMatch(/canary|@|Nisa Karim|Mara/)
 })
 
-test('409 for the same key with another order, and nothing is written', async () => {
+test('409 for the same key with another order, and nothing is written', async ({ server, client }) => {
   const first = { externalOrderId: 'k-1', amountCents: 100 }
   await client.events.conversion(first, { idempotencyKey: 'reused' })
   const before = countOf(server, 'orders')

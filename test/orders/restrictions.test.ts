@@ -1,32 +1,27 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { auditLog, insertRow, outbox, subscribe } from '../support/looking.ts'
-import { type TestServer, testServer } from '../support/server.ts'
 import { newAffiliate, withAffiliate } from '../support/shop.ts'
+import { type Client, test } from '../support/test.ts'
 
-let server: TestServer
-let client: TestServer['client']
 let program: { id: string }
 let nisa: { id: string; email: string }
-beforeAll(async () => {
-  server = await testServer()
-  client = server.client
+test.beforeAll(async ({ server }) => {
   const found = await withAffiliate(server, { code: 'NISA', email: 'Nisa+shop@Example.com' })
   program = found.program
   nisa = found.affiliate
 })
-afterAll(() => server.close())
 
 let orders = 0
-type Order = Partial<Parameters<typeof client.events.conversion>[0]>
-const report = (more: Order) =>
+type Order = Partial<Parameters<Client['events']['conversion']>[0]>
+const report = (client: Client, more: Order) =>
   client.events.conversion({ externalOrderId: `o-${++orders}`, amountCents: 10_000, couponCode: 'NISA', ...more })
-const restriction = async (more: Order) => (await report(more)).commission.restrictionReasonCode
+const restriction = async (client: Client, more: Order) => (await report(client, more)).commission.restrictionReasonCode
 
-test('201 with a rejected row of nothing, its reason, one event and one audit record', async () => {
+test('201 with a rejected row of nothing, its reason, one event and one audit record', async ({ server, client }) => {
   await client.affiliates.update(nisa.id, { status: 'PENDING' })
   subscribe(server)
   const [events, audits] = [outbox(server), auditLog(server)]
-  const { attribution, commission } = await report({ discountCents: 1000 })
+  const { attribution, commission } = await report(client, { discountCents: 1000 })
   await client.affiliates.update(nisa.id, { status: 'APPROVED' })
   expect(attribution).toEqual({ affiliateId: nisa.id, method: 'COUPON', confidence: 1, reasonCode: 'COUPON_MATCH' })
   expect(commission).toEqual({
@@ -55,59 +50,59 @@ test('201 with a rejected row of nothing, its reason, one event and one audit re
   })
 })
 
-test('the status of the affiliate: ACTIVE and APPROVED earn, PENDING and REJECTED do not', async () => {
+test('the status of the affiliate: ACTIVE and APPROVED earn, PENDING and REJECTED do not', async ({ client }) => {
   const found = []
   for (const status of ['ACTIVE', 'PENDING', 'REJECTED', 'APPROVED'] as const) {
     await client.affiliates.update(nisa.id, { status })
-    found.push(await restriction({}))
+    found.push(await restriction(client, {}))
   }
   expect(found).toEqual([null, 'AFFILIATE_NOT_APPROVED', 'AFFILIATE_REJECTED', null])
 })
 
-test('an archived affiliate is found by code and link, and refused before all else', async () => {
+test('an archived affiliate is found by code and link, and refused before all else', async ({ server, client }) => {
   const gone = await newAffiliate(server, { code: 'GNE' })
   const click = await client.events.click({ ref: gone.slug })
   await client.affiliates.update(gone.id, { status: 'REJECTED', campaignId: null })
   await client.affiliates.archive(gone.id)
   for (const evidence of [{ couponCode: 'GNE' }, { clickId: click.id }, { ref: gone.slug }]) {
-    const { commission } = await report({ couponCode: null, ...evidence })
+    const { commission } = await report(client, { couponCode: null, ...evidence })
     expect([commission.affiliateId, commission.restrictionReasonCode]).toEqual([gone.id, 'AFFILIATE_ARCHIVED'])
   }
 })
 
-test('an affiliate without a program earns nothing', async () => {
+test('an affiliate without a program earns nothing', async ({ server, client }) => {
   const lost = await newAffiliate(server, { code: 'LST' })
   await client.affiliates.update(lost.id, { campaignId: null })
-  expect(await restriction({ couponCode: 'LST' })).toBe('PROGRAM_MISSING')
+  expect(await restriction(client, { couponCode: 'LST' })).toBe('PROGRAM_MISSING')
   const row = (await client.commissions.list({ affiliateId: lost.id })).data[0]
   expect([row?.programId, row?.commissionType, row?.commissionRateBps]).toEqual([null, null, 0])
 })
 
-test.each(['DRAFT', 'PRIVATE', 'PUBLISH'] as const)('a program in status %s pays', async (status) => {
+test.for(['DRAFT', 'PRIVATE', 'PUBLISH'] as const)('a program in status %s pays', async (status, { client }) => {
   await client.programs.update(program.id, { status })
-  expect(await restriction({})).toBeNull()
+  expect(await restriction(client, {})).toBeNull()
 })
 
-test.each(['nisa+shop@example.com', ' NISA@example.com ', 'nisa+other@example.com'])(
+test.for(['nisa+shop@example.com', ' NISA@example.com ', 'nisa+other@example.com'])(
   'a buyer with the address %j is the affiliate',
-  async (customerEmail) => {
-    expect(await restriction({ customerEmail })).toBe('SELF_REFERRAL')
+  async (customerEmail, { client }) => {
+    expect(await restriction(client, { customerEmail })).toBe('SELF_REFERRAL')
   },
 )
 
-test('another mailbox is another person', async () => {
-  expect(await restriction({ customerEmail: 'nisa@other.example' })).toBeNull()
+test('another mailbox is another person', async ({ client }) => {
+  expect(await restriction(client, { customerEmail: 'nisa@other.example' })).toBeNull()
 })
 
-test('a restriction on the winner does not pass the order on to other evidence', async () => {
+test('a restriction on the winner does not pass the order on to other evidence', async ({ server, client }) => {
   await newAffiliate(server, { code: 'THER', name: 'Second' })
-  const { attribution, commission } = await report({ customerEmail: 'nisa@example.com', ref: 'second' })
+  const { attribution, commission } = await report(client, { customerEmail: 'nisa@example.com', ref: 'second' })
   expect([attribution.affiliateId, attribution.reasonCode]).toEqual([nisa.id, 'COUPON_MATCH'])
   expect(commission.restrictionReasonCode).toBe('SELF_REFERRAL')
 })
 
 describe('where a program sells', () => {
-  beforeAll(async () => {
+  test.beforeAll(async ({ server }) => {
     const found = await withAffiliate(server, { code: 'GE', email: 'geo@example.com' })
     insertRow(server, 'geoRules', {
       programId: found.program.id,
@@ -120,7 +115,7 @@ describe('where a program sells', () => {
     })
   })
 
-  test.each([
+  test.for([
     [{ country: 'US', state: 'CA', city: 'Los Angeles', postalCode: '90001' }, null],
     [{ country: ' us ', postalCode: ' 10115' }, null],
     [{ country: 'DE', postalCode: '10115' }, 'GEO_NOT_ELIGIBLE'],
@@ -130,28 +125,28 @@ describe('where a program sells', () => {
     [{ country: '', postalCode: '90001' }, 'GEO_UNKNOWN'],
     [{}, 'GEO_UNKNOWN'],
     [null, 'GEO_UNKNOWN'],
-  ])('shipping %j: %s', async (shipping, expected) => {
-    expect(await restriction({ couponCode: 'GE', shipping })).toBe(expected)
+  ])('shipping %j: %s', async ([shipping, expected], { client }) => {
+    expect(await restriction(client, { couponCode: 'GE', shipping })).toBe(expected)
   })
 
-  test('a program without a rule sells anywhere', async () => {
-    expect(await restriction({ shipping: { country: 'AQ' } })).toBeNull()
+  test('a program without a rule sells anywhere', async ({ client }) => {
+    expect(await restriction(client, { shipping: { country: 'AQ' } })).toBeNull()
   })
 })
 
 describe('nothing to pay a percentage of', () => {
-  test.each([
+  test.for([
     [{ amountCents: 0 }, 'ZERO_BASE'],
     [{ amountCents: 1000, discountCents: 1000 }, 'ZERO_BASE'],
     [{ amountCents: 1000, discountCents: 1500 }, 'ZERO_BASE'],
     [{ amountCents: 1000, discountCents: 999 }, null],
-  ])('%j: %s', async (more, expected) => {
-    const { commission } = await report(more)
+  ])('%j: %s', async ([more, expected], { client }) => {
+    const { commission } = await report(client, more)
     expect([commission.restrictionReasonCode, commission.amountCents]).toEqual([expected, 0])
   })
 
-  test('a base too small for a cent is no restriction', async () => {
-    const { commission } = await report({ amountCents: 3 })
+  test('a base too small for a cent is no restriction', async ({ client }) => {
+    const { commission } = await report(client, { amountCents: 3 })
     expect(commission).toMatchObject({
       eligible: true,
       amountCents: 0,
