@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type TestServer, testServer } from '../support/server.ts'
+import { describe, expect } from 'vitest'
 import { newAffiliate, withAffiliate } from '../support/shop.ts'
+import { type Client, test } from '../support/test.ts'
 
-let server: TestServer
-let client: TestServer['client']
 let nisa: { id: string; campaignId: string }
 let omar: { id: string; campaignId: string }
-beforeAll(async () => {
-  server = await testServer()
-  client = server.client
+test.beforeAll(async ({ server, client }) => {
   nisa = (await withAffiliate(server, { code: 'NISA' })).affiliate
   const { id } = await client.programs.create({ name: 'Other' })
   omar = await newAffiliate(server, { code: 'MAR', campaignId: id })
@@ -30,12 +26,11 @@ beforeAll(async () => {
       discountCents: 1000,
     })
 })
-afterAll(() => server.close())
 
-const found = async (query: Parameters<typeof client.commissions.list>[0]) =>
+const found = async (client: Client, query: Parameters<Client['commissions']['list']>[0]) =>
   (await client.commissions.list(query)).data.map((row) => row.externalOrderId)
 
-test('200 newest happenedAt first, with every field', async () => {
+test('200 newest happenedAt first, with every field', async ({ server, client }) => {
   const { data, pagination } = await client.commissions.list()
   expect(data.map((row) => row.externalOrderId)).toEqual(['f', 'api:b', 'e', 'd', 'c', 'b', 'a'])
   expect(pagination).toEqual({ page: 1, limit: 20, total: 7, totalPages: 1 })
@@ -71,13 +66,13 @@ test('200 newest happenedAt first, with every field', async () => {
   })
 })
 
-test('200 page by page, each row once though some happened at the same instant', async () => {
-  const pages = await Promise.all([1, 2, 3, 4, 5].map((page) => found({ page, limit: 2 })))
+test('200 page by page, each row once though some happened at the same instant', async ({ client }) => {
+  const pages = await Promise.all([1, 2, 3, 4, 5].map((page) => found(client, { page, limit: 2 })))
   expect(pages).toEqual([['f', 'api:b'], ['e', 'd'], ['c', 'b'], ['a'], []])
 })
 
 describe('from and to', () => {
-  test.each([
+  test.for([
     [{ from: '2026-10-02' }, ['f', 'api:b', 'e', 'd', 'c', 'b']],
     [{ from: '2026-10-02T00:00:00.001Z' }, ['f', 'api:b', 'e', 'd', 'c']],
     [{ to: '2026-10-02' }, ['b', 'a']],
@@ -89,11 +84,11 @@ describe('from and to', () => {
     [{ from: '2026-10-31T21:59:59.999Z' }, ['f']],
     [{ from: '2026-10-31T22:00:00Z' }, []],
     [{ from: '2026-10-02T00:00Z', to: '2026-10-02T00:00:00.0009Z' }, ['b']],
-  ])('%j finds %j', async (query, expected) => {
-    expect(await found(query)).toEqual(expected)
+  ])('%j finds %j', async ([query, expected], { client }) => {
+    expect(await found(client, query)).toEqual(expected)
   })
 
-  test.each([
+  test.for([
     ['from=2026-10-02T00:00:00', 'from'],
     ['to=2026-10-02T00:00', 'to'],
     ['from=2026-02-30', 'from'],
@@ -101,7 +96,7 @@ describe('from and to', () => {
     ['from=02.10.2026', 'from'],
     ['from=', 'from'],
     ['to=1790000000', 'to'],
-  ])('400 for %s', async (query, name) => {
+  ])('400 for %s', async ([query, name], { server }) => {
     const reply = await server.request('GET', `/api/v1/commissions?${query}`)
     expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([400, 'invalid_parameter'])
     expect(reply.body.error).toMatch(new RegExp(`^${name} must be an ISO 8601 date`))
@@ -109,7 +104,7 @@ describe('from and to', () => {
 })
 
 describe('externalOrderId', () => {
-  test.each([
+  test.for([
     ['a', ['a']],
     ['api:a', ['a']],
     ['b', ['b']],
@@ -117,44 +112,44 @@ describe('externalOrderId', () => {
     ['api:api:b', ['api:b']],
     ['A', []],
     ['api:', []],
-  ])('%j finds %j, the stored id first', async (externalOrderId, expected) => {
-    expect(await found({ externalOrderId })).toEqual(expected)
+  ])('%j finds %j, the stored id first', async ([externalOrderId, expected], { client }) => {
+    expect(await found(client, { externalOrderId })).toEqual(expected)
   })
 })
 
-test('affiliateId, programId and status filter, alone and together', async () => {
-  expect(await found({ affiliateId: omar.id })).toEqual(['f', 'c'])
-  expect(await found({ programId: nisa.campaignId })).toEqual(['api:b', 'e', 'd', 'b', 'a'])
-  expect(await found({ status: 'PENDING' })).toEqual(['f', 'c'])
-  expect(await found({ status: 'APPROVED', affiliateId: omar.id })).toEqual([])
-  expect(await found({ affiliateId: nisa.id, from: '2026-10-03' })).toEqual(['api:b'])
-  expect(await found({ affiliateId: nisa.id, externalOrderId: 'c' })).toEqual([])
-  expect(await found({ affiliateId: 'aff_none' })).toEqual([])
-  expect(await found({ programId: 'prg_none' })).toEqual([])
+test('affiliateId, programId and status filter, alone and together', async ({ client }) => {
+  expect(await found(client, { affiliateId: omar.id })).toEqual(['f', 'c'])
+  expect(await found(client, { programId: nisa.campaignId })).toEqual(['api:b', 'e', 'd', 'b', 'a'])
+  expect(await found(client, { status: 'PENDING' })).toEqual(['f', 'c'])
+  expect(await found(client, { status: 'APPROVED', affiliateId: omar.id })).toEqual([])
+  expect(await found(client, { affiliateId: nisa.id, from: '2026-10-03' })).toEqual(['api:b'])
+  expect(await found(client, { affiliateId: nisa.id, externalOrderId: 'c' })).toEqual([])
+  expect(await found(client, { affiliateId: 'aff_none' })).toEqual([])
+  expect(await found(client, { programId: 'prg_none' })).toEqual([])
 })
 
-test('payoutBatchId finds the commissions of a batch', async () => {
+test('payoutBatchId finds the commissions of a batch', async ({ server, client }) => {
   server.sql.prepare(`update commissions set "payoutBatchId" = 'bat_1' where "externalOrderId" in ('a', 'd')`).run()
-  expect(await found({ payoutBatchId: 'bat_1' })).toEqual(['d', 'a'])
+  expect(await found(client, { payoutBatchId: 'bat_1' })).toEqual(['d', 'a'])
   server.sql.prepare(`update commissions set "payoutBatchId" = null`).run()
 })
 
-test.each(['status=approved', 'limit=0', 'page=0', 'affiliateId=', `externalOrderId=${'x'.repeat(261)}`])(
+test.for(['status=approved', 'limit=0', 'page=0', 'affiliateId=', `externalOrderId=${'x'.repeat(261)}`])(
   '400 for %s',
-  async (query) => {
+  async (query, { server }) => {
     const reply = await server.request('GET', `/api/v1/commissions?${query}`)
     expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([400, 'invalid_parameter'])
   },
 )
 
-test('405 for every method that would write', async () => {
+test('405 for every method that would write', async ({ server }) => {
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
     const reply = await server.request(method, '/api/v1/commissions', { body: {} })
     expect([reply.status, reply.headers.get('Allow')], method).toEqual([405, 'GET, HEAD'])
   }
 })
 
-test('the commissions of an archived affiliate stay', async () => {
+test('the commissions of an archived affiliate stay', async ({ server, client }) => {
   const gone = await newAffiliate(server, { code: 'GNE' })
   await client.events.conversion({ externalOrderId: 'gone', couponCode: 'GNE', amountCents: 100 })
   const before = (await client.commissions.list({ affiliateId: gone.id })).data

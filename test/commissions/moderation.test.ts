@@ -1,15 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type TestServer, testServer } from '../support/server.ts'
+import { describe, expect } from 'vitest'
+import type { TestServer } from '../support/server.ts'
 import { convert, expectOk } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 import { codeOf, IN_OCTOBER, NOVEMBER, OCTOBER, Till } from './money.ts'
 
-let server: TestServer
 let till: Till
-beforeAll(async () => {
-  server = await testServer()
-})
-afterAll(() => server.close())
-beforeEach(async () => {
+
+test.beforeEach(async ({ server }) => {
   till = new Till(server, await server.createShop())
   await till.affiliate()
 })
@@ -25,14 +22,14 @@ const MOVES: Record<string, Record<string, string>> = {
   refund: { PENDING: 'REFUNDED', APPROVED: 'REFUNDED', ACCEPTED: 'REFUNDED', PAYABLE: 'REFUNDED', PAID: 'PAID' },
 }
 
-const setStatus = (id: string, status: string) =>
+const setStatus = (server: TestServer, id: string, status: string) =>
   server.sql.prepare('update commissions set "orderStatus" = ? where id = ?').run(status, id)
 
 describe.each(Object.entries(MOVES))('%s', (action, moves) => {
-  test.each(STATUSES)('from %s', async (from) => {
+  test.for(STATUSES)('from %s', async (from, { server }) => {
     const id = await till.order()
     if (from === 'PAYABLE') await expectOk(till.batch())
-    else setStatus(id, from)
+    else setStatus(server, id, from)
     const reply = await (action === 'refund' ? till.refund(id, 'all') : till.act(action, id))
     const to = moves[from]
     if (to) {
@@ -47,7 +44,9 @@ describe.each(Object.entries(MOVES))('%s', (action, moves) => {
   })
 })
 
-test('rows of a batch under way count as paid: a refund takes money back, and nothing else moves them', async () => {
+test('rows of a batch under way count as paid: a refund takes money back, and nothing else moves them', async ({
+  server,
+}) => {
   const id = await till.order()
   const { id: batchId } = await expectOk(till.batch())
   server.sql.prepare(`update "payoutBatches" set "status" = 'PROCESSING' where id = ?`).run(batchId)
@@ -58,7 +57,9 @@ test('rows of a batch under way count as paid: a refund takes money back, and no
   till.checkBatches()
 })
 
-test('with autoApproveOrder off, from the conversion to a paid batch with documented calls alone', async () => {
+test('with autoApproveOrder off, from the conversion to a paid batch with documented calls alone', async ({
+  server,
+}) => {
   const { key } = till.shop
   const program = await expectOk(server.request('POST', '/api/v1/programs', { key, body: { name: 'By hand' } }))
   const affiliate = await expectOk(
@@ -83,7 +84,7 @@ test('with autoApproveOrder off, from the conversion to a paid batch with docume
 })
 
 describe('reopen', () => {
-  const pendingAffiliate = async () => {
+  const pendingAffiliate = async (server: TestServer) => {
     const affiliate = await till.affiliate('LATER')
     const set = (status: string) =>
       expectOk(
@@ -93,8 +94,8 @@ describe('reopen', () => {
     return { affiliate, set }
   }
 
-  test('decides with today’s statuses and yesterday’s rate, and the replay still fits', async () => {
-    const { affiliate, set } = await pendingAffiliate()
+  test('decides with today’s statuses and yesterday’s rate, and the replay still fits', async ({ server }) => {
+    const { affiliate, set } = await pendingAffiliate(server)
     const id = await till.order({ couponCode: 'LATER', externalOrderId: 'late' })
     expect(till.row(id)).toMatchObject({ orderStatus: 'REJECTED', restrictionReasonCode: 'AFFILIATE_NOT_APPROVED' })
     expect(codeOf(await till.act('reopen', id))).toEqual([409, 'commission_still_restricted'])
@@ -127,7 +128,7 @@ describe('many at once', () => {
     expect(done).toEqual({ action: 'approve', dryRun: false, changed: 0, skipped: [], remaining: 0 })
   })
 
-  test('200 by filter: only what can be moved, and only what matches', async () => {
+  test('200 by filter: only what can be moved, and only what matches', async ({ server }) => {
     const other = await till.affiliate('SECND', { autoApproveOrder: false })
     await till.affiliate('THIRD', { autoApproveOrder: false })
     await till.order()
@@ -156,9 +157,9 @@ describe('many at once', () => {
     expect(Number(audits.pluck().get(till.shop.shopId))).toBe(2)
   })
 
-  test('200 by id: what cannot be moved is named and left alone', async () => {
+  test('200 by id: what cannot be moved is named and left alone', async ({ server }) => {
     const [a, b] = [await till.order(), await till.order()]
-    setStatus(b, 'PAID')
+    setStatus(server, b, 'PAID')
     const ids = [a, b, 'com_none']
     const done = await expectOk(till.admin('POST', '/commissions/moderate', { action: 'reject', ids }))
     expect(done.changed).toBe(1)

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Reply, type TestServer, testServer } from '../support/server.ts'
+import { expect } from 'vitest'
+import type { Reply } from '../support/server.ts'
+import { test } from '../support/test.ts'
 import { Till } from './money.ts'
 
 const RUNS = Number(process.env.MONEY_RUNS ?? (process.env.TEST_ENGINE === 'postgres' ? 30 : 200))
@@ -192,13 +193,7 @@ class Run {
   }
 }
 
-let server: TestServer
-beforeAll(async () => {
-  server = await testServer()
-})
-afterAll(() => server.close())
-
-test('whatever is done in whatever order, the sums are exact to the cent', async () => {
+test('whatever is done in whatever order, the sums are exact to the cent', async ({ server }) => {
   const property = fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 24 }), async (steps) => {
     const till = new Till(server, await server.createShop())
     await till.admin('PATCH', '/settings', { taxWithholdingBps: TAX_BPS })

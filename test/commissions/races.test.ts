@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type Reply, type TestServer, testServer } from '../support/server.ts'
+import { expect } from 'vitest'
+import type { Reply } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 import { IN_OCTOBER, Till } from './money.ts'
 
 /** Calls of one turn all read before any of them writes: the barrier is the event loop. */
 const N = 12
 
-let server: TestServer
 let till: Till
-beforeAll(async () => {
-  server = await testServer()
-})
-afterAll(() => server.close())
-beforeEach(async () => {
+
+test.beforeEach(async ({ server }) => {
   till = new Till(server, await server.createShop())
   await till.affiliate()
 })
@@ -33,7 +30,7 @@ test('approve against reject: one wins', async () => {
   expect(till.row(id).orderStatus).toBe(winners(replies)[0]?.body.data.orderStatus)
 })
 
-test('approve against a bulk approval: each commission is approved once', async () => {
+test('approve against a bulk approval: each commission is approved once', async ({ server }) => {
   await till.affiliate('HAND', { autoApproveOrder: false })
   const ids: string[] = []
   for (let i = 0; i < 4; i++) ids.push(await till.order({ couponCode: 'HAND' }))
@@ -77,7 +74,7 @@ test.each([
   till.checkBatches()
 })
 
-test('refund against pay: either the batch was worth less, or money is taken back', async () => {
+test('refund against pay: either the batch was worth less, or money is taken back', async ({ server }) => {
   for (let round = 0; round < 4; round++) {
     const id = await till.order({ occurredAt: IN_OCTOBER })
     const { id: batchId } = await expectOk(till.batch())

@@ -1,20 +1,17 @@
 // SQLite only: the time measured is that of the arithmetic, not of the database.
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type TestServer, testServer } from '../support/server.ts'
+import { expect } from 'vitest'
 import { expectOk } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 import { Till } from './money.ts'
 
 const LINES = 200
 const ITEMS = 1000
 
-let server: TestServer
 let till: Till
-beforeAll(async () => {
-  server = await testServer()
+test.beforeAll(async ({ server }) => {
   till = new Till(server)
   await till.affiliate()
 })
-afterAll(() => server.close())
 
 const variants = (count: number) =>
   Array.from({ length: count }, (_, i) => ({ variantId: `${i % LINES}`, quantity: 1 }))

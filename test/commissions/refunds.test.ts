@@ -1,16 +1,12 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type TestServer, testServer } from '../support/server.ts'
+import { describe, expect } from 'vitest'
 import { expectOk } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 import { codeOf, NOVEMBER, Till } from './money.ts'
 
-let server: TestServer
 let till: Till
-beforeAll(async () => {
-  server = await testServer()
-})
-afterAll(() => server.close())
-beforeEach(async () => {
+
+test.beforeEach(async ({ server }) => {
   till = new Till(server, await server.createShop())
   await till.affiliate()
 })
@@ -103,7 +99,7 @@ describe('before payment', () => {
   })
 })
 
-test('refunds from before totals were stored count in the next refund', async () => {
+test('refunds from before totals were stored count in the next refund', async ({ server }) => {
   const lineItems = [{ variantId: '1', quantity: 4, priceCents: 2500 }]
   const id = await till.order({ amountCents: undefined, lineItems })
   const refundPieces = (externalRefundId: string, quantity: number) =>
@@ -122,7 +118,7 @@ test('refunds from before totals were stored count in the next refund', async ()
 })
 
 describe('after payment', () => {
-  test('200 the row stays PAID, a negative row is netted in the next batch', async () => {
+  test('200 the row stays PAID, a negative row is netted in the next batch', async ({ server }) => {
     const id = await paidOrder()
     const { data, refund } = (await till.refund(id, 'a', 3000)).body
     expect(data).toMatchObject({ orderStatus: 'PAID', commissionAmountCents: 1440 })
@@ -147,7 +143,7 @@ describe('after payment', () => {
     expect(adjustments()[0]).toMatchObject({ commissionAmountCents: -480, taxWithheldCents: -48 })
   })
 
-  test('200 a debt that no order makes up for reaches the next month', async () => {
+  test('200 a debt that no order makes up for reaches the next month', async ({ server }) => {
     const id = await paidOrder()
     await expectOk(till.refund(id, 'a'))
     await till.order({ amountCents: 1000, occurredAt: '2026-11-02T00:00:00.000Z' })

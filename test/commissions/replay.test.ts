@@ -1,16 +1,13 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { admin } from '../support/owner.ts'
-import { type TestServer, testServer } from '../support/server.ts'
+import { expect } from 'vitest'
 import { convert, expectOk } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 import { Till } from './money.ts'
 
 const ORDERS = process.env.TEST_ENGINE === 'postgres' ? 200 : 1000
 const AT_ONCE = 50
 
-let server: TestServer
-beforeAll(async () => {
-  server = await testServer()
+test.beforeAll(async ({ server, owner }) => {
   const till = new Till(server)
   const affiliates = [
     await till.affiliate('AAA'),
@@ -20,23 +17,21 @@ beforeAll(async () => {
   ]
   const [a, b, c, d] = affiliates.map(({ id }) => id)
   await expectOk(server.request('PATCH', `/api/v1/affiliates?id=${d}`, { body: { status: 'PENDING' } }))
-  await expectOk(admin(server, 'PATCH', '/settings', { taxWithholdingBps: 777 }))
-  await expectOk(
-    admin(server, 'PUT', `/geo-rules/${affiliates[2].campaignId}`, { countries: ['US'], postalPrefixes: ['9'] }),
-  )
+  await expectOk(owner('PATCH', '/settings', { taxWithholdingBps: 777 }))
+  await expectOk(owner('PUT', `/geo-rules/${affiliates[2].campaignId}`, { countries: ['US'], postalPrefixes: ['9'] }))
   for (const [kind, value, affiliateId] of [
     ['customerId', 'c-1', a],
     ['customerEmail', 'known@example.com', b],
     ['product', '1', c],
     ['variant', '11', a],
   ])
-    await expectOk(admin(server, 'POST', '/connections', { kind, value, affiliateId }))
+    await expectOk(owner('POST', '/connections', { kind, value, affiliateId }))
   for (const [value, commissionPercent] of [
     ['1', 25],
     ['2', 3.33],
   ])
     await expectOk(
-      admin(server, 'POST', '/product-rules', {
+      owner('POST', '/product-rules', {
         programId: affiliates[0].campaignId,
         kind: 'product',
         value,
@@ -57,7 +52,6 @@ beforeAll(async () => {
         }),
       )
 })
-afterAll(() => server.close())
 
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined, freq: 2 })
 const cents = fc.integer({ min: 0, max: 50_000 })
@@ -95,10 +89,10 @@ async function inLots<T>(count: number, work: (index: number) => Promise<T>): Pr
   return done
 }
 
-test(`${ORDERS} random orders: the stored facts decide the same again, byte for byte`, async () => {
+test(`${ORDERS} random orders: the stored facts decide the same again, byte for byte`, async ({ server, owner }) => {
   const orders = fc.sample(order, { numRuns: ORDERS, seed: 20_261_120 })
   await inLots(ORDERS, (i) => expectOk(convert(server, { externalOrderId: `o-${i}`, ...orders[i] })))
-  const explained = await inLots(ORDERS, (i) => expectOk(admin(server, 'GET', `/orders/o-${i}/explanation`)))
+  const explained = await inLots(ORDERS, (i) => expectOk(owner('GET', `/orders/o-${i}/explanation`)))
   expect(explained.filter(({ replay }) => !replay.identical).map(({ orderId }) => orderId)).toEqual([])
   // The sample is worth something: every outcome and most reasons are in it.
   expect(new Set(explained.map(({ outcome }) => outcome))).toEqual(new Set(['CREDITED', 'RESTRICTED', 'NOBODY']))
@@ -110,24 +104,24 @@ test(`${ORDERS} random orders: the stored facts decide the same again, byte for 
   }
 })
 
-test('facts that were tampered with do not give the recorded decision', async () => {
+test('facts that were tampered with do not give the recorded decision', async ({ server, owner }) => {
   const { changes } = server.sql
     .prepare(
       `update orders set "facts" = replace("facts", '"amountCents":', '"amountCents":1') where "orderId" = 'api:o-1'`,
     )
     .run()
   expect(changes).toBe(1)
-  const { replay } = await expectOk(admin(server, 'GET', '/orders/o-1/explanation'))
+  const { replay } = await expectOk(owner('GET', '/orders/o-1/explanation'))
   expect(replay.identical).toBe(false)
 })
 
-test('an order that an earlier engine decided the same way is identical', async () => {
+test('an order that an earlier engine decided the same way is identical', async ({ server, owner }) => {
   const { changes } = server.sql
     .prepare(
       `update orders set "decision" = replace("decision", '"engineVersion":"2"', '"engineVersion":"1"') where "orderId" = 'api:o-2'`,
     )
     .run()
   expect(changes).toBe(1)
-  const { replay } = await expectOk(admin(server, 'GET', '/orders/o-2/explanation'))
+  const { replay } = await expectOk(owner('GET', '/orders/o-2/explanation'))
   expect(replay).toMatchObject({ identical: true, engineVersion: '2', recordedEngineVersion: '1' })
 })

@@ -1,18 +1,13 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { engine } from '../support/database.ts'
-import { type TestServer, testServer } from '../support/server.ts'
+import type { TestServer } from '../support/server.ts'
+import { test } from '../support/test.ts'
 import { affiliateRow, commissionRow, commissionsOf, insertRows, OCTOBER } from './rows.ts'
 
 /** Fewer on PostgreSQL, which only has to add up alike. */
 const SHOPS = engine === 'sqlite' ? 1000 : 150
 const NOVEMBER = { periodStart: '2026-11-01', periodEnd: '2026-11-30T23:59:59.999Z' }
-
-let server: TestServer
-beforeAll(async () => {
-  server = await testServer()
-})
-afterAll(() => server.close())
 
 const FREE = ['APPROVED', 'ACCEPTED', 'PAYABLE'] as const
 const instants = [
@@ -85,7 +80,7 @@ function byHand({ people, minimum }: Shop) {
 
 const isTaken = (row: Money) => row.taken && row.status === 'PAYABLE'
 
-function fill({ people, minimum }: Shop, shopId: string): void {
+function fill(server: TestServer, { people, minimum }: Shop, shopId: string): void {
   server.sql.prepare('update shops set "minimumPayoutCents" = ? where id = ?').run(minimum, shopId)
   const affiliates = people.map(({ standing }) =>
     affiliateRow(server, {
@@ -118,14 +113,14 @@ const netOf = (rows: { commissionAmountCents: number; taxWithheldCents: number }
 
 test(`${SHOPS} random shops: batches, lines and debts come to what a sum by hand says`, {
   timeout: 180_000,
-}, async () => {
+}, async ({ server }) => {
   let made = 0
   let indebted = 0
   await fc.assert(
     fc.asyncProperty(shop, async (given) => {
       const { shopId, key } = await server.createShop()
       const { payouts } = server.clientOf(key)
-      fill(given, shopId)
+      fill(server, given, shopId)
       const expected = byHand(given)
       const before = commissionsOf(server, '1 = 1', shopId)
       const { data: batch, error } = await payouts.create({ ...OCTOBER, currency: 'USD' }).safe()
@@ -149,7 +144,7 @@ test(`${SHOPS} random shops: batches, lines and debts come to what a sum by hand
       expect(netOf(after)).toBe(netOf(before))
       const owed = after.filter((row) => row.trackingMethod === 'ADJUSTMENT' && row.payoutBatchId === null)
       expect(owed.map(({ commissionAmountCents }) => commissionAmountCents).sort()).toEqual(expected.debts.sort())
-      await checkPayment(payouts, batch.id, { shopId, netPayableCents })
+      await checkPayment(server, payouts, batch.id, { shopId, netPayableCents })
     }),
     { numRuns: SHOPS },
   )
@@ -159,6 +154,7 @@ test(`${SHOPS} random shops: batches, lines and debts come to what a sum by hand
 
 /** Lines add up, payment marks exactly the batch, and the next month collects the debts. */
 async function checkPayment(
+  server: TestServer,
   payouts: TestServer['client']['payouts'],
   id: string,
   { shopId, netPayableCents }: { shopId: string; netPayableCents: number },

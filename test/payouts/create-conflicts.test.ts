@@ -1,27 +1,22 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { refusal } from '../support/looking.ts'
-import { type TestServer, testServer } from '../support/server.ts'
+import type { TestServer } from '../support/server.ts'
+import { test } from '../support/test.ts'
 import { addAffiliate, addCommission, OCTOBER } from './rows.ts'
 
-let server: TestServer
-let client: TestServer['client']
 let nisa: string
-beforeAll(async () => {
-  server = await testServer()
-  client = server.client
-})
-beforeEach(() => {
+
+test.beforeEach(({ server }) => {
   for (const table of ['commissions', 'affiliates', 'payoutBatches', 'audits'])
     server.sql.exec(`delete from "${table}"`)
   nisa = addAffiliate(server)
 })
-afterAll(() => server.close())
 
-const setShop = (column: string, value: unknown) =>
+const setShop = (server: TestServer, column: string, value: unknown) =>
   server.sql.prepare(`update shops set "${column}" = ? where id = ?`).run(value, server.shop.shopId)
 
 describe('409', () => {
-  test('mixed currencies are named', async () => {
+  test('mixed currencies are named', async ({ server, client }) => {
     for (const currency of ['USD', 'JPY', 'EUR']) addCommission(server, { affiliateId: nisa, currency })
     const { error } = await client.payouts.create(OCTOBER).safe()
     expect(error).toMatchObject({
@@ -31,48 +26,51 @@ describe('409', () => {
     expect(error?.response?.headers.get('X-Payout-Currencies')).toBe('EUR, JPY, USD')
   })
 
-  test.each([
+  test.for([
     [5000, 0, 4999, false],
     [5000, 0, 5000, true],
     [null, 5000, 4999, false],
     [0, 5000, 1, true],
     [4000, 5000, 4000, true],
-  ])('minimum of the shop %j, of the server %i: %i cents make a batch: %j', async (shop, usual, cents, expected) => {
-    addCommission(server, { affiliateId: nisa, commissionAmountCents: cents + 7, taxWithheldCents: 7 })
-    setShop('minimumPayoutCents', shop)
-    server.deps.config.minimumPayoutCents = usual
-    const { data, error } = await client.payouts.create(OCTOBER).safe()
-    setShop('minimumPayoutCents', null)
-    server.deps.config.minimumPayoutCents = 0
-    if (expected) expect(data?.minimumPayoutCents).toBe(shop ?? usual)
-    else
-      expect(error).toMatchObject({
-        code: 'payout_below_threshold',
-        message: `The eligible total of ${cents} cents is below the minimum payout of ${shop ?? usual} cents. Choose a longer period.`,
-      })
-  })
+  ])(
+    'minimum of the shop %j, of the server %i: %i cents make a batch: %j',
+    async ([shop, usual, cents, expected], { server, client }) => {
+      addCommission(server, { affiliateId: nisa, commissionAmountCents: cents + 7, taxWithheldCents: 7 })
+      setShop(server, 'minimumPayoutCents', shop)
+      server.deps.config.minimumPayoutCents = usual
+      const { data, error } = await client.payouts.create(OCTOBER).safe()
+      setShop(server, 'minimumPayoutCents', null)
+      server.deps.config.minimumPayoutCents = 0
+      if (expected) expect(data?.minimumPayoutCents).toBe(shop ?? usual)
+      else
+        expect(error).toMatchObject({
+          code: 'payout_below_threshold',
+          message: `The eligible total of ${cents} cents is below the minimum payout of ${shop ?? usual} cents. Choose a longer period.`,
+        })
+    },
+  )
 
-  test.each([
+  test.for([
     [1000, '10', undefined],
     [1050, '10.50', undefined],
     [null, '0.00', undefined],
     [1000, '10.01', 'payout_threshold_needs_reconciliation'],
     [null, '50', 'payout_threshold_needs_reconciliation'],
     [1000, 'ten', 'payout_threshold_needs_reconciliation'],
-  ])('minimum %j beside the old setting %s: %s', async (cents, legacy, code) => {
+  ])('minimum %j beside the old setting %s: %s', async ([cents, legacy, code], { server, client }) => {
     addCommission(server, { affiliateId: nisa, commissionAmountCents: 100_000 })
-    setShop('minimumPayoutCents', cents)
-    setShop('legacyMinimumPayout', legacy)
+    setShop(server, 'minimumPayoutCents', cents)
+    setShop(server, 'legacyMinimumPayout', legacy)
     const { error } = await client.payouts.create(OCTOBER).safe()
-    setShop('minimumPayoutCents', null)
-    setShop('legacyMinimumPayout', null)
+    setShop(server, 'minimumPayoutCents', null)
+    setShop(server, 'legacyMinimumPayout', null)
     expect(error?.code).toBe(code)
     if (code) expect(error?.message).toContain(`(${legacy}) and the current one (${cents ?? 0} cents) conflict`)
   })
 
-  test('nothing eligible comes before every conflict', async () => {
-    setShop('legacyMinimumPayout', '50')
+  test('nothing eligible comes before every conflict', async ({ server, client }) => {
+    setShop(server, 'legacyMinimumPayout', '50')
     expect(await refusal(client.payouts.create(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
-    setShop('legacyMinimumPayout', null)
+    setShop(server, 'legacyMinimumPayout', null)
   })
 })

@@ -1,23 +1,17 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { refusal } from '../support/looking.ts'
-import { type TestServer, testServer } from '../support/server.ts'
+import { test } from '../support/test.ts'
 import { addAffiliate, addCommission, commissionsOf, OCTOBER } from './rows.ts'
 
-let server: TestServer
-let client: TestServer['client']
 let nisa: string
-beforeAll(async () => {
-  server = await testServer()
-  client = server.client
-})
-beforeEach(() => {
+
+test.beforeEach(({ server }) => {
   for (const table of ['commissions', 'affiliates', 'payoutBatches', 'audits'])
     server.sql.exec(`delete from "${table}"`)
   nisa = addAffiliate(server)
 })
-afterAll(() => server.close())
 
-test('200 the batch, its rows PAYABLE, one audit', async () => {
+test('200 the batch, its rows PAYABLE, one audit', async ({ server, client }) => {
   const omar = addAffiliate(server)
   addCommission(server, { affiliateId: nisa, commissionAmountCents: 1440, taxWithheldCents: 144 })
   addCommission(server, { affiliateId: nisa, commissionAmountCents: 60 })
@@ -47,20 +41,20 @@ test('200 the batch, its rows PAYABLE, one audit', async () => {
 })
 
 describe('what is gathered', () => {
-  test.each(['APPROVED', 'ACCEPTED', 'PAYABLE'] as const)('%s', async (orderStatus) => {
+  test.for(['APPROVED', 'ACCEPTED', 'PAYABLE'] as const)('%s', async (orderStatus, { server, client }) => {
     addCommission(server, { affiliateId: nisa, orderStatus })
     expect((await client.payouts.create(OCTOBER)).totals.commissions).toBe(1)
   })
 
-  test.each(['REJECTED', 'PENDING', 'PAID', 'REVERSED', 'CANCELED', 'REFUNDED'] as const)(
+  test.for(['REJECTED', 'PENDING', 'PAID', 'REVERSED', 'CANCELED', 'REFUNDED'] as const)(
     '404 when there is only %s',
-    async (orderStatus) => {
+    async (orderStatus, { server, client }) => {
       addCommission(server, { affiliateId: nisa, orderStatus })
       expect(await refusal(client.payouts.create(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
     },
   )
 
-  test('404 when everything is in a batch already, earns nothing or is of another shop', async () => {
+  test('404 when everything is in a batch already, earns nothing or is of another shop', async ({ server, client }) => {
     const other = await server.createShop()
     addCommission(server, { affiliateId: nisa, orderStatus: 'PAYABLE', payoutBatchId: 'bat_earlier' })
     addCommission(server, { affiliateId: nisa, commissionAmountCents: 0 })
@@ -70,7 +64,7 @@ describe('what is gathered', () => {
     expect(commissionsOf(server, '1 = 1', other.shopId)).toEqual(before)
   })
 
-  test('money of archived and rejected affiliates waits, and is counted', async () => {
+  test('money of archived and rejected affiliates waits, and is counted', async ({ server, client }) => {
     const archived = addAffiliate(server, { deletedAt: '2026-10-25T00:00:00.000Z' })
     const rejected = addAffiliate(server, { status: 'REJECTED' })
     const pending = addAffiliate(server, { status: 'PENDING' })
@@ -87,7 +81,7 @@ describe('what is gathered', () => {
     expect(await refusal(client.payouts.create(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
   })
 
-  test('affiliateIds, programId and currency narrow it, together', async () => {
+  test('affiliateIds, programId and currency narrow it, together', async ({ server, client }) => {
     const omar = addAffiliate(server)
     const given = [
       { affiliateId: nisa, programId: 'prg_a' },
@@ -112,7 +106,7 @@ describe('what is gathered', () => {
 })
 
 describe('dryRun', () => {
-  test('200 the batch that create makes, and nothing is written', async () => {
+  test('200 the batch that create makes, and nothing is written', async ({ server, client }) => {
     const before = [addCommission(server, { affiliateId: nisa }), commissionsOf(server)]
     const preview = await client.payouts.preview(OCTOBER)
     expect(preview.id).toBeNull()
@@ -123,18 +117,18 @@ describe('dryRun', () => {
     expect({ ...preview, id: made.id }).toEqual(made)
   })
 
-  test('refuses as create does', async () => {
+  test('refuses as create does', async ({ client }) => {
     expect(await refusal(client.payouts.preview(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
   })
 
-  test('null is no dry run, as null of any other optional field is none of it', async () => {
+  test('null is no dry run, as null of any other optional field is none of it', async ({ server }) => {
     addCommission(server, { affiliateId: nisa })
     const body = { ...OCTOBER, dryRun: null, currency: null, affiliateIds: null, programId: null }
     const made = await server.request('POST', '/api/v1/payouts', { body })
     expect([made.status, made.body.data?.id?.slice(0, 4)]).toEqual([200, 'bat_'])
   })
 
-  test('keeps no reply under a key: the real call may follow', async () => {
+  test('keeps no reply under a key: the real call may follow', async ({ server }) => {
     addCommission(server, { affiliateId: nisa })
     const headers = { 'Idempotency-Key': 'dry' }
     const dry = { body: { ...OCTOBER, dryRun: true }, headers }
@@ -147,7 +141,7 @@ describe('dryRun', () => {
   })
 })
 
-test('the same Idempotency-Key gives the same batch, although nothing is left to gather', async () => {
+test('the same Idempotency-Key gives the same batch, although nothing is left to gather', async ({ server }) => {
   addCommission(server, { affiliateId: nisa })
   const call = () =>
     server.request('POST', '/api/v1/payouts', { body: OCTOBER, headers: { 'Idempotency-Key': 'once' } })
@@ -160,7 +154,7 @@ test('the same Idempotency-Key gives the same batch, although nothing is left to
   expect(server.sql.prepare('select count(*) from "payoutBatches"').pluck().get()).toBe(1)
 })
 
-test('503 and nothing changed when the audit cannot be written', async () => {
+test('503 and nothing changed when the audit cannot be written', async ({ server, client }) => {
   addCommission(server, { affiliateId: nisa })
   const before = commissionsOf(server)
   server.sql.exec(`create trigger broken before insert on audits begin select raise(abort, 'disk'); end`)

@@ -1,34 +1,29 @@
 // A flat rate is money of the shop's currency; a percentage is money of the order's.
 import fc from 'fast-check'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type TestServer, type TestShop, testServer } from '../support/server.ts'
+import { expect } from 'vitest'
+import type { TestServer, TestShop } from '../support/server.ts'
 import { convert, expectOk, newAffiliate } from '../support/shop.ts'
-
-let server: TestServer
-beforeAll(async () => {
-  server = await testServer()
-})
-afterAll(() => server.close())
+import { test } from '../support/test.ts'
 
 // A USD shop with 5.50 per order, 2.00 per item of product 7, and 16 % of everything in another program.
 let shop: TestShop
 let programs: Record<'flat' | 'percent' | 'mixed', string>
 const owner = () => ({ Authorization: `Bearer ${shop.ownerToken}` })
-const call = (method: string, path: string, body?: object) =>
+const call = (server: TestServer, method: string, path: string, body?: object) =>
   server.request(method, path, { key: shop.key, ...(body && { body }) })
-const ownerCall = (method: string, path: string, body?: object) =>
+const ownerCall = (server: TestServer, method: string, path: string, body?: object) =>
   server.request(method, path, { key: null, headers: owner(), ...(body && { body }) })
 
-beforeEach(async () => {
+test.beforeEach(async ({ server }) => {
   shop = await server.createShop()
   const { key } = shop
   const program = (body: object) =>
-    expectOk(call('POST', '/api/v1/programs', { autoApproveOrder: true, status: 'PUBLISH', ...body }))
+    expectOk(call(server, 'POST', '/api/v1/programs', { autoApproveOrder: true, status: 'PUBLISH', ...body }))
   const flat = await program({ name: 'Flat', commissionType: 'FLAT_PER_ORDER', commissionPercent: 5.5 })
   const percent = await program({ name: 'Percent', commissionPercent: 16 })
   const mixed = await program({ name: 'Mixed', commissionPercent: 10 })
   await expectOk(
-    ownerCall('POST', '/admin/v1/product-rules', {
+    ownerCall(server, 'POST', '/admin/v1/product-rules', {
       programId: mixed.id,
       kind: 'product',
       value: '7',
@@ -43,7 +38,7 @@ beforeEach(async () => {
 })
 
 let orders = 0
-const order = (couponCode: string, currency: string, given: object = {}) =>
+const order = (server: TestServer, couponCode: string, currency: string, given: object = {}) =>
   expectOk(
     convert(
       server,
@@ -58,33 +53,35 @@ const order = (couponCode: string, currency: string, given: object = {}) =>
       { key: shop.key },
     ),
   )
-const commission = async (id: string) =>
-  (await call('GET', '/api/v1/commissions?limit=100')).body.data.find((row: { id: string }) => row.id === id)
+const commission = async (server: TestServer, id: string) =>
+  (await call(server, 'GET', '/api/v1/commissions?limit=100')).body.data.find((row: { id: string }) => row.id === id)
 const OCTOBER = { periodStart: '2026-10-01', periodEnd: '2026-10-31T23:59:59.999Z' }
 
-test('a flat rate pays the shop’s currency, whatever the order’s is', async () => {
+test('a flat rate pays the shop’s currency, whatever the order’s is', async ({ server }) => {
   for (const [coupon, currency, expected] of [
     ['FLAT', 'JPY', { currency: 'USD', orderCurrency: 'JPY', commissionAmountCents: 550 }],
     ['FLAT', 'USD', { currency: 'USD', orderCurrency: 'USD', commissionAmountCents: 550 }],
     ['PERCENT', 'JPY', { currency: 'JPY', orderCurrency: 'JPY', commissionAmountCents: 1600 }],
   ] as const) {
-    const { commission: made } = await order(coupon, currency)
-    expect(await commission(made.id)).toMatchObject({ ...expected, orderSubtotalCents: 10_000 })
+    const { commission: made } = await order(server, coupon, currency)
+    expect(await commission(server, made.id)).toMatchObject({ ...expected, orderSubtotalCents: 10_000 })
   }
 })
 
-test('flat and percentage on one order in another currency: the flat part earns nothing, and says why', async () => {
+test('flat and percentage on one order in another currency: the flat part earns nothing, and says why', async ({
+  server,
+}) => {
   const lineItems = [
     { productId: '7', quantity: 3, priceCents: 1000 },
     { productId: '8', quantity: 1, priceCents: 7000 },
   ]
-  const foreign = await order('MIXED', 'EUR', { lineItems })
-  expect(await commission(foreign.commission.id)).toMatchObject({
+  const foreign = await order(server, 'MIXED', 'EUR', { lineItems })
+  expect(await commission(server, foreign.commission.id)).toMatchObject({
     currency: 'EUR',
     orderCurrency: 'EUR',
     commissionAmountCents: 700,
   })
-  const { body } = await ownerCall('GET', `/admin/v1/orders/o-${orders}/explanation`)
+  const { body } = await ownerCall(server, 'GET', `/admin/v1/orders/o-${orders}/explanation`)
   expect(body.data.decision).toMatchObject({
     currency: 'EUR',
     groups: [
@@ -97,25 +94,25 @@ test('flat and percentage on one order in another currency: the flat part earns 
   )
   expect(body.data.replay.identical).toBe(true)
 
-  const own = await order('MIXED', 'USD', { lineItems })
-  expect((await commission(own.commission.id)).commissionAmountCents).toBe(700 + 600)
+  const own = await order(server, 'MIXED', 'USD', { lineItems })
+  expect((await commission(server, own.commission.id)).commissionAmountCents).toBe(700 + 600)
   // Only the flat product: nothing needs adding.
-  const alone = await order('MIXED', 'EUR', { amountCents: undefined, lineItems: [lineItems[0]] })
-  expect(await commission(alone.commission.id)).toMatchObject({
+  const alone = await order(server, 'MIXED', 'EUR', { amountCents: undefined, lineItems: [lineItems[0]] })
+  expect(await commission(server, alone.commission.id)).toMatchObject({
     currency: 'USD',
     orderCurrency: 'EUR',
     commissionAmountCents: 600,
   })
 })
 
-test('a refund of the flat group that earned nothing takes nothing back', async () => {
+test('a refund of the flat group that earned nothing takes nothing back', async ({ server }) => {
   const lineItems = [
     { productId: '7', quantity: 3, priceCents: 1000 },
     { productId: '8', quantity: 1, priceCents: 7000 },
   ]
-  const { commission: made } = await order('MIXED', 'EUR', { lineItems })
+  const { commission: made } = await order(server, 'MIXED', 'EUR', { lineItems })
   const refund = (externalRefundId: string, productId: string, quantity: number) =>
-    ownerCall('POST', `/admin/v1/commissions/${made.id}/refund`, {
+    ownerCall(server, 'POST', `/admin/v1/commissions/${made.id}/refund`, {
       externalRefundId,
       lineItems: [{ productId, quantity }],
     })
@@ -124,14 +121,16 @@ test('a refund of the flat group that earned nothing takes nothing back', async 
   expect(await expectOk(refund('c', '7', 1))).toMatchObject({ commissionAmountCents: 0, orderStatus: 'REFUNDED' })
 })
 
-test('batches gather by the commission’s currency; an adjustment keeps both', async () => {
-  const flat = await order('FLAT', 'JPY')
-  await order('PERCENT', 'USD')
-  const batch = await expectOk(call('POST', '/api/v1/payouts', OCTOBER))
+test('batches gather by the commission’s currency; an adjustment keeps both', async ({ server }) => {
+  const flat = await order(server, 'FLAT', 'JPY')
+  await order(server, 'PERCENT', 'USD')
+  const batch = await expectOk(call(server, 'POST', '/api/v1/payouts', OCTOBER))
   expect(batch).toMatchObject({ currency: 'USD', totals: { commissionCents: 550 + 1600 } })
-  await expectOk(call('PATCH', `/api/v1/payouts?id=${batch.id}&action=pay`))
-  await expectOk(ownerCall('POST', `/admin/v1/commissions/${flat.commission.id}/refund`, { externalRefundId: 'all' }))
-  const { body } = await call('GET', '/api/v1/commissions?limit=100')
+  await expectOk(call(server, 'PATCH', `/api/v1/payouts?id=${batch.id}&action=pay`))
+  await expectOk(
+    ownerCall(server, 'POST', `/admin/v1/commissions/${flat.commission.id}/refund`, { externalRefundId: 'all' }),
+  )
+  const { body } = await call(server, 'GET', '/api/v1/commissions?limit=100')
   expect(body.data.find((row: { orderId: string }) => row.orderId.startsWith('adj:'))).toMatchObject({
     commissionAmountCents: -550,
     currency: 'USD',
@@ -139,11 +138,11 @@ test('batches gather by the commission’s currency; an adjustment keeps both', 
   })
 })
 
-test('analytics count orders in their own currency and commissions in theirs', async () => {
-  await order('FLAT', 'JPY')
-  await order('PERCENT', 'JPY')
+test('analytics count orders in their own currency and commissions in theirs', async ({ server }) => {
+  await order(server, 'FLAT', 'JPY')
+  await order(server, 'PERCENT', 'JPY')
   const totalsIn = async (currency: string) =>
-    (await call('GET', `/api/v1/analytics?from=2026-10-01&to=2026-11-01&currency=${currency}`)).body
+    (await call(server, 'GET', `/api/v1/analytics?from=2026-10-01&to=2026-11-01&currency=${currency}`)).body
   expect(await totalsIn('USD')).toMatchObject({
     currencies: ['JPY', 'USD'],
     totals: { orders: 0, revenueCents: 0, commissionCents: 550 },
@@ -153,30 +152,32 @@ test('analytics count orders in their own currency and commissions in theirs', a
   })
 })
 
-test('the minimum payout is of the shop’s currency; others have their own, 0 unless set', async () => {
-  await expectOk(ownerCall('PATCH', '/admin/v1/settings', { minimumPayoutCents: 5000, legacyMinimumPayout: '50.00' }))
-  await order('PERCENT', 'EUR')
-  await order('PERCENT', 'USD')
-  const create = (body: object) => call('POST', '/api/v1/payouts', { ...OCTOBER, dryRun: true, ...body })
+test('the minimum payout is of the shop’s currency; others have their own, 0 unless set', async ({ server }) => {
+  await expectOk(
+    ownerCall(server, 'PATCH', '/admin/v1/settings', { minimumPayoutCents: 5000, legacyMinimumPayout: '50.00' }),
+  )
+  await order(server, 'PERCENT', 'EUR')
+  await order(server, 'PERCENT', 'USD')
+  const create = (body: object) => call(server, 'POST', '/api/v1/payouts', { ...OCTOBER, dryRun: true, ...body })
   expect((await create({ currency: 'USD' })).headers.get('X-Error-Code')).toBe('payout_below_threshold')
   expect((await expectOk(create({ currency: 'EUR' }))).minimumPayoutCents).toBe(0)
 
   const set = await expectOk(
-    ownerCall('PATCH', '/admin/v1/settings', { minimumPayoutCentsByCurrency: { JPY: 1, EUR: 1601 } }),
+    ownerCall(server, 'PATCH', '/admin/v1/settings', { minimumPayoutCentsByCurrency: { JPY: 1, EUR: 1601 } }),
   )
   expect(set.minimumPayoutCentsByCurrency).toEqual({ EUR: 1601, JPY: 1 })
   expect((await create({ currency: 'EUR' })).headers.get('X-Error-Code')).toBe('payout_below_threshold')
-  await expectOk(ownerCall('PATCH', '/admin/v1/settings', { minimumPayoutCentsByCurrency: { EUR: 1600 } }))
+  await expectOk(ownerCall(server, 'PATCH', '/admin/v1/settings', { minimumPayoutCentsByCurrency: { EUR: 1600 } }))
   expect((await expectOk(create({ currency: 'EUR' }))).minimumPayoutCents).toBe(1600)
   for (const minimumPayoutCentsByCurrency of [{ eur: 1 }, { EUR: -1 }, { EUR: 1.5 }, { EURO: 1 }, []]) {
-    const { status } = await ownerCall('PATCH', '/admin/v1/settings', { minimumPayoutCentsByCurrency })
+    const { status } = await ownerCall(server, 'PATCH', '/admin/v1/settings', { minimumPayoutCentsByCurrency })
     expect({ minimumPayoutCentsByCurrency, status }).toEqual({ minimumPayoutCentsByCurrency, status: 400 })
   }
 })
 
-test('a backtest sums each side in its own currency', async () => {
-  await order('PERCENT', 'JPY')
-  const { body } = await ownerCall('POST', '/admin/v1/backtests', {
+test('a backtest sums each side in its own currency', async ({ server }) => {
+  await order(server, 'PERCENT', 'JPY')
+  const { body } = await ownerCall(server, 'POST', '/admin/v1/backtests', {
     programId: programs.percent,
     commissionType: 'FLAT_PER_ORDER',
     commissionPercent: 5.5,
@@ -196,21 +197,21 @@ test('a backtest sums each side in its own currency', async () => {
   ])
 })
 
-test('a reopened order keeps the currency of its rate', async () => {
+test('a reopened order keeps the currency of its rate', async ({ server }) => {
   const { key } = shop
   const late = await newAffiliate(server, { key, campaignId: programs.flat, code: 'LATE' })
-  await expectOk(call('PATCH', `/api/v1/affiliates?id=${late.id}`, { status: 'PENDING' }))
-  const { commission: made } = await order('LATE', 'JPY')
+  await expectOk(call(server, 'PATCH', `/api/v1/affiliates?id=${late.id}`, { status: 'PENDING' }))
+  const { commission: made } = await order(server, 'LATE', 'JPY')
   expect(made.status).toBe('REJECTED')
-  await expectOk(call('PATCH', `/api/v1/affiliates?id=${late.id}`, { status: 'APPROVED' }))
-  expect(await expectOk(ownerCall('POST', `/admin/v1/commissions/${made.id}/reopen`))).toMatchObject({
+  await expectOk(call(server, 'PATCH', `/api/v1/affiliates?id=${late.id}`, { status: 'APPROVED' }))
+  expect(await expectOk(ownerCall(server, 'POST', `/admin/v1/commissions/${made.id}/reopen`))).toMatchObject({
     currency: 'USD',
     orderCurrency: 'JPY',
     commissionAmountCents: 550,
   })
 })
 
-test('sums per currency equal the sums of the commissions, for any mix of orders', async () => {
+test('sums per currency equal the sums of the commissions, for any mix of orders', async ({ server }) => {
   const anyOrder = fc.record({
     coupon: fc.constantFrom('FLAT', 'PERCENT', 'MIXED'),
     currency: fc.constantFrom('USD', 'EUR', 'JPY'),
@@ -221,7 +222,7 @@ test('sums per currency equal the sums of the commissions, for any mix of orders
     fc.asyncProperty(fc.array(anyOrder, { minLength: 1, maxLength: 6 }), async (mix) => {
       const before = new Map<string, number>()
       const totals = async () => {
-        const { body } = await call('GET', '/api/v1/commissions?limit=100')
+        const { body } = await call(server, 'GET', '/api/v1/commissions?limit=100')
         const sums = new Map<string, number>()
         for (const row of body.data) sums.set(row.currency, (sums.get(row.currency) ?? 0) + row.commissionAmountCents)
         return sums
@@ -231,7 +232,7 @@ test('sums per currency equal the sums of the commissions, for any mix of orders
       const add = (currency: string, cents: number) => expected.set(currency, (expected.get(currency) ?? 0) + cents)
       for (const { coupon, currency, cents, pieces } of mix) {
         const flatLine = pieces > 0 && coupon === 'MIXED' ? [{ productId: '7', quantity: pieces, priceCents: 0 }] : []
-        await order(coupon, currency, {
+        await order(server, coupon, currency, {
           amountCents: undefined,
           lineItems: [{ productId: '8', quantity: 1, priceCents: cents }, ...flatLine],
         })

@@ -1,45 +1,39 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { operatorContext } from '../../server/src/accounts/shops.ts'
 import type { Context } from '../../server/src/core/context.ts'
 import { mutate } from '../../server/src/core/mutate.ts'
 import { recomputeBatch } from '../../server/src/payouts/batch.ts'
-import { admin } from '../support/owner.ts'
-import { type TestServer, testServer } from '../support/server.ts'
+import type { TestServer } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
+import { type Owner, test } from '../support/test.ts'
 import { hold } from './hold.ts'
 import { addAffiliate, addCommission, addDebt, commissionsOf, OCTOBER } from './rows.ts'
 
 const NOVEMBER = { periodStart: '2026-11-01', periodEnd: '2026-11-30T23:59:59.999Z' }
 
-let server: TestServer
-let client: TestServer['client']
 let nisa: string
 let omar: string
-beforeAll(async () => {
-  server = await testServer()
-  client = server.client
-})
-beforeEach(() => {
+
+test.beforeEach(({ server }) => {
   for (const table of ['commissions', 'affiliates', 'payoutBatches', 'audits'])
     server.sql.exec(`delete from "${table}"`)
   nisa = addAffiliate(server)
   omar = addAffiliate(server)
 })
-afterAll(() => server.close())
 
 const sum = (rows: { commissionAmountCents: number }[]) => rows.reduce((n, row) => n + row.commissionAmountCents, 0)
-const carried = () => commissionsOf(server, `"orderId" like 'adj:%:carry'`)
+const carried = (server: TestServer) => commissionsOf(server, `"orderId" like 'adj:%:carry'`)
 
 describe('an affiliate who owes', () => {
-  test('is netted while there is enough', async () => {
+  test('is netted while there is enough', async ({ server, client }) => {
     addCommission(server, { affiliateId: nisa })
     addDebt(server, nisa, 480)
     const { totals } = await client.payouts.create(OCTOBER)
     expect(totals).toMatchObject({ commissions: 2, commissionCents: 520, netPayableCents: 520 })
-    expect(carried()).toEqual([])
+    expect(carried(server)).toEqual([])
   })
 
-  test('gets nothing, costs nobody else anything, and owes the rest in the next period', async () => {
+  test('gets nothing, costs nobody else anything, and owes the rest in the next period', async ({ server, client }) => {
     addCommission(server, { affiliateId: nisa, commissionAmountCents: 100 })
     addDebt(server, nisa, 480, { taxWithheldCents: -48 })
     addCommission(server, { affiliateId: omar })
@@ -50,7 +44,7 @@ describe('an affiliate who owes', () => {
     expect(october.totals).toMatchObject({ commissions: 4, affiliates: 2 })
     const [batch] = (await client.payouts.list({ include: 'lines' })).data
     expect(batch?.lines?.map((line) => line.netPayableCents)).toEqual([0, 1000])
-    expect(carried()).toMatchObject([
+    expect(carried(server)).toMatchObject([
       {
         affiliateId: nisa,
         commissionAmountCents: 332,
@@ -69,7 +63,7 @@ describe('an affiliate who owes', () => {
         trackingMethod: 'ADJUSTMENT',
       },
     ])
-    for (const row of carried()) expect(row.orderId).toBe(`adj:${row.id}:carry`)
+    for (const row of carried(server)) expect(row.orderId).toBe(`adj:${row.id}:carry`)
     await client.payouts.pay(october.id)
     addCommission(server, { affiliateId: nisa, happenedAt: '2026-11-05T00:00:00.000Z' })
     const november = await client.payouts.create(NOVEMBER)
@@ -77,7 +71,7 @@ describe('an affiliate who owes', () => {
     expect(events.get()).toBe(before)
   })
 
-  test('alone: a batch that pays nothing carries the debt on, again and again', async () => {
+  test('alone: a batch that pays nothing carries the debt on, again and again', async ({ server, client }) => {
     addDebt(server, nisa, 480)
     const periods = [OCTOBER, NOVEMBER, { periodStart: '2026-12-01', periodEnd: '2026-12-31T23:59:59.999Z' }]
     for (const period of periods) expect((await client.payouts.create(period)).totals.netPayableCents).toBe(0)
@@ -88,27 +82,27 @@ describe('an affiliate who owes', () => {
     ])
   })
 
-  test('owes in each currency by itself', async () => {
+  test('owes in each currency by itself', async ({ server, client }) => {
     addDebt(server, nisa, 480)
     addCommission(server, { affiliateId: nisa, currency: 'EUR' })
     expect((await client.payouts.create({ ...OCTOBER, currency: 'EUR' })).totals.netPayableCents).toBe(1000)
     expect((await client.payouts.create({ ...OCTOBER, currency: 'USD' })).totals.netPayableCents).toBe(0)
-    expect(carried().map((row) => row.currency)).toEqual(['USD', 'USD'])
+    expect(carried(server).map((row) => row.currency)).toEqual(['USD', 'USD'])
   })
 
-  test.each([
+  test.for([
     [['prg_a', 'prg_a'], 'prg_a'],
     [['prg_a', 'prg_b'], null],
     [['prg_a', null], null],
     [[null, null], null],
-  ])('a debt of programs %j stays with %j', async ([first, second], expected) => {
+  ])('a debt of programs %j stays with %j', async ([[first, second], expected], { server, client }) => {
     addDebt(server, nisa, 480, { programId: first })
     addCommission(server, { affiliateId: nisa, commissionAmountCents: 80, programId: second })
     await client.payouts.create(OCTOBER)
-    expect(carried().map((row) => row.programId)).toEqual([expected, expected])
+    expect(carried(server).map((row) => row.programId)).toEqual([expected, expected])
   })
 
-  test('the minimum is held against what is paid, and dryRun foresees it', async () => {
+  test('the minimum is held against what is paid, and dryRun foresees it', async ({ server, client }) => {
     addDebt(server, nisa, 480)
     addCommission(server, { affiliateId: omar })
     server.deps.config.minimumPayoutCents = 1000
@@ -121,37 +115,42 @@ describe('an affiliate who owes', () => {
 })
 
 describe('a canceled batch', () => {
-  const cancel = (id: string) => expectOk(admin(server, 'POST', `/payouts/${id}/cancel`))
-  const waiting = () => commissionsOf(server, `"orderStatus" = 'APPROVED' and "payoutBatchId" is null`)
+  const cancel = (owner: Owner, id: string) => expectOk(owner('POST', `/payouts/${id}/cancel`))
+  const waiting = (server: TestServer) =>
+    commissionsOf(server, `"orderStatus" = 'APPROVED' and "payoutBatchId" is null`)
 
   /** The same debt in two programs, carried on by two batches of the same period. */
-  async function twoDebts(): Promise<[first: string, second: string]> {
+  async function twoDebts(server: TestServer): Promise<[first: string, second: string]> {
     addDebt(server, nisa, 480, { programId: 'prg_a' })
     addDebt(server, nisa, 480, { programId: 'prg_b' })
-    const first = await client.payouts.create({ ...OCTOBER, programId: 'prg_a' })
-    const second = await client.payouts.create({ ...OCTOBER, programId: 'prg_b' })
+    const first = await server.client.payouts.create({ ...OCTOBER, programId: 'prg_a' })
+    const second = await server.client.payouts.create({ ...OCTOBER, programId: 'prg_b' })
     return [first.id, second.id]
   }
 
-  test('takes back its own debt, not an equal one of another program', async () => {
-    const [first, second] = await twoDebts()
-    await cancel(second)
-    expect(waiting().map((row) => [row.programId, row.happenedAt, row.commissionAmountCents])).toEqual([
+  test('takes back its own debt, not an equal one of another program', async ({ server, owner }) => {
+    const [first, second] = await twoDebts(server)
+    await cancel(owner, second)
+    expect(waiting(server).map((row) => [row.programId, row.happenedAt, row.commissionAmountCents])).toEqual([
       ['prg_b', '2026-10-20T12:00:00.000Z', -480],
       ['prg_a', '2026-11-01T00:00:00.000Z', -480],
     ])
-    await cancel(first)
-    expect(waiting().map((row) => [row.programId, row.happenedAt])).toEqual([
+    await cancel(owner, first)
+    expect(waiting(server).map((row) => [row.programId, row.happenedAt])).toEqual([
       ['prg_a', '2026-10-20T12:00:00.000Z'],
       ['prg_b', '2026-10-20T12:00:00.000Z'],
     ])
   })
 
-  test('leaves the equal debt of another program alone when its own was collected', async () => {
-    const [first] = await twoDebts()
+  test('leaves the equal debt of another program alone when its own was collected', async ({
+    server,
+    client,
+    owner,
+  }) => {
+    const [first] = await twoDebts(server)
     const november = await client.payouts.create({ ...NOVEMBER, programId: 'prg_a' })
-    await cancel(first)
-    const owed = (programId: string) => sum(waiting().filter((row) => row.programId === programId))
+    await cancel(owner, first)
+    const owed = (programId: string) => sum(waiting(server).filter((row) => row.programId === programId))
     expect(owed('prg_b')).toBe(-480)
     expect(sum(commissionsOf(server, `"orderStatus" <> 'CANCELED'`))).toBe(-960)
     const { totals } = await client.payouts.create({ ...NOVEMBER, programId: 'prg_b' })
@@ -162,7 +161,7 @@ describe('a canceled batch', () => {
 
 describe('a batch whose rows change', () => {
   let ctx: Context
-  beforeAll(async () => {
+  test.beforeAll(async ({ server }) => {
     ctx = await operatorContext(server.deps, server.shop.shopId)
   })
 
@@ -176,7 +175,7 @@ describe('a batch whose rows change', () => {
   const leave = (batchId: string, id: string) =>
     change(batchId, { payoutBatchId: null, orderStatus: 'CANCELED' }, `id=${id}`)
 
-  test('while OPEN its totals follow', async () => {
+  test('while OPEN its totals follow', async ({ server, client }) => {
     const gone = addCommission(server, { affiliateId: nisa })
     addCommission(server, { affiliateId: omar, commissionAmountCents: 40, taxWithheldCents: 4 })
     const batch = await client.payouts.create(OCTOBER)
@@ -193,18 +192,18 @@ describe('a batch whose rows change', () => {
     expect(stale.error?.code).toBe('payout_total_mismatch')
   })
 
-  test('a line that falls below zero is lifted, and its debt carried', async () => {
+  test('a line that falls below zero is lifted, and its debt carried', async ({ server, client }) => {
     const gone = addCommission(server, { affiliateId: nisa })
     addDebt(server, nisa, 480)
     addCommission(server, { affiliateId: omar })
     const batch = await client.payouts.create(OCTOBER)
     const { netPayableCents } = await leave(batch.id, gone)
     expect(netPayableCents).toBe(1000)
-    expect(carried().map((row) => row.commissionAmountCents)).toEqual([480, -480])
+    expect(carried(server).map((row) => row.commissionAmountCents)).toEqual([480, -480])
     expect(sum(commissionsOf(server, `"orderStatus" <> 'CANCELED'`))).toBe(520)
   })
 
-  test('emptied, it is FAILED and cannot be paid', async () => {
+  test('emptied, it is FAILED and cannot be paid', async ({ server, client }) => {
     const only = addCommission(server, { affiliateId: nisa })
     const batch = await client.payouts.create(OCTOBER)
     await leave(batch.id, only)
@@ -217,7 +216,7 @@ describe('a batch whose rows change', () => {
     expect((await client.payouts.pay(batch.id).safe()).error?.code).toBe('payout_not_payable')
   })
 
-  test.each(['PROCESSING', 'PAID', 'FAILED'])('%s: its totals are frozen', async (status) => {
+  test.for(['PROCESSING', 'PAID', 'FAILED'])('%s: its totals are frozen', async (status, { server, client }) => {
     const only = addCommission(server, { affiliateId: nisa })
     const batch = await client.payouts.create(OCTOBER)
     server.sql.prepare('update "payoutBatches" set status = ?').run(status)
@@ -230,7 +229,7 @@ describe('a batch whose rows change', () => {
     await expect(change('bat_none', { version: 9 }, 'id=none')).rejects.toMatchObject({ code: 'payout_not_found' })
   })
 
-  test('409 for a payment that read the batch before a row left it', async () => {
+  test('409 for a payment that read the batch before a row left it', async ({ server, client }) => {
     const gone = addCommission(server, { affiliateId: nisa })
     addCommission(server, { affiliateId: nisa })
     const batch = await client.payouts.create(OCTOBER)

@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { engine } from '../support/database.ts'
 import { auditLog } from '../support/looking.ts'
-import { type Reply, type TestServer, testServer } from '../support/server.ts'
+import type { Reply, TestServer } from '../support/server.ts'
+import { type Client, test } from '../support/test.ts'
 import { addAffiliate, addCommission, OCTOBER } from './rows.ts'
 
-let server: TestServer
-let client: TestServer['client']
 let ids: string[]
 let nisa: string
 let omar: string
-beforeAll(async () => {
-  server = await testServer()
-  client = server.client
+test.beforeAll(async ({ server, client }) => {
   nisa = addAffiliate(server)
   omar = addAffiliate(server, { name: 'Omar Ali', email: 'omar@example.com' })
   ids = []
@@ -24,35 +21,34 @@ beforeAll(async () => {
   }
   await client.payouts.pay(ids[1]!)
 })
-afterAll(() => server.close())
 
-const found = async (query: Parameters<typeof client.payouts.list>[0]) =>
+const found = async (client: Client, query: Parameters<Client['payouts']['list']>[0]) =>
   (await client.payouts.list(query)).data.map((row) => row.id)
 
-test('200 newest first, page by page', async () => {
+test('200 newest first, page by page', async ({ client }) => {
   const { data, pagination } = await client.payouts.list({ limit: 2 })
   expect(data.map((row) => row.id)).toEqual(ids.slice(0, 2))
   expect(pagination).toEqual({ page: 1, limit: 2, total: 3, totalPages: 2 })
-  expect(await found({ limit: 2, page: 2 })).toEqual(ids.slice(2))
-  expect(await found({ limit: 2, page: 3 })).toEqual([])
+  expect(await found(client, { limit: 2, page: 2 })).toEqual(ids.slice(2))
+  expect(await found(client, { limit: 2, page: 3 })).toEqual([])
 })
 
-test('status and id narrow it', async () => {
-  expect(await found({ status: 'OPEN' })).toEqual([ids[0], ids[2]])
-  expect(await found({ status: 'PAID' })).toEqual([ids[1]])
-  expect(await found({ status: 'FAILED' })).toEqual([])
-  expect(await found({ id: ids[2] })).toEqual([ids[2]])
-  expect(await found({ id: ids[2], status: 'PAID' })).toEqual([])
-  expect(await found({ id: 'bat_none' })).toEqual([])
+test('status and id narrow it', async ({ client }) => {
+  expect(await found(client, { status: 'OPEN' })).toEqual([ids[0], ids[2]])
+  expect(await found(client, { status: 'PAID' })).toEqual([ids[1]])
+  expect(await found(client, { status: 'FAILED' })).toEqual([])
+  expect(await found(client, { id: ids[2] })).toEqual([ids[2]])
+  expect(await found(client, { id: ids[2], status: 'PAID' })).toEqual([])
+  expect(await found(client, { id: 'bat_none' })).toEqual([])
 })
 
-test('another shop sees none of them', async () => {
+test('another shop sees none of them', async ({ server }) => {
   const stranger = server.clientOf((await server.createShop()).key)
   for (const id of [undefined, ids[0]]) expect((await stranger.payouts.list({ id, include: 'lines' })).data).toEqual([])
 })
 
 describe('include=lines', () => {
-  test('200 one line per affiliate; their sums are the totals', async () => {
+  test('200 one line per affiliate; their sums are the totals', async ({ client }) => {
     const { data } = await client.payouts.list({ include: 'lines' })
     expect(data[0]?.lines).toEqual([
       {
@@ -80,7 +76,7 @@ describe('include=lines', () => {
     expect((await client.payouts.list()).data[0]).not.toHaveProperty('lines')
   })
 
-  test('archived affiliates keep their names', async () => {
+  test('archived affiliates keep their names', async ({ server, client }) => {
     server.sql.prepare(`update affiliates set "deletedAt" = '2026-11-01' where id = ?`).run(omar)
     const [batch] = (await client.payouts.list({ id: ids[0], include: 'lines' })).data
     expect(batch?.lines?.map((line) => line.name)).toEqual(['Nisa Karim', 'Omar Ali'])
@@ -88,7 +84,7 @@ describe('include=lines', () => {
 })
 
 describe('the audit', () => {
-  test('the access is recorded before the read, the result after it', async () => {
+  test('the access is recorded before the read, the result after it', async ({ server, client }) => {
     const audited = auditLog(server)
     await client.payouts.list({ id: ids[0], include: 'lines' })
     const actor = `key:${server.shop.keyId}`
@@ -98,7 +94,7 @@ describe('the audit', () => {
     ])
   })
 
-  const broken = async (make: string, mend: string): Promise<Reply> => {
+  const broken = async (server: TestServer, make: string, mend: string): Promise<Reply> => {
     server.sql.exec(make)
     const reply = await server.request('GET', '/api/v1/payouts')
     server.sql.exec(mend)
@@ -110,7 +106,7 @@ describe('the audit', () => {
       : `create function broken() returns trigger language plpgsql as $$ begin raise 'disk'; end $$;
          create trigger broken before insert on audits for each row when (new.action = '${action}') execute function broken()`
 
-  test.each([
+  test.for([
     ['the access', unless('payouts.accessed'), 'drop trigger broken', 'audit_unavailable', []],
     ['the completion', unless('payouts.listed'), 'drop trigger broken', 'audit_unavailable', ['payouts.accessed']],
     [
@@ -120,19 +116,22 @@ describe('the audit', () => {
       'storage_unavailable',
       ['payouts.accessed'],
     ],
-  ])('503 and nothing shown when %s fails', async (_, make, mend, code, written) => {
+  ])('503 and nothing shown when %s fails', async ([_, make, mend, code, written], { server, client }) => {
     const audited = auditLog(server)
-    const reply = await broken(make, mend)
+    const reply = await broken(server, make, mend)
     expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([503, code])
     expect(Object.keys(reply.body)).toEqual(['error'])
     expect(audited().map((row) => row.action)).toEqual(written)
-    expect(await found({ limit: 1 })).toEqual([ids[0]])
+    expect(await found(client, { limit: 1 })).toEqual([ids[0]])
   })
 })
 
-test.each(['status=DONE', 'include=rows', 'limit=0', 'limit=101', 'page=0', 'id='])('400 for %s', async (query) => {
-  const audited = auditLog(server)
-  const reply = await server.request('GET', `/api/v1/payouts?${query}`)
-  expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([400, 'invalid_parameter'])
-  expect(audited()).toEqual([])
-})
+test.for(['status=DONE', 'include=rows', 'limit=0', 'limit=101', 'page=0', 'id='])(
+  '400 for %s',
+  async (query, { server }) => {
+    const audited = auditLog(server)
+    const reply = await server.request('GET', `/api/v1/payouts?${query}`)
+    expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([400, 'invalid_parameter'])
+    expect(audited()).toEqual([])
+  },
+)

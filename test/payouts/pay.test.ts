@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { refusal } from '../support/looking.ts'
-import { type TestServer, testServer } from '../support/server.ts'
+import type { TestServer } from '../support/server.ts'
+import { test } from '../support/test.ts'
 import { addAffiliate, addCommission, commissionsOf, OCTOBER } from './rows.ts'
 
-let server: TestServer
-let client: TestServer['client']
 let batch: Awaited<ReturnType<TestServer['client']['payouts']['create']>>
-beforeAll(async () => {
-  server = await testServer()
-  client = server.client
-})
-beforeEach(async () => {
+
+test.beforeEach(async ({ server, client }) => {
   for (const table of ['commissions', 'affiliates', 'payoutBatches', 'audits'])
     server.sql.exec(`delete from "${table}"`)
   const affiliateId = addAffiliate(server)
@@ -20,78 +16,82 @@ beforeEach(async () => {
   addCommission(server, { affiliateId, commissionAmountCents: 9 })
   server.clock.advance(1000)
 })
-afterAll(() => server.close())
 
-const setBatch = (status: string) => server.sql.prepare('update "payoutBatches" set status = ?').run(status)
-const paid = () => commissionsOf(server, `"orderStatus" = 'PAID'`)
+const setBatch = (server: TestServer, status: string) =>
+  server.sql.prepare('update "payoutBatches" set status = ?').run(status)
+const paid = (server: TestServer) => commissionsOf(server, `"orderStatus" = 'PAID'`)
 
-test('200 the batch and all its commissions are PAID, nothing else is', async () => {
+test('200 the batch and all its commissions are PAID, nothing else is', async ({ server, client }) => {
   const reply = await client.payouts.pay(batch.id)
   expect(reply).toEqual({ ok: true, message: 'Payout batch marked as paid.', id: batch.id })
   const now = new Date(server.clock.ms).toISOString()
   const [after] = (await client.payouts.list({ id: batch.id })).data
   expect(after).toEqual({ ...batch, status: 'PAID', paidAt: now, updatedAt: now })
-  expect(paid()).toHaveLength(2)
-  for (const row of paid())
+  expect(paid(server)).toHaveLength(2)
+  for (const row of paid(server))
     expect(row).toMatchObject({ payoutBatchId: batch.id, paidAt: now, updatedAt: now, version: 3 })
   expect(commissionsOf(server, '"payoutBatchId" is null')).toMatchObject([{ orderStatus: 'APPROVED', paidAt: null }])
   const audit = server.sql.prepare(`select * from audits where action = 'payout.paid'`).get()
   expect(audit).toMatchObject({ subjectId: batch.id, data: expect.stringContaining('"netPayableCents":1440') })
 })
 
-test('200 a batch in PROCESSING', async () => {
-  setBatch('PROCESSING')
+test('200 a batch in PROCESSING', async ({ server, client }) => {
+  setBatch(server, 'PROCESSING')
   expect((await client.payouts.pay(batch.id)).ok).toBe(true)
-  expect(paid()).toHaveLength(2)
+  expect(paid(server)).toHaveLength(2)
 })
 
-test('200 when the expected total is the net payable', async () => {
+test('200 when the expected total is the net payable', async ({ client }) => {
   expect((await client.payouts.pay(batch.id, { expectedTotalCents: 1440 })).ok).toBe(true)
 })
 
 describe('409', () => {
-  const pay = (query = '') => server.request('PATCH', `/api/v1/payouts?id=${batch.id}&action=pay${query}`)
+  const pay = (server: TestServer, query = '') =>
+    server.request('PATCH', `/api/v1/payouts?id=${batch.id}&action=pay${query}`)
 
-  test('when the batch is already PAID', async () => {
+  test('when the batch is already PAID', async ({ server, client }) => {
     await client.payouts.pay(batch.id)
     const before = commissionsOf(server)
-    const reply = await pay()
+    const reply = await pay(server)
     expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([409, 'payout_already_paid'])
     expect(commissionsOf(server)).toEqual(before)
   })
 
-  test('when the batch is FAILED', async () => {
-    setBatch('FAILED')
-    expect((await pay()).headers.get('X-Error-Code')).toBe('payout_not_payable')
-    expect(paid()).toEqual([])
+  test('when the batch is FAILED', async ({ server }) => {
+    setBatch(server, 'FAILED')
+    expect((await pay(server)).headers.get('X-Error-Code')).toBe('payout_not_payable')
+    expect(paid(server)).toEqual([])
   })
 
-  test.each([1439, 1540, 0, -1440])('when %i cents are expected', async (cents) => {
-    const reply = await pay(`&expectedTotalCents=${cents}`)
+  test.for([1439, 1540, 0, -1440])('when %i cents are expected', async (cents, { server }) => {
+    const reply = await pay(server, `&expectedTotalCents=${cents}`)
     expect([reply.headers.get('X-Error-Code'), reply.body.error]).toEqual([
       'payout_total_mismatch',
       `The batch pays 1440 cents, not the expected ${cents} cents. Fetch it again and retry.`,
     ])
-    expect(paid()).toEqual([])
+    expect(paid(server)).toEqual([])
   })
 })
 
-test.each(['', '&action=cancel', '&action=PAY', '&action=pay&expectedTotalCents=1.5'])('400 for %j', async (rest) => {
-  const reply = await server.request('PATCH', `/api/v1/payouts?id=${batch.id}${rest}`)
-  expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([400, 'invalid_parameter'])
-})
+test.for(['', '&action=cancel', '&action=PAY', '&action=pay&expectedTotalCents=1.5'])(
+  '400 for %j',
+  async (rest, { server }) => {
+    const reply = await server.request('PATCH', `/api/v1/payouts?id=${batch.id}${rest}`)
+    expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([400, 'invalid_parameter'])
+  },
+)
 
-test('404 for a batch that does not exist, and for one of another shop', async () => {
+test('404 for a batch that does not exist, and for one of another shop', async ({ server, client }) => {
   expect(await refusal(client.payouts.pay('bat_none'))).toEqual([404, 'payout_not_found'])
   const stranger = server.clientOf((await server.createShop()).key)
   expect(await refusal(stranger.payouts.pay(batch.id))).toEqual([404, 'payout_not_found'])
-  expect(paid()).toEqual([])
+  expect(paid(server)).toEqual([])
 })
 
-test.each([
+test.for([
   ['audits', 'audit_unavailable'],
   ['commissions', 'storage_unavailable'],
-])('503 and nothing changed when %s cannot be written', async (table, code) => {
+])('503 and nothing changed when %s cannot be written', async ([table, code], { server, client }) => {
   const event = table === 'audits' ? 'insert' : 'update'
   const before = [commissionsOf(server), server.sql.prepare('select * from "payoutBatches"').all()]
   server.sql.exec(`create trigger broken before ${event} on "${table}" begin select raise(abort, 'disk'); end`)

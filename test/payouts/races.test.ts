@@ -1,33 +1,32 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type Reply, type TestServer, testServer } from '../support/server.ts'
+import { expect } from 'vitest'
+import type { Reply, TestServer } from '../support/server.ts'
 import { convert, withAffiliate } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 import { hold } from './hold.ts'
 import { addAffiliate, addCommission, commissionsOf, OCTOBER } from './rows.ts'
 
 const N = 16
 
-let server: TestServer
 let affiliates: string[]
-beforeAll(async () => {
-  server = await testServer()
+test.beforeAll(async ({ client }) => {
   // The first call of a key notes its use; the races count transactions.
-  await server.client.programs.list()
+  await client.programs.list()
 })
-beforeEach(() => {
+test.beforeEach(({ server }) => {
   for (const table of ['commissions', 'affiliates', 'payoutBatches', 'audits'])
     server.sql.exec(`delete from "${table}"`)
   affiliates = Array.from({ length: N }, () => addAffiliate(server))
   for (const [i, affiliateId] of affiliates.entries())
     addCommission(server, { affiliateId, commissionAmountCents: 2 ** i })
 })
-afterAll(() => server.close())
 
-const create = (body: object = {}) => server.request('POST', '/api/v1/payouts', { body: { ...OCTOBER, ...body } })
-const pay = (id: string) => server.request('PATCH', `/api/v1/payouts?id=${id}&action=pay`)
+const create = (server: TestServer, body: object = {}) =>
+  server.request('POST', '/api/v1/payouts', { body: { ...OCTOBER, ...body } })
+const pay = (server: TestServer, id: string) => server.request('PATCH', `/api/v1/payouts?id=${id}&action=pay`)
 const parallel = (call: (i: number) => Promise<Reply>) => Promise.all(Array.from({ length: N }, (_, i) => call(i)))
 
 /** N calls that all have read before the first of them writes. */
-async function race(call: (i: number) => Promise<Reply>): Promise<Reply[]> {
+async function race(server: TestServer, call: (i: number) => Promise<Reply>): Promise<Reply[]> {
   const { arrived, release } = hold(server, N)
   const replies = parallel(call)
   await arrived
@@ -36,7 +35,11 @@ async function race(call: (i: number) => Promise<Reply>): Promise<Reply[]> {
 }
 
 /** `late` has read before `first` writes, and writes after it. */
-async function overtaken(first: () => Promise<Reply>, late: () => Promise<Reply>): Promise<[Reply, Reply]> {
+async function overtaken(
+  server: TestServer,
+  first: () => Promise<Reply>,
+  late: () => Promise<Reply>,
+): Promise<[Reply, Reply]> {
   const { arrived, release } = hold(server)
   const second = late()
   await arrived
@@ -45,11 +48,11 @@ async function overtaken(first: () => Promise<Reply>, late: () => Promise<Reply>
   return [winner, await second]
 }
 const codes = (replies: Reply[]) => replies.map((reply) => reply.headers.get('X-Error-Code')).filter(Boolean)
-const audits = (action: string) =>
+const audits = (server: TestServer, action: string) =>
   server.sql.prepare('select count(*) from audits where action = ?').pluck().get(action)
 
 /** Every batch holds the sum of its own rows, and no row was changed twice. */
-function expectExact(replies: Reply[]) {
+function expectExact(server: TestServer, replies: Reply[]) {
   const rows = commissionsOf(server)
   const batches = replies.filter((reply) => reply.status === 200 && reply.body.data).map((reply) => reply.body.data)
   for (const { id, totals } of batches) {
@@ -62,40 +65,42 @@ function expectExact(replies: Reply[]) {
   expect(new Set(rows.map((row) => row.payoutBatchId ?? stored[0]))).toEqual(new Set(stored))
 }
 
-test('the same batch: one is made, 409 payout_claimed_concurrently for the rest', async () => {
-  const replies = await race(() => create())
+test('the same batch: one is made, 409 payout_claimed_concurrently for the rest', async ({ server }) => {
+  const replies = await race(server, () => create(server))
   expect(replies.filter((reply) => reply.status === 200)).toHaveLength(1)
   expect(codes(replies)).toEqual(Array(N - 1).fill('payout_claimed_concurrently'))
-  expectExact(replies)
+  expectExact(server, replies)
   expect(commissionsOf(server).every((row) => row.version === 2)).toBe(true)
-  expect(audits('payout.created')).toBe(1)
-  expect((await create()).headers.get('X-Error-Code')).toBe('no_eligible_commissions')
+  expect(audits(server, 'payout.created')).toBe(1)
+  expect((await create(server)).headers.get('X-Error-Code')).toBe('no_eligible_commissions')
 })
 
-test('overlapping batches: each makes its batch of what is left', async () => {
-  const replies = await race((i) => create({ affiliateIds: affiliates.slice(i) }))
+test('overlapping batches: each makes its batch of what is left', async ({ server }) => {
+  const replies = await race(server, (i) => create(server, { affiliateIds: affiliates.slice(i) }))
   const made = replies.filter((reply) => reply.status === 200)
   expect(codes(replies)).toEqual(Array(N - made.length).fill('payout_claimed_concurrently'))
-  expectExact(made)
+  expectExact(server, made)
   const total = made.reduce((sum, reply) => sum + reply.body.data.totals.netPayableCents, 0)
   expect(total).toBe(2 ** N - 1)
 })
 
-test('a batch that another overtook is made of what is left', async () => {
+test('a batch that another overtook is made of what is left', async ({ server }) => {
   const replies = await overtaken(
-    () => create({ affiliateIds: affiliates.slice(3) }),
-    () => create(),
+    server,
+    () => create(server, { affiliateIds: affiliates.slice(3) }),
+    () => create(server),
   )
   expect(replies.map((reply) => reply.body.data.totals.netPayableCents)).toEqual([2 ** N - 8, 7])
-  expectExact(replies)
+  expectExact(server, replies)
 })
 
-test('what is left below the minimum stays free: 409 payout_below_threshold_after_claim', async () => {
+test('what is left below the minimum stays free: 409 payout_below_threshold_after_claim', async ({ server }) => {
   const set = (cents: number | null) => server.sql.prepare('update shops set "minimumPayoutCents" = ?').run(cents)
   set(2 ** (N - 1))
   const [first, second] = await overtaken(
-    () => create({ affiliateIds: affiliates.slice(-1) }),
-    () => create(),
+    server,
+    () => create(server, { affiliateIds: affiliates.slice(-1) }),
+    () => create(server),
   )
   set(null)
   expect(first.status).toBe(200)
@@ -108,27 +113,29 @@ test('what is left below the minimum stays free: 409 payout_below_threshold_afte
   expect(free.every((row) => row.orderStatus === 'APPROVED' && row.version === 1)).toBe(true)
 })
 
-test('pay against pay: one wins', async () => {
-  const { id } = (await create()).body.data
-  const replies = await race(() => pay(id))
+test('pay against pay: one wins', async ({ server }) => {
+  const { id } = (await create(server)).body.data
+  const replies = await race(server, () => pay(server, id))
   expect(replies.filter((reply) => reply.status === 200)).toHaveLength(1)
   expect(codes(replies)).toEqual(Array(N - 1).fill('concurrent_change'))
   expect(commissionsOf(server).every((row) => row.orderStatus === 'PAID' && row.version === 3)).toBe(true)
-  expect(audits('payout.paid')).toBe(1)
-  expect((await pay(id)).headers.get('X-Error-Code')).toBe('payout_already_paid')
+  expect(audits(server, 'payout.paid')).toBe(1)
+  expect((await pay(server, id)).headers.get('X-Error-Code')).toBe('payout_already_paid')
 })
 
-test('create against pay: the batch that is paid keeps its rows and total, the other gets the rest', async () => {
-  const first = (await create({ affiliateIds: affiliates.slice(0, 4) })).body.data
-  const replies = await Promise.all([create(), pay(first.id), create(), pay(first.id)])
+test('create against pay: the batch that is paid keeps its rows and total, the other gets the rest', async ({
+  server,
+}) => {
+  const first = (await create(server, { affiliateIds: affiliates.slice(0, 4) })).body.data
+  const replies = await Promise.all([create(server), pay(server, first.id), create(server), pay(server, first.id)])
   expect(replies.map((reply) => reply.status).sort()).toEqual([200, 200, 409, 409])
   const paid = commissionsOf(server, `"orderStatus" = 'PAID'`)
   expect(paid.every((row) => row.payoutBatchId === first.id)).toBe(true)
   expect(paid.reduce((sum, row) => sum + row.commissionAmountCents, 0)).toBe(first.totals.netPayableCents)
-  expectExact([{ status: 200, headers: new Headers(), body: { data: first } }, ...replies])
+  expectExact(server, [{ status: 200, headers: new Headers(), body: { data: first } }, ...replies])
 })
 
-test('orders that arrive meanwhile are in a batch and its total, or in none', async () => {
+test('orders that arrive meanwhile are in a batch and its total, or in none', async ({ server }) => {
   const { affiliate } = await withAffiliate(server)
   const order = (i: number) =>
     convert(server, {
@@ -137,8 +144,8 @@ test('orders that arrive meanwhile are in a batch and its total, or in none', as
       couponCode: affiliate.discountCode,
       occurredAt: '2026-10-20',
     })
-  const replies = await parallel((i) => (i % 3 ? order(i) : create()))
-  const batches = [...replies.filter((_, i) => i % 3 === 0), await create()]
-  expectExact(batches)
+  const replies = await parallel((i) => (i % 3 ? order(i) : create(server)))
+  const batches = [...replies.filter((_, i) => i % 3 === 0), await create(server)]
+  expectExact(server, batches)
   expect(commissionsOf(server, '"payoutBatchId" is null')).toEqual([])
 })

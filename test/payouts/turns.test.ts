@@ -1,17 +1,15 @@
 // SQLite only: PostgreSQL works in a process of its own, and others are never held up.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { admin } from '../support/owner.ts'
-import { type TestServer, testServer } from '../support/server.ts'
+import { expect } from 'vitest'
+import type { TestServer } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 import { affiliateRow, commissionRow, insertRows, OCTOBER } from './rows.ts'
 
 const COMMISSIONS = 4000
 const DEBTS = 500
 
-let server: TestServer
-beforeAll(async () => {
-  server = await testServer()
+test.beforeAll(async ({ server }) => {
   const affiliates = Array.from({ length: DEBTS + 100 }, () => affiliateRow(server))
   insertRows(server, 'affiliates', affiliates)
   const rows = Array.from({ length: COMMISSIONS }, (_, i) => {
@@ -20,10 +18,9 @@ beforeAll(async () => {
   })
   insertRows(server, 'commissions', rows)
 })
-afterAll(() => server.close())
 
 /** The result, and how many other requests were answered before it. */
-async function beside<T>(pending: Promise<T>): Promise<{ result: T; others: number }> {
+async function beside<T>(server: TestServer, pending: Promise<T>): Promise<{ result: T; others: number }> {
   let others = 0
   let isOver = false
   const over = pending.finally(() => {
@@ -36,34 +33,38 @@ async function beside<T>(pending: Promise<T>): Promise<{ result: T; others: numb
   return { result: await over, others }
 }
 
-const statuses = () =>
+const statuses = (server: TestServer) =>
   server.sql.prepare('select "orderStatus" as status, count(*) as n from commissions group by 1').all()
 
-test('503 when a row near the end cannot be written: nothing of the batch is kept', async () => {
+test('503 when a row near the end cannot be written: nothing of the batch is kept', async ({ server, client }) => {
   const last = server.sql.prepare('select max(id) from commissions').pluck().get()
   server.sql.exec(`create trigger broken before update on commissions when new.id = '${last}'
     begin select raise(abort, 'disk'); end`)
-  const { error } = await server.client.payouts.create(OCTOBER).safe()
+  const { error } = await client.payouts.create(OCTOBER).safe()
   server.sql.exec('drop trigger broken')
   expect(error?.code).toBe('storage_unavailable')
-  expect(statuses()).toEqual([{ status: 'APPROVED', n: COMMISSIONS }])
-  expect((await server.client.payouts.list()).data).toEqual([])
+  expect(statuses(server)).toEqual([{ status: 'APPROVED', n: COMMISSIONS }])
+  expect((await client.payouts.list()).data).toEqual([])
 })
 
-test('other requests are answered while a large batch is created, canceled and paid', async () => {
-  const first = await beside(server.client.payouts.create(OCTOBER))
+test('other requests are answered while a large batch is created, canceled and paid', async ({
+  server,
+  client,
+  owner,
+}) => {
+  const first = await beside(server, client.payouts.create(OCTOBER))
   expect(first.result.totals).toMatchObject({
     commissions: COMMISSIONS + DEBTS,
     netPayableCents: (COMMISSIONS - DEBTS) * 1000,
   })
   expect(first.others).toBeGreaterThan(10)
-  const canceled = await beside(expectOk(admin(server, 'POST', `/payouts/${first.result.id}/cancel`)))
+  const canceled = await beside(server, expectOk(owner('POST', `/payouts/${first.result.id}/cancel`)))
   expect(canceled.others).toBeGreaterThan(10)
-  const second = await beside(server.client.payouts.create(OCTOBER))
+  const second = await beside(server, client.payouts.create(OCTOBER))
   expect(second.result.totals).toEqual(first.result.totals)
-  const paid = await beside(server.client.payouts.pay(second.result.id))
+  const paid = await beside(server, client.payouts.pay(second.result.id))
   expect(paid.others).toBeGreaterThan(10)
-  expect(statuses()).toEqual([
+  expect(statuses(server)).toEqual([
     { status: 'APPROVED', n: DEBTS },
     { status: 'CANCELED', n: 2 * DEBTS },
     { status: 'PAID', n: COMMISSIONS + DEBTS },
