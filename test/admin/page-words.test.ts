@@ -1,16 +1,13 @@
 // SQLite only: the pages call the use cases that are tested on both databases
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type TestServer, testServer } from '../support/server.ts'
+import { expect } from 'vitest'
+import { test } from '../support/test.ts'
 import { type Fields, noticeOf, visitorOf } from './page-fixture.ts'
 
-let server: TestServer
 let owner: ReturnType<typeof visitorOf>
-beforeAll(async () => {
-  server = await testServer()
+test.beforeAll(async ({ server }) => {
   owner = visitorOf(server)
   await owner.signIn()
 })
-afterAll(() => server.close())
 
 const period = (from: string, until: string, currency = ''): Fields => [
   ['from', from],

@@ -1,13 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { PRIMARY_KEYS } from '../../server/src/database/table-keys.ts'
 import { document } from '../support/document.ts'
-import { type TestServer, testServer } from '../support/server.ts'
-
-let server: TestServer
-beforeAll(async () => {
-  server = await testServer()
-})
-afterAll(() => server.close())
+import type { TestServer } from '../support/server.ts'
+import { test } from '../support/test.ts'
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete']
 const paths = Object.entries<object>(document.paths).map(([path, item]) => ({
@@ -16,18 +11,21 @@ const paths = Object.entries<object>(document.paths).map(([path, item]) => ({
   methods: METHODS.filter((method) => method in item).map((method) => method.toUpperCase()),
 }))
 
-test.each(paths)('405 with the methods of $path in Allow, HEAD where there is GET', async ({ url, methods }) => {
-  const expected = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).sort()
-  const others = ['OPTIONS', ...METHODS.map((one) => one.toUpperCase())].filter((one) => !methods.includes(one))
-  for (const method of others) {
-    const { status, headers } = await server.request(method, url)
-    expect([status, headers.get('Allow')?.split(', ').sort()], method).toEqual([405, expected])
-  }
-})
+test.for(paths)(
+  '405 with the methods of $path in Allow, HEAD where there is GET',
+  async ({ url, methods }, { server }) => {
+    const expected = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).sort()
+    const others = ['OPTIONS', ...METHODS.map((one) => one.toUpperCase())].filter((one) => !methods.includes(one))
+    for (const method of others) {
+      const { status, headers } = await server.request(method, url)
+      expect([status, headers.get('Allow')?.split(', ').sort()], method).toEqual([405, expected])
+    }
+  },
+)
 
 const readable = paths.filter(({ path, methods }) => methods.includes('GET') && !path.endsWith('/stream'))
 
-test.each(readable)('HEAD answers as GET does on $path, without a body', async ({ url }) => {
+test.for(readable)('HEAD answers as GET does on $path, without a body', async ({ url }, { server }) => {
   const key = url.startsWith('/admin/') ? server.shop.ownerToken : server.shop.key
   const got = await server.request('GET', url, { key })
   const head = await server.fetch(
@@ -40,25 +38,34 @@ test.each(readable)('HEAD answers as GET does on $path, without a body', async (
   ])
 })
 
-test.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'])('%s of the events allows POST alone', async (method) => {
-  const { status, headers } = await server.fetch(
-    new Request('http://127.0.0.1/api/v1/events', { method, headers: { Authorization: `Bearer ${server.shop.key}` } }),
-  )
-  expect([status, headers.get('Allow')]).toEqual([405, 'POST'])
-})
+test.for(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'])(
+  '%s of the events allows POST alone',
+  async (method, { server }) => {
+    const { status, headers } = await server.fetch(
+      new Request('http://127.0.0.1/api/v1/events', {
+        method,
+        headers: { Authorization: `Bearer ${server.shop.key}` },
+      }),
+    )
+    expect([status, headers.get('Allow')]).toEqual([405, 'POST'])
+  },
+)
 
 const tables = Object.keys(PRIMARY_KEYS).filter((table) => table !== 'audits')
-const rows = () =>
+const rows = (server: TestServer) =>
   Object.fromEntries(
     tables.map((table) => [table, server.sql.prepare(`select count(*) from "${table}"`).pluck().get()]),
   )
 
-test.each(paths.filter(({ methods }) => methods.includes('GET')))('HEAD on $path adds nothing', async ({ url }) => {
-  const before = rows()
-  const key = url.startsWith('/admin/') ? server.shop.ownerToken : server.shop.key
-  for (const query of ['', '?sessionId=s-1'])
-    await server.fetch(
-      new Request(`http://127.0.0.1${url}${query}`, { method: 'HEAD', headers: { Authorization: `Bearer ${key}` } }),
-    )
-  expect(rows()).toEqual(before)
-})
+test.for(paths.filter(({ methods }) => methods.includes('GET')))(
+  'HEAD on $path adds nothing',
+  async ({ url }, { server }) => {
+    const before = rows(server)
+    const key = url.startsWith('/admin/') ? server.shop.ownerToken : server.shop.key
+    for (const query of ['', '?sessionId=s-1'])
+      await server.fetch(
+        new Request(`http://127.0.0.1${url}${query}`, { method: 'HEAD', headers: { Authorization: `Bearer ${key}` } }),
+      )
+    expect(rows(server)).toEqual(before)
+  },
+)

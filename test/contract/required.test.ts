@@ -1,15 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { composed, document, operation, pointerTo, problems } from '../support/document.ts'
-import { callOwner, ID, type OwnerServer, ownerServer } from '../support/owner.ts'
+import { callOwner, ID, type OwnerServer } from '../support/owner.ts'
+import { test } from '../support/test.ts'
 import { callOperation, snapshot } from './fixture.ts'
 
-let server: OwnerServer
-beforeAll(async () => {
-  server = await ownerServer()
-})
-afterAll(() => server.close())
-
-const send = (id: string, body: unknown) => {
+const send = (server: OwnerServer, id: string, body: unknown) => {
   const op = operation(id)
   if (op.path.startsWith('/admin/')) return callOwner(server, op, { body })
   return callOperation(server, op, { body, headers: { 'Idempotency-Key': crypto.randomUUID() } })
@@ -34,7 +29,7 @@ const refund = { externalRefundId: 'r' }
 
 const told = new Set<string>()
 
-test.each<[operation: string, body: object, sentence: string, code?: string]>([
+test.for<[operation: string, body: object, sentence: string, code?: string]>([
   ['createAffiliate', { email: 'n@example.com' }, 'name or firstName is required.'],
   ['createAffiliate', { email: 'n@example.com', name: ' ', firstName: null }, 'name or firstName is required.'],
   ['createAffiliate', { email: 'n@example.com', name: 7 }, 'name must be text of 1 to 200 characters or null.'],
@@ -154,16 +149,19 @@ test.each<[operation: string, body: object, sentence: string, code?: string]>([
   ['moderateCommissions', moderate, 'Send either ids or filter, not both.'],
   ['moderateCommissions', { ...moderate, ids: [] }, 'ids must be a list of 1 to 500 items or null.'],
   ['runBacktest', { programId: ID.program }, 'Send at least one other setting to try.'],
-])('400 by the document and by the server for %s with %j', async (id, body, sentence, code = 'invalid_body') => {
-  expect(documentRefuses(id, body), 'the document accepts it').toBe(true)
-  const before = snapshot(server)
-  const reply = await send(id, body)
-  expect([reply.status, reply.headers.get('X-Error-Code'), reply.body.error]).toEqual([400, code, sentence])
-  expect(snapshot(server)).toBe(before)
-  told.add(sentence)
-})
+])(
+  '400 by the document and by the server for %s with %j',
+  async ([id, body, sentence, code = 'invalid_body'], { ownerServer: server }) => {
+    expect(documentRefuses(id, body), 'the document accepts it').toBe(true)
+    const before = snapshot(server)
+    const reply = await send(server, id, body)
+    expect([reply.status, reply.headers.get('X-Error-Code'), reply.body.error]).toEqual([400, code, sentence])
+    expect(snapshot(server)).toBe(before)
+    told.add(sentence)
+  },
+)
 
-test.each<[operation: string, body: object]>([
+test.for<[operation: string, body: object]>([
   ['createAffiliate', { email: 'one@example.com', name: 'One', firstName: null }],
   ['createAffiliate', { email: 'two@example.com', firstName: 'Two', name: ' ' }],
   ['createProgram', { name: 'N', commissionPercent: 100.004 }],
@@ -176,9 +174,9 @@ test.each<[operation: string, body: object]>([
   ['recordEvent', { type: 'conversion', orderId: 'by-alias', lineItems: [{ priceCents: 100, quantity: 2 }] }],
   ['recordEvent', { type: 'click', affiliateCode: 'NISA16' }],
   ['recordEvent', { type: 'click', clickId: 'mine', ref: null }],
-])('no document or server refuses %s with %j', async (id, body) => {
+])('no document or server refuses %s with %j', async ([id, body], { ownerServer: server }) => {
   expect(documentRefuses(id, body), 'the document refuses it').toBe(false)
-  const { status, body: reply } = await send(id, body)
+  const { status, body: reply } = await send(server, id, body)
   expect(status, JSON.stringify(reply)).toBeLessThan(300)
 })
 

@@ -1,13 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type TestServer, testServer } from '../support/server.ts'
+import { expect } from 'vitest'
+import type { TestServer } from '../support/server.ts'
 import { convert, withAffiliate } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await testServer()
+test.beforeAll(async ({ server }) => {
   await withAffiliate(server)
 })
-afterAll(() => server.close())
 
 const order = (externalOrderId: string) => ({
   externalOrderId,
@@ -15,21 +13,21 @@ const order = (externalOrderId: string) => ({
   discountCents: 1000,
   couponCode: 'NISA16',
 })
-const count = (table: string, where = '1 = 1') =>
+const count = (server: TestServer, table: string, where = '1 = 1') =>
   server.sql.prepare(`select count(*) from "${table}" where ${where}`).pluck().get()
-const create = (body: object, headers: Record<string, string> = {}, key?: string) =>
+const create = (server: TestServer, body: object, headers: Record<string, string> = {}, key?: string) =>
   server.request('POST', '/api/v1/programs', { body, headers, key })
 
-test('the same key and body return the first response, byte-identical', async () => {
+test('the same key and body return the first response, byte-identical', async ({ server }) => {
   const first = await convert(server, order('r1'), { idempotencyKey: 'k1' })
   const again = await convert(server, order('r1'), { idempotencyKey: 'k1' })
   expect([first.status, again.status]).toEqual([201, 201])
   expect(JSON.stringify(again.body)).toBe(JSON.stringify(first.body))
   expect([first.headers.get('Idempotent-Replayed'), again.headers.get('Idempotent-Replayed')]).toEqual([null, 'true'])
-  expect(count('commissions', `"orderId" = 'api:r1'`)).toBe(1)
+  expect(count(server, 'commissions', `"orderId" = 'api:r1'`)).toBe(1)
 })
 
-test('key order and whitespace of the body do not matter', async () => {
+test('key order and whitespace of the body do not matter', async ({ server }) => {
   await server.request('POST', '/api/v1/events', {
     raw: '{"externalOrderId":"r2","amountCents":100}',
     headers: { 'Idempotency-Key': 'k2' },
@@ -41,7 +39,7 @@ test('key order and whitespace of the body do not matter', async () => {
   expect([again.status, again.headers.get('Idempotent-Replayed')]).toEqual([201, 'true'])
 })
 
-test('properties that the server does not know are part of the body, also of a large one', async () => {
+test('properties that the server does not know are part of the body, also of a large one', async ({ server }) => {
   const headers = { 'Idempotency-Key': 'k-unknown' }
   const lineItems = Array.from({ length: 1000 }, (_, i) => ({
     priceCents: 1,
@@ -58,16 +56,16 @@ test('properties that the server does not know are part of the body, also of a l
   expect((await server.request('POST', '/api/v1/events', { body, headers })).status).toBe(409)
 })
 
-test('409 for another body, and nothing is written', async () => {
+test('409 for another body, and nothing is written', async ({ server }) => {
   await convert(server, order('r3'), { idempotencyKey: 'k3' })
-  const before = count('audits')
+  const before = count(server, 'audits')
   const reply = await convert(server, order('r3b'), { idempotencyKey: 'k3' })
   expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([409, 'idempotency_key_reused'])
-  expect(count('audits')).toBe(before)
+  expect(count(server, 'audits')).toBe(before)
 })
 
-test('409 for the same key at another path', async () => {
-  await create({ name: 'P' }, { 'Idempotency-Key': 'k4' })
+test('409 for the same key at another path', async ({ server }) => {
+  await create(server, { name: 'P' }, { 'Idempotency-Key': 'k4' })
   const reply = await server.request('POST', '/api/v1/affiliates', {
     body: { name: 'P', email: 'p@example.com' },
     headers: { 'Idempotency-Key': 'k4' },
@@ -75,45 +73,45 @@ test('409 for the same key at another path', async () => {
   expect(reply.status).toBe(409)
 })
 
-test('a refusal is not stored: the corrected call succeeds under the same key', async () => {
+test('a refusal is not stored: the corrected call succeeds under the same key', async ({ server }) => {
   const wrong = await convert(server, { ...order('r5'), amountCents: -1 }, { idempotencyKey: 'k5' })
   const right = await convert(server, order('r5'), { idempotencyKey: 'k5' })
   expect([wrong.status, right.status, right.headers.get('Idempotent-Replayed')]).toEqual([400, 201, null])
 })
 
-test('every POST takes a key: 32 parallel calls create one program and 31 replays', async () => {
-  const before = count('programs') as number
+test('every POST takes a key: 32 parallel calls create one program and 31 replays', async ({ server }) => {
+  const before = count(server, 'programs') as number
   const replies = await Promise.all(
-    Array.from({ length: 32 }, () => create({ name: 'Parallel' }, { 'Idempotency-Key': 'k6' })),
+    Array.from({ length: 32 }, () => create(server, { name: 'Parallel' }, { 'Idempotency-Key': 'k6' })),
   )
   expect(new Set(replies.map((reply) => reply.body.data.id)).size).toBe(1)
   expect(replies.filter((reply) => reply.headers.get('Idempotent-Replayed') === 'true')).toHaveLength(31)
-  expect(count('programs')).toBe(before + 1)
+  expect(count(server, 'programs')).toBe(before + 1)
 })
 
-test('a key belongs to its shop', async () => {
+test('a key belongs to its shop', async ({ server }) => {
   const other = await server.createShop()
-  const mine = await create({ name: 'Same' }, { 'Idempotency-Key': 'k7' })
-  const theirs = await create({ name: 'Same' }, { 'Idempotency-Key': 'k7' }, other.key)
+  const mine = await create(server, { name: 'Same' }, { 'Idempotency-Key': 'k7' })
+  const theirs = await create(server, { name: 'Same' }, { 'Idempotency-Key': 'k7' }, other.key)
   expect(theirs.headers.get('Idempotent-Replayed')).toBeNull()
   expect(theirs.body.data.id).not.toBe(mine.body.data.id)
 })
 
-test('the key of a conversion is kept for good, others for 30 days', async () => {
+test('the key of a conversion is kept for good, others for 30 days', async ({ server }) => {
   const headers = { 'Idempotency-Key': 'k8' }
-  await create({ name: 'Eight' }, headers)
+  await create(server, { name: 'Eight' }, headers)
   await convert(server, order('r8'), { idempotencyKey: 'k8c' })
   server.clock.advance(30 * 86_400_000 - 1)
-  expect((await create({ name: 'Eight' }, headers)).headers.get('Idempotent-Replayed')).toBe('true')
+  expect((await create(server, { name: 'Eight' }, headers)).headers.get('Idempotent-Replayed')).toBe('true')
   server.clock.advance(1)
-  const afresh = await create({ name: 'Eight' }, headers)
+  const afresh = await create(server, { name: 'Eight' }, headers)
   expect([afresh.status, afresh.headers.get('Idempotent-Replayed')]).toEqual([201, null])
   expect((await convert(server, order('r8'), { idempotencyKey: 'k8c' })).headers.get('Idempotent-Replayed')).toBe(
     'true',
   )
 })
 
-test('a replay is answered even when what it changed is gone', async () => {
+test('a replay is answered even when what it changed is gone', async ({ server }) => {
   const { affiliate } = await withAffiliate(server, { code: 'GNE1' })
   const assign = () =>
     server.request('POST', '/api/v1/coupons', {
@@ -126,20 +124,20 @@ test('a replay is answered even when what it changed is gone', async () => {
   expect([again.status, again.body]).toEqual([200, first.body])
 })
 
-test('neither the key table nor the log shows the body', async () => {
+test('neither the key table nor the log shows the body', async ({ server }) => {
   await convert(server, { ...order('r9'), customerEmail: 'canary@example.com' }, { idempotencyKey: 'k9' })
   const rows = JSON.stringify(server.sql.prepare('select * from "idempotencyKeys"').all())
   expect(rows + server.logs.join('')).not.toContain('canary@example.com')
 })
 
-test('a repeated order under a new key answers 201 with the recorded decision, in parallel too', async () => {
+test('a repeated order under a new key answers 201 with the recorded decision, in parallel too', async ({ server }) => {
   const replies = await Promise.all(
     Array.from({ length: 32 }, (_, i) => convert(server, order('r10'), { idempotencyKey: `r10-${i}` })),
   )
   expect(new Set(replies.map((reply) => JSON.stringify(reply.body))).size).toBe(1)
   expect(replies.filter((reply) => reply.headers.get('X-Order-Already-Recorded') === 'true')).toHaveLength(31)
-  expect(count('commissions', `"orderId" = 'api:r10'`)).toBe(1)
-  expect(count('audits', `"action" = 'commission.created' and "subjectId" = '${replies[0]?.body.commission.id}'`)).toBe(
-    1,
-  )
+  expect(count(server, 'commissions', `"orderId" = 'api:r10'`)).toBe(1)
+  expect(
+    count(server, 'audits', `"action" = 'commission.created' and "subjectId" = '${replies[0]?.body.commission.id}'`),
+  ).toBe(1)
 })

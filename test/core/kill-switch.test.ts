@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import * as shops from '../../server/src/accounts/shops.ts'
 import { createApiSwitch } from '../../server/src/core/installation.ts'
 import { operations } from '../support/document.ts'
 import { type TestServer, testServer } from '../support/server.ts'
+import { test } from '../support/test.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await testServer()
-})
-afterAll(() => server.close())
-
-const statuses = async (key?: string | null) =>
+const statuses = async (server: TestServer, key?: string | null) =>
   Promise.all(
     operations.map(
       async ({ method, path }) =>
@@ -18,7 +13,7 @@ const statuses = async (key?: string | null) =>
     ),
   )
 
-const until = async (status: number) => {
+const until = async (server: TestServer, status: number) => {
   const deadline = Date.now() + 2000
   while ((await server.request('GET', '/api/v1/programs')).status !== status) {
     if (Date.now() > deadline) throw new Error(`not ${status} within 2 s`)
@@ -26,11 +21,11 @@ const until = async (status: number) => {
   }
 }
 
-test('the whole API answers 503 within 2 s of the operator’s word, but the docs stay', async () => {
+test('the whole API answers 503 within 2 s of the operator’s word, but the docs stay', async ({ server }) => {
   const operator = createApiSwitch(server.deps)
   await operator.set(false)
-  await until(503)
-  const all = await statuses()
+  await until(server, 503)
+  const all = await statuses(server)
   expect(all.filter((status) => status === 200)).toHaveLength(1)
   expect(all.filter((status) => status !== 503)).toHaveLength(1)
   const refused = await server.request('GET', '/api/v1/programs', { key: null })
@@ -41,7 +36,7 @@ test('the whole API answers 503 within 2 s of the operator’s word, but the doc
   ])
   expect((await server.request('GET', '/healthz')).status).toBe(200)
   await operator.set(true)
-  await until(200)
+  await until(server, 200)
   const audits = server.sql
     .prepare(`select "action" from "audits" where "shopId" = 'installation' order by "id"`)
     .pluck()
@@ -49,7 +44,7 @@ test('the whole API answers 503 within 2 s of the operator’s word, but the doc
   expect(audits).toEqual(['api.switched_off', 'api.switched_on'])
 })
 
-test('one shop is switched off at once, and the others go on', async () => {
+test('one shop is switched off at once, and the others go on', async ({ server }) => {
   const { shopId, key } = await server.createShop()
   await shops.set(server.deps, shopId, { api: 'off' })
   expect((await server.request('GET', '/api/v1/programs', { key })).status).toBe(503)

@@ -1,13 +1,7 @@
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type TestServer, testServer } from '../support/server.ts'
+import { expect } from 'vitest'
 import { convert, expectOk } from '../support/shop.ts'
-
-let server: TestServer
-beforeAll(async () => {
-  server = await testServer()
-})
-afterAll(() => server.close())
+import { test } from '../support/test.ts'
 
 let texts = 0
 /** Text of three bytes a character that cannot be compressed, so that it is as long in the database as it gets. */
@@ -45,13 +39,13 @@ const TOUCH = {
   customerId: 255,
 }
 
-test('201 for a conversion with the longest texts, and each comes back as sent', async () => {
+test('201 for a conversion with the longest texts, and each comes back as sent', async ({ server, client }) => {
   const { id } = await expectOk(
     server.request('POST', '/api/v1/programs', { body: fields({ name: 200, description: 5000 }) }),
   )
-  await server.client.programs.update(id, { lifetimeCommission: true })
-  const affiliate = await server.client.affiliates.create({ email: 'long@example.com', name: longest(200) })
-  await server.client.affiliates.update(affiliate.id, { status: 'APPROVED' })
+  await client.programs.update(id, { lifetimeCommission: true })
+  const affiliate = await client.affiliates.create({ email: 'long@example.com', name: longest(200) })
+  await client.affiliates.update(affiliate.id, { status: 'APPROVED' })
   const sent = {
     ...fields({ externalOrderId: 255, affiliateCode: 255, ref: 255, clickId: 255, sessionId: 255, customerId: 255 }),
     ...fields({ customerEmail: 320, orderName: 255, note: 10_000 }),
@@ -63,19 +57,19 @@ test('201 for a conversion with the longest texts, and each comes back as sent',
   }
   const reply = await convert(server, sent)
   expect([reply.status, reply.body.commission?.affiliateId]).toEqual([201, affiliate.id])
-  const { data } = await server.client.commissions.list({ externalOrderId: sent.externalOrderId })
+  const { data } = await client.commissions.list({ externalOrderId: sent.externalOrderId })
   expect([data[0]?.externalOrderId, data[0]?.orderName]).toEqual([sent.externalOrderId, sent.orderName])
 })
 
-test('202 for a click and a page view with the longest texts', async () => {
+test('202 for a click and a page view with the longest texts', async ({ server }) => {
   for (const type of ['click', 'page_view']) {
     const reply = await server.request('POST', '/api/v1/events', { body: { type, ...fields(TOUCH) } })
     expect([type, reply.status]).toEqual([type, 202])
   }
 })
 
-test('an affiliate keeps the longest texts as sent', async () => {
-  const { id } = await server.client.affiliates.create({
+test('an affiliate keeps the longest texts as sent', async ({ client }) => {
+  const { id } = await client.affiliates.create({
     email: `${longest(240)}@example.com`,
     firstName: longest(100),
   })
@@ -84,7 +78,7 @@ test('an affiliate keeps the longest texts as sent', async () => {
     ...fields({ tiktokHandle: 100, youtubeHandle: 100, homeCountry: 100, homeState: 100, homeCity: 100 }),
     ...fields({ homePostalCode: 20, homeAddress: 500 }),
   }
-  expect(await server.client.affiliates.update(id, sent)).toMatchObject(sent)
-  const { data } = await server.client.affiliates.list({ q: sent.name })
+  expect(await client.affiliates.update(id, sent)).toMatchObject(sent)
+  const { data } = await client.affiliates.list({ q: sent.name })
   expect(data.map((one) => one.id)).toEqual([id])
 })

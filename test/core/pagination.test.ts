@@ -1,58 +1,62 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type TestServer, testServer } from '../support/server.ts'
+import { expect } from 'vitest'
+import type { TestServer } from '../support/server.ts'
 import { convert, withAffiliate } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await testServer()
+test.beforeAll(async ({ server }) => {
   await withAffiliate(server)
 })
-afterAll(() => server.close())
 
-const order = (externalOrderId: string, occurredAt: string) =>
+const order = (server: TestServer, externalOrderId: string, occurredAt: string) =>
   convert(server, { externalOrderId, amountCents: 1000, couponCode: 'NISA16', occurredAt })
-const list = async (query: string) => (await server.request('GET', `/api/v1/commissions?${query}`)).body
+const list = async (server: TestServer, query: string) =>
+  (await server.request('GET', `/api/v1/commissions?${query}`)).body
 
-test('walking behind the last item gives each once, also of one instant, whatever is added meanwhile', async () => {
-  for (let n = 0; n < 9; n++) await order(`o-${n}`, n < 5 ? '2026-10-05T12:00:00Z' : `2026-10-0${n}T12:00:00Z`)
-  const all = (await list('')).data.map(({ id }: { id: string }) => id)
+test('walking behind the last item gives each once, also of one instant, whatever is added meanwhile', async ({
+  server,
+}) => {
+  for (let n = 0; n < 9; n++) await order(server, `o-${n}`, n < 5 ? '2026-10-05T12:00:00Z' : `2026-10-0${n}T12:00:00Z`)
+  const all = (await list(server, '')).data.map(({ id }: { id: string }) => id)
   const walked: string[] = []
   for (let after = ''; ; ) {
-    const { data, pagination } = await list(`limit=2${after && `&after=${after}`}`)
+    const { data, pagination } = await list(server, `limit=2${after && `&after=${after}`}`)
     expect(pagination).toMatchObject({ page: 1, limit: 2, total: 9 + walked.length / 2 })
     if (data.length === 0) break
     walked.push(...data.map(({ id }: { id: string }) => id))
     after = walked.at(-1) ?? ''
     if (walked.length % 2) break
-    await order(`new-${walked.length}`, '2026-10-30T12:00:00Z')
+    await order(server, `new-${walked.length}`, '2026-10-30T12:00:00Z')
   }
   expect(walked).toEqual(all)
 })
 
-test('filters go on behind the item', async () => {
-  const all = (await list('to=2026-10-20T00:00:00Z')).data
-  const next = await list(`to=2026-10-20T00:00:00Z&after=${all[1].id}&limit=2&page=1&status=${all[0].orderStatus}`)
+test('filters go on behind the item', async ({ server }) => {
+  const all = (await list(server, 'to=2026-10-20T00:00:00Z')).data
+  const next = await list(
+    server,
+    `to=2026-10-20T00:00:00Z&after=${all[1].id}&limit=2&page=1&status=${all[0].orderStatus}`,
+  )
   expect(next.data).toEqual(all.slice(2, 4))
 })
 
-test.each(['affiliates', 'programs', 'commissions', 'payouts', 'coupons'])(
+test.for(['affiliates', 'programs', 'commissions', 'payouts', 'coupons'])(
   '400 for another page than the first of %s behind an item: it would be none of the pages that are counted',
-  async (path) => {
+  async (path, { server }) => {
     const { status, headers, body } = await server.request('GET', `/api/v1/${path}?after=x&page=2`)
     expect([status, headers.get('X-Error-Code')]).toEqual([400, 'invalid_parameter'])
     expect(body.error).toBe('Send after or page, not both.')
   },
 )
 
-test('the client walks on behind an item, row by row', async () => {
-  const all = (await list('')).data.map(({ id }: { id: string }) => id)
-  const rows = await server.client.commissions.list({ after: all[1], limit: 2 }).toArray()
+test('the client walks on behind an item, row by row', async ({ server, client }) => {
+  const all = (await list(server, '')).data.map(({ id }: { id: string }) => id)
+  const rows = await client.commissions.list({ after: all[1], limit: 2 }).toArray()
   expect(rows.map(({ id }) => id)).toEqual(all.slice(2))
 })
 
-test.each(['affiliates', 'programs', 'commissions', 'payouts', 'coupons'])(
+test.for(['affiliates', 'programs', 'commissions', 'payouts', 'coupons'])(
   '400 when %s are to begin behind what the shop does not have',
-  async (path) => {
+  async (path, { server }) => {
     const other = await server.createShop()
     await withAffiliate(server, { key: other.key })
     const foreign = await server.request('GET', '/api/v1/affiliates', { key: other.key })
@@ -64,7 +68,7 @@ test.each(['affiliates', 'programs', 'commissions', 'payouts', 'coupons'])(
   },
 )
 
-test('the other lists begin behind an item too, an archived one as well', async () => {
+test('the other lists begin behind an item too, an archived one as well', async ({ server }) => {
   const ids: string[] = []
   for (let n = 0; n < 4; n++) {
     const { body } = await server.request('POST', '/api/v1/affiliates', {

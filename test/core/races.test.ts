@@ -1,20 +1,18 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Reply, type TestServer, testServer } from '../support/server.ts'
+import { expect } from 'vitest'
+import type { Reply, TestServer } from '../support/server.ts'
 import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 
 /** Calls of one turn all read before any of them writes: the barrier is the event loop. */
 const N = 16
 
-let server: TestServer
-beforeAll(async () => {
-  server = await testServer()
+test.beforeAll(async ({ server }) => {
   await withAffiliate(server)
 })
-afterAll(() => server.close())
 
 const parallel = (call: (i: number) => Promise<Reply>) => Promise.all(Array.from({ length: N }, (_, i) => call(i)))
 const codes = (replies: Reply[]) => replies.map((reply) => reply.headers.get('X-Error-Code')).filter(Boolean)
-const count = (table: string, where: string) =>
+const count = (server: TestServer, table: string, where: string) =>
   server.sql.prepare(`select count(*) from "${table}" where ${where}`).pluck().get()
 
 function oneWinner(replies: Reply[], code: string): Reply {
@@ -24,18 +22,18 @@ function oneWinner(replies: Reply[], code: string): Reply {
   return winners[0]!
 }
 
-test('the same e-mail address: one affiliate, 409 for the rest', async () => {
+test('the same e-mail address: one affiliate, 409 for the rest', async ({ server }) => {
   const replies = await parallel((i) =>
     server.request('POST', '/api/v1/affiliates', {
       body: { email: i % 2 ? 'Race@example.com' : 'race@example.com', name: `R${i}` },
     }),
   )
   const winner = oneWinner(replies, 'email_taken')
-  expect(count('affiliates', `"emailKey" = 'race@example.com'`)).toBe(1)
-  expect(count('audits', `"action" = 'affiliate.created' and "subjectId" = '${winner.body.data.id}'`)).toBe(1)
+  expect(count(server, 'affiliates', `"emailKey" = 'race@example.com'`)).toBe(1)
+  expect(count(server, 'audits', `"action" = 'affiliate.created' and "subjectId" = '${winner.body.data.id}'`)).toBe(1)
 })
 
-test('the same name: everybody gets a slug and a code of their own', async () => {
+test('the same name: everybody gets a slug and a code of their own', async ({ server }) => {
   const replies = await parallel((i) =>
     server.request('POST', '/api/v1/affiliates', { body: { email: `same${i}@example.com`, name: 'Same Name' } }),
   )
@@ -43,7 +41,7 @@ test('the same name: everybody gets a slug and a code of their own', async () =>
   expect(new Set(replies.map((reply) => reply.body.data.discountCode)).size).toBe(N)
 })
 
-test('the same code for several affiliates: one gets it', async () => {
+test('the same code for several affiliates: one gets it', async ({ server }) => {
   const affiliates: { id: string }[] = []
   for (let i = 0; i < N; i++) affiliates.push(await newAffiliate(server))
   const replies = await parallel((i) =>
@@ -54,7 +52,7 @@ test('the same code for several affiliates: one gets it', async () => {
   oneWinner(replies, 'discount_code_taken')
 })
 
-test('a stale PATCH: one change is kept, with one audit', async () => {
+test('a stale PATCH: one change is kept, with one audit', async ({ server }) => {
   const { id } = await newAffiliate(server)
   const replies = await parallel((i) =>
     server.request('PATCH', `/api/v1/affiliates?id=${id}`, { body: { phone: String(i) } }),
@@ -62,10 +60,10 @@ test('a stale PATCH: one change is kept, with one audit', async () => {
   const winner = oneWinner(replies, 'concurrent_change')
   const { phone } = server.sql.prepare('select phone from affiliates where id = ?').get(id) as { phone: string }
   expect(phone).toBe(winner.body.data.phone)
-  expect(count('audits', `"subjectId" = '${id}' and "data" like '%phone%'`)).toBe(1)
+  expect(count(server, 'audits', `"subjectId" = '${id}' and "data" like '%phone%'`)).toBe(1)
 })
 
-test('archive against archive, and archive against PATCH: one wins', async () => {
+test('archive against archive, and archive against PATCH: one wins', async ({ server }) => {
   const { id } = await newAffiliate(server)
   const replies = await parallel((i) =>
     i % 2
@@ -75,7 +73,7 @@ test('archive against archive, and archive against PATCH: one wins', async () =>
   oneWinner(replies, 'concurrent_change')
 })
 
-test('the code that an affiliate has, assigned while it is archived: 200 or 409, never a bug', async () => {
+test('the code that an affiliate has, assigned while it is archived: 200 or 409, never a bug', async ({ server }) => {
   for (let i = 0; i < 8; i++) {
     const affiliate = await newAffiliate(server)
     const assign = () =>
@@ -85,7 +83,7 @@ test('the code that an affiliate has, assigned while it is archived: 200 or 409,
   }
 })
 
-test('a program: one of several changes wins', async () => {
+test('a program: one of several changes wins', async ({ server }) => {
   const { id } = await expectOk(server.request('POST', '/api/v1/programs', { body: { name: 'Raced' } }))
   oneWinner(
     await parallel((i) =>
@@ -95,14 +93,14 @@ test('a program: one of several changes wins', async () => {
   )
 })
 
-test('the first programs of a shop: exactly one is the default', async () => {
+test('the first programs of a shop: exactly one is the default', async ({ server }) => {
   const { key, shopId } = await server.createShop()
   const replies = await parallel((i) => server.request('POST', '/api/v1/programs', { key, body: { name: `P${i}` } }))
   expect(replies.filter((reply) => reply.body.data.isDefault)).toHaveLength(1)
-  expect(count('shops', `id = '${shopId}' and "defaultProgramId" is not null`)).toBe(1)
+  expect(count(server, 'shops', `id = '${shopId}' and "defaultProgramId" is not null`)).toBe(1)
 })
 
-test('the same order from several places: one commission, the sum is right', async () => {
+test('the same order from several places: one commission, the sum is right', async ({ server }) => {
   const replies = await parallel((i) =>
     convert(
       server,

@@ -1,14 +1,9 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { createSecret, isWellFormed, type SecretKind } from '../../server/src/core/secret.ts'
-import { type TestServer, testServer } from '../support/server.ts'
-
-let server: TestServer
-beforeAll(async () => {
-  server = await testServer()
-})
-afterAll(() => server.close())
+import type { TestServer } from '../support/server.ts'
+import { test } from '../support/test.ts'
 
 const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes))
 const KINDS: SecretKind[] = ['rk', 'ro', 'rs', 'rl']
@@ -41,7 +36,7 @@ describe('a secret', () => {
     }
   })
 
-  test('is what the expression for secret scanners finds, and no other word is', () => {
+  test('is what the expression for secret scanners finds, and no other word is', ({ server }) => {
     const page = readFileSync(new URL('../../SECURITY.md', import.meta.url), 'utf8')
     const [, expression = ''] = /```regex\n(.+)\n```/.exec(page) ?? []
     const found = (text: string) => text.match(new RegExp(expression, 'g')) ?? []
@@ -57,7 +52,7 @@ interface Executor {
 }
 
 /** Counts how often keys are looked for, and may change what is found. */
-function reading(change: (row: Record<string, unknown>) => Record<string, unknown> = (row) => row) {
+function reading(server: TestServer, change: (row: Record<string, unknown>) => Record<string, unknown> = (row) => row) {
   const executor = server.deps.db.read.getExecutor() as unknown as Executor
   const { executeQuery } = executor
   let reads = 0
@@ -74,32 +69,32 @@ function reading(change: (row: Record<string, unknown>) => Record<string, unknow
   }
 }
 
-const get = async (token: string) => {
+const get = async (server: TestServer, token: string) => {
   const { status, headers } = await server.request('GET', '/api/v1/programs', { key: token })
   return [status, headers.get('X-Error-Code')]
 }
 
 describe('a key', () => {
-  test('with a wrong checksum is refused before anything is looked up', async () => {
+  test('with a wrong checksum is refused before anything is looked up', async ({ server }) => {
     const typo = server.shop.key.slice(0, -1) + (server.shop.key.endsWith('a') ? 'b' : 'a')
-    const watched = reading()
-    expect(await get(typo)).toEqual([403, 'key_unknown'])
+    const watched = reading(server)
+    expect(await get(server, typo)).toEqual([403, 'key_unknown'])
     const before = watched.reads()
-    expect(await get(createSecret('rk', random))).toEqual([403, 'key_unknown'])
+    expect(await get(server, createSecret('rk', random))).toEqual([403, 'key_unknown'])
     watched.end()
     expect([before, watched.reads() > 0]).toEqual([0, true])
   })
 
-  test('whose row has another hash is refused, however it was found', async () => {
+  test('whose row has another hash is refused, however it was found', async ({ server }) => {
     const other = createHash('sha256').update('another').digest('hex')
-    const watched = reading((row) => ('keySecretHash' in row ? { ...row, keySecretHash: other } : row))
-    const found = await get(server.shop.key)
+    const watched = reading(server, (row) => ('keySecretHash' in row ? { ...row, keySecretHash: other } : row))
+    const found = await get(server, server.shop.key)
     watched.end()
     expect(found).toEqual([403, 'key_unknown'])
-    expect((await get(server.shop.key))[0]).toBe(200)
+    expect((await get(server, server.shop.key))[0]).toBe(200)
   })
 
-  test('is stored as its SHA-256 alone, and so is an owner token', async () => {
+  test('is stored as its SHA-256 alone, and so is an owner token', async ({ server }) => {
     const { key, keyId, ownerToken } = await server.createShop()
     const stored = (table: string, column: string) =>
       server.sql.prepare(`select "${column}" from "${table}"`).pluck().all()
