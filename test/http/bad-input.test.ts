@@ -1,21 +1,19 @@
 import { request as httpRequest } from 'node:http'
 import { serve } from '@hono/node-server'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { snapshot } from '../contract/fixture.ts'
-import { type Reply, type TestServer, testServer } from '../support/server.ts'
+import type { Reply, TestServer } from '../support/server.ts'
 import { convert, withAffiliate } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await testServer()
+test.beforeAll(async ({ server }) => {
   await withAffiliate(server)
 })
-afterAll(() => server.close())
 
 const order = { externalOrderId: 'bad', amountCents: 10_000, couponCode: 'NISA16' }
 
 /** A refusal is one sentence, never a dump, and leaves no trace. */
-async function refused(call: () => Promise<Reply>): Promise<string> {
+async function refused(server: TestServer, call: () => Promise<Reply>): Promise<string> {
   const before = snapshot(server)
   const { status, body } = await call()
   expect(status, JSON.stringify(body)).toBe(400)
@@ -25,7 +23,7 @@ async function refused(call: () => Promise<Reply>): Promise<string> {
 }
 
 describe('400 names the field', () => {
-  test.each([
+  test.for([
     ['amountCents', { amountCents: '100' }, 'amountCents must be an integer from 0 to 2147483647 or null.'],
     ['amountCents', { amountCents: -1 }, 'amountCents must be an integer from 0 to 2147483647 or null.'],
     ['amountCents', { amountCents: 1.5 }, 'amountCents must be an integer from 0 to 2147483647 or null.'],
@@ -69,41 +67,42 @@ describe('400 names the field', () => {
       'occurredAt must be an ISO 8601 date (2026-10-31) or a timestamp with an offset (2026-10-31T23:59:59.999Z).',
     ],
     ['a text', { note: 'a\u0000b' }, 'Text must not contain the character U+0000 or a lone surrogate.'],
-  ])('%s: %j', async (_name, change, sentence) => {
-    expect(await refused(() => convert(server, { ...order, ...change }))).toBe(sentence)
+  ])('%s: %j', async ([_name, change, sentence], { server }) => {
+    expect(await refused(server, () => convert(server, { ...order, ...change }))).toBe(sentence)
   })
 
-  test('an unknown property of an affiliate, also one that is made to confuse', async () => {
+  test('an unknown property of an affiliate, also one that is made to confuse', async ({ server }) => {
     const raw = (text: string) => server.request('POST', '/api/v1/affiliates', { raw: text })
-    expect(await refused(() => raw('{"email":"a@b.co","name":"A","rank":1}'))).toBe(
+    expect(await refused(server, () => raw('{"email":"a@b.co","name":"A","rank":1}'))).toBe(
       'rank is not a property of this request.',
     )
-    expect(await refused(() => raw('{"email":"a@b.co","name":"A","__proto__":{"status":"APPROVED"}}'))).toBe(
+    expect(await refused(server, () => raw('{"email":"a@b.co","name":"A","__proto__":{"status":"APPROVED"}}'))).toBe(
       '__proto__ is not a property of this request.',
     )
-    expect(await refused(() => raw('{"email":"a@b.co","name":"A","constructor":1}'))).toContain('constructor')
+    expect(await refused(server, () => raw('{"email":"a@b.co","name":"A","constructor":1}'))).toContain('constructor')
   })
 
-  test('a missing name', async () => {
-    expect(await refused(() => server.request('POST', '/api/v1/affiliates', { body: { email: 'a@b.co' } }))).toBe(
-      'name or firstName is required.',
-    )
+  test('a missing name', async ({ server }) => {
+    expect(
+      await refused(server, () => server.request('POST', '/api/v1/affiliates', { body: { email: 'a@b.co' } })),
+    ).toBe('name or firstName is required.')
   })
 
-  test('a query parameter: wrong type, twice, out of range', async () => {
+  test('a query parameter: wrong type, twice, out of range', async ({ server }) => {
     const list = (query: string) => () => server.request('GET', `/api/v1/affiliates?${query}`)
-    expect(await refused(list('limit=ten'))).toBe('limit must be an integer from 1 to 100.')
-    expect(await refused(list('limit=1.5'))).toBe('limit must be an integer from 1 to 100.')
-    expect(await refused(list('page=0'))).toBe('page must be an integer from 1 to 2147483647.')
-    expect(await refused(list('page=1&page=2'))).toBe('page must be sent only once.')
-    expect(await refused(list('q=%00'))).toBe('q must not contain the character U+0000.')
+    expect(await refused(server, list('limit=ten'))).toBe('limit must be an integer from 1 to 100.')
+    expect(await refused(server, list('limit=1.5'))).toBe('limit must be an integer from 1 to 100.')
+    expect(await refused(server, list('page=0'))).toBe('page must be an integer from 1 to 2147483647.')
+    expect(await refused(server, list('page=1&page=2'))).toBe('page must be sent only once.')
+    expect(await refused(server, list('q=%00'))).toBe('q must not contain the character U+0000.')
     expect((await server.request('GET', '/api/v1/affiliates?unknown=1')).status).toBe(200)
   })
 })
 
 describe('400 for a body that is no JSON object', () => {
-  const post = (raw: string | Uint8Array) => () => server.request('POST', '/api/v1/affiliates', { raw })
-  test.each([
+  const post = (server: TestServer, raw: string | Uint8Array) => () =>
+    server.request('POST', '/api/v1/affiliates', { raw })
+  test.for([
     ['cut off', '{"email":', 'The request body is not valid JSON.'],
     ['a trailing comma', '{"email":"a@b.co",}', 'The request body is not valid JSON.'],
     ['a list', '[]', 'The request body must be an object.'],
@@ -120,23 +119,25 @@ describe('400 for a body that is no JSON object', () => {
       '['.repeat(100_000) + ']'.repeat(100_000),
       'The request body must not be nested more than 32 levels deep.',
     ],
-  ])('%s', async (_name, raw, sentence) => {
-    expect(await refused(post(raw))).toBe(sentence)
+  ])('%s', async ([_name, raw, sentence], { server }) => {
+    expect(await refused(server, post(server, raw))).toBe(sentence)
   })
 
-  test.each([
+  test.for([
     ['65,000 values', `{"name":[${'1,'.repeat(65_000)}1]}`],
     ['many small lists', `[${'[],'.repeat(200_000)}[]]`],
-  ])('%s', async (_name, raw) => {
-    expect(await refused(post(raw))).toBe('The request body must not contain more than 65000 values.')
+  ])('%s', async ([_name, raw], { server }) => {
+    expect(await refused(server, post(server, raw))).toBe('The request body must not contain more than 65000 values.')
   })
 
-  test('90,000 properties', async () => {
+  test('90,000 properties', async ({ server }) => {
     const raw = `{"items":[{},{${Array.from({ length: 90_000 }, (_, i) => `"p${i}":1`)}}]}`
-    expect(await refused(post(raw))).toBe('An object in the request body must not have more than 500 properties.')
+    expect(await refused(server, post(server, raw))).toBe(
+      'An object in the request body must not have more than 500 properties.',
+    )
   })
 
-  test('201 for an order of 1,000 lines of which a store tells all it knows', async () => {
+  test('201 for an order of 1,000 lines of which a store tells all it knows', async ({ server }) => {
     const told = Array.from({ length: 60 }, (_, i) => [`field_${i}`, null])
     const line = { priceCents: 100, ...Object.fromEntries(told) }
     const body = { externalOrderId: 'all-is-told', lineItems: Array.from({ length: 1000 }, () => line) }
@@ -144,38 +145,40 @@ describe('400 for a body that is no JSON object', () => {
     expect((await server.request('POST', '/api/v1/events', { body, headers })).status).toBe(201)
   })
 
-  test('200 for brackets, commas and half surrogates that are text, and for pairs of them', async () => {
+  test('200 for brackets, commas and half surrogates that are text, and for pairs of them', async ({ server }) => {
     const brackets = '[{,'.repeat(30)
     const raw = `{"name":"${brackets} \\" \\\\ud800 \\ud83d\\ude00"}`
     const reply = await server.request('POST', '/api/v1/programs', { raw })
     expect([reply.status, reply.body.data?.name]).toEqual([201, `${brackets} " \\ud800 😀`])
   })
 
-  test('bytes that are no UTF-8', async () => {
-    expect(await refused(post(new Uint8Array([0x22, 0xff, 0x22])))).toBe('The request body is not valid JSON.')
+  test('bytes that are no UTF-8', async ({ server }) => {
+    expect(await refused(server, post(server, new Uint8Array([0x22, 0xff, 0x22])))).toBe(
+      'The request body is not valid JSON.',
+    )
   })
 
-  test('2 MB', async () => {
-    expect(await refused(post(JSON.stringify({ note: 'x'.repeat(2_000_000) })))).toBe(
+  test('2 MB', async ({ server }) => {
+    expect(await refused(server, post(server, JSON.stringify({ note: 'x'.repeat(2_000_000) })))).toBe(
       'The request body is larger than 1 MiB.',
     )
   })
 })
 
-test('400 for the dry run of a click, which would have been stored', async () => {
+test('400 for the dry run of a click, which would have been stored', async ({ server }) => {
   const click = { type: 'click', ref: 'nisa-karim' }
-  expect(await refused(() => server.request('POST', '/api/v1/events?dryRun=1', { body: click }))).toBe(
+  expect(await refused(server, () => server.request('POST', '/api/v1/events?dryRun=1', { body: click }))).toBe(
     'dryRun is allowed for conversions only.',
   )
 })
 
-test('201 for product ids of another form, which match nothing', async () => {
+test('201 for product ids of another form, which match nothing', async ({ server }) => {
   const lineItems = [{ productId: 'gid://shopify/Product/1', variantId: null, quantity: 1, priceCents: 100 }]
   const reply = await convert(server, { externalOrderId: 'gid', lineItems })
   expect([reply.status, reply.body.attribution.reasonCode]).toEqual([201, 'NO_MATCH'])
 })
 
-test('the content type does not matter, the bytes do', async () => {
+test('the content type does not matter, the bytes do', async ({ server }) => {
   const reply = await server.request('POST', '/api/v1/programs', {
     body: { name: 'Plain' },
     headers: { 'Content-Type': 'text/plain' },
@@ -183,7 +186,7 @@ test('the content type does not matter, the bytes do', async () => {
   expect(reply.status).toBe(201)
 })
 
-test('400 for a chunked body over 1 MiB, over a real socket, and the connection stays usable', async () => {
+test('400 for a chunked body over 1 MiB, over a real socket, and the connection stays usable', async ({ server }) => {
   const listener = serve({ fetch: server.app.fetch, port: 0, hostname: '127.0.0.1' })
   await new Promise((done) => listener.once('listening', done))
   const { port } = listener.address() as { port: number }

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { createApp } from '../../server/src/app.ts'
 import { createMetrics } from '../../server/src/core/metrics.ts'
 import { callOperation } from '../contract/fixture.ts'
@@ -13,9 +13,10 @@ import {
   wholesOf,
 } from '../support/document.ts'
 import { failStatement } from '../support/faults.ts'
-import { admin, callOwner, FRESH, type OwnerServer, ownerServer, sessionFor } from '../support/owner.ts'
+import { admin, callOwner, FRESH, type OwnerServer, sessionFor } from '../support/owner.ts'
 import type { Reply, RequestOptions } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 
 /** Everywhere that a value might stay behind: what was logged, refused, counted or audited. */
 const STORE_SECRET = 'cnryStoreSecret'
@@ -25,18 +26,16 @@ const metrics = createMetrics()
 const refusals: string[] = []
 const statuses = new Set<number>()
 
-let server: OwnerServer
 let through: OwnerServer
-beforeAll(async () => {
-  server = await ownerServer()
+test.beforeAll(async ({ ownerServer: server }) => {
   Object.assign(server.deps, { resolve: async () => ['8.8.8.8'] })
   await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: STORE_SECRET }))
   const app = createApp(server.deps, { metrics, limiter: { consume: window, peek: window } })
-  through = { ...server, request: (...call) => send(app, ...call) }
+  through = { ...server, request: (...call) => send(server, app, ...call) }
 })
-afterAll(() => server.close())
 
 async function send(
+  server: OwnerServer,
   app: ReturnType<typeof createApp>,
   method: string,
   path: string,
@@ -82,7 +81,11 @@ function plant(body: any, schema: any): any {
   return { ...body, ...Object.fromEntries(values), ...(body?.secret && { secret: WEBHOOK_SECRET }) }
 }
 
-const call = (op: DocumentedOperation, given: RequestOptions & { id?: string } = {}): Promise<Reply> => {
+const call = (
+  server: OwnerServer,
+  op: DocumentedOperation,
+  given: RequestOptions & { id?: string } = {},
+): Promise<Reply> => {
   if (op.path.startsWith('/admin/')) return callOwner(through, op, { ...sessionFor(server, op), ...given })
   if (op.path.startsWith('/api/')) return callOperation(through, op, given)
   const text = (given.raw as string) ?? JSON.stringify(given.body ?? {})
@@ -103,20 +106,20 @@ ops.push(
 )
 
 describe('secrets, tokens and what bodies say stay out of logs, refusals, metrics and the audit', () => {
-  test.each(ops.map((op) => [op.id, op] as const))('%s', async (_id, op) => {
+  test.for(ops.map((op) => [op.id, op] as const))('%s', async ([_id, op], { ownerServer: server }) => {
     const schema = document.paths[op.path][op.method.toLowerCase()].requestBody?.content['application/json'].schema
     const example = Object.values(op.requestExamples)[0]?.value as object | undefined
     const body = schema && op.id !== 'createSession' ? plant(example, schema) : undefined
     const id = await FRESH[op.id]?.(server)
     const given = { ...(body && { body }), ...(id && { id }) }
     const mend = failStatement(server, 1)
-    await call(op, given)
+    await call(server, op, given)
     mend()
-    await call(op, given)
-    if (schema) await call(op, { raw: `{"cnryBroken": "cnry${planted++}x` })
+    await call(server, op, given)
+    if (schema) await call(server, op, { raw: `{"cnryBroken": "cnry${planted++}x` })
     if (schema)
-      await call(op, { body: { ...body, [Object.keys(body ?? { x: 1 })[0]!]: { cnry: `cnry${planted++}x` } } })
-    await call(op, { key: `rk_cnry${'x'.repeat(45)}`, headers: { Cookie: 'referral_session=cnryCookie' } })
+      await call(server, op, { body: { ...body, [Object.keys(body ?? { x: 1 })[0]!]: { cnry: `cnry${planted++}x` } } })
+    await call(server, op, { key: `rk_cnry${'x'.repeat(45)}`, headers: { Cookie: 'referral_session=cnryCookie' } })
     if (op.path.startsWith('/integrations/')) {
       const headers = { ...requiredHeaders(op), 'X-Shopify-Hmac-Sha256': createHmac('sha256', 'cnry').digest('base64') }
       const path = op.path.replace('{shopId}', server.shop.shopId)
@@ -124,7 +127,7 @@ describe('secrets, tokens and what bodies say stay out of logs, refusals, metric
     }
   })
 
-  test('none of them was left anywhere', async () => {
+  test('none of them was left anywhere', async ({ ownerServer: server }) => {
     expect(planted).toBeGreaterThan(80)
     expect([...statuses].sort()).toEqual(expect.arrayContaining([200, 201, 400, 401, 403, 503]))
     const audits = server.sql

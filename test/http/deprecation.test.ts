@@ -1,12 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { deprecationHeaders, operations } from '../../server/src/contract/spec.ts'
-import { type TestServer, testServer } from '../support/server.ts'
-
-let server: TestServer
-beforeAll(async () => {
-  server = await testServer()
-})
-afterAll(() => server.close())
+import { test } from '../support/test.ts'
 
 const retiring = {
   operationId: 'listCoupons',
@@ -33,7 +27,7 @@ test.each([
   expect(() => deprecationHeaders(operation as never)).toThrow('listCoupons needs x-deprecated-since and an x-sunset')
 })
 
-test('every response of a deprecated operation announces its end, an error too', async () => {
+test('every response of a deprecated operation announces its end, an error too', async ({ server }) => {
   const op = operations.find(({ id }) => id === 'listCoupons')
   if (!op) throw new Error('no such operation')
   op.deprecation = deprecationHeaders(retiring)

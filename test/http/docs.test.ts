@@ -1,15 +1,13 @@
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { composed, document, operations } from '../support/document.ts'
-import { type TestServer, testServer } from '../support/server.ts'
+import { testServer } from '../support/server.ts'
+import { test } from '../support/test.ts'
 
-let server: TestServer
 let page: string
-beforeAll(async () => {
-  server = await testServer()
+test.beforeAll(async ({ server }) => {
   page = (await server.request('GET', '/api/v1/docs', { key: null })).body
 })
-afterAll(() => server.close())
 
 test.each(operations.filter((op) => op.path.startsWith('/api/v1/')).map((op) => [op.id, op] as const))(
   'shows %s with its path, scope, parameters and error codes',
@@ -47,7 +45,9 @@ test('loads nothing from elsewhere and runs no script', () => {
   expect(page).not.toMatch(/<script|<link|src=|@import|url\(/)
 })
 
-test('lets a browser load nothing, run nothing and frame nothing; its one style is named by its hash', async () => {
+test('lets a browser load nothing, run nothing and frame nothing; its one style is named by its hash', async ({
+  server,
+}) => {
   const { headers } = await server.request('GET', '/api/v1/docs', { key: null })
   const policy = headers.get('Content-Security-Policy') ?? ''
   const style = /<style>([\s\S]*?)<\/style>/.exec(page)?.[1] ?? ''
@@ -65,11 +65,11 @@ test('lets a browser load nothing, run nothing and frame nothing; its one style 
   expect(page).not.toMatch(/ style=| on\w+=/)
 })
 
-test('answers 200 whatever the query', async () => {
+test('answers 200 whatever the query', async ({ server }) => {
   expect((await server.request('GET', '/api/v1/docs?x=%00', { key: null })).status).toBe(200)
 })
 
-test('answers 200 with a bad credential, and while the API is off', async () => {
+test('answers 200 with a bad credential, and while the API is off', async ({ server }) => {
   expect((await server.request('GET', '/api/v1/docs', { key: 'rk_nobody' })).status).toBe(200)
   const off = await testServer({ config: { apiDisabled: true } })
   expect((await off.request('GET', '/api/v1/docs', { key: null })).status).toBe(200)

@@ -1,17 +1,15 @@
 import { createHmac } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { operations, ownerOperations } from '../support/document.ts'
-import { admin, type OwnerServer, ownerServer } from '../support/owner.ts'
+import { admin } from '../support/owner.ts'
 import { expectOk } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 
 const SECRET = 'hush'
 
-let server: OwnerServer
-beforeAll(async () => {
-  server = await ownerServer()
+test.beforeAll(async ({ ownerServer: server }) => {
   await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: SECRET }))
 })
-afterAll(() => server.close())
 
 /** Names that no row can have, as they are written in a path. */
 const NAMES: [string, string][] = [
@@ -29,9 +27,9 @@ test('some operations have path parameters', () => {
   expect(ops.length).toBeGreaterThan(10)
 })
 
-test.each(ops.flatMap((op) => NAMES.map(([name, text]) => [op.method, op.path, name, text, op] as const)))(
+test.for(ops.flatMap((op) => NAMES.map(([name, text]) => [op.method, op.path, name, text, op] as const)))(
   '4xx %s %s with %s',
-  async (_method, _path, _name, text, op) => {
+  async ([_method, _path, _name, text, op], { ownerServer: server }) => {
     const raw = JSON.stringify(Object.values(op.requestExamples)[0]?.value ?? {})
     const { status, headers, body } = await server.request(op.method, op.path.replace(/\{\w+\}/g, text), {
       key: op.path.startsWith('/api/') ? server.shop.key : server.shop.ownerToken,

@@ -1,15 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { callOperation, exampleServer, ID, snapshot } from '../contract/fixture.ts'
+import { describe, expect } from 'vitest'
+import { callOperation, ID, snapshot } from '../contract/fixture.ts'
 import { operations } from '../support/document.ts'
-import type { TestServer, TestShop } from '../support/server.ts'
+import type { TestShop } from '../support/server.ts'
+import { test } from '../support/test.ts'
 
-let server: TestServer
 let stranger: TestShop
-beforeAll(async () => {
-  server = await exampleServer()
+test.beforeAll(async ({ exampleServer: server }) => {
   stranger = await server.createShop()
 })
-afterAll(() => server.close())
 
 /** Everything the first shop has that another might send. */
 const foreign = [...Object.values(ID), 'NISA16', 'nisa-karim', 'nisa@example.com', 's-1', '1000', 'api:1000']
@@ -20,7 +18,7 @@ describe('another shop finds nothing and changes nothing', () => {
     const named = op.parameters.filter(({ in: place, name }) => place === 'query' && /id$|email|code|^q$/i.test(name))
     for (const { name } of named) {
       for (const value of foreign) {
-        test(`${op.id}: ${name} = ${value}`, async () => {
+        test(`${op.id}: ${name} = ${value}`, async ({ exampleServer: server }) => {
           const before = snapshot(server, ['audits'])
           const query = new URLSearchParams({
             ...(op.id === 'payPayout' ? { action: 'pay' } : {}),
@@ -38,18 +36,18 @@ describe('another shop finds nothing and changes nothing', () => {
     }
   }
 
-  test.each([
+  test.for([
     ['POST', '/api/v1/affiliates', { email: 'x@example.com', name: 'X', campaignId: ID.program }],
     ['POST', '/api/v1/coupons', { affiliateId: ID.affiliate, code: 'STEAL' }],
     ['POST', '/api/v1/payouts', { periodStart: '2026-10-01', periodEnd: '2026-11-01', affiliateIds: [ID.affiliate] }],
     ['POST', '/api/v1/payouts', { periodStart: '2026-10-01', periodEnd: '2026-11-01', programId: ID.program }],
-  ])('%s %s with a foreign id in the body: 404', async (method, path, body) => {
+  ])('%s %s with a foreign id in the body: 404', async ([method, path, body], { exampleServer: server }) => {
     const before = snapshot(server)
     expect((await server.request(method, path, { key: stranger.key, body })).status).toBe(404)
     expect(snapshot(server)).toBe(before)
   })
 
-  test("an order that names a foreign affiliate in every way is nobody's", async () => {
+  test("an order that names a foreign affiliate in every way is nobody's", async ({ exampleServer: server }) => {
     const body = {
       externalOrderId: '1000',
       amountCents: 100,
@@ -78,7 +76,7 @@ describe('another shop finds nothing and changes nothing', () => {
     })
   })
 
-  test('a shop id in the body or the query is not believed', async () => {
+  test('a shop id in the body or the query is not believed', async ({ exampleServer: server }) => {
     const { body } = await server.request('POST', `/api/v1/events?shopId=${server.shop.shopId}`, {
       key: stranger.key,
       body: { externalOrderId: '7', amountCents: 100, couponCode: 'NISA16', shopId: server.shop.shopId },

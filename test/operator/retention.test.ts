@@ -1,31 +1,31 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { nowIso } from '../../server/src/core/context.ts'
 import { check } from '../../server/src/operator/check.ts'
 import { purgeExpired } from '../../server/src/operator/retention.ts'
 import { recordResults } from '../../server/src/webhooks/delivery-queries.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
+import { test as baseTest } from '../support/test.ts'
+
+const test = baseTest.extend('options', { scope: 'file' }, { config: { journeyRetentionDays: 7 } })
 
 const DAY = 86_400_000
 
-let server: TestServer
-beforeAll(async () => {
-  server = await testServer({ config: { journeyRetentionDays: 7 } })
+test.beforeAll(async ({ server }) => {
   await withAffiliate(server, { program: { cookieDurationDays: 30 } })
 })
-afterAll(() => server.close())
 
-const count = (table: string) => server.sql.prepare(`select count(*) from "${table}"`).pluck().get()
+const count = (server: TestServer, table: string) => server.sql.prepare(`select count(*) from "${table}"`).pluck().get()
 
-test('replies are dropped after 30 days, clicks only when no program would still count them', async () => {
+test('replies are dropped after 30 days, clicks only when no program would still count them', async ({ server }) => {
   const body = { type: 'click', ref: 'nisa-karim' }
   await server.request('POST', '/api/v1/events', { body, headers: { 'Idempotency-Key': 'old' } })
   server.clock.advance(30 * DAY - 1)
   await purgeExpired(server.deps)
-  expect([count('idempotencyKeys'), count('journey')]).toEqual([1, 1])
+  expect([count(server, 'idempotencyKeys'), count(server, 'journey')]).toEqual([1, 1])
   server.clock.advance(2)
   await purgeExpired(server.deps)
-  expect([count('idempotencyKeys'), count('journey')]).toEqual([0, 0])
+  expect([count(server, 'idempotencyKeys'), count(server, 'journey')]).toEqual([0, 0])
 })
 
 test('deliveries are dropped 30 days after they ended, their events when nothing names them; what waits stays', async () => {

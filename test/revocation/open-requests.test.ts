@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect } from 'vitest'
 import { callOperation, snapshot } from '../contract/fixture.ts'
 import { type DocumentedOperation, operations, ownerOperations, requiredHeaders } from '../support/document.ts'
 import { bytesOf, type Captured, capture, type HeldRequests, holdRequests } from '../support/held-requests.ts'
-import { callOwner, type OwnerServer, ownerServer } from '../support/owner.ts'
+import { callOwner, type OwnerServer } from '../support/owner.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
+import { test } from '../support/test.ts'
 import {
   keyWays,
   type OtherProcess,
@@ -15,18 +16,15 @@ import {
   type Way,
 } from './ways.ts'
 
-let server: OwnerServer
 let held: HeldRequests
 let other: OtherProcess
-beforeAll(async () => {
-  server = await ownerServer()
+test.beforeAll(async ({ ownerServer: server }) => {
   held = await holdRequests(server)
   other = await otherProcess(server)
 })
 afterAll(async () => {
   await held.close()
   await other.close()
-  await server.close()
 })
 
 const changes = (op: DocumentedOperation) => op.method !== 'GET'
@@ -36,12 +34,16 @@ const ofOwners = ownerOperations.filter(
 )
 const ofStores = ownerOperations.filter(({ path }) => path.startsWith('/integrations/'))
 
-const requestOf = (op: DocumentedOperation): Promise<Captured> =>
+const requestOf = (server: OwnerServer, op: DocumentedOperation): Promise<Captured> =>
   capture(server, (fake) => (op.path.startsWith('/api/v1/') ? callOperation(fake, op) : callOwner(fake, op)))
 
 /** The bytes of a valid call of an operation with this credential. */
-async function bytesFor(op: DocumentedOperation, credential: Record<string, string>): Promise<Buffer> {
-  const request = await requestOf(op)
+async function bytesFor(
+  server: OwnerServer,
+  op: DocumentedOperation,
+  credential: Record<string, string>,
+): Promise<Buffer> {
+  const request = await requestOf(server, op)
   if (!op.path.startsWith('/integrations/')) return bytesOf(request, credential)
   const raw = JSON.stringify(request.options.body)
   const path = op.path.replace('{shopId}', server.shop.shopId)
@@ -51,9 +53,9 @@ async function bytesFor(op: DocumentedOperation, credential: Record<string, stri
 const told = (answer: RawAnswer | undefined) => [answer?.status, answer?.headers['x-error-code']]
 
 /** The credential is taken away while all but the last byte of the request has arrived. */
-async function whileOpen(op: DocumentedOperation, { make, refusal }: Way): Promise<void> {
+async function whileOpen(server: OwnerServer, op: DocumentedOperation, { make, refusal }: Way): Promise<void> {
   const { headers, revoke, restore } = await make(other)
-  const finish = await held.hold(await bytesFor(op, headers))
+  const finish = await held.hold(await bytesFor(server, op, headers))
   await revoke()
   const before = snapshot(server)
   const answer = await finish()
@@ -63,7 +65,7 @@ async function whileOpen(op: DocumentedOperation, { make, refusal }: Way): Promi
 }
 
 /** The credential is taken away after everything was checked at the door, and before the transaction begins. */
-async function beforeCommit(op: DocumentedOperation, { make, refusal }: Way): Promise<void> {
+async function beforeCommit(server: OwnerServer, op: DocumentedOperation, { make, refusal }: Way): Promise<void> {
   const { headers, revoke, restore } = await make(other)
   const { transact } = server.db
   let before = ''
@@ -75,7 +77,7 @@ async function beforeCommit(op: DocumentedOperation, { make, refusal }: Way): Pr
     }
     return transact(work, shopId)
   }
-  const answer = await (await held.hold(await bytesFor(op, headers)))()
+  const answer = await (await held.hold(await bytesFor(server, op, headers)))()
   server.db.transact = transact
   expect(before, 'the operation began no transaction').not.toBe('')
   expect(told(answer), answer?.body).toEqual(refusal)
@@ -99,8 +101,9 @@ describe.each(cases)('%s', (_what, ops, ways) => {
       for (const op of ops) {
         // Staff may do it too.
         if (way.refusal[1] === 'role_missing' && op.roles.includes('STAFF')) continue
-        test(`${op.id} while the request was open`, () => whileOpen(op, way))
-        if (!READS.includes(op.id)) test(`${op.id} before the transaction began`, () => beforeCommit(op, way))
+        test(`${op.id} while the request was open`, ({ ownerServer: server }) => whileOpen(server, op, way))
+        if (!READS.includes(op.id))
+          test(`${op.id} before the transaction began`, ({ ownerServer: server }) => beforeCommit(server, op, way))
       }
     })
   }

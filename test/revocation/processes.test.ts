@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect } from 'vitest'
 import * as shops from '../../server/src/accounts/shops.ts'
 import { call } from '../support/calls.ts'
 import { bytesOf, holdLastByte } from '../support/held-requests.ts'
 import { type RunningServer, startServer } from '../support/process.ts'
-import { type TestServer, testServer } from '../support/server.ts'
+import type { TestServer } from '../support/server.ts'
+import { test } from '../support/test.ts'
 
-/** Two server processes on one database, and a handle of this process on the same. */
-let server: TestServer
 let first: RunningServer
 let second: RunningServer
-beforeAll(async () => {
-  server = await testServer()
+test.beforeAll(async ({ server }) => {
   const env = {
     DATABASE_URL: server.url,
     REFERRAL_DATA_DIR: server.deps.config.dataDir,
@@ -23,7 +21,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await Promise.all([first.stop('SIGKILL'), second.stop('SIGKILL')])
-  await server.close()
 })
 
 const portOf = ({ url }: RunningServer) => Number(new URL(url).port)
@@ -31,7 +28,7 @@ const ROUNDS = 5
 const OPEN = 8
 const LATER = 10
 
-const newKey = async () => {
+const newKey = async (server: TestServer) => {
   const { body } = await call(first, server.shop.ownerToken, [
     'POST',
     '/admin/v1/keys',
@@ -51,15 +48,15 @@ const hold = (at: RunningServer, secret: string) =>
     ),
   )
 
-const affiliates = () => Number(server.sql.prepare('select count(*) from affiliates').pluck().get())
+const affiliates = (server: TestServer) => Number(server.sql.prepare('select count(*) from affiliates').pluck().get())
 
-test('a key that one process revoked opens nothing in either: 0 requests', async () => {
+test('a key that one process revoked opens nothing in either: 0 requests', async ({ server }) => {
   const codes: (string | undefined)[] = []
   for (let round = 0; round < ROUNDS; round++) {
-    const { id, secret } = await newKey()
+    const { id, secret } = await newKey(server)
     expect((await call(second, secret, ['POST', '/api/v1/affiliates', affiliate()])).status).toBe(201)
     const open = await Promise.all(Array.from({ length: OPEN }, (_, n) => hold(n % 2 === 0 ? first : second, secret)))
-    const before = affiliates()
+    const before = affiliates(server)
     expect((await call(first, server.shop.ownerToken, ['DELETE', `/admin/v1/keys/${id}`])).status).toBe(200)
     const ended = await Promise.all(open.map((finish) => finish()))
     codes.push(...ended.map((answer) => answer?.headers['x-error-code']))
@@ -68,15 +65,17 @@ test('a key that one process revoked opens nothing in either: 0 requests', async
       const { headers } = await call(at, secret, ['POST', '/api/v1/affiliates', affiliate()])
       codes.push(headers.get('X-Error-Code') ?? 'none')
     }
-    expect(affiliates()).toBe(before)
+    expect(affiliates(server)).toBe(before)
   }
   expect(codes).toHaveLength(ROUNDS * (OPEN + LATER))
   expect(codes.filter((code) => code !== 'key_revoked')).toEqual([])
 })
 
-test('changes under load stop with the revocation: none is acknowledged that was not committed before it', async () => {
+test('changes under load stop with the revocation: none is acknowledged that was not committed before it', async ({
+  server,
+}) => {
   await shops.set(server.deps, server.shop.shopId, { plan: 'ENTERPRISE' })
-  const { id, secret } = await newKey()
+  const { id, secret } = await newKey(server)
   let isRevoked = false
   let late = 0
   let ok = 0
@@ -93,21 +92,23 @@ test('changes under load stop with the revocation: none is acknowledged that was
   while (ok < 20) await new Promise((done) => setTimeout(done, 5))
   await call(first, server.shop.ownerToken, ['DELETE', `/admin/v1/keys/${id}`])
   isRevoked = true
-  const atRevocation = affiliates()
+  const atRevocation = affiliates(server)
   await Promise.all(workers)
-  expect([late, affiliates()]).toEqual([0, atRevocation])
+  expect([late, affiliates(server)]).toEqual([0, atRevocation])
 })
 
-test('an API that one process switched off takes no change in the other, not even for the second that it may look on', async () => {
-  const { secret } = await newKey()
+test('an API that one process switched off takes no change in the other, not even for the second that it may look on', async ({
+  server,
+}) => {
+  const { secret } = await newKey(server)
   expect((await call(second, secret, ['POST', '/api/v1/affiliates', affiliate()])).status).toBe(201)
   const finish = await hold(second, secret)
   await server.deps.db.transact((trx) =>
     trx.insertInto('instanceSettings').values({ name: 'apiEnabled', value: 'off' }).execute(),
   )
-  const before = affiliates()
+  const before = affiliates(server)
   const { status, headers } = await call(second, secret, ['POST', '/api/v1/affiliates', affiliate()])
   expect([status, headers.get('X-Error-Code')]).toEqual([503, 'api_disabled'])
   expect((await finish())?.headers['x-error-code']).toBe('api_disabled')
-  expect(affiliates()).toBe(before)
+  expect(affiliates(server)).toBe(before)
 })

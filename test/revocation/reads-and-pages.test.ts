@@ -1,28 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect } from 'vitest'
 import * as users from '../../server/src/accounts/users.ts'
 import { callOperation, snapshot } from '../contract/fixture.ts'
 import { manyNames } from '../fuzz/heavy.ts'
 import { operation } from '../support/document.ts'
 import { bytesOf, capture, type HeldRequests, holdRequests } from '../support/held-requests.ts'
-import { callOwner, ID, type OwnerServer, ownerServer } from '../support/owner.ts'
+import { callOwner, ID, type OwnerServer } from '../support/owner.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
 import type { RequestOptions } from '../support/server.ts'
 import { convert, expectOk } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 import { keyWays, newOwner, type OtherProcess, otherProcess, sessionWays, tokenWays } from './ways.ts'
 
-let server: OwnerServer
 let held: HeldRequests
 let other: OtherProcess
-beforeAll(async () => {
-  server = await ownerServer()
+test.beforeAll(async ({ ownerServer: server }) => {
   held = await holdRequests(server)
   other = await otherProcess(server)
 })
 afterAll(async () => {
   await held.close()
   await other.close()
-  await server.close()
 })
 
 const told = (answer: RawAnswer | undefined) => [answer?.status, answer?.headers['x-error-code']]
@@ -39,7 +37,7 @@ describe('a key that is revoked while its request is open', () => {
     return finish()
   }
 
-  test('403 instead of the stored reply of an earlier call', async () => {
+  test('403 instead of the stored reply of an earlier call', async ({ ownerServer: server }) => {
     const body = { email: 'replayed@example.com', name: 'Replayed' }
     const headers = { 'Idempotency-Key': 'replayed' }
     await expectOk(server.request('POST', '/api/v1/affiliates', { body, headers }))
@@ -61,7 +59,7 @@ describe('a key that is revoked while its request is open', () => {
     expect(told(await late(path, options))).toEqual(revoked.refusal)
   })
 
-  test('403 for a large dry run that waited for the ones before it to be read', async () => {
+  test('403 for a large dry run that waited for the ones before it to be read', async ({ ownerServer: server }) => {
     const { headers, revoke } = await revoked.make(other)
     const send = (n: number) => {
       const raw = `{"externalOrderId":"dry","amountCents":1,"x":${manyNames(`n${n}_`)}}`
@@ -74,7 +72,7 @@ describe('a key that is revoked while its request is open', () => {
     expect([last?.status, last?.headers.get('X-Error-Code')]).toEqual(revoked.refusal)
   })
 
-  test('403 for analytics that were waiting meanwhile', async () => {
+  test('403 for analytics that were waiting meanwhile', async ({ ownerServer: server }) => {
     const { headers, revoke } = await revoked.make(other)
     const { runReport } = server.db
     server.db.runReport = async (...job) => {
@@ -89,7 +87,7 @@ describe('a key that is revoked while its request is open', () => {
 })
 
 describe('a user who is revoked while a request is open', () => {
-  test('403 for a backtest, which changes nothing', async () => {
+  test('403 for a backtest, which changes nothing', async ({ ownerServer: server }) => {
     const { make, refusal } = tokenWays['the user was revoked']!
     const { headers, revoke } = await make(other)
     const call = await capture(server, (fake) => callOwner(fake, operation('runBacktest')))
@@ -98,7 +96,7 @@ describe('a user who is revoked while a request is open', () => {
     expect(told(await finish())).toEqual(refusal)
   })
 
-  test('401 for signing in, with a token and with a link: no session is made', async () => {
+  test('401 for signing in, with a token and with a link: no session is made', async ({ ownerServer: server }) => {
     for (const isLink of [false, true]) {
       const { named, ownerToken } = await newOwner(other)
       const token = isLink ? (await users.createLink(other.deps, named)).token : ownerToken
@@ -110,7 +108,7 @@ describe('a user who is revoked while a request is open', () => {
     }
   })
 
-  test('401 for signing in when it happens before the session is written', async () => {
+  test('401 for signing in when it happens before the session is written', async ({ ownerServer: server }) => {
     for (const isLink of [false, true]) {
       const { named, ownerToken } = await newOwner(other)
       const token = isLink ? (await users.createLink(other.deps, named)).token : ownerToken
@@ -130,42 +128,45 @@ describe('a user who is revoked while a request is open', () => {
 })
 
 describe('a form of the Developer page', () => {
-  const forms = (): string[] => {
+  const forms = (server: OwnerServer): string[] => {
     const paths = server.app.routes.filter(
       ({ method, path }) => method === 'POST' && /^\/admin\/(?!v1|sign-in)/.test(path),
     )
     return [...new Set(paths.map(({ path }) => path.replace(/:\w+/g, ID.commission)))]
   }
 
-  test.each(Object.entries(sessionWays))('is refused and shows nothing of the shop when %s', async (_name, way) => {
-    expect(forms().length).toBeGreaterThan(10)
-    for (const path of forms()) {
-      // Staff may sign out and send again.
-      if (way.refusal[1] === 'role_missing' && /sign-out|redeliver|test/.test(path)) continue
-      const sent: Record<string, string>[] = [{ label: 'Late', scopes: 'payouts:read' }, { periodStart: 'x' }]
-      for (const fields of sent) {
-        const { headers, revoke } = await way.make(other)
-        const raw = new URLSearchParams({ csrf: headers['X-CSRF-Token'] ?? '', ...fields }).toString()
-        const type = { 'Content-Type': 'application/x-www-form-urlencoded' }
-        const bytes = bytesOf(request('POST', path, { raw, headers: type }), { Cookie: headers.Cookie ?? '' })
-        const finish = await held.hold(bytes)
-        await revoke()
-        const before = snapshot(server)
-        const answer = await finish()
-        expect(told(answer), path).toEqual(way.refusal)
-        expect(answer?.body, path).not.toContain('NISA16')
-        expect(snapshot(server), path).toBe(before)
+  test.for(Object.entries(sessionWays))(
+    'is refused and shows nothing of the shop when %s',
+    async ([_name, way], { ownerServer: server }) => {
+      expect(forms(server).length).toBeGreaterThan(10)
+      for (const path of forms(server)) {
+        // Staff may sign out and send again.
+        if (way.refusal[1] === 'role_missing' && /sign-out|redeliver|test/.test(path)) continue
+        const sent: Record<string, string>[] = [{ label: 'Late', scopes: 'payouts:read' }, { periodStart: 'x' }]
+        for (const fields of sent) {
+          const { headers, revoke } = await way.make(other)
+          const raw = new URLSearchParams({ csrf: headers['X-CSRF-Token'] ?? '', ...fields }).toString()
+          const type = { 'Content-Type': 'application/x-www-form-urlencoded' }
+          const bytes = bytesOf(request('POST', path, { raw, headers: type }), { Cookie: headers.Cookie ?? '' })
+          const finish = await held.hold(bytes)
+          await revoke()
+          const before = snapshot(server)
+          const answer = await finish()
+          expect(told(answer), path).toEqual(way.refusal)
+          expect(answer?.body, path).not.toContain('NISA16')
+          expect(snapshot(server), path).toBe(before)
+        }
       }
-    }
-  })
+    },
+  )
 })
 
 describe('a stream', () => {
   const ways = { ...tokenWays, ...sessionWays }
 
-  test.each(Object.entries(ways).filter(([, way]) => way.refusal[1] !== 'role_missing'))(
+  test.for(Object.entries(ways).filter(([, way]) => way.refusal[1] !== 'role_missing'))(
     'ends within a second, and shows no event, when %s',
-    async (_name, { make }) => {
+    async ([_name, { make }], { ownerServer: server }) => {
       const { headers, revoke } = await make(other)
       const response = await server.app.request('/admin/v1/deliveries/stream', { headers })
       const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
@@ -187,7 +188,7 @@ describe('a stream', () => {
   )
 })
 
-test('the same calls succeed with a credential that nobody revokes', async () => {
+test('the same calls succeed with a credential that nobody revokes', async ({ ownerServer: server }) => {
   const call = await capture(server, (fake) => callOperation(fake, operation('createAffiliate')))
   const answer = await (await held.hold(bytesOf(call, { Authorization: `Bearer ${server.shop.key}` })))()
   expect(told(answer)).toEqual([201, undefined])
