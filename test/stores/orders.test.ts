@@ -1,26 +1,23 @@
 import { createHmac } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { admin } from '../support/owner.ts'
-import { type Reply, type TestServer, testServer } from '../support/server.ts'
+import { describe, expect } from 'vitest'
+import type { Reply, TestServer } from '../support/server.ts'
 import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 import { canceledPayload, orderPayload, refundPayload } from './payloads.ts'
 
 const SECRET = 'hush hush'
 
-let server: TestServer
 let affiliate: { id: string }
-beforeAll(async () => {
-  server = await testServer()
+test.beforeAll(async ({ server, owner }) => {
   affiliate = (await withAffiliate(server)).affiliate
-  await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: SECRET }))
+  await expectOk(owner('PATCH', '/settings', { storeWebhookSecret: SECRET }))
 })
-afterAll(() => server.close())
 
 type Topic = 'orders-paid' | 'orders-cancelled' | 'refunds-create'
 
 const sign = (text: string, secret = SECRET) => createHmac('sha256', secret).update(text).digest('base64')
 
-const notify = (topic: Topic, text: string, signature = sign(text)): Promise<Reply> =>
+const notify = (server: TestServer, topic: Topic, text: string, signature = sign(text)): Promise<Reply> =>
   server.request('POST', `/integrations/shopify/${server.shop.shopId}/${topic}`, {
     key: null,
     raw: text,
@@ -35,27 +32,27 @@ const ok = async (pending: Promise<Reply>) => {
 
 let ids = 5_600_000_000_000
 const nextId = () => ++ids
-const commission = async (id: number | string) =>
+const commission = async (server: TestServer, id: number | string) =>
   (await server.request('GET', `/api/v1/commissions?externalOrderId=shopify:${id}`)).body.data[0]
-const earned = async (pattern: string) =>
+const earned = async (server: TestServer, pattern: string) =>
   server.sql
     .prepare(`select coalesce(sum("commissionAmountCents"), 0) from commissions where "orderId" like ?`)
     .pluck()
     .get(pattern)
 
 describe('the signature', () => {
-  test.each([
+  test.for([
     ['of another secret', (text: string) => sign(text, 'other')],
     ['of other bytes', (text: string) => sign(`${text} `)],
     ['that is no base64', () => '***'],
     ['in hex', (text: string) => createHmac('sha256', SECRET).update(text).digest('hex')],
-  ])('401 %s', async (_, make) => {
+  ])('401 %s', async ([_, make], { server }) => {
     const text = orderPayload({ id: nextId() })
-    const { status, headers } = await notify('orders-paid', text, make(text))
+    const { status, headers } = await notify(server, 'orders-paid', text, make(text))
     expect([status, headers.get('X-Error-Code')]).toEqual([401, 'store_signature_invalid'])
   })
 
-  test('401 without one, for another shop, and for a shop without a secret', async () => {
+  test('401 without one, for another shop, and for a shop without a secret', async ({ server }) => {
     const text = orderPayload({ id: nextId() })
     const path = (shopId: string) => `/integrations/shopify/${shopId}/orders-paid`
     const missing = await server.request('POST', path(server.shop.shopId), { key: null, raw: text })
@@ -68,25 +65,25 @@ describe('the signature', () => {
     }
   })
 
-  test('is over the raw bytes: whitespace and escapes stay as they were sent', async () => {
+  test('is over the raw bytes: whitespace and escapes stay as they were sent', async ({ server }) => {
     const id = nextId()
     const text = `  ${JSON.stringify(JSON.parse(orderPayload({ id, codes: ['NISA16'] })), null, 3)}\n`
-    await ok(notify('orders-paid', text.replaceAll('✓', '\\u2713')))
-    expect((await commission(id)).commissionAmountCents).toBe(1600)
+    await ok(notify(server, 'orders-paid', text.replaceAll('✓', '\\u2713')))
+    expect((await commission(server, id)).commissionAmountCents).toBe(1600)
   })
 })
 
 describe('orders-paid', () => {
-  test('goes the way of a conversion: the same evidence, base and rate', async () => {
+  test('goes the way of a conversion: the same evidence, base and rate', async ({ server }) => {
     const id = nextId()
     const lines = [
       { product_id: 632910392, variant_id: 808950810, quantity: 2, price: '45.50' },
       { product_id: 921728736, variant_id: 447654529, quantity: 1, price: '9.00' },
     ]
     const body = await ok(
-      notify('orders-paid', orderPayload({ id, lines, subtotal: '90.00', codes: ['SUMMER', 'nisa16'] })),
+      notify(server, 'orders-paid', orderPayload({ id, lines, subtotal: '90.00', codes: ['SUMMER', 'nisa16'] })),
     )
-    const row = await commission(id)
+    const row = await commission(server, id)
     expect(body).toEqual({ ok: true, message: 'Order recorded.', id: row.id })
     expect(row).toMatchObject({
       affiliateId: affiliate.id,
@@ -107,27 +104,28 @@ describe('orders-paid', () => {
     expect((await convert(server, twin)).body.commission.amountCents).toBe(1440)
   })
 
-  test('changes nothing when it comes again, also at once and changed', async () => {
+  test('changes nothing when it comes again, also at once and changed', async ({ server }) => {
     const id = nextId()
     const text = orderPayload({ id, codes: ['NISA16'] })
-    const replies = await Promise.all(Array.from({ length: 8 }, () => notify('orders-paid', text)))
+    const replies = await Promise.all(Array.from({ length: 8 }, () => notify(server, 'orders-paid', text)))
     expect(new Set(replies.map((reply) => reply.body.id)).size).toBe(1)
-    const again = await notify('orders-paid', orderPayload({ id, codes: ['NISA16'], subtotal: '1.00' }))
+    const again = await notify(server, 'orders-paid', orderPayload({ id, codes: ['NISA16'], subtotal: '1.00' }))
     expect(again.headers.get('X-Order-Already-Recorded')).toBe('true')
-    expect(await earned(`%${id}%`)).toBe(1600)
+    expect(await earned(server, `%${id}%`)).toBe(1600)
   })
 
-  test('the click of the notes, the ref of the landing page, the customer and the product are evidence', async () => {
+  test('the click of the notes, the ref of the landing page, the customer and the product are evidence', async ({
+    server,
+    owner,
+  }) => {
     const click = await expectOk(
       server.request('POST', '/api/v1/events', {
         body: { type: 'click', ref: 'nisa-karim', occurredAt: '2026-10-19T00:00:00Z' },
       }),
     )
     const notes = [{ name: 'referral_click_id', value: click.id }]
-    await expectOk(
-      admin(server, 'POST', '/connections', { kind: 'customerId', value: '777', affiliateId: affiliate.id }),
-    )
-    await expectOk(admin(server, 'POST', '/connections', { kind: 'variant', value: '999', affiliateId: affiliate.id }))
+    await expectOk(owner('POST', '/connections', { kind: 'customerId', value: '777', affiliateId: affiliate.id }))
+    await expectOk(owner('POST', '/connections', { kind: 'variant', value: '999', affiliateId: affiliate.id }))
     const cases: [object, string][] = [
       [{ notes }, 'CLICK_MATCH'],
       [{ landingSite: '/products/hat?utm_source=ig&ref=nisa-karim' }, 'REF_MATCH'],
@@ -136,29 +134,32 @@ describe('orders-paid', () => {
     ]
     for (const [given, reason] of cases) {
       const id = nextId()
-      await ok(notify('orders-paid', orderPayload({ id, ...given })))
-      expect((await commission(id)).attributionReasonCode).toBe(reason)
+      await ok(notify(server, 'orders-paid', orderPayload({ id, ...given })))
+      expect((await commission(server, id)).attributionReasonCode).toBe(reason)
     }
   })
 
-  test('nobody is credited without evidence, and the facts are kept for an explanation', async () => {
+  test('nobody is credited without evidence, and the facts are kept for an explanation', async ({ server, owner }) => {
     const id = nextId()
-    expect(await ok(notify('orders-paid', orderPayload({ id })))).toEqual({ ok: true, message: 'Order recorded.' })
-    const explained = await expectOk(admin(server, 'GET', `/orders/${id}/explanation`))
+    expect(await ok(notify(server, 'orders-paid', orderPayload({ id })))).toEqual({
+      ok: true,
+      message: 'Order recorded.',
+    })
+    const explained = await expectOk(owner('GET', `/orders/${id}/explanation`))
     expect([explained.orderId, explained.outcome]).toEqual([`shopify:${id}`, 'NOBODY'])
   })
 
-  test('ids beyond 2^53 are kept digit by digit', async () => {
+  test('ids beyond 2^53 are kept digit by digit', async ({ server }) => {
     const rawId = '820982911946154508'
-    await ok(notify('orders-paid', orderPayload({ rawId, codes: ['NISA16'] })))
-    expect((await commission(rawId)).externalOrderId).toBe(rawId)
+    await ok(notify(server, 'orders-paid', orderPayload({ rawId, codes: ['NISA16'] })))
+    expect((await commission(server, rawId)).externalOrderId).toBe(rawId)
   })
 
-  test.each([
+  test.for([
     ['JPY', '1500', 1500, 240],
     ['KWD', '10.250', 10_250, 1640],
     ['USD', '0.05', 5, 1],
-  ])('%s %s are %i minor units', async (currency, price, subtotal, amount) => {
+  ])('%s %s are %i minor units', async ([currency, price, subtotal, amount], { server }) => {
     const id = nextId()
     const lines = [{ product_id: 1, variant_id: 2, quantity: 1, price }]
     const text = JSON.stringify({
@@ -166,26 +167,34 @@ describe('orders-paid', () => {
       total_line_items_price: price,
       subtotal_price: price,
     })
-    await ok(notify('orders-paid', text))
-    expect(await commission(id)).toMatchObject({
+    await ok(notify(server, 'orders-paid', text))
+    expect(await commission(server, id)).toMatchObject({
       orderSubtotalCents: subtotal,
       commissionAmountCents: amount,
       currency,
     })
   })
 
-  test('tax that prices include is taken out of the goods', async () => {
+  test('tax that prices include is taken out of the goods', async ({ server }) => {
     const id = nextId()
     const lines = [{ product_id: 1, variant_id: 2, quantity: 1, price: '119.00', tax: '17.10' }]
     await ok(
-      notify('orders-paid', orderPayload({ id, lines, subtotal: '107.10', taxesIncluded: true, codes: ['NISA16'] })),
+      notify(
+        server,
+        'orders-paid',
+        orderPayload({ id, lines, subtotal: '107.10', taxesIncluded: true, codes: ['NISA16'] }),
+      ),
     )
-    expect(await commission(id)).toMatchObject({ commissionBaseCents: 9000, commissionAmountCents: 1440 })
+    expect(await commission(server, id)).toMatchObject({ commissionBaseCents: 9000, commissionAmountCents: 1440 })
   })
 
-  test('400 when there is no telling what the goods cost', async () => {
+  test('400 when there is no telling what the goods cost', async ({ server }) => {
     for (const goods of [{}, { line_items: [{ quantity: 1, price: 'free' }] }]) {
-      const reply = await notify('orders-paid', JSON.stringify({ id: nextId(), financial_status: 'paid', ...goods }))
+      const reply = await notify(
+        server,
+        'orders-paid',
+        JSON.stringify({ id: nextId(), financial_status: 'paid', ...goods }),
+      )
       expect([reply.status, reply.body.error]).toEqual([
         400,
         'total_line_items_price must be an amount from 0 to 1000000000000 minor units. Send the price of the goods.',
@@ -193,17 +202,17 @@ describe('orders-paid', () => {
     }
   })
 
-  test.each([
+  test.for([
     { total_line_items_price: '9999999999999.999' },
     { total_tax: '9007199254740.992' },
     { line_items: [{ quantity: 1, price: '9999999999999.999' }] },
-  ])('400 for an amount that no number holds exactly: %j', async (given) => {
+  ])('400 for an amount that no number holds exactly: %j', async (given, { server }) => {
     const text = { ...JSON.parse(orderPayload({ id: nextId(), currency: 'KWD', codes: ['NISA16'] })), ...given }
-    const reply = await notify('orders-paid', JSON.stringify(text))
+    const reply = await notify(server, 'orders-paid', JSON.stringify(text))
     expect([reply.status, reply.body.error]).toEqual([400, 'Amounts must be at most 9007199254740991 minor units.'])
   })
 
-  test('a big order of 400 lines is taken', async () => {
+  test('a big order of 400 lines is taken', async ({ server }) => {
     const id = nextId()
     const lines = Array.from({ length: 400 }, (_, i) => ({
       product_id: i + 1,
@@ -211,32 +220,33 @@ describe('orders-paid', () => {
       quantity: 1,
       price: '1.00',
     }))
-    await ok(notify('orders-paid', orderPayload({ id, lines, codes: ['NISA16'] })))
-    expect((await commission(id)).commissionAmountCents).toBe(6400)
+    await ok(notify(server, 'orders-paid', orderPayload({ id, lines, codes: ['NISA16'] })))
+    expect((await commission(server, id)).commissionAmountCents).toBe(6400)
   })
 })
 
 describe('orders-cancelled', () => {
-  test('cancels what is unpaid, once', async () => {
+  test('cancels what is unpaid, once', async ({ server }) => {
     const id = nextId()
-    await ok(notify('orders-paid', orderPayload({ id, codes: ['NISA16'] })))
-    await ok(notify('orders-cancelled', canceledPayload({ id })))
-    await ok(notify('orders-cancelled', canceledPayload({ id })))
-    expect((await commission(id)).orderStatus).toBe('CANCELED')
+    await ok(notify(server, 'orders-paid', orderPayload({ id, codes: ['NISA16'] })))
+    await ok(notify(server, 'orders-cancelled', canceledPayload({ id })))
+    await ok(notify(server, 'orders-cancelled', canceledPayload({ id })))
+    expect((await commission(server, id)).orderStatus).toBe('CANCELED')
   })
 
-  test('before its order is paid: the order is recorded and canceled at once', async () => {
+  test('before its order is paid: the order is recorded and canceled at once', async ({ server }) => {
     const id = nextId()
-    await ok(notify('orders-cancelled', canceledPayload({ id })))
-    await ok(notify('orders-paid', orderPayload({ id, codes: ['NISA16'] })))
-    expect((await commission(id)).orderStatus).toBe('CANCELED')
+    await ok(notify(server, 'orders-cancelled', canceledPayload({ id })))
+    await ok(notify(server, 'orders-paid', orderPayload({ id, codes: ['NISA16'] })))
+    expect((await commission(server, id)).orderStatus).toBe('CANCELED')
   })
 
-  test('takes back what was paid, and a refund beside it takes nothing more', async () => {
+  test('takes back what was paid, and a refund beside it takes nothing more', async ({ server }) => {
     const id = nextId()
     const line = { product_id: 1, variant_id: 2, quantity: 1, price: '100.00' }
     await ok(
       notify(
+        server,
         'orders-paid',
         orderPayload({ id, lines: [line], codes: ['NISA16'], processedAt: '2026-08-10T00:00:00Z' }),
       ),
@@ -244,9 +254,9 @@ describe('orders-cancelled', () => {
     const august = { periodStart: '2026-08-01', periodEnd: '2026-08-31T23:59:59.999Z' }
     const batch = await expectOk(server.request('POST', '/api/v1/payouts', { body: august }))
     await expectOk(server.request('PATCH', `/api/v1/payouts?id=${batch.id}&action=pay`))
-    await ok(notify('orders-cancelled', canceledPayload({ id })))
-    await ok(notify('refunds-create', refundPayload({ orderId: id, items: [{ ...line, subtotal: 100 }] })))
-    const row = await commission(id)
+    await ok(notify(server, 'orders-cancelled', canceledPayload({ id })))
+    await ok(notify(server, 'refunds-create', refundPayload({ orderId: id, items: [{ ...line, subtotal: 100 }] })))
+    const row = await commission(server, id)
     expect(row.orderStatus).toBe('REVERSED')
     const adjustments = server.sql
       .prepare(`select "orderId", "commissionAmountCents" cents from commissions where "orderId" like ?`)
@@ -254,16 +264,16 @@ describe('orders-cancelled', () => {
     expect(adjustments).toEqual([{ orderId: `adj:${row.id}:reversal`, cents: -1600 }])
   })
 
-  test('of an order whose affiliate was refused: it cannot be reopened', async () => {
+  test('of an order whose affiliate was refused: it cannot be reopened', async ({ server, owner }) => {
     const refused = await newAffiliate(server, { code: 'REFUSED' })
     await expectOk(server.request('PATCH', `/api/v1/affiliates?id=${refused.id}`, { body: { status: 'PENDING' } }))
     const id = nextId()
-    await ok(notify('orders-paid', orderPayload({ id, codes: ['REFUSED'] })))
-    await ok(notify('orders-cancelled', canceledPayload({ id })))
+    await ok(notify(server, 'orders-paid', orderPayload({ id, codes: ['REFUSED'] })))
+    await ok(notify(server, 'orders-cancelled', canceledPayload({ id })))
     await expectOk(server.request('PATCH', `/api/v1/affiliates?id=${refused.id}`, { body: { status: 'APPROVED' } }))
-    const row = await commission(id)
+    const row = await commission(server, id)
     expect(row.orderStatus).toBe('REJECTED')
-    const reply = await admin(server, 'POST', `/commissions/${row.id}/reopen`)
+    const reply = await owner('POST', `/commissions/${row.id}/reopen`)
     expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([409, 'commission_move_not_allowed'])
   })
 })
@@ -272,131 +282,142 @@ describe('refunds-create', () => {
   const line = { product_id: 632910392, variant_id: 808950810, quantity: 1, price: '50.00' }
   const order = { lines: [{ ...line, quantity: 2 }], subtotal: '90.00', codes: ['NISA16'] }
 
-  test('takes returned pieces at what they were sold for, once', async () => {
+  test('takes returned pieces at what they were sold for, once', async ({ server }) => {
     const id = nextId()
-    await ok(notify('orders-paid', orderPayload({ id, ...order })))
+    await ok(notify(server, 'orders-paid', orderPayload({ id, ...order })))
     const text = refundPayload({ orderId: id, items: [{ ...line, subtotal: 45 }] })
-    await ok(notify('refunds-create', text))
-    await ok(notify('refunds-create', text))
-    expect(await commission(id)).toMatchObject({ commissionAmountCents: 720, orderStatus: 'APPROVED' })
-    await ok(notify('refunds-create', refundPayload({ id: 2, orderId: id, items: [{ ...line, subtotal: 45 }] })))
-    expect(await commission(id)).toMatchObject({ commissionAmountCents: 0, orderStatus: 'REFUNDED' })
+    await ok(notify(server, 'refunds-create', text))
+    await ok(notify(server, 'refunds-create', text))
+    expect(await commission(server, id)).toMatchObject({ commissionAmountCents: 720, orderStatus: 'APPROVED' })
+    await ok(
+      notify(server, 'refunds-create', refundPayload({ id: 2, orderId: id, items: [{ ...line, subtotal: 45 }] })),
+    )
+    expect(await commission(server, id)).toMatchObject({ commissionAmountCents: 0, orderStatus: 'REFUNDED' })
   })
 
-  test('takes money without pieces at its amount, and shipping not at all', async () => {
+  test('takes money without pieces at its amount, and shipping not at all', async ({ server }) => {
     const id = nextId()
-    await ok(notify('orders-paid', orderPayload({ id, ...order })))
-    await ok(notify('refunds-create', refundPayload({ orderId: id, shipping: '-5.00' })))
-    expect((await commission(id)).commissionAmountCents).toBe(1440)
-    await ok(notify('refunds-create', refundPayload({ id: 2, orderId: id, discrepancy: '-30.00' })))
-    expect((await commission(id)).commissionAmountCents).toBe(960)
-    await ok(notify('refunds-create', refundPayload({ id: 3, orderId: id, discrepancy: '-500.00' })))
-    expect(await commission(id)).toMatchObject({ commissionAmountCents: 0, orderStatus: 'REFUNDED' })
+    await ok(notify(server, 'orders-paid', orderPayload({ id, ...order })))
+    await ok(notify(server, 'refunds-create', refundPayload({ orderId: id, shipping: '-5.00' })))
+    expect((await commission(server, id)).commissionAmountCents).toBe(1440)
+    await ok(notify(server, 'refunds-create', refundPayload({ id: 2, orderId: id, discrepancy: '-30.00' })))
+    expect((await commission(server, id)).commissionAmountCents).toBe(960)
+    await ok(notify(server, 'refunds-create', refundPayload({ id: 3, orderId: id, discrepancy: '-500.00' })))
+    expect(await commission(server, id)).toMatchObject({ commissionAmountCents: 0, orderStatus: 'REFUNDED' })
   })
 
-  test('less money than the pieces were worth', async () => {
+  test('less money than the pieces were worth', async ({ server }) => {
     const id = nextId()
-    await ok(notify('orders-paid', orderPayload({ id, ...order })))
+    await ok(notify(server, 'orders-paid', orderPayload({ id, ...order })))
     await ok(
       notify(
+        server,
         'refunds-create',
         refundPayload({ orderId: id, items: [{ ...line, subtotal: 45 }], discrepancy: '15.00' }),
       ),
     )
-    expect((await commission(id)).commissionAmountCents).toBe(960)
+    expect((await commission(server, id)).commissionAmountCents).toBe(960)
   })
 
-  test('adds up amounts that no number holds exactly', async () => {
+  test('adds up amounts that no number holds exactly', async ({ server, owner }) => {
     const id = nextId()
     const priced = { ...line, quantity: 1, price: '100.000' }
-    await ok(notify('orders-paid', orderPayload({ id, lines: [priced], currency: 'KWD', codes: ['NISA16'] })))
+    await ok(notify(server, 'orders-paid', orderPayload({ id, lines: [priced], currency: 'KWD', codes: ['NISA16'] })))
     const items = [{ quantity: 1, subtotal: '9007199254741.002', line_item: { product_id: null } }]
     const order_adjustments = [{ kind: 'refund_discrepancy', amount: '9007199254740.993' }]
     const refund = { id: 1, order_id: id, refund_line_items: items, order_adjustments }
-    await ok(notify('refunds-create', JSON.stringify(refund)))
-    const { refunds } = await expectOk(admin(server, 'GET', `/orders/${id}/explanation`))
+    await ok(notify(server, 'refunds-create', JSON.stringify(refund)))
+    const { refunds } = await expectOk(owner('GET', `/orders/${id}/explanation`))
     expect(refunds[0].goodsCents).toBe(9)
   })
 
-  test('before its order is paid, and while nobody is credited: it counts as soon as somebody is', async () => {
+  test('before its order is paid, and while nobody is credited: it counts as soon as somebody is', async ({
+    server,
+  }) => {
     const id = nextId()
-    await ok(notify('refunds-create', refundPayload({ orderId: id, items: [{ ...line, subtotal: 45 }] })))
-    await ok(notify('orders-paid', orderPayload({ id, lines: order.lines, subtotal: '90.00' })))
-    expect(await commission(id)).toBeUndefined()
-    await ok(notify('orders-paid', orderPayload({ id, ...order })))
-    expect(await commission(id)).toMatchObject({ commissionAmountCents: 720, orderStatus: 'APPROVED' })
+    await ok(notify(server, 'refunds-create', refundPayload({ orderId: id, items: [{ ...line, subtotal: 45 }] })))
+    await ok(notify(server, 'orders-paid', orderPayload({ id, lines: order.lines, subtotal: '90.00' })))
+    expect(await commission(server, id)).toBeUndefined()
+    await ok(notify(server, 'orders-paid', orderPayload({ id, ...order })))
+    expect(await commission(server, id)).toMatchObject({ commissionAmountCents: 720, orderStatus: 'APPROVED' })
   })
 
-  test('of a rejected commission: it is remembered when the commission is reopened', async () => {
+  test('of a rejected commission: it is remembered when the commission is reopened', async ({ server, owner }) => {
     const id = nextId()
-    await ok(notify('orders-paid', orderPayload({ id, ...order })))
-    const row = await commission(id)
-    await expectOk(admin(server, 'POST', `/commissions/${row.id}/reject`))
-    await ok(notify('refunds-create', refundPayload({ orderId: id, items: [{ ...line, subtotal: 45 }] })))
-    const reopened = await expectOk(admin(server, 'POST', `/commissions/${row.id}/reopen`))
+    await ok(notify(server, 'orders-paid', orderPayload({ id, ...order })))
+    const row = await commission(server, id)
+    await expectOk(owner('POST', `/commissions/${row.id}/reject`))
+    await ok(notify(server, 'refunds-create', refundPayload({ orderId: id, items: [{ ...line, subtotal: 45 }] })))
+    const reopened = await expectOk(owner('POST', `/commissions/${row.id}/reopen`))
     expect(reopened).toMatchObject({ orderStatus: 'PENDING', commissionAmountCents: 720 })
   })
 
-  test('of an order that is reopened at several rates: each refund counts at the rate of its pieces', async () => {
+  test('of an order that is reopened at several rates: each refund counts at the rate of its pieces', async ({
+    server,
+    owner,
+  }) => {
     const { program, affiliate } = await withAffiliate(server, { code: 'RATES1' })
     const rule = { programId: program.id, kind: 'variant', value: '51', commissionPercent: 50 }
-    await expectOk(admin(server, 'POST', '/product-rules', rule))
+    await expectOk(owner('POST', '/product-rules', rule))
     const setStatus = (status: string) =>
       expectOk(server.request('PATCH', `/api/v1/affiliates?id=${affiliate.id}`, { body: { status } }))
     await setStatus('PENDING')
     const id = nextId()
     const [plain, better] = [50, 51].map((variant_id) => ({ product_id: 5, variant_id, quantity: 2, price: '50.00' }))
-    await ok(notify('orders-paid', orderPayload({ id, lines: [plain!, better!], codes: ['RATES1'] })))
+    await ok(notify(server, 'orders-paid', orderPayload({ id, lines: [plain!, better!], codes: ['RATES1'] })))
     const refundOne = (refundId: number, line: typeof plain) =>
       ok(
         notify(
+          server,
           'refunds-create',
           refundPayload({ id: refundId, orderId: id, items: [{ ...line!, quantity: 1, subtotal: 50 }] }),
         ),
       )
     await refundOne(1, plain)
     await setStatus('APPROVED')
-    const row = await commission(id)
-    const reopened = await expectOk(admin(server, 'POST', `/commissions/${row.id}/reopen`))
+    const row = await commission(server, id)
+    const reopened = await expectOk(owner('POST', `/commissions/${row.id}/reopen`))
     expect(reopened.commissionAmountCents).toBe(800 + 5000)
     await refundOne(2, better)
-    expect((await commission(id)).commissionAmountCents).toBe(800 + 2500)
+    expect((await commission(server, id)).commissionAmountCents).toBe(800 + 2500)
     await refundOne(3, plain)
-    expect((await commission(id)).commissionAmountCents).toBe(2500)
+    expect((await commission(server, id)).commissionAmountCents).toBe(2500)
   })
 
-  test('is money of the order, also where a flat rate is money of the shop', async () => {
+  test('is money of the order, also where a flat rate is money of the shop', async ({ server }) => {
     const flat = { name: 'Flat', autoApproveOrder: true, commissionType: 'FLAT_PER_ORDER', commissionPercent: 5 }
     const { id: campaignId } = await expectOk(server.request('POST', '/api/v1/programs', { body: flat }))
     await newAffiliate(server, { campaignId, code: 'YENS' })
     const early = nextId()
     const partOf = (orderId: number) => refundPayload({ id: 1, orderId, discrepancy: '-100' })
-    await ok(notify('refunds-create', partOf(early)))
+    await ok(notify(server, 'refunds-create', partOf(early)))
     for (const id of [early, nextId()]) {
       const lines = [{ product_id: 1, variant_id: 2, quantity: 1, price: '10000' }]
-      await ok(notify('orders-paid', orderPayload({ id, lines, subtotal: '10000', currency: 'JPY', codes: ['YENS'] })))
-      await ok(notify('refunds-create', partOf(id)))
-      expect(await commission(id)).toMatchObject({
+      await ok(
+        notify(server, 'orders-paid', orderPayload({ id, lines, subtotal: '10000', currency: 'JPY', codes: ['YENS'] })),
+      )
+      await ok(notify(server, 'refunds-create', partOf(id)))
+      expect(await commission(server, id)).toMatchObject({
         currency: 'USD',
         orderCurrency: 'JPY',
         commissionAmountCents: 500,
         orderStatus: 'APPROVED',
       })
-      await ok(notify('refunds-create', refundPayload({ id: 2, orderId: id, discrepancy: '-9900' })))
-      expect(await commission(id)).toMatchObject({ commissionAmountCents: 0, orderStatus: 'REFUNDED' })
+      await ok(notify(server, 'refunds-create', refundPayload({ id: 2, orderId: id, discrepancy: '-9900' })))
+      expect(await commission(server, id)).toMatchObject({ commissionAmountCents: 0, orderStatus: 'REFUNDED' })
     }
   })
 
-  test('custom goods without ids are taken at their money', async () => {
+  test('custom goods without ids are taken at their money', async ({ server }) => {
     const id = nextId()
     const custom = { product_id: null, variant_id: null, quantity: 1, price: '40.00' }
-    await ok(notify('orders-paid', orderPayload({ id, lines: [line, custom], codes: ['NISA16'] })))
-    await ok(notify('refunds-create', refundPayload({ orderId: id, items: [{ ...custom, subtotal: 40 }] })))
-    expect((await commission(id)).commissionAmountCents).toBe(800)
+    await ok(notify(server, 'orders-paid', orderPayload({ id, lines: [line, custom], codes: ['NISA16'] })))
+    await ok(notify(server, 'refunds-create', refundPayload({ orderId: id, items: [{ ...custom, subtotal: 40 }] })))
+    expect((await commission(server, id)).commissionAmountCents).toBe(800)
   })
 })
 
-test('a buyer is the affiliate by any of the addresses that the store sends', async () => {
+test('a buyer is the affiliate by any of the addresses that the store sends', async ({ server }) => {
   const own = await newAffiliate(server, { email: 'ann@example.com', code: 'ANN1', name: 'Ann' })
   for (const change of [
     { email: 'z@z.com', customer: { id: 1, email: 'ann@example.com' } },
@@ -406,10 +427,11 @@ test('a buyer is the affiliate by any of the addresses that the store sends', as
     const id = nextId()
     await ok(
       notify(
+        server,
         'orders-paid',
         JSON.stringify({ ...JSON.parse(orderPayload({ id })), ...change, discount_codes: [{ code: 'ANN1' }] }),
       ),
     )
-    expect(await commission(id)).toMatchObject({ affiliateId: own.id, restrictionReasonCode: 'SELF_REFERRAL' })
+    expect(await commission(server, id)).toMatchObject({ affiliateId: own.id, restrictionReasonCode: 'SELF_REFERRAL' })
   }
 })

@@ -1,16 +1,14 @@
 import { createHmac } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { purgeExpired } from '../../server/src/operator/retention.ts'
-import { admin, staffOf } from '../support/owner.ts'
-import { type TestServer, testServer } from '../support/server.ts'
+import { staffOf } from '../support/owner.ts'
+import type { TestServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await testServer()
+test.beforeAll(async ({ server }) => {
   await withAffiliate(server)
 })
-afterAll(() => server.close())
 
 interface Message {
   event: string
@@ -24,7 +22,7 @@ interface Message {
 }
 
 /** A client of the stream that reads one message after the other. */
-async function listen(query = '', lastEventId?: string) {
+async function listen(server: TestServer, query = '', lastEventId?: string) {
   const response = await server.app.request(`/admin/v1/deliveries/stream${query}`, {
     headers: {
       Authorization: `Bearer ${server.shop.ownerToken}`,
@@ -48,16 +46,18 @@ async function listen(query = '', lastEventId?: string) {
 }
 
 let orders = 0
-const order = () =>
+const order = (server: TestServer) =>
   expectOk(convert(server, { externalOrderId: `s-${++orders}`, amountCents: 100, couponCode: 'NISA16' }))
 
-test('200 the exact bytes and headers of each event, signed with a secret of its own, and nothing in the outbox', async () => {
-  const client = await listen()
+test('200 the exact bytes and headers of each event, signed with a secret of its own, and nothing in the outbox', async ({
+  server,
+}) => {
+  const client = await listen(server)
   expect(client.response.headers.get('Content-Type')).toContain('text/event-stream')
   const opened = await client.next()
   const { secret, subscriptionId } = opened.data
   expect([opened.event, subscriptionId]).toEqual(['open', expect.stringMatching(/^whs_/)])
-  await order()
+  await order(server)
   const { event, id, data } = await client.next()
   expect([event, id]).toEqual(['delivery', data.headers['webhook-id']])
   expect(data.headers['X-Service-Event']).toBe('commission.created')
@@ -69,41 +69,41 @@ test('200 the exact bytes and headers of each event, signed with a secret of its
   await client.leave()
 })
 
-test('200 after a gap, with what happened meanwhile, once and in order', async () => {
-  const first = await listen()
+test('200 after a gap, with what happened meanwhile, once and in order', async ({ server }) => {
+  const first = await listen(server)
   const { data } = await first.next()
-  await order()
+  await order(server)
   const last = await first.next()
   await first.leave()
-  await order()
-  await order()
-  const second = await listen('', last.id)
+  await order(server)
+  await order(server)
+  const second = await listen(server, '', last.id)
   const opened = await second.next()
   expect(opened.data).toEqual(data)
   const bodies = [await second.next(), await second.next()].map((message) => JSON.parse(message.data.body))
   expect(bodies.map((body) => body.data.externalOrderId)).toEqual([`s-${orders - 1}`, `s-${orders}`])
-  await order()
+  await order(server)
   expect(JSON.parse((await second.next()).data.body).data.externalOrderId).toBe(`s-${orders}`)
   await second.leave()
 })
 
-test('200 a gap before the first delivery loses nothing either', async () => {
-  const first = await listen()
+test('200 a gap before the first delivery loses nothing either', async ({ server }) => {
+  const first = await listen(server)
   const opened = await first.next()
   expect(opened.id).toBe(opened.data.subscriptionId)
   await first.leave()
-  await order()
-  const second = await listen('', opened.id)
+  await order(server)
+  const second = await listen(server, '', opened.id)
   const again = await second.next()
   expect([again.id, again.data]).toEqual([undefined, opened.data])
   expect(JSON.parse((await second.next()).data.body).data.externalOrderId).toBe(`s-${orders}`)
   await second.leave()
 })
 
-test('200 only the events that were asked for', async () => {
-  const client = await listen('?events=affiliate.rejected,affiliate.status_changed')
+test('200 only the events that were asked for', async ({ server }) => {
+  const client = await listen(server, '?events=affiliate.rejected,affiliate.status_changed')
   await client.next()
-  await order()
+  await order(server)
   const { body } = await server.request('GET', '/api/v1/affiliates')
   await expectOk(server.request('PATCH', `/api/v1/affiliates?id=${body.data[0].id}`, { body: { status: 'REJECTED' } }))
   const names = [await client.next(), await client.next()].map((message) => message.data.headers['X-Service-Event'])
@@ -112,16 +112,16 @@ test('200 only the events that were asked for', async () => {
   await expectOk(server.request('PATCH', `/api/v1/affiliates?id=${body.data[0].id}`, { body: { status: 'APPROVED' } }))
 })
 
-test('200 from now on when the gap was too long', async () => {
-  const first = await listen()
+test('200 from now on when the gap was too long', async ({ server }) => {
+  const first = await listen(server)
   const { data } = await first.next()
-  await order()
+  await order(server)
   const last = await first.next()
   await first.leave()
   server.clock.advance(2 * 3_600_000)
-  const second = await listen('', last.id)
+  const second = await listen(server, '', last.id)
   expect((await second.next()).data.subscriptionId).not.toBe(data.subscriptionId)
-  await order()
+  await order(server)
   expect(JSON.parse((await second.next()).data.body).data.externalOrderId).toBe(`s-${orders}`)
   await second.leave()
   await purgeExpired(server.deps)
@@ -131,31 +131,34 @@ test('200 from now on when the gap was too long', async () => {
   expect(kept.pluck().get(data.subscriptionId)).toBe(0)
 })
 
-test('200 another shop hears nothing of it, and cannot resume it', async () => {
+test('200 another shop hears nothing of it, and cannot resume it', async ({ server }) => {
   const other = await server.createShop()
-  const mine = await listen()
+  const mine = await listen(server)
   await mine.next()
-  await order()
+  await order(server)
   const { id } = await mine.next()
   await mine.leave()
   const before = { ...server.shop }
   Object.assign(server.shop, other)
-  const theirs = await listen('', id)
+  const theirs = await listen(server, '', id)
   const opened = await theirs.next()
   Object.assign(server.shop, before)
-  await order()
+  await order(server)
   const quiet = await Promise.race([theirs.next(), new Promise((done) => setTimeout(() => done('quiet'), 700))])
   expect(quiet).toBe('quiet')
   expect(opened.event).toBe('open')
 })
 
-test('200 the log shows how deliveries ended, and a redelivery carries the same bytes under the same webhook-id', async () => {
+test('200 the log shows how deliveries ended, and a redelivery carries the same bytes under the same webhook-id', async ({
+  server,
+  owner,
+}) => {
   const staff = await staffOf(server)
   await expectOk(
     server.request('POST', '/api/v1/webhooks', { body: { url: 'https://hooks.example.com/x', secret: 's' } }),
   )
-  await order()
-  const [{ id, ...waiting }] = (await admin(server, 'GET', '/deliveries?status=PENDING')).body.data
+  await order(server)
+  const [{ id, ...waiting }] = (await owner('GET', '/deliveries?status=PENDING')).body.data
   expect(waiting).toMatchObject({ event: 'commission.created', code: null, finishedAt: null, webhookId: id })
   server.sql
     .prepare(`update deliveries set "status" = 'FAILED', "code" = 'timeout', "finishedAt" = ? where id = ?`)
@@ -164,10 +167,10 @@ test('200 the log shows how deliveries ended, and a redelivery carries the same 
   server.deps.wakeDispatcher = () => {
     woken++
   }
-  const again = await expectOk(admin(server, 'POST', `/deliveries/${id}/redeliver`, undefined, { key: staff }))
+  const again = await expectOk(owner('POST', `/deliveries/${id}/redeliver`, undefined, { key: staff }))
   expect(again).toMatchObject({ status: 'PENDING', webhookId: id, eventId: waiting.eventId })
   expect([again.id === id, woken]).toEqual([false, 1])
-  const { body } = await admin(server, 'GET', '/deliveries?event=commission.created')
+  const { body } = await owner('GET', '/deliveries?event=commission.created')
   expect(body.data.map((one: { status: string }) => one.status)).toEqual(['PENDING', 'FAILED'])
   expect(JSON.stringify(body)).not.toContain('hooks.example')
 })
