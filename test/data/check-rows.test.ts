@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { check } from '../../server/src/operator/check.ts'
-import { exampleServer, ID } from '../contract/fixture.ts'
+import { ID } from '../contract/fixture.ts'
 import { engine } from '../support/database.ts'
-import type { TestServer } from '../support/server.ts'
 import { convert, expectOk } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await exampleServer()
+test.beforeAll(async ({ exampleServer: server }) => {
   await expectOk(convert(server, { externalOrderId: 'nobody', amountCents: 1000 }))
   for (let i = 0; i < 25; i++)
     await expectOk(convert(server, { externalOrderId: `event-${i}`, amountCents: 1000, couponCode: 'NISA16' }))
 })
-afterAll(() => server.close())
 
 const order = `Row shp_\\w+ api:1000 of orders`
 const at = (table: string, where: string) => ({ table, where })
@@ -59,7 +56,7 @@ if (engine === 'sqlite')
   ])
 
 describe('a row that the server cannot have written is found', () => {
-  test.each(harmed)('%s', async (_what, column, { table, where }, change, problem) => {
+  test.for(harmed)('%s', async ([_what, column, { table, where }, change, problem], { exampleServer: server }) => {
     const { sql } = server
     const rows = sql.prepare(`select * from "${table}" where ${where}`).all() as Record<string, unknown>[]
     expect(rows.length).toBeGreaterThan(0)
@@ -72,7 +69,7 @@ describe('a row that the server cannot have written is found', () => {
     expect(await check(server.deps)).toMatchObject({ ok: true, problems: [] })
   })
 
-  test('an order of an earlier engine is not asked of this one', async () => {
+  test('an order of an earlier engine is not asked of this one', async ({ exampleServer: server }) => {
     const { sql } = server
     const { decision } = sql.prepare(`select decision from orders where ${ORDER.where}`).get() as { decision: string }
     const earlier = decision.replace(/"engineVersion":"[^"]+"/, '"engineVersion":"0"')
@@ -82,7 +79,7 @@ describe('a row that the server cannot have written is found', () => {
     set.run(decision)
   })
 
-  test('many at once are told in few lines', async () => {
+  test('many at once are told in few lines', async ({ exampleServer: server }) => {
     const { sql } = server
     sql.exec(`update "webhookEvents" set body = '{' || body`)
     const { problems } = await check(server.deps)

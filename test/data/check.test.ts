@@ -1,16 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { check } from '../../server/src/operator/check.ts'
 import { recount } from '../../server/src/operator/consistency.ts'
-import { exampleServer, ID } from '../contract/fixture.ts'
-import type { TestServer } from '../support/server.ts'
+import { ID } from '../contract/fixture.ts'
+import { test } from '../support/test.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await exampleServer()
-})
-afterAll(() => server.close())
-
-test('a server that was only used is well', async () => {
+test('a server that was only used is well', async ({ exampleServer: server }) => {
   expect(await check(server.deps)).toMatchObject({ ok: true, problems: [], audit: { breaks: [] } })
 })
 
@@ -95,19 +89,22 @@ const broken: [what: string, breakIt: string, mendIt: string, problem: RegExp][]
   ],
 ]
 
-test.each(broken)('%s is found, and is all that is found', async (_what, breakIt, mendIt, problem) => {
-  server.sql.exec(breakIt)
-  const { ok, problems } = await check(server.deps)
-  server.sql.exec(mendIt)
-  expect(ok).toBe(false)
-  expect(
-    problems.some((line) => problem.test(line)),
-    problems.join('\n'),
-  ).toBe(true)
-  expect(await check(server.deps)).toMatchObject({ ok: true, problems: [] })
-})
+test.for(broken)(
+  '%s is found, and is all that is found',
+  async ([_what, breakIt, mendIt, problem], { exampleServer: server }) => {
+    server.sql.exec(breakIt)
+    const { ok, problems } = await check(server.deps)
+    server.sql.exec(mendIt)
+    expect(ok).toBe(false)
+    expect(
+      problems.some((line) => problem.test(line)),
+      problems.join('\n'),
+    ).toBe(true)
+    expect(await check(server.deps)).toMatchObject({ ok: true, problems: [] })
+  },
+)
 
-test('wrong counts are mended by counting anew', async () => {
+test('wrong counts are mended by counting anew', async ({ exampleServer: server }) => {
   const counts = () => server.sql.prepare('select * from "rowCounts" where rows > 0 order by 1, 2, 3, 4, 5').all()
   const before = counts()
   server.sql.exec(`update "rowCounts" set rows = rows + 1`)

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { purgeExpired } from '../../server/src/operator/retention.ts'
 import { databaseFile, engine } from '../support/database.ts'
 import { operations, ownerOperations } from '../support/document.ts'
-import { admin, type OwnerServer, ownerServer } from '../support/owner.ts'
+import { admin, type OwnerServer } from '../support/owner.ts'
 import { expectOk } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 import { everyCall, exampleOf, STORE_SECRET } from './plans/calls.ts'
 import { openPostgresWork, type Work } from './plans/postgres-work.ts'
 import { fillLikeYears } from './plans/shop-data.ts'
@@ -22,13 +23,11 @@ const EXPECTED: Record<string, RegExp> = {
 /** The smallest id of an index is its first entry, which only PostgreSQL says how it reads. */
 const ONLY_ON_POSTGRES = /select min\("affiliateId"\)/
 
-let server: OwnerServer
 let statements: Statement[]
 const called = new Set<string>()
 const unanswered: string[] = []
 
-beforeAll(async () => {
-  server = await ownerServer()
+test.beforeAll(async ({ ownerServer: server }) => {
   await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: STORE_SECRET }))
   await server.client.events.click({ ref: 'nisa-karim', sessionId: 's' })
   await server.client.events.pageView({ url: 'https://shop.example/' })
@@ -47,7 +46,6 @@ beforeAll(async () => {
   await purgeExpired({ ...server.deps, config: { ...server.deps.config, journeyRetentionDays: 1000 } })
   statements = [...watched.seen.values()]
 }, 300_000)
-afterAll(() => server.close())
 
 test('every operation of the document is called, with every filter, and succeeds', () => {
   expect([...called].sort()).toEqual([...operations, ...ownerOperations].map(({ id }) => id).sort())
@@ -77,7 +75,7 @@ const walking = (values: unknown[]): Statement => {
 }
 
 describe.runIf(engine === 'sqlite')('SQLite', () => {
-  const workOf = async (state: () => void) => {
+  const workOf = async (server: OwnerServer, state: () => void) => {
     state()
     const work = openSqliteWork(databaseFile(server.url))
     try {
@@ -88,19 +86,23 @@ describe.runIf(engine === 'sqlite')('SQLite', () => {
     }
   }
 
-  test('no statement walks through a table without statistics, as after a fresh install', async () => {
-    expect(await workOf(() => server.sql.exec('analyze; delete from sqlite_stat1; delete from sqlite_stat4'))).toEqual(
-      [],
-    )
+  test('no statement walks through a table without statistics, as after a fresh install', async ({
+    ownerServer: server,
+  }) => {
+    expect(
+      await workOf(server, () => server.sql.exec('analyze; delete from sqlite_stat1; delete from sqlite_stat4')),
+    ).toEqual([])
   })
 
-  test('nor with statistics, which know averages only', async () => {
-    expect(await workOf(() => server.sql.exec('analyze'))).toEqual([])
+  test('nor with statistics, which know averages only', async ({ ownerServer: server }) => {
+    expect(await workOf(server, () => server.sql.exec('analyze'))).toEqual([])
   })
 })
 
 describe.runIf(engine === 'postgres')('PostgreSQL', () => {
-  test('no statement walks through a table, planned for its values or for any', { timeout: 240_000 }, async () => {
+  test('no statement walks through a table, planned for its values or for any', { timeout: 240_000 }, async ({
+    ownerServer: server,
+  }) => {
     const work = await openPostgresWork(server.url)
     try {
       expect((await work.workOf(walking([server.shop.shopId, 'none']))).rows).toBeGreaterThan(100_000)

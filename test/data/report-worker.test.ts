@@ -1,64 +1,62 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { StorageError } from '../../server/src/database/storage-error.ts'
 import { type TestServer, testServer } from '../support/server.ts'
+import { test } from '../support/test.ts'
 import { testReport } from './test-report.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await testServer()
-})
-afterAll(() => server.close())
-
 const asked = (job: string, shopId = 'shp_1') => ({ job, shopId })
-const run = (job: string, ms?: number) => server.db.runReport(testReport, asked(job), ms)
-const failure = (job: string, ms?: number) =>
-  run(job, ms).then(
+const run = (server: TestServer, job: string, ms?: number) => server.db.runReport(testReport, asked(job), ms)
+const failure = (server: TestServer, job: string, ms?: number) =>
+  run(server, job, ms).then(
     () => 'no failure',
     (error) => error,
   )
 
-test('it reads what is committed, in the order it was asked', async () => {
-  const before = await run('shops')
+test('it reads what is committed, in the order it was asked', async ({ server }) => {
+  const before = await run(server, 'shops')
   await server.createShop()
-  expect(await Promise.all([run('shops'), run('shops')])).toEqual([Number(before) + 1, Number(before) + 1])
+  expect(await Promise.all([run(server, 'shops'), run(server, 'shops')])).toEqual([
+    Number(before) + 1,
+    Number(before) + 1,
+  ])
 })
 
-test('it holds up nobody, is ended when it takes too long, and starts again', async () => {
+test('it holds up nobody, is ended when it takes too long, and starts again', async ({ server }) => {
   let isStuck = true
-  const stuck = failure('hang', 700).finally(() => {
+  const stuck = failure(server, 'hang', 700).finally(() => {
     isStuck = false
   })
-  const waiting = run('shops')
+  const waiting = run(server, 'shops')
   expect((await server.request('GET', '/api/v1/commissions')).status).toBe(200)
   expect(isStuck).toBe(true)
   expect(await stuck).toMatchObject({ code: 'report_timeout' })
-  expect(await waiting).toBe(await run('shops'))
+  expect(await waiting).toBe(await run(server, 'shops'))
 })
 
-test('a thread that dies fails its own work alone', async () => {
-  const [died, other] = [failure('exit'), run('shops')]
+test('a thread that dies fails its own work alone', async ({ server }) => {
+  const [died, other] = [failure(server, 'exit'), run(server, 'shops')]
   expect(await died).toBeInstanceOf(StorageError)
   expect(await died).toMatchObject({ code: 'report_ended' })
   expect(await other).toBeGreaterThan(0)
 })
 
-test('what the database refuses is told from a bug, and nothing can be written', async () => {
-  expect(await failure('storage')).toBeInstanceOf(StorageError)
-  const bug = await failure('bug')
+test('what the database refuses is told from a bug, and nothing can be written', async ({ server }) => {
+  expect(await failure(server, 'storage')).toBeInstanceOf(StorageError)
+  const bug = await failure(server, 'bug')
   expect([bug instanceof StorageError, bug.message]).toEqual([false, 'a bug'])
-  expect(await failure('write')).toBeInstanceOf(Error)
-  expect(await run('shops')).toBeGreaterThan(0)
+  expect(await failure(server, 'write')).toBeInstanceOf(Error)
+  expect(await run(server, 'shops')).toBeGreaterThan(0)
 })
 
-test('a bug that cannot be copied is told as one, and so is such an answer; the thread goes on', async () => {
-  const odd = await failure('odd bug')
+test('a bug that cannot be copied is told as one, and so is such an answer; the thread goes on', async ({ server }) => {
+  const odd = await failure(server, 'odd bug')
   expect([odd instanceof StorageError, odd.name, odd.message]).toEqual([false, 'TypeError', 'odd'])
   expect(odd.stack).toContain('test-report')
-  expect(await failure('odd answer')).toMatchObject({ name: 'DataCloneError' })
-  expect(await run('shops')).toBeGreaterThan(0)
+  expect(await failure(server, 'odd answer')).toMatchObject({ name: 'DataCloneError' })
+  expect(await run(server, 'shops')).toBeGreaterThan(0)
 })
 
-test('shops take turns, and one that has too much waiting takes nothing from the others', async () => {
+test('shops take turns, and one that has too much waiting takes nothing from the others', async ({ server }) => {
   const order: string[] = []
   const ask = (shopId: string, job = 'shops') =>
     server.db.runReport(testReport, asked(job, shopId)).then(
@@ -72,7 +70,7 @@ test('shops take turns, and one that has too much waiting takes nothing from the
   await Promise.all(many)
 })
 
-test('503 with a sentence of its own for the shop whose reports wait', async () => {
+test('503 with a sentence of its own for the shop whose reports wait', async ({ server }) => {
   const waiting = Array.from({ length: 33 }, () => server.db.runReport(testReport, asked('rest', server.shop.shopId)))
   const { status, headers, body } = await server.request('GET', '/api/v1/analytics')
   expect([status, headers.get('X-Error-Code'), headers.get('Retry-After')]).toEqual([503, 'storage_unavailable', '1'])
@@ -82,8 +80,8 @@ test('503 with a sentence of its own for the shop whose reports wait', async () 
   await Promise.all(waiting)
 })
 
-test('503 for analytics whose thread ended, and the next call answers', async () => {
-  const ended = failure('hang', 300)
+test('503 for analytics whose thread ended, and the next call answers', async ({ server }) => {
+  const ended = failure(server, 'hang', 300)
   const { runReport } = server.db
   server.db.runReport = () => runReport(testReport, asked('exit')) as never
   const refused = await server.request('GET', '/api/v1/analytics')

@@ -1,16 +1,14 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { check } from '../../server/src/operator/check.ts'
 import { listWrongCounts } from '../../server/src/operator/consistency.ts'
 import { seed } from '../../server/src/operator/seed.ts'
 import { type TestServer, testServer } from '../support/server.ts'
+import { test } from '../support/test.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await testServer()
+test.beforeAll(async ({ server }) => {
   await seed(server.deps, { shop: server.shop.shopId, affiliates: 8, clicks: 0, commissions: 120, days: 12 })
 })
-afterAll(() => server.close())
 
 const count = ({ sql }: TestServer, where: string): number =>
   Number(sql.prepare(`select count(*) from commissions where ${where}`).pluck().get())
@@ -50,7 +48,7 @@ const change = fc.oneof(
   }),
 )
 
-test('whatever is written, many rows at once or none, the counts are how many rows there are', async () => {
+test('whatever is written, many rows at once or none, the counts are how many rows there are', async ({ server }) => {
   expect(await listWrongCounts(server.db.read)).toEqual([])
   await fc.assert(
     fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 4 }), async (changes) => {

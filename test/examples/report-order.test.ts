@@ -5,21 +5,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type ServerType, serve } from '@hono/node-server'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type TestServer, testServer } from '../support/server.ts'
+import { afterAll, expect } from 'vitest'
+import type { TestServer } from '../support/server.ts'
 import { withAffiliate } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 
 const script = fileURLToPath(new URL('../../examples/report-order.ts', import.meta.url))
 const order = JSON.parse(readFileSync(new URL('../../examples/storefront-order.json', import.meta.url), 'utf8'))
 
-let server: TestServer
 let listener: ServerType
 let baseUrl: string
 let dir: string
 let affiliateId: string
-beforeAll(async () => {
+test.beforeAll(async ({ server }) => {
   dir = mkdtempSync(join(tmpdir(), 'referral-example-'))
-  server = await testServer()
   affiliateId = (await withAffiliate(server)).affiliate.id
   await new Promise<void>((ready) => {
     listener = serve({ fetch: (request) => server.fetch(request), hostname: '127.0.0.1', port: 0 }, () => ready())
@@ -28,7 +27,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await new Promise((closed) => listener.close(closed))
-  await server.close()
   rmSync(dir, { recursive: true, force: true })
 })
 
@@ -50,7 +48,7 @@ function run(env: Record<string, string>, ...args: string[]): Promise<Run> {
   })
 }
 
-const environment = () => ({ REFERRAL_BASE_URL: baseUrl, REFERRAL_API_KEY: server.shop.key })
+const environment = (server: TestServer) => ({ REFERRAL_BASE_URL: baseUrl, REFERRAL_API_KEY: server.shop.key })
 
 function saved(changes: object): string {
   const file = join(dir, 'order.json')
@@ -71,13 +69,13 @@ test('the example order adds up', () => {
   expect(total).toBe(cents(order.total_price))
 })
 
-test('reports the order as a conversion and prints the decision', async () => {
-  const { code, stdout, stderr } = await run(environment())
+test('reports the order as a conversion and prints the decision', async ({ server, client }) => {
+  const { code, stdout, stderr } = await run(environment(server))
   expect([code, stderr]).toEqual([
     0,
     `Order #10847 of 347.45 USD:\nreferred by ${affiliateId} (COUPON_MATCH), who earns 50.03 USD, APPROVED.\n`,
   ])
-  const { data } = await server.client.commissions.list()
+  const { data } = await client.commissions.list()
   expect(data).toHaveLength(1)
   expect(data[0]).toMatchObject({
     externalOrderId: '5874112069841',
@@ -112,31 +110,31 @@ test('reports the order as a conversion and prints the decision', async () => {
   })
 })
 
-test('reporting an order again records nothing twice', async () => {
-  const first = await run(environment())
-  const again = await run(environment(), saved({ total_tax: '25.81' }))
+test('reporting an order again records nothing twice', async ({ server, client }) => {
+  const first = await run(environment(server))
+  const again = await run(environment(server), saved({ total_tax: '25.81' }))
   expect([first.stderr, again.stderr].map((text) => text.split(':')[0])).toEqual([
     'Order #10847 of 347.45 USD, reported before',
     'Order #10847 of 347.45 USD, reported before',
   ])
   expect(again.stdout).toBe(first.stdout)
-  expect((await server.client.commissions.list()).pagination.total).toBe(1)
+  expect((await client.commissions.list()).pagination.total).toBe(1)
 })
 
-test('reports an order without a referrer', async () => {
+test('reports an order without a referrer', async ({ server }) => {
   const { code, stderr } = await run(
-    environment(),
+    environment(server),
     saved({ id: 2, discount_codes: [], customer: null, line_items: [] }),
   )
   expect([code, stderr.split('\n')[1]]).toEqual([0, 'nobody referred it (NO_EVIDENCE).'])
 })
 
-test.each([
+test.for([
   ['an unknown key', { REFERRAL_API_KEY: 'rk_wrong' }, /^This API key does not exist\. \(request [\w-]+\)$/],
   ['an unreachable server', { REFERRAL_BASE_URL: 'http://127.0.0.1:1' }, /^\S.*$/],
   ['missing credentials', { REFERRAL_API_KEY: '' }, /^Set REFERRAL_BASE_URL and REFERRAL_API_KEY/],
-])('exit 1 and one line for %s', async (_, env, sentence) => {
-  const { code, stdout, stderr } = await run({ ...environment(), ...env })
+])('exit 1 and one line for %s', async ([_, env, sentence], { server }) => {
+  const { code, stdout, stderr } = await run({ ...environment(server), ...env })
   expect([code, stdout, stderr.trim().split('\n').length]).toEqual([1, '', 1])
   expect(stderr.trim()).toMatch(sentence)
 })
