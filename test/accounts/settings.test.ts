@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest'
 import { codeOf, Till } from '../commissions/money.ts'
+import { countOf } from '../support/inspect.ts'
 import { staffOf } from '../support/owner.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, expectOk } from '../support/shop.ts'
@@ -41,7 +42,7 @@ describe('settings', () => {
   })
 
   test('200 changing nothing writes nothing', async ({ server, owner }) => {
-    const count = () => Number(server.sql.prepare('select count(*) from audits').pluck().get())
+    const count = () => countOf(server, 'audits')
     const before = count()
     await expectOk(patch(owner, { clickTouch: 'LAST' }))
     expect(count()).toBe(before)

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import { auditLog, countOf, refusal } from '../support/looking.ts'
+import { auditLog, countOf } from '../support/inspect.ts'
+import { refusal } from '../support/refusal.ts'
 import type { TestServer } from '../support/server.ts'
 import { test } from '../support/test.ts'
 

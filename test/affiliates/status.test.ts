@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { auditLog, countOf, outbox, subscribe } from '../support/looking.ts'
+import { auditLog, countOf, outbox, subscribe } from '../support/inspect.ts'
 import { type Client, test } from '../support/test.ts'
 
 const STATUSES = ['PENDING', 'ACTIVE', 'APPROVED', 'REJECTED'] as const

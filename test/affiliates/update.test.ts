@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest'
-import { auditLog, outbox, refusal, subscribe } from '../support/looking.ts'
+import { auditLog, outbox, subscribe } from '../support/inspect.ts'
+import { refusal } from '../support/refusal.ts'
 import type { TestServer } from '../support/server.ts'
 import { type Client, test } from '../support/test.ts'
 

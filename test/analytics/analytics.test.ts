@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { addAffiliate, addCommission, addDebt, commissionRow, insertRows } from '../payouts/rows.ts'
-import { refusal } from '../support/looking.ts'
+import { refusal } from '../support/refusal.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
 import { type Client, test } from '../support/test.ts'

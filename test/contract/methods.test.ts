@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { PRIMARY_KEYS } from '../../server/src/database/table-keys.ts'
 import { document } from '../support/document.ts'
+import { countOf } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
 import { test } from '../support/test.ts'
 
@@ -52,10 +53,7 @@ test.for(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'])(
 )
 
 const tables = Object.keys(PRIMARY_KEYS).filter((table) => table !== 'audits')
-const rows = (server: TestServer) =>
-  Object.fromEntries(
-    tables.map((table) => [table, server.sql.prepare(`select count(*) from "${table}"`).pluck().get()]),
-  )
+const rows = (server: TestServer) => Object.fromEntries(tables.map((table) => [table, countOf(server, table)]))
 
 test.for(paths.filter(({ methods }) => methods.includes('GET')))(
   'HEAD on $path adds nothing',

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { call, exampleServer, snapshot } from '../contract/fixture.ts'
 import { endBackendOnce, FAULTS } from '../support/broken-storage.ts'
 import { engine } from '../support/database.ts'
+import { countOf } from '../support/inspect.ts'
 
 // Every operation under every fault: pnpm test:long faults.
 describe.each(['recordEvent', 'createPayout'])('%s', (id) => {
@@ -21,7 +22,7 @@ describe.each(['recordEvent', 'createPayout'])('%s', (id) => {
     'a connection that ends once costs nothing, and changes nothing twice',
     async () => {
       const server = await exampleServer()
-      const audits = () => Number(server.sql.prepare('select count(*) from audits').pluck().get())
+      const audits = () => countOf(server, 'audits')
       const before = audits()
       const mend = endBackendOnce(server, 2)
       expect((await call(server, id)).status).toBeLessThan(300)

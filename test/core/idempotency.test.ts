@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { countOf } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, withAffiliate } from '../support/shop.ts'
 import { test } from '../support/test.ts'
@@ -13,8 +14,6 @@ const order = (externalOrderId: string) => ({
   discountCents: 1000,
   couponCode: 'NISA16',
 })
-const count = (server: TestServer, table: string, where = '1 = 1') =>
-  server.sql.prepare(`select count(*) from "${table}" where ${where}`).pluck().get()
 const create = (server: TestServer, body: object, headers: Record<string, string> = {}, key?: string) =>
   server.request('POST', '/api/v1/programs', { body, headers, key })
 
@@ -24,7 +23,7 @@ test('the same key and body return the first response, byte-identical', async ({
   expect([first.status, again.status]).toEqual([201, 201])
   expect(JSON.stringify(again.body)).toBe(JSON.stringify(first.body))
   expect([first.headers.get('Idempotent-Replayed'), again.headers.get('Idempotent-Replayed')]).toEqual([null, 'true'])
-  expect(count(server, 'commissions', `"orderId" = 'api:r1'`)).toBe(1)
+  expect(countOf(server, 'commissions', `"orderId" = 'api:r1'`)).toBe(1)
 })
 
 test('key order and whitespace of the body do not matter', async ({ server }) => {
@@ -58,10 +57,10 @@ test('properties that the server does not know are part of the body, also of a l
 
 test('409 for another body, and nothing is written', async ({ server }) => {
   await convert(server, order('r3'), { idempotencyKey: 'k3' })
-  const before = count(server, 'audits')
+  const before = countOf(server, 'audits')
   const reply = await convert(server, order('r3b'), { idempotencyKey: 'k3' })
   expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([409, 'idempotency_key_reused'])
-  expect(count(server, 'audits')).toBe(before)
+  expect(countOf(server, 'audits')).toBe(before)
 })
 
 test('409 for the same key at another path', async ({ server }) => {
@@ -80,13 +79,13 @@ test('a refusal is not stored: the corrected call succeeds under the same key', 
 })
 
 test('every POST takes a key: 32 parallel calls create one program and 31 replays', async ({ server }) => {
-  const before = count(server, 'programs') as number
+  const before = countOf(server, 'programs') as number
   const replies = await Promise.all(
     Array.from({ length: 32 }, () => create(server, { name: 'Parallel' }, { 'Idempotency-Key': 'k6' })),
   )
   expect(new Set(replies.map((reply) => reply.body.data.id)).size).toBe(1)
   expect(replies.filter((reply) => reply.headers.get('Idempotent-Replayed') === 'true')).toHaveLength(31)
-  expect(count(server, 'programs')).toBe(before + 1)
+  expect(countOf(server, 'programs')).toBe(before + 1)
 })
 
 test('a key belongs to its shop', async ({ server }) => {
@@ -136,8 +135,8 @@ test('a repeated order under a new key answers 201 with the recorded decision, i
   )
   expect(new Set(replies.map((reply) => JSON.stringify(reply.body))).size).toBe(1)
   expect(replies.filter((reply) => reply.headers.get('X-Order-Already-Recorded') === 'true')).toHaveLength(31)
-  expect(count(server, 'commissions', `"orderId" = 'api:r10'`)).toBe(1)
+  expect(countOf(server, 'commissions', `"orderId" = 'api:r10'`)).toBe(1)
   expect(
-    count(server, 'audits', `"action" = 'commission.created' and "subjectId" = '${replies[0]?.body.commission.id}'`),
+    countOf(server, 'audits', `"action" = 'commission.created' and "subjectId" = '${replies[0]?.body.commission.id}'`),
   ).toBe(1)
 })

@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest'
-import { auditLog, refusal } from '../support/looking.ts'
+import { auditLog } from '../support/inspect.ts'
+import { refusal } from '../support/refusal.ts'
 import type { TestServer } from '../support/server.ts'
 import { type Client, test } from '../support/test.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { refusal } from '../support/looking.ts'
+import { refusal } from '../support/refusal.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
 import { type Client, test } from '../support/test.ts'
 

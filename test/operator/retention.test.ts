@@ -3,6 +3,7 @@ import { nowIso } from '../../server/src/core/context.ts'
 import { check } from '../../server/src/operator/check.ts'
 import { purgeExpired } from '../../server/src/operator/retention.ts'
 import { recordResults } from '../../server/src/webhooks/delivery-queries.ts'
+import { countOf } from '../support/inspect.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
 import { test as baseTest } from '../support/test.ts'
@@ -15,17 +16,15 @@ test.beforeAll(async ({ server }) => {
   await withAffiliate(server, { program: { cookieDurationDays: 30 } })
 })
 
-const count = (server: TestServer, table: string) => server.sql.prepare(`select count(*) from "${table}"`).pluck().get()
-
 test('replies are dropped after 30 days, clicks only when no program would still count them', async ({ server }) => {
   const body = { type: 'click', ref: 'nisa-karim' }
   await server.request('POST', '/api/v1/events', { body, headers: { 'Idempotency-Key': 'old' } })
   server.clock.advance(30 * DAY - 1)
   await purgeExpired(server.deps)
-  expect([count(server, 'idempotencyKeys'), count(server, 'journey')]).toEqual([1, 1])
+  expect([countOf(server, 'idempotencyKeys'), countOf(server, 'journey')]).toEqual([1, 1])
   server.clock.advance(2)
   await purgeExpired(server.deps)
-  expect([count(server, 'idempotencyKeys'), count(server, 'journey')]).toEqual([0, 0])
+  expect([countOf(server, 'idempotencyKeys'), countOf(server, 'journey')]).toEqual([0, 0])
 })
 
 test('deliveries are dropped 30 days after they ended, their events when nothing names them; what waits stays', async () => {
@@ -82,8 +81,7 @@ test('what was kept for a listener that is gone is dropped with it', async () =>
   await withAffiliate(at)
   await convert(at, { externalOrderId: '1', amountCents: 100, couponCode: 'NISA16' })
   await stream.body?.cancel()
-  const rows = () =>
-    ['streams', 'streamDeliveries'].map((table) => at.sql.prepare(`select count(*) from "${table}"`).pluck().get())
+  const rows = () => ['streams', 'streamDeliveries'].map((table) => countOf(at, table))
   await purgeExpired(at.deps)
   expect(rows()).toEqual([1, 3])
   at.clock.advance(2 * 3_600_000)

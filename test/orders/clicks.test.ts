@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { countOf } from '../support/looking.ts'
+import { countOf } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
 import { newAffiliate, withAffiliate } from '../support/shop.ts'
 import { test } from '../support/test.ts'

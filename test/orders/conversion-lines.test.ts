@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { insertRow } from '../support/looking.ts'
+import { insertRow } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, withAffiliate } from '../support/shop.ts'
 import { test } from '../support/test.ts'

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { snapshot } from '../contract/fixture.ts'
-import { refusal, subscribe } from '../support/looking.ts'
+import { subscribe } from '../support/inspect.ts'
+import { refusal } from '../support/refusal.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, withAffiliate } from '../support/shop.ts'
 import { test } from '../support/test.ts'

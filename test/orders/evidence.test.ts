@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect } from 'vitest'
-import { insertRow } from '../support/looking.ts'
+import { insertRow } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
 import { newAffiliate, withAffiliate } from '../support/shop.ts'
 import { type Client, test } from '../support/test.ts'

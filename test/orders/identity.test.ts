@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import * as shops from '../../server/src/accounts/shops.ts'
 import * as users from '../../server/src/accounts/users.ts'
-import { refusal } from '../support/looking.ts'
+import { refusal } from '../support/refusal.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
 import { test } from '../support/test.ts'

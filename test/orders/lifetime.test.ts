@@ -1,5 +1,5 @@
 import { beforeEach, expect } from 'vitest'
-import { countOf } from '../support/looking.ts'
+import { countOf } from '../support/inspect.ts'
 import { newAffiliate, withAffiliate } from '../support/shop.ts'
 import { type Client, test } from '../support/test.ts'
 

@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest'
-import { auditLog, countOf, outbox, refusal, subscribe } from '../support/looking.ts'
+import { auditLog, countOf, outbox, subscribe } from '../support/inspect.ts'
+import { refusal } from '../support/refusal.ts'
 import { convert, newAffiliate, withAffiliate } from '../support/shop.ts'
 import { test } from '../support/test.ts'
 

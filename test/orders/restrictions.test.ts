@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { auditLog, insertRow, outbox, subscribe } from '../support/looking.ts'
+import { auditLog, insertRow, outbox, subscribe } from '../support/inspect.ts'
 import { newAffiliate, withAffiliate } from '../support/shop.ts'
 import { type Client, test } from '../support/test.ts'
 

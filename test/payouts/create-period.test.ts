@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { refusal } from '../support/looking.ts'
+import { refusal } from '../support/refusal.ts'
 import type { TestServer } from '../support/server.ts'
 import { test } from '../support/test.ts'
 import { addAffiliate, addCommission, OCTOBER } from './rows.ts'

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { engine } from '../support/database.ts'
-import { auditLog } from '../support/looking.ts'
+import { auditLog } from '../support/inspect.ts'
 import type { Reply, TestServer } from '../support/server.ts'
 import { type Client, test } from '../support/test.ts'
 import { addAffiliate, addCommission, OCTOBER } from './rows.ts'

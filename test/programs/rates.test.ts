@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { refusal } from '../support/looking.ts'
+import { refusal } from '../support/refusal.ts'
 import { type Client, test } from '../support/test.ts'
 
 type Type = 'PERCENT_OF_SALE' | 'FLAT_PER_ORDER' | 'FLAT_PER_ITEM'

@@ -2,6 +2,7 @@ import { afterAll, expect } from 'vitest'
 import * as shops from '../../server/src/accounts/shops.ts'
 import { call } from '../support/calls.ts'
 import { bytesOf, holdLastByte } from '../support/held-requests.ts'
+import { countOf } from '../support/inspect.ts'
 import { type RunningServer, startServer } from '../support/process.ts'
 import type { TestServer } from '../support/server.ts'
 import { test } from '../support/test.ts'
@@ -48,7 +49,7 @@ const hold = (at: RunningServer, secret: string) =>
     ),
   )
 
-const affiliates = (server: TestServer) => Number(server.sql.prepare('select count(*) from affiliates').pluck().get())
+const affiliates = (server: TestServer) => countOf(server, 'affiliates')
 
 test('a key that one process revoked opens nothing in either: 0 requests', async ({ server }) => {
   const codes: (string | undefined)[] = []

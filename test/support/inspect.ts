@@ -1,14 +1,8 @@
-import { ApiError, type Call } from '@referral/sdk'
 import { expect } from 'vitest'
 import { pointerTo, problems } from './document.ts'
 import type { TestServer } from './server.ts'
 
-/** Status and code of a refused call; a call that succeeds fails the test. */
-export async function refusal(call: Call<unknown>): Promise<[number, string | undefined]> {
-  const { error } = await call.safe()
-  expect(error, 'the call was not refused').toBeInstanceOf(ApiError)
-  return [(error as ApiError).status, error?.code]
-}
+// What the database holds, for tests whose subject is what is stored: the outbox, the audit log and row counts.
 
 export interface Announced {
   event: string
@@ -18,7 +12,7 @@ export interface Announced {
   data: any
 }
 
-/** A subscription of the shop as it is stored; without names it takes every event. */
+/** Inserts a webhook subscription and returns its id; without event names it receives every event. */
 export function subscribe({ sql, shop, deps }: TestServer, events: string[] = [], shopId = shop.shopId): string {
   const id = deps.newId('whs')
   const now = new Date(deps.now()).toISOString()
@@ -31,7 +25,7 @@ export function subscribe({ sql, shop, deps }: TestServer, events: string[] = []
   return id
 }
 
-/** What was written to the outbox since the last look, in its order, each checked against the document. */
+/** Returns a function that returns the events added to the outbox since its last call, each validated against its schema. */
 export function outbox({ sql }: TestServer) {
   const rows = () =>
     sql.prepare('select id, event, body from "webhookEvents" order by id').all() as Record<
@@ -60,7 +54,7 @@ export interface Audited {
   shopId: string
 }
 
-/** The audit rows since the last look, oldest first. */
+/** Returns a function that returns the audit rows added since its last call, oldest first. */
 export function auditLog({ sql }: TestServer) {
   const rows = () =>
     sql.prepare('select action, "subjectId", actor, data, "shopId" from audits order by id').all() as (Omit<
@@ -75,7 +69,7 @@ export function auditLog({ sql }: TestServer) {
   }
 }
 
-/** Inserts one row as it is stored. */
+/** Inserts one row, past every check of the server. */
 export function insertRow({ sql }: TestServer, table: string, row: Record<string, unknown>): void {
   const names = Object.keys(row)
   sql
@@ -83,5 +77,6 @@ export function insertRow({ sql }: TestServer, table: string, row: Record<string
     .run(...Object.values(row))
 }
 
+/** The number of rows of a table. */
 export const countOf = ({ sql }: TestServer, table: string, where = '1 = 1'): number =>
   sql.prepare(`select count(*) from "${table}" where ${where}`).pluck().get() as number
