@@ -48,9 +48,9 @@ export async function list(ctx: Context): Promise<{ data: ApiKey[] }> {
  * @throws ApiError 400 `invalid_body` without a label or a known scope, or when `expiresAt` has passed; 409
  *   `key_limit_reached`.
  */
-export async function create(ctx: Context, wanted: KeyInput): Promise<ApiKey & { secret: string }> {
-  const { label, scopes } = readKeyInput(wanted)
-  const expiresAt = parseBodyInstant('expiresAt', wanted.expiresAt) ?? null
+export async function create(ctx: Context, input: KeyInput): Promise<ApiKey & { secret: string }> {
+  const { label, scopes } = readKeyInput(input)
+  const expiresAt = parseBodyInstant('expiresAt', input.expiresAt) ?? null
   if (expiresAt !== null && expiresAt <= nowIso(ctx)) throw invalidBody('expiresAt must be in the future.')
   return mutate(ctx, async (trx) => {
     const limitSubject = await assignWindow(ctx, trx)
@@ -109,17 +109,17 @@ export async function revoke(ctx: Context, id: string) {
 }
 
 /** As {@link create}, for the operator; `all` means every scope. */
-export async function createApiKey(ctx: Context, wanted: KeyInput): Promise<{ keyId: string; secret: string }> {
-  const scopes = wanted.scopes.includes('all') ? SCOPES : wanted.scopes
-  const { id, secret } = await create(ctx, { ...wanted, scopes })
+export async function createApiKey(ctx: Context, input: KeyInput): Promise<{ keyId: string; secret: string }> {
+  const scopes = input.scopes.includes('all') ? SCOPES : input.scopes
+  const { id, secret } = await create(ctx, { ...input, scopes })
   return { keyId: id, secret }
 }
 
-function readKeyInput(wanted: KeyInput): { label: string; scopes: Scope[] } {
-  const label = wanted.label.trim()
+function readKeyInput(input: KeyInput): { label: string; scopes: Scope[] } {
+  const label = input.label.trim()
   if (!label) throw invalidBody('label is required.')
-  const scopes = SCOPES.filter((scope) => wanted.scopes.includes(scope))
-  const unknown = wanted.scopes.find((scope) => !(SCOPES as string[]).includes(scope))
+  const scopes = SCOPES.filter((scope) => input.scopes.includes(scope))
+  const unknown = input.scopes.find((scope) => !(SCOPES as string[]).includes(scope))
   if (unknown) throw invalidBody(`scopes must not contain ${unknown}. Use any of ${SCOPES.join(', ')}.`)
   if (scopes.length === 0) throw invalidBody('scopes must contain at least one scope.')
   return { label, scopes }

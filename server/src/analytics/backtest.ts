@@ -35,7 +35,7 @@ export async function run(ctx: Context, input: Body<'runBacktest'>): Promise<com
     ...(precedence && { precedence }),
   }
   const done = await runReport(ctx, backtestReport, request)
-  if ('refused' in done) throw rateError(done.refused.reason, done.refused.type)
+  if ('rejected' in done) throw rateError(done.rejected.reason, done.rejected.type)
   if (!done.report) throw totalTooLarge()
   return done.report
 }
@@ -58,7 +58,7 @@ export interface BacktestRequest {
 /** The comparison, null when a sum exceeds the exact numbers; or why the rate is invalid for a program. */
 export type BacktestResult =
   | { report: components['schemas']['Backtest'] | null }
-  | { refused: { reason: RateError; type: RateType } }
+  | { rejected: { reason: RateError; type: RateType } }
 
 const MAX_ORDERS = 10_000
 const PAGE_SIZE = 500
@@ -91,7 +91,7 @@ export const backtestReport = defineReport(
         truncated = after !== undefined && ledger.orders >= MAX_ORDERS
       } while (after && !truncated)
     } catch (error) {
-      if (error instanceof RateRejected) return { refused: { reason: error.reason, type: error.type } }
+      if (error instanceof RateRejected) return { rejected: { reason: error.reason, type: error.type } }
       throw error
     }
     const people = await findAffiliatesById(db, shopId, [...ledger.affiliateIds()])

@@ -72,9 +72,9 @@ const selects = {
 export async function listCommissions(
   db: Reader,
   shopId: string,
-  { page, limit, start, ...given }: ListFilter & PageQuery,
+  { page, limit, start, ...input }: ListFilter & PageQuery,
 ): Promise<Page<Pick<CommissionRow, (typeof LISTED_COLUMNS)[number]>>> {
-  const filter = await readFilter(db, shopId, given)
+  const filter = await readFilter(db, shopId, input)
   const total = await countCommissions(db, shopId, filter)
   const offset = (page - 1) * limit
   if (total <= offset) return toPage([], { page, limit }, total)
@@ -86,12 +86,12 @@ export async function listCommissions(
 }
 
 /** Empty values are ignored. */
-async function readFilter(db: Reader, shopId: string, given: ListFilter): Promise<CommissionFilter> {
-  const { status, from, to, externalOrderId } = given
+async function readFilter(db: Reader, shopId: string, input: ListFilter): Promise<CommissionFilter> {
+  const { status, from, to, externalOrderId } = input
   const filter: CommissionFilter = { status, from, to }
-  if (given.affiliateId) filter.affiliateId = given.affiliateId
-  if (given.programId) filter.programId = given.programId
-  if (given.payoutBatchId) filter.payoutBatchId = given.payoutBatchId
+  if (input.affiliateId) filter.affiliateId = input.affiliateId
+  if (input.programId) filter.programId = input.programId
+  if (input.payoutBatchId) filter.payoutBatchId = input.payoutBatchId
   return externalOrderId ? { ...filter, ...(await orderFilter(db, shopId, externalOrderId)) } : filter
 }
 

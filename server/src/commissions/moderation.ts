@@ -152,9 +152,9 @@ export async function moderateMany(ctx: Context, body: Body<'moderateCommissions
   const found = filter && (await findMovable(ctx, filter, MAX_MOVED))
   const ids = found?.ids ?? [...new Set(body.ids)]
   return mutate(ctx, async (trx) => {
-    const known = await findCommissionsById(trx, ctx.shop.id, ids)
+    const foundRows = await findCommissionsById(trx, ctx.shop.id, ids)
     // Another request may have changed some since they were found; those no longer match.
-    const rows = filter ? known.filter((row) => filter.statuses.includes(row.orderStatus)) : known
+    const rows = filter ? foundRows.filter((row) => filter.statuses.includes(row.orderStatus)) : foundRows
     const { moved, skipped } = await moveAll(ctx, trx, body.action, rows)
     for (const id of missingIds(body.ids, rows)) skipped.push({ id, code: 'commission_not_found' })
     for (const id of new Set(moved.flatMap(({ leftBatchId }) => leftBatchId ?? []))) await recomputeBatch(ctx, trx, id)
@@ -205,8 +205,8 @@ async function previewMany(
 }
 
 const missingIds = (ids: string[] | null | undefined, rows: CommissionRow[]) => {
-  const known = new Set(rows.map(({ id }) => id))
-  return [...new Set(ids)].filter((id) => !known.has(id))
+  const foundIds = new Set(rows.map(({ id }) => id))
+  return [...new Set(ids)].filter((id) => !foundIds.has(id))
 }
 
 function readModerationFilter(
@@ -244,8 +244,8 @@ export async function decideAgain(ctx: Context, trx: Transaction, row: Commissio
   const isGone =
     left.fullyRefunded || (await hasStoreNotice(trx, ctx.shop.id, { orderId: row.orderId, kind: 'canceled' }))
   if (isGone) throw conflict('commission_move_not_allowed', 'This order was canceled or refunded in full.')
-  const kept = { facts: JSON.stringify(facts), decision: JSON.stringify(decision), updatedAt: nowIso(ctx) }
-  await upsertOrder(trx, ctx.shop.id, { ...order, ...kept })
+  const changes = { facts: JSON.stringify(facts), decision: JSON.stringify(decision), updatedAt: nowIso(ctx) }
+  await upsertOrder(trx, ctx.shop.id, { ...order, ...changes })
   if (refunded) await storeRefundedGoods(trx, ctx.shop.id, row.id, refunded)
   if (decision.connectsCustomer) await connectIfUnconnected(ctx, trx, facts.order, row)
   return {

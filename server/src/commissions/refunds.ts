@@ -81,10 +81,10 @@ export async function recordRefund(
   snapshot?: RefundSnapshot,
 ): Promise<Mutation<RecordedRefund>> {
   if (before.trackingMethod === 'ADJUSTMENT') throw adjustmentRejected()
-  const known = await findRefund(trx, ctx.shop.id, before.id, input.refundId)
-  if (known) {
+  const existing = await findRefund(trx, ctx.shop.id, before.id, input.refundId)
+  if (existing) {
     const row = await findCommission(trx, ctx.shop.id, before.id)
-    return { result: { row: row ?? before, refund: known }, audit: null }
+    return { result: { row: row ?? before, refund: existing }, audit: null }
   }
   const { status, batch } = await findEffectiveStatus(ctx, trx, before)
   if (FINAL_STATUSES.includes(status) && !input.alreadyHappened) throw notRefundable(status)
@@ -125,9 +125,9 @@ async function applyToOrder(
   ctx: Context,
   trx: Transaction,
   { id, orderId }: CommissionRow,
-  { input, snapshot: known }: { input: RefundInput; snapshot: RefundSnapshot | undefined },
+  { input, snapshot: provided }: { input: RefundInput; snapshot: RefundSnapshot | undefined },
 ): Promise<AppliedRefund> {
-  const snapshot = known ?? readRefundSnapshot(await findRecordedOrder(ctx, trx, orderId))
+  const snapshot = provided ?? readRefundSnapshot(await findRecordedOrder(ctx, trx, orderId))
   const applied = applyRefund(snapshot, await findRefundedGoods(trx, ctx.shop.id, id, snapshot), input)
   if (applied.problem && !input.alreadyHappened) {
     if (applied.problem === 'UNKNOWN_ITEM') {

@@ -54,7 +54,7 @@ export async function dryRun(
   body: Conversion,
 ): Promise<{ reply: Schemas['ConversionDryRun']; alreadyRecorded: boolean }> {
   const order = toOrder(ctx, body)
-  const known = await findOrder(ctx.db.read, ctx.shop.id, storedOrderId('api', order.externalOrderId))
+  const existing = await findOrder(ctx.db.read, ctx.shop.id, storedOrderId('api', order.externalOrderId))
   const decision = decide(await gatherFacts(ctx.db.read, ctx.shop, order))
   const {
     candidates,
@@ -82,7 +82,10 @@ export async function dryRun(
     currency,
     groups,
   }
-  return { reply: { dryRun: true, ...toReply(decision, null), trace }, alreadyRecorded: Boolean(known?.commissionId) }
+  return {
+    reply: { dryRun: true, ...toReply(decision, null), trace },
+    alreadyRecorded: Boolean(existing?.commissionId),
+  }
 }
 
 function toReply(decision: Decision, commissionId: string | null): Omit<Schemas['ConversionReply'], 'dryRun'> {

@@ -60,10 +60,10 @@ export async function recordOrder(
   trx: Transaction,
   incoming: IncomingOrder,
 ): Promise<Mutation<RecordedOrder>> {
-  const known = await findOrder(trx, ctx.shop.id, incoming.orderId)
-  if (known?.commissionId) {
+  const existing = await findOrder(trx, ctx.shop.id, incoming.orderId)
+  if (existing?.commissionId) {
     return {
-      result: { commissionId: known.commissionId, decision: JSON.parse(known.decision), alreadyRecorded: true },
+      result: { commissionId: existing.commissionId, decision: JSON.parse(existing.decision), alreadyRecorded: true },
       audit: null,
     }
   }
@@ -71,7 +71,13 @@ export async function recordOrder(
   const decision = decide(facts)
   const row = decision.status === null ? null : newCommission(ctx, incoming, decision)
   if (row) await insertCommission(trx, ctx.shop.id, row)
-  await storeOrder(ctx, trx, { incoming, facts, decision, commissionId: row?.id ?? null, isKnown: known !== undefined })
+  await storeOrder(ctx, trx, {
+    incoming,
+    facts,
+    decision,
+    commissionId: row?.id ?? null,
+    isKnown: existing !== undefined,
+  })
   const result = { commissionId: row?.id ?? null, decision, alreadyRecorded: false }
   if (!row)
     return {
@@ -158,8 +164,8 @@ async function storeOrder(ctx: Context, trx: Transaction, decided: DecidedOrder)
     createdAt,
     updatedAt: createdAt,
   })
-  const keepEntry = isKnown ? replaceJourneyEntry : insertJourneyEntry
-  await keepEntry(trx, ctx.shop.id, {
+  const writeEntry = isKnown ? replaceJourneyEntry : insertJourneyEntry
+  await writeEntry(trx, ctx.shop.id, {
     ...NO_TOUCH_COLUMNS,
     id: ctx.newId('jrn'),
     type: 'conversion',

@@ -120,16 +120,21 @@ export function readFilter(body: Body<'createPayout'>): CandidateFilter {
 /**
  * Checks whether these sums make a batch.
  *
- * @param seen the sums at the start of the request: they distinguish too few commissions from commissions that a
+ * @param initialSums the sums at the start of the request: they distinguish too few commissions from commissions that a
  *   concurrent batch took
  *
  * @throws ApiError 404 `no_eligible_commissions`; 409 `payout_claimed_concurrently`,
  *   `payout_threshold_needs_reconciliation`, `payout_mixed_currencies`, `payout_below_threshold`,
  *   `payout_below_threshold_after_claim` or `total_too_large`.
  */
-export function planBatch(ctx: Context, { periodEnd }: CandidateFilter, rows: Subtotal[], seen: Subtotal[]): BatchPlan {
+export function planBatch(
+  ctx: Context,
+  { periodEnd }: CandidateFilter,
+  rows: Subtotal[],
+  initialSums: Subtotal[],
+): BatchPlan {
   const [first] = rows
-  if (!first) throw seen.length ? claimedConcurrently() : noneEligible()
+  if (!first) throw initialSums.length ? claimedConcurrently() : noneEligible()
   const currencies = currenciesOf(rows)
   if (currencies.length > 1) throw mixedCurrencies(currencies)
   const { currency } = first
@@ -139,7 +144,7 @@ export function planBatch(ctx: Context, { periodEnd }: CandidateFilter, rows: Su
   const total = settled.totals.netPayableCents
   if (total < minimumPayoutCents) {
     const before = computeBatch(
-      seen.filter((row) => row.currency === currency),
+      initialSums.filter((row) => row.currency === currency),
       periodEnd,
     )
     throw !before || before.totals.netPayableCents >= minimumPayoutCents

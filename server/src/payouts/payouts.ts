@@ -76,19 +76,19 @@ export async function create(ctx: Context, body: Body<'createPayout'>) {
   const filter = readFilter(body)
   if (body.dryRun) return preview(ctx, filter)
   // Only error messages depend on these sums, so they need no single snapshot.
-  const seen = await commissions.sumCandidates(ctx.db.read, ctx.shop.id, filter)
+  const initialSums = await commissions.sumCandidates(ctx.db.read, ctx.shop.id, filter)
   return mutate(ctx, async (trx) => {
     // Checked before the first write, so that a lost race needs no rollback of many rows.
-    const left = await commissions.sumCandidates(trx, ctx.shop.id, filter)
-    const { currency } = planBatch(ctx, filter, left, seen)
+    const currentSums = await commissions.sumCandidates(trx, ctx.shop.id, filter)
+    const { currency } = planBatch(ctx, filter, currentSums, initialSums)
     const batch = { id: ctx.newId('bat'), updatedAt: nowIso(ctx) }
     await commissions.assignCandidates(trx, ctx.shop.id, { ...filter, currency }, batch)
     // The totals come from the commissions that were assigned.
-    const claimed = planBatch(ctx, filter, await commissions.sumBatch(trx, ctx.shop.id, batch.id), seen)
-    const held = await commissions.sumHeldBack(trx, ctx.shop.id, { ...filter, currency })
-    const row = { id: batch.id, version: 1, ...newBatch(ctx, filter, claimed, held) }
+    const plan = planBatch(ctx, filter, await commissions.sumBatch(trx, ctx.shop.id, batch.id), initialSums)
+    const heldBackSums = await commissions.sumHeldBack(trx, ctx.shop.id, { ...filter, currency })
+    const row = { id: batch.id, version: 1, ...newBatch(ctx, filter, plan, heldBackSums) }
     await insertBatch(trx, ctx.shop.id, row)
-    await insertDebts(ctx, trx, batch.id, claimed.debts)
+    await insertDebts(ctx, trx, batch.id, plan.debts)
     const { periodStart, periodEnd, netPayableCents } = row
     const data = { periodStart, periodEnd, currency, commissions: row.commissions, netPayableCents }
     return { result: toBatch(row), audit: { action: 'payout.created', subjectId: batch.id, data } }
@@ -121,23 +121,23 @@ export async function pay(ctx: Context, { id, expectedTotalCents }: Query<'payPa
 /** The batch that would be created. Stores nothing, but rejects an idempotency key that was used with another body. */
 async function preview(ctx: Context, filter: commissions.CandidateFilter) {
   await findStoredResponse(ctx, ctx.db.read)
-  const seen = await readSubtotals(ctx, filter, true)
-  const planned = planBatch(ctx, filter, seen, seen)
-  const held = await readSubtotals(ctx, { ...filter, currency: planned.currency }, false)
-  return toBatch({ id: null, ...newBatch(ctx, filter, planned, held) })
+  const initialSums = await readSubtotals(ctx, filter, true)
+  const planned = planBatch(ctx, filter, initialSums, initialSums)
+  const heldBackSums = await readSubtotals(ctx, { ...filter, currency: planned.currency }, false)
+  return toBatch({ id: null, ...newBatch(ctx, filter, planned, heldBackSums) })
 }
 
 const readSubtotals = (ctx: Context, filter: commissions.CandidateFilter, isPayable: boolean) =>
   runReport(ctx, commissions.subtotalsReport, { shopId: ctx.shop.id, query: { filter, isPayable } })
 
-/** A new batch without its id. @param held the sums of the commissions that it cannot pay */
+/** A new batch without its id. @param heldBackSums the sums of the commissions that it cannot pay */
 function newBatch(
   ctx: Context,
   filter: commissions.CandidateFilter,
   { currency, ...planned }: BatchPlan,
-  held: commissions.Subtotal[],
+  heldBackSums: commissions.Subtotal[],
 ) {
-  const withheld = heldBack(held)
+  const withheld = heldBack(heldBackSums)
   if (!withheld) throw batchTooLarge()
   const createdAt = nowIso(ctx)
   return {

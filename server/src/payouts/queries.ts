@@ -156,12 +156,12 @@ async function sumInParts(db: Reader, shopId: string, range: Range, sums: SumPar
   for await (const part of partsOf(db, shopId, range)) {
     for (const row of await sums(part)) {
       const key = `${row.affiliateId} ${row.programId} ${row.currency}`
-      const known = merged.get(key)
-      if (!known) merged.set(key, row)
+      const existing = merged.get(key)
+      if (!existing) merged.set(key, row)
       else {
-        known.commissions += row.commissions
-        known.commissionAmountCents += row.commissionAmountCents
-        known.taxWithheldCents += row.taxWithheldCents
+        existing.commissions += row.commissions
+        existing.commissionAmountCents += row.commissionAmountCents
+        existing.taxWithheldCents += row.taxWithheldCents
       }
     }
   }

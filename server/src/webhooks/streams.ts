@@ -32,9 +32,9 @@ export async function open(
 ): Promise<ReadableStream> {
   const connection = ctx.newId('req')
   const { stream, seq } = await mutate(ctx, async (trx) => {
-    const known = lastEventId === undefined ? undefined : await findRetained(ctx, trx, lastEventId)
-    await makeRoom(ctx, trx, known?.id)
-    const { seq, ...row } = known ?? { ...newStream(ctx, events), seq: undefined }
+    const resumed = lastEventId === undefined ? undefined : await findRetained(ctx, trx, lastEventId)
+    await makeRoom(ctx, trx, resumed?.id)
+    const { seq, ...row } = resumed ?? { ...newStream(ctx, events), seq: undefined }
     const stream = {
       ...row,
       userId: ctx.user.id,
@@ -42,9 +42,9 @@ export async function open(
       connection,
       connectedUntil: timeIn(ctx, CONNECTION_TIMEOUT_MS),
     }
-    if (known) await streams.updateStream(trx, ctx.shop.id, known.id, stream)
+    if (resumed) await streams.updateStream(trx, ctx.shop.id, resumed.id, stream)
     else await streams.insertStream(trx, stream)
-    const data = { resumed: known !== undefined }
+    const data = { resumed: resumed !== undefined }
     return { result: { stream, seq }, audit: { action: 'stream.opened', subjectId: stream.id, data } }
   })
   return toStream(ctx, stream, frames(ctx, stream, seq))

@@ -123,12 +123,12 @@ class OutboxDispatcher implements Dispatcher {
 
   /** Visits every shop with pending deliveries once, page by page. */
   async #sweep(): Promise<void> {
-    const known = new Set<string>()
+    const done = new Set<string>()
     while (this.#state === 'running') {
-      const seen = await this.#sync()
+      const visited = await this.#sync()
       this.#send()
-      if (seen.length < SHOPS_PAGE || seen.some((id) => known.has(id))) return
-      for (const id of seen) known.add(id)
+      if (visited.length < SHOPS_PAGE || visited.some((id) => done.has(id))) return
+      for (const id of visited) done.add(id)
     }
   }
 
@@ -159,15 +159,15 @@ class OutboxDispatcher implements Dispatcher {
     }
     if (result.isShared) this.#recheck()
     this.#advance(result)
-    return [...result.seen.keys()]
+    return [...result.visited.keys()]
   }
 
   /** The next sync begins after the deliveries that were claimed, or after the page when nothing of it was claimed. */
-  #advance({ seen, planned }: SyncResult): void {
-    const shops = [...seen].filter(([, ids]) => ids.some((id) => planned.has(id)))
-    this.#afterShop = (seen.size < SHOPS_PAGE ? shops : [...seen]).at(-1)?.[0] ?? ''
+  #advance({ visited, planned }: SyncResult): void {
+    const shops = [...visited].filter(([, ids]) => ids.some((id) => planned.has(id)))
+    this.#afterShop = (visited.size < SHOPS_PAGE ? shops : [...visited]).at(-1)?.[0] ?? ''
     const afterSubscription = new Map<string, string>()
-    for (const [shopId, ids] of seen) {
+    for (const [shopId, ids] of visited) {
       const last = ids.findLast((id) => planned.has(id)) ?? this.#afterSubscription.get(shopId)
       if (last !== undefined) afterSubscription.set(shopId, last)
     }

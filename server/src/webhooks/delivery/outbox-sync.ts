@@ -47,7 +47,7 @@ export interface SyncResult {
   destinations: Map<string, Destination>
   deliveries: Delivery[]
   /** The subscriptions that were visited, by shop. Fewer shops than a page means that there are no others. */
-  seen: ReadonlyMap<string, string[]>
+  visited: ReadonlyMap<string, string[]>
   /** The subscriptions among them that deliveries were to be claimed of. */
   planned: ReadonlySet<string>
   /** There are pending deliveries that another process has leased. */
@@ -67,16 +67,16 @@ async function claimDeliveries(trx: Transaction, request: SyncRequest): Promise<
   const { leaseHolder } = request
   const unfinished = countUnfinished(request)
   const leased = await listDestinations(trx, { by: leaseHolder.holder })
-  const seen = await findPending(trx, request)
-  const shopOf = new Map([...seen].flatMap(([shopId, ids]) => ids.map((id) => [id, shopId])))
-  const plan = request.plan(seen)
+  const visited = await findPending(trx, request)
+  const shopOf = new Map([...visited].flatMap(([shopId, ids]) => ids.map((id) => [id, shopId])))
+  const plan = request.plan(visited)
   // In the order of ids, so that two processes cannot deadlock.
-  const wanted = [...plan.keys()].filter((id) => !leased.some((one) => one.id === id)).sort()
+  const unleased = [...plan.keys()].filter((id) => !leased.some((one) => one.id === id)).sort()
   const newlyLeased = await Promise.all(
-    wanted.map((id) => claimDestination(trx, { ...leaseHolder, shopId: shopOf.get(id) ?? '', id })),
+    unleased.map((id) => claimDestination(trx, { ...leaseHolder, shopId: shopOf.get(id) ?? '', id })),
   )
   const destinations = new Map([...leased, ...newlyLeased.flat()].map((one) => [one.id, one]))
-  const notLeased = wanted.filter((id) => !destinations.has(id))
+  const notLeased = unleased.filter((id) => !destinations.has(id))
   const areOrphans = await Promise.all(notLeased.map((id) => deleteIfOrphaned(trx, shopOf.get(id) ?? '', id)))
 
   const lists = [...plan].map(([id, room]) => {
@@ -92,7 +92,7 @@ async function claimDeliveries(trx: Transaction, request: SyncRequest): Promise<
   return {
     destinations,
     deliveries: await withBodies(trx, claimed),
-    seen,
+    visited,
     planned: new Set(plan.keys()),
     isShared: areOrphans.includes(false),
   }

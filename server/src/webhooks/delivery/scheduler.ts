@@ -70,10 +70,10 @@ export function takeDeliverable(queue: Queue): Delivery | undefined {
 export const hostOf = ({ url }: Destination): string => URL.parse(url)?.hostname.replace(/\.$/, '') ?? ''
 
 /** How many deliveries a process claims ahead of time, with their payloads. */
-const MAX_HELD = 2048
-const MAX_HELD_PER_SHOP = 1024
+const MAX_CLAIMED = 2048
+const MAX_CLAIMED_PER_SHOP = 1024
 /** How many of them are reserved for shops that have none. */
-const RESERVED_HELD = 512
+const RESERVED_CLAIMED = 512
 
 /**
  * How many more deliveries to claim of each subscription: proportional to the width of its queue, at most a fair share of
@@ -90,7 +90,7 @@ export class ClaimPlan {
    */
   constructor(claimed: number, shops: number) {
     this.#claimed = claimed
-    this.#share = Math.min(MAX_HELD_PER_SHOP, Math.max(1, Math.floor(MAX_HELD / Math.max(1, shops))))
+    this.#share = Math.min(MAX_CLAIMED_PER_SHOP, Math.max(1, Math.floor(MAX_CLAIMED / Math.max(1, shops))))
   }
 
   /** Plans for the subscriptions of one shop, with at most `maxUnresponsive` deliveries to unresponsive ones. */
@@ -100,10 +100,10 @@ export class ClaimPlan {
     subscriptionIds: string[],
     start: (id: string) => Pick<Queue, 'width' | 'failures'>,
   ): void {
-    let held = 0
+    let claimed = 0
     let unresponsive = 0
     for (const queue of queues.values()) {
-      held += queueSize(queue)
+      claimed += queueSize(queue)
       if (!isResponsive(queue)) unresponsive += queueSize(queue)
     }
     const share = Math.max(1, Math.floor(this.#share / Math.max(subscriptionIds.length, queues.size)))
@@ -113,12 +113,12 @@ export class ClaimPlan {
       const isSlow = !isResponsive(state)
       const most = isSlow ? 1 : Math.min(state.width ** 2, share)
       const own = queue ? queueSize(queue) : 0
-      const all = (held === 0 ? MAX_HELD : MAX_HELD - RESERVED_HELD) - this.#claimed
-      const room = Math.min(most - own, this.#share - held, all)
+      const all = (claimed === 0 ? MAX_CLAIMED : MAX_CLAIMED - RESERVED_CLAIMED) - this.#claimed
+      const room = Math.min(most - own, this.#share - claimed, all)
       if (room <= 0 || own > most / 2 || (isSlow && unresponsive >= maxUnresponsive)) continue
       this.counts.set(id, room)
       this.#claimed += room
-      held += room
+      claimed += room
       if (isSlow) unresponsive += room
     }
   }

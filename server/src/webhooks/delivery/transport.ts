@@ -25,9 +25,9 @@ export function createTransport({ resolve, totalMs = TOTAL_MS, ...options }: Tra
   // connections are kept briefly, whatever the receiver requests: it may close one just as it is reused, and nothing else
   // limits their number.
   const keepAlive = { keepAliveTimeout: KEEP_ALIVE_MS, keepAliveMaxTimeout: KEEP_ALIVE_MS }
-  const kept = { ...keepAlive, headersTimeout: 0, bodyTimeout: 0, allowH2: false }
-  const guarded = new Agent({ ...kept, connect: guardedConnector(resolve, options) })
-  const open = new Agent({ ...kept, connect: openConnector(options) })
+  const agentOptions = { ...keepAlive, headersTimeout: 0, bodyTimeout: 0, allowH2: false }
+  const guarded = new Agent({ ...agentOptions, connect: guardedConnector(resolve, options) })
+  const open = new Agent({ ...agentOptions, connect: openConnector(options) })
   const closed = new DeliveryError('connect')
   return {
     post: (target, headers, body) =>
