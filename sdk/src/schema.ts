@@ -21,25 +21,25 @@ export interface paths {
          * Create an affiliate
          * @description The affiliate starts `PENDING`, with a generated slug and discount code. Without `campaignId` it joins the shop's default program, when there is one.
          *     `name` or `firstName` is required; without `name`, the name is `firstName` and `lastName` joined by a space.
-         *     A program with `autoApproveAffiliate` approves the affiliate at once: the reply says `APPROVED`, and `affiliate.approved` and `affiliate.status_changed` are sent.
+         *     A program with `autoApproveAffiliate` auto-approves the affiliate: the response has the status `APPROVED`, and `affiliate.approved` and `affiliate.status_changed` are sent.
          *
          *     Writes the audit record `affiliate.created` in the same transaction.
          */
         post: operations["createAffiliate"];
         /**
          * Archive an affiliate
-         * @description The affiliate disappears from lists and earns nothing more; its data, discount code and past commissions are kept.
+         * @description The affiliate is hidden from lists and earns no further commissions. Its data, discount code and past commissions are kept.
          *     Writes the audit record `affiliate.archived` in the same transaction.
          */
         delete: operations["archiveAffiliate"];
         options?: never;
         head?: never;
         /**
-         * Change an affiliate
-         * @description Send only the fields to change; `null` clears an optional one. Any status may follow any status; the same status again changes nothing.
-         *     A name that was made from `firstName` and `lastName` follows them; a name you sent yourself stays.
+         * Update an affiliate
+         * @description Send only the fields to change; `null` clears an optional one. Every change of status is allowed; sending the current status changes nothing.
+         *     A name derived from `firstName` and `lastName` is updated with them; a name you sent is kept.
          *
-         *     A changed status sends `affiliate.status_changed`, and `affiliate.approved` or `affiliate.rejected` before it when that is what happened.
+         *     A change of status sends `affiliate.status_changed`, preceded by `affiliate.approved` or `affiliate.rejected` if it applies.
          *     Writes the audit record `affiliate.updated` in the same transaction.
          */
         patch: operations["updateAffiliate"];
@@ -69,9 +69,9 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change a program
-         * @description Send only the fields to change. What you send is checked together with what is stored: a new `commissionType` alone re-reads a stored
-         *     percentage as currency units (16 % becomes 16.00), a flat amount has no percentage to keep and asks for `commissionPercent`, and flat to flat keeps the amount.
+         * Update a program
+         * @description Send only the fields to change. The result of the change is validated as a whole. A new `commissionType` without `commissionPercent` converts a stored
+         *     percentage to currency units (16 % becomes 16.00) and keeps a flat amount between flat types; from a flat type to a percentage, `commissionPercent` is required.
          *     Recorded commissions keep the rate they were recorded with.
          *     Writes the audit record `program.updated` in the same transaction.
          */
@@ -107,17 +107,17 @@ export interface paths {
         };
         /**
          * List payout batches
-         * @description Newest first, with totals. Every call is written to the audit twice, before it reads (`payouts.accessed`) and when it is complete (`payouts.listed`);
-         *     when either cannot be written the call answers 503 and shows nothing.
+         * @description Newest first, with totals. Every call writes two audit records, `payouts.accessed` before it reads and `payouts.listed` when it is complete.
+         *     If either cannot be written, the call returns 503 without data.
          */
         get: operations["listPayouts"];
         put?: never;
         /**
          * Create a payout batch
-         * @description Gathers every commission that is approved, in no batch yet and whose `happenedAt` lies in the interval; both bounds are inclusive instants.
-         *     A date alone is midnight UTC, so a whole month runs from `2026-10-01` to `2026-10-31T23:59:59.999Z`.
-         *     Money of archived or rejected affiliates is not gathered; it is counted in `heldBack`.
-         *     With `dryRun` the reply is the batch that would be made, and nothing is written.
+         * @description Creates a batch of every approved commission that is not in a batch and whose `happenedAt` is in the interval. Both bounds are inclusive instants.
+         *     A date alone is midnight UTC, so a whole month is `2026-10-01` to `2026-10-31T23:59:59.999Z`.
+         *     Commissions of archived or rejected affiliates are not included; `heldBack` counts them.
+         *     With `dryRun` the response is the batch that would be created, and nothing is written.
          *
          *     The batch starts `OPEN` and its commissions become `PAYABLE`. Writes the audit record `payout.created` in the same transaction.
          */
@@ -127,7 +127,7 @@ export interface paths {
         head?: never;
         /**
          * Mark a payout batch as paid
-         * @description Marks the batch and every commission in it as `PAID`. It cannot be undone. `expectedTotalCents` guards against paying another total than the one you saw.
+         * @description Marks the batch and every commission in it as `PAID`. This cannot be undone. `expectedTotalCents` prevents paying a different total than the one you saw.
          *     Writes the audit record `payout.paid` in the same transaction.
          */
         patch: operations["payPayout"];
@@ -147,11 +147,11 @@ export interface paths {
         get: operations["listCoupons"];
         put?: never;
         /**
-         * Give an affiliate a discount code
-         * @description Replaces the affiliate's code. Without `code` a new one of 8 characters is generated. The code the affiliate already has changes nothing.
-         *     Codes are unique in the shop, archived affiliates included. Two codes are the same when they are equal without letter case, in Unicode form NFKC and
-         *     without invisible characters (Default_Ignorable_Code_Point). Look-alikes of other scripts are different codes.
-         *     A code may equal the slug of another affiliate: orders with it then count for the affiliate with the code, and `warnings` says so.
+         * Assign a discount code to an affiliate
+         * @description Replaces the affiliate's code. Without `code`, a code of 8 characters is generated. Assigning the current code changes nothing.
+         *     Codes are unique in the shop, including archived affiliates. They are compared case-insensitively, in Unicode form NFKC and
+         *     without invisible characters (Default_Ignorable_Code_Point). Look-alikes from other scripts are different codes.
+         *     A code may equal the slug of another affiliate: orders with it are then credited to the affiliate with the code, and `warnings` reports it.
          *     Writes the audit record `coupon.assigned` in the same transaction.
          */
         post: operations["assignCoupon"];
@@ -169,11 +169,11 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Sums over a period
+         * Totals of a period
          * @description Totals, one row per day, and the ten affiliates that earned most. Both bounds are inclusive; the default is the last 30 days.
-         *     Sums never mix currencies: `currency` chooses one, the shop's own by default, and `currencies` names those there are.
-         *     The newest 10,000 commissions are read; `truncated` says when there were more. `page` and `limit` are accepted and change nothing.
-         *     Sums are exact: one above 9007199254740991 cents returns 409 `total_too_large`.
+         *     Totals are in one currency: `currency` selects it and defaults to the shop's, and `currencies` lists those in the period.
+         *     The newest 10,000 commissions are read; `truncated` is true when there are more. `page` and `limit` are accepted and ignored.
+         *     Totals are exact: one above 9007199254740991 cents returns 409 `total_too_large`.
          */
         get: operations["getAnalytics"];
         put?: never;
@@ -192,9 +192,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The path of a session, an affiliate or a customer
-         * @description Clicks, page views and conversions in the order they happened. Name at least one of `sessionId`, `affiliateId` and `customerEmail`; several narrow the result.
-         *     The default is the last 90 days. When more entries match than `limit`, the latest are shown; `total` counts all.
+         * The journey of a session, an affiliate or a customer
+         * @description Clicks, page views and conversions in chronological order. Send at least one of `sessionId`, `affiliateId` and `customerEmail`; several are combined with AND.
+         *     The default is the last 90 days. When more entries match than `limit`, the latest are returned; `total` counts all.
          */
         get: operations["getJourney"];
         put?: never;
@@ -220,21 +220,21 @@ export interface paths {
         put?: never;
         /**
          * Subscribe to webhooks, or send a test event
-         * @description Saves a subscription. The URL must be public HTTPS; it is checked now and again before each delivery. `events` filters by name, an empty list means all;
-         *     any text is a name, and a name that is never sent receives nothing. The `secret` signs each delivery and is never shown again.
+         * @description Creates a subscription. The URL must be public HTTPS; it is checked now and again before each delivery. `events` filters by name, and an empty list means all;
+         *     any text is accepted, and unknown names receive nothing. The `secret` signs each delivery and is never returned.
          *
-         *     A shop has at most 100 subscriptions, and the lists of their event names hold at most 1 MiB together, as JSON; beyond that the reply is 409 `webhook_limit_reached`.
-         *     Shops take turns. Each server sends at most 16 deliveries at a time to a subscription, 64 of a shop to one host and 128 of a shop; to a subscription whose last response was not
-         *     complete, one at a time and at most one a second, and 8 of the shop.
+         *     A shop has at most 100 subscriptions, and their event names take at most 1 MiB together, as JSON; beyond that the response is 409 `webhook_limit_reached`.
+         *     Delivery is fair among shops. Each server sends at most 16 concurrent deliveries per subscription, 64 per shop and host, and 128 per shop. A subscription whose last response was
+         *     incomplete gets one at a time and at most one per second, with 8 concurrent ones per shop.
          *     Writes the audit record `webhook.created`, without URL and secret, in the same transaction.
          *
-         *     With `?test=1` nothing is saved and nothing is sent to the URL of the body: a `test` event goes to the subscriptions that take all events or name `test`.
-         *     The reply is the same when there is none.
+         *     With `?test=1` no subscription is created and nothing is sent to the URL of the body: a `test` event is sent to subscriptions to all events or to `test`.
+         *     The response is the same when there is none.
          */
         post: operations["createWebhook"];
         /**
-         * Remove a webhook subscription
-         * @description Nothing more is sent to it. Writes the audit record `webhook.deleted` in the same transaction.
+         * Delete a webhook subscription
+         * @description No further deliveries are sent to it. Writes the audit record `webhook.deleted` in the same transaction.
          */
         delete: operations["deleteWebhook"];
         options?: never;
@@ -253,21 +253,21 @@ export interface paths {
         put?: never;
         /**
          * Report an order, a click or a page view
-         * @description **conversion** (the default): the engine decides which affiliate referred the order and what it earns, and the decision is written once per order.
-         *     `Idempotency-Key` is required. An order that is recorded already answers 201 with the recorded decision and `X-Order-Already-Recorded: true`; nothing changes.
+         * @description **conversion** (the default): the engine decides which affiliate referred the order and what it earns. The decision is recorded once per order.
+         *     `Idempotency-Key` is required. An order that is already recorded returns 201 with the recorded decision and `X-Order-Already-Recorded: true`, and nothing changes.
          *     A recorded commission sends `commission.created` and writes the audit record `commission.created` in the same transaction.
          *
-         *     With `?dryRun=1` the reply is 200 with the decision and its trace; nothing is written and no key is needed.
+         *     With `?dryRun=1` the response is 200 with the decision and its trace; nothing is written and no key is required.
          *
-         *     **click** and **page_view**: stored for the customer's journey and as evidence for later orders, answered 202 after they are on disk.
-         *     An unknown `ref` is stored too. A click's `id` is what you send back as `clickId`. Both may be retried after a 503.
+         *     **click** and **page_view**: stored for the customer's journey and as evidence for later orders. The response is 202 after they are on disk.
+         *     An unknown `ref` is stored too. Send the `id` of a click as `clickId` of the order. Both are safe to retry after a 503.
          *
-         *     A click id belongs to the affiliate it first named. A later click that sends it with a reference to another affiliate is stored under the `id` of the reply instead,
-         *     so that orders with the click id still go to the first affiliate. Ids are compared exactly, and each shop has its own.
-         *     A click whose `occurredAt` is in the future is stored as occurring when it was received, and so is a page view up to 5 minutes ahead; a page view further ahead is refused.
+         *     A click id belongs to the affiliate it first named. A later click with the same id and another affiliate is stored under the `id` of the response instead,
+         *     so that orders with the click id are still credited to the first affiliate. Ids are compared exactly, and each shop has its own.
+         *     A click with `occurredAt` in the future gets the time of receipt, and so does a page view up to 5 minutes ahead; a page view further ahead is rejected.
          *
-         *     Unknown properties are tolerated. `orderId` stands for `externalOrderId` and `processedAt` for `occurredAt`; `externalOrderId` and `occurredAt` win when both
-         *     are sent. An empty text in these fields or in a field of evidence counts as not sent.
+         *     Unknown properties are ignored. `orderId` is an alias of `externalOrderId` and `processedAt` of `occurredAt`; the alias is ignored when both
+         *     are sent. Empty text in these fields or in a field of evidence counts as not sent.
          */
         post: operations["recordEvent"];
         delete?: never;
@@ -285,7 +285,7 @@ export interface paths {
         };
         /**
          * Read the quick start
-         * @description One HTML page made from this document. Needs no credential and always answers 200.
+         * @description An HTML page generated from this document. Requires no credential and always returns 200.
          */
         get: operations["getDocs"];
         put?: never;
@@ -304,23 +304,23 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * See who is signed in
-         * @description The user and shop of the owner token or session. With a session the reply holds the CSRF token that changes need.
+         * Get the current user
+         * @description The user and shop of the owner token or session. For a session, the response contains the CSRF token that changes require.
          */
         get: operations["getSession"];
         put?: never;
         /**
          * Sign in
-         * @description Takes an owner token, or the token of a one-time sign-in link, which is used up by it. The reply sets the cookie `referral_session`
-         *     (HttpOnly, SameSite=Strict, 12 hours) and holds the CSRF token; send that as `X-CSRF-Token` with every POST, PUT, PATCH and DELETE
-         *     that carries the cookie. At most 10 attempts a minute from one address. The body has at most 4 KiB.
+         * @description Accepts an owner token, or the token of a one-time sign-in link, which becomes invalid. The response sets the cookie `referral_session`
+         *     (HttpOnly, SameSite=Strict, 12 hours) and contains the CSRF token. Send it as `X-CSRF-Token` with every POST, PUT, PATCH and DELETE
+         *     that uses the cookie. At most 10 attempts a minute from one address. The body is limited to 4 KiB.
          *
          *     Writes the audit record `session.created` in the same transaction.
          */
         post: operations["createSession"];
         /**
          * Sign out
-         * @description Ends the session at once and removes the cookie. With an owner token there is no session to end, and nothing happens.
+         * @description Ends the session immediately and removes the cookie. With an owner token it changes nothing.
          *     Writes the audit record `session.ended` in the same transaction.
          */
         delete: operations["deleteSession"];
@@ -338,15 +338,15 @@ export interface paths {
         };
         /**
          * List API keys
-         * @description All active keys of the shop, and revoked and expired ones until 200 others ended after them, newest first. Secrets are never shown again.
+         * @description All active keys of the shop and the 200 most recently revoked or expired ones, newest first. Secrets are not returned.
          */
         get: operations["listKeys"];
         put?: never;
         /**
          * Create an API key
-         * @description The reply holds the secret, and nothing ever shows it again. Keys can be made on any plan; the plan is looked at when a key is used.
-         *     A shop can have 20 active keys; revoked and expired ones do not count. Each has a rate-limit window of its own, and a shop has at most
-         *     20 windows: a key created after 20 others continues the window that has been without a key longest.
+         * @description The response contains the secret, which is never returned again. Keys can be created on any plan; the plan is checked when a key is used.
+         *     A shop can have 20 active keys; revoked and expired ones do not count. Each key has its own rate-limit window, and a shop has at most
+         *     20 windows: a key created after 20 others continues the window that has been without a key the longest.
          *
          *     Writes the audit record `key.created` in the same transaction.
          */
@@ -369,7 +369,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke an API key
-         * @description The key stops at once, in every process.
+         * @description The key stops working immediately, in every process.
          *     Writes the audit record `key.revoked` in the same transaction.
          */
         delete: operations["revokeKey"];
@@ -388,9 +388,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Replace the secret of an API key
-         * @description The reply holds the new secret. The old one is dead at once, in every process; id, label, scopes, expiry and
-         *     rate-limit window stay.
+         * Rotate the secret of an API key
+         * @description The response contains the new secret. The old one stops working immediately, in every process. Id, label, scopes, expiry and
+         *     rate-limit window are kept.
          *     Writes the audit record `key.rotated` in the same transaction.
          */
         post: operations["rotateKey"];
@@ -408,8 +408,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read the shop's settings
-         * @description The secret of store notifications is never shown.
+         * Get the shop's settings
+         * @description The secret of store notifications is never returned.
          */
         get: operations["getSettings"];
         put?: never;
@@ -418,10 +418,10 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change the shop's settings
-         * @description Changes the sent fields; they count from the next call on, in every process, and never for orders that are recorded already.
-         *     `attributionPrecedence` takes all four kinds in the order in which they win, or a preset: `default`, `link-first` (links before coupons)
-         *     or `customer-first` (known customers first). `apiEnabled: false` switches `/api/v1` off for this shop; this surface stays reachable.
+         * Update the shop's settings
+         * @description Updates the sent fields. They apply from the next request on, in every process, and not to recorded orders.
+         *     `attributionPrecedence` is a list of all four kinds of evidence, highest precedence first, or a preset: `default`, `link-first` (links before coupons)
+         *     or `customer-first` (known customers first). `apiEnabled: false` disables `/api/v1` for this shop; `/admin/v1` stays available.
          *
          *     Writes the audit record `settings.updated`, with the old and new values but never the secret, in the same transaction. Changing nothing writes nothing.
          */
@@ -437,15 +437,15 @@ export interface paths {
         };
         /**
          * List connections
-         * @description Which customers, products and variants are connected to which affiliates, newest first. Lifetime programs add connections by themselves.
+         * @description Customers, products and variants connected to affiliates, newest first. Lifetime programs add connections automatically.
          */
         get: operations["listConnections"];
         put?: never;
         /**
          * Connect a customer or a product to an affiliate
-         * @description Later orders of the customer, or with the product or variant, are evidence for the affiliate. E-mail addresses are compared as in `EmailInput` and
-         *     stored in that form, all other values exactly; products and variants are named by their numeric ids, as text. Connections grow with customers and
-         *     have no limit of their own; a user makes at most 600 requests a minute.
+         * @description Later orders of the customer, or with the product or variant, are evidence for the affiliate. E-mail addresses are compared and stored
+         *     as in `EmailInput`, all other values exactly; products and variants are numeric ids, as text. The number of connections is not
+         *     limited, apart from the limit of 600 requests a minute of a user.
          *
          *     Writes the audit record `connection.created` in the same transaction.
          */
@@ -467,8 +467,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Remove a connection
-         * @description Recorded orders keep what was decided.
+         * Delete a connection
+         * @description Recorded orders do not change.
          *     Writes the audit record `connection.deleted` in the same transaction.
          */
         delete: operations["deleteConnection"];
@@ -486,13 +486,13 @@ export interface paths {
         };
         /**
          * List product rules
-         * @description The rates that differ from those of their programs, newest first.
+         * @description Rates for products and variants that override those of their programs, newest first.
          */
         get: operations["listProductRules"];
         put?: never;
         /**
-         * Pay another rate for a product
-         * @description The program pays this rate for lines with the product or variant; a variant's rule wins over its product's. `commissionPercent` is a percentage, or
+         * Create a product rule
+         * @description The program pays this rate for lines with the product or variant; a variant's rule takes precedence over its product's. `commissionPercent` is a percentage, or
          *     currency units for the flat types, as in a program. Recorded orders keep their rate. A shop can have 10,000 product rules.
          *
          *     Writes the audit record `product_rule.created` in the same transaction.
@@ -515,8 +515,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Remove a product rule
-         * @description Later orders are paid at the rate of the program again.
+         * Delete a product rule
+         * @description Later orders use the rate of the program.
          *     Writes the audit record `product_rule.deleted` in the same transaction.
          */
         delete: operations["deleteProductRule"];
@@ -534,7 +534,7 @@ export interface paths {
         };
         /**
          * List geo rules
-         * @description The programs that only pay for orders to certain places.
+         * @description Programs that pay only for orders shipped to certain places.
          */
         get: operations["listGeoRules"];
         put?: never;
@@ -554,18 +554,18 @@ export interface paths {
         };
         get?: never;
         /**
-         * Limit a program to places
-         * @description An order earns only when it ships to one of the places in every list that is not empty. Compared without letter case and outer spaces;
-         *     `postalPrefixes` are compared with the beginning. An order that does not say where it goes is refused as `GEO_UNKNOWN`. Replaces the rule there was.
-         *     A shop can have 1,000 geo rules, one for each program.
+         * Set the geo rule of a program
+         * @description An order earns only if its shipping address matches every list that is not empty. Compared case-insensitively and without leading and trailing whitespace;
+         *     `postalPrefixes` match the start of the postal code. An order without the address is restricted as `GEO_UNKNOWN`. Replaces the current rule.
+         *     A shop can have 1,000 geo rules, one per program.
          *
          *     Writes the audit record `geo_rule.set` in the same transaction.
          */
         put: operations["setGeoRule"];
         post?: never;
         /**
-         * Let a program pay anywhere
-         * @description Later orders earn wherever they go.
+         * Delete the geo rule of a program
+         * @description Later orders earn regardless of their shipping address.
          *     Writes the audit record `geo_rule.deleted` in the same transaction.
          */
         delete: operations["deleteGeoRule"];
@@ -585,7 +585,7 @@ export interface paths {
         put?: never;
         /**
          * Approve a commission
-         * @description A `PENDING` commission becomes `APPROVED`, so that the next payout batch gathers it.
+         * @description A `PENDING` commission becomes `APPROVED`, which makes it eligible for the next payout batch.
          *
          *     Writes the audit record `commission.approved` in the same transaction.
          */
@@ -629,7 +629,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel a commission
-         * @description An unpaid commission becomes `CANCELED`, for good. It leaves its payout batch, whose totals follow; a batch that is emptied so is `FAILED`.
+         * @description An unpaid commission becomes `CANCELED`, permanently. It is removed from its payout batch, whose totals are updated; an empty batch becomes `FAILED`.
          *
          *     Writes the audit record `commission.canceled` in the same transaction.
          */
@@ -650,8 +650,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take back a paid commission
-         * @description A `PAID` commission becomes `REVERSED`. What it still came to after refunds is taken back by a negative row with `orderId` `adj:<commission id>:reversal`, which the next payout batch nets.
+         * Reverse a paid commission
+         * @description A `PAID` commission becomes `REVERSED`. Its amount after refunds is clawed back by a negative row with `orderId` `adj:<commission id>:reversal`, which is netted in the next payout batch.
          *
          *     Writes the audit record `commission.reversed` in the same transaction.
          */
@@ -672,9 +672,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Decide a rejected commission again
-         * @description The order is decided again from what was stored with it and today's statuses of its affiliates, for example after a pending affiliate was approved;
-         *     neither another rate nor other evidence counts. The commission becomes `PENDING`, also when its program approves orders by itself. Earlier refunds stay taken off.
+         * Reopen a rejected commission
+         * @description The order is decided again from its stored facts and the current statuses of its affiliates, for example after a pending affiliate was approved;
+         *     rates and evidence stay as recorded. The commission becomes `PENDING`, even if its program auto-approves orders. Earlier refunds still apply.
          *
          *     Writes the audit record `commission.reopened` in the same transaction.
          */
@@ -696,10 +696,10 @@ export interface paths {
         put?: never;
         /**
          * Refund an order
-         * @description `amountCents` is goods net of discount, without shipping and tax; without it the line items are taken at what they were sold for, and without both
-         *     all that is left is refunded. The commission is computed anew for what is left, at the recorded rate; refunding in parts comes to the same as refunding at once.
-         *     An unpaid commission moves to that amount and is `REFUNDED` when nothing is left. A paid one stays `PAID`, and the difference becomes a negative row
-         *     with `orderId` `adj:<commission id>:<externalRefundId>`, which the next payout batch nets. The same `externalRefundId` again changes nothing.
+         * @description `amountCents` is goods net of discount, without shipping and tax. It defaults to the sale price of the line items and, without line items,
+         *     to everything that is left. The commission is recalculated for the remaining goods, at the recorded rate; several partial refunds give the same result as one.
+         *     An unpaid commission gets the new amount, and the status `REFUNDED` when nothing is left. A paid one stays `PAID`, and the difference becomes a negative row
+         *     with `orderId` `adj:<commission id>:<externalRefundId>`, which is netted in the next payout batch. Sending the same `externalRefundId` again changes nothing.
          *
          *     Writes the audit record `commission.refunded` in the same transaction.
          */
@@ -721,9 +721,9 @@ export interface paths {
         put?: never;
         /**
          * Moderate many commissions
-         * @description Approves, rejects, cancels, reverses or reopens the commissions with the given `ids`, or those that match `filter` and can be moved so; oldest first,
-         *     500 at a time, all in one transaction. `remaining` says how many still wait for another call. What cannot be moved is listed in `skipped` and left alone.
-         *     With `dryRun` nothing is written, and `remaining` counts what would be moved.
+         * @description Approves, rejects, cancels, reverses or reopens the commissions with the given `ids`, or those that match `filter` and allow the action; oldest first,
+         *     500 per request, in one transaction. `remaining` is the number left for further requests. Commissions that do not allow the action are listed in `skipped` and not changed.
+         *     With `dryRun` nothing is written, and `remaining` counts the commissions that would change.
          *
          *     Writes one audit record for each commission, and `commissions.moderated`, in the same transaction.
          */
@@ -745,7 +745,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel a payout batch
-         * @description An `OPEN` or `FAILED` batch lets its commissions go: they are `APPROVED` again and may be gathered by another batch. The batch is `FAILED`.
+         * @description Releases the commissions of an `OPEN` or `FAILED` batch: they become `APPROVED` and eligible for another batch. The batch becomes `FAILED`.
          *
          *     Writes the audit record `payout.canceled` in the same transaction.
          */
@@ -764,10 +764,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Explain what an order earned, and why
-         * @description For every order that was reported, whether somebody was credited or nobody: every piece of evidence of every kind and why it won or lost, the restriction
-         *     that stood against the winner, and the arithmetic line by line, with refunds. `replay` decides the stored facts again; `identical` says that the
-         *     decision is the recorded one, byte for byte, whichever version of the engine recorded it.
+         * Explain the decision about an order
+         * @description For every reported order, credited or not: every piece of evidence and why it won or lost, the restriction
+         *     on the winner, and the calculation line by line, with refunds. `replay` decides the stored facts again; `identical` is true when the
+         *     decision equals the recorded one byte for byte, whichever version of the engine recorded it.
          */
         get: operations["explainOrder"];
         put?: never;
@@ -788,10 +788,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Try other settings on past orders
-         * @description Decides the stored orders of a period again, under another precedence, click touch, window or rate, and says who would have gained and lost what.
-         *     The newest 10,000 orders are looked at. Amounts are those of the decisions, before moderation and refunds. What a changed decision would have done to later orders,
-         *     by connecting another customer, is not followed. No order and no commission is touched.
+         * Backtest other settings on past orders
+         * @description Decides the stored orders of a period again with a different precedence, click touch, window or rate, and returns which affiliates would have earned more or less.
+         *     The newest 10,000 orders are included. Amounts are those of the decisions, before moderation and refunds. Effects of a changed decision on later orders,
+         *     through customer connections, are not simulated. No order or commission is changed.
          *
          *     Writes only the audit record `backtest.ran`.
          */
@@ -810,10 +810,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the audit
-         * @description Who did what, newest first. Each row carries the hash of the one before it in its shop, so that nothing can be changed, taken out or slipped in
-         *     unnoticed: `hash` is the SHA-256 of the JSON list `[previousHash, seq, id, shopId, actor, action, subjectId, data, requestId, createdAt]` with `data` as its JSON text.
-         *     `referral-server check` follows the whole chain.
+         * List the audit log
+         * @description Newest first. Each row contains the hash of the previous row of the shop, so that changed, removed or inserted rows are
+         *     detected: `hash` is the SHA-256 of the JSON list `[previousHash, seq, id, shopId, actor, action, subjectId, data, requestId, createdAt]` with `data` as its JSON text.
+         *     `referral-server check` verifies the chain.
          */
         get: operations["listAudit"];
         put?: never;
@@ -833,7 +833,7 @@ export interface paths {
         };
         /**
          * List webhook deliveries
-         * @description Newest first; a delivery is kept for 30 days after it ended. It says how it ended with a fixed code, and nothing of the address, the secret or the answer.
+         * @description Newest first. A delivery is kept for 30 days after it finished. Its outcome is a fixed code, without URL, secret or response.
          */
         get: operations["listDeliveries"];
         put?: never;
@@ -854,8 +854,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Deliver once more
-         * @description Sends the very same bytes to the subscription again, with the same `webhook-id` and a fresh `webhook-timestamp`. It is a delivery of its own in the log.
+         * Redeliver an event
+         * @description Sends the same bytes to the subscription again, with the same `webhook-id` and a new `webhook-timestamp`. It is logged as a separate delivery.
          *
          *     Writes the audit record `delivery.redelivered` in the same transaction.
          */
@@ -874,15 +874,15 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Listen to events
-         * @description Server-sent events, for `referral webhooks listen`: a temporary subscription with a secret of its own, whose deliveries are sent over this connection
-         *     and posted nowhere. The first message is `open`, with `{ subscriptionId, secret }` and the subscription's id as its `id`; then each event is a message `delivery`, whose `id` is the delivery's id and whose
-         *     data is `{ headers, body }`: the exact headers and the exact bytes that a subscription would get. After a gap send `Last-Event-ID`, as browsers do by
-         *     themselves: what happened meanwhile follows, as long as the gap is no longer than an hour; after that a new stream begins. Resuming a stream ends the
-         *     connection that reads it. The server ends a connection after an hour, and one that nothing is read from for a minute.
+         * Stream events
+         * @description Server-sent events, used by `referral webhooks listen`: a temporary subscription with its own secret, whose deliveries are sent over this connection
+         *     instead of by POST. The first message is `open`, with `{ subscriptionId, secret }` and the subscription's id as its `id`; then each event is a message `delivery`, whose `id` is the delivery's id and whose
+         *     data is `{ headers, body }`: the exact headers and bytes that a subscription would receive. To resume, send `Last-Event-ID`, as browsers do
+         *     automatically: events of up to the last hour are sent; after a longer gap a new stream starts. Resuming a stream closes
+         *     its previous connection. The server closes a connection after an hour, or after a minute in which nothing is read.
          *
-         *     A user may have 5 streams open at a time and a shop 20; beyond that the reply is 409 `stream_limit_reached`. Events are kept for 20 streams of a shop: for a new one
-         *     the oldest that nobody reads gives way. HEAD opens no stream.
+         *     A user can have 5 open streams and a shop 20; beyond that the response is 409 `stream_limit_reached`. Events are kept for 20 streams of a shop: a new one
+         *     replaces the oldest disconnected one. HEAD opens no stream.
          *
          *     Writes the audit record `stream.opened`.
          */
@@ -906,12 +906,12 @@ export interface paths {
         put?: never;
         /**
          * A store order was paid
-         * @description The order goes the way of a reported conversion, through the same engine, with `trackingMethod` `STORE_ORDER` and the stored id `shopify:<id>`. Goods are what
-         *     the line items cost less the discount on them, without shipping and tax; where prices include tax it is taken out. Discount codes are evidence `COUPON`, the note
+         * @description Records the order with the same engine as a conversion, with `trackingMethod` `STORE_ORDER` and the stored id `shopify:<id>`. Goods are the
+         *     line items less their discounts, without shipping and tax; included tax is subtracted. Discount codes are evidence `COUPON`, the note
          *     attribute `referral_click_id` and the `ref` of the landing page `DIRECT_LINK`, the customer and the products the other two kinds. A repeated notification changes nothing.
          *
-         *     Refunds and cancellations that arrived before their order take effect now, and so does the `cancelled_at` of the order itself. An order whose `financial_status`
-         *     is not one of a paid order is rejected. Bodies may have 4 MiB; unknown properties are tolerated.
+         *     Refunds and cancellations that arrived before the order are applied now, and so is the order's own `cancelled_at`. An order whose `financial_status`
+         *     is not that of a paid order is rejected. Bodies are limited to 4 MiB; unknown properties are ignored.
          *     Sends `commission.created` and writes its audit record in the same transaction.
          */
         post: operations["recordStoreOrder"];
@@ -932,8 +932,8 @@ export interface paths {
         put?: never;
         /**
          * A store order was cancelled
-         * @description An unpaid commission becomes `CANCELED`, a paid one `REVERSED` with a negative row, as by hand. A cancellation of an order that nobody is credited for is kept, and
-         *     counts when somebody is. An order without `cancelled_at` is not canceled and is rejected. A repeated notification changes nothing. Writes the audit record of the move in the same transaction.
+         * @description An unpaid commission becomes `CANCELED`, a paid one `REVERSED` with a negative row, as with manual moderation. A cancellation of an order without a commission is stored and
+         *     applied once there is one. An order without `cancelled_at` is rejected. A repeated notification changes nothing. Writes the audit record of the change in the same transaction.
          */
         post: operations["cancelStoreOrder"];
         delete?: never;
@@ -953,8 +953,8 @@ export interface paths {
         put?: never;
         /**
          * A store order was refunded
-         * @description Goods that were returned are taken off the commission, as by `POST /admin/v1/commissions/{id}/refund`, at what they were sold for; amounts without line items as they
-         *     are, and refunds of shipping not at all. What is more than there is left, is cut off. A body without `refund_line_items` is not a refund and is rejected; the list may be empty. A refund of an order that nobody is credited for is kept, up to 50 of one order, and counts when somebody is.
+         * @description Refunds the commission for returned goods at their sale price, like `POST /admin/v1/commissions/{id}/refund`, and for amounts without line items. Refunded
+         *     shipping has no effect. An amount above what is left is capped. A body without `refund_line_items` is rejected; the list may be empty. Refunds of an order without a commission are stored, up to 50 per order, and applied once there is one.
          *     A repeated notification changes nothing. Writes the audit record `commission.refunded` in the same transaction.
          */
         post: operations["refundStoreOrder"];
@@ -978,9 +978,9 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change a webhook subscription
-         * @description Changes the sent fields. After a change of the secret `X-Service-Signature` is made with the new one at once, and for 24 hours `webhook-signature` carries
-         *     one of each, so that a receiver can change over in its own time. `secret: null` ends signing at once.
+         * Update a webhook subscription
+         * @description Updates the sent fields. After a change of the secret, `X-Service-Signature` uses the new one immediately, and for 24 hours `webhook-signature` contains
+         *     a signature with each, so that receivers can switch without downtime. `secret: null` disables signing immediately.
          *
          *     Writes the audit record `webhook.updated`, without address or secret, in the same transaction. Changing nothing writes nothing.
          */
@@ -1000,7 +1000,7 @@ export interface webhooks {
         put?: never;
         /**
          * An affiliate was approved
-         * @description Sent when the status becomes `APPROVED` or `ACTIVE` from another one than these two. `affiliate.status_changed` follows.
+         * @description Sent when the status becomes `APPROVED` or `ACTIVE` and was neither before. `affiliate.status_changed` follows.
          */
         post: operations["onAffiliateApproved"];
         delete?: never;
@@ -1079,8 +1079,8 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * You asked for a test event
-         * @description Sent by `POST /api/v1/webhooks?test=1` to subscriptions that take all events or name `test`.
+         * A test event was requested
+         * @description Sent by `POST /api/v1/webhooks?test=1` to subscriptions to all events or to `test`.
          */
         post: operations["onTest"];
         delete?: never;
@@ -1093,11 +1093,11 @@ export interface webhooks {
 export interface components {
     schemas: {
         ErrorBody: {
-            /** @description One sentence that says what to do. */
+            /** @description What is wrong and what to do, in human-readable text. */
             error: string;
         };
         /**
-         * @description What went wrong, for programs.
+         * @description The machine-readable error code.
          * @enum {string}
          */
         ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "order_not_found" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "stream_limit_reached" | "total_too_large" | "unknown_property" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
@@ -1136,7 +1136,7 @@ export interface components {
          */
         EvidenceKind: "COUPON" | "DIRECT_LINK" | "CONNECTED_CUSTOMER" | "CONNECTED_PRODUCT";
         /**
-         * @description Why this affiliate, or why nobody.
+         * @description Why this affiliate was credited, or why none was.
          * @enum {string}
          */
         ReasonCode: "COUPON_MATCH" | "AFFILIATE_CODE_MATCH" | "CLICK_MATCH" | "REF_MATCH" | "CONNECTED_CUSTOMER_ID_MATCH" | "CONNECTED_CUSTOMER_EMAIL_MATCH" | "CONNECTED_PRODUCT_MATCH" | "NO_EVIDENCE" | "NO_MATCH" | "CLICK_NOT_FOUND" | "CLICK_EXPIRED" | "CLICK_AFTER_ORDER";
@@ -1148,7 +1148,7 @@ export interface components {
         Pagination: {
             page: number;
             limit: number;
-            /** @description All rows that match. */
+            /** @description The number of matching rows. */
             total: number;
             totalPages: number;
         };
@@ -1169,7 +1169,7 @@ export interface components {
             status: components["schemas"]["AffiliateStatus"];
             /** @description The program the affiliate belongs to. */
             campaignId: string | null;
-            /** @description Made from the name once; links carry it as `ref`. */
+            /** @description Generated from the name on creation; links contain it as `ref`. */
             slug: string;
             discountCode: string;
             instagramHandle: string | null;
@@ -1186,8 +1186,8 @@ export interface components {
             deletedAt: string | null;
         };
         /**
-         * @description `name` or `firstName` is required. Names of every script are accepted and returned as sent; only U+0000 and unpaired surrogates are refused. A name may hold
-         *     control or bidirectional formatting characters: remove or isolate them where you show it, as the Developer page and the command line do.
+         * @description `name` or `firstName` is required. Names in every script are accepted and returned as sent; only U+0000 and lone surrogates are rejected. A name may contain
+         *     control or bidirectional formatting characters: remove or isolate them for display, as the Developer page and the command line do.
          */
         AffiliateCreate: {
             email: components["schemas"]["EmailInput"];
@@ -1220,10 +1220,10 @@ export interface components {
             homeAddress?: string | null;
         };
         /**
-         * @description Returned as sent, without leading and trailing whitespace. Two addresses are the same when they are equal without letter case, in Unicode form NFC,
-         *     with an internationalized domain in its ASCII form (`xn--`) and without a dot at the end of the domain. To recognize an affiliate who buys from
-         *     themselves (`SELF_REFERRAL`), a display name (`Ada <ada@example.com>`), a plus tag, the dots of Gmail addresses, `googlemail.com` for `gmail.com`,
-         *     invisible characters and compatibility forms (fullwidth letters) do not count either.
+         * @description Returned as sent, without leading and trailing whitespace. Addresses are compared case-insensitively, in Unicode form NFC,
+         *     with an internationalized domain in its ASCII form (`xn--`) and without a trailing dot of the domain. The check for self-referral
+         *     (`SELF_REFERRAL`) also ignores a display name (`Ada <ada@example.com>`), a plus tag, the dots of Gmail addresses, `googlemail.com` for `gmail.com`,
+         *     invisible characters and compatibility forms (fullwidth letters).
          */
         EmailInput: string;
         AffiliateReply: {
@@ -1246,7 +1246,7 @@ export interface components {
             autoApproveAffiliate: boolean;
             autoApproveOrder: boolean;
             status: components["schemas"]["ProgramStatus"];
-            /** @description A customer's first attributed order connects the customer to the affiliate for good. */
+            /** @description A customer's first attributed order permanently connects the customer to the affiliate. */
             lifetimeCommission: boolean;
             discountEnabled: boolean;
             discountType: components["schemas"]["DiscountType"] | null;
@@ -1261,20 +1261,20 @@ export interface components {
             name: string;
             description?: string | null;
             /**
-             * @description `PERCENT_OF_SALE` when left out.
+             * @description Defaults to `PERCENT_OF_SALE`.
              * @enum {string}
              */
             commissionType?: "PERCENT_OF_SALE" | "FLAT_PER_ORDER" | "FLAT_PER_ITEM";
-            /** @description A percentage, or currency units for the flat types. Rounded half up to hundredths. 16 when left out. */
+            /** @description A percentage, or currency units for the flat types. Rounded half up to hundredths. Defaults to 16. */
             commissionPercent?: number;
-            /** @description How long a click counts. 0 switches link evidence off. 30 when left out. */
+            /** @description How long a click counts. 0 disables link evidence. Defaults to 30. */
             cookieDurationDays?: number;
-            /** @description False when left out. */
+            /** @description Defaults to false. */
             autoApproveAffiliate?: boolean;
-            /** @description False when left out. */
+            /** @description Defaults to false. */
             autoApproveOrder?: boolean;
             /**
-             * @description `DRAFT` when left out.
+             * @description Defaults to `DRAFT`.
              * @enum {string}
              */
             status?: "DRAFT" | "PRIVATE" | "PUBLISH";
@@ -1363,7 +1363,7 @@ export interface components {
             periodEnd: components["schemas"]["Instant"];
             currency: string;
             totals: components["schemas"]["PayoutTotals"];
-            /** @description Money of archived or rejected affiliates that was left out. */
+            /** @description Commissions of archived or rejected affiliates, which are not in the batch. */
             heldBack: {
                 commissions: number;
                 commissionCents: components["schemas"]["Cents"];
@@ -1403,7 +1403,7 @@ export interface components {
             affiliateIds?: components["schemas"]["Id"][] | null;
             /** @description Only commissions of this program. */
             programId?: string | null;
-            /** @description False when left out. */
+            /** @description Defaults to false. */
             dryRun?: boolean | null;
         };
         PayoutBatchReply: {
@@ -1447,11 +1447,11 @@ export interface components {
             pagination: components["schemas"]["Pagination"];
         };
         Analytics: {
-            /** @description The currency of all sums. */
+            /** @description The currency of all totals. */
             currency: string;
             /** @description All currencies of commissions in the period. */
             currencies: string[];
-            /** @description Older commissions were left out. */
+            /** @description True when older commissions are not included. */
             truncated: boolean;
             totals: {
                 orders: number;
@@ -1487,7 +1487,7 @@ export interface components {
         };
         Journey: {
             journey: components["schemas"]["JourneyEntry"][];
-            /** @description All entries that match. */
+            /** @description The number of matching entries. */
             total: number;
         };
         JourneyEntry: {
@@ -1527,17 +1527,17 @@ export interface components {
             createdAt: components["schemas"]["Instant"];
             updatedAt: components["schemas"]["Instant"];
         };
-        /** @description `hookUrl` and `target_url` stand for `url`; `url` wins when several are sent, and an empty text counts as not sent. Unknown properties are tolerated. */
+        /** @description `hookUrl` and `target_url` are aliases of `url`, which takes precedence. Empty text counts as not sent. Unknown properties are ignored. */
         WebhookCreate: {
             /** @description A public HTTPS address. Required. */
             url?: string | null;
             hookUrl?: string | null;
             target_url?: string | null;
-            /** @description Event names to receive, any text. Left out or empty means all. */
+            /** @description Event names to receive, any text. Omitted or empty means all. */
             events?: string[] | null;
-            /** @description Signs each delivery. Without one the signature is empty. */
+            /** @description Signs each delivery. Without a secret the signature is empty. */
             secret?: string | null;
-            /** @description A label of where the subscription comes from. `api` when left out. */
+            /** @description A label for the origin of the subscription. Defaults to `api`. */
             source?: string | null;
         } & ({
             url: string;
@@ -1557,38 +1557,38 @@ export interface components {
         /** @description An order. `externalOrderId` is required, and `amountCents` unless every line item has a price. */
         ConversionEvent: {
             /**
-             * @description `conversion` when left out.
+             * @description Defaults to `conversion`.
              * @constant
              */
             type?: "conversion";
-            /** @description Your order id. Required; `orderId` stands for it. Two ids are the same order when they are equal in Unicode form NFC, without leading and trailing whitespace and without invisible characters (Default_Ignorable_Code_Point); letter case counts. Returned as sent first. */
+            /** @description Your order id. Required; `orderId` is its alias. Two ids are the same order when they are equal in Unicode form NFC, without leading and trailing whitespace and without invisible characters (Default_Ignorable_Code_Point). Case-sensitive. Returned as first sent. */
             externalOrderId?: string | null;
-            /** @description Stands for `externalOrderId`. */
+            /** @description Alias of `externalOrderId`. */
             orderId?: string | null;
             /** @description The goods before discount, shipping and tax. */
             amountCents?: number | null;
             discountCents?: number | null;
             shippingCents?: number | null;
             taxCents?: number | null;
-            /** @description `USD` when left out. */
+            /** @description Defaults to `USD`. */
             currency?: string | null;
             /** @description Evidence `COUPON`: a discount code, else the slug of an affiliate, compared as in `CouponAssign`. */
             couponCode?: string | null;
-            /** @description Evidence `COUPON`, read like `couponCode`. */
+            /** @description Evidence `COUPON`, resolved like `couponCode`. */
             affiliateCode?: string | null;
             /** @description The affiliate's slug or id. Evidence `DIRECT_LINK`. */
             ref?: string | null;
-            /** @description The id of a reported click: the `id` of its reply, or the `clickId` you sent with it. Evidence `DIRECT_LINK`. */
+            /** @description The id of a reported click: the `id` of its response, or the `clickId` you sent with it. Evidence `DIRECT_LINK`. */
             clickId?: string | null;
-            /** @description Clicks of this session are evidence `DIRECT_LINK`. The last one that counts wins, or the first one when the setting `clickTouch` is `FIRST`. */
+            /** @description Clicks of this session are evidence `DIRECT_LINK`. The last valid one wins, or the first if the setting `clickTouch` is `FIRST`. */
             sessionId?: string | null;
             /** @description Evidence `CONNECTED_CUSTOMER`. Compared as in `EmailInput`. */
             customerEmail?: string | null;
             /** @description Evidence `CONNECTED_CUSTOMER`. */
             customerId?: string | null;
-            /** @description Evidence `CONNECTED_PRODUCT`. All lines together hold at most 1,000,000 pieces, and without `amountCents` cost at most 2147483647 cents. */
+            /** @description Evidence `CONNECTED_PRODUCT`. All lines together have at most 1,000,000 units and, without `amountCents`, cost at most 2147483647 cents. */
             lineItems?: components["schemas"]["LineItem"][] | null;
-            /** @description Where the order goes, for programs that are limited to places. */
+            /** @description The shipping address, for programs with a geo rule. */
             shipping?: {
                 country?: string | null;
                 state?: string | null;
@@ -1597,14 +1597,14 @@ export interface components {
             } | null;
             /**
              * Format: instant
-             * @description When the order was placed; now when left out. `processedAt` stands for it.
+             * @description When the order was placed. Defaults to now. `processedAt` is its alias.
              */
             occurredAt?: string | null;
             /** Format: instant */
             processedAt?: string | null;
             orderName?: string | null;
             note?: string | null;
-            /** @description An attribute named `referral_click_id` stands for `clickId`. */
+            /** @description An attribute named `referral_click_id` is used as `clickId`. */
             noteAttributes?: components["schemas"]["NoteAttribute"][] | null;
         } & ({
             externalOrderId: string;
@@ -1622,13 +1622,13 @@ export interface components {
             value?: string | number | boolean | null;
         };
         LineItem: {
-            /** @description The numeric product id as text. A `gid://` form matches nothing. */
+            /** @description The numeric product id as text. A `gid://` id matches nothing. */
             productId?: string | null;
             /** @description The numeric variant id as text. */
             variantId?: string | null;
-            /** @description 1 when left out. */
+            /** @description Defaults to 1. */
             quantity?: number | null;
-            /** @description The price of one piece. */
+            /** @description The unit price. */
             priceCents?: number | null;
             title?: string | null;
             sku?: string | null;
@@ -1640,7 +1640,7 @@ export interface components {
             ref?: string | null;
             affiliateCode?: string | null;
             affiliateId?: string | null;
-            /** @description Your own id of the click. When left out, the `id` of the reply is the click id. It belongs to the affiliate it first named; a click on another affiliate is stored under the `id` of the reply. */
+            /** @description Your own id for the click. Defaults to the `id` of the response. It belongs to the affiliate it first named; a click on another affiliate is stored under the `id` of the response. */
             clickId?: string | null;
             sessionId?: string | null;
             url?: string | null;
@@ -1669,7 +1669,7 @@ export interface components {
         } | {
             clickId: string;
         });
-        /** @description A page that was seen. */
+        /** @description A page view. */
         PageViewEvent: {
             /** @constant */
             type: "page_view";
@@ -1692,27 +1692,27 @@ export interface components {
             customerId?: string | null;
             /**
              * Format: instant
-             * @description Defaults to the time of receipt, which also replaces a time up to 5 minutes in the future. Later times are refused.
+             * @description Defaults to the time of receipt, which also replaces a time up to 5 minutes in the future. Later times are rejected.
              */
             occurredAt?: string | null;
         };
         TouchReply: {
             /** @constant */
             ok: true;
-            /** @description Says when the click was stored under a new id, because its `clickId` belongs to another affiliate. */
+            /** @description A confirmation. Mentions if the click was stored under a new id, because its `clickId` belongs to another affiliate. */
             message: string;
-            /** @description The click id to send back as `clickId`. It names this click whatever `clickId` was sent. */
+            /** @description The click id to send as `clickId`. It identifies this click, whatever `clickId` was sent. */
             id: string;
         };
         Attribution: {
             affiliateId: string | null;
             method: components["schemas"]["EvidenceKind"] | null;
-            /** @description From 0 (nobody) to 1. */
+            /** @description From 0 (no affiliate) to 1. */
             confidence: number;
             reasonCode: components["schemas"]["ReasonCode"];
         };
         ConversionCommission: {
-            /** @description The commission; null when nobody was attributed. */
+            /** @description The commission; null when no affiliate was credited. */
             id: string | null;
             /** @description Attributed and not restricted. */
             eligible: boolean;
@@ -1723,7 +1723,7 @@ export interface components {
         };
         ConversionReply: {
             /**
-             * @description Left out. Only the reply to a dry run has it, as true.
+             * @description Only in the response of a dry run, as true.
              * @constant
              */
             dryRun?: false;
@@ -1737,7 +1737,7 @@ export interface components {
             commission: components["schemas"]["ConversionCommission"];
             trace: components["schemas"]["DecisionTrace"];
         };
-        /** @description How the engine came to its decision. */
+        /** @description The trace of the decision. */
         DecisionTrace: {
             engineVersion: string;
             /** @description Every piece of evidence, winners and losers. */
@@ -1756,7 +1756,7 @@ export interface components {
         };
         EvidenceCandidate: {
             kind: components["schemas"]["EvidenceKind"];
-            /** @description The field it came from. */
+            /** @description The field it comes from. */
             source: string;
             value: string;
             affiliateId: string | null;
@@ -1824,7 +1824,7 @@ export interface components {
             };
         };
         /**
-         * @description What a user may do. `STAFF` is refused keys, settings and money.
+         * @description The permissions of a user. `STAFF` has no access to keys, settings and money.
          * @enum {string}
          */
         Role: "OWNER" | "STAFF";
@@ -1839,24 +1839,24 @@ export interface components {
             createdAt: components["schemas"]["Instant"];
             /**
              * Format: date-time
-             * @description Exact to a minute.
+             * @description Accurate to the minute.
              */
             lastUsedAt: string | null;
             /**
              * Format: date-time
-             * @description From this instant on the key is refused.
+             * @description The key is rejected from this instant on.
              */
             expiresAt: string | null;
             /** @enum {string} */
             status: "active" | "revoked";
         };
         ApiKeyCreate: {
-            /** @description What the key is for. */
+            /** @description The purpose of the key. */
             label: string;
             scopes: components["schemas"]["Scope"][];
             /**
              * Format: instant
-             * @description Must be ahead. Left out: the key does not expire.
+             * @description Must be in the future. Without it the key does not expire.
              */
             expiresAt?: string | null;
         };
@@ -1864,7 +1864,7 @@ export interface components {
             data: components["schemas"]["ApiKey"][];
         };
         ApiKeyWithSecret: components["schemas"]["ApiKey"] & {
-            /** @description Shown this once. */
+            /** @description Returned only once. */
             secret: string;
         };
         ApiKeySecretReply: {
@@ -1896,32 +1896,32 @@ export interface components {
                 expiresAt: string | null;
             };
         };
-        /** @description The kinds of evidence, the one that wins first. */
+        /** @description The kinds of evidence, highest precedence first. */
         AttributionPrecedence: components["schemas"]["EvidenceKind"][];
         Settings: {
             shopId: string;
             name: string;
             /** @enum {string} */
             plan: "FREE" | "STARTER" | "GROWTH" | "PROFESSIONAL" | "ENTERPRISE";
-            /** @description The currency of flat rates and of `minimumPayoutCents`, and what analytics sum by default. */
+            /** @description The currency of flat rates and of `minimumPayoutCents`, and the default of analytics. */
             currency: string;
-            /** @description The least that a payout batch in the shop's currency must come to; null: the default of the server. */
+            /** @description The minimum total of a payout batch in the shop's currency. Null means the default of the server. */
             minimumPayoutCents: number | null;
             minimumPayoutCentsByCurrency: components["schemas"]["MinimumPayoutsByCurrency"];
-            /** @description The minimum of earlier versions, in currency units. No batch is made while it disagrees with `minimumPayoutCents`. */
+            /** @description The minimum set in earlier versions, in currency units. No batch is created while it differs from `minimumPayoutCents`. */
             legacyMinimumPayout: string | null;
-            /** @description Withheld of every commission, in basis points. */
+            /** @description The tax withheld from every commission, in basis points. */
             taxWithholdingBps: number;
             attributionPrecedence: components["schemas"]["AttributionPrecedence"];
             /**
-             * @description Which of several clicks of a session wins: the last or the first that is not too old. Clicks at the same time go by click id.
+             * @description Which of several clicks of a session wins: the last or the first that has not expired. Clicks at the same time are ordered by click id.
              * @enum {string}
              */
             clickTouch: "LAST" | "FIRST";
-            /** @description False: `/api/v1` answers 503 for this shop. */
+            /** @description When false, `/api/v1` returns 503 for this shop. */
             apiEnabled: boolean;
             hasStoreWebhookSecret: boolean;
-            /** @description Null: every store that signs with the secret is accepted. */
+            /** @description Null accepts every store that signs with the secret. */
             storeDomain: string | null;
             /** @description The other domains of that store. */
             storeDomainAliases: string[];
@@ -1929,7 +1929,7 @@ export interface components {
         };
         PrecedenceInput: ("default" | "link-first" | "customer-first") | components["schemas"]["EvidenceKind"][];
         /**
-         * @description The least that a payout batch in a currency other than the shop's must come to, in cents by currency code. 0 for currencies that are not named. An update replaces all of them.
+         * @description The minimum total of a payout batch in a currency other than the shop's, in cents by currency code. 0 for other currencies. An update replaces all of them.
          * @example {
          *       "EUR": 5000
          *     }
@@ -1941,18 +1941,18 @@ export interface components {
             currency?: components["schemas"]["Currency"];
             minimumPayoutCents?: number | null;
             minimumPayoutCentsByCurrency?: components["schemas"]["MinimumPayoutsByCurrency"];
-            /** @description Null once the two are reconciled. */
+            /** @description Null after the two are reconciled. */
             legacyMinimumPayout?: string | null;
             taxWithholdingBps?: number;
             attributionPrecedence?: components["schemas"]["PrecedenceInput"];
             /** @enum {string} */
             clickTouch?: "LAST" | "FIRST";
             apiEnabled?: boolean;
-            /** @description What store notifications are signed with. Kept sealed and never shown; null switches them off. */
+            /** @description The secret that signs store notifications. Stored encrypted and never returned; null disables them. */
             storeWebhookSecret?: string | null;
             /**
-             * @description The `myshopify.com` domain of your store. Once it is set, notifications must name it in `X-Shopify-Shop-Domain`, and the `order_status_url` of an order must be
-             *     of this domain or of an alias.
+             * @description The `myshopify.com` domain of your store. If set, notifications must send it in `X-Shopify-Shop-Domain`, and the `order_status_url` of an order must be
+             *     on this domain or an alias.
              */
             storeDomain?: string | null;
             /** @description The other domains of your store, its primary domain included. */
@@ -1962,7 +1962,7 @@ export interface components {
             data: components["schemas"]["Settings"];
         };
         /**
-         * @description What is connected to an affiliate.
+         * @description The kind of connection.
          * @enum {string}
          */
         ConnectionKind: "customerId" | "customerEmail" | "product" | "variant";
@@ -2005,7 +2005,7 @@ export interface components {
             kind: "product" | "variant";
             value: string;
             /**
-             * @description `PERCENT_OF_SALE` when left out.
+             * @description Defaults to `PERCENT_OF_SALE`.
              * @enum {string}
              */
             commissionType?: "PERCENT_OF_SALE" | "FLAT_PER_ORDER" | "FLAT_PER_ITEM";
@@ -2039,7 +2039,7 @@ export interface components {
             postalPrefixes: string[];
             updatedAt: components["schemas"]["Instant"];
         };
-        /** @description A list that is left out does not restrict. At least one must name a place. */
+        /** @description An omitted list does not restrict. At least one list must contain a place. */
         GeoRuleSet: {
             countries?: string[] | null;
             states?: string[] | null;
@@ -2064,7 +2064,7 @@ export interface components {
         CommissionReply: {
             data: components["schemas"]["Commission"];
         };
-        /** @description Pieces given back. `variantId` decides when both ids are sent; one of them is required. */
+        /** @description Returned units. One of the ids is required; `variantId` takes precedence. */
         RefundLine: {
             variantId?: string | null;
             productId?: string | null;
@@ -2075,7 +2075,7 @@ export interface components {
             productId: string;
         });
         RefundCreate: {
-            /** @description Your id of the refund, but not `reversal` or `carry`. */
+            /** @description Your id for the refund, except `reversal` and `carry`. */
             externalRefundId: string;
             /** @description Goods net of discount. */
             amountCents?: number | null;
@@ -2085,17 +2085,17 @@ export interface components {
         Refund: {
             id: string;
             externalRefundId: string;
-            /** @description As it was asked for. */
+            /** @description The requested amount. */
             amountCents: number | null;
             lineItems: components["schemas"]["RefundedLine"][];
             reason: string | null;
-            /** @description Goods net of discount that it took. */
+            /** @description The refunded goods, net of discount. */
             goodsCents: number;
-            /** @description What it changed of the commission, never above 0. */
+            /** @description The change of the commission, at most 0. */
             commissionCents: number;
-            /** @description What it changed of the tax withheld. */
+            /** @description The change of the tax withheld. */
             taxCents: number;
-            /** @description The row that carries the change of a paid commission. */
+            /** @description The adjustment row for a paid commission. */
             adjustmentId: string | null;
             createdAt: components["schemas"]["Instant"];
         };
@@ -2114,7 +2114,7 @@ export interface components {
         ModerationRequest: {
             action: components["schemas"]["ModerationAction"];
             ids?: components["schemas"]["Id"][] | null;
-            /** @description All conditions must hold; an empty one takes everything that can be moved so. */
+            /** @description All conditions must match. An empty filter selects every commission that allows the action. */
             filter?: {
                 status?: components["schemas"]["CommissionStatus"];
                 affiliateId?: string | null;
@@ -2130,7 +2130,7 @@ export interface components {
                  */
                 to?: string | null;
             } | null;
-            /** @description False when left out. */
+            /** @description Defaults to false. */
             dryRun?: boolean | null;
         } & ({
             ids: string[];
@@ -2147,7 +2147,7 @@ export interface components {
                 id: string;
                 code: components["schemas"]["ErrorCode"];
             }[];
-            /** @description How many still match and were not looked at. */
+            /** @description The number of matching commissions that were not processed. */
             remaining: number;
         };
         ModerationReply: {
@@ -2158,13 +2158,13 @@ export interface components {
             externalOrderId: string;
             /** @enum {string} */
             outcome: "CREDITED" | "RESTRICTED" | "NOBODY";
-            /** @description The whole in one sentence. */
+            /** @description The decision in one sentence. */
             summary: string;
             receivedAt: components["schemas"]["Instant"];
             precedence: components["schemas"]["AttributionPrecedence"];
             /** @enum {string} */
             clickTouch: "LAST" | "FIRST";
-            /** @description All four kinds, the one that wins first. */
+            /** @description All four kinds of evidence, highest precedence first. */
             evidence: components["schemas"]["ExplainedEvidence"][];
             affiliate: components["schemas"]["ExplainedAffiliate"] | null;
             program: components["schemas"]["ExplainedProgram"] | null;
@@ -2173,23 +2173,23 @@ export interface components {
                 because: string;
             } | null;
             arithmetic: components["schemas"]["ArithmeticLine"][];
-            /** @description The order as it was reported, names and aliases settled. */
+            /** @description The order as reported, with aliases resolved. */
             order: {
                 [key: string]: unknown;
             };
             decision: components["schemas"]["RecordedDecision"];
             replay: {
                 identical: boolean;
-                /** @description Of the engine that decided again. */
+                /** @description The version of the engine that made the replay. */
                 engineVersion: string;
                 recordedEngineVersion: string;
-                /** @description SHA-256 of the decision that was made again, as JSON. */
+                /** @description SHA-256 of the replayed decision, as JSON. */
                 decisionHash: string;
             };
             commission: components["schemas"]["Commission"] | null;
             refunds: components["schemas"]["Refund"][];
         };
-        /** @description The decision as it was recorded. */
+        /** @description The recorded decision. */
         RecordedDecision: components["schemas"]["DecisionTrace"] & {
             attribution: components["schemas"]["Attribution"];
             status: components["schemas"]["CommissionStatus"] | null;
@@ -2200,7 +2200,7 @@ export interface components {
         };
         ExplainedEvidence: {
             kind: components["schemas"]["EvidenceKind"];
-            /** @description 1 wins over 2. */
+            /** @description 1 is the highest. */
             rank: number;
             because: string;
             candidates: components["schemas"]["ExplainedCandidate"][];
@@ -2232,7 +2232,7 @@ export interface components {
         ArithmeticLine: {
             /** @enum {string} */
             step: "subtotal" | "discount" | "outside" | "base" | "group" | "restricted" | "commission" | "tax" | "refund" | "now";
-            /** @description How the cents come about. */
+            /** @description The calculation of the amount. */
             text: string;
             cents: components["schemas"]["Cents"];
             /** @description The currency of `cents`. */
@@ -2241,7 +2241,7 @@ export interface components {
         ExplanationReply: {
             data: components["schemas"]["Explanation"];
         };
-        /** @description At least one of the settings is required. Without `programId`, window and rate are tried on all programs. */
+        /** @description At least one of the settings is required. Without `programId`, window and rate apply to all programs. */
         BacktestRequest: {
             /**
              * Format: instant
@@ -2272,11 +2272,11 @@ export interface components {
             commissionPercent: number;
         });
         Backtest: {
-            /** @description How many orders were decided again. */
+            /** @description The number of replayed orders. */
             orders: number;
-            /** @description How many of them came out otherwise. */
+            /** @description The number of orders with a different decision. */
             changed: number;
-            /** @description Older orders were left out. */
+            /** @description True when older orders are not included. */
             truncated: boolean;
             totals: {
                 currency: string;
@@ -2284,7 +2284,7 @@ export interface components {
                 proposedCents: components["schemas"]["Cents"];
                 deltaCents: components["schemas"]["Cents"];
             }[];
-            /** @description Those for whom something would change; who gains most first. */
+            /** @description The affiliates with a change, largest gain first. */
             affiliates: {
                 affiliateId: string;
                 name: string | null;
@@ -2295,7 +2295,7 @@ export interface components {
                 proposedCents: components["schemas"]["Cents"];
                 deltaCents: components["schemas"]["Cents"];
             }[];
-            /** @description The newest changed orders, 50 at most. */
+            /** @description The newest orders with a change, at most 50. */
             examples: {
                 orderId: string;
                 /** @description The order's currency. */
@@ -2319,19 +2319,19 @@ export interface components {
             id: string;
             /** @description Counted from 1 in each shop, without gaps. */
             seq: number;
-            /** @description Who did it: `user:<id>`, `key:<id>`, `store` or `operator`. */
+            /** @description The actor: `user:<id>`, `key:<id>`, `store` or `operator`. */
             actor: string;
-            /** @description What happened, in the past tense. */
+            /** @description The action, in the past tense. */
             action: string;
-            /** @description What it happened to. */
+            /** @description The id of the affected resource. */
             subjectId: string | null;
             data: {
                 [key: string]: unknown;
             };
-            /** @description The `X-Request-Id` of the call. */
+            /** @description The `X-Request-Id` of the request. */
             requestId: string;
             createdAt: components["schemas"]["Instant"];
-            /** @description The hash of the row before; empty for the first. */
+            /** @description The hash of the previous row; empty for the first. */
             previousHash: string;
             hash: string;
         };
@@ -2352,7 +2352,7 @@ export interface components {
             status: components["schemas"]["DeliveryStatus"];
             /** @description `ok`, `http_4xx`, `http_5xx`, `timeout`, `tls`, `dns`, `connect`, `refused_url` or `secret_unreadable`; null until it has ended. A response counts when it is complete: `timeout` also means that its body did not end within 10 seconds, `connect` that the connection broke before its end. Of a response longer than 64 KiB, headers included, the status counts. */
             code: string | null;
-            /** @description The status of the response; null without one that counts. */
+            /** @description The status of the response; null without a complete one. */
             httpStatus: number | null;
             durationMs: number | null;
             createdAt: components["schemas"]["Instant"];
@@ -2376,15 +2376,15 @@ export interface components {
         StoreUrl: string | null;
         /** @description An amount in currency units. */
         StoreMoney: string | number | null;
-        /** @description The properties of a store's order that are read; others are ignored and not checked. Outside its bounds, evidence is ignored and everything else rejected. */
+        /** @description The properties of a store's order that are read; others are ignored without validation. Out-of-bounds evidence is ignored; other out-of-bounds values are rejected. */
         StoreOrder: {
             id: components["schemas"]["StoreId"];
             /**
-             * @description In any other state an order is not paid.
+             * @description An order in any other state is rejected.
              * @enum {string}
              */
             financial_status: "paid" | "partially_refunded" | "refunded";
-            /** @description When set, the order is recorded and canceled at once. */
+            /** @description If set, the order is recorded and canceled immediately. */
             cancelled_at?: string | null;
             order_status_url?: components["schemas"]["StoreUrl"];
             name?: components["schemas"]["StoreText"];
@@ -2496,7 +2496,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The path exists, the method does not. */
+        /** @description The path does not allow this method. */
         MethodNotAllowed: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2511,7 +2511,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The window's requests are used up. */
+        /** @description The rate limit is exceeded. */
         RateLimited: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2526,7 +2526,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description A bug of ours. Nothing was written; quote the `X-Request-Id`. */
+        /** @description A bug in the server. Nothing was written; report the `X-Request-Id`. */
         InternalError: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2540,7 +2540,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description Required storage or audit is unavailable and nothing was written, or the API is switched off. Safe to retry. */
+        /** @description The database or the audit log is unavailable and nothing was written, or the API is disabled. Safe to retry. */
         Unavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2555,7 +2555,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description Required storage or audit is unavailable, the API is switched off, or the server is receiving too much data at once. Nothing was written. Safe to retry. */
+        /** @description The database or the audit log is unavailable, the API is disabled, or the server is receiving too much data at once. Nothing was written. Safe to retry. */
         UnavailableOrBusy: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2570,7 +2570,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description There is neither an owner token nor a session. */
+        /** @description The owner token or session is missing or malformed. */
         AdminUnauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2625,7 +2625,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The path exists, the method does not. */
+        /** @description The path does not allow this method. */
         MethodNotAllowedUnmetered: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2637,7 +2637,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description Too many attempts to sign in from one address. */
+        /** @description Too many sign-in attempts from one address. */
         SignInThrottled: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2661,7 +2661,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description A bug of ours. Nothing was written; quote the `X-Request-Id`. */
+        /** @description A bug in the server. Nothing was written; report the `X-Request-Id`. */
         InternalErrorUnmetered: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2672,7 +2672,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description Required storage or audit is unavailable and nothing was written. Safe to retry. */
+        /** @description The database or the audit log is unavailable and nothing was written. Safe to retry. */
         UnavailableUnmetered: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2684,7 +2684,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description Required storage or audit is unavailable, or the server is receiving too much data at once. Nothing was written. Safe to retry. */
+        /** @description The database or the audit log is unavailable, or the server is receiving too much data at once. Nothing was written. Safe to retry. */
         UnavailableOrBusyUnmetered: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2696,7 +2696,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The signature is missing or does not fit the shop, or the notification is of another store. */
+        /** @description The signature is missing or invalid, or the notification is from a different store. */
         StoreUnauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2718,7 +2718,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The store has sent too many notifications within a minute. Nothing was recorded; Shopify retries. */
+        /** @description The store sent too many notifications in the window. Nothing was recorded; Shopify retries. */
         StoreRateLimited: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2734,63 +2734,63 @@ export interface components {
     parameters: {
         /** @description The page, counted from 1. */
         Page: number;
-        /** @description How many rows a page has. */
+        /** @description The number of rows per page. */
         Limit: number;
-        /** @description The id of an item of this list (of a coupon, its `affiliateId`): the list then begins right behind it. Send the id of the last item you have to walk through a long list, until there are fewer items than `limit`; every step costs the same, and nothing is skipped or repeated when items are added meanwhile. Not together with a `page` above 1; `total` and `totalPages` still count the whole list. */
+        /** @description A cursor: the id of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the id of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
         After: string;
         /** @description The first instant, inclusive. A date alone is midnight UTC. */
         From: components["schemas"]["InstantInput"];
         /** @description The last instant, inclusive. A date alone is midnight UTC, so it ends at the first instant of that day. */
         To: components["schemas"]["InstantInput"];
-        /** @description Only what belongs to this affiliate. */
+        /** @description Only rows of this affiliate. */
         AffiliateFilter: components["schemas"]["Id"];
-        /** @description Only what belongs to this program. */
+        /** @description Only rows of this program. */
         ProgramFilter: components["schemas"]["Id"];
         /** @description The affiliate. */
         AffiliateIdQuery: components["schemas"]["Id"];
         /** @description The program. */
         ProgramIdQuery: components["schemas"]["Id"];
-        /** @description 1 to 255 printable ASCII characters. The same key with the same body gives the first answer again; with another body, 409. */
+        /** @description 1 to 255 printable ASCII characters. The same key with the same body returns the stored response; with a different body, 409. */
         IdempotencyKey: components["schemas"]["IdempotencyKey"];
-        /** @description The domain of the store, as Shopify sends it. */
+        /** @description The domain of the store, as sent by Shopify. */
         StoreDomainHeader: string;
-        /** @description The event type. Unsigned; decide by the body's `event`. */
+        /** @description The event type. Not signed; rely on `event` in the body. */
         WebhookEventHeader: string;
         /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
         WebhookSignatureHeader: string;
         /** @description The same for every delivery of one event to one subscription. */
         WebhookIdHeader: string;
-        /** @description When this attempt was made, in seconds since 1970. */
+        /** @description The time of this attempt, in seconds since the Unix epoch. */
         WebhookTimestampHeader: string;
         /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
         WebhookStandardSignatureHeader: string;
     };
     requestBodies: never;
     headers: {
-        /** @description The id of this request in our logs; yours, when you sent `X-Request-Id`. */
+        /** @description The id of this request in the server log; your own, if you sent `X-Request-Id`. */
         RequestId: string;
-        /** @description Requests allowed in a window of 60 seconds. */
+        /** @description Requests allowed per window of 60 seconds. */
         RateLimitLimit: number;
         /** @description Requests left in this window. */
         RateLimitRemaining: number;
         /** @description Seconds until the window resets. */
         RateLimitReset: number;
-        /** @description Seconds to wait before the next try. */
+        /** @description Seconds to wait before a retry. */
         RetryAfter: number;
-        /** @description The machine-readable cause. */
+        /** @description The machine-readable error code. */
         ErrorCode: components["schemas"]["ErrorCode"];
-        /** @description The methods of this path. */
+        /** @description The methods allowed on this path. */
         Allow: string;
-        /** @description `true` when this is the stored answer of an earlier call with the same key. */
+        /** @description `true` for the stored response of an earlier request with the same key. */
         IdempotentReplayed: "true";
-        /** @description `true` when the order was recorded before this call. */
+        /** @description `true` when the order was already recorded. */
         OrderAlreadyRecorded: "true";
         /**
          * @description With `payout_mixed_currencies`, the currencies of the eligible commissions, sorted and separated by a comma and a space.
          * @example EUR, USD
          */
         PayoutCurrencies: string;
-        /** @description The session, for this server's own pages only. Removed when you sign out. */
+        /** @description The session cookie, for pages of this server only. Removed on sign-out. */
         SessionCookie: string;
     };
     pathItems: never;
@@ -2802,15 +2802,15 @@ export interface operations {
             query?: {
                 /** @description The page, counted from 1. */
                 page?: components["parameters"]["Page"];
-                /** @description How many rows a page has. */
+                /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description The id of an item of this list (of a coupon, its `affiliateId`): the list then begins right behind it. Send the id of the last item you have to walk through a long list, until there are fewer items than `limit`; every step costs the same, and nothing is skipped or repeated when items are added meanwhile. Not together with a `page` above 1; `total` and `totalPages` still count the whole list. */
+                /** @description A cursor: the id of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the id of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
                 /** @description Only affiliates with this status. */
                 status?: components["schemas"]["AffiliateStatus"];
                 /** @description Only affiliates of this program. */
                 campaignId?: components["schemas"]["Id"];
-                /** @description Searches name, e-mail, first and last name for this text. Letter case does not matter; `%` and `_` are ordinary characters. A `+` of an address may be sent unencoded. */
+                /** @description Case-insensitive search in name, e-mail, first and last name. `%` and `_` are literal characters. A `+` in an e-mail address may be sent unencoded. */
                 q?: string;
             };
             header?: never;
@@ -2858,7 +2858,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. The same key with the same body gives the first answer again; with another body, 409. */
+                /** @description 1 to 255 printable ASCII characters. The same key with the same body returns the stored response; with a different body, 409. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -2915,7 +2915,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The affiliate cannot be created as asked. */
+            /** @description The affiliate conflicts with existing data. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -2990,7 +2990,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The affiliate changed meanwhile. */
+            /** @description The affiliate was modified by another request. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -3025,7 +3025,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The affiliate as it is now. */
+            /** @description The updated affiliate. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -3069,7 +3069,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The affiliate changed meanwhile, or the e-mail address is taken. */
+            /** @description The affiliate was modified by another request, or the e-mail address is taken. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -3093,9 +3093,9 @@ export interface operations {
             query?: {
                 /** @description The page, counted from 1. */
                 page?: components["parameters"]["Page"];
-                /** @description How many rows a page has. */
+                /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description The id of an item of this list (of a coupon, its `affiliateId`): the list then begins right behind it. Send the id of the last item you have to walk through a long list, until there are fewer items than `limit`; every step costs the same, and nothing is skipped or repeated when items are added meanwhile. Not together with a `page` above 1; `total` and `totalPages` still count the whole list. */
+                /** @description A cursor: the id of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the id of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
                 /** @description Only programs with this status. */
                 status?: components["schemas"]["ProgramStatus"];
@@ -3145,7 +3145,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. The same key with the same body gives the first answer again; with another body, 409. */
+                /** @description 1 to 255 printable ASCII characters. The same key with the same body returns the stored response; with a different body, 409. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -3188,7 +3188,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The key was used with another body, or the shop changed meanwhile. */
+            /** @description The idempotency key was used with a different body, or the shop was modified by another request. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -3223,7 +3223,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The program as it is now. */
+            /** @description The updated program. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -3267,7 +3267,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The program changed meanwhile. */
+            /** @description The program was modified by another request. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -3291,19 +3291,19 @@ export interface operations {
             query?: {
                 /** @description The page, counted from 1. */
                 page?: components["parameters"]["Page"];
-                /** @description How many rows a page has. */
+                /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description The id of an item of this list (of a coupon, its `affiliateId`): the list then begins right behind it. Send the id of the last item you have to walk through a long list, until there are fewer items than `limit`; every step costs the same, and nothing is skipped or repeated when items are added meanwhile. Not together with a `page` above 1; `total` and `totalPages` still count the whole list. */
+                /** @description A cursor: the id of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the id of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
                 /** @description Only commissions with this `orderStatus`. */
                 status?: components["schemas"]["CommissionStatus"];
-                /** @description Only what belongs to this affiliate. */
+                /** @description Only rows of this affiliate. */
                 affiliateId?: components["parameters"]["AffiliateFilter"];
-                /** @description Only what belongs to this program. */
+                /** @description Only rows of this program. */
                 programId?: components["parameters"]["ProgramFilter"];
                 /** @description Only commissions of this payout batch. */
                 payoutBatchId?: components["schemas"]["Id"];
-                /** @description Only the commission of this order, compared as when the order is reported. Takes your id (`x1`) or the stored one (`api:x1`); the stored one wins. */
+                /** @description Only the commission of this order: your order id (`x1`) or the stored one (`api:x1`), which takes precedence. Compared as in `ConversionEvent`. */
                 externalOrderId?: string;
                 /** @description The first instant, inclusive. A date alone is midnight UTC. */
                 from?: components["parameters"]["From"];
@@ -3356,9 +3356,9 @@ export interface operations {
             query?: {
                 /** @description The page, counted from 1. */
                 page?: components["parameters"]["Page"];
-                /** @description How many rows a page has. */
+                /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description The id of an item of this list (of a coupon, its `affiliateId`): the list then begins right behind it. Send the id of the last item you have to walk through a long list, until there are fewer items than `limit`; every step costs the same, and nothing is skipped or repeated when items are added meanwhile. Not together with a `page` above 1; `total` and `totalPages` still count the whole list. */
+                /** @description A cursor: the id of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the id of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
                 /** @description Only batches with this status. */
                 status?: components["schemas"]["PayoutBatchStatus"];
@@ -3412,7 +3412,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. The same key with the same body gives the first answer again; with another body, 409. */
+                /** @description 1 to 255 printable ASCII characters. The same key with the same body returns the stored response; with a different body, 409. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -3424,7 +3424,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The batch, or with `dryRun` the batch that would be made. */
+            /** @description The batch, or with `dryRun` the batch that would be created. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -3454,7 +3454,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Nothing to pay in this period. */
+            /** @description The period has no eligible commissions. */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -3469,7 +3469,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The batch cannot be made. */
+            /** @description The batch cannot be created. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -3494,9 +3494,9 @@ export interface operations {
             query: {
                 /** @description The payout batch. */
                 id: components["schemas"]["Id"];
-                /** @description What to do. `pay` is the only action. */
+                /** @description The action. `pay` is the only one. */
                 action: "pay";
-                /** @description The `netPayableCents` you expect; a difference is refused with 409. */
+                /** @description The `netPayableCents` you expect. A different total returns 409. */
                 expectedTotalCents?: number;
             };
             header?: never;
@@ -3573,11 +3573,11 @@ export interface operations {
             query?: {
                 /** @description The page, counted from 1. */
                 page?: components["parameters"]["Page"];
-                /** @description How many rows a page has. */
+                /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description The id of an item of this list (of a coupon, its `affiliateId`): the list then begins right behind it. Send the id of the last item you have to walk through a long list, until there are fewer items than `limit`; every step costs the same, and nothing is skipped or repeated when items are added meanwhile. Not together with a `page` above 1; `total` and `totalPages` still count the whole list. */
+                /** @description A cursor: the id of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the id of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
-                /** @description Only what belongs to this affiliate. */
+                /** @description Only rows of this affiliate. */
                 affiliateId?: components["parameters"]["AffiliateFilter"];
                 /** @description Only codes that contain this text, compared as in `CouponAssign`. */
                 code?: string;
@@ -3629,7 +3629,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. The same key with the same body gives the first answer again; with another body, 409. */
+                /** @description 1 to 255 printable ASCII characters. The same key with the same body returns the stored response; with a different body, 409. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -3641,7 +3641,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The coupon as it is now. */
+            /** @description The assigned coupon. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -3686,7 +3686,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The code cannot be given. */
+            /** @description The code cannot be assigned. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -3712,15 +3712,15 @@ export interface operations {
                 from?: components["parameters"]["From"];
                 /** @description The last instant, inclusive. A date alone is midnight UTC, so it ends at the first instant of that day. */
                 to?: components["parameters"]["To"];
-                /** @description Only what belongs to this affiliate. */
+                /** @description Only rows of this affiliate. */
                 affiliateId?: components["parameters"]["AffiliateFilter"];
-                /** @description Only what belongs to this program. */
+                /** @description Only rows of this program. */
                 programId?: components["parameters"]["ProgramFilter"];
-                /** @description The currency to sum, as three capital letters. */
+                /** @description The currency of the totals, as three capital letters. */
                 currency?: components["schemas"]["Currency"];
-                /** @description Accepted and ignored, whatever it holds. */
+                /** @description Accepted with any value, and ignored. */
                 page?: unknown;
-                /** @description Accepted and ignored, whatever it holds. */
+                /** @description Accepted with any value, and ignored. */
                 limit?: unknown;
             };
             header?: never;
@@ -3729,7 +3729,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The sums. */
+            /** @description The totals. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -3759,7 +3759,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The sums are too large to be exact. */
+            /** @description The totals exceed the largest exact number. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -3781,9 +3781,9 @@ export interface operations {
     getJourney: {
         parameters: {
             query?: {
-                /** @description Your id of the visitor's session. */
+                /** @description Your id for the visitor's session. */
                 sessionId?: string;
-                /** @description Only what belongs to this affiliate. */
+                /** @description Only rows of this affiliate. */
                 affiliateId?: components["parameters"]["AffiliateFilter"];
                 /** @description The customer's e-mail address, compared as in `EmailInput`. A `+` may be sent unencoded, because an address has no spaces. */
                 customerEmail?: string;
@@ -3791,7 +3791,7 @@ export interface operations {
                 from?: components["parameters"]["From"];
                 /** @description The last instant, inclusive. A date alone is midnight UTC, so it ends at the first instant of that day. */
                 to?: components["parameters"]["To"];
-                /** @description How many entries at most. */
+                /** @description The maximum number of entries. */
                 limit?: number;
             };
             header?: never;
@@ -3872,7 +3872,7 @@ export interface operations {
                 test?: "1";
             };
             header?: {
-                /** @description 1 to 255 printable ASCII characters. The same key with the same body gives the first answer again; with another body, 409. */
+                /** @description 1 to 255 printable ASCII characters. The same key with the same body returns the stored response; with a different body, 409. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -3915,7 +3915,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The subscriptions changed meanwhile, the shop has as many as it may have, or the key was used with another body. */
+            /** @description The subscriptions were modified by another request, the shop has reached its limit, or the idempotency key was used with a different body. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -3946,7 +3946,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The subscription is removed. */
+            /** @description The subscription was deleted. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -3990,7 +3990,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The subscriptions changed meanwhile. */
+            /** @description The subscriptions were modified by another request. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4012,11 +4012,11 @@ export interface operations {
     recordEvent: {
         parameters: {
             query?: {
-                /** @description `1` decides a conversion without recording it. */
+                /** @description `1` returns the decision for a conversion without recording it. */
                 dryRun?: "1";
             };
             header?: {
-                /** @description 1 to 255 printable ASCII characters. Required for conversions. The same key with the same body gives the first answer again; with another body, 409. */
+                /** @description 1 to 255 printable ASCII characters. Required for conversions. The same key with the same body returns the stored response; with a different body, 409. */
                 "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
@@ -4028,7 +4028,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The order is recorded, with the decision. */
+            /** @description The order was recorded. Contains the decision. */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4043,7 +4043,7 @@ export interface operations {
                     "application/json": components["schemas"]["ConversionReply"];
                 };
             };
-            /** @description The click or page view is stored. */
+            /** @description The click or page view was stored. */
             202: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4074,7 +4074,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The key was used with another body. */
+            /** @description The idempotency key was used with a different body. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4141,7 +4141,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Who is signed in. */
+            /** @description The current user. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4172,7 +4172,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description You are signed in. */
+            /** @description The session was created. */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4194,7 +4194,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The token opens nothing. */
+            /** @description The token is invalid. */
             401: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4205,7 +4205,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The call comes from another site. */
+            /** @description The request comes from another site. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4231,7 +4231,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description You are signed out. */
+            /** @description The session has ended. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4345,7 +4345,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The key is dead. */
+            /** @description The key was revoked. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4480,7 +4480,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The settings as they are now. */
+            /** @description The updated settings. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4504,7 +4504,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description Somebody else changed the settings. */
+            /** @description The settings were modified by another request. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4525,13 +4525,13 @@ export interface operations {
             query?: {
                 /** @description The page, counted from 1. */
                 page?: components["parameters"]["Page"];
-                /** @description How many rows a page has. */
+                /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Only what belongs to this affiliate. */
+                /** @description Only rows of this affiliate. */
                 affiliateId?: components["parameters"]["AffiliateFilter"];
                 /** @description Only connections of this kind. */
                 kind?: components["schemas"]["ConnectionKind"];
-                /** @description Only connections of this customer, product or variant. A `+` of an e-mail address may be sent unencoded. */
+                /** @description Only connections of this customer, product or variant. A `+` in an e-mail address may be sent unencoded. */
                 value?: string;
             };
             header?: never;
@@ -4582,7 +4582,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description They are connected. */
+            /** @description The connection was created. */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4617,7 +4617,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The value is taken. */
+            /** @description The customer, product or variant is already connected. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4648,7 +4648,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The connection is gone. */
+            /** @description The connection was deleted. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4682,9 +4682,9 @@ export interface operations {
             query?: {
                 /** @description The page, counted from 1. */
                 page?: components["parameters"]["Page"];
-                /** @description How many rows a page has. */
+                /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Only what belongs to this program. */
+                /** @description Only rows of this program. */
                 programId?: components["parameters"]["ProgramFilter"];
             };
             header?: never;
@@ -4735,7 +4735,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The rule counts from now on. */
+            /** @description The rule applies to later orders. */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4770,7 +4770,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The product has a rule, or the shop has as many as it can. */
+            /** @description The product already has a rule, or the shop has reached its limit. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4801,7 +4801,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The rule is gone. */
+            /** @description The rule was deleted. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4835,7 +4835,7 @@ export interface operations {
             query?: {
                 /** @description The page, counted from 1. */
                 page?: components["parameters"]["Page"];
-                /** @description How many rows a page has. */
+                /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
             };
             header?: never;
@@ -4892,7 +4892,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The rule counts from now on. */
+            /** @description The rule applies to later orders. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4927,7 +4927,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The shop has as many geo rules as it can. */
+            /** @description The shop has reached its limit of geo rules. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4958,7 +4958,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The rule is gone. */
+            /** @description The rule was deleted. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4970,7 +4970,7 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerForbidden"];
-            /** @description There is no such rule in your shop. */
+            /** @description The program has no geo rule. */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5002,7 +5002,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The commission as it is now. */
+            /** @description The updated commission. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5057,7 +5057,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The commission as it is now. */
+            /** @description The updated commission. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5112,7 +5112,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The commission as it is now. */
+            /** @description The updated commission. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5167,7 +5167,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The commission as it is now. */
+            /** @description The updated commission. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5222,7 +5222,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The commission as it is now. */
+            /** @description The updated commission. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5281,7 +5281,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The commission as it is now, and the refund. */
+            /** @description The updated commission, and the refund. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5316,7 +5316,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The commission cannot be refunded so. */
+            /** @description The commission cannot be refunded by this amount. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5345,7 +5345,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was moved, and what was not. */
+            /** @description The changed and the skipped commissions. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5389,7 +5389,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The batch as it is now. */
+            /** @description The updated batch. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5435,7 +5435,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Your order id (`1000`) or the stored one (`api:1000`), compared as when the order is reported; the stored one wins.
+                 * @description Your order id (`1000`) or the stored one (`api:1000`), which takes precedence. Compared as in `ConversionEvent`.
                  * @example 1000
                  */
                 externalOrderId: string;
@@ -5456,7 +5456,7 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserReadForbidden"];
-            /** @description The order was never reported. */
+            /** @description No such order was reported. */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5486,7 +5486,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Who would have gained and lost what. */
+            /** @description The affiliates who would have earned more or less. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5521,7 +5521,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The sums are too large to be exact. */
+            /** @description The totals exceed the largest exact number. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5542,11 +5542,11 @@ export interface operations {
             query?: {
                 /** @description The page, counted from 1. */
                 page?: components["parameters"]["Page"];
-                /** @description How many rows a page has. */
+                /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only this action, such as `key.created`. */
                 action?: string;
-                /** @description Only what this actor did: `user:<id>`, `key:<id>`, `store`, `operator`. */
+                /** @description Only actions of this actor: `user:<id>`, `key:<id>`, `store`, `operator`. */
                 actor?: string;
                 /** @description The first instant, inclusive. A date alone is midnight UTC. */
                 from?: components["parameters"]["From"];
@@ -5559,7 +5559,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page of the audit. */
+            /** @description One page of the audit log. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5593,7 +5593,7 @@ export interface operations {
             query?: {
                 /** @description The page, counted from 1. */
                 page?: components["parameters"]["Page"];
-                /** @description How many rows a page has. */
+                /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only deliveries to this subscription. */
                 subscriptionId?: components["schemas"]["Id"];
@@ -5652,7 +5652,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The new delivery, on its way. */
+            /** @description The new, pending delivery. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5676,7 +5676,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description It is still on its way. */
+            /** @description The delivery is still pending. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5695,11 +5695,11 @@ export interface operations {
     streamDeliveries: {
         parameters: {
             query?: {
-                /** @description The names of events to receive, separated by commas. Left out: all. */
+                /** @description Event names to receive, separated by commas. Defaults to all. */
                 events?: string;
             };
             header?: {
-                /** @description The `id` of the last message that was received. */
+                /** @description The `id` of the last received message. */
                 "Last-Event-ID"?: components["schemas"]["Id"];
             };
             path?: never;
@@ -5707,7 +5707,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The events, until one of both sides ends it. */
+            /** @description The event stream, until the client or the server ends it. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5740,7 +5740,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The user or the shop has as many streams open as it may. */
+            /** @description The user or the shop has reached its limit of open streams. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5760,9 +5760,9 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The topic, as Shopify sends it. */
+                /** @description The topic, as sent by Shopify. */
                 "X-Shopify-Topic": "orders/paid";
-                /** @description The domain of the store, as Shopify sends it. */
+                /** @description The domain of the store, as sent by Shopify. */
                 "X-Shopify-Shop-Domain"?: components["parameters"]["StoreDomainHeader"];
             };
             path: {
@@ -5780,7 +5780,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The order is recorded. */
+            /** @description The order was recorded. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5814,9 +5814,9 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The topic, as Shopify sends it. */
+                /** @description The topic, as sent by Shopify. */
                 "X-Shopify-Topic": "orders/cancelled";
-                /** @description The domain of the store, as Shopify sends it. */
+                /** @description The domain of the store, as sent by Shopify. */
                 "X-Shopify-Shop-Domain"?: components["parameters"]["StoreDomainHeader"];
             };
             path: {
@@ -5834,7 +5834,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The cancellation is taken in. */
+            /** @description The cancellation was recorded. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5867,9 +5867,9 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The topic, as Shopify sends it. */
+                /** @description The topic, as sent by Shopify. */
                 "X-Shopify-Topic": "refunds/create";
-                /** @description The domain of the store, as Shopify sends it. */
+                /** @description The domain of the store, as sent by Shopify. */
                 "X-Shopify-Shop-Domain"?: components["parameters"]["StoreDomainHeader"];
             };
             path: {
@@ -5887,7 +5887,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The refund is taken in. */
+            /** @description The refund was recorded. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5911,7 +5911,7 @@ export interface operations {
             401: components["responses"]["StoreUnauthorized"];
             403: components["responses"]["StoreForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description 50 refunds of the order, or about 5,000 line items of them, are kept already. */
+            /** @description The order already has 50 stored refunds, or about 5,000 line items in them. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5946,7 +5946,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The subscription as it is now. */
+            /** @description The updated subscription. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5981,7 +5981,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description Another request changed a subscription, or the event names are too many. */
+            /** @description A subscription was modified by another request, or the event names exceed their limit. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -6001,13 +6001,13 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The event type. Unsigned; decide by the body's `event`. */
+                /** @description The event type. Not signed; rely on `event` in the body. */
                 "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
                 /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
                 "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
                 /** @description The same for every delivery of one event to one subscription. */
                 "webhook-id"?: components["parameters"]["WebhookIdHeader"];
-                /** @description When this attempt was made, in seconds since 1970. */
+                /** @description The time of this attempt, in seconds since the Unix epoch. */
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
@@ -6021,7 +6021,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx status says that you have it. There is no automatic retry. */
+            /** @description Any 2xx status acknowledges the event. There is no automatic retry. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6034,13 +6034,13 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The event type. Unsigned; decide by the body's `event`. */
+                /** @description The event type. Not signed; rely on `event` in the body. */
                 "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
                 /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
                 "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
                 /** @description The same for every delivery of one event to one subscription. */
                 "webhook-id"?: components["parameters"]["WebhookIdHeader"];
-                /** @description When this attempt was made, in seconds since 1970. */
+                /** @description The time of this attempt, in seconds since the Unix epoch. */
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
@@ -6054,7 +6054,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx status says that you have it. */
+            /** @description Any 2xx status acknowledges the event. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6067,13 +6067,13 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The event type. Unsigned; decide by the body's `event`. */
+                /** @description The event type. Not signed; rely on `event` in the body. */
                 "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
                 /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
                 "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
                 /** @description The same for every delivery of one event to one subscription. */
                 "webhook-id"?: components["parameters"]["WebhookIdHeader"];
-                /** @description When this attempt was made, in seconds since 1970. */
+                /** @description The time of this attempt, in seconds since the Unix epoch. */
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
@@ -6087,7 +6087,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx status says that you have it. */
+            /** @description Any 2xx status acknowledges the event. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6100,13 +6100,13 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The event type. Unsigned; decide by the body's `event`. */
+                /** @description The event type. Not signed; rely on `event` in the body. */
                 "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
                 /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
                 "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
                 /** @description The same for every delivery of one event to one subscription. */
                 "webhook-id"?: components["parameters"]["WebhookIdHeader"];
-                /** @description When this attempt was made, in seconds since 1970. */
+                /** @description The time of this attempt, in seconds since the Unix epoch. */
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
@@ -6120,7 +6120,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx status says that you have it. */
+            /** @description Any 2xx status acknowledges the event. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6133,13 +6133,13 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The event type. Unsigned; decide by the body's `event`. */
+                /** @description The event type. Not signed; rely on `event` in the body. */
                 "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
                 /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
                 "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
                 /** @description The same for every delivery of one event to one subscription. */
                 "webhook-id"?: components["parameters"]["WebhookIdHeader"];
-                /** @description When this attempt was made, in seconds since 1970. */
+                /** @description The time of this attempt, in seconds since the Unix epoch. */
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
@@ -6153,7 +6153,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx status says that you have it. */
+            /** @description Any 2xx status acknowledges the event. */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -102,7 +102,7 @@ export interface Commission {
 export interface Attribution {
   affiliateId: string | null
   method: EvidenceKind | null
-  /** From 0 (nobody) to 1. */
+  /** From 0 (no affiliate) to 1. */
   confidence: number
   reasonCode: ReasonCode
 }
@@ -118,7 +118,7 @@ export interface Affiliate {
   status: AffiliateStatus
   /** The program the affiliate belongs to. */
   campaignId: string | null
-  /** Made from the name once; links carry it as `ref`. */
+  /** Generated from the name on creation; links contain it as `ref`. */
   slug: string
   discountCode: string
   instagramHandle: string | null
@@ -144,7 +144,7 @@ export type Cents = number
 /** The kind of evidence that named the affiliate. */
 export type EvidenceKind = 'COUPON' | 'DIRECT_LINK' | 'CONNECTED_CUSTOMER' | 'CONNECTED_PRODUCT' | (string & {})
 
-/** Why this affiliate, or why nobody. */
+/** Why this affiliate was credited, or why none was. */
 export type ReasonCode =
   | 'COUPON_MATCH'
   | 'AFFILIATE_CODE_MATCH'
