@@ -70,14 +70,14 @@ const keyFile = (dataDir: string) => resolve(dataDir, 'encryption.key')
 /** Marks a new encryption key until its database exists. */
 const firstStartFile = (dataDir: string) => resolve(dataDir, 'first-start')
 
-/** Notes that the database exists: from now on its encryption key without it is a loss, and stops the start. */
+/** Records that the database exists. From now on, a missing database next to its encryption key stops the start. */
 export function endFirstStart({ dataDir }: Pick<Config, 'dataDir'>): void {
   rmSync(firstStartFile(dataDir), { force: true })
 }
 
 /**
- * Whether a database that was used before is gone. Two processes may start at once for the first time: the one that sees
- * the key of the other also sees its note, or else its database. So the note comes first.
+ * Whether a database that was in use is missing. When two processes start at once for the first time, the one that finds
+ * the other's key also finds its first-start file or its database, because the file is written before the key.
  */
 function isLost(database: string, dataDir: string): boolean {
   if (existsSync(firstStartFile(dataDir))) return false
@@ -133,14 +133,14 @@ function hostsAndPorts(env: Environment, name: string): string[] {
 }
 
 /**
- * From the environment, else from `<data>/encryption.key`, which is made with the database. Instances that share a
- * database must share the key, and each would make its own file: there it is never made.
+ * Reads the keys from the environment, or from `<data>/encryption.key`, which is created together with the database. With
+ * PostgreSQL no key file is created, because all instances must share the key.
  */
 function encryptionKeys(text: string | undefined, dataDir: string, databaseUrl: string): Uint8Array[] {
   if (text) return text.split(',').map((one) => decodeKey(one, 'REFERRAL_ENCRYPTION_KEY'))
   if (isPostgresUrl(databaseUrl)) {
     throw new ConfigError(
-      'REFERRAL_ENCRYPTION_KEY must be set with PostgreSQL, the same for every instance (openssl rand -base64 32 makes one).',
+      'REFERRAL_ENCRYPTION_KEY must be set with PostgreSQL, the same for every instance (generate one with openssl rand -base64 32).',
     )
   }
   const file = keyFile(dataDir)
@@ -149,13 +149,13 @@ function encryptionKeys(text: string | undefined, dataDir: string, databaseUrl: 
     // Otherwise the server would start with an empty database, as if it were the first start.
     if (isLost(database, dataDir)) {
       throw new ConfigError(
-        `${database} is missing or empty, but ${file} belongs to a database: correct DATABASE_URL or restore a backup (referral-server restore <file>); to start anew, move the key away first.`,
+        `${database} is missing or empty, but ${file} belongs to a database: correct DATABASE_URL or restore a backup (referral-server restore <file>); to start with an empty database, move the key file away first.`,
       )
     }
   } else {
     // A new key could not decrypt the existing secrets.
     if (existsSync(database)) {
-      throw new ConfigError(`${file} is missing: put back the encryption key that this database was made with.`)
+      throw new ConfigError(`${file} is missing: restore the encryption key of this database.`)
     }
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
     writeFileSync(firstStartFile(dataDir), '', { mode: 0o600 })

@@ -104,7 +104,7 @@ test.for(broken)(
   },
 )
 
-test('wrong counts are mended by counting anew', async ({ exampleServer: server }) => {
+test('--recount repairs wrong counts', async ({ exampleServer: server }) => {
   const counts = () => server.sql.prepare('select * from "rowCounts" where rows > 0 order by 1, 2, 3, 4, 5').all()
   const before = counts()
   server.sql.exec(`update "rowCounts" set rows = rows + 1`)

@@ -22,7 +22,7 @@ async function lose(): Promise<void> {
   for (const name of ['referral.db', 'referral.db-wal', 'referral.db-shm']) rmSync(file(name), { force: true })
 }
 const sentence = () =>
-  `${file('referral.db')} is missing or empty, but ${file('encryption.key')} belongs to a database: correct DATABASE_URL or restore a backup (referral-server restore <file>); to start anew, move the key away first.\n`
+  `${file('referral.db')} is missing or empty, but ${file('encryption.key')} belongs to a database: correct DATABASE_URL or restore a backup (referral-server restore <file>); to start with an empty database, move the key file away first.\n`
 
 test.each(['serve', 'shop create --name Caps', 'check', 'migrate', 'seed --shop shp_1'])(
   '%s stops when the database is gone and its key is not, and makes nothing',
@@ -61,7 +61,7 @@ test('a backup is restored where nothing is, without making a key that would not
   rmSync(file('encryption.key'))
   expect((await run(['restore', file('kept')], env)).code).toBe(0)
   expect(existsSync(file('encryption.key'))).toBe(false)
-  expect((await run(['serve'], env)).stderr).toContain('put back the encryption key')
+  expect((await run(['serve'], env)).stderr).toContain('restore the encryption key')
   writeFileSync(file('encryption.key'), key, { mode: 0o600 })
   expect(await shops()).toBe(1)
 })

@@ -80,14 +80,17 @@ test('without the encryption key of a database nothing starts, and no other key 
   const key = join(folder.path, 'encryption.key')
   const right = readFileSync(key)
   rmSync(key)
-  const missing = `${key} is missing: put back the encryption key that this database was made with.\n`
+  const missing = `${key} is missing: restore the encryption key of this database.\n`
   expect(await run(['serve'], env())).toMatchObject({ code: 1, stderr: missing })
   expect(existsSync(key)).toBe(false)
   writeFileSync(key, Buffer.alloc(32, 7).toString('base64'))
   const { code, stderr } = await run(['serve'], env())
   expect([code, stderr]).toEqual([1, expect.stringContaining(`${key} is not the key`)])
   const checked = await run(['check'], env())
-  expect([checked.code, checked.stdout]).toEqual([1, expect.stringContaining('The encryption key is not the one')])
+  expect([checked.code, checked.stdout]).toEqual([
+    1,
+    expect.stringContaining('The encryption key does not belong to this database'),
+  ])
   writeFileSync(key, right)
   expect(await run(['check'], env())).toMatchObject({ code: 0 })
 }, 30_000)

@@ -21,9 +21,8 @@ export interface CheckReport {
 }
 
 /**
- * Checks that everything stored fits together: files, rows, decisions, totals of batches and refunds, carried debts,
- * references, the chains of the audit, and the encryption key when there is a vault. `check-coverage.ts` says what that
- * leaves open.
+ * Checks the consistency of the database: files, rows, decisions, totals of batches and refunds, carried debts,
+ * references, audit chains, and the encryption key when there is a vault. {@link coverageOf} lists what it cannot detect.
  */
 export async function check({ db, vault }: Pick<Deps, 'db'> & Partial<Pick<Deps, 'vault'>>): Promise<CheckReport> {
   const damage = (await db.findDamage()).map((line) => `The database is damaged: ${line}`)
@@ -60,7 +59,7 @@ async function checkData({ db, vault }: Parameters<typeof check>[0]): Promise<Om
   for (const { list, shopId, scope, counted, rows } of await listWrongCounts(db.read)) {
     const of = scope ? ` (${scope})` : ''
     problems.push(
-      `Shop ${shopId} has ${rows} rows of ${list}${of}, but ${counted} are counted, or not as they are; check --recount counts anew.`,
+      `Shop ${shopId} has ${rows} rows of ${list}${of}, but ${counted} are counted, or under other keys; repair with check --recount.`,
     )
   }
   problems.push(...(await findBadRows({ db })))

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts'
 import { isPostgresUrl } from '../config.ts'
 import { type Reader, type Transaction, withConnection } from '../database/database.ts'
 
-/** A batch whose stored totals are not the sums of its rows. Cents as text: here they may be beyond the exact numbers. */
+/** A batch whose stored totals differ from its commissions. Cents are text, because they may exceed safe integers. */
 export interface WrongTotal {
   id: string
   shopId: string
@@ -11,7 +11,7 @@ export interface WrongTotal {
   summed: string
 }
 
-/** Batches that hold rows, compared with them: how many, their money and what is withheld of it. */
+/** Compares the count, the commissions and the withheld tax of each batch with its rows. */
 export async function listWrongTotals(db: Reader): Promise<WrongTotal[]> {
   const { rows } = await sql<WrongTotal>`
     select b.id, b."shopId", cast(b."netPayableCents" as text) as stored,
@@ -28,7 +28,7 @@ export async function listWrongTotals(db: Reader): Promise<WrongTotal[]> {
   return rows
 }
 
-/** Commissions whose refunds add up to other goods than their running total. */
+/** Commissions whose refunds do not add up to their running total. */
 export async function listWrongRefundTotals(
   db: Reader,
 ): Promise<{ commissionId: string; stored: string; summed: string }[]> {
@@ -43,7 +43,7 @@ export async function listWrongRefundTotals(
   return rows
 }
 
-/** Carried debts that are not two rows that add up to zero. */
+/** Carried debts that do not consist of two rows that add up to zero. */
 export async function listUnbalancedDebts(db: Reader): Promise<string[]> {
   const { rows } = await sql<{ debtId: string }>`
     select "debtId" from commissions where "debtId" is not null group by "shopId", "debtId"
@@ -52,7 +52,7 @@ export async function listUnbalancedDebts(db: Reader): Promise<string[]> {
   return rows.map(({ debtId }) => debtId)
 }
 
-/** What must name something that is there, in the same shop: table, column, and the table it names. */
+/** References within a shop: table, column and referenced table. */
 const REFERENCES: [table: string, column: string, target: string][] = [
   ['users', 'shopId', 'shops'],
   ['apiKeys', 'shopId', 'shops'],
@@ -79,7 +79,7 @@ export interface Orphans {
   rows: number
 }
 
-/** Rows that name what is not there, or is another shop's. */
+/** Rows that reference a missing row or a row of another shop. */
 export async function countOrphans(db: Reader): Promise<Orphans[]> {
   const found: Orphans[] = []
   for (const [table, column, target] of REFERENCES) {
@@ -94,7 +94,7 @@ export async function countOrphans(db: Reader): Promise<Orphans[]> {
   return found
 }
 
-/** Orders that name a commission of another order. */
+/** Orders that reference the commission of another order. */
 export async function countMismatchedOrders(db: Reader): Promise<number> {
   const { rows } = await sql<{ rows: number }>`
     select count(*) as rows from orders o join commissions c
@@ -127,7 +127,7 @@ export async function listWrongHeads(db: Reader): Promise<WrongHead[]> {
   return rows
 }
 
-/** A count that is not how many rows there are. */
+/** A stored count that differs from the number of rows. */
 export interface WrongCount {
   list: string
   shopId: string
@@ -136,7 +136,7 @@ export interface WrongCount {
   rows: number
 }
 
-/** What is counted, read from the rows themselves. */
+/** The rows of all counted lists. */
 const COUNTED_ROWS = sql`
   select 'commissions' as list, "shopId", '' as scope, coalesce("programId", '') as "programId", "orderStatus" as status
   from commissions
@@ -161,8 +161,10 @@ export async function listWrongCounts(db: Reader): Promise<WrongCount[]> {
 }
 
 /**
- * Counts all rows anew. `lock`: on PostgreSQL, whoever changes a count meanwhile has to wait, so that nothing is counted
- * twice or not at all; a transaction on SQLite is alone anyway.
+ * Recounts all rows.
+ *
+ * @param options.lock on PostgreSQL, blocks concurrent changes of the counts, so that no row is counted twice or missed.
+ *   A transaction on SQLite has no concurrent writers.
  */
 export async function recountRows(trx: Transaction, { lock }: { lock: boolean }): Promise<void> {
   if (lock) await sql`lock table "rowCounts" in share row exclusive mode`.execute(trx)
@@ -173,7 +175,7 @@ export async function recountRows(trx: Transaction, { lock }: { lock: boolean })
   )
 }
 
-/** Counts the rows of all lists anew, on a connection of its own: a large database takes longer than a request may. */
+/** Recounts all rows on a separate connection, because a large database takes longer than the time limit of a request. */
 export const recount = ({ databaseUrl }: Pick<Config, 'databaseUrl'>): Promise<void> =>
   withConnection(databaseUrl, (db) =>
     db.transaction().execute((trx) => recountRows(trx, { lock: isPostgresUrl(databaseUrl) })),

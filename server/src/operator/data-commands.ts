@@ -60,7 +60,9 @@ export function addDataCommands(program: Command): void {
         })
       const { report, covered } = await (file === undefined ? ofDatabase() : checkBackup(file))
       const counts = `${report.audit.shops} shops, ${report.audit.rows} audit rows`
-      const lines = report.ok ? [`All is well: ${counts}.`, ...covered] : [...report.problems, `Not well: ${counts}.`]
+      const lines = report.ok
+        ? [`No problems found: ${counts}.`, ...covered]
+        : [...report.problems, `Problems found: ${counts}.`]
       print(json, report, lines)
       if (!report.ok) process.exitCode = 1
     })

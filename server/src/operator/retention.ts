@@ -28,9 +28,9 @@ export function startRetention(deps: Deps): void {
 }
 
 /**
- * Drops expired `Idempotency-Key` replies, deliveries that ended long ago, and journey entries beyond the configured
- * retention; never a delivery that waits, nor a click that may still count for an order. In small transactions, so that
- * nobody waits long, and what fails keeps nothing else from being dropped.
+ * Deletes expired `Idempotency-Key` responses, finished deliveries, and journey entries past the configured retention.
+ * Keeps pending deliveries and clicks that may still count for an order. Transactions are small, and a failed step does
+ * not prevent the others.
  */
 export async function purgeExpired(deps: Deps): Promise<void> {
   const now = nowIso(deps)
@@ -50,10 +50,10 @@ async function inBatches({ db, stopping }: Deps, work: (trx: Transaction) => Pro
   while (!stopping.aborted && (await db.transact(work)));
 }
 
-/** Ids begin with the time they were made at, so that their key is an index by age too. */
+/** Ids start with their creation time, so that the primary key is also an index by age. */
 const idBoundary = (prefix: 'dlv' | 'evt', ms: number) => `${prefix}_${encodeTime(ms, ID_TIME_LENGTH)}`
 
-/** Walks through the ids before one of each shop that has any. */
+/** Deletes rows with ids below `before`, shop by shop. */
 async function purgeOlder(
   { db, stopping }: Deps,
   { table, before }: { table: 'deliveries' | 'webhookEvents'; before: string },

@@ -32,53 +32,55 @@ const PAUSE_MS = 30
 const PROGRESS_LINES = 20
 
 /**
- * Fills a shop with data for load and growth tests, through the same engine and audit as real orders; nothing is sent to
- * subscribers. The same wish on the same day gives the same data, and what is there already is left as it is.
+ * Fills a shop with data for load and growth tests, through the same engine and audit as real orders, without sending
+ * webhooks. The same options on the same day give the same data; existing data is not changed.
  */
 export async function seed(
   deps: Deps,
-  wish: SeedOptions,
+  options: SeedOptions,
   report: (line: string) => void = () => {},
 ): Promise<SeedOptions> {
-  if (wish.affiliates < 1) throw new Error('--affiliates must be at least 1: clicks and orders need an affiliate.')
-  const shop = { deps, shopId: wish.shop, ...timeline(deps.now(), wish.days) }
-  const tell = (count: number, { from, to, what }: Range & { what: string }) => {
+  if (options.affiliates < 1) throw new Error('--affiliates must be at least 1: clicks and orders need an affiliate.')
+  const shop = { deps, shopId: options.shop, ...timeline(deps.now(), options.days) }
+  const reportProgress = (count: number, { from, to, what }: Range & { what: string }) => {
     if (Math.floor((PROGRESS_LINES * to) / count) > Math.floor((PROGRESS_LINES * from) / count))
       report(`${to} of ${count} ${what}`)
   }
   await ensureProgram(await operatorContextAt(shop, 'program', 0))
   const affiliates: SeedAffiliate[] = []
-  await inBatches(wish.affiliates, async (from, to) => {
+  await inBatches(options.affiliates, async (from, to) => {
     const ctx = await operatorContextAt(shop, `affiliates ${from}`, 0)
     affiliates.push(...(await mutate(ctx, (trx) => addAffiliates(ctx, trx, { from, to }))))
-    tell(wish.affiliates, { from, to, what: 'affiliates' })
+    reportProgress(options.affiliates, { from, to, what: 'affiliates' })
   })
-  await inBatches(wish.clicks, async (from, to) => {
-    const ctx = await operatorContextAt(shop, `clicks ${from}`, from / wish.clicks)
-    await mutate(ctx, (trx) => addClicks(ctx, trx, { from, to, affiliates, at: (n) => shop.at(n / wish.clicks) }))
-    tell(wish.clicks, { from, to, what: 'clicks' })
+  await inBatches(options.clicks, async (from, to) => {
+    const ctx = await operatorContextAt(shop, `clicks ${from}`, from / options.clicks)
+    await mutate(ctx, (trx) => addClicks(ctx, trx, { from, to, affiliates, at: (n) => shop.at(n / options.clicks) }))
+    reportProgress(options.clicks, { from, to, what: 'clicks' })
   })
-  await inBatches(wish.commissions, async (from, to) => {
-    const ctx = await operatorContextAt(shop, `orders ${from}`, to / wish.commissions)
-    await mutate(ctx, (trx) => addOrders(ctx, trx, { from, to, affiliates, at: (n) => shop.at(n / wish.commissions) }))
-    tell(wish.commissions, { from, to, what: 'commissions' })
+  await inBatches(options.commissions, async (from, to) => {
+    const ctx = await operatorContextAt(shop, `orders ${from}`, to / options.commissions)
+    await mutate(ctx, (trx) =>
+      addOrders(ctx, trx, { from, to, affiliates, at: (n) => shop.at(n / options.commissions) }),
+    )
+    reportProgress(options.commissions, { from, to, what: 'commissions' })
   })
-  return wish
+  return options
 }
 
-/** `at(part)` is the instant, in milliseconds, when that part of the time is over. */
+/** `at(part)` returns the time in milliseconds after that fraction of the period. */
 function timeline(now: number, days: number): { at: (part: number) => number } {
   const end = Math.floor(now / DAY_MS) * DAY_MS
   return { at: (part) => end - Math.round(days * DAY_MS * (1 - part)) }
 }
 
-/** The operator at a moment of the past, whose ids and codes follow from the name of the lot. */
+/** A context at a time in the past, with ids and codes derived from the name of the batch. */
 async function operatorContextAt(
   shop: { deps: Deps; shopId: string; at: (part: number) => number },
-  lot: string,
+  batch: string,
   part: number,
 ): Promise<Context> {
-  const next = seededRandom(`${shop.shopId} ${lot}`)
+  const next = seededRandom(`${shop.shopId} ${batch}`)
   const now = () => shop.at(part)
   const newId: Deps['newId'] = (prefix) => `${prefix}_${ulid(now(), next)}`
   const random = (bytes: number) => Uint8Array.from({ length: bytes }, () => Math.floor(next() * 256))
