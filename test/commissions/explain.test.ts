@@ -1,15 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { admin, staffOf } from '../support/owner.ts'
-import { type TestServer, testServer } from '../support/server.ts'
+import type { TestServer } from '../support/server.ts'
 import { convert, expectOk } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 import { Till } from './money.ts'
 
-let server: TestServer
 let till: Till
 let nisa: { id: string; email: string; campaignId: string }
 let ada: { id: string }
-beforeAll(async () => {
-  server = await testServer()
+test.beforeAll(async ({ server, owner }) => {
   till = new Till(server)
   nisa = await till.affiliate('NISA16')
   ada = await till.affiliate('ADA16')
@@ -19,18 +18,17 @@ beforeAll(async () => {
   await click({ affiliateId: ada.id, clickId: 'old', occurredAt: '2026-08-01T00:00:00Z' })
   await click({ affiliateId: ada.id, clickId: 'later', occurredAt: '2026-10-25T00:00:00Z' })
   const connect = (kind: string, value: string) =>
-    expectOk(admin(server, 'POST', '/connections', { kind, value, affiliateId: nisa.id }))
+    expectOk(owner('POST', '/connections', { kind, value, affiliateId: nisa.id }))
   await connect('customerId', 'c-1')
   await connect('customerEmail', 'known@example.com')
   await connect('product', '7001')
 })
-afterAll(() => server.close())
 
 let orders = 0
-const order = async (given: object) => {
+const order = async (server: TestServer, given: object) => {
   const externalOrderId = `e-${++orders}`
   await expectOk(convert(server, { externalOrderId, amountCents: 9000, occurredAt: '2026-10-20T00:00:00Z', ...given }))
-  return expectOk(admin(server, 'GET', `/orders/${externalOrderId}/explanation`))
+  return expectOk(server.owner('GET', `/orders/${externalOrderId}/explanation`))
 }
 
 type Candidate = { kind: string; source: string; reasonCode: string; outcome: string; because: string }
@@ -39,7 +37,7 @@ const candidatesOf = (explained: { evidence: { candidates: Candidate[] }[] }) =>
 
 describe('every reason code is named, with what became of it', () => {
   const items = [{ productId: '7001', quantity: 1, priceCents: 9000 }]
-  test.each([
+  test.for([
     ['COUPON_MATCH', { couponCode: 'nisa16' }],
     ['AFFILIATE_CODE_MATCH', { affiliateCode: 'NISA16' }],
     ['CLICK_MATCH', { clickId: 'fresh' }],
@@ -48,8 +46,8 @@ describe('every reason code is named, with what became of it', () => {
     ['CONNECTED_CUSTOMER_ID_MATCH', { customerId: 'c-1' }],
     ['CONNECTED_CUSTOMER_EMAIL_MATCH', { customerEmail: 'Known@Example.com' }],
     ['CONNECTED_PRODUCT_MATCH', { lineItems: items }],
-  ])('%s', async (reasonCode, given) => {
-    const explained = await order(given)
+  ])('%s', async ([reasonCode, given], { server }) => {
+    const explained = await order(server, given)
     expect(explained).toMatchObject({
       outcome: 'CREDITED',
       restriction: null,
@@ -61,14 +59,14 @@ describe('every reason code is named, with what became of it', () => {
     expect(explained.evidence.map(({ rank }: { rank: number }) => rank)).toEqual([1, 2, 3, 4])
   })
 
-  test.each([
+  test.for([
     ['NO_EVIDENCE', {}, 'The order carried no such evidence.'],
     ['NO_MATCH', { couponCode: 'NOBODY' }, 'It names nobody in your shop.'],
     ['CLICK_NOT_FOUND', { clickId: 'none' }, 'No such click is stored.'],
     ['CLICK_EXPIRED', { clickId: 'old' }, 'The click was longer ago than the 30 days that the program lets it count.'],
     ['CLICK_AFTER_ORDER', { clickId: 'later' }, 'The click came after the order.'],
-  ])('%s', async (reasonCode, given, because) => {
-    const explained = await order(given)
+  ])('%s', async ([reasonCode, given, because], { server }) => {
+    const explained = await order(server, given)
     expect(explained).toMatchObject({ outcome: 'NOBODY', commission: null, affiliate: null, restriction: null })
     expect(explained.summary).toBe(`Nobody was credited: ${reasonCode}.`)
     const said = reasonCode === 'NO_EVIDENCE' ? explained.evidence[0].because : candidatesOf(explained)[0]?.because
@@ -78,11 +76,11 @@ describe('every reason code is named, with what became of it', () => {
 })
 
 describe('every restriction code is named', () => {
-  const update = (path: string, body: object) => expectOk(server.request('PATCH', path, { body }))
-  const cases: [string, () => Promise<object>][] = [
+  const update = (server: TestServer, path: string, body: object) => expectOk(server.request('PATCH', path, { body }))
+  const cases: [string, (server: TestServer) => Promise<object>][] = [
     [
       'AFFILIATE_ARCHIVED',
-      async () => {
+      async (server) => {
         const { id } = await till.affiliate('ARCH')
         await expectOk(server.request('DELETE', `/api/v1/affiliates?id=${id}`))
         return { couponCode: 'ARCH' }
@@ -90,25 +88,25 @@ describe('every restriction code is named', () => {
     ],
     [
       'AFFILIATE_REJECTED',
-      async () => {
+      async (server) => {
         const { id } = await till.affiliate('REJ')
-        await update(`/api/v1/affiliates?id=${id}`, { status: 'REJECTED' })
+        await update(server, `/api/v1/affiliates?id=${id}`, { status: 'REJECTED' })
         return { couponCode: 'REJ' }
       },
     ],
     [
       'AFFILIATE_NOT_APPROVED',
-      async () => {
+      async (server) => {
         const { id } = await till.affiliate('PEND')
-        await update(`/api/v1/affiliates?id=${id}`, { status: 'PENDING' })
+        await update(server, `/api/v1/affiliates?id=${id}`, { status: 'PENDING' })
         return { couponCode: 'PEND' }
       },
     ],
     [
       'PROGRAM_MISSING',
-      async () => {
+      async (server) => {
         const { id } = await till.affiliate('LEFT')
-        await update(`/api/v1/affiliates?id=${id}`, { campaignId: null })
+        await update(server, `/api/v1/affiliates?id=${id}`, { campaignId: null })
         return { couponCode: 'LEFT' }
       },
     ],
@@ -118,7 +116,7 @@ describe('every restriction code is named', () => {
     ],
     [
       'GEO_UNKNOWN',
-      async () => {
+      async (server) => {
         const { campaignId } = await till.affiliate('GE1')
         await expectOk(admin(server, 'PUT', `/geo-rules/${campaignId}`, { countries: ['US'], cities: ['Berlin'] }))
         return { couponCode: 'GE1', shipping: { country: 'us' } }
@@ -126,7 +124,7 @@ describe('every restriction code is named', () => {
     ],
     [
       'GEO_NOT_ELIGIBLE',
-      async () => {
+      async (server) => {
         const { campaignId } = await till.affiliate('GE2')
         await expectOk(admin(server, 'PUT', `/geo-rules/${campaignId}`, { countries: ['US'], postalPrefixes: ['90'] }))
         return { couponCode: 'GE2', shipping: { country: 'US', postalCode: '10001' } }
@@ -134,8 +132,8 @@ describe('every restriction code is named', () => {
     ],
     ['ZERO_BASE', async () => ({ couponCode: 'NISA16', discountCents: 9000 })],
   ]
-  test.each(cases)('%s', async (code, prepare) => {
-    const explained = await order(await prepare())
+  test.for(cases)('%s', async ([code, prepare], { server }) => {
+    const explained = await order(server, await prepare(server))
     expect(explained).toMatchObject({
       outcome: 'RESTRICTED',
       restriction: { code, because: expect.stringMatching(/\.$/) },
@@ -147,8 +145,8 @@ describe('every restriction code is named', () => {
   })
 })
 
-test('all four kinds are shown, who lost and to whom', async () => {
-  const explained = await order({
+test('all four kinds are shown, who lost and to whom', async ({ server }) => {
+  const explained = await order(server, {
     couponCode: 'NOBODY',
     affiliateCode: 'NISA16',
     clickId: 'fresh',
@@ -165,15 +163,15 @@ test('all four kinds are shown, who lost and to whom', async () => {
     ['productId', 'OUTRANKED'],
   ])
   expect(explained.affiliate).toMatchObject({ id: nisa.id, status: 'APPROVED', archived: false })
-  const two = await order({ couponCode: 'ADA16', affiliateCode: 'NISA16' })
+  const two = await order(server, { couponCode: 'ADA16', affiliateCode: 'NISA16' })
   expect(candidatesOf(two)[1]).toMatchObject({
     outcome: 'LATER_IN_KIND',
     because: 'It counts, but couponCode ADA16 of its kind comes first.',
   })
 })
 
-test('the arithmetic, line by line, adds up, refunds included', async () => {
-  await expectOk(admin(server, 'PATCH', '/settings', { taxWithholdingBps: 1000 }))
+test('the arithmetic, line by line, adds up, refunds included', async ({ server, owner }) => {
+  await expectOk(owner('PATCH', '/settings', { taxWithholdingBps: 1000 }))
   const rule = {
     programId: nisa.campaignId,
     kind: 'product',
@@ -181,8 +179,8 @@ test('the arithmetic, line by line, adds up, refunds included', async () => {
     commissionType: 'FLAT_PER_ITEM',
     commissionPercent: 2.5,
   }
-  await expectOk(admin(server, 'POST', '/product-rules', rule))
-  const explained = await order({
+  await expectOk(owner('POST', '/product-rules', rule))
+  const explained = await order(server, {
     couponCode: 'NISA16',
     amountCents: undefined,
     discountCents: 1000,
@@ -192,12 +190,12 @@ test('the arithmetic, line by line, adds up, refunds included', async () => {
     ],
   })
   await expectOk(
-    admin(server, 'POST', `/commissions/${explained.commission.id}/refund`, {
+    owner('POST', `/commissions/${explained.commission.id}/refund`, {
       externalRefundId: 'r',
       lineItems: [{ productId: '4', quantity: 1 }],
     }),
   )
-  const again = await expectOk(admin(server, 'GET', `/orders/api:${explained.externalOrderId}/explanation`))
+  const again = await expectOk(owner('GET', `/orders/api:${explained.externalOrderId}/explanation`))
   expect(again.arithmetic).toEqual([
     {
       step: 'subtotal',
@@ -219,15 +217,15 @@ test('the arithmetic, line by line, adds up, refunds included', async () => {
     { step: 'refund', text: 'Refund r of 4500 cents of goods', cents: -720, currency: 'USD' },
     { step: 'now', text: 'What the commission comes to after refunds', cents: 500, currency: 'USD' },
   ])
-  await expectOk(admin(server, 'PATCH', '/settings', { taxWithholdingBps: 0 }))
+  await expectOk(owner('PATCH', '/settings', { taxWithholdingBps: 0 }))
 })
 
-test('CONNECTED_PRODUCT pays on its own lines, and the arithmetic says so', async () => {
+test('CONNECTED_PRODUCT pays on its own lines, and the arithmetic says so', async ({ server }) => {
   const lineItems = [
     { productId: '7001', quantity: 1, priceCents: 3000 },
     { productId: '1', quantity: 1, priceCents: 6000 },
   ]
-  const { arithmetic } = await order({ lineItems })
+  const { arithmetic } = await order(server, { lineItems })
   expect(arithmetic).toContainEqual({
     step: 'outside',
     text: 'Lines that are not connected to the affiliate',
@@ -237,20 +235,18 @@ test('CONNECTED_PRODUCT pays on its own lines, and the arithmetic says so', asyn
   expect(arithmetic.at(-1).cents).toBe(480)
 })
 
-test('the stored id wins over the caller’s own, and any id may be asked for', async () => {
-  const first = await order({ couponCode: 'NISA16' })
+test('the stored id wins over the caller’s own, and any id may be asked for', async ({ server, owner }) => {
+  const first = await order(server, { couponCode: 'NISA16' })
   await expectOk(convert(server, { externalOrderId: first.orderId, amountCents: 100, couponCode: 'NISA16' }))
-  const byStored = await expectOk(admin(server, 'GET', `/orders/${first.orderId}/explanation`))
+  const byStored = await expectOk(owner('GET', `/orders/${first.orderId}/explanation`))
   expect(byStored.externalOrderId).toBe(first.externalOrderId)
   await expectOk(convert(server, { externalOrderId: 'a/b c?d#é', amountCents: 100, couponCode: 'NISA16' }))
-  const odd = await expectOk(admin(server, 'GET', `/orders/${encodeURIComponent('a/b c?d#é')}/explanation`))
+  const odd = await expectOk(owner('GET', `/orders/${encodeURIComponent('a/b c?d#é')}/explanation`))
   expect(odd.externalOrderId).toBe('a/b c?d#é')
 })
 
-test('STAFF may ask why', async () => {
-  const explained = await order({ couponCode: 'NISA16' })
+test('STAFF may ask why', async ({ server, owner }) => {
+  const explained = await order(server, { couponCode: 'NISA16' })
   const key = await staffOf(server)
-  expect(
-    (await admin(server, 'GET', `/orders/${explained.externalOrderId}/explanation`, undefined, { key })).status,
-  ).toBe(200)
+  expect((await owner('GET', `/orders/${explained.externalOrderId}/explanation`, undefined, { key })).status).toBe(200)
 })

@@ -11,7 +11,7 @@ const ops = ownerOperations.filter((op) => op.path.startsWith('/admin/'))
 const CHANGES =
   /concurrent|already|is_adjustment|still_restricted|exceeds|total_too_large|limit_reached|percent_required|webhook_not_found|not_finished/
 
-/** Where nothing may change, and where anything may. */
+// Two servers: rejected requests must leave `calm` unchanged, and causes that change something first go to `busy`.
 let calm: OwnerServer
 let busy: OwnerServer
 beforeAll(async () => {

@@ -1,36 +1,34 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect } from 'vitest'
 import { createListener } from '../../server/src/http/listen.ts'
 import { snapshot } from '../contract/fixture.ts'
 import { sendRaw } from '../support/raw-http.ts'
-import { type TestServer, testServer } from '../support/server.ts'
+import type { TestServer } from '../support/server.ts'
+import { test } from '../support/test.ts'
 
-let server: TestServer
 let listener: Server
-beforeAll(async () => {
-  server = await testServer()
+test.beforeAll(async ({ server }) => {
   listener = createListener(server.app.fetch, { ...server.deps, limiter: server.limiter }).listen(0, '127.0.0.1')
   await once(listener, 'listening')
 })
 afterAll(async () => {
   listener.closeAllConnections()
   await new Promise((done) => listener.close(done))
-  await server.close()
 })
 
 const send = (bytes: string) => sendRaw((listener.address() as AddressInfo).port, bytes)
 
 const CLOSE = 'Connection: close\r\n\r\n'
-const get = (lines = '', path = '/api/v1/programs') =>
+const get = (server: TestServer, lines = '', path = '/api/v1/programs') =>
   `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${server.shop.key}\r\n${lines}${CLOSE}`
-const post = (lines: string, body: string) =>
+const post = (server: TestServer, lines: string, body: string) =>
   `POST /api/v1/programs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${server.shop.key}\r\n${lines}\r\n${body}`
-const store = (lines: string) =>
+const store = (server: TestServer, lines: string) =>
   `POST /integrations/shopify/${server.shop.shopId}/orders-paid HTTP/1.1\r\nHost: x\r\n${lines}Content-Length: 2\r\n\r\n{}`
 
-test.each([
+test.for([
   ['a Host with a space', `GET /api/v1/programs HTTP/1.1\r\nHost: a b\r\n${CLOSE}`],
   ['a Host that is a path', `GET /api/v1/programs HTTP/1.1\r\nHost: x/y?z\r\n${CLOSE}`],
   ['a Host with a user', `GET /api/v1/programs HTTP/1.1\r\nHost: a@b\r\n${CLOSE}`],
@@ -63,7 +61,7 @@ test.each([
   ['the same Host twice', `GET / HTTP/1.1\r\nHost: x\r\nhost: x\r\n${CLOSE}`],
   ['a negative length', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n'],
   ['chunks of another kind', 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, identity\r\n\r\n0\r\n\r\n'],
-])('400 in JSON, with a request id, for %s', async (_name, bytes) => {
+])('400 in JSON, with a request id, for %s', async ([_name, bytes], { server }) => {
   const before = snapshot(server)
   const [answer, ...more] = await send(bytes)
   expect(answer).toMatchObject({ status: 400, headers: { 'x-error-code': 'request_malformed' } })
@@ -93,65 +91,73 @@ test('the rate limit is that of the API alone, and nothing is counted', async ()
   expect(Object.keys(answer!.headers).filter((name) => name.startsWith('x-ratelimit'))).toEqual([])
 })
 
-test('405 for CONNECT, behind the answer before it', async () => {
+test('405 for CONNECT, behind the answer before it', async ({ server }) => {
   const connect = 'CONNECT x:80 HTTP/1.1\r\nHost: x:80\r\n\r\n'
   const [answer, ...more] = await send(connect)
   expect(answer).toMatchObject({ status: 405, headers: { 'x-error-code': 'method_not_allowed', allow: '' } })
   expect(answer?.headers['x-request-id']).toMatch(/^req_/)
   expect(JSON.parse(answer?.body ?? '')).toEqual({ error: 'CONNECT is not supported.' })
   expect(more).toEqual([])
-  const after = await send(post('Content-Length: 17\r\n', '{"name":"Before"}') + connect)
+  const after = await send(post(server, 'Content-Length: 17\r\n', '{"name":"Before"}') + connect)
   expect(after.map(({ status }) => status)).toEqual([201])
 })
 
-test('what is odd but right is answered as usual', async () => {
+test('what is odd but right is answered as usual', async ({ server }) => {
   const statuses = async (bytes: string) => (await send(bytes)).map(({ status }) => status)
-  expect(await statuses(get())).toEqual([200])
-  expect(await statuses(get('', 'http://x/api/v1/programs'))).toEqual([200])
-  expect(await statuses(get('Expect: something\r\n'))).toEqual([200])
-  expect(await statuses(get('X-Request-Id: a\r\nX-Request-Id: b\r\n'))).toEqual([200])
-  expect(await statuses(get().replace('GET', 'TRACE'))).toEqual([405])
-  expect(await statuses(get().replace('HTTP/1.1\r\nHost: x', 'HTTP/1.0'))).toEqual([200])
+  expect(await statuses(get(server))).toEqual([200])
+  expect(await statuses(get(server, '', 'http://x/api/v1/programs'))).toEqual([200])
+  expect(await statuses(get(server, 'Expect: something\r\n'))).toEqual([200])
+  expect(await statuses(get(server, 'X-Request-Id: a\r\nX-Request-Id: b\r\n'))).toEqual([200])
+  expect(await statuses(get(server).replace('GET', 'TRACE'))).toEqual([405])
+  expect(await statuses(get(server).replace('HTTP/1.1\r\nHost: x', 'HTTP/1.0'))).toEqual([200])
   const chunked = `${CLOSE.trim()}\r\nTransfer-Encoding: chunked\r\n`
-  expect(await statuses(post(chunked, '10;a=b\r\n{"name":"Chunks"\r\n1\r\n}\r\n0\r\nTrailer: x\r\n\r\n'))).toEqual([
-    201,
-  ])
+  expect(
+    await statuses(post(server, chunked, '10;a=b\r\n{"name":"Chunks"\r\n1\r\n}\r\n0\r\nTrailer: x\r\n\r\n')),
+  ).toEqual([201])
 })
 
-test.each([
-  ['Authorization', () => get(`authorization: Bearer ${server.shop.key}\r\n`)],
+test.for([
+  ['Authorization', (server: TestServer) => get(server, `authorization: Bearer ${server.shop.key}\r\n`)],
   [
     'Idempotency-Key',
-    () => post('Idempotency-Key: a\r\nIdempotency-Key: b\r\nContent-Length: 14\r\n', '{"name":"Two"}'),
+    (server: TestServer) =>
+      post(server, 'Idempotency-Key: a\r\nIdempotency-Key: b\r\nContent-Length: 14\r\n', '{"name":"Two"}'),
   ],
   [
     'Idempotency-Key',
-    () => post('Idempotency-Key: a\r\nidempotency-key: a\r\nContent-Length: 14\r\n', '{"name":"Two"}'),
+    (server: TestServer) =>
+      post(server, 'Idempotency-Key: a\r\nidempotency-key: a\r\nContent-Length: 14\r\n', '{"name":"Two"}'),
   ],
-  ['X-Shopify-Hmac-Sha256', () => store('X-Shopify-Hmac-Sha256: YQ==\r\nX-Shopify-Hmac-Sha256: YQ==\r\n')],
-  ['X-Shopify-Topic', () => store('X-Shopify-Topic: orders/paid\r\nX-Shopify-Topic: orders/cancelled\r\n')],
-])('400 for the header %s sent twice; nothing happens', async (name, bytes) => {
+  [
+    'X-Shopify-Hmac-Sha256',
+    (server: TestServer) => store(server, 'X-Shopify-Hmac-Sha256: YQ==\r\nX-Shopify-Hmac-Sha256: YQ==\r\n'),
+  ],
+  [
+    'X-Shopify-Topic',
+    (server: TestServer) => store(server, 'X-Shopify-Topic: orders/paid\r\nX-Shopify-Topic: orders/cancelled\r\n'),
+  ],
+])('400 for the header %s sent twice; nothing happens', async ([name, bytes], { server }) => {
   const before = snapshot(server)
-  const [answer, ...more] = await send(bytes())
+  const [answer, ...more] = await send(bytes(server))
   expect(answer).toMatchObject({ status: 400, headers: { 'x-error-code': 'header_repeated', connection: 'close' } })
   expect(JSON.parse(answer!.body).error).toMatch(new RegExp(`^Send the header ${name} only once\\.$`, 'i'))
   expect(more).toEqual([])
   expect(snapshot(server)).toBe(before)
 })
 
-test('two requests in a row get two answers', async () => {
-  const inARow = await send(get().replace(CLOSE, '\r\n') + get('', '/api/v1/none'))
+test('two requests in a row get two answers', async ({ server }) => {
+  const inARow = await send(get(server).replace(CLOSE, '\r\n') + get(server, '', '/api/v1/none'))
   expect(inARow.map(({ status }) => status)).toEqual([200, 404])
 })
 
-test('a chunk that breaks off is refused, and so is one that is none', async () => {
-  const [answer] = await send(post('Transfer-Encoding: chunked\r\n', 'zz\r\n{}\r\n0\r\n\r\n'))
+test('a chunk that breaks off is refused, and so is one that is none', async ({ server }) => {
+  const [answer] = await send(post(server, 'Transfer-Encoding: chunked\r\n', 'zz\r\n{}\r\n0\r\n\r\n'))
   expect([answer?.status, answer?.headers['x-request-id']?.slice(0, 4)]).toEqual([400, 'req_'])
   expect(server.logs.join('')).not.toContain('"bug"')
 })
 
-test('what comes behind a whole request takes nothing away from its answer', async () => {
-  const whole = post('Content-Length: 16\r\n', '{"name":"Whole"}')
+test('what comes behind a whole request takes nothing away from its answer', async ({ server }) => {
+  const whole = post(server, 'Content-Length: 16\r\n', '{"name":"Whole"}')
   for (const [first, rest] of [
     [whole, 'no request at all\r\n\r\n'],
     [whole.replace('HTTP/1.1', 'HTTP/1.0'), whole],

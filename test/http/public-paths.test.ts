@@ -1,46 +1,44 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type TestServer, testServer } from '../support/server.ts'
+import { describe, expect } from 'vitest'
+import type { TestServer } from '../support/server.ts'
+import { test as baseTest } from '../support/test.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await testServer({ limited: true, config: { trustProxy: 1 } })
-})
-afterAll(() => server.close())
+const test = baseTest.extend('options', { scope: 'file' }, { limited: true, config: { trustProxy: 1 } })
 
 /** A caller without a credential, from an address of its own. */
 const from =
-  (address: string) =>
+  (server: TestServer, address: string) =>
   (path: string, headers: Record<string, string> = {}) =>
     server.request('GET', path, { key: null, headers: { 'X-Forwarded-For': address, ...headers } })
 
 describe.each(['/openapi.json', '/openapi.yaml'])('%s', (path) => {
-  const get = from('203.0.113.1')
+  const get = (server: TestServer, path: string, headers?: Record<string, string>) =>
+    from(server, '203.0.113.1')(path, headers)
 
-  test('304 for a client that holds the current document', async () => {
-    const first = await get(path)
+  test('304 for a client that holds the current document', async ({ server }) => {
+    const first = await get(server, path)
     const tag = first.headers.get('ETag') ?? ''
     expect([first.status, tag]).toEqual([200, expect.stringMatching(/^"[0-9a-f]{16}"$/)])
     for (const held of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
-      const again = await get(path, { 'If-None-Match': held })
+      const again = await get(server, path, { 'If-None-Match': held })
       expect([again.status, again.body, again.headers.get('ETag')], held).toEqual([304, '', tag])
     }
-    expect((await get(path, { 'If-None-Match': '"other"' })).status).toBe(200)
+    expect((await get(server, path, { 'If-None-Match': '"other"' })).status).toBe(200)
   })
 
-  test('a browser takes it for nothing else', async () => {
-    expect((await get(path)).headers.get('X-Content-Type-Options')).toBe('nosniff')
+  test('a browser takes it for nothing else', async ({ server }) => {
+    expect((await get(server, path)).headers.get('X-Content-Type-Options')).toBe('nosniff')
   })
 })
 
-test('the two forms of the document differ in their tags', async () => {
-  const get = from('203.0.113.2')
+test('the two forms of the document differ in their tags', async ({ server }) => {
+  const get = from(server, '203.0.113.2')
   const [json, yaml] = [await get('/openapi.json'), await get('/openapi.yaml')]
   expect(json.headers.get('ETag')).not.toBe(yaml.headers.get('ETag'))
   expect(json.body).toMatchObject({ openapi: expect.any(String), paths: expect.any(Object) })
 })
 
-test('429 after 600 requests of one address in a window; others, health and the docs go on', async () => {
-  const get = from('203.0.113.3')
+test('429 after 600 requests of one address in a window; others, health and the docs go on', async ({ server }) => {
+  const get = from(server, '203.0.113.3')
   await Promise.all(Array.from({ length: 597 }, () => server.limiter.consume('public:203.0.113.3', 600)))
   expect((await get('/openapi.json', { 'If-None-Match': '*' })).status).toBe(304)
   expect((await get('/openapi.yaml', { 'If-None-Match': '*' })).status).toBe(304)
@@ -51,11 +49,11 @@ test('429 after 600 requests of one address in a window; others, health and the 
     expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0)
   }
   for (const path of ['/healthz', '/readyz', '/api/v1/docs']) expect((await get(path)).status, path).toBe(200)
-  expect((await from('203.0.113.4')('/openapi.json')).status).toBe(200)
+  expect((await from(server, '203.0.113.4')('/openapi.json')).status).toBe(200)
 })
 
-test('no browser guesses the type of a response, whatever it is', async () => {
-  const get = from('203.0.113.5')
+test('no browser guesses the type of a response, whatever it is', async ({ server }) => {
+  const get = from(server, '203.0.113.5')
   const paths = [
     '/',
     '/healthz',

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type TestServer, testServer } from '../support/server.ts'
 
+// Every test needs unused rate limits, so each has its own server.
 let server: TestServer
 beforeEach(async () => {
   server = await testServer({ limited: true })

@@ -2,27 +2,25 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect } from 'vitest'
 import { BODY_LIMITS, BodyBudget } from '../../server/src/http/body-budget.ts'
 import { createListener } from '../../server/src/http/listen.ts'
 import { snapshot } from '../contract/fixture.ts'
 import { signed } from '../revocation/ways.ts'
-import { admin } from '../support/owner.ts'
 import { answersIn, type RawAnswer } from '../support/raw-http.ts'
-import { type TestServer, type TestShop, testServer } from '../support/server.ts'
+import type { TestServer, TestShop } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
+import { test } from '../support/test.ts'
 
 const KIB = 1024
 const SECRET = 'hush'
 
-let server: TestServer
 let other: TestShop
 let listener: Server
-beforeAll(async () => {
-  server = await testServer()
+test.beforeAll(async ({ server, owner }) => {
   other = await server.createShop()
   for (const { ownerToken } of [server.shop, other])
-    await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: SECRET }, { key: ownerToken }))
+    await expectOk(owner('PATCH', '/settings', { storeWebhookSecret: SECRET }, { key: ownerToken }))
   listener = createListener(server.app.fetch, { ...server.deps, limiter: server.limiter }, { headersTimeoutMs: 200 })
   listener.listen(0, '127.0.0.1')
   await once(listener, 'listening')
@@ -30,7 +28,6 @@ beforeAll(async () => {
 afterAll(async () => {
   listener.closeAllConnections()
   await new Promise((done) => listener.close(done))
-  await server.close()
 })
 
 /** A connection that the test writes to piece by piece. */
@@ -58,10 +55,14 @@ const head = (path: string, headers: Record<string, string | number>) => {
   const lines = Object.entries({ Host: 'x', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
   return `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
 }
-const bearer = (key = server.shop.key) => ({ Authorization: `Bearer ${key}` })
+const bearer = (server: TestServer, key = server.shop.key) => ({ Authorization: `Bearer ${key}` })
 const told = (answer: RawAnswer | undefined) => [answer?.status, answer?.headers['x-error-code']]
 
-async function withLimits<T>(limits: Partial<typeof BODY_LIMITS>, work: () => Promise<T>): Promise<T> {
+async function withLimits<T>(
+  server: TestServer,
+  limits: Partial<typeof BODY_LIMITS>,
+  work: () => Promise<T>,
+): Promise<T> {
   const before = { ...server.bodies.limits }
   Object.assign(server.bodies.limits, limits)
   try {
@@ -76,17 +77,17 @@ describe('time', () => {
     expect([BODY_LIMITS.stallMs, BODY_LIMITS.totalMs]).toEqual([10_000, 30_000])
   })
 
-  test.each([
-    ['/api/v1/affiliates', () => bearer()],
-    ['/admin/v1/keys', () => bearer(server.shop.ownerToken)],
+  test.for([
+    ['/api/v1/affiliates', (server: TestServer) => bearer(server)],
+    ['/admin/v1/keys', (server: TestServer) => bearer(server, server.shop.ownerToken)],
     ['/admin/v1/session', () => ({})],
     [`/integrations/shopify/:shop/orders-paid`, () => signed('{}')],
-  ])('400 body_timeout when a body stops arriving: %s', (path, credential) =>
-    withLimits({ stallMs: 100 }, async () => {
+  ])('400 body_timeout when a body stops arriving: %s', ([path, credential], { server }) =>
+    withLimits(server, { stallMs: 100 }, async () => {
       const before = snapshot(server)
       const client = open()
       const started = performance.now()
-      client.write(head(path.replace(':shop', server.shop.shopId), { ...credential(), 'Content-Length': 100 }))
+      client.write(head(path.replace(':shop', server.shop.shopId), { ...credential(server), 'Content-Length': 100 }))
       client.write('{"a"')
       const answer = await client.answer()
       expect(told(answer)).toEqual([400, 'body_timeout'])
@@ -99,13 +100,13 @@ describe('time', () => {
     }),
   )
 
-  test.each([
+  test.for([
     ['a declared length', 'Content-Length: 1000', (piece: string) => piece],
     ['chunks', 'Transfer-Encoding: chunked', (piece: string) => `${piece.length}\r\n${piece}\r\n`],
-  ])('400 body_timeout for a body that trickles on and on, with %s', (_what, length, wire) =>
-    withLimits({ stallMs: 200, totalMs: 500 }, async () => {
+  ])('400 body_timeout for a body that trickles on and on, with %s', ([_what, length, wire], { server }) =>
+    withLimits(server, { stallMs: 200, totalMs: 500 }, async () => {
       const client = open()
-      client.write(head('/api/v1/affiliates', bearer()).replace('\r\n\r\n', `\r\n${length}\r\n\r\n`))
+      client.write(head('/api/v1/affiliates', bearer(server)).replace('\r\n\r\n', `\r\n${length}\r\n\r\n`))
       const writing = setInterval(() => client.write(wire(' ')), 20)
       const answer = await client.answer()
       clearInterval(writing)
@@ -114,11 +115,11 @@ describe('time', () => {
     }),
   )
 
-  test('201 for a slow client that keeps sending: 4 KiB in pieces', () =>
-    withLimits({ stallMs: 400, totalMs: 4000 }, async () => {
+  test('201 for a slow client that keeps sending: 4 KiB in pieces', ({ server }) =>
+    withLimits(server, { stallMs: 400, totalMs: 4000 }, async () => {
       const body = JSON.stringify({ email: 'slow@example.com', name: 'Slow' }).padEnd(4 * KIB)
       const client = open()
-      client.write(head('/api/v1/affiliates', { ...bearer(), 'Content-Length': body.length }))
+      client.write(head('/api/v1/affiliates', { ...bearer(server), 'Content-Length': body.length }))
       for (let at = 0; at < body.length; at += 512) {
         client.write(body.slice(at, at + 512))
         await sleep(100)
@@ -144,22 +145,26 @@ describe('what is checked before the body', () => {
   const notify = (shopId: string, headers: Record<string, string | number>) =>
     head(`/integrations/shopify/${shopId}/orders-paid`, { 'Content-Length': 4 * KIB * KIB, ...headers })
 
-  test.each([
-    ['a notification without a signature', () => notify(server.shop.shopId, {}), [401, 'store_signature_missing']],
+  test.for([
+    [
+      'a notification without a signature',
+      (server: TestServer) => notify(server.shop.shopId, {}),
+      [401, 'store_signature_missing'],
+    ],
     [
       'a notification whose signature is no SHA-256',
-      () => notify(server.shop.shopId, { 'X-Shopify-Hmac-Sha256': 'YQ==' }),
+      (server: TestServer) => notify(server.shop.shopId, { 'X-Shopify-Hmac-Sha256': 'YQ==' }),
       [401, 'store_signature_invalid'],
     ],
     ['a notification for no shop', () => notify('shp_none', signed('{}')), [401, 'store_signature_invalid']],
     [
       'a notification that is too large',
-      () => notify(server.shop.shopId, { ...signed('{}'), 'Content-Length': 4 * KIB * KIB + 1 }),
+      (server: TestServer) => notify(server.shop.shopId, { ...signed('{}'), 'Content-Length': 4 * KIB * KIB + 1 }),
       [400, 'body_too_large'],
     ],
     [
       'a body that is too large',
-      () => head('/api/v1/affiliates', { ...bearer(), 'Content-Length': KIB * KIB + 1 }),
+      (server: TestServer) => head('/api/v1/affiliates', { ...bearer(server), 'Content-Length': KIB * KIB + 1 }),
       [400, 'body_too_large'],
     ],
     [
@@ -173,9 +178,9 @@ describe('what is checked before the body', () => {
       () => head('/admin/v1/keys', { 'Content-Length': 9 }),
       [401, 'owner_credentials_missing'],
     ],
-  ] as const)('%s is refused by its headers alone', async (_what, bytes, refusal) => {
+  ] as const)('%s is refused by its headers alone', async ([_what, bytes, refusal], { server }) => {
     const client = open()
-    client.write(bytes())
+    client.write(bytes(server))
     expect(told(await client.answer())).toEqual(refusal)
     client.close()
   })
@@ -201,7 +206,7 @@ describe('memory', () => {
   }
 
   /** Holds uploads open one byte short of their length, and returns the answers that some of them got. */
-  async function hold(count: number, bytes: number, path: string, headers: Record<string, string>) {
+  async function hold(server: TestServer, count: number, bytes: number, path: string, headers: Record<string, string>) {
     const clients = Array.from({ length: count }, () => open())
     for (const client of clients) {
       client.write(head(path, { ...headers, 'Content-Length': bytes }))
@@ -220,56 +225,58 @@ describe('memory', () => {
   }
 
   let made = 0
-  const affiliate = (key = server.shop.key, size = 100) =>
+  const affiliate = (server: TestServer, key = server.shop.key, size = 100) =>
     server.request('POST', '/api/v1/affiliates', {
       key,
       raw: JSON.stringify({ email: `m-${++made}@example.com`, name: 'M' }).padEnd(size),
     })
   const storePath = (shopId: string) => `/integrations/shopify/${shopId}/orders-paid`
 
-  test('503 server_busy for large notifications beyond the share of an address; small ones of the same shop go on', () =>
-    withLimits(LIMITS, async () => {
-      const { held, refused, end } = await hold(20, 200 * KIB, storePath(server.shop.shopId), signed('{}'))
+  test('503 server_busy for large notifications beyond the share of an address; small ones of the same shop go on', ({
+    server,
+  }) =>
+    withLimits(server, LIMITS, async () => {
+      const { held, refused, end } = await hold(server, 20, 200 * KIB, storePath(server.shop.shopId), signed('{}'))
       // A quarter of 1 MiB, of which each takes what has arrived of it.
       expect([held, refused.length]).toEqual([1, 19])
       expect(refused.map(told)).toEqual(Array(19).fill([503, 'server_busy']))
       expect(refused[0]?.headers['retry-after']).toBe('1')
       const small = { key: null, raw: '{}', headers: signed('{}') }
       expect((await server.request('POST', storePath(server.shop.shopId), small)).status).not.toBe(503)
-      expect((await affiliate()).status).toBe(201)
-      expect((await affiliate(server.shop.key, 300 * KIB)).status).toBe(201)
+      expect((await affiliate(server)).status).toBe(201)
+      expect((await affiliate(server, server.shop.key, 300 * KIB)).status).toBe(201)
       await end()
     }))
 
-  test('many tiny bodies of strangers are bounded too', () =>
-    withLimits({ ...LIMITS, unverifiedBytes: 80 * 16 * KIB }, async () => {
-      const { held, end } = await hold(40, 10, storePath(server.shop.shopId), signed('{}'))
+  test('many tiny bodies of strangers are bounded too', ({ server }) =>
+    withLimits(server, { ...LIMITS, unverifiedBytes: 80 * 16 * KIB }, async () => {
+      const { held, end } = await hold(server, 40, 10, storePath(server.shop.shopId), signed('{}'))
       expect(held).toBe(10)
       await end()
     }))
 
-  test('503 for large bodies beyond the share of a shop; its small ones and other shops go on', () =>
-    withLimits(LIMITS, async () => {
-      const { held, refused, end } = await hold(10, 250 * KIB, '/api/v1/affiliates', bearer())
+  test('503 for large bodies beyond the share of a shop; its small ones and other shops go on', ({ server }) =>
+    withLimits(server, LIMITS, async () => {
+      const { held, refused, end } = await hold(server, 10, 250 * KIB, '/api/v1/affiliates', bearer(server))
       expect([held, refused.length]).toEqual([2, 8])
       expect(told(refused[0])).toEqual([503, 'server_busy'])
-      expect((await affiliate(server.shop.key, 60 * KIB)).status).toBe(201)
-      expect((await affiliate(other.key, 250 * KIB)).status).toBe(201)
+      expect((await affiliate(server, server.shop.key, 60 * KIB)).status).toBe(201)
+      expect((await affiliate(server, other.key, 250 * KIB)).status).toBe(201)
       await end()
     }))
 
-  test('what a request took is given back however it ends', () =>
-    withLimits({ ...LIMITS, stallMs: 50 }, async () => {
+  test('what a request took is given back however it ends', ({ server }) =>
+    withLimits(server, { ...LIMITS, stallMs: 50 }, async () => {
       const ended = new BodyBudget(server.bodies.limits)
       expect(server.bodies.used).toEqual(ended.used)
-      await affiliate()
-      await affiliate(server.shop.key, 300 * KIB)
+      await affiliate(server)
+      await affiliate(server, server.shop.key, 300 * KIB)
       await server.request('POST', '/api/v1/affiliates', { raw: '{' })
       await server.request('POST', storePath(server.shop.shopId), { key: null, raw: '{}', headers: signed('x') })
-      const { end } = await hold(3, 200 * KIB, '/api/v1/affiliates', bearer())
+      const { end } = await hold(server, 3, 200 * KIB, '/api/v1/affiliates', bearer(server))
       await end()
       const broken = open()
-      broken.write(head('/api/v1/affiliates', { ...bearer(), 'Content-Length': 100 }))
+      broken.write(head('/api/v1/affiliates', { ...bearer(server), 'Content-Length': 100 }))
       broken.write('{')
       await sleep(20)
       broken.close()
@@ -277,10 +284,10 @@ describe('memory', () => {
       expect(server.bodies.used).toEqual(ended.used)
     }))
 
-  test('a body of single bytes takes no more than a body of one piece', () =>
-    withLimits(LIMITS, async () => {
+  test('a body of single bytes takes no more than a body of one piece', ({ server }) =>
+    withLimits(server, LIMITS, async () => {
       const client = open()
-      client.write(head('/api/v1/affiliates', { ...bearer(), 'Transfer-Encoding': 'chunked' }))
+      client.write(head('/api/v1/affiliates', { ...bearer(server), 'Transfer-Encoding': 'chunked' }))
       client.write('1\r\n \r\n'.repeat(50_000))
       await whenSettled(async () => server.bodies.used)
       expect(Math.max(...Object.values(server.bodies.used))).toBeLessThanOrEqual(64 * KIB)

@@ -7,6 +7,7 @@ import { staffOf } from '../support/owner.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
 
+// Every test starts without open streams, so each has its own server.
 let server: TestServer
 const open: (() => Promise<void>)[] = []
 beforeEach(async () => {
