@@ -56,10 +56,14 @@ describe('forms', () => {
     expect(refused.text).toContain('value="&quot;&gt;&lt;i&gt;Mira')
     expect(refused.text).not.toContain('<i>')
     const late = await owner.submit('/admin/keys', [...key, ['expiresAt', '2020-01-01']])
-    expect(noticeOf(late)).toBe('Expires must be ahead of now.')
+    expect(noticeOf(late)).toBe('Expires must be in the future.')
     expect(late.text).toMatch(/value="programs:read" checked/)
     const url = await owner.submit('/admin/webhooks', [['url', 'http://127.0.0.1/x']])
-    expect([...codeOf(url), noticeOf(url)]).toEqual([400, 'webhook_url_refused', 'URL must be a public https address.'])
+    expect([...codeOf(url), noticeOf(url)]).toEqual([
+      400,
+      'webhook_url_refused',
+      'URL must be a public https:// address. Use a URL that is reachable from the Internet.',
+    ])
   })
 })
 

@@ -11,7 +11,7 @@ import { defineReport, type Reader } from '../database/database.ts'
 import type { PayoutBatchRow } from '../database/tables.ts'
 import { heldBack, payoutLines } from '../engine/payout.ts'
 import { type BatchPlan, batchTooLarge, insertDebts, payoutNotFound, planBatch, readFilter } from './batch.ts'
-import * as commissions from './queries.ts'
+import * as queries from './queries.ts'
 import {
   cancelCarriedDebts,
   findBatch,
@@ -76,16 +76,16 @@ export async function create(ctx: Context, body: Body<'createPayout'>) {
   const filter = readFilter(body)
   if (body.dryRun) return preview(ctx, filter)
   // Only error messages depend on these sums, so they need no single snapshot.
-  const initialSums = await commissions.sumCandidates(ctx.db.read, ctx.shop.id, filter)
+  const initialSums = await queries.sumCandidates(ctx.db.read, ctx.shop.id, filter)
   return mutate(ctx, async (trx) => {
     // Checked before the first write, so that a lost race needs no rollback of many rows.
-    const currentSums = await commissions.sumCandidates(trx, ctx.shop.id, filter)
+    const currentSums = await queries.sumCandidates(trx, ctx.shop.id, filter)
     const { currency } = planBatch(ctx, filter, currentSums, initialSums)
     const batch = { id: ctx.newId('bat'), updatedAt: nowIso(ctx) }
-    await commissions.assignCandidates(trx, ctx.shop.id, { ...filter, currency }, batch)
+    await queries.assignCandidates(trx, ctx.shop.id, { ...filter, currency }, batch)
     // The totals come from the commissions that were assigned.
-    const plan = planBatch(ctx, filter, await commissions.sumBatch(trx, ctx.shop.id, batch.id), initialSums)
-    const heldBackSums = await commissions.sumHeldBack(trx, ctx.shop.id, { ...filter, currency })
+    const plan = planBatch(ctx, filter, await queries.sumBatch(trx, ctx.shop.id, batch.id), initialSums)
+    const heldBackSums = await queries.sumHeldBack(trx, ctx.shop.id, { ...filter, currency })
     const row = { id: batch.id, version: 1, ...newBatch(ctx, filter, plan, heldBackSums) }
     await insertBatch(trx, ctx.shop.id, row)
     await insertDebts(ctx, trx, batch.id, plan.debts)
@@ -109,7 +109,7 @@ export async function pay(ctx: Context, { id, expectedTotalCents }: Query<'payPa
     const paidAt = nowIso(ctx)
     const updated = await updateBatchIfUnchanged(trx, ctx.shop.id, batch, { status: 'PAID', paidAt, updatedAt: paidAt })
     if (!updated) throw concurrentChange()
-    await commissions.updateToPaid(trx, ctx.shop.id, id, paidAt)
+    await queries.updateToPaid(trx, ctx.shop.id, id, paidAt)
     const { currency, commissions: count, netPayableCents } = batch
     return {
       result: { ok: true as const, message: 'Payout batch marked as paid.', id },
@@ -119,7 +119,7 @@ export async function pay(ctx: Context, { id, expectedTotalCents }: Query<'payPa
 }
 
 /** The batch that would be created. Stores nothing, but rejects an idempotency key that was used with another body. */
-async function preview(ctx: Context, filter: commissions.CandidateFilter) {
+async function preview(ctx: Context, filter: queries.CandidateFilter) {
   await findStoredResponse(ctx, ctx.db.read)
   const initialSums = await readSubtotals(ctx, filter, true)
   const planned = planBatch(ctx, filter, initialSums, initialSums)
@@ -127,15 +127,15 @@ async function preview(ctx: Context, filter: commissions.CandidateFilter) {
   return toBatch({ id: null, ...newBatch(ctx, filter, planned, heldBackSums) })
 }
 
-const readSubtotals = (ctx: Context, filter: commissions.CandidateFilter, isPayable: boolean) =>
-  runReport(ctx, commissions.subtotalsReport, { shopId: ctx.shop.id, query: { filter, isPayable } })
+const readSubtotals = (ctx: Context, filter: queries.CandidateFilter, isPayable: boolean) =>
+  runReport(ctx, queries.subtotalsReport, { shopId: ctx.shop.id, query: { filter, isPayable } })
 
 /** A new batch without its id. @param heldBackSums the sums of the commissions that it cannot pay */
 function newBatch(
   ctx: Context,
-  filter: commissions.CandidateFilter,
+  filter: queries.CandidateFilter,
   { currency, ...planned }: BatchPlan,
-  heldBackSums: commissions.Subtotal[],
+  heldBackSums: queries.Subtotal[],
 ) {
   const withheld = heldBack(heldBackSums)
   if (!withheld) throw batchTooLarge()
