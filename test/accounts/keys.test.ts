@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { isWellFormed } from '../../server/src/core/secret.ts'
+import { allRows } from '../support/inspect.ts'
 import type { Reply, TestServer } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
 import { type Owner, test } from '../support/test.ts'
@@ -27,7 +28,7 @@ test('201 a key that works at once, with its secret shown this once', async ({ s
   })
   expect(await status(server, secret)).toEqual([200, null])
   expect(await listed(owner, key.id)).toEqual({ ...key, lastUsedAt: expect.any(String) })
-  const everything = server.sql.tables().flatMap((name) => server.sql.prepare(`select * from "${name}"`).all())
+  const everything = allRows(server)
   expect(JSON.stringify([everything, server.logs])).not.toContain(secret)
 })
 

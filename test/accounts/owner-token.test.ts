@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import * as users from '../../server/src/accounts/users.ts'
+import { allRows } from '../support/inspect.ts'
 import { signIn, staffOf } from '../support/owner.ts'
 import type { Reply } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
@@ -40,7 +41,7 @@ test('the audit says whose token was replaced and by whom, and holds neither tok
   server.shop.ownerToken = ownerToken
   const [entry] = await expectOk(owner('GET', '/audit?action=owner_token.replaced'))
   expect(entry).toMatchObject({ actor: 'operator', action: 'owner_token.replaced', subjectId: userId })
-  const everything = server.sql.tables().flatMap((name) => server.sql.prepare(`select * from "${name}"`).all())
+  const everything = allRows(server)
   for (const token of [before, ownerToken]) expect(JSON.stringify([everything, server.logs])).not.toContain(token)
 })
 

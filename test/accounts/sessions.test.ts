@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest'
 import * as users from '../../server/src/accounts/users.ts'
+import { allRows } from '../support/inspect.ts'
 import { admin, signIn, staffOf } from '../support/owner.ts'
 import { type Reply, type TestServer, testServer } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
@@ -76,7 +77,7 @@ describe('a session', () => {
   test('neither cookie nor token is stored, logged or audited', async ({ server }) => {
     const { cookie, headers } = await signIn(server)
     const secret = cookie.split('=')[1] ?? ''
-    const everything = server.sql.tables().flatMap((name) => server.sql.prepare(`select * from "${name}"`).all())
+    const everything = allRows(server)
     for (const one of [secret, server.shop.ownerToken, headers['X-CSRF-Token']]) {
       expect(JSON.stringify(everything)).not.toContain(one)
       expect(server.logs.join('')).not.toContain(one)

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { codeOf, Till } from '../commissions/money.ts'
-import { countOf } from '../support/inspect.ts'
+import { allRows, countOf } from '../support/inspect.ts'
 import { staffOf } from '../support/owner.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, expectOk } from '../support/shop.ts'
@@ -84,7 +84,7 @@ describe('settings', () => {
   test('200 the secret of the store is sealed, never shown, and bound to its shop', async ({ server, owner }) => {
     const secret = 'canary-secret-of-the-store'
     expect(await expectOk(patch(owner, { storeWebhookSecret: secret }))).toMatchObject({ hasStoreWebhookSecret: true })
-    const everything = server.sql.tables().flatMap((name) => server.sql.prepare(`select * from "${name}"`).all())
+    const everything = allRows(server)
     expect(JSON.stringify([everything, server.logs])).not.toContain(secret)
     const { body } = await owner('GET', '/audit?action=settings.updated&limit=1')
     expect(body.data[0].data.storeWebhookSecret).toBe('changed')

@@ -3,13 +3,13 @@ import { type DocumentedOperation, ownerOperations } from '../support/document.t
 import {
   admin,
   callOwner,
+  callOwnerOperation,
   FRESH,
   fillRules,
   freshCommission,
   ID,
   type OwnerCall,
   type OwnerServer,
-  owner,
   sessionFor,
 } from '../support/owner.ts'
 import type { Reply } from '../support/server.ts'
@@ -107,14 +107,14 @@ const raced =
 /** Of a key that was revoked before. */
 const revoked: Cause = async (server, op) => {
   const id = await FRESH[op.id]?.(server)
-  await expectOk(owner(server, 'revokeKey', { id }))
+  await expectOk(callOwnerOperation(server, 'revokeKey', { id }))
   return callOwner(server, op, { id })
 }
 
 /** The row that takes back what a reversed commission was paid. */
 async function anAdjustment(server: OwnerServer): Promise<string> {
   const id = await FRESH.reverseCommission?.(server)
-  await expectOk(owner(server, 'reverseCommission', { id }))
+  await expectOk(callOwnerOperation(server, 'reverseCommission', { id }))
   const { body } = await server.request('GET', `/api/v1/commissions?externalOrderId=adj:${id}:reversal`)
   return body.data[0].id
 }
@@ -151,7 +151,7 @@ const moves = Object.fromEntries(
       [`${id} commission_move_not_allowed`, calling({ id: wrong })],
       [
         `${id} commission_is_adjustment`,
-        async (server: OwnerServer) => owner(server, id, { id: await anAdjustment(server) }),
+        async (server: OwnerServer) => callOwnerOperation(server, id, { id: await anAdjustment(server) }),
       ],
       [
         `${id} concurrent_change`,
@@ -247,7 +247,7 @@ export const causes: Record<string, Cause> = {
     const { commission } = await expectOk(
       convert(server, { externalOrderId: 'later', amountCents: 100, couponCode: 'LATER' }),
     )
-    return owner(server, 'reopenCommission', { id: commission.id })
+    return callOwnerOperation(server, 'reopenCommission', { id: commission.id })
   },
   'refundCommission invalid_body': badBody({ externalRefundId: 'carry' }),
   'refundCommission unknown_property': badBody({ externalRefundId: 'r', amount: 1 }),
@@ -257,8 +257,10 @@ export const causes: Record<string, Cause> = {
   }),
   'refundCommission refund_exceeds_order': async (server) => {
     const { id } = await freshCommission(server)
-    await expectOk(owner(server, 'refundCommission', { id, body: { externalRefundId: 'most', amountCents: 4000 } }))
-    return owner(server, 'refundCommission', { id, body: { externalRefundId: 'more', amountCents: 6001 } })
+    await expectOk(
+      callOwnerOperation(server, 'refundCommission', { id, body: { externalRefundId: 'most', amountCents: 4000 } }),
+    )
+    return callOwnerOperation(server, 'refundCommission', { id, body: { externalRefundId: 'more', amountCents: 6001 } })
   },
   'moderateCommissions invalid_body': badBody({ action: 'approve' }),
   'moderateCommissions unknown_property': badBody({ action: 'approve', status: 'PENDING' }),
@@ -275,7 +277,7 @@ export const causes: Record<string, Cause> = {
     const { id } = await expectOk(server.request('POST', '/api/v1/programs', { body: program }))
     await newAffiliate(server, { campaignId: id, code: 'FLAT' })
     await expectOk(convert(server, { externalOrderId: 'flat', amountCents: 100, couponCode: 'FLAT' }))
-    return owner(server, 'runBacktest', { body: { commissionType: 'PERCENT_OF_SALE' } })
+    return callOwnerOperation(server, 'runBacktest', { body: { commissionType: 'PERCENT_OF_SALE' } })
   },
   'runBacktest period_invalid': badBody({ clickTouch: 'LAST', from: '2026-10-02', to: '2026-10-01' }),
   'runBacktest total_too_large': async (server) => {
@@ -284,7 +286,7 @@ export const causes: Record<string, Cause> = {
     await withAffiliate(server, { key, program })
     const order = { amountCents: 1, couponCode: 'NISA16', lineItems: [{ quantity: 1_000_000 }] }
     for (const externalOrderId of '12345') await expectOk(convert(server, { ...order, externalOrderId }, { key }))
-    return owner(server, 'runBacktest', { key: ownerToken, body: { clickTouch: 'LAST' } })
+    return callOwnerOperation(server, 'runBacktest', { key: ownerToken, body: { clickTouch: 'LAST' } })
   },
   'runBacktest program_not_found': badBody({ clickTouch: 'LAST', programId: 'prg_none' }),
   'listAudit invalid_parameter': badQuery('limit=101'),
@@ -301,11 +303,11 @@ export const causes: Record<string, Cause> = {
       .prepare(`update deliveries set "status" = 'SENT', "finishedAt" = "createdAt" where id = ?`)
       .run(data[0].id)
     await expectOk(server.request('DELETE', `/api/v1/webhooks?id=${subscriptionId}`))
-    return owner(server, 'redeliver', { id: data[0].id })
+    return callOwnerOperation(server, 'redeliver', { id: data[0].id })
   },
   'redeliver delivery_not_finished': async (server) => {
-    const { id } = await expectOk(owner(server, 'redeliver'))
-    return owner(server, 'redeliver', { id })
+    const { id } = await expectOk(callOwnerOperation(server, 'redeliver'))
+    return callOwnerOperation(server, 'redeliver', { id })
   },
   'updateWebhook invalid_body': badBody({ events: 'all' }),
   'updateWebhook unknown_property': badBody({ hookUrl: 'https://hooks.example.com' }),

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import type { Reply, TestServer } from '../support/server.ts'
+import { countOf } from '../support/inspect.ts'
+import type { Reply } from '../support/server.ts'
 import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
 import { test } from '../support/test.ts'
 
@@ -12,8 +13,6 @@ test.beforeAll(async ({ server }) => {
 
 const parallel = (call: (i: number) => Promise<Reply>) => Promise.all(Array.from({ length: N }, (_, i) => call(i)))
 const codes = (replies: Reply[]) => replies.map((reply) => reply.headers.get('X-Error-Code')).filter(Boolean)
-const count = (server: TestServer, table: string, where: string) =>
-  server.sql.prepare(`select count(*) from "${table}" where ${where}`).pluck().get()
 
 function oneWinner(replies: Reply[], code: string): Reply {
   const winners = replies.filter((reply) => reply.status < 300)
@@ -29,8 +28,8 @@ test('the same e-mail address: one affiliate, 409 for the rest', async ({ server
     }),
   )
   const winner = oneWinner(replies, 'email_taken')
-  expect(count(server, 'affiliates', `"emailKey" = 'race@example.com'`)).toBe(1)
-  expect(count(server, 'audits', `"action" = 'affiliate.created' and "subjectId" = '${winner.body.data.id}'`)).toBe(1)
+  expect(countOf(server, 'affiliates', `"emailKey" = 'race@example.com'`)).toBe(1)
+  expect(countOf(server, 'audits', `"action" = 'affiliate.created' and "subjectId" = '${winner.body.data.id}'`)).toBe(1)
 })
 
 test('the same name: everybody gets a slug and a code of their own', async ({ server }) => {
@@ -60,7 +59,7 @@ test('a stale PATCH: one change is kept, with one audit', async ({ server }) => 
   const winner = oneWinner(replies, 'concurrent_change')
   const { phone } = server.sql.prepare('select phone from affiliates where id = ?').get(id) as { phone: string }
   expect(phone).toBe(winner.body.data.phone)
-  expect(count(server, 'audits', `"subjectId" = '${id}' and "data" like '%phone%'`)).toBe(1)
+  expect(countOf(server, 'audits', `"subjectId" = '${id}' and "data" like '%phone%'`)).toBe(1)
 })
 
 test('archive against archive, and archive against PATCH: one wins', async ({ server }) => {
@@ -97,7 +96,7 @@ test('the first programs of a shop: exactly one is the default', async ({ server
   const { key, shopId } = await server.createShop()
   const replies = await parallel((i) => server.request('POST', '/api/v1/programs', { key, body: { name: `P${i}` } }))
   expect(replies.filter((reply) => reply.body.data.isDefault)).toHaveLength(1)
-  expect(count(server, 'shops', `id = '${shopId}' and "defaultProgramId" is not null`)).toBe(1)
+  expect(countOf(server, 'shops', `id = '${shopId}' and "defaultProgramId" is not null`)).toBe(1)
 })
 
 test('the same order from several places: one commission, the sum is right', async ({ server }) => {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect } from 'vitest'
 import type { TestServer } from '../support/server.ts'
-import { newAffiliate, withAffiliate } from '../support/shop.ts'
+import { expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
 import { type Client, test } from '../support/test.ts'
 
 const DAY = 86_400_000
@@ -76,13 +76,13 @@ describe('the clicks of a session', () => {
     expect(await decide(client, { sessionId })).toEqual([nisa.id, 'CLICK_MATCH'])
   })
 
-  test('the first one wins when the shop says so', async ({ server, client }) => {
-    const set = server.sql.prepare('update shops set "clickTouch" = ? where id = ?')
+  test('the first one wins when the shop says so', async ({ server, client, owner }) => {
+    const setTouch = (clickTouch: string) => expectOk(owner('PATCH', '/settings', { clickTouch }))
     await click(server, mara.id, -1 * DAY)
     await click(server, nisa.id, -2 * DAY)
-    set.run('FIRST', server.shop.shopId)
+    await setTouch('FIRST')
     const found = await decide(client, { sessionId })
-    set.run('LAST', server.shop.shopId)
+    await setTouch('LAST')
     expect(found).toEqual([nisa.id, 'CLICK_MATCH'])
   })
 
@@ -100,20 +100,20 @@ describe('the clicks of a session', () => {
     expect(await decide(client, { sessionId })).toEqual([nisa.id, 'CLICK_MATCH'])
   })
 
-  test('however many there are, the first and the last that count are found', async ({ server, client }) => {
-    const set = server.sql.prepare('update shops set "clickTouch" = ? where id = ?')
+  test('however many there are, the first and the last that count are found', async ({ server, client, owner }) => {
+    const setTouch = (clickTouch: string) => expectOk(owner('PATCH', '/settings', { clickTouch }))
     await click(server, mara.id, -31 * DAY)
     await click(server, nisa.id, -30 * DAY)
     await click(server, mara.id, -29 * DAY)
     const noise = Array.from({ length: 101 }, (_, n) => click(server, 'nobody', -1 * DAY + n))
     await Promise.all(noise)
     expect(await decide(client, { sessionId })).toEqual([mara.id, 'CLICK_MATCH'])
-    set.run('FIRST', server.shop.shopId)
+    await setTouch('FIRST')
     const found = await decide(client, { sessionId })
     await setDays(client, 0)
     const without = await decide(client, { sessionId })
     await setDays(client, 30)
-    set.run('LAST', server.shop.shopId)
+    await setTouch('LAST')
     expect([found, without]).toEqual([
       [nisa.id, 'CLICK_MATCH'],
       [null, 'NO_MATCH'],

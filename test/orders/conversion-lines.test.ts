@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { insertRow } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
-import { convert, withAffiliate } from '../support/shop.ts'
+import { convert, expectOk, withAffiliate } from '../support/shop.ts'
 import { test } from '../support/test.ts'
 
 test.beforeAll(async ({ server }) => {
@@ -162,9 +162,9 @@ describe('flat programs', () => {
   })
 })
 
-test('tax withheld is the shop’s share of the commission, rounded half up', async ({ server }) => {
-  server.sql.prepare('update shops set "taxWithholdingBps" = 1250 where id = ?').run(server.shop.shopId)
+test('tax withheld is the shop’s share of the commission, rounded half up', async ({ server, owner }) => {
+  await expectOk(owner('PATCH', '/settings', { taxWithholdingBps: 1250 }))
   const row = await rowFor(server, { amountCents: 10_025 })
-  server.sql.prepare('update shops set "taxWithholdingBps" = 0 where id = ?').run(server.shop.shopId)
+  await expectOk(owner('PATCH', '/settings', { taxWithholdingBps: 0 }))
   expect([row.commissionAmountCents, row.taxWithheldCents]).toEqual([1604, 201])
 })

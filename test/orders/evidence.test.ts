@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect } from 'vitest'
 import { insertRow } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
-import { newAffiliate, withAffiliate } from '../support/shop.ts'
+import { expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
 import { type Client, test } from '../support/test.ts'
 
 interface Person {
@@ -232,13 +232,10 @@ describe('several kinds', () => {
     expect((await attribution(client, { ...all, couponCode: 'SUMMER', ref: 'nobody' }))[1]).toBe('CONNECTED_CUSTOMER')
   })
 
-  test('the shop may put links first', async ({ server, client }) => {
-    const { shopId } = server.shop
-    const set = server.sql.prepare('update shops set "attributionPrecedence" = ? where id = ?')
-    const before = server.sql.prepare('select "attributionPrecedence" from shops where id = ?').pluck().get(shopId)
-    set.run(JSON.stringify(['DIRECT_LINK', 'COUPON', 'CONNECTED_CUSTOMER', 'CONNECTED_PRODUCT']), shopId)
+  test('the shop may put links first', async ({ client, owner }) => {
+    await expectOk(owner('PATCH', '/settings', { attributionPrecedence: 'link-first' }))
     const found = await attribution(client, all)
-    set.run(before, shopId)
+    await expectOk(owner('PATCH', '/settings', { attributionPrecedence: 'default' }))
     expect(found).toEqual(of(nisa, 'DIRECT_LINK', 0.8, 'REF_MATCH'))
   })
 })

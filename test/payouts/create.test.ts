@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest'
+import { countOf } from '../support/inspect.ts'
 import { refusal } from '../support/refusal.ts'
 import { test } from '../support/test.ts'
 import { addAffiliate, addCommission, commissionsOf, OCTOBER } from './rows.ts'
@@ -111,8 +112,7 @@ describe('dryRun', () => {
     const preview = await client.payouts.preview(OCTOBER)
     expect(preview.id).toBeNull()
     expect([before[0], commissionsOf(server)]).toEqual(before)
-    for (const table of ['payoutBatches', 'audits'])
-      expect(server.sql.prepare(`select count(*) from "${table}"`).pluck().get()).toBe(0)
+    for (const table of ['payoutBatches', 'audits']) expect(countOf(server, table)).toBe(0)
     const made = await client.payouts.create(OCTOBER)
     expect({ ...preview, id: made.id }).toEqual(made)
   })
@@ -151,7 +151,7 @@ test('the same Idempotency-Key gives the same batch, although nothing is left to
     expect([reply.status, reply.headers.get('Idempotent-Replayed')]).toEqual([200, 'true'])
     expect(reply.body).toEqual(first?.body)
   }
-  expect(server.sql.prepare('select count(*) from "payoutBatches"').pluck().get()).toBe(1)
+  expect(countOf(server, 'payoutBatches')).toBe(1)
 })
 
 test('503 and nothing changed when the audit cannot be written', async ({ server, client }) => {

@@ -80,3 +80,7 @@ export function insertRow({ sql }: TestServer, table: string, row: Record<string
 /** The number of rows of a table. */
 export const countOf = ({ sql }: TestServer, table: string, where = '1 = 1'): number =>
   sql.prepare(`select count(*) from "${table}" where ${where}`).pluck().get() as number
+
+/** Every row of every table, to show that a secret is stored nowhere. */
+export const allRows = ({ sql }: TestServer): unknown[] =>
+  sql.tables().flatMap((table) => sql.prepare(`select * from "${table}"`).all())

@@ -194,7 +194,8 @@ export function callOwner(server: TestServer, op: DocumentedOperation, given: Ow
   return server.request(method, `${path}${query && `?${query}`}`, { key: server.shop.ownerToken, ...sent })
 }
 
-export const owner = (server: TestServer, id: string, given: OwnerCall = {}) => callOwner(server, operation(id), given)
+export const callOwnerOperation = (server: TestServer, id: string, given: OwnerCall = {}) =>
+  callOwner(server, operation(id), given)
 
 /** Signs in, and answers the headers that a browser and its page would send from then on. */
 export async function signIn(server: TestServer, token = server.shop.ownerToken) {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { countOf } from '../support/inspect.ts'
 import { admin } from '../support/owner.ts'
 import { newAffiliate } from '../support/shop.ts'
 import { type Fixture, names, until, webhookFixture } from './fixture.ts'
@@ -15,7 +16,7 @@ afterEach(() => at.close())
 
 const post = (body: object = {}, key = at.shop.key) => at.request('POST', PATH, { body: { url: URL, ...body }, key })
 const codeOf = ({ status, headers }: Awaited<ReturnType<typeof post>>) => [status, headers.get('X-Error-Code')]
-const count = () => at.sql.prepare('select count(*) from subscriptions').pluck().get()
+const count = () => countOf(at, 'subscriptions')
 
 const ODD = ['', ' ', 'x'.repeat(300_000), 'a,b', '"', '\\', "'); drop", 'é✓😀', 'line\nbreak', 'commission.created']
 

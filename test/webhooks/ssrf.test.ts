@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { countOf } from '../support/inspect.ts'
 import { fine, hosts, rebound, urls } from './corpus.ts'
 import { type Fixture, names, until, webhookFixture } from './fixture.ts'
 
@@ -54,7 +55,7 @@ test('400 for every address that is not public https, and nothing is saved', asy
     })
     expect((await save(url, '?test=1')).status, url).toBe(400)
   }
-  expect(at.sql.prepare('select count(*) from subscriptions').pluck().get()).toBe(0)
+  expect(countOf(at, 'subscriptions')).toBe(0)
 })
 
 test('200 for public ones, also when the name does not resolve yet', async () => {

@@ -3,6 +3,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createListener } from '../../server/src/http/listen.ts'
 import { purgeExpired } from '../../server/src/operator/retention.ts'
+import { countOf } from '../support/inspect.ts'
 import { staffOf } from '../support/owner.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
@@ -48,7 +49,7 @@ async function refusal(given: Given = {}) {
   return [response.status, response.headers.get('X-Error-Code')]
 }
 
-const count = (where = 'true') => server.sql.prepare(`select count(*) from streams where ${where}`).pluck().get()
+const count = (where?: string) => countOf(server, 'streams', where)
 const LIMIT = [409, 'stream_limit_reached']
 
 test('409 for the 6th stream of a user, until one is closed; other users have their own', async () => {
@@ -123,7 +124,7 @@ test('a stream whose process has ended counts no longer than 45 s', async () => 
 })
 
 test('HEAD opens no stream and leaves nothing behind', async () => {
-  const audits = () => server.sql.prepare('select count(*) from audits').pluck().get()
+  const audits = () => countOf(server, 'audits')
   await staffOf(server)
   const before = audits()
   for (let n = 0; n < 10; n++) {

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { expect } from 'vitest'
 import { purgeExpired } from '../../server/src/operator/retention.ts'
+import { countOf } from '../support/inspect.ts'
 import { staffOf } from '../support/owner.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
@@ -64,7 +65,7 @@ test('200 the exact bytes and headers of each event, signed with a secret of its
   expect(data.headers['X-Service-Signature']).toBe(createHmac('sha256', secret).update(data.body).digest('hex'))
   const stored = server.sql.prepare('select body from "webhookEvents" order by id desc limit 1').pluck().get()
   expect(data.body).toBe(stored)
-  expect(server.sql.prepare('select count(*) from deliveries').pluck().get()).toBe(0)
+  expect(countOf(server, 'deliveries')).toBe(0)
   expect((await server.request('GET', '/api/v1/webhooks')).body.data).toEqual([])
   await client.leave()
 })

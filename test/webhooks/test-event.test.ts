@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { problems } from '../support/document.ts'
+import { countOf } from '../support/inspect.ts'
 import { type Fixture, names, until, webhookFixture } from './fixture.ts'
 
 let at: Fixture
@@ -33,7 +34,7 @@ test('it goes to those who take all or name test, not to the url, and subscribes
     })
     expect(problems('/components/schemas/TestEvent', event)).toEqual([])
   }
-  expect(at.sql.prepare('select count(*) from subscriptions').pluck().get()).toBe(3)
+  expect(countOf(at, 'subscriptions')).toBe(3)
   expect(at.sql.prepare(`select "subjectId", "data" from audits where "action" = 'webhook.test_sent'`).all()).toEqual([
     { subjectId: null, data: '{}' },
   ])
