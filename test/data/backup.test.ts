@@ -65,7 +65,7 @@ test('only its owner reads a backup, it is one file with its checksum beside it,
   expect(statSync(file).mode & 0o777).toBe(0o600)
   expect(statSync(`${file}.sha256`).mode & 0o777).toBe(0o600)
   expect(readdirSync(folder).filter((name) => name.startsWith('backup'))).toEqual(['backup.db', 'backup.db.sha256'])
-  await expect(backup(server.url, file)).rejects.toThrow(/exists already/)
+  await expect(backup(server.url, file)).rejects.toThrow(/already exists/)
   const none = join(folder, 'none')
   await expect(backup(server.url, join(none, 'backup.db'))).rejects.toThrow(`There is no folder ${none}.`)
 })
@@ -120,7 +120,7 @@ test('restore is rejected while the database is in use, and for files that are n
     expect(readdirSync(folder).filter((name) => /restoring|target/.test(name))).toEqual([])
     return error.message
   }
-  expect(await refused(file, databaseFile(server.url))).toContain('is in use; stop the server first')
+  expect(await refused(file, databaseFile(server.url))).toContain('is in use. Stop the server first')
   expect((await server.request('GET', '/api/v1/programs')).status).toBe(200)
   expect(await refused(join(folder, 'none.db'))).toContain('There is no file')
 
@@ -132,14 +132,14 @@ test('restore is rejected while the database is in use, and for files that are n
   half.close()
   writeFileSync(cut, Buffer.alloc(8192, 7), { flag: 'r+' })
   expect(bytes).toBeGreaterThan(8192)
-  expect(await refused(cut)).toContain('is not a sound database of this server')
+  expect(await refused(cut)).toContain('is not an intact database of this server')
   rmSync(cut)
 
   const newer = new SQLite(file)
   newer.prepare(`insert into kysely_migration values ('9999-later', '2030-01-01')`).run()
   newer.close()
   rmSync(`${file}.sha256`)
-  expect(await refused(file)).toContain('was made by a newer version (9999-later). Use that version or a later one.')
+  expect(await refused(file)).toContain('was created by a newer version (9999-later). Use that version or a later one.')
 })
 
 describe('the checksum of a backup', () => {
@@ -161,7 +161,7 @@ describe('the checksum of a backup', () => {
     bytes.write('another', bytes.indexOf('nothing is computed from'))
     writeFileSync(file, bytes)
     const target = join(folder, 'target.db')
-    const message = `${file} was changed since it was written: its SHA-256 is not the one in ${file}.sha256. Use another backup.`
+    const message = `${file} was changed since it was written: its SHA-256 does not match ${file}.sha256. Use another backup.`
     await expect(restore(file, `file:${target}`)).rejects.toThrow(message)
     await expect(withBackup(file, async () => {})).rejects.toThrow(message)
     expect(readdirSync(folder).filter((name) => /restoring|target/.test(name))).toEqual([])
@@ -174,7 +174,7 @@ describe('the checksum of a backup', () => {
     await backup(server.url, file)
     writeFileSync(`${file}.sha256`, 'lost')
     await expect(restore(file, `file:${join(folder, 'target.db')}`)).rejects.toThrow(
-      `${file}.sha256 holds no SHA-256. Put the right one there, or remove it.`,
+      `${file}.sha256 contains no SHA-256. Correct or remove it.`,
     )
   })
 })

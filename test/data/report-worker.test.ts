@@ -65,7 +65,7 @@ test('shops take turns, and one that has too much waiting takes nothing from the
     )
   const many = Array.from({ length: 40 }, () => ask('shp_many', 'rest'))
   await Promise.all([ask('shp_other'), ask('shp_third')])
-  expect(order.filter((one) => one === 'too_much_waiting')).toHaveLength(7)
+  expect(order.filter((one) => one === 'queue_full')).toHaveLength(7)
   expect(order.filter((one) => one === 'shp_many').length).toBeLessThanOrEqual(3)
   await Promise.all(many)
 })

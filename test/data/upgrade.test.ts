@@ -133,7 +133,9 @@ describe.each(released.map((one) => [one.version, one] as const))('a database of
     const refund = (externalRefundId: string, amountCents: number) =>
       asOwner(`/commissions/${commissionId}/refund`, { externalRefundId, amountCents })
     const rest = 10_000 - goodsCents
-    expect((await refund('too-much', rest + 1)).body.error).toBe(`Only ${rest} cents of goods are left to refund.`)
+    expect((await refund('too-much', rest + 1)).body.error).toBe(
+      `Only ${rest} cents of goods are left to refund. Send a smaller amount.`,
+    )
     expect((await refund('rest', rest)).body.data).toMatchObject({ orderStatus: 'REFUNDED', commissionAmountCents: 0 })
   })
 })
@@ -178,7 +180,7 @@ test('an earlier version refuses a later schema rather than writing what it does
   ends.push(at.remove)
   at.sql.exec(`insert into kysely_migration values ('9999-later', '2030-01-01')`)
   await expect(at.db.migrate()).rejects.toThrow(
-    'The database was made by a newer version (9999-later). Use that version or a later one.',
+    'The database was created by a newer version (9999-later). Use that version or a later one.',
   )
 })
 
@@ -198,7 +200,7 @@ test.each(DEVELOPMENT.map((ran) => ({ ran })))(
     const db = await openDatabase(at.url)
     ends.push(db.close)
     await expect(db.migrate()).rejects.toThrow(
-      'The database was made by a development version before 0.1.0, and cannot be upgraded. Use an empty database.',
+      'The database was created by a development version before 0.1.0 and cannot be upgraded. Use an empty database.',
     )
     expect(schemaOf(at.sql)).toEqual(before)
   },

@@ -48,9 +48,9 @@ describe.skipIf(missing)('PostgreSQL over TLS', () => {
 
   test('verify-full takes a certificate of the authority and the name, and nothing else', async () => {
     expect(await connect(`${named()}?sslmode=verify-full&sslrootcert=${certificate}`)).toBe('encrypted')
-    expect(await connect(`${named()}?sslmode=verify-full`)).toMatch(/^PostgreSQL cannot be used: self-signed/)
+    expect(await connect(`${named()}?sslmode=verify-full`)).toMatch(/^Cannot connect to PostgreSQL: self-signed/)
     const byAddress = `${cluster.url}?sslmode=verify-full&sslrootcert=${certificate}`
-    expect(await connect(byAddress)).toMatch(/^PostgreSQL cannot be used: .*127\.0\.0\.1.* not .*cert/i)
+    expect(await connect(byAddress)).toMatch(/^Cannot connect to PostgreSQL: .*127\.0\.0\.1.* not .*cert/i)
   })
 
   test('no-verify encrypts without looking at the certificate; without sslmode nothing is encrypted', async () => {

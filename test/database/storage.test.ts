@@ -143,8 +143,8 @@ test('the head of an audit moves with the work that is kept, and with no other',
   await other.close()
 })
 
-test('work that names no shop has no audit to append to', async () => {
-  await expect(db.transact((_, chain) => chain.head())).rejects.toThrow('must name its shop')
+test('a transaction without a shop has no audit chain', async () => {
+  await expect(db.transact((_, chain) => chain.head())).rejects.toThrow('needs a shopId')
 })
 
 test('migrating again, and by several at once, changes nothing', async () => {

@@ -116,5 +116,5 @@ test('a server with another encryption key does not start on this database', asy
   const other = { ...env, REFERRAL_ENCRYPTION_KEY: Buffer.alloc(32, 9).toString('base64') }
   const { code, stderr } = await run(['serve'], other)
   expect([code, stderr.trim().split('\n').length]).toEqual([1, 1])
-  expect(stderr).toContain('REFERRAL_ENCRYPTION_KEY is not the key that this database is used with')
+  expect(stderr).toContain('REFERRAL_ENCRYPTION_KEY does not match the encryption key of this database')
 })

@@ -71,7 +71,7 @@ test('the first start shows a command that turns an order into a commission, and
 
   const database = join(folder.path, 'referral.db')
   const copied = await run(['copy', '--from', `file:${database}`, '--to', `file:${database}.copy`], env())
-  expect(copied).toMatchObject({ code: 1, stderr: `${database} is in use; stop the server first.\n` })
+  expect(copied).toMatchObject({ code: 1, stderr: `${database} is in use. Stop the server first.\n` })
 }, 30_000)
 
 test('without the encryption key of a database nothing starts, and no other key is made for it', async () => {
@@ -85,7 +85,10 @@ test('without the encryption key of a database nothing starts, and no other key 
   expect(existsSync(key)).toBe(false)
   writeFileSync(key, Buffer.alloc(32, 7).toString('base64'))
   const { code, stderr } = await run(['serve'], env())
-  expect([code, stderr]).toEqual([1, expect.stringContaining(`${key} is not the key`)])
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringContaining(`${key} does not match the encryption key of this database`),
+  ])
   const checked = await run(['check'], env())
   expect([checked.code, checked.stdout]).toEqual([
     1,
@@ -185,7 +188,7 @@ test.each([
       DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
       REFERRAL_ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
     },
-    'PostgreSQL cannot be used: connect ECONNREFUSED 127.0.0.1:1.',
+    'Cannot connect to PostgreSQL: connect ECONNREFUSED 127.0.0.1:1.',
   ],
   [
     { REFERRAL_ENCRYPTION_KEY: 'short' },

@@ -5,8 +5,8 @@ import type { AuditRow } from '../database/tables.ts'
 import { type PageQuery, pageOf } from './pagination.ts'
 
 /**
- * The hash of an audit row: SHA-256, as hex, over the JSON list of everything in it, the hash of the row before included.
- * A row that is changed, taken out or slipped in later breaks the chain from there on.
+ * The hash of an audit row: SHA-256, as hex, over the JSON array of its columns, including the hash of the previous row.
+ * Changing, removing or inserting a row breaks the chain from there on.
  */
 export function hashAudit(row: Omit<AuditRow, 'hash'>): string {
   const { previousHash, seq, id, shopId, actor, action, subjectId, data, requestId, createdAt } = row
@@ -14,14 +14,14 @@ export function hashAudit(row: Omit<AuditRow, 'hash'>): string {
   return hash('sha256', text, 'hex')
 }
 
-/** What stands in the way of trusting a shop's audit: the first row that is not as it was written. */
+/** The first row of a shop's audit that was changed, removed or inserted. */
 export interface ChainBreak {
   shopId: string
   seq: number
   reason: 'MISSING' | 'CHANGED' | 'UNLINKED'
 }
 
-/** Follows rows in their order from `previous` on; the first has nothing before it. Answers the first break. */
+/** Verifies rows in order, starting after `previous`. Returns the first break. */
 export function findChainBreak(rows: AuditRow[], previous: Pick<AuditRow, 'seq' | 'hash'>): ChainBreak | undefined {
   let { seq, hash } = previous
   for (const row of rows) {
@@ -38,7 +38,7 @@ export function findChainBreak(rows: AuditRow[], previous: Pick<AuditRow, 'seq' 
 export interface AuditFilter extends PageQuery {
   action?: string
   actor?: string
-  /** Instants, both inclusive, of `createdAt`. */
+  /** Inclusive bounds of `createdAt`. */
   from?: string
   to?: string
 }
@@ -55,10 +55,10 @@ export async function insertAudit(trx: Transaction, row: AuditRow): Promise<void
   await insertOne(trx, row)
 }
 
-/** A filtered list is counted row by row. */
+/** Whether the list is filtered, so that its rows must be counted one by one. */
 export const isFiltered = ({ action, actor, from, to }: AuditFilter): boolean => Boolean(action || actor || from || to)
 
-/** They are numbered from 1 without gaps. */
+/** Rows are numbered from 1 without gaps, so the head of the chain holds the count. */
 async function countAudits(db: Reader, shopId: string): Promise<number> {
   const head = await db.selectFrom('auditHeads').select('seq').where('shopId', '=', shopId).executeTakeFirst()
   return head?.seq ?? 0
@@ -74,11 +74,11 @@ async function listAudits(db: Reader, shopId: string, query: AuditFilter) {
   return pageOf(list, query, isFiltered(query) ? {} : { total: await countAudits(db, shopId) })
 }
 
-/** Whose chains there are: shops, and the installation itself. */
+/** The ids of all audit chains: shops, and the installation itself. */
 export const listAuditedShopIds = async (db: Reader): Promise<string[]> =>
   (await db.selectFrom('audits').select('shopId').distinct().orderBy('shopId').execute()).map(({ shopId }) => shopId)
 
-/** The rows after one of the chain, in its order. */
+/** The rows of a chain after `afterSeq`, in order. */
 export const listChain = (db: Reader, shopId: string, afterSeq: number, limit: number): Promise<AuditRow[]> =>
   audits(db, shopId).where('seq', '>', afterSeq).orderBy('seq').limit(limit).execute()
 

@@ -4,7 +4,7 @@ import type { Database, Reader } from '../database/database.ts'
 import type { SessionRow, ShopRow, UserRow } from '../database/tables.ts'
 import type { Vault } from './vault.ts'
 
-/** What the world gives the server. Tests bring their own clock, randomness and network. */
+/** The dependencies of the server. Tests replace the clock, the randomness and the network. */
 export interface Deps {
   config: Config
   db: Database
@@ -15,9 +15,9 @@ export interface Deps {
   /** A time-ordered opaque id, `<prefix>_…`. */
   newId: (prefix: IdPrefix) => string
   random: (bytes: number) => Uint8Array
-  /** Aborted when the server stops: what would go on for ever ends then. */
+  /** Aborted when the server stops; ends long-running work such as event streams. */
   stopping: AbortSignal
-  /** Called after a commit that left something to deliver. */
+  /** Called after a commit that added deliveries to the outbox. */
   wakeDispatcher: () => void
 }
 
@@ -39,24 +39,29 @@ export type IdPrefix =
   | 'rfd'
   | 'req'
 
-/** A request of nobody in particular: documentation and signing in. */
+/** A request without a credential, such as for the documentation or the sign-in page. */
 export interface PublicContext extends Deps {
   requestId: string
-  /** The caller's connection is encrypted, so its cookies may be. */
+  /** Whether the caller's connection is encrypted, so that cookies can be `Secure`. */
   isHttps: boolean
 }
 
-/** A caller who acts on one shop: an API key, a user, a store or the operator. */
-export interface Context extends Deps {
-  shop: ShopRow
-  /** The name of the caller in the audit: `key:<id>`, `user:<id>`, `store` or `operator`. */
+/** What `mutate` needs. `Shop` is the row of a shop, or only an id for changes to the installation itself. */
+export interface MutationContext<Shop extends ShopId = ShopId> extends Deps {
+  shop: Shop
+  /** The caller's name in the audit: `key:<id>`, `user:<id>`, `store` or `operator`. */
   actor: string
   requestId: string
-  /** Absent where there is no credential, as for the operator. */
-  recheck?: Recheck
+  /** Absent when there is no credential, as for the operator. */
+  recheck?: (db: Reader) => Promise<Shop>
   /** Set when the caller sent an `Idempotency-Key` with a POST. */
   idempotency?: Idempotency
 }
+
+type ShopId = Pick<ShopRow, 'id'>
+
+/** A caller that acts on one shop: an API key, a user, a store or the operator. */
+export type Context = MutationContext<ShopRow>
 
 /**
  * Checks the caller's credential again and returns the shop, both as `db` sees them. Every transaction begins with this
@@ -82,7 +87,7 @@ export interface OwnerContext extends AuthenticatedContext {
   user: UserRow
   /** Undefined for an owner token. */
   session: SessionRow | undefined
-  /** The caller's connection is encrypted, so its cookies may be. */
+  /** Whether the caller's connection is encrypted, so that cookies can be `Secure`. */
   isHttps: boolean
 }
 
@@ -90,13 +95,13 @@ export interface Idempotency {
   key: string
   /** What the key was used for: operation, declared query and canonical body. */
   subject: string
-  /** Set once the answer is a stored one. */
+  /** Set when the response is a stored one. */
   replayed?: boolean
-  /** What is stored under the key has had its time, and makes room for the next answer. */
+  /** Set when the stored response has expired; the next response replaces it. */
   hasExpired?: boolean
 }
 
-/** The present as stored: ISO 8601 in UTC with milliseconds. */
+/** The current time as it is stored: ISO 8601 in UTC with milliseconds. */
 export const nowIso = (deps: { now: () => number }) => new Date(deps.now()).toISOString()
 
 /** The context of each security scheme. */

@@ -6,7 +6,7 @@ import type { Deps } from './context.ts'
 import { createLog } from './log.ts'
 import { createVault } from './vault.ts'
 
-/** Random numbers from 0 to 1; asking the system for each of them would cost more than the rest of an id. */
+/** Random numbers from 0 to 1, from a pool: one system call per number would cost more than the rest of an id. */
 function createRandom(random: (bytes: number) => Uint8Array): () => number {
   let pool: Uint8Array = new Uint8Array()
   let next = 0
@@ -19,7 +19,7 @@ function createRandom(random: (bytes: number) => Uint8Array): () => number {
   }
 }
 
-/** The real world: the system's clock, randomness and standard error. */
+/** The dependencies of a real server: system clock, secure randomness, logs on standard error. */
 export function createDeps(config: Config, db: Database): Deps {
   const ulid = monotonicFactory(createRandom(randomBytes))
   const now = () => Date.now()

@@ -2,7 +2,7 @@ import { conflict } from '../contract/errors.ts'
 import type { Reader, Transaction } from '../database/database.ts'
 import { prepared, preparedInsert, preparedWrite } from '../database/prepared.ts'
 import type { IdempotencyKeyRow } from '../database/tables.ts'
-import { type Context, nowIso } from './context.ts'
+import { type Context, type MutationContext, nowIso } from './context.ts'
 
 const RETENTION_MS = 30 * 86_400_000
 
@@ -11,7 +11,7 @@ const RETENTION_MS = 30 * 86_400_000
  *
  * @throws ApiError 409 `idempotency_key_reused` when the key was used with another body.
  */
-export async function findStoredResponse<T>(ctx: Context, db: Reader): Promise<{ result: T } | undefined> {
+export async function findStoredResponse<T>(ctx: MutationContext, db: Reader): Promise<{ result: T } | undefined> {
   if (!ctx.idempotency) return undefined
   const row = await findKey(db, ctx.shop.id, ctx.idempotency.key)
   if (!row) return undefined
@@ -42,7 +42,7 @@ export async function findReplay<T>(ctx: Context): Promise<T | undefined> {
 
 /** Stores the result under the caller's key, in the transaction of the change. */
 export async function storeResponse(
-  ctx: Context,
+  ctx: MutationContext,
   trx: Transaction,
   result: unknown,
   keep: 'forever' | undefined,

@@ -1,21 +1,20 @@
 import type { Reader, Transaction } from '../database/database.ts'
-import type { ShopRow } from '../database/tables.ts'
-import type { Context, Deps } from './context.ts'
+import type { Deps, MutationContext } from './context.ts'
 import { bestEffort } from './log.ts'
 import { mutate } from './mutate.ts'
 
 const MAX_AGE_MS = 1000
 
-/** The kill switch of the whole API. Every process looks again after a second; the one that turned it knows at once. */
+/** The kill switch of the whole API. Other processes see a change within a second. */
 export interface ApiSwitch {
   isOn: () => Promise<boolean>
   set: (on: boolean) => Promise<void>
 }
 
-/** What concerns every shop is audited under a name that no shop has. */
-const forInstallation = (deps: Deps): Context => ({
+/** Changes that affect every shop are audited under an id that no shop has. */
+const installationContext = (deps: Deps): MutationContext => ({
   ...deps,
-  shop: { id: 'installation' } as ShopRow,
+  shop: { id: 'installation' },
   actor: 'operator',
   requestId: deps.newId('req'),
 })
@@ -23,24 +22,24 @@ const forInstallation = (deps: Deps): Context => ({
 export function createApiSwitch(deps: Deps): ApiSwitch {
   const { db, log, config } = deps
   let on = true
-  let lookedAt = Number.NEGATIVE_INFINITY
-  const look = async () => {
+  let refreshedAt = Number.NEGATIVE_INFINITY
+  const refresh = async () => {
     on = (await findInstallationSetting(db.read, API_SWITCH)) !== 'off'
-    lookedAt = performance.now()
+    refreshedAt = performance.now()
   }
   return {
     isOn: async () => {
       if (config.apiDisabled) return false
-      // A database that does not answer leaves the switch where it was; the call itself will say 503.
-      if (performance.now() - lookedAt > MAX_AGE_MS) await bestEffort(log, 'api_switch_unreadable', look)
+      // Without a database the last state is kept; the request itself is rejected with 503.
+      if (performance.now() - refreshedAt > MAX_AGE_MS) await bestEffort(log, 'api_switch_unreadable', refresh)
       return on
     },
     set: async (value) => {
-      await mutate(forInstallation(deps), async (trx) => {
+      await mutate(installationContext(deps), async (trx) => {
         await upsertInstallationSetting(trx, API_SWITCH, value ? 'on' : 'off')
         return { result: undefined, audit: { action: value ? 'api.switched_on' : 'api.switched_off', subjectId: null } }
       })
-      await look()
+      await refresh()
     },
   }
 }
@@ -65,14 +64,16 @@ const ENCRYPTION_KEY_CHECK = 'encryptionKeyCheck'
 const CHECK_TEXT = 'referral'
 
 /**
- * Refuses to go on with an encryption key that does not open what this database's other servers seal: their webhook
- * secrets would be unreadable, and repeated requests would look like others. The word kept for that is sealed anew with
- * the newest key at every start. `place` is where the key was read, in words.
+ * Checks that the encryption key decrypts what this database holds: with another key, webhook secrets would be unreadable
+ * and retries would look like new requests. The stored check value is encrypted again with the newest key at every start.
+ *
+ * @param source where the key was read, for the message
+ * @throws Error when the key does not match.
  */
-export async function checkEncryptionKey(deps: Pick<Deps, 'db' | 'vault'>, place: string): Promise<void> {
+export async function checkEncryptionKey(deps: Pick<Deps, 'db' | 'vault'>, source: string): Promise<void> {
   if (!(await isEncryptionKeyValid(deps))) {
     throw new Error(
-      `${place} is not the key that this database is used with; give the same one to every server, the earlier ones behind it after a comma.`,
+      `${source} does not match the encryption key of this database. Set the same key on every server; append earlier keys after a comma.`,
     )
   }
   await deps.db.transact((trx) =>
@@ -80,7 +81,7 @@ export async function checkEncryptionKey(deps: Pick<Deps, 'db' | 'vault'>, place
   )
 }
 
-/** Whether the encryption key opens what this database holds; any does as long as no server has used it. */
+/** Whether the encryption key decrypts the check value of this database. Any key is valid until a server has started on it. */
 export async function isEncryptionKeyValid({ db, vault }: Pick<Deps, 'db' | 'vault'>): Promise<boolean> {
   const sealed = await findInstallationSetting(db.read, ENCRYPTION_KEY_CHECK)
   return sealed === undefined || vault.open(sealed, ENCRYPTION_KEY_CHECK) === CHECK_TEXT

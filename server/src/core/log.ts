@@ -1,15 +1,15 @@
 import { fstatSync, writeSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
 
-/** How much of the log is kept for a reader that does not keep up. Further lines are dropped and counted. */
+/** Limit of the queue while the reader of standard error is too slow. Further lines are dropped and counted. */
 const MAX_QUEUED_BYTES = 1024 * 1024
 const RETRY_MS = 20
-/** How long the end of the process waits for the reader. */
+/** How long the process waits for the reader before it exits. */
 const EXIT_MS = 2000
 const PAUSE_MS = 5
 
 /**
- * Writes lines to standard error and never blocks. A line is written at once if there is room for it, so that it survives
+ * Writes lines to standard error and never blocks. A line is written at once if the pipe has room, so that it survives
  * a crash; else it is queued. pino's own asynchronous destination would lose its buffer when the process is killed.
  */
 class StandardError {
@@ -20,7 +20,7 @@ class StandardError {
   readonly #fd = 2
   #waiting: Buffer[] = []
   #waitingBytes = 0
-  #untold = 0
+  #unreported = 0
   #isClosed = false
 
   constructor() {
@@ -39,13 +39,13 @@ class StandardError {
     if (this.#waiting.length === 1 && !this.#send()) this.#retry()
   }
 
-  /** Writes the queue, and gives up when the reader does not take it in time. */
+  /** Writes the queue, and gives up after a timeout. */
   flushSync(): void {
     const until = performance.now() + EXIT_MS
     while (!this.#send() && performance.now() < until) Atomics.wait(NEVER_NOTIFIED, 0, 0, PAUSE_MS)
   }
 
-  /** Writes as much as there is room for. Returns whether that was everything. */
+  /** Writes as much as the pipe has room for. Returns whether the queue is empty. */
   #send(): boolean {
     for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
       const written = this.#tryWrite(next)
@@ -57,7 +57,7 @@ class StandardError {
     return true
   }
 
-  /** How many bytes were written; undefined when there is no room. */
+  /** Returns the number of bytes written; undefined when the pipe is full. */
   #tryWrite(bytes: Buffer): number | undefined {
     try {
       return writeSync(this.#fd, bytes)
@@ -73,15 +73,15 @@ class StandardError {
   #retry(): void {
     setTimeout(() => {
       if (!this.#send()) return this.#retry()
-      const untold = this.#untold
-      this.#untold = 0
-      if (untold > 0 && !this.#isClosed) this.onRoom(untold)
+      const unreported = this.#unreported
+      this.#unreported = 0
+      if (unreported > 0 && !this.#isClosed) this.onRoom(unreported)
     }, RETRY_MS).unref()
   }
 
   #drop(): void {
     this.dropped++
-    this.#untold++
+    this.#unreported++
   }
 }
 
@@ -101,7 +101,7 @@ export function createLog(level: string): Logger {
 /** How many lines of this process's log were dropped. */
 export const droppedLines = (): number => standardError?.dropped ?? 0
 
-/** Runs what may fail without anyone being worse off; a failure is logged under a fixed code and goes no further. */
+/** Runs optional work: a failure is logged with a fixed code and not thrown. */
 export async function bestEffort(log: Logger, code: string, work: () => Promise<unknown>): Promise<void> {
   try {
     await work()

@@ -3,19 +3,19 @@ import type { Deps } from './context.ts'
 import { droppedLines } from './log.ts'
 import { findOutboxDepth } from './outbox.ts'
 
-/** What a server process counts. */
+/** The metrics of a server process. */
 export interface Metrics {
-  /** An answered request: the operation's name in openapi.yaml, or `other`. */
+  /** Counts a response. `operation`: the operationId in openapi.yaml, or `other`. */
   request: (operation: string, status: number, seconds: number) => void
-  /** A request that was let through because its limit could not be counted. */
+  /** Counts a request that was accepted because the rate limit store failed. */
   limitStoreFailure: () => void
-  /** A delivery that ended, by its fixed code. */
+  /** Counts a finished delivery by its diagnostic code. */
   delivery: (code: string) => void
-  /** So many changes shared one transaction. */
+  /** Records how many changes shared one transaction. */
   group: (size: number) => void
-  /** Looks at the outbox of this database whenever it is asked. */
+  /** Adds gauges of the outbox, which is read from the database for every scrape. */
   watch: (deps: Pick<Deps, 'db' | 'now'>) => void
-  /** Everything, as Prometheus reads it. */
+  /** All metrics in the text format of Prometheus. */
   text: () => Promise<{ type: string; text: string }>
 }
 
@@ -28,17 +28,17 @@ export function createMetrics(): Metrics {
   collectDefaultMetrics({ register })
   const counter = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
     new Counter({ name: `referral_${name}`, help, labelNames, registers })
-  const requests = counter('http_requests_total', 'Answered requests', ['operation', 'status'])
-  const limitHits = counter('limit_hits_total', 'Requests refused with 429')
-  const storeFailures = counter('limit_store_failures_total', 'Requests let through because they could not be counted')
-  // Counted where lines are written, which is before anything here is.
-  const dropped = counter('log_lines_dropped_total', 'Log lines that nobody read in time')
-  const deliveries = counter('deliveries_total', 'Webhook deliveries that ended, by diagnostic code', ['code'])
+  const requests = counter('http_requests_total', 'Responses', ['operation', 'status'])
+  const limitHits = counter('limit_hits_total', 'Requests rejected with 429')
+  const storeFailures = counter('limit_store_failures_total', 'Requests accepted because the rate limit store failed')
+  // The log counts them itself, because it is written before the metrics exist.
+  const dropped = counter('log_lines_dropped_total', 'Log lines dropped because standard error was not read in time')
+  const deliveries = counter('deliveries_total', 'Finished webhook deliveries by diagnostic code', ['code'])
   const histogram = (name: string, help: string, buckets: number[], labelNames: string[] = []) =>
     new Histogram({ name: `referral_${name}`, help, buckets, labelNames, registers })
-  const seconds = histogram('http_request_seconds', 'Time to the answer', SECONDS, ['operation'])
+  const seconds = histogram('http_request_seconds', 'Time to the response', SECONDS, ['operation'])
   const groups = histogram('commit_group_size', 'Changes that shared one transaction', SIZES)
-  let look = async () => {}
+  let readOutbox = async () => {}
   return {
     request: (operation, status, took) => {
       requests.inc({ operation, status })
@@ -49,11 +49,11 @@ export function createMetrics(): Metrics {
     delivery: (code) => deliveries.inc({ code }),
     group: (size) => groups.observe(size),
     watch: (deps) => {
-      look = watchOutbox(deps, registers)
+      readOutbox = watchOutbox(deps, registers)
     },
     text: async () => {
-      // Before anything is written: a gauge that looked by itself would leave those before it at their last values.
-      await look()
+      // Before the text is built: gauges that collect on their own would leave earlier ones at their last values.
+      await readOutbox()
       dropped.reset()
       dropped.inc(droppedLines())
       return { type: register.contentType, text: await register.metrics() }
@@ -61,12 +61,12 @@ export function createMetrics(): Metrics {
   }
 }
 
-/** The outbox is shared: every process that uses the database tells the same. */
+/** The outbox is shared, so every process of the same database reports the same values. */
 function watchOutbox({ db, now }: Pick<Deps, 'db' | 'now'>, registers: Registry[]): () => Promise<void> {
   const gauge = (name: string, help: string) => new Gauge({ name: `referral_${name}`, help, registers })
-  const depth = gauge('outbox_pending', 'Deliveries that wait')
-  const age = gauge('outbox_oldest_seconds', 'Age of the oldest delivery that waits')
-  const isUp = gauge('database_up', 'Whether the database answered')
+  const depth = gauge('outbox_pending', 'Pending deliveries')
+  const age = gauge('outbox_oldest_seconds', 'Age of the oldest pending delivery')
+  const isUp = gauge('database_up', 'Whether the database can be reached')
   return async () => {
     try {
       const { pending, oldest } = await findOutboxDepth(db.read)
@@ -74,7 +74,7 @@ function watchOutbox({ db, now }: Pick<Deps, 'db' | 'now'>, registers: Registry[
       age.set(oldest === null ? 0 : Math.max(0, (now() - Date.parse(oldest)) / 1000))
       isUp.set(1)
     } catch {
-      // The rest is told all the same, and this of it.
+      // The other metrics are reported without the database.
       isUp.set(0)
     }
   }

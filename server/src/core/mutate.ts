@@ -4,44 +4,45 @@ import { forEachYielding } from '../database/event-loop.ts'
 import { CommitOutcomeUnknownError, isStorageError, isUniqueViolation } from '../database/storage-error.ts'
 import type { ShopRow } from '../database/tables.ts'
 import { hashAudit, insertAudit } from './audit.ts'
-import { type Context, nowIso } from './context.ts'
+import { type Context, type MutationContext, nowIso } from './context.ts'
 import { findStoredResponse, storeResponse } from './idempotency.ts'
 import { enqueue, type WebhookEvent } from './outbox.ts'
 
 export interface AuditEntry {
-  /** What happened, in the past tense: `affiliate.archived`. */
+  /** In the past tense: `affiliate.archived`. */
   action: string
   subjectId: string | null
-  /** No secrets, no URLs, and no more of a person than needed. */
+  /** No secrets, no URLs, and no more personal data than needed. */
   data?: Record<string, unknown>
 }
 
 export interface Mutation<T> {
   result: T
-  /** Null states that nothing changed that an audit keeps: a no-op, a repeated order, a stored click. */
+  /** Null when nothing auditable changed: a no-op, a repeated order, a stored click. */
   audit: AuditEntry | AuditEntry[] | null
   events?: WebhookEvent[]
-  /** How long a reply under an `Idempotency-Key` is kept: 30 days, or for good. */
+  /** Keeps the response stored under an `Idempotency-Key` forever instead of for 30 days. */
   keepResponse?: 'forever'
 }
 
-/** `shop`: the row as it is in the transaction; that of the context may be older than the body of the request. */
-type Work<T> = (trx: Transaction, shop: ShopRow) => Promise<Mutation<T>>
+/** `shop`: the row as of the transaction; the row in the context was read before the request body arrived. */
+type Work<Shop, T> = (trx: Transaction, shop: Shop) => Promise<Mutation<T>>
+type ShopId = Pick<ShopRow, 'id'>
 
 /**
- * Every change goes through here: work, audit, outbox and the reply under the caller's `Idempotency-Key` are written in
- * one transaction or not at all. The dispatcher is woken after the commit. Work may run more than once.
+ * Runs every change: `work`, audit, outbox and the response stored under the caller's `Idempotency-Key` are written in one
+ * transaction or not at all. The dispatcher is woken after the commit. `work` may run more than once.
  *
- * The transaction begins with the caller's credential: what was revoked before it commits changes nothing, and gets no
- * stored reply either. Transactions on one shop run one after the other, so nothing is revoked between check and commit.
+ * The transaction first checks the caller's credential again, so a revoked one changes nothing and gets no stored response.
+ * Transactions on one shop run one after the other, so a credential cannot be revoked between check and commit.
  *
- * @throws ApiError 401, 403 or 503 as for a new request when the credential no longer opens this; 409
- *   `idempotency_key_reused` or `concurrent_change`; 503 when storage or audit fail; what work throws.
+ * @throws ApiError 401, 403 or 503 as for a new request when the credential is no longer valid; 409
+ *   `idempotency_key_reused` or `concurrent_change`; 503 when storage or audit fail; whatever `work` throws.
  */
-export async function mutate<T>(ctx: Context, work: Work<T>): Promise<T> {
+export async function mutate<Shop extends ShopId, T>(ctx: MutationContext<Shop>, work: Work<Shop, T>): Promise<T> {
   try {
     const run = () => ctx.db.transact((trx, chain) => attempt(ctx, { trx, chain }, work), ctx.shop.id)
-    // Somebody else was first: the second look sees what they wrote, and answers as to any later call.
+    // Another request inserted the same row first: the second attempt finds it and returns what a later call would get.
     const done = await run().catch((error) => (isUniqueViolation(error) ? run() : Promise.reject(error)))
     if (done.replayed && ctx.idempotency) ctx.idempotency.replayed = true
     if (done.enqueued) ctx.wakeDispatcher()
@@ -54,14 +55,18 @@ export async function mutate<T>(ctx: Context, work: Work<T>): Promise<T> {
   }
 }
 
-/** A transaction, and the audit chain that it appends to. */
+/** A transaction and the audit chain it appends to. */
 interface OpenTransaction {
   trx: Transaction
   chain: AuditChain
 }
 
-async function attempt<T>(ctx: Context, { trx, chain }: OpenTransaction, work: Work<T>) {
-  const { shop, stored } = await begin<T>(ctx, trx)
+async function attempt<Shop extends ShopId, T>(
+  ctx: MutationContext<Shop>,
+  { trx, chain }: OpenTransaction,
+  work: Work<Shop, T>,
+) {
+  const { shop, stored } = await begin<Shop, T>(ctx, trx)
   if (stored) return { result: stored.result, replayed: true, enqueued: false }
   const { result, audit, events = [], keepResponse: keep } = await work(trx, shop)
   await forEachYielding(trx, [audit ?? []].flat(), (entry) => writeAudit(ctx, { trx, chain }, entry))
@@ -71,7 +76,7 @@ async function attempt<T>(ctx: Context, { trx, chain }: OpenTransaction, work: W
 }
 
 /** Runs both queries at once, which costs one round trip on PostgreSQL. A rejected credential takes precedence. */
-async function begin<T>(ctx: Context, trx: Transaction) {
+async function begin<Shop extends ShopId, T>(ctx: MutationContext<Shop>, trx: Transaction) {
   const checking = ctx.recheck?.(trx)
   const finding = findStoredResponse<T>(ctx, trx)
   finding.catch(() => {})
@@ -79,7 +84,7 @@ async function begin<T>(ctx: Context, trx: Transaction) {
   return { shop, stored: await finding }
 }
 
-async function writeAudit(ctx: Context, { trx, chain }: OpenTransaction, entry: AuditEntry) {
+async function writeAudit(ctx: MutationContext, { trx, chain }: OpenTransaction, entry: AuditEntry) {
   try {
     const last = await chain.head()
     const row = {
@@ -103,7 +108,7 @@ async function writeAudit(ctx: Context, { trx, chain }: OpenTransaction, entry: 
 }
 
 /**
- * Writes to the audit that a user looked at something; what they asked for is shown only after that.
+ * Records in the audit that a user read something. Await it before the data is shown.
  *
  * @throws ApiError 503 `audit_unavailable` or `storage_unavailable`.
  */

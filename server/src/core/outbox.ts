@@ -2,19 +2,19 @@ import { sql } from 'kysely'
 import type { Reader, Transaction } from '../database/database.ts'
 import { prepared, preparedWrite } from '../database/prepared.ts'
 import type { DeliveryRow, StreamDeliveryRow, StreamRow, SubscriptionRow, WebhookEventRow } from '../database/tables.ts'
-import { type Context, nowIso } from './context.ts'
+import { type MutationContext, nowIso } from './context.ts'
 
-/** What happened, as subscribers read it: the event type and its `data`. */
+/** An event as subscribers receive it: its type and `data`. */
 export interface WebhookEvent {
   event: string
   data: unknown
 }
 
 /**
- * Writes one delivery for each subscription that takes the event now, and one for each owner who listens.
- * The body is fixed here, so what is signed later is what happened. Returns whether there is something to deliver.
+ * Writes one delivery per matching subscription and per matching open stream. The body is stored here, so a later delivery
+ * or redelivery sends the state as of this change. Returns whether there is a delivery to send.
  */
-export async function enqueue(ctx: Context, trx: Transaction, events: WebhookEvent[]): Promise<boolean> {
+export async function enqueue(ctx: MutationContext, trx: Transaction, events: WebhookEvent[]): Promise<boolean> {
   if (events.length === 0) return false
   const filters = await listSubscriptionFilters(trx, ctx.shop.id)
   const createdAt = nowIso(ctx)
@@ -23,13 +23,13 @@ export async function enqueue(ctx: Context, trx: Transaction, events: WebhookEve
   const streamed: Omit<StreamDeliveryRow, 'shopId' | 'seq'>[] = []
   const latest = new Map<string, string>()
   for (const { event, data } of events) {
-    const takers = filters.filter((filter) => takes(filter.events, event))
-    const listeners = streams.filter((stream) => takes(stream.events, event))
-    if (takers.length + listeners.length === 0) continue
+    const subscribers = filters.filter((filter) => matches(filter.events, event))
+    const listeners = streams.filter((stream) => matches(stream.events, event))
+    if (subscribers.length + listeners.length === 0) continue
     const eventId = ctx.newId('evt')
     const body = JSON.stringify({ event, timestamp: createdAt, shop_id: ctx.shop.id, data })
     await insertWebhookEvent(trx, ctx.shop.id, { id: eventId, event, body, createdAt })
-    for (const { id: subscriptionId } of takers) {
+    for (const { id: subscriptionId } of subscribers) {
       const id = ctx.newId('dlv')
       const follows = latest.get(subscriptionId) ?? null
       deliveries.push({ id, eventId, subscriptionId, webhookId: id, follows, createdAt })
@@ -43,10 +43,10 @@ export async function enqueue(ctx: Context, trx: Transaction, events: WebhookEve
 }
 
 /**
- * Whether a JSON list of names takes an event; an empty one takes every event. The text is searched, not parsed: it may
- * be long, and this runs in every change. Event names need no escaping, so nothing but the name itself matches.
+ * Whether a JSON list of event names contains the event; an empty list matches every event. The text is searched, not
+ * parsed: it can be long, and this runs in every change. Event names need no escaping, so only the exact name matches.
  */
-const takes = (names: string, event: string): boolean => names === '[]' || names.includes(`"${event}"`)
+const matches = (names: string, event: string): boolean => names === '[]' || names.includes(`"${event}"`)
 
 export type NewDelivery = Pick<DeliveryRow, 'id' | 'eventId' | 'subscriptionId' | 'webhookId' | 'follows' | 'createdAt'>
 
@@ -60,7 +60,7 @@ export async function insertDeliveries(trx: Transaction, shopId: string, rows: N
   await Promise.all(rows.map((row) => insertDelivery(trx, { shopId, ...row })))
 }
 
-/** What waits to be sent, and since when. */
+/** The number of pending deliveries, and when the oldest was created. */
 export async function findOutboxDepth(db: Reader): Promise<{ pending: number; oldest: string | null }> {
   const { rows } = await sql<{ pending: number; oldest: string | null }>`
     select count(*) as pending, min("createdAt") as oldest from deliveries where "status" = 'PENDING'`.execute(db)
@@ -71,7 +71,7 @@ const findFilters = prepared<{ shopId: string }>()((db, { shopId }) =>
   db.selectFrom('subscriptions').select(['id', 'events']).where('shopId', '=', shopId).compile(),
 )
 
-/** Who may want an event: the ids and filters of the shop's subscriptions, in no order. */
+/** The ids and event filters of the shop's subscriptions, in no order. */
 export const listSubscriptionFilters = (
   db: Reader,
   shopId: string,
@@ -81,11 +81,11 @@ const findStreams = prepared<{ shopId: string; now: string }>()((db, { shopId, n
   db.selectFrom('streams').select(['id', 'events']).where('shopId', '=', shopId).where('expiresAt', '>', now).compile(),
 )
 
-/** Who listens to the shop's events now, or did a short while ago. */
+/** The streams that have not expired: connected now, or disconnected a short while ago. */
 export const listOpenStreams = (db: Reader, shopId: string, now: string): Promise<Pick<StreamRow, 'id' | 'events'>[]> =>
   findStreams(db, { shopId, now })
 
-/** Appends to what streams have to be sent, in the order given. */
+/** Appends to the queues of streams, in the given order. */
 export async function insertStreamDeliveries(
   trx: Transaction,
   shopId: string,

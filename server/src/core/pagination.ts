@@ -6,9 +6,9 @@ import type { Tables } from '../database/tables.ts'
 import type { Context } from './context.ts'
 
 /**
- * Where a list is to begin: behind the item that `after` names, or at its start.
+ * The position after which a list starts: the item with the id `after`; undefined for the start of the list.
  *
- * @throws ApiError 400 `invalid_parameter` when the shop has no such item, and for a page beside it.
+ * @throws ApiError 400 `invalid_parameter` when the shop has no such item, or with a page number as well.
  */
 export async function readCursor(
   ctx: Context,
@@ -16,18 +16,18 @@ export async function readCursor(
   { after, page }: { after?: string | undefined; page: number },
 ): Promise<Cursor | undefined> {
   if (after === undefined) return undefined
-  // Pages are counted from the start of the list; one behind an item would be none of those.
+  // Pages are counted from the start of the list, so a page after an item is not defined.
   if (page > 1) throw invalid('invalid_parameter', 'Send after or page, not both.')
-  const place = await findCursor(ctx.db.read, ctx.shop.id, list, after)
-  if (!place) throw invalid('invalid_parameter', 'after must be the id of an item of this list.')
-  return place
+  const cursor = await findCursor(ctx.db.read, ctx.shop.id, list, after)
+  if (!cursor) throw invalid('invalid_parameter', 'after must be the id of an item of this list.')
+  return cursor
 }
 
 export interface PageQuery {
   /** Counted from 1. */
   page: number
   limit: number
-  /** Begin behind this place; the first page then is what comes next. */
+  /** The list starts after this item; page 1 is what follows it. */
   start?: Cursor
 }
 
@@ -36,18 +36,18 @@ export interface Page<Row> {
   pagination: { page: number; limit: number; total: number; totalPages: number }
 }
 
-/** Every row before a page is read; beyond these, the list belongs in the report thread. */
+/** The database reads every row before a page; pages beyond this offset are read in the report thread. */
 const DEEP_OFFSET = 5000
 
 export const isDeepPage = ({ page, limit }: PageQuery): boolean => (page - 1) * limit > DEEP_OFFSET
 
-/** Rows, and how many there are on all pages, as a page. */
+/** A page from its rows and the total number of rows. */
 export const toPage = <Row>(data: Row[], { page, limit }: PageQuery, total: number): Page<Row> => ({
   data,
   pagination: { page, limit, total, totalPages: Math.ceil(total / limit) },
 })
 
-/** One page of a query that is already filtered and ordered, with the count of all its rows unless that is known. */
+/** One page of a filtered and ordered query. Counts all its rows unless `total` is given. */
 export async function pageOf<Table extends keyof Tables, Row>(
   query: SelectQueryBuilder<Tables, Table, Row>,
   page: PageQuery,
@@ -61,7 +61,7 @@ export async function pageOf<Table extends keyof Tables, Row>(
   return toPage(data as Selectable<Row>[], page, total)
 }
 
-/** How many rows a query has. */
+/** The number of rows of a query. */
 export async function countOf<Table extends keyof Tables, Row>(
   query: SelectQueryBuilder<Tables, Table, Row>,
 ): Promise<number> {
@@ -73,16 +73,16 @@ export async function countOf<Table extends keyof Tables, Row>(
   return total
 }
 
-/** A LIKE pattern that finds the text anywhere; `%` and `_` are ordinary characters of it. For use with `escape '\'`. */
+/** A LIKE pattern that matches the text anywhere, with `%` and `_` escaped. For use with `escape '\'`. */
 export const likePattern = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`
 
-/** Where an item stands in a list, newest first. */
+/** The position of an item in a list that is sorted newest first. */
 export interface Cursor {
   at: string
   id: string
 }
 
-/** Lists that may begin behind an item, and what they are ordered by. */
+/** Lists that accept `after`, and the column they are sorted by. */
 const ORDER = {
   commissions: 'happenedAt',
   affiliates: 'createdAt',
@@ -109,18 +109,18 @@ const cursors = {
   payoutBatches: cursorBy('payoutBatches'),
 }
 
-/** Where the item with this id stands, archived ones too; undefined when the shop has none. */
+/** The position of the item with this id, archived or not; undefined when the shop has no such item. */
 export async function findCursor(
   db: Reader,
   shopId: string,
   list: CursorList,
   id: string,
 ): Promise<Cursor | undefined> {
-  const [place] = (await cursors[list](db, { shopId, id })) as Cursor[]
-  return place
+  const [cursor] = (await cursors[list](db, { shopId, id })) as Cursor[]
+  return cursor
 }
 
-/** The rows behind a place. One comparison of both columns, which an index finds without walking through equal times. */
+/** The condition for rows after a cursor: one row comparison, so an index seeks to it even among equal times. */
 export const afterCursor =
   (list: CursorList, { at, id }: Cursor) =>
   // biome-ignore lint/suspicious/noExplicitAny: any of the tables

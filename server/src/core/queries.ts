@@ -32,18 +32,18 @@ export async function updateIfUnchanged<Row extends { id: string; version: numbe
   return numUpdatedRows === 1n
 }
 
-/** Splits an exact amount into two parts of at most 27 bits, whose sums are exact for 67 million rows. */
+/** Splits an amount into two parts of at most 27 bits, whose sums are exact for 67 million rows. */
 const SUM_PART_BASE = 2 ** 26
 
 /**
- * The sum of a column of cents, in two parts. A plain sum above 2^63 fails in the database, and above 2^53 it loses
+ * The sum of a column of cents, in two parts for {@link joinSumParts}. A plain sum above 2^63 fails in the database, and above 2^53 it loses
  * cents on its way out.
  */
 export const sumParts = (column: 'commissionAmountCents' | 'taxWithheldCents') => {
-  const [cents, half] = [sql.ref(`commissions.${column}`), sql.lit(SUM_PART_BASE)]
+  const [cents, base] = [sql.ref(`commissions.${column}`), sql.lit(SUM_PART_BASE)]
   return {
-    high: sql<number>`cast(sum(${cents} / ${half}) as bigint)`,
-    low: sql<number>`cast(sum(${cents} % ${half}) as bigint)`,
+    high: sql<number>`cast(sum(${cents} / ${base}) as bigint)`,
+    low: sql<number>`cast(sum(${cents} % ${base}) as bigint)`,
   }
 }
 
@@ -51,7 +51,7 @@ export const joinSumParts = (high: number, low: number): bigint => BigInt(high) 
 
 export interface CountFilter {
   list: RowCountRow['list']
-  /** An affiliate; everything without. */
+  /** The id of an affiliate; all affiliates by default. */
   scope?: string
   programId?: string
   status?: string
@@ -69,7 +69,7 @@ const findCount = preparedByShape<CountFilter & { shopId: string; scope: string 
   return counts.compile()
 })
 
-/** How many rows of a list match, exactly, without looking at them. */
+/** The exact number of matching rows of a list, read from the stored counts. */
 export async function countRows(db: Reader, shopId: string, filter: CountFilter): Promise<number> {
   return (await findCount(db, { ...filter, scope: filter.scope ?? '', shopId }))[0]?.total ?? 0
 }
@@ -84,7 +84,7 @@ interface Days {
   before: string
 }
 
-/** How many commissions happened on each day of a period, the latest day first. */
+/** The number of commissions on each day of a period, latest day first. */
 export const countByDay = preparedByShape<Days>()((db, values) => {
   let days = db
     .selectFrom('rowCounts')

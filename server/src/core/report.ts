@@ -2,10 +2,10 @@ import type { Report, ReportRequest } from '../database/database.ts'
 import type { Context } from './context.ts'
 
 /**
- * Runs a report in the report thread. It may have waited there for a while, so the caller's credential is checked again
- * before the result is shown.
+ * Runs a report in the report thread. The report may have been queued for a while, so the caller's credential is checked
+ * again before the result is returned.
  *
- * @throws ApiError as for a new request when the credential no longer opens this.
+ * @throws ApiError as for a new request when the credential is no longer valid.
  */
 export async function runReport<Input extends ReportRequest, Result>(
   ctx: Context,
@@ -17,12 +17,12 @@ export async function runReport<Input extends ReportRequest, Result>(
   return result
 }
 
-/** A list of a shop that may run as a report. */
+/** A list of a shop that can run as a report. */
 export type ListReport<Filter, Page> = Report<{ shopId: string; query: Filter }, Page>
 
 /**
- * Reads a list of the shop. `readsMany`: the list may read far more rows than it shows, so it runs in the report thread,
- * where no other request waits for it.
+ * Reads a list of the shop. `readsMany`: the query may read far more rows than it returns, so it runs in the report thread,
+ * where it blocks no other request.
  */
 export const readList = <Filter, Page>(
   ctx: Context,

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
-/** `rk_` is an API key, `ro_` an owner token, `rs_` a session, `rl_` a sign-in link; none opens what another opens. */
+/** `rk_` is an API key, `ro_` an owner token, `rs_` a session, `rl_` a sign-in link. A secret of one kind is never accepted as another. */
 export type SecretKind = 'rk' | 'ro' | 'rs' | 'rl'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -9,13 +9,13 @@ const BODY_LENGTH = 43
 const CHECKSUM_LENGTH = 6
 const FORMAT = /^(rk|ro|rs|rl)_([0-9A-Za-z]{43,80})$/
 
-/** A secret of 256 random bits: `<kind>_`, 43 base62 characters and 6 that check them. */
+/** A secret of 256 random bits: `<kind>_`, 43 base62 characters and a checksum of 6. */
 export function createSecret(kind: SecretKind, random: (bytes: number) => Uint8Array): string {
   const body = base62(BigInt(`0x${Buffer.from(random(32)).toString('hex')}`), BODY_LENGTH)
   return `${kind}_${body}${checksum(`${kind}_${body}`)}`
 }
 
-/** Whether a token is of this kind and its checksum is right; a typing error is known without asking the database. */
+/** Whether a token is of this kind and its checksum is correct, so that a mistyped one needs no database query. */
 export function isWellFormed(kind: SecretKind, token: string): boolean {
   if (FORMAT.exec(token)?.[1] !== kind) return false
   return checksum(token.slice(0, -CHECKSUM_LENGTH)) === token.slice(-CHECKSUM_LENGTH)
@@ -24,7 +24,7 @@ export function isWellFormed(kind: SecretKind, token: string): boolean {
 /** What is stored instead of the secret: SHA-256 as hex. */
 export const hashSecret = (secret: string): string => hash('sha256', secret, 'hex')
 
-/** The visible beginning of a secret. */
+/** The prefix that is stored and shown to identify a secret. */
 export const secretPrefix = (secret: string): string => secret.slice(0, 10)
 
 const checksum = (text: string) => base62(BigInt(crc32(text)), CHECKSUM_LENGTH)

@@ -1,14 +1,14 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** Everything that needs the installation's encryption key. */
+/** Encryption and keyed hashes with the installation's encryption key. */
 export interface Vault {
-  /** AES-256-GCM under the newest key. `bound` ties the result to its owner, so it cannot be moved to another row. */
+  /** AES-256-GCM under the newest key. `bound` is authenticated too, so the result cannot be moved to another row. */
   seal: (text: string, bound: string) => string
-  /** The sealed text, or null when no key opens it. */
+  /** Decrypts a sealed text; null when no key does. */
   open: (sealed: string, bound: string) => string | null
-  /** A keyed hash: it tells whether two texts are equal, and nothing about them. */
+  /** A keyed hash (HMAC-SHA-256), to compare texts without storing them. */
   fingerprint: (text: string) => string
-  /** Whether a fingerprint, made under any of the keys, is of this text. */
+  /** Whether a fingerprint, made with any of the keys, is of this text. */
   hasFingerprint: (fingerprint: string, text: string) => boolean
 }
 
@@ -17,11 +17,11 @@ interface KeyPair {
   hashing: Uint8Array
 }
 
-/** `keys`: 32 bytes each, the newest first; the others only read what they wrote. */
+/** @param keys 32 bytes each, the newest first; older keys only decrypt and compare. */
 export function createVault(keys: Uint8Array[]): Vault {
   const pairs = keys.map(derive)
   const newest = pairs[0]
-  if (!newest) throw new Error('An encryption key is needed')
+  if (!newest) throw new Error('An encryption key is required')
   return {
     seal: (text, bound) => seal(newest, text, bound),
     open: (sealed, bound) => {
@@ -39,7 +39,7 @@ export function createVault(keys: Uint8Array[]): Vault {
   }
 }
 
-// One purpose, one key: what seals must not be what hashes.
+// Separate keys for encryption and hashing.
 const derive = (key: Uint8Array): KeyPair => ({
   sealing: new Uint8Array(hkdfSync('sha256', key, '', 'referral sealing', 32)),
   hashing: new Uint8Array(hkdfSync('sha256', key, '', 'referral fingerprint', 32)),
@@ -62,7 +62,7 @@ function open(pair: KeyPair, sealed: string, bound: string): string | null {
   try {
     return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
   } catch {
-    // A wrong key and a changed byte look alike: this key does not open it.
+    // A wrong key and a changed byte fail alike.
     return null
   }
 }

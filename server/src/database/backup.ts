@@ -23,7 +23,7 @@ import { findIncompatibility } from './migrate.ts'
 import { withSqliteConnection } from './sqlite.ts'
 import { isSqliteBusy } from './storage-error.ts'
 
-/** A sentence for the operator. */
+/** An error with a message for the operator. */
 export class BackupError extends Error {}
 
 const ALL_PAGES = 0x7fffffff
@@ -32,27 +32,27 @@ const ALL_PAGES = 0x7fffffff
 const checksumFile = (file: string) => `${file}.sha256`
 
 /**
- * Writes a consistent copy of a SQLite database into a new file while others go on writing, and its SHA-256 into a file
- * beside it. Only their owner can read them, from the first byte on. Returns the size in bytes, and the checksum.
+ * Writes a consistent copy of a SQLite database into a new file, also while the server writes, and its SHA-256 into
+ * `<file>.sha256`. Only the owner can read both. Returns the size and the checksum.
  *
  * @throws BackupError
  */
 export async function backup(url: string, file: string): Promise<{ bytes: number; sha256: string }> {
   const path = pathOf(url, 'pg_dump --format=custom --file=referral.dump "$DATABASE_URL"')
   if (!existsSync(path)) throw new BackupError(`There is no database at ${path}.`)
-  if (existsSync(file)) throw new BackupError(`${file} exists already; name a new file.`)
+  if (existsSync(file)) throw new BackupError(`${file} already exists. Choose a new file name.`)
   checkFolder(dirname(resolve(file)))
   const part = `${file}.part`
   const source = new SQLite(path, { readonly: true, timeout: 5000 })
   try {
     removeDatabaseFiles(part)
     createPrivateFile(part)
-    // In one step: a backup in several begins again whenever somebody has written in between.
+    // In one step, because a backup in several steps restarts after every write.
     await source.backup(part, { progress: () => ALL_PAGES })
     checkIntegrity(part)
     checkpointWal(part)
     const sha256 = sha256Of(part)
-    // Of an earlier backup of this name; beside the new one it would be wrong.
+    // The checksum of an earlier backup of this name does not match the new one.
     rmSync(checksumFile(file), { force: true })
     moveDurably(part, file)
     createPrivateFile(part)
@@ -66,17 +66,16 @@ export async function backup(url: string, file: string): Promise<{ bytes: number
 }
 
 interface Restored {
-  /** Where the database that was there before is kept. */
+  /** Where the previous database was moved to. */
   replaced: string | undefined
-  /** Whether the checksum was there to compare with. */
+  /** Whether a checksum was found and compared. */
   isVerified: boolean
 }
 
 /**
- * Puts a backup in the place of a SQLite database that nobody uses. What was there is kept beside it.
+ * Replaces a SQLite database that is not in use with a backup. The previous database is kept under another name.
  *
- * @throws BackupError when the file is no sound backup or not the one that was written, is of another version, or the
- *   database is in use.
+ * @throws BackupError when the file is damaged or changed, is not a backup of this version, or the database is in use.
  */
 export async function restore(file: string, url: string): Promise<Restored> {
   const path = pathOf(url, 'pg_restore --clean --if-exists --dbname="$DATABASE_URL" referral.dump')
@@ -86,7 +85,7 @@ export async function restore(file: string, url: string): Promise<Restored> {
   try {
     const isVerified = await copyVerified(file, part)
     checkpointWal(part)
-    const replaced = setAside(path)
+    const replaced = moveAway(path)
     moveDurably(part, path)
     return { replaced, isVerified }
   } finally {
@@ -95,9 +94,9 @@ export async function restore(file: string, url: string): Promise<Restored> {
 }
 
 /**
- * Lets work read a backup, which stays as it is: work gets the address of a private copy.
+ * Runs `work` on a private copy of a backup, which is not changed.
  *
- * @throws BackupError as `restore` does.
+ * @throws BackupError as {@link restore}.
  */
 export async function withBackup<T>(file: string, work: (url: string, isVerified: boolean) => Promise<T>): Promise<T> {
   if (!existsSync(file)) throw new BackupError(`There is no file ${file}.`)
@@ -111,13 +110,13 @@ export async function withBackup<T>(file: string, work: (url: string, isVerified
   }
 }
 
-/** Copies a sound backup of this version. Returns whether there was a checksum to compare it with. */
+/** Copies an intact backup of this version. Returns whether a checksum was found and compared. */
 async function copyVerified(file: string, to: string): Promise<boolean> {
   const expected = readChecksum(file)
   const actual = copyPrivately(file, to)
   if (expected !== undefined && expected !== actual) {
     throw new BackupError(
-      `${file} was changed since it was written: its SHA-256 is not the one in ${checksumFile(file)}. Use another backup.`,
+      `${file} was changed since it was written: its SHA-256 does not match ${checksumFile(file)}. Use another backup.`,
     )
   }
   checkIntegrity(to, file)
@@ -127,15 +126,15 @@ async function copyVerified(file: string, to: string): Promise<boolean> {
 }
 
 function readChecksum(file: string): string | undefined {
-  const beside = checksumFile(file)
-  if (!existsSync(beside)) return undefined
-  const [, sum] = /^([0-9a-f]{64})\b/i.exec(readFileSync(beside, 'utf8')) ?? []
-  if (!sum) throw new BackupError(`${beside} holds no SHA-256. Put the right one there, or remove it.`)
+  const path = checksumFile(file)
+  if (!existsSync(path)) return undefined
+  const [, sum] = /^([0-9a-f]{64})\b/i.exec(readFileSync(path, 'utf8')) ?? []
+  if (!sum) throw new BackupError(`${path} contains no SHA-256. Correct or remove it.`)
   return sum.toLowerCase()
 }
 
 function pathOf(url: string, instead: string): string {
-  if (isPostgresUrl(url)) throw new BackupError(`This is for SQLite. With PostgreSQL, use its own: ${instead}`)
+  if (isPostgresUrl(url)) throw new BackupError(`This command is for SQLite. With PostgreSQL, use: ${instead}`)
   return url.replace(/^file:/, '')
 }
 
@@ -144,24 +143,24 @@ function checkFolder(folder: string): void {
     accessSync(folder, constants.W_OK)
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
-    throw new BackupError(isMissing ? `There is no folder ${folder}.` : `This user may not write into ${folder}.`)
+    throw new BackupError(isMissing ? `There is no folder ${folder}.` : `The current user cannot write to ${folder}.`)
   }
 }
 
 function checkIntegrity(file: string, name = file): void {
-  let said: unknown
+  let result: unknown
   try {
     const copy = new SQLite(file)
-    said = copy.pragma('integrity_check', { simple: true })
+    result = copy.pragma('integrity_check', { simple: true })
     copy.prepare('select count(*) from kysely_migration').get()
     copy.close()
   } catch (error) {
-    said = (error as Error).message
+    result = (error as Error).message
   }
-  if (said !== 'ok') throw new BackupError(`${name} is not a sound database of this server: ${said}.`)
+  if (result !== 'ok') throw new BackupError(`${name} is not an intact database of this server: ${result}.`)
 }
 
-/** Moves what the database file is still missing into it, which works only when nobody else has it open. */
+/** Checkpoints the WAL into the database file and removes it; fails when another process has the file open. */
 function checkpointWal(path: string): void {
   const connection = new SQLite(path, { timeout: 0 })
   try {
@@ -171,7 +170,7 @@ function checkpointWal(path: string): void {
   }
 }
 
-/** Whether somebody has a database file open. */
+/** Whether another process has a database file open. */
 export function isInUse(path: string): boolean {
   try {
     checkpointWal(path)
@@ -181,10 +180,10 @@ export function isInUse(path: string): boolean {
   }
 }
 
-function setAside(path: string): string | undefined {
+function moveAway(path: string): string | undefined {
   if (!existsSync(path)) return undefined
   const replaced = `${path}.replaced-${new Date().toISOString().replace(/[:.]/g, '-')}`
-  // SQLite may throw the log of a damaged database away.
+  // SQLite may delete the WAL of a damaged database.
   if (existsSync(`${path}-wal`)) copyPrivately(`${path}-wal`, `${replaced}-wal`)
   try {
     checkpointWal(path)
@@ -192,17 +191,17 @@ function setAside(path: string): string | undefined {
   } catch (error) {
     if (isSqliteBusy(error)) {
       removeDatabaseFiles(replaced)
-      throw new BackupError(`${path} is in use; stop the server first.`)
+      throw new BackupError(`${path} is in use. Stop the server first.`)
     }
-    // Damaged: it is kept as it is.
+    // A damaged database is moved unchanged.
   }
   renameSync(path, replaced)
-  // What one database left behind would be read as the end of the other.
+  // SQLite would apply leftover WAL files to the restored database.
   for (const ending of ['-wal', '-shm']) rmSync(path + ending, { force: true })
   return replaced
 }
 
-/** The file is complete on disk before it gets its name, and so is the name. */
+/** Renames a file so that a crash leaves either the old state or the complete file. */
 function moveDurably(from: string, to: string): void {
   syncToDisk(from)
   renameSync(from, to)
@@ -224,14 +223,14 @@ function removeDatabaseFiles(file: string): void {
 
 const CHUNK_BYTES = 1024 * 1024
 
-/** Makes an empty file that only its owner can read. SQLite keeps its mode, and gives it to the files beside it. */
+/** Creates an empty file that only its owner can read. SQLite keeps its mode and uses it for the WAL files. */
 export function createPrivateFile(file: string): void {
   closeSync(openPrivateFile(file))
 }
 
 /**
- * Copies a file into one that only its owner can read from the first byte on; `copyFile` would give it the mode of the
- * source. Returns the SHA-256 of what was copied.
+ * Copies a file into one that only its owner can read; `copyFile` would use the mode of the source. Returns the SHA-256 of
+ * the content.
  */
 export function copyPrivately(from: string, to: string): string {
   const hash = createHash('sha256')

@@ -2,17 +2,17 @@ import type { Kysely } from 'kysely'
 import { isPostgresUrl } from '../config.ts'
 import type { AuditHeadRow, Tables } from './tables.ts'
 
-/** A database, whichever engine it is. Writing is only possible through `transact`. */
+/** A SQLite or PostgreSQL database. Writing is only possible through `transact`. */
 export interface Database {
   /** Committed rows only. */
   read: Reader
   /**
-   * Runs `work` in a transaction and answers after it is on disk. Work does no I/O but its own queries, does not nest,
-   * and may run more than once. Work on one shop, when the shop is named, runs one after the other, whichever process it
-   * runs in; what it has read does not change under it. `chain` is the audit chain of that shop.
+   * Runs `work` in a transaction and resolves once the commit is on disk. `work` does no I/O except its own queries, does
+   * not nest, and may run more than once. With `shopId`, transactions on the same shop run one after the other across all
+   * processes, so rows it has read do not change before its commit; `chain` is the audit chain of that shop.
    */
-  transact: <T>(work: (trx: Transaction, chain: AuditChain) => Promise<T>, shopId?: string) => Promise<T>
-  /** Runs a report in a thread with a read connection of its own; shops take turns. */
+  transact: <T>(work: TransactionWork<T>, shopId?: string) => Promise<T>
+  /** Runs a report in a separate thread with its own read connection; shops take turns. */
   runReport: <Input extends ReportRequest, Result>(
     report: Report<Input, Result>,
     input: Input,
@@ -20,64 +20,65 @@ export interface Database {
   ) => Promise<Result>
   migrate: () => Promise<void>
   isMigrated: () => Promise<boolean>
-  /** What the engine itself finds wrong with its files, a line each. */
+  /** Runs the integrity check of the engine. Returns one line per problem. */
   findDamage: () => Promise<string[]>
   close: () => Promise<void>
 }
 
-/** How many changes shared a transaction, told after each. */
+export type TransactionWork<T> = (trx: Transaction, chain: AuditChain) => Promise<T>
+
+/** Called for each group commit with the number of changes that share its transaction. */
 export type OnGroupCommit = (size: number) => void
 
 /** Opens `file:<path>` (SQLite) or `postgres://…`. */
 export async function openDatabase(url: string, onGroup: OnGroupCommit = () => {}): Promise<Database> {
   if (url.startsWith('file:')) return (await import('./sqlite.ts')).openSqlite(url.slice('file:'.length), onGroup)
   if (isPostgresUrl(url)) return (await import('./postgres.ts')).openPostgres(url, onGroup)
-  throw new Error(`A database is file:<path> or postgres://…, not ${url.split(':')[0]}:…`)
+  throw new Error(`The database must be file:<path> or postgres://…, not ${url.split(':')[0]}:…`)
 }
 
-/** Reads committed rows; writing through it does not compile. */
+/** Reads committed rows. Writing through it does not compile. */
 export type Reader = Pick<Kysely<Tables>, 'selectFrom' | 'fn' | 'getExecutor'>
 
-/** An open transaction: reads what it has written, and writes. */
+/** An open transaction: reads, including its own writes, and writes. */
 export type Transaction = Kysely<Tables>
 
-/** The last row of an audit chain: its number, 0 when there is none, and its hash. */
+/** The last row of an audit chain: its number, 0 for an empty chain, and its hash. */
 export type AuditHead = Pick<AuditHeadRow, 'seq' | 'hash'>
 
 /**
- * The end of a shop's audit chain as a transaction sees it. The row that stores it is the shop's write lock too: a
- * transaction reads it when it begins, and writes it before it commits if the chain has grown.
+ * The head of a shop's audit chain within a transaction. The row that stores it is also the shop's write lock: a
+ * transaction reads it when it begins, and updates it before the commit if the chain has grown.
  */
 export interface AuditChain {
-  /** @throws Error when the transaction names no shop. */
+  /** @throws Error when the transaction was started without a shop. */
   head: () => Promise<AuditHead>
-  /** Moves the head to an audit row that was just inserted. */
+  /** Moves the head to an audit row that was inserted. */
   advance: (to: AuditHead) => void
 }
 
-/** What a transaction that names no shop gets. */
+/** The chain of a transaction without a shop. */
 export const NO_CHAIN: AuditChain = {
-  head: () => Promise.reject(new Error('A transaction that writes to an audit must name its shop')),
+  head: () => Promise.reject(new Error('A transaction that writes to an audit needs a shopId')),
   advance: () => {},
 }
 
-/** A plain handle on a database, whichever engine it is: one connection, ordinary transactions. For whole-database work. */
+/** Runs `work` with one plain connection and ordinary transactions, for work on the whole database such as a copy. */
 export async function withConnection<T>(url: string, work: (db: Kysely<Tables>) => Promise<T>): Promise<T> {
-  const withStock = (db: Kysely<never>) => work(db as unknown as Kysely<Tables>)
   return isPostgresUrl(url)
-    ? (await import('./postgres.ts')).withPostgresConnection(url, withStock)
-    : (await import('./sqlite.ts')).withSqliteConnection(url.replace(/^file:/, ''), withStock)
+    ? (await import('./postgres.ts')).withPostgresConnection(url, work)
+    : (await import('./sqlite.ts')).withSqliteConnection(url.replace(/^file:/, ''), work)
 }
 
-/** A connection of its own that can only read; it is open as long as its thread. */
+/** Opens a read-only connection that stays open as long as its thread. */
 export const openReader = async (url: string): Promise<Kysely<Tables>> =>
   isPostgresUrl(url)
     ? (await import('./postgres.ts')).openPostgresReader(url)
     : (await import('./sqlite.ts')).openSqliteReader(url.replace(/^file:/, ''))
 
 /**
- * A query that reads so much that other requests would have to wait, so it runs in the report thread. Input and result
- * are copied between threads, so both are plain data.
+ * A query that reads so much that it would block other requests, so it runs in the report thread. Input and result are
+ * copied between threads, so both are plain data.
  */
 export interface Report<Input extends ReportRequest, Result> {
   /** The URL of the module that exports it. */
@@ -88,7 +89,7 @@ export interface Report<Input extends ReportRequest, Result> {
 }
 
 /**
- * Declares a report. The thread imports the module and looks the report up by the name of its export.
+ * Declares a report. The report thread imports the module and finds the report by the name of its export.
  *
  * @example
  * export const totals = defineReport(import.meta.url, 'totals', (db, input: { shopId: string }) => sumTotals(db, input))
@@ -99,13 +100,13 @@ export const defineReport = <Input extends ReportRequest, Result>(
   run: Report<Input, Result>['run'],
 ): Report<Input, Result> => ({ module, name, run })
 
-/** The input of every report: shops take turns. Reports add what they need. */
+/** The common input of all reports; shops take turns. */
 export interface ReportRequest {
   shopId: string
   query?: unknown
 }
 
-/** Text that a database cannot keep as it was sent is refused rather than changed. */
+/** Whether both databases store the text unchanged. Other text is rejected. */
 export function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }

@@ -1,35 +1,35 @@
-/** What waits, by who waits: each in turn gives one, however many another has. */
+/** A queue per owner, taken from round-robin, so that an owner with many items does not delay the others. */
 export class FairQueue<T> {
-  readonly #byName = new Map<string, T[]>()
-  readonly #mostOfOne: number
+  readonly #byOwner = new Map<string, T[]>()
+  readonly #maxPerOwner: number
 
-  constructor(mostOfOne: number) {
-    this.#mostOfOne = mostOfOne
+  constructor(maxPerOwner: number) {
+    this.#maxPerOwner = maxPerOwner
   }
 
-  /** Answers false, and keeps nothing, when too much of the same one waits. */
-  add(name: string, item: T): boolean {
-    const own = this.#byName.get(name)
-    if (!own) this.#byName.set(name, [item])
-    else if (own.length >= this.#mostOfOne) return false
+  /** Returns false, without adding the item, when the owner's queue is full. */
+  add(owner: string, item: T): boolean {
+    const own = this.#byOwner.get(owner)
+    if (!own) this.#byOwner.set(owner, [item])
+    else if (own.length >= this.#maxPerOwner) return false
     else own.push(item)
     return true
   }
 
-  /** The next one, whose owner then goes to the end of the line. */
+  /** Removes and returns the next item; its owner moves to the end. */
   take(): T | undefined {
-    for (const [name, own] of this.#byName) {
-      this.#byName.delete(name)
+    for (const [owner, own] of this.#byOwner) {
+      this.#byOwner.delete(owner)
       const item = own.shift()
-      if (own.length > 0) this.#byName.set(name, own)
+      if (own.length > 0) this.#byOwner.set(owner, own)
       return item
     }
     return undefined
   }
 
   clear(): T[] {
-    const all = [...this.#byName.values()].flat()
-    this.#byName.clear()
+    const all = [...this.#byOwner.values()].flat()
+    this.#byOwner.clear()
     return all
   }
 }

@@ -9,7 +9,7 @@ import { isPostgresUrl } from '../config.ts'
 
 export interface LimitStore {
   store: RateLimiterAbstract
-  /** Whether other processes count in it too. */
+  /** Whether other processes share the counters. */
   isShared: boolean
   close: () => Promise<void>
 }
@@ -25,7 +25,7 @@ const CONNECTIONS = 4
 const COMMAND_TIMEOUT_MS = 1000
 const CONNECT_TIMEOUT_MS = 1000
 
-/** Where limits are counted: in Redis when there is an address of one, else in PostgreSQL, else in this process. */
+/** Opens the store for rate limits: Redis if configured, else PostgreSQL, else the memory of this process. */
 export async function openLimitStore(
   { redisUrl, databaseUrl }: { redisUrl: string | undefined; databaseUrl: string },
   options: StoreOptions,
@@ -36,16 +36,16 @@ export async function openLimitStore(
 }
 
 async function openPostgres(url: string, options: StoreOptions): Promise<LimitStore> {
-  // A window that a crash forgets is no loss, and waiting for the disk on every request would be.
-  const setUp = 'set synchronous_commit = off'
+  // Losing counters in a crash is acceptable; an fsync for every request is not.
+  const setupSql = 'set synchronous_commit = off'
   const { openPool } = await import('./postgres-pool.ts')
   const pool = openPool(url, {
     max: CONNECTIONS,
     statementTimeoutMs: COMMAND_TIMEOUT_MS,
     keepIdle: true,
-    setupSql: setUp,
+    setupSql,
   })
-  // Connecting takes longer than a request waits. A database that is not there yet is found later.
+  // Connects ahead, since a request waits less than that takes. A failure is retried by the first request.
   await pool.query('select 1').catch(() => {})
   const table = { storeClient: pool, storeType: 'pool', tableName: 'rateLimits', tableCreated: true }
   return { store: new RateLimiterPostgres({ ...options, ...table }), isShared: true, close: () => pool.end() }
@@ -54,14 +54,14 @@ async function openPostgres(url: string, options: StoreOptions): Promise<LimitSt
 async function openRedis(url: string, options: StoreOptions): Promise<LimitStore> {
   const { Redis } = await import('ioredis')
   const client = new Redis(url, {
-    // What cannot be counted now is let through now: nothing waits for Redis to come back.
+    // Requests that cannot be counted are accepted: they do not wait until Redis is back.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: COMMAND_TIMEOUT_MS,
     connectTimeout: COMMAND_TIMEOUT_MS,
     retryStrategy: (times) => Math.min(times * 100, CONNECT_TIMEOUT_MS),
   })
-  // The commands that fail say so; a line for every attempt to connect would say no more.
+  // Failing commands report the error; an event per reconnection attempt adds nothing.
   client.on('error', () => {})
   await new Promise<void>((done) => {
     client.once('ready', done)

@@ -16,11 +16,11 @@ import { toStorageError } from './postgres-pool.ts'
 
 export type Send = <R>(query: CompiledQuery) => Promise<QueryResult<R>>
 
-// One for all: queries that are compiled once are remembered by it.
+// Shared, because compiled queries are cached per adapter.
 const adapter = new PostgresAdapter()
 const compiler = new PostgresQueryCompiler()
 
-/** Gives every compiled query to `send`. */
+/** Passes every compiled query to `send`. */
 class PostgresExecutor extends DefaultQueryExecutor {
   readonly #send: Send
 
@@ -36,9 +36,9 @@ class PostgresExecutor extends DefaultQueryExecutor {
   }
 }
 
-/** A query builder whose queries go to `send`. */
+/** A query builder whose queries are run by `send`. */
 export function createPostgresKysely<Tables>(send: Send): Kysely<Tables> {
-  const dialect = new PostgresDialect({ pool: () => Promise.reject(new Error('There is no pool here')) })
+  const dialect = new PostgresDialect({ pool: () => Promise.reject(new Error('This query builder has no pool')) })
   const executor = new PostgresExecutor(send)
   return new Kysely<Tables>({ config: { dialect }, dialect, driver: new DummyDriver(), executor })
 }
@@ -46,7 +46,7 @@ export function createPostgresKysely<Tables>(send: Send): Kysely<Tables> {
 const MAX_NAMES = 500
 const names = new Map<string, string>()
 
-/** Lists of ids make ever new texts, and each named one stays in the memory of every connection. */
+/** Limits prepared statements: lists of ids produce ever new texts, and each connection keeps every named one in memory. */
 function statementName(sql: string): string | undefined {
   const known = names.get(sql)
   if (known || names.size >= MAX_NAMES) return known
@@ -55,7 +55,7 @@ function statementName(sql: string): string | undefined {
   return name
 }
 
-/** Runs a query as a statement that the connection plans once. @throws StorageError */
+/** Runs a query as a prepared statement. @throws StorageError */
 export async function run<R>(on: pg.Pool | pg.PoolClient, query: CompiledQuery): Promise<QueryResult<R>> {
   try {
     const { sql: text, parameters } = query
@@ -71,11 +71,11 @@ export async function run<R>(on: pg.Pool | pg.PoolClient, query: CompiledQuery):
   }
 }
 
-/** Whether a query cannot change anything. */
+/** Whether a query cannot write. */
 export const isReadOnly = ({ query, sql }: CompiledQuery): boolean =>
   SelectQueryNode.is(query) || /^\s*select/i.test(sql)
 
-/** How many rows an insert adds if it succeeds; undefined when only the database can tell. */
+/** The number of rows an insert adds if it succeeds; undefined when that depends on the database. */
 export function insertedRowCount({ query }: CompiledQuery): bigint | undefined {
   if (!InsertQueryNode.is(query) || query.returning || query.onConflict?.doNothing) return undefined
   if (query.onConflict?.updateWhere || !query.values || !ValuesNode.is(query.values)) return undefined

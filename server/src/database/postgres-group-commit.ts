@@ -1,96 +1,94 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import type { AuditChain, OnGroupCommit, Transaction } from './database.ts'
+import type { OnGroupCommit, TransactionWork } from './database.ts'
 import { toStorageError } from './postgres-pool.ts'
 import { PostgresSession } from './postgres-session.ts'
 import { CommitOutcomeUnknownError, type StorageError } from './storage-error.ts'
 
-export type Work<T> = (trx: Transaction, chain: AuditChain) => Promise<T>
-
-export interface Job {
-  work: Work<unknown>
+interface Job {
+  work: TransactionWork<unknown>
   resolve: (value: never) => void
   reject: (error: unknown) => void
   isSettled: boolean
 }
 
-export interface GroupOptions {
-  /** Nothing else works on this shop meanwhile. */
+interface GroupOptions {
+  /** The shop that the transaction locks. */
   shopId: string | undefined
-  /** Whether a transaction was kept whose connection broke during the commit; undefined when nobody can tell. */
+  /** Whether a transaction was committed whose connection was lost during the commit; undefined when that is unknown. */
   wasCommitted: (xid: string) => Promise<boolean | undefined>
 }
 
-/** Why a transaction was given up: the job at fault, and what it would be refused with. */
-interface Failure {
+/** The job that caused a rollback, and its error. */
+interface FailedJob {
   job: Job
   error: unknown
   isRetryable: boolean
 }
 
-/** Deadlocks and serialization failures are nobody's fault. */
+/** Serialization failure and deadlock: may succeed when retried. */
 const RETRYABLE = ['40001', '40P01']
 const MAX_ATTEMPTS = 4
 
 /**
- * Answers all jobs, which share one transaction. One that fails after it wrote is set aside, the others run again, and it
- * gets a transaction of its own, where its statements are answered one by one and it may learn what exactly failed.
+ * Settles all jobs, which share one transaction. A job that fails after it wrote is removed and the others run again; it
+ * then gets a transaction of its own, where each statement is awaited, so that it sees exactly which one failed.
  *
- * @throws StorageError when the connection is gone, or the transaction could not begin; some jobs are unanswered then.
+ * @throws StorageError when the connection is lost or the transaction could not begin; some jobs are not settled then.
  */
-export async function runGroup(session: PostgresSession, jobs: Job[], options: GroupOptions): Promise<void> {
-  const alone: Job[] = []
-  for (let group = jobs; group.length > 0; group = group.filter((job) => !alone.includes(job))) {
-    const fault = await attempt(session, group, { ...options, isEager: true })
-    if (!fault) break
-    alone.push(fault.job)
+async function runGroup(session: PostgresSession<Job>, jobs: Job[], options: GroupOptions): Promise<void> {
+  const separate: Job[] = []
+  for (let group = jobs; group.length > 0; group = group.filter((job) => !separate.includes(job))) {
+    const failed = await attempt(session, group, { ...options, isEager: true })
+    if (!failed) break
+    separate.push(failed.job)
   }
-  for (const job of alone) await runAlone(session, job, options)
+  for (const job of separate) await runSeparately(session, job, options)
 }
 
-async function runAlone(session: PostgresSession, job: Job, options: GroupOptions): Promise<void> {
+async function runSeparately(session: PostgresSession<Job>, job: Job, options: GroupOptions): Promise<void> {
   for (let tries = 1; ; tries++) {
-    const fault = await attempt(session, [job], { ...options, isEager: false })
-    if (!fault) return
-    if (!fault.isRetryable || tries === MAX_ATTEMPTS) return settle(job, () => job.reject(fault.error))
+    const failed = await attempt(session, [job], { ...options, isEager: false })
+    if (!failed) return
+    if (!failed.isRetryable || tries === MAX_ATTEMPTS) return settle(job, () => job.reject(failed.error))
     await sleep(Math.random() * 20 * tries)
   }
 }
 
-/** One transaction. Answers what went wrong, and then nothing was kept and nobody was answered. */
+/** Runs the jobs in one transaction. On failure, rolls back and returns the failed job; no job is settled. */
 async function attempt(
-  session: PostgresSession,
+  session: PostgresSession<Job>,
   jobs: Job[],
-  { shopId, wasCommitted: wasKept, isEager }: GroupOptions & { isEager: boolean },
-): Promise<Failure | undefined> {
+  { shopId, wasCommitted, isEager }: GroupOptions & { isEager: boolean },
+): Promise<FailedJob | undefined> {
   session.begin(shopId, isEager)
-  const answers: (() => void)[] = []
+  const settlements: (() => void)[] = []
   let thrower: { job: Job; error: unknown } | undefined
   for (const job of jobs) {
     session.owner = job
     const writesBefore = session.writes
     try {
       const value = await job.work(session.trx, session.chain)
-      answers.push(() => settle(job, () => job.resolve(value as never)))
+      settlements.push(() => settle(job, () => job.resolve(value as never)))
     } catch (error) {
       if (session.failure || session.writes !== writesBefore) thrower = { job, error }
-      else answers.push(() => settle(job, () => job.reject(error)))
+      else settlements.push(() => settle(job, () => job.reject(error)))
     }
     if (thrower || session.failure) break
   }
   if (thrower || session.failure) await session.rollback()
-  else if (await commit(session, wasKept)) for (const give of answers) give()
-  return findFailure(session, thrower)
+  else if (await commit(session, wasCommitted)) for (const settleOne of settlements) settleOne()
+  return findFailedJob(session, thrower)
 }
 
-async function commit(session: PostgresSession, wasKept: GroupOptions['wasCommitted']): Promise<boolean> {
+async function commit(session: PostgresSession<Job>, wasCommitted: GroupOptions['wasCommitted']): Promise<boolean> {
   try {
     return await session.commit()
   } catch (cause) {
-    const kept = session.xid && (await wasKept(session.xid))
-    if (kept) return true
-    if (kept === false) throw cause
-    throw new CommitOutcomeUnknownError('The connection broke during a commit', {
+    const isCommitted = session.xid && (await wasCommitted(session.xid))
+    if (isCommitted) return true
+    if (isCommitted === false) throw cause
+    throw new CommitOutcomeUnknownError('The connection was lost during a commit', {
       code: 'commit_unknown',
       isLost: true,
       cause,
@@ -98,35 +96,37 @@ async function commit(session: PostgresSession, wasKept: GroupOptions['wasCommit
   }
 }
 
-function findFailure(session: PostgresSession, thrower: { job: Job; error: unknown } | undefined): Failure | undefined {
+function findFailedJob(
+  session: PostgresSession<Job>,
+  thrower: { job: Job; error: unknown } | undefined,
+): FailedJob | undefined {
   const { failure } = session
   if (!failure) return thrower && { ...thrower, isRetryable: false }
   const { error, owner } = failure
-  // Without an owner the transaction did not even begin, for example because the shop's lock was not to be had.
+  // Without an owner, the transaction could not begin, for example because the shop's lock timed out.
   if (error.isLost || owner === undefined) throw error
   const isOwn = thrower?.job === owner
-  return { job: owner as Job, error: isOwn ? thrower?.error : error, isRetryable: RETRYABLE.includes(error.code) }
+  return { job: owner, error: isOwn ? thrower?.error : error, isRetryable: RETRYABLE.includes(error.code) }
 }
 
-export function settle(job: Job, give: () => void): void {
+function settle(job: Job, callback: () => void): void {
   if (job.isSettled) return
   job.isSettled = true
-  give()
+  callback()
 }
 
 const MAX_GROUP = 64
 const OUTCOME_TIMEOUT_MS = 2000
 
 /**
- * All work on one shop that waits in this process shares one transaction and one flush to disk, and is answered after it.
- * The shop's row in `auditHeads` makes the groups of several processes take turns: work on a shop never runs beside other
- * work on it, as on SQLite. A transaction locks one shop at most, so two of them cannot wait for each other. Work without a
- * shop has a transaction of its own.
+ * Group commit per shop: all queued work on a shop shares one transaction and one fsync, and settles after it. Locking the
+ * shop's row in `auditHeads` serializes the groups of several processes. A transaction locks at most one shop, so there are
+ * no deadlocks between them. Work without a shop has a transaction of its own.
  */
 export class PostgresGroupCommit {
   readonly #pool: pg.Pool
   readonly #onGroup: OnGroupCommit
-  readonly #lanes = new Map<string, Job[]>()
+  readonly #queues = new Map<string, Job[]>()
   readonly #running = new Set<Promise<void>>()
 
   constructor(pool: pg.Pool, onGroup: OnGroupCommit) {
@@ -134,19 +134,19 @@ export class PostgresGroupCommit {
     this.#onGroup = onGroup
   }
 
-  /** @throws StorageError, and what work throws. */
-  transact<T>(work: Work<T>, shopId?: string): Promise<T> {
+  /** @throws StorageError, and whatever `work` throws. */
+  transact<T>(work: TransactionWork<T>, shopId?: string): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const job: Job = { work, resolve: resolve as (value: never) => void, reject, isSettled: false }
       if (shopId === undefined) return this.#track(this.#run([job], undefined))
-      const lane = this.#lanes.get(shopId)
-      if (lane) return void lane.push(job)
-      this.#lanes.set(shopId, [job])
-      this.#track(this.#runLane(shopId))
+      const queue = this.#queues.get(shopId)
+      if (queue) return void queue.push(job)
+      this.#queues.set(shopId, [job])
+      this.#track(this.#runQueue(shopId))
     })
   }
 
-  /** Resolves when nothing waits or runs. */
+  /** Resolves when no work is queued or running. */
   async idle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running)
   }
@@ -156,15 +156,15 @@ export class PostgresGroupCommit {
     void running.finally(() => this.#running.delete(running))
   }
 
-  async #runLane(shopId: string): Promise<void> {
-    const lane = this.#lanes.get(shopId) ?? []
-    // What the rest of this turn of the event loop brings joins the first group.
+  async #runQueue(shopId: string): Promise<void> {
+    const queue = this.#queues.get(shopId) ?? []
+    // Work that is queued in the rest of this turn of the event loop joins the first group.
     await new Promise(setImmediate)
-    while (lane.length > 0) await this.#run(lane.splice(0, MAX_GROUP), shopId)
-    this.#lanes.delete(shopId)
+    while (queue.length > 0) await this.#run(queue.splice(0, MAX_GROUP), shopId)
+    this.#queues.delete(shopId)
   }
 
-  /** Answers every job. A connection that broke before the commit has changed nothing, so the jobs get another one, once. */
+  /** Settles every job. If the connection is lost before the commit, nothing has changed, so it retries once on another. */
   async #run(jobs: Job[], shopId: string | undefined): Promise<void> {
     this.#onGroup(jobs.length)
     for (const isLast of [false, true]) {
@@ -184,7 +184,7 @@ export class PostgresGroupCommit {
     let client: pg.PoolClient | undefined
     try {
       client = await this.#pool.connect()
-      await runGroup(new PostgresSession(client), jobs, { shopId, wasCommitted: (xid) => this.#wasKept(xid) })
+      await runGroup(new PostgresSession<Job>(client), jobs, { shopId, wasCommitted: (xid) => this.#wasCommitted(xid) })
       client.release()
       return undefined
     } catch (error) {
@@ -193,13 +193,13 @@ export class PostgresGroupCommit {
     }
   }
 
-  /** Asks again over another connection; a database that restarts is given a moment. */
-  async #wasKept(xid: string): Promise<boolean | undefined> {
+  /** Queries the outcome over another connection; retries while the database restarts. */
+  async #wasCommitted(xid: string): Promise<boolean | undefined> {
     const until = performance.now() + OUTCOME_TIMEOUT_MS
     while (performance.now() < until) {
       const status = await this.#pool.query('select pg_xact_status($1::xid8) as status', [xid]).then(
         ({ rows }) => rows[0].status,
-        () => 'unknown yet',
+        () => 'unreachable',
       )
       if (status === 'committed') return true
       if (status === 'aborted') return false

@@ -6,41 +6,41 @@ import { toStorageError } from './postgres-pool.ts'
 import type { StorageError } from './storage-error.ts'
 import type { Tables } from './tables.ts'
 
-/** The first statement that failed; PostgreSQL refuses all later ones of the transaction. */
-interface Failure {
+/** The first statement that failed; PostgreSQL rejects all later ones of the transaction. */
+interface Failure<Owner> {
   error: StorageError
-  /** Who asked for it. */
-  owner: unknown
+  /** The job that ran it. */
+  owner: Owner | undefined
 }
 
 const BEGIN = CompiledQuery.raw('begin')
-/** The transaction's number; as the first thing that is asked, it is there before anything can fail. */
+/** The transaction id, queried first so that it is known before anything can fail. */
 const FIND_XID = CompiledQuery.raw('select pg_current_xact_id()::text as xid')
 /**
- * Waits until every other transaction on the shop has ended, and returns where its audit ends. A shop without a row gets
- * one, so that there is always something to lock.
+ * Locks the shop's row, after every other transaction on the shop has ended, and returns the head of its audit chain.
+ * Inserts the row if it is missing, so that there is always a row to lock.
  */
 const LOCK_SHOP = `insert into "auditHeads" as head ("shopId", seq, hash) values ($1, 0, '')
   on conflict ("shopId") do update set seq = head.seq
   returning seq, hash, pg_current_xact_id()::text as xid`
 const STORE_HEAD = 'update "auditHeads" set seq = $2, hash = $3 where "shopId" = $1'
 
-/** One transaction after another on one connection. */
-export class PostgresSession {
+/** Runs transactions one after the other on one connection. */
+export class PostgresSession<Owner> {
   readonly trx: Transaction
-  /** The audit of the shop that the transaction names. */
+  /** The audit chain of the transaction's shop. */
   chain = NO_CHAIN
-  /** On whose behalf statements are sent now. */
-  owner: unknown
-  /** Statements so far that may have written. */
+  /** The job that runs now. */
+  owner: Owner | undefined
+  /** The number of statements that may have written. */
   writes = 0
-  failure: Failure | undefined
-  /** The transaction's number: the database knows it by that when the connection is gone. */
+  failure: Failure<Owner> | undefined
+  /** The transaction id, to query the outcome of a commit over another connection. */
   xid: string | undefined
   readonly #client: pg.PoolClient
   #isEager = false
-  #posted: Promise<void>[] = []
-  /** Stores the head of the chain, once it has moved. */
+  #pending: Promise<void>[] = []
+  /** The update of the chain's head, if it has moved. */
   #storeHead: CompiledQuery | undefined
 
   constructor(client: pg.PoolClient) {
@@ -49,9 +49,9 @@ export class PostgresSession {
   }
 
   /**
-   * Begins; with a shop, after every other transaction on it has ended. Nothing is awaited here, what follows is queued
-   * behind it. `isEager`: an insert whose result says nothing new counts as done before the database has confirmed it,
-   * which saves a round trip each; that it failed shows in `failure`, at the latest after `commit`.
+   * Begins a transaction; with a shop, it waits for the shop's lock. Nothing is awaited here: later statements are pipelined
+   * behind it. `isEager`: an insert whose result is known in advance resolves before the database confirms it, which saves a
+   * round trip each; an error appears in `failure`, at the latest after `commit`.
    */
   begin(shopId: string | undefined, isEager: boolean): void {
     this.owner = undefined
@@ -59,15 +59,15 @@ export class PostgresSession {
     this.failure = undefined
     this.xid = undefined
     this.#isEager = isEager
-    this.#posted = []
+    this.#pending = []
     this.#storeHead = undefined
-    this.#post(this.#run(BEGIN))
+    this.#track(this.#run(BEGIN))
     const first = shopId === undefined ? FIND_XID : CompiledQuery.raw(LOCK_SHOP, [shopId])
     const begun = this.#run<AuditHead & { xid: string }>(first).then(({ rows }) => {
       this.xid = rows[0]!.xid
       return rows[0]!
     })
-    this.#post(begun)
+    this.#track(begun)
     this.chain = shopId === undefined ? NO_CHAIN : this.#chainOf(shopId, begun)
   }
 
@@ -82,23 +82,23 @@ export class PostgresSession {
     }
   }
 
-  /** Returns whether the transaction was kept; it is not when a statement failed. @throws StorageError */
+  /** Returns whether the transaction was committed; it was not when a statement failed. @throws StorageError */
   async commit(): Promise<boolean> {
     this.owner = undefined
-    if (this.#storeHead) this.#post(this.#run(this.#storeHead))
+    if (this.#storeHead) this.#track(this.#run(this.#storeHead))
     try {
       const { command } = await this.#client.query('commit')
-      await Promise.all(this.#posted)
+      await Promise.all(this.#pending)
       return command === 'COMMIT'
     } catch (error) {
       throw toStorageError(error)
     }
   }
 
-  /** @throws StorageError when the connection is gone. */
+  /** @throws StorageError when the connection is lost. */
   async rollback(): Promise<void> {
     await run(this.#client, CompiledQuery.raw('rollback'))
-    await Promise.all(this.#posted)
+    await Promise.all(this.#pending)
   }
 
   async #send<R>(query: CompiledQuery): Promise<QueryResult<R>> {
@@ -106,13 +106,13 @@ export class PostgresSession {
     const rows = this.#isEager ? insertedRowCount(query) : undefined
     const sent = this.#run<R>(query)
     if (rows === undefined) return sent
-    this.#post(sent)
+    this.#track(sent)
     return { rows: [], numAffectedRows: rows }
   }
 
-  /** Nobody awaits it before the end of the transaction; `failure` holds its error. */
-  #post(sent: Promise<unknown>): void {
-    this.#posted.push(
+  /** Awaits the statement at the end of the transaction; `failure` has its error. */
+  #track(sent: Promise<unknown>): void {
+    this.#pending.push(
       sent.then(
         () => {},
         () => {},

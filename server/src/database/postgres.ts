@@ -14,7 +14,7 @@ const WRITE_TIMEOUT_MS = 10_000
 const LOCK_TIMEOUT_MS = 5000
 const CONNECTIONS = 16
 
-/** Reading and writing have connections of their own, so that slow reports never hold up orders. */
+/** Separate pools for reads and writes, so that slow reads never block orders. */
 export function openPostgres(url: string, onGroup: OnGroupCommit): Database {
   const size = poolSize(url, CONNECTIONS)
   const writers = Math.ceil(size / 2)
@@ -25,7 +25,7 @@ export function openPostgres(url: string, onGroup: OnGroupCommit): Database {
     statementTimeoutMs: WRITE_TIMEOUT_MS,
     lockTimeoutMs: LOCK_TIMEOUT_MS,
     pipeline: true,
-    // What was acknowledged is on disk, also where the database's default is otherwise.
+    // An acknowledged write is on disk, even if the default of the database is otherwise.
     setupSql: `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`,
   })
   const commits = new PostgresGroupCommit(writing, onGroup)
@@ -38,7 +38,7 @@ export function openPostgres(url: string, onGroup: OnGroupCommit): Database {
       await withPostgresConnection(url, migrate)
     },
     isMigrated: () => withPostgresConnection(url, isMigrated),
-    // The server watches its own files (data checksums, VACUUM); nothing can be asked of it in a moment.
+    // PostgreSQL has no quick integrity check; it offers data checksums and pg_amcheck.
     findDamage: async () => [],
     close: async () => {
       await commits.idle()
@@ -59,29 +59,32 @@ const readFrom =
 export const openPostgresReader = (url: string): Kysely<Tables> =>
   createPostgresKysely<Tables>(readFrom(openReadPool(url, 1)))
 
-/** @throws Error with a sentence for the operator: this is the first thing done with a database. */
+/** Runs before anything else. @throws Error with a message for the operator. */
 async function checkConnection(pool: pg.Pool): Promise<void> {
   try {
     await pool.query('select 1')
   } catch (cause) {
     const { message, code } = cause as Error & { code?: string }
-    throw new Error(`PostgreSQL cannot be used: ${message || code}.`, { cause })
+    throw new Error(`Cannot connect to PostgreSQL: ${message || code}.`, { cause })
   }
 }
 
 const READ_ONLY = '25006'
 
-/** A read over a connection that broke meanwhile, such as one that was idle during a restart, may run again. */
+/** Retries a read once whose connection was lost, for example one that was idle during a restart. */
 function retryRead<T>(error: StorageError, again: () => Promise<T>): Promise<T> {
   if (error.code === READ_ONLY) throw new Error('Writing is only possible inside transact', { cause: error })
   if (error.isLost) return again()
   throw error
 }
 
-/** A plain handle on a connection of its own, for what does not share transactions. */
-export async function withPostgresConnection<T>(url: string, work: (db: Kysely<never>) => Promise<T>): Promise<T> {
-  // Migrations and copies of large tables take their time. Kysely's migrator holds an advisory lock meanwhile.
-  const db = new Kysely<never>({
+/** Runs `work` with a plain connection of its own. */
+export async function withPostgresConnection<Schema, T>(
+  url: string,
+  work: (db: Kysely<Schema>) => Promise<T>,
+): Promise<T> {
+  // Migrations and copies of large tables may take long, so there are no timeouts.
+  const db = new Kysely<Schema>({
     dialect: new PostgresDialect({
       pool: openPool(url, { max: 1, statementTimeoutMs: 0, idleInTransactionTimeoutMs: 0 }),
     }),

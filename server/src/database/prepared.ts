@@ -2,7 +2,7 @@ import { type CompiledQuery, type RawBuilder, SqliteAdapter, sql } from 'kysely'
 import type { Reader, Transaction } from './database.ts'
 import type { Tables } from './tables.ts'
 
-/** Stands for a value that is only known when the query runs. */
+/** A parameter whose value is set when the query runs. */
 class Placeholder {
   readonly name: string
 
@@ -17,8 +17,8 @@ type Build<Db, Values, Row> = (db: Db, values: Values) => CompiledQuery<Row>
 type Run<Db, Values, Row> = (db: Db, values: Values) => Promise<Row[]>
 
 /**
- * A query that is compiled once for each engine and then runs with other values, at a tenth of the cost of building it
- * for each call. While it is built, the values are placeholders without keys of their own: name each one that is used.
+ * A query that is compiled once per engine and then runs with different values, at a tenth of the cost of building it for
+ * each call. While it is built, the values are placeholders that cannot be enumerated: name each one that is used.
  *
  * @example
  * const findName = prepared<{ id: string }>()((db, { id }) =>
@@ -37,8 +37,8 @@ export const preparedWrite =
     runner(build, placeholders as Values)
 
 /**
- * {@link prepared} for a query whose text depends on which values are present: compiled once for each set of them. While
- * it is built, present values are placeholders and absent ones are undefined.
+ * {@link prepared} for a query whose text depends on which values are present: compiled once per set of present values.
+ * While it is built, present values are placeholders and absent ones are undefined.
  */
 export const preparedByShape =
   <Values extends object>() =>
@@ -83,7 +83,7 @@ function runner<Db extends Reader, Values extends object, Row>(
   }
 }
 
-/** Inserts rows of a table; a column without a value is left out. */
+/** Inserts a row into a table; undefined columns are omitted. */
 export function preparedInsert<Name extends keyof Tables>(
   table: Name,
 ): (trx: Transaction, row: Tables[Name]) => Promise<void> {
@@ -99,9 +99,8 @@ export function preparedInsert<Name extends keyof Tables>(
 }
 
 /**
- * Names the index that a statement has to use, after the table in its `from`. SQLite plans by averages, or by nothing at
- * all: where one session has half of a shop's clicks, it would rather walk through the whole shop. PostgreSQL has no such
- * clause and needs none, for it knows how unequal values are.
+ * An index hint for SQLite, after the table in `from`. SQLite plans with averages or without statistics: when one session
+ * has half of a shop's clicks, it would scan the whole shop. PostgreSQL has no such clause, and statistics for skewed values.
  */
 export const indexedBy = (db: Reader, index: string): RawBuilder<unknown> =>
   db.getExecutor().adapter instanceof SqliteAdapter ? sql`indexed by ${sql.ref(index)}` : sql``

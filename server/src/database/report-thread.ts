@@ -3,7 +3,7 @@ import { openReader, type Report, type ReportRequest } from './database.ts'
 import type { Bug, ReportResponse } from './report-worker.ts'
 import { isStorageError } from './storage-error.ts'
 
-// The thread of report-worker.ts: one connection, one report after the other.
+// The thread that report-worker.ts starts: one connection, one report at a time.
 interface ReportMessage {
   module: string
   name: string
@@ -13,11 +13,11 @@ interface ReportMessage {
 const db = await openReader(workerData as string)
 
 parentPort?.on('message', async ({ module, name, input }: ReportMessage) => {
-  const answer = await runToResponse({ module, name, input })
+  const response = await runToResponse({ module, name, input })
   try {
-    parentPort?.postMessage(answer)
+    parentPort?.postMessage(response)
   } catch (thrown) {
-    // An answer that cannot be copied is a bug of the module.
+    // A result that cannot be copied is a bug in the report.
     parentPort?.postMessage({ bug: toBug(thrown) } satisfies ReportResponse)
   }
 })
@@ -34,7 +34,7 @@ async function runToResponse({ module, name, input }: ReportMessage): Promise<Re
   }
 }
 
-/** Without what hangs on it, which may be of a kind that cannot be copied. */
+/** Drops other properties, which may not be copyable. */
 function toBug(thrown: unknown): Bug {
   const { name, message, stack } = thrown instanceof Error ? thrown : new Error(String(thrown))
   return { name, message, stack }

@@ -10,13 +10,13 @@ import {
   SqliteQueryCompiler,
 } from 'kysely'
 
-/** This SQLite build plans a SELECT again whenever a bound `= ?` or `limit ?` changes; a `+?` stops that. */
+/** This SQLite build plans a SELECT again whenever a bound `= ?` or `limit ?` changes; `+?` prevents that. */
 export const withStablePlan = (text: string) =>
   /^\s*(select|with)/i.test(text) ? text.replace(/(=|limit|offset) \?/gi, '$1 +?') : text
 
-/** Runs queries at once on one connection: statements are cached per SQL text, and nothing waits for a connection. */
+/** Runs queries synchronously on one connection and caches statements by their SQL text. */
 export class SqliteExecutor extends DefaultQueryExecutor {
-  /** Statements so far that changed a row; one that failed or matched nothing left no trace. */
+  /** The number of statements that changed rows; one that failed or matched nothing does not count. */
   writes = 0
   readonly #database: SQLite.Database
   readonly #statements = new Map<string, SQLite.Statement>()
@@ -28,7 +28,7 @@ export class SqliteExecutor extends DefaultQueryExecutor {
     this.#database = database
   }
 
-  // Runs before it returns, so a query that nobody awaits still belongs to its own mutation.
+  // Runs synchronously, so that a query that is not awaited still belongs to its own mutation.
   override async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
     const statement = this.#prepare(sql)
     if (!statement.readonly && !this.#database.inTransaction) {
@@ -47,7 +47,7 @@ export class SqliteExecutor extends DefaultQueryExecutor {
   #prepare(sql: string): SQLite.Statement {
     let statement = this.#statements.get(sql)
     if (!statement) {
-      // Lists of ids make ever new texts; a plain cap keeps them from filling the memory.
+      // Lists of ids produce ever new texts; the cap bounds the memory.
       if (this.#statements.size >= 1000) this.#statements.clear()
       statement = this.#database.prepare(withStablePlan(sql))
       this.#statements.set(sql, statement)

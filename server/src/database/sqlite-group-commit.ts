@@ -1,25 +1,31 @@
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep, setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type SQLite from 'better-sqlite3'
-import { type AuditChain, type AuditHead, NO_CHAIN, type OnGroupCommit, type Transaction } from './database.ts'
+import {
+  type AuditChain,
+  type AuditHead,
+  NO_CHAIN,
+  type OnGroupCommit,
+  type Transaction,
+  type TransactionWork,
+} from './database.ts'
 import type { SqliteExecutor } from './sqlite-executor.ts'
 import { isSqliteBusy } from './storage-error.ts'
 
-type Work<T> = (trx: Transaction, chain: AuditChain) => Promise<T>
 interface Job {
-  work: Work<unknown>
+  work: TransactionWork<unknown>
   shopId: string | undefined
   resolve: (value: never) => void
   reject: (error: unknown) => void
 }
 
 const MAX_GROUP = 64
-/** Milliseconds of work after which other requests get a turn. */
-const TURN_MS = 10
-const BUSY_MS = 5000
+/** How long jobs may block the event loop before it runs other requests. */
+const YIELD_AFTER_MS = 10
+const BUSY_TIMEOUT_MS = 5000
 
-/** Another process may hold the write lock. Waiting for it here leaves the event loop free, unlike SQLite's own wait. */
+/** Waits for another process's write lock without blocking the event loop, unlike SQLite's busy timeout. */
 async function beginOrWait(begin: SQLite.Statement): Promise<void> {
-  const deadline = performance.now() + BUSY_MS
+  const deadline = performance.now() + BUSY_TIMEOUT_MS
   for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, 25)) {
     try {
       begin.run()
@@ -38,41 +44,41 @@ interface GroupCommitOptions {
   onGroup: OnGroupCommit
 }
 
-/** All work queued in one turn of the event loop shares one transaction and one fsync, and is answered after it. */
+/** Group commit: work queued in one turn of the event loop shares one transaction and one fsync, and settles after it. */
 export function createSqliteGroupCommit({ database, trx, executor, onGroup }: GroupCommitOptions) {
-  // IMMEDIATE takes the write lock at once; a deferred transaction would fail half-way when another process writes.
+  // IMMEDIATE acquires the write lock first; a deferred transaction would fail midway when another process writes.
   const begin = database.prepare('begin immediate')
   const commit = database.prepare('commit')
   const rollback = database.prepare('rollback')
   const heads = new SqliteAuditHeads(database)
   const queue: Job[] = []
   let busy = false
-  const settled: (() => void)[] = []
+  const idleWaiters: (() => void)[] = []
 
-  /** Runs the jobs in one transaction. Returns the job that threw after it had written; nothing is kept or answered then. */
+  /** Runs the jobs in one transaction. If one throws after it wrote, rolls back and returns that job; no job is settled. */
   async function attempt(jobs: Job[]): Promise<Job | undefined> {
-    const answers: (() => void)[] = []
+    const settlements: (() => void)[] = []
     try {
       await beginOrWait(begin)
       heads.begin()
       let startedAt = performance.now()
       for (const job of jobs) {
-        // The transaction stays open meanwhile: other requests read with connections of their own.
-        if (performance.now() - startedAt > TURN_MS) {
-          await nextTurn()
+        // Other requests read on their own connection while the transaction stays open.
+        if (performance.now() - startedAt > YIELD_AFTER_MS) {
+          await yieldToEventLoop()
           startedAt = performance.now()
         }
         const writesBefore = executor.writes
         try {
           const value = await job.work(trx, heads.chainOf(job.shopId))
-          answers.push(() => job.resolve(value as never))
+          settlements.push(() => job.resolve(value as never))
         } catch (error) {
-          // SQLite ends the transaction by itself when the disk is full: then nothing of the group is left either.
+          // SQLite rolls back the whole transaction itself when the disk is full.
           if (executor.writes !== writesBefore || !database.inTransaction) {
             if (database.inTransaction) rollback.run()
             if (jobs.length > 1) return job
           }
-          answers.push(() => job.reject(error))
+          settlements.push(() => job.reject(error))
         }
       }
       if (database.inTransaction) {
@@ -84,26 +90,26 @@ export function createSqliteGroupCommit({ database, trx, executor, onGroup }: Gr
       for (const job of jobs) job.reject(error)
       return
     }
-    for (const answer of answers) answer()
+    for (const settle of settlements) settle()
   }
 
   async function flush() {
     let jobs = queue.splice(0, MAX_GROUP)
     onGroup(jobs.length)
-    const alone: Job[] = []
-    for (let culprit = await attempt(jobs); culprit; culprit = await attempt(jobs)) {
-      const failed = culprit
-      alone.push(failed)
+    const separate: Job[] = []
+    for (let thrower = await attempt(jobs); thrower; thrower = await attempt(jobs)) {
+      const failed = thrower
+      separate.push(failed)
       jobs = jobs.filter((job) => job !== failed)
     }
-    for (const job of alone) await attempt([job])
+    for (const job of separate) await attempt([job])
     if (queue.length) return void setImmediate(flush)
     busy = false
-    for (const done of settled.splice(0)) done()
+    for (const done of idleWaiters.splice(0)) done()
   }
 
   return {
-    transact: <T>(work: Work<T>, shopId?: string) =>
+    transact: <T>(work: TransactionWork<T>, shopId?: string) =>
       new Promise<T>((resolve, reject) => {
         queue.push({ work, shopId, resolve: resolve as (value: never) => void, reject })
         if (!busy) {
@@ -111,8 +117,8 @@ export function createSqliteGroupCommit({ database, trx, executor, onGroup }: Gr
           setImmediate(flush)
         }
       }),
-    /** Resolves when nothing is queued or running. */
-    idle: () => (busy ? new Promise<void>((done) => settled.push(done)) : Promise.resolve()),
+    /** Resolves when no work is queued or running. */
+    idle: () => (busy ? new Promise<void>((done) => idleWaiters.push(done)) : Promise.resolve()),
   }
 }
 
@@ -120,7 +126,7 @@ const FIND_HEAD = 'select seq, hash from "auditHeads" where "shopId" = ?'
 const STORE_HEAD = `insert into "auditHeads" ("shopId", seq, hash) values (?, ?, ?)
   on conflict ("shopId") do update set seq = excluded.seq, hash = excluded.hash`
 
-/** The audit chains of the shops that one transaction works on. */
+/** The heads of the audit chains of the shops that one transaction changes. */
 export class SqliteAuditHeads {
   readonly #database: SQLite.Database
   readonly #heads = new Map<string, AuditHead>()
@@ -132,7 +138,7 @@ export class SqliteAuditHeads {
     this.#database = database
   }
 
-  /** Other processes move heads between transactions. */
+  /** Clears the cache: other processes move heads between transactions. */
   begin(): void {
     this.#heads.clear()
     this.#moved.clear()
@@ -159,7 +165,7 @@ export class SqliteAuditHeads {
   }
 
   #headOf(shopId: string): AuditHead {
-    // Prepared with the first use, for the table may not be there when the database is opened.
+    // Prepared on first use, because the table may not exist when the database is opened.
     this.#find ??= this.#database.prepare(FIND_HEAD)
     const head = this.#heads.get(shopId) ?? (this.#find.get(shopId) as AuditHead | undefined) ?? { seq: 0, hash: '' }
     this.#heads.set(shopId, head)

@@ -9,13 +9,13 @@ import { createSqliteKysely } from './sqlite-executor.ts'
 import { createSqliteGroupCommit } from './sqlite-group-commit.ts'
 import type { Tables } from './tables.ts'
 
-/** One connection writes, another reads: a reader never sees an open transaction. */
+/** One connection writes and another reads, so that a reader never sees uncommitted rows. */
 export function openSqlite(path: string, onGroup: OnGroupCommit): Database {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  // Made before SQLite makes it, for the owner alone; the files beside it inherit that.
+  // Created before SQLite opens it, readable by its owner only; its WAL files inherit the mode.
   closeSync(openSync(path, 'a', 0o600))
   const writer = connect(path)
-  // From here on it waits for other processes outside SQLite, which would hold up the whole process.
+  // From here on, the group commit waits for locks itself: SQLite's own wait would block the event loop.
   writer.pragma('busy_timeout = 0')
   const reader = connectReadOnly(path)
   const { db: trx, executor } = createSqliteKysely<Tables>(writer)
@@ -37,16 +37,16 @@ export function openSqlite(path: string, onGroup: OnGroupCommit): Database {
   }
 }
 
-/** How long a statement waits for others; the first one after a crash, until the log has been read again. */
+/** How long a statement waits for a lock; after a crash, the first one waits for the recovery of the WAL. */
 const BUSY_TIMEOUT_MS = 5000
 
-/** Every connection sets its own durability: SQLite falls back to NORMAL when a WAL database is opened again. */
+/** Durability is set per connection: SQLite defaults to NORMAL when a WAL database is opened again. */
 function connect(path: string) {
   const connection = new SQLite(path, { timeout: BUSY_TIMEOUT_MS })
   connection.pragma('journal_mode = WAL')
   connection.pragma('synchronous = FULL')
   connection.pragma('foreign_keys = on')
-  // What a statement may have to take back; in a file, it doubles the time of an insert that a trigger follows.
+  // Statement journals in a file would double the time of an insert with a trigger.
   connection.pragma('temp_store = memory')
   return connection
 }
@@ -60,13 +60,16 @@ function connectReadOnly(path: string): SQLite.Database {
 export const openSqliteReader = (path: string): Kysely<Tables> => createSqliteKysely<Tables>(connectReadOnly(path)).db
 
 function findDamage(connection: SQLite.Database): string[] {
-  const said = connection.pragma('integrity_check(20)', { simple: false }) as { integrity_check: string }[]
-  return said.map((row) => row.integrity_check).filter((line) => line !== 'ok')
+  const rows = connection.pragma('integrity_check(20)', { simple: false }) as { integrity_check: string }[]
+  return rows.map((row) => row.integrity_check).filter((line) => line !== 'ok')
 }
 
-/** A plain handle on a connection of its own, for what does not share transactions. */
-export async function withSqliteConnection<T>(path: string, work: (db: Kysely<never>) => Promise<T>): Promise<T> {
-  const db = new Kysely<never>({ dialect: new SqliteDialect({ database: connect(path) }) })
+/** Runs `work` with a plain connection of its own. */
+export async function withSqliteConnection<Schema, T>(
+  path: string,
+  work: (db: Kysely<Schema>) => Promise<T>,
+): Promise<T> {
+  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: connect(path) }) })
   try {
     return await work(db)
   } finally {

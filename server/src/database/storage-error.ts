@@ -1,9 +1,9 @@
 import SQLite from 'better-sqlite3'
 
-/** A failure of the database or of the way to it, whichever the driver. `code` is the SQLSTATE, else the system's code. */
+/** A failure of the database or the connection to it, with any driver. `code`: the SQLSTATE, else the system error code. */
 export class StorageError extends Error {
   readonly code: string
-  /** The connection broke or there was none; the next one may work. */
+  /** Whether the connection was lost or refused; a new connection may work. */
   readonly isLost: boolean
 
   constructor(message: string, { code, isLost, cause }: { code: string; isLost: boolean; cause?: unknown }) {
@@ -14,23 +14,23 @@ export class StorageError extends Error {
   }
 }
 
-/** Nobody could say whether the transaction was kept: the connection broke during the commit, and asking again failed. */
+/** The connection was lost during the commit, and whether it succeeded could not be queried afterwards. */
 export class CommitOutcomeUnknownError extends StorageError {}
 
-/** So much of one shop's work waits already that more of it is not taken. */
+/** Rejects work because the shop's queue is full. */
 export class QueueFullError extends StorageError {
   constructor() {
-    super('Too much of this shop waits', { code: 'too_much_waiting', isLost: false })
+    super('The queue of this shop is full', { code: 'queue_full', isLost: false })
   }
 }
 
-/** Whether a driver refused or failed; anything else is a bug or an answer. */
+/** Whether the error comes from the database or its driver, not from a bug or an intended rejection. */
 export const isStorageError = (error: unknown): error is Error & { code: string } =>
   error instanceof StorageError || error instanceof SQLite.SqliteError
 
 const UNIQUE = ['23505', 'SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY']
 
-/** Whether a unique index refused the row. */
+/** Whether the row violates a unique index or primary key. */
 export const isUniqueViolation = (error: unknown): boolean => isStorageError(error) && UNIQUE.includes(error.code)
 
 /** Whether another connection holds the lock. Codes extend `SQLITE_BUSY`, such as `SQLITE_BUSY_RECOVERY` after a crash. */

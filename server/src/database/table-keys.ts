@@ -2,11 +2,11 @@ import { sql } from 'kysely'
 import type { Reader } from './database.ts'
 import type { Tables } from './tables.ts'
 
-/** Row counts follow from the other tables: whoever copies those has them too. */
+/** Row counts are derived from the other tables by triggers, so a copy does not include them. */
 type Copied = Exclude<keyof Tables, 'rowCounts'>
 type Keys = { [Table in Copied]: (keyof Tables[Table])[] }
 
-/** Every table of the schema and what its rows are told apart by. A table that is missing here does not compile. */
+/** The primary key of every table. A missing table does not compile. */
 export const PRIMARY_KEYS: Keys = {
   shops: ['id'],
   users: ['shopId', 'id'],
@@ -41,12 +41,12 @@ export const PRIMARY_KEYS: Keys = {
  * primary key and each index, so that the schema can be distributed by shop.
  */
 export const GLOBAL_TABLES: string[] = [
-  // Looked up by the hash of a secret, which says whose it is.
+  // Looked up by the hash of a secret, which identifies the shop.
   'users',
   'apiKeys',
   'sessions',
   'signInLinks',
-  // Of the whole installation.
+  // Settings of the installation.
   'instanceSettings',
   // Kept by the rate limiter, on PostgreSQL.
   'rateLimits',
@@ -55,9 +55,9 @@ export const GLOBAL_TABLES: string[] = [
   'kysely_migration_lock',
 ]
 
-/** Indexes of the other tables that are for all shops at once. */
+/** Indexes of the other tables that span all shops. */
 export const CROSS_SHOP_INDEXES: string[] = [
-  // What a process has claimed of the outbox.
+  // Leases of a process on the outbox.
   'subscriptions_claimedBy',
   // Retention.
   'idempotencyKeys_expiresAt',
@@ -67,22 +67,22 @@ export const CROSS_SHOP_INDEXES: string[] = [
 export type Row = Record<string, unknown>
 export type TableName = keyof typeof PRIMARY_KEYS
 
-const PAGE = 500
+const PAGE_SIZE = 500
 
-/** Every table whose rows are facts of their own. */
+/** Every table except those that are derived from others. */
 export const TABLE_NAMES = Object.keys(PRIMARY_KEYS) as TableName[]
 
-/** Reads all rows of a table in the order of their keys, a page at a time. */
-export async function forEachPage(db: Reader, name: TableName, take: (rows: Row[]) => unknown): Promise<void> {
+/** Reads all rows of a table in the order of its primary key, a page at a time. */
+export async function forEachPage(db: Reader, name: TableName, onPage: (rows: Row[]) => unknown): Promise<void> {
   const keys = PRIMARY_KEYS[name].map((key) => sql.ref(key))
   let after: unknown[] | undefined
   for (;;) {
     const where = after ? sql`where (${sql.join(keys)}) > (${sql.join(after)})` : sql``
     const { rows } = await sql<Row>`
-      select * from ${sql.table(name)} ${where} order by ${sql.join(keys)} limit ${sql.lit(PAGE)}`.execute(db)
+      select * from ${sql.table(name)} ${where} order by ${sql.join(keys)} limit ${sql.lit(PAGE_SIZE)}`.execute(db)
     const last = rows.at(-1)
     if (!last) return
-    await take(rows)
+    await onPage(rows)
     after = PRIMARY_KEYS[name].map((key) => last[key])
   }
 }

@@ -2,7 +2,7 @@ import { replay } from '../commissions/explain.ts'
 import type { Deps } from '../core/context.ts'
 import { isStorable } from '../database/database.ts'
 import { forEachPage, PRIMARY_KEYS, type Row, TABLE_NAMES, type TableName } from '../database/table-keys.ts'
-import type { OrderRow, Tables } from '../database/tables.ts'
+import type { Tables } from '../database/tables.ts'
 import { ENGINE_VERSION } from '../engine/decide.ts'
 
 /** Columns that contain JSON. The audit chain covers those of the audit. */
@@ -23,16 +23,16 @@ const JSON_COLUMNS: { [Table in TableName]?: (keyof Tables[Table])[] } = {
 const MAX_PROBLEMS = 20
 
 /**
- * Reads every row of every table and returns a sentence for each that the server cannot have written: text that it never
+ * Reads every row of every table and returns a message for each that the server cannot have written: text that it never
  * stores, JSON that does not parse, and orders whose stored facts now lead to another decision.
  */
 export async function findBadRows({ db }: Pick<Deps, 'db'>): Promise<string[]> {
   const problems: string[] = []
   for (const table of TABLE_NAMES) {
     const found: string[] = []
-    const look = (row: Row) => problemsOf(table, row).map((problem) => `${describeRow(table, row)} ${problem}.`)
+    const check = (row: Row) => problemsOf(table, row).map((problem) => `${describeRow(table, row)} ${problem}.`)
     try {
-      await forEachPage(db.read, table, (rows) => void found.push(...rows.flatMap(look)))
+      await forEachPage(db.read, table, (rows) => void found.push(...rows.flatMap(check)))
     } catch (error) {
       found.push(`The table ${table} cannot be read to its end: ${(error as Error).message}.`)
     }
@@ -47,15 +47,13 @@ function problemsOf(table: TableName, row: Row): string[] {
   if (unstorable.length > 0) return [`holds text in ${unstorable.join(', ')} that is never stored`]
   const unreadable = (JSON_COLUMNS[table] ?? []).map(String).filter((column) => !isJson(row[column]))
   if (unreadable.length > 0) return [`holds no JSON in ${unreadable.join(', ')}`]
-  return table === 'orders' && !matchesReplay(row as unknown as OrderRow)
-    ? ['was not decided from its stored facts']
-    : []
+  return table === 'orders' && !matchesReplay(row) ? ['was not decided from its stored facts'] : []
 }
 
-/** The engine is deterministic: the same facts give the same decision, byte for byte. Decisions of earlier engine versions cannot be replayed. */
-function matchesReplay(order: OrderRow): boolean {
+/** The engine is deterministic: the same facts give an identical decision. Decisions of other engine versions are skipped. */
+function matchesReplay({ facts, decision }: Row): boolean {
   try {
-    const { identical, recordedEngineVersion } = replay(order)
+    const { identical, recordedEngineVersion } = replay({ facts: String(facts), decision: String(decision) })
     return identical || recordedEngineVersion !== ENGINE_VERSION
   } catch {
     return false

@@ -22,7 +22,7 @@ export interface CheckReport {
 
 /**
  * Checks the consistency of the database: files, rows, decisions, totals of batches and refunds, carried debts,
- * references, audit chains, and the encryption key when there is a vault. {@link coverageOf} lists what it cannot detect.
+ * references, audit chains, and the encryption key when there is a vault. {@link describeCoverage} lists what it cannot detect.
  */
 export async function check({ db, vault }: Pick<Deps, 'db'> & Partial<Pick<Deps, 'vault'>>): Promise<CheckReport> {
   const damage = (await db.findDamage()).map((line) => `The database is damaged: ${line}`)
@@ -31,7 +31,7 @@ export async function check({ db, vault }: Pick<Deps, 'db'> & Partial<Pick<Deps,
     return { ok: damage.length + problems.length === 0, problems: [...damage, ...problems], audit }
   } catch (error) {
     if (damage.length === 0) throw error
-    const rest = `The rest cannot be checked: ${(error as Error).message}.`
+    const rest = `The remaining checks failed: ${(error as Error).message}.`
     return { ok: false, problems: [...damage, rest], audit: { shops: 0, rows: 0, breaks: [], heads: [] } }
   }
 }
@@ -54,8 +54,8 @@ async function checkData({ db, vault }: Parameters<typeof check>[0]): Promise<Om
   for (const { table, column, rows } of await countOrphans(db.read)) {
     problems.push(`${rows} rows of ${table} reference a ${column} that does not exist in their shop.`)
   }
-  const crossed = await countMismatchedOrders(db.read)
-  if (crossed > 0) problems.push(`${crossed} orders reference the commission of another order.`)
+  const mismatched = await countMismatchedOrders(db.read)
+  if (mismatched > 0) problems.push(`${mismatched} orders reference the commission of another order.`)
   for (const { list, shopId, scope, counted, rows } of await listWrongCounts(db.read)) {
     const of = scope ? ` (${scope})` : ''
     problems.push(

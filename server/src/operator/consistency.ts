@@ -103,12 +103,12 @@ export async function countMismatchedOrders(db: Reader): Promise<number> {
   return rows[0]?.rows ?? 0
 }
 
-/** A head that is not the last row of its audit chain; null where there is none. */
+/** A stored head that is not the last row of its audit chain. */
 export interface WrongHead {
   shopId: string
-  /** The number that the head has. */
+  /** The sequence number of the head, null without one. */
   head: number | null
-  /** The number of the last row, 0 without any. */
+  /** The sequence number of the last row, 0 without rows. */
   last: number
 }
 

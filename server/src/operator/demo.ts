@@ -13,15 +13,16 @@ import * as programs from '../programs/programs.ts'
 const CODE = 'NISA16'
 
 /**
- * A shop to try things on: owner, key with every scope, published program, approved affiliate with a code. Made on the
- * first start and kept in `demo.env` (mode 0600); later starts read it. Answers what to show.
+ * Prepares a demo shop with an owner, a key with every scope, a published program, and an approved affiliate with a coupon.
+ * It is created on the first start; its credentials are stored in `demo.env` (mode 0600) for later starts. Returns the text
+ * to print.
  */
 export async function prepareDemo(deps: Deps, url: string): Promise<string> {
   const file = join(deps.config.dataDir, 'demo.env')
   const known = existsSync(file) ? readEnv(readFileSync(file, 'utf8')) : {}
   const shopId = known.REFERRAL_SHOP_ID
-  const isThere = shopId !== undefined && (await findShop(deps.db.read, shopId)) !== undefined
-  const env = isThere ? { ...known, REFERRAL_BASE_URL: url } : await createDemoShop(deps, url)
+  const exists = shopId !== undefined && (await findShop(deps.db.read, shopId)) !== undefined
+  const env = exists ? { ...known, REFERRAL_BASE_URL: url } : await createDemoShop(deps, url)
   mkdirSync(deps.config.dataDir, { recursive: true, mode: 0o700 })
   // Written to a temporary file and renamed, so that readers never see a partial file. A leftover file may be readable by others.
   rmSync(`${file}.new`, { force: true })
