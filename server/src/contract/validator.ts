@@ -17,34 +17,34 @@ export interface ValidatorOptions {
 }
 
 /** A validator of one schema, or of the alternative that the value's tag names (`type: click`). */
-export function validator<T>(schema: Schema, refusal: ValidatorOptions): Validator<T> {
+export function validator<T>(schema: Schema, options: ValidatorOptions): Validator<T> {
   const alternatives = alternativesOf(schema)
   const tag = discriminatorOf(alternatives)
-  if (!tag) return schemaValidator<T>(deref(schema), refusal)
+  if (!tag) return schemaValidator<T>(deref(schema), options)
   const byTag = new Map(
-    alternatives.map((one) => [one.object.properties?.[tag]?.const, schemaValidator<T>(one.schema, refusal)]),
+    alternatives.map((one) => [one.object.properties?.[tag]?.const, schemaValidator<T>(one.schema, options)]),
   )
   // The document marks the default alternative by a tag that is not required: some generators treat a field with `default` as required.
-  const usual = alternatives.find(({ object }) => !object.required?.includes(tag))?.object.properties?.[tag]?.const
+  const defaultTag = alternatives.find(({ object }) => !object.required?.includes(tag))?.object.properties?.[tag]?.const
   return (value) => {
-    const named = isRecord(value) ? (value[tag] ?? usual) : usual
+    const named = isRecord(value) ? (value[tag] ?? defaultTag) : defaultTag
     const check = byTag.get(named)
-    if (!check) throw invalid(refusal.code, `${tag} must be one of ${[...byTag.keys()].join(', ')}.`)
-    return check(isRecord(value) && (value[tag] ?? null) === null ? { ...value, [tag]: usual } : value)
+    if (!check) throw invalid(options.code, `${tag} must be one of ${[...byTag.keys()].join(', ')}.`)
+    return check(isRecord(value) && (value[tag] ?? null) === null ? { ...value, [tag]: defaultTag } : value)
   }
 }
 
-function schemaValidator<T>(schema: Schema, refusal: ValidatorOptions): Validator<T> {
+function schemaValidator<T>(schema: Schema, options: ValidatorOptions): Validator<T> {
   // Compiled on first use, to keep startup fast.
   let checks: { zod: z.ZodType; lists: ListCheck[]; choices: ChoiceCheck | undefined } | undefined
   return (sent) => {
     checks ??= { zod: compile(schema), lists: listChecks(schema), choices: choiceCheck(schema) }
     const value = withoutRest(sent, checks.lists)
     const result = checks.zod.safeParse(value)
-    const complaint = result.success
+    const problem = result.success
       ? checks.choices?.(result.data)
       : validationMessage(schema, value, result.error.issues)
-    if (complaint) throw invalid(complaint.code ?? refusal.code, complaint.message)
+    if (problem) throw invalid(problem.code ?? options.code, problem.message)
     // The generated type and this schema both come from openapi.yaml.
     return result.data as T
   }
@@ -57,7 +57,7 @@ interface ListCheck {
 }
 
 /** Items validated at a time. An invalid item costs as much as a hundred valid ones, and the first is enough. */
-const BLOCK = 50
+const BLOCK_SIZE = 50
 
 function listChecks(schema: Schema): ListCheck[] {
   return Object.entries(resolveSchema(schema).object.properties ?? {}).flatMap(([name, property]) => {
@@ -71,10 +71,10 @@ function withoutRest(value: unknown, lists: ListCheck[]): unknown {
   if (!isRecord(value)) return value
   const shorter = lists.flatMap(({ name, zod }) => {
     const list = value[name]
-    if (!Array.isArray(list) || list.length <= BLOCK) return []
-    const blocks = Array.from({ length: Math.ceil(list.length / BLOCK) }, (_, i) => i * BLOCK)
-    const wrong = blocks.find((start) => !zod.safeParse(list.slice(start, start + BLOCK)).success)
-    return wrong === undefined ? [] : [[name, list.slice(0, wrong + BLOCK)]]
+    if (!Array.isArray(list) || list.length <= BLOCK_SIZE) return []
+    const blocks = Array.from({ length: Math.ceil(list.length / BLOCK_SIZE) }, (_, i) => i * BLOCK_SIZE)
+    const wrong = blocks.find((start) => !zod.safeParse(list.slice(start, start + BLOCK_SIZE)).success)
+    return wrong === undefined ? [] : [[name, list.slice(0, wrong + BLOCK_SIZE)]]
   })
   return shorter.length > 0 ? { ...value, ...Object.fromEntries(shorter) } : value
 }
@@ -138,10 +138,10 @@ export function choiceCheck(schema: Schema): ChoiceCheck | undefined {
   const item = object.items && choiceCheck(object.items)
   if (item)
     checks.push((value, path = []) => firstMessage((value as unknown[]).map((one, i) => () => item(one, [...path, i]))))
-  for (const { anyOf = [], 'x-message': said } of choices) {
+  for (const { anyOf = [], 'x-message': message } of choices) {
     const fields = anyOf.flatMap(({ required = [] }) => required)
     const alternatives = anyOf.map((one) => ({ schema: one, zod: compile(one) }))
-    const choice = { alternatives, message: said ?? `${fields.join(' or ')} is required.` }
+    const choice = { alternatives, message: message ?? `${fields.join(' or ')} is required.` }
     checks.push((value, path = []) => choiceMessage(choice, value, path))
   }
   if (checks.length === 0) return undefined
@@ -151,8 +151,8 @@ export function choiceCheck(schema: Schema): ChoiceCheck | undefined {
 
 function firstMessage(checks: (() => ValidationMessage | undefined)[]): ValidationMessage | undefined {
   for (const check of checks) {
-    const complaint = check()
-    if (complaint) return complaint
+    const problem = check()
+    if (problem) return problem
   }
   return undefined
 }

@@ -151,8 +151,8 @@ function byTime(a: Click, b: Click): number {
 function evaluateClick(facts: Facts, from: Source, click: Click): Candidate {
   const affiliate = affiliateOf(facts, click.affiliateId)
   if (affiliate === null) return miss(from, 'NO_MATCH')
-  const refusal = cookieWindowMiss(facts.order.orderAt, click.clickAt, cookieDays(facts, affiliate))
-  return refusal ? miss(from, refusal, affiliate.id) : hit(from, affiliate.id, 'CLICK_MATCH')
+  const missCode = cookieWindowMiss(facts.order.orderAt, click.clickAt, cookieDays(facts, affiliate))
+  return missCode ? miss(from, missCode, affiliate.id) : hit(from, affiliate.id, 'CLICK_MATCH')
 }
 
 /** A click counts from `days` before the order, inclusive; 0 days disable link evidence. */

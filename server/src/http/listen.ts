@@ -34,7 +34,7 @@ export function createListener(
   let reading: IncomingMessage
   const rejectRequest = (incoming: IncomingMessage, error: ApiError) =>
     rejectedResponse(known, error, partialRequestOf(incoming))
-  const answer = getRequestListener(
+  const handle = getRequestListener(
     (request, env) => {
       const incoming = env.incoming as IncomingMessage
       const fault = headerError(incoming)
@@ -52,7 +52,7 @@ export function createListener(
   }
   const server = createServer(options, (incoming, outgoing) => {
     reading = incoming
-    return answer(incoming, outgoing)
+    return handle(incoming, outgoing)
   })
   // A request may take longer; only unread data ends the connection.
   server.setTimeout(stallTimeoutMs, (socket: Socket) => void (socket.writableLength > 0 && socket.destroy()))
@@ -81,14 +81,14 @@ async function rejectSocket(
   error: ParserError | ApiError,
   socket: HttpSocket,
 ): Promise<void> {
-  const underWay = socket._httpMessage
-  if (underWay?.req.complete)
-    return void underWay.once('finish', () => void rejectSocket(known, AFTER_COMPLETE_REQUEST, socket))
+  const inProgress = socket._httpMessage
+  if (inProgress?.req.complete)
+    return void inProgress.once('finish', () => void rejectSocket(known, AFTER_COMPLETE_REQUEST, socket))
   // The client is gone, or a response has started that this one would corrupt.
-  const isTooLate = () => !socket.writable || underWay?.headersSent
+  const isTooLate = () => !socket.writable || inProgress?.headersSent
   if (error.code === 'ECONNRESET' || error === AFTER_COMPLETE_REQUEST || isTooLate()) return void socket.destroy()
-  const refusal = error instanceof ApiError ? error : parserErrorOf(error)
-  const text = await rejectedResponseText(known, refusal, partialRequestOfSocket(error, socket))
+  const rejection = error instanceof ApiError ? error : parserErrorOf(error)
+  const text = await rejectedResponseText(known, rejection, partialRequestOfSocket(error, socket))
   if (isTooLate()) return void socket.destroy()
   socket.end(text, () => socket.destroy())
 }
@@ -99,9 +99,9 @@ const parserErrorOf = ({ code }: ParserError): ApiError =>
 /** What is known of the request: from the request in progress, or from the first bytes received. */
 function partialRequestOfSocket(
   error: ParserError | ApiError,
-  { _httpMessage: underWay, remoteAddress }: HttpSocket,
+  { _httpMessage: inProgress, remoteAddress }: HttpSocket,
 ): PartialRequest {
-  if (underWay) return partialRequestOf(underWay.req)
+  if (inProgress) return partialRequestOf(inProgress.req)
   const bytes = 'rawPacket' in error ? error.rawPacket : undefined
   return { target: bytes?.toString('latin1', 0, 300).split(' ', 2)[1], socket: remoteAddress }
 }
