@@ -18,16 +18,16 @@ export interface ShopRow {
   minimumPayoutCents: number | null
   /** JSON object of cents by currency code, for currencies other than the shop's. */
   minimumPayoutCentsByCurrency: string
-  /** The setting of earlier versions, decimal currency units as text. */
+  /** The minimum as earlier versions stored it: decimal currency units as text. */
   legacyMinimumPayout: string | null
   taxWithholdingBps: number
   attributionPrecedence: string
   clickTouch: 'LAST' | 'FIRST'
   storeWebhookSecret: string | null
-  /** The domain of the only store whose notifications count, null for any store; then a JSON list of its other domains. */
+  /** The domain of the only store whose notifications are accepted, null for any; its aliases are a JSON list. */
   storeDomain: string | null
   storeDomainAliases: string
-  /** Claimed by every change of the subscriptions. */
+  /** Incremented by every change of the shop's subscriptions. */
   webhooksVersion: number
   version: number
   createdAt: string
@@ -55,7 +55,7 @@ export interface ApiKeyRow {
   lastUsedAt: string | null
   expiresAt: string | null
   revokedAt: string | null
-  /** The key whose rate-limit window this one continues; null: it has its own. */
+  /** The key whose rate limit window this key shares; null for its own. */
   limitSubject: string | null
 }
 
@@ -70,7 +70,7 @@ export interface ProgramRow extends ProgramColumns {
 type AffiliateColumns = Schemas['Affiliate']
 export interface AffiliateRow extends AffiliateColumns {
   shopId: string
-  /** What uniqueness and search compare: letter case is settled here, so both databases agree. */
+  /** Normalized for uniqueness and search, so that both databases compare alike. */
   emailKey: string
   codeKey: string
   searchText: string
@@ -80,12 +80,12 @@ export interface AffiliateRow extends AffiliateColumns {
 type CommissionColumns = Schemas['Commission']
 export interface CommissionRow extends CommissionColumns {
   shopId: string
-  /** The same on both rows of a carried debt: the id of the row that balances the batch. */
+  /** Shared by both rows of a carried debt: the id of the row that balances the batch. */
   debtId: string | null
   version: number
 }
 
-/** Every order that was reported, attributed or not, with the facts it was decided from and the decision (JSON). */
+/** A reported order, attributed or not, with its facts and the decision as JSON. */
 export interface OrderRow {
   shopId: string
   orderId: string
@@ -101,7 +101,7 @@ type JourneyColumns = Omit<Schemas['JourneyEntry'], 'attributed'>
 export interface JourneyRow extends JourneyColumns {
   shopId: string
   customerEmailKey: string | null
-  /** The stored order id of a conversion; unique, so an order stands in the journey once. */
+  /** The stored order id of a conversion; unique, so an order appears in the journey once. */
   orderId: string | null
   createdAt: string
 }
@@ -167,10 +167,10 @@ export interface SubscriptionRow {
   source: string
   /** Sealed; see webhooks/secrets.ts. */
   secret: string | null
-  /** The secret before it, sealed, which deliveries are signed with too until then. */
+  /** The previous secret, sealed; deliveries are signed with it too until `previousSecretUntil`. */
   previousSecret: string | null
   previousSecretUntil: string | null
-  /** The process that sends to it now, and when that last said so; nobody else does meanwhile. */
+  /** The process that holds the lease on this subscription, and when it was last renewed. */
   claimedBy: string | null
   claimedAt: string | null
   createdAt: string
@@ -193,10 +193,10 @@ export interface DeliveryRow {
   subscriptionId: string
   /** The `webhook-id` header; a redelivery keeps it. */
   webhookId: string
-  /** The delivery that must be finished before this one is sent: events of one change arrive in their order. */
+  /** The delivery that must finish before this one is sent, so that the events of one change arrive in order. */
   follows: string | null
   status: 'PENDING' | 'SENT' | 'FAILED'
-  /** Fixed diagnostic code once finished. */
+  /** The diagnostic code of a finished delivery. */
   code: string | null
   httpStatus: number | null
   durationMs: number | null
@@ -213,7 +213,7 @@ export interface IdempotencyKeyRow {
   createdAt: string
 }
 
-/** Switches of the whole installation, such as `apiEnabled`. */
+/** A setting of the whole installation, such as `apiEnabled`. */
 export interface InstallationSettingRow {
   name: string
   value: string
@@ -249,7 +249,6 @@ export interface Tables {
   rowCounts: RowCountRow
 }
 
-/** What the owner's side keeps: sessions, refunds, streams and the audit. */
 export interface SessionRow {
   /** SHA-256 of the cookie's secret. */
   tokenHash: string
@@ -259,7 +258,7 @@ export interface SessionRow {
   expiresAt: string
 }
 
-/** A link that signs its user in once. */
+/** A one-time sign-in link. */
 export interface SignInLinkRow {
   tokenHash: string
   shopId: string
@@ -267,24 +266,24 @@ export interface SignInLinkRow {
   expiresAt: string
 }
 
-/** One refund of a commission's order; every amount is computed from all of them and the recorded decision. */
+/** One refund of a commission's order; amounts are computed from all refunds and the recorded decision. */
 export interface RefundRow {
   id: string
   shopId: string
   commissionId: string
-  /** Unique for a commission: the same one again changes nothing. */
+  /** Unique per commission: a repeated one changes nothing. */
   externalRefundId: string
-  /** As it was asked for; null: what the line items stand for, or all that was left. */
+  /** The requested amount; null for the value of the line items, or everything that was left. */
   amountCents: number | null
   /** JSON list of `{ variantId, productId, quantity }`. */
   lineItems: string
   reason: string | null
-  /** Goods net of discount that it took. */
+  /** The refunded goods, net of discount. */
   goodsCents: number
-  /** What it changed, never positive. */
+  /** The change of the commission, never positive. */
   commissionCents: number
   taxCents: number
-  /** The row that carries the change of a paid commission. */
+  /** The commission row that adjusts a paid commission. */
   adjustmentId: string | null
   createdAt: string
 }
@@ -305,7 +304,7 @@ export interface RefundTotalsRow {
   everything: 0 | 1
 }
 
-/** A cancellation or refund that a store told of an order without a commission; it counts once there is one. */
+/** A store's notification of a cancellation or refund of an order without a commission, applied once there is one. */
 export interface StoreNoticeRow {
   shopId: string
   orderId: string
@@ -316,7 +315,7 @@ export interface StoreNoticeRow {
   createdAt: string
 }
 
-/** Somebody who listens to the shop's events over a connection of their own; nothing is posted anywhere. */
+/** A stream of the shop's events to a client that holds a connection open. */
 export interface StreamRow {
   id: string
   shopId: string
@@ -324,21 +323,21 @@ export interface StreamRow {
   /** Sealed, as a subscription's. */
   secret: string
   createdAt: string
-  /** Events are kept for it until then. */
+  /** Events are queued until then. */
   expiresAt: string
-  /** Who opened it. */
+  /** The user who opened it. */
   userId: string | null
-  /** The connection that reads it, and how long that counts as open without another sign of life. */
+  /** The connection that reads it, and until when it counts as open unless renewed. */
   connection: string | null
   connectedUntil: string | null
 }
 
-/** An event that one of these streams is to be sent. */
+/** An event in the queue of a stream. */
 export interface StreamDeliveryRow {
   shopId: string
   id: string
   streamId: string
-  /** Counted in the order of commits, which the ids of several processes need not keep. */
+  /** In the order of commits, which ids of several processes may not follow. */
   seq: number
   eventId: string
 }
@@ -346,7 +345,7 @@ export interface StreamDeliveryRow {
 export interface AuditRow {
   id: string
   shopId: string
-  /** Counted from 1 in each shop, without gaps. */
+  /** Per shop, from 1 without gaps. */
   seq: number
   actor: string
   action: string
@@ -354,7 +353,7 @@ export interface AuditRow {
   data: string
   requestId: string
   createdAt: string
-  /** The hash of the row before it in its shop; empty for the first. */
+  /** The hash of the shop's previous row; empty for the first. */
   previousHash: string
   hash: string
 }
@@ -367,13 +366,13 @@ export interface AuditHeadRow {
   hash: string
 }
 
-/** How many rows of a list there are, by scope, program and status; kept by triggers (migrations/0001-start/row-counts.ts). */
+/** The number of rows of a list by scope, program and status, maintained by triggers (migrations/0001-start/row-counts.ts). */
 export interface RowCountRow {
   shopId: string
   list: 'commissions' | 'affiliates' | 'payoutBatches' | 'deliveries'
   /** Empty for all, an affiliate's id, or `day:YYYY-MM-DD`. */
   scope: string
-  /** Empty for none. */
+  /** Empty without a program. */
   programId: string
   status: string
   rows: number

@@ -34,7 +34,7 @@ async function shops({ db, text }: Schema) {
     .execute()
 }
 
-/** Who may call: found by the hash of a secret, before the shop is known. */
+/** Credentials are found by the hash of a secret, before the shop is known. */
 async function credentials({ db, text }: Schema) {
   await db.schema
     .createTable('users')
@@ -86,7 +86,7 @@ async function credentials({ db, text }: Schema) {
   await db.schema.createIndex('apiKeys_shopId_createdAt').on('apiKeys').columns(['shopId', 'createdAt']).execute()
 }
 
-/** What every change leaves: the stored response and the audit. */
+/** Stored responses and the audit. */
 async function records({ db, isPostgres, text }: Schema) {
   await db.schema
     .createTable('idempotencyKeys')
@@ -137,7 +137,7 @@ async function installation({ db, isPostgres, text }: Schema) {
     .addPrimaryKeyConstraint('instanceSettings_pk', ['name'])
     .execute()
   if (!isPostgres) return
-  // Rate limit windows, shared between processes. A crash may lose them, so they are not logged.
+  // Rate limit windows, shared by processes. Losing them in a crash is acceptable, so the table is unlogged.
   await db.schema
     .createTable('rateLimits')
     .modifyFront(sql`unlogged`)

@@ -44,8 +44,8 @@ async function programs({ db, text }: Schema) {
 }
 
 /**
- * Each list has an index that finds its rows in its order. With one that only finds them, SQLite without statistics would
- * rather walk through all rows of the shop in order.
+ * Each list has an index that filters and sorts. With an index that only filters, SQLite without statistics would scan all
+ * rows of the shop in order.
  */
 async function affiliates({ db, text }: Schema) {
   await db.schema

@@ -1,10 +1,10 @@
 import { type ColumnDefinitionBuilder, type Kysely, PostgresAdapter, type RawBuilder, sql } from 'kysely'
 
-/** A database whose schema is made, and its type of text. */
+/** The database to create the schema in, and its text type. */
 export interface Schema {
   db: Kysely<unknown>
   isPostgres: boolean
-  /** Compared by its bytes, as on SQLite, whatever the locale of the database. */
+  /** Compared by bytes as on SQLite, regardless of the database's locale. */
   text: 'text' | RawBuilder<string>
 }
 

@@ -209,9 +209,9 @@ async function journey({ db, text }: Schema) {
     .execute()
   await db.schema.createIndex('journey_occurredAt').on('journey').columns(['occurredAt']).execute()
 
-  // Every order looks clicks up by click id and by session. These indexes hold clicks only and every column that is read,
-  // in the order it is read. No other index has the time in the same form: PostgreSQL would rather walk through the
-  // clicks of all shops by time, where it expects to find one of a long session soon.
+  // Every order looks up clicks by click id and by session. These partial covering indexes contain clicks only, in the order
+  // in which they are read. No other index may have the same time expression: PostgreSQL would scan the clicks of all shops
+  // by time, expecting to find one of a long session soon.
   const time = sql`("occurredAt" || '')`
   await db.schema
     .createIndex('journey_clicks_clickId')
@@ -248,7 +248,7 @@ async function journey({ db, text }: Schema) {
     .where(sql.ref('sessionId'), 'is not', null)
     .where(sql.ref('affiliateId'), 'is not', null)
     .execute()
-  // The orders of a customer, among everything the customer did.
+  // The orders of a customer.
   await db.schema
     .createIndex('journey_orders_customerId')
     .on('journey')

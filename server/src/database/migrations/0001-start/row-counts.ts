@@ -1,22 +1,22 @@
 import { sql } from 'kysely'
 import { required, type Schema } from './columns.ts'
 
-/** What is counted of a table: how many rows there are by scope, program and status. `$` stands for the row. */
+/** A table whose rows are counted by scope, program and status. `$` is replaced by the row. */
 interface Counted {
   table: string
-  /** Everything, and what else totals are asked of. */
+  /** Expressions of the scopes that a row counts in; empty text for all rows. */
   scopes: string[]
   program: string
   status: string
   where: string
-  /** The columns that a change of the counts comes from; none when nothing counted ever changes. */
+  /** The columns whose updates change a count; none if they are never updated. */
   columns: string[]
 }
 
 const COUNTED: Counted[] = [
   {
     table: 'commissions',
-    // Of one affiliate, and of one day: totals of periods, and where a page far down begins.
+    // Per affiliate, and per day for totals of periods and for the position of deep pages.
     scopes: [`''`, '$."affiliateId"', `'day:' || substr($."happenedAt", 1, 10)`],
     program: `coalesce($."programId", '')`,
     status: '$."orderStatus"',
@@ -45,7 +45,7 @@ const COUNTED: Counted[] = [
 const KEY = '"shopId", list, scope, "programId", status'
 const of = (row: string, text: string) => text.replaceAll('$', row)
 
-/** Triggers keep the counts in the transaction of every change, whoever makes it, so that they are always exact. */
+/** Triggers update the counts in the transaction of every change, so that they are always exact. */
 export async function createRowCounts({ db, isPostgres, text }: Schema): Promise<void> {
   await db.schema
     .createTable('rowCounts')
@@ -84,7 +84,7 @@ function onSqlite({ table, scopes, program, status, where, columns }: Counted): 
   ]
 }
 
-/** Once for each statement: a row that one statement changes a hundred thousand times would take minutes. */
+/** Statement-level triggers: updating a count once per row of a statement with 100,000 rows would take minutes. */
 function onPostgres({ table, scopes, program, status, where, columns }: Counted): string[] {
   const [added, removed] = ['select *, 1 as n from added', 'select *, -1 as n from removed']
   const events: [event: string, transition: string, source: string][] = [
