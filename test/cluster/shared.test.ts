@@ -221,7 +221,10 @@ describe.skipIf(missing)('three processes on one PostgreSQL and one Redis, under
   test('a server with another encryption key does not start beside them', async () => {
     const env = { ...at.env, PORT: String(await freePort()), REFERRAL_ENCRYPTION_KEY: OTHER_KEY }
     const { code, stderr } = await run(['serve'], env)
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/^REFERRAL_ENCRYPTION_KEY is not the key [^\n]+\n$/)])
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^REFERRAL_ENCRYPTION_KEY does not match the encryption key [^\n]+\n$/),
+    ])
   })
 
   test('what went on meanwhile was recorded once, answered alike and sent once, and everything fits together', async () => {
