@@ -47,7 +47,7 @@ const BANNED: [pattern: RegExp, standard: string][] = [
 ]
 
 const EXCLUDED =
-  /^(CHANGELOG\.md|pnpm-lock\.yaml|LICENSE|test\/language\.test\.ts|test\/(contract|data)\/released\/|test\/long\/\w+\/package-lock\.json)|\.(png|svg|db|gz|ico)$/
+  /^(CHANGELOG\.md|pnpm-lock\.yaml|LICENSE|test\/language\.test\.ts|test\/(contract|database)\/released\/|test\/long\/\w+\/package-lock\.json)|\.(png|svg|db|gz|ico)$/
 const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8', maxBuffer: 1e8 }).split('\0')
 const files = tracked.filter((file) => file && !EXCLUDED.test(file))
 const texts = files.map((file) => [file, readFileSync(`${ROOT}${file}`, 'utf8')] as const)

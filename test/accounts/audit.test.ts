@@ -15,15 +15,15 @@ const chain = (server: TestServer) =>
     string
   >[]
 
-describe('the chain', () => {
-  test('holds when many changes share a transaction, and counts without a gap', async ({ server }) => {
+describe('the audit chain', () => {
+  test('is valid when many changes share a transaction, with numbers without gaps', async ({ server }) => {
     const rows = chain(server)
     expect(rows.map(({ seq }) => Number(seq))).toEqual(rows.map((_, i) => i + 1))
     expect(new Set(rows.map(({ hash }) => hash)).size).toBe(rows.length)
     expect(await checkChains(server.deps)).toMatchObject({ breaks: [] })
   })
 
-  test('a shop that has lost its whole audit is found, and the newest hashes are told', async ({ server }) => {
+  test('a shop whose whole audit is missing is detected, and the newest hashes are reported', async ({ server }) => {
     const { shopId } = await server.createShop()
     const { heads } = await checkChains(server.deps)
     expect(heads.find((head) => head.shopId === server.shop.shopId)?.hash).toBe(chain(server).at(-1)?.hash)
@@ -32,7 +32,7 @@ describe('the chain', () => {
     server.sql.prepare('delete from shops where id = ?').run(shopId)
   })
 
-  test('each shop has its own', async ({ server }) => {
+  test('each shop has its own chain', async ({ server }) => {
     const other = await server.createShop()
     const { seq, previousHash } = server.sql
       .prepare('select seq, "previousHash" from audits where "shopId" = ? order by seq limit 1')
@@ -45,7 +45,7 @@ describe('the chain', () => {
     ['a row of another actor', `update audits set "actor" = 'operator' where "shopId" = ? and seq = 5`, 'CHANGED'],
     ['a missing row', `delete from audits where "shopId" = ? and seq = 5`, 'MISSING'],
   ]
-  test.for(tampered)('%s is found', async ([_, change, reason], { server }) => {
+  test.for(tampered)('%s is detected', async ([_, change, reason], { server }) => {
     const { shopId } = server.shop
     const before = server.sql.prepare('select * from audits where "shopId" = ? and seq = 5').get(shopId) as object
     server.sql.prepare(change).run(shopId)
@@ -60,7 +60,7 @@ describe('the chain', () => {
     expect((await checkChains(server.deps)).breaks).toEqual([])
   })
 
-  test('a row that was rewritten with a hash of its own no longer fits the next one', async ({ server }) => {
+  test('a row rewritten with a recomputed hash no longer matches the next row', async ({ server }) => {
     const { shopId } = server.shop
     const row = chain(server)[4] as Record<string, string>
     const forged = { ...row, seq: 5, actor: 'operator' } as unknown as Parameters<typeof hashAudit>[0]
@@ -71,7 +71,7 @@ describe('the chain', () => {
   })
 })
 
-describe('the list', () => {
+describe('the audit list', () => {
   let ownerId: string
   test.beforeEach(async ({ owner }) => {
     const { user } = await expectOk(owner('GET', '/session'))

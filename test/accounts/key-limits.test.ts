@@ -44,7 +44,7 @@ async function use(server: TestServer, key: string, times: number): Promise<numb
 }
 
 describe('a shop has at most 20 active keys', () => {
-  test('409 for one more, and again a key once one of them was revoked', async ({ owner }) => {
+  test('409 for one more key, and 201 again after one was revoked', async ({ owner }) => {
     const keys = await createMany(owner, 19)
     expect(codeOf(await tryCreate(owner))).toEqual([409, 'key_limit_reached'])
     await revoke(owner, keys[3]!.id)
@@ -52,7 +52,7 @@ describe('a shop has at most 20 active keys', () => {
     expect(codeOf(await tryCreate(owner))).toEqual([409, 'key_limit_reached'])
   })
 
-  test('an expired key does not count, and rotating needs no place', async ({ server, owner }) => {
+  test('an expired key does not count, and rotation needs no slot', async ({ server, owner }) => {
     const [first] = await createMany(owner, 18)
     await create(owner, { expiresAt: new Date(server.deps.now() + 1000).toISOString() })
     expect(codeOf(await tryCreate(owner))).toEqual([409, 'key_limit_reached'])
@@ -61,20 +61,20 @@ describe('a shop has at most 20 active keys', () => {
     expect((await tryCreate(owner)).status).toBe(201)
   })
 
-  test('of many who create at once, exactly as many get a key as there are places', async ({ owner }) => {
+  test('parallel calls create exactly as many keys as there are slots', async ({ owner }) => {
     const replies = await Promise.all(Array.from({ length: 40 }, () => tryCreate(owner)))
     expect(replies.filter(({ status }) => status === 201)).toHaveLength(19)
     expect(replies.filter((reply) => codeOf(reply)[1] === 'key_limit_reached')).toHaveLength(21)
   })
 })
 
-describe('a shop has as many windows as active keys, whatever it does with them', () => {
-  test('each of 20 keys has a window of its own', async ({ server, owner }) => {
+describe('a shop has as many rate limit windows as active keys', () => {
+  test('each of 20 keys has its own window', async ({ server, owner }) => {
     const keys = [shop.key, ...(await createMany(owner, 19)).map(({ secret }) => secret)]
     for (const key of keys) expect(await use(server, key, 2)).toBe(LIMIT - 2)
   })
 
-  test('a rotated key goes on in its window', async ({ server, owner }) => {
+  test('a rotated key keeps its window', async ({ server, owner }) => {
     const { id, secret } = await create(owner)
     expect(await use(server, secret, 3)).toBe(LIMIT - 3)
     const rotated = await expectOk(asOwner(owner, 'POST', `/keys/${id}/rotate`))
@@ -95,7 +95,7 @@ describe('a shop has as many windows as active keys, whatever it does with them'
   // The window of the key that stays is nobody else's.
   const SHARED = [...Array(19).fill(LIMIT - 2), ...Array(6).fill(LIMIT - 4)]
 
-  test('creating and revoking keys gives no further windows', async ({ server, owner }) => {
+  test('creating and revoking keys adds no windows', async ({ server, owner }) => {
     const revokeLater = async ({ id }: Key) => {
       await revoke(owner, id)
       server.clock.advance(1)
@@ -104,12 +104,12 @@ describe('a shop has as many windows as active keys, whatever it does with them'
     expect(await use(server, shop.key, 1)).toBe(LIMIT - 6)
   })
 
-  test('neither does letting them expire', async ({ server }) => {
+  test('expired keys add no windows', async ({ server }) => {
     const soon = () => ({ expiresAt: new Date(server.deps.now() + 1000).toISOString() })
     expect(await churn(server, soon, async () => server.clock.advance(1000))).toEqual(SHARED)
   })
 
-  test('a new key continues the window that has been without a key longest, and is refused when that is used up', async ({
+  test('a new key continues the window that has been without a key longest: 429 when that is exhausted', async ({
     server,
     owner,
   }) => {
@@ -122,14 +122,14 @@ describe('a shop has as many windows as active keys, whatever it does with them'
     expect(codeOf(await call(server, (await create(owner)).secret))).toEqual([429, 'rate_limited'])
   })
 
-  test('a key of another shop has nothing to do with it', async ({ server }) => {
+  test('keys of another shop are not affected', async ({ server }) => {
     await use(server, shop.key, 5)
     const { key } = await server.createShop()
     expect(await use(server, key, 1)).toBe(LIMIT - 1)
   })
 })
 
-test('ended keys are listed until 200 later ones ended; the audit keeps what happened to them', async ({
+test('inactive keys are listed until 200 later ones are inactive; the audit keeps their history', async ({
   server,
   owner,
 }) => {

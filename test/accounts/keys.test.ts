@@ -16,7 +16,7 @@ const status = async (server: TestServer, key: string) => {
 const listed = async (owner: Owner, id: string) =>
   (await expectOk(owner('GET', '/keys'))).find((key: { id: string }) => key.id === id)
 
-test('201 a key that works at once, with its secret shown this once', async ({ server, owner }) => {
+test('201 a key that works immediately, with its secret shown once', async ({ server, owner }) => {
   const reply = await owner('POST', '/keys', { label: 'Kept', scopes: ['programs:read'] })
   expect(reply.headers.get('Cache-Control')).toBe('no-store')
   const { secret, ...key } = await create(owner, { scopes: ['programs:read', 'events:write', 'programs:read'] })
@@ -41,7 +41,10 @@ test('a key that expires works until then', async ({ server, owner }) => {
   expect([late.status, late.body.error]).toEqual([400, 'expiresAt must be in the future.'])
 })
 
-test('rotating gives a new secret, and the old one is dead at once; the rest stays', async ({ server, owner }) => {
+test('rotation creates a new secret, and the old one is invalid immediately; the other fields stay', async ({
+  server,
+  owner,
+}) => {
   const { secret: old, ...key } = await create(owner)
   const { secret, prefix, ...rotated } = await expectOk(owner('POST', `/keys/${key.id}/rotate`))
   expect([await status(server, old), await status(server, secret)]).toEqual([
@@ -52,7 +55,7 @@ test('rotating gives a new secret, and the old one is dead at once; the rest sta
   expect(prefix).toBe(secret.slice(0, 10))
 })
 
-test('revoking stops a key at once, for good', async ({ server, owner }) => {
+test('a revoked key is invalid immediately and permanently', async ({ server, owner }) => {
   const { id, secret } = await create(owner)
   expect(await expectOk(owner('DELETE', `/keys/${id}`))).toEqual({ ok: true, message: 'API key revoked.', id })
   expect(await status(server, secret)).toEqual([403, 'key_revoked'])
@@ -88,7 +91,7 @@ test('rotate against revoke: one wins', async ({ server, owner }) => {
   expect((await status(server, secret))[0]).toBe(403)
 })
 
-test('keys can be made on any plan; the gate is at the call', async ({ server, owner }) => {
+test('keys can be created on any plan; the plan is checked at each call', async ({ server, owner }) => {
   const starter = await server.createShop('STARTER')
   const { secret } = await expectOk(
     owner('POST', '/keys', { label: 'Early', scopes: ['programs:read'] }, { key: starter.ownerToken }),

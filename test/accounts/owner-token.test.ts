@@ -15,7 +15,7 @@ const codeOf = ({ status, headers }: Reply) => [status, headers.get('X-Error-Cod
 const session = (owner: Owner, key: string | null, headers = {}) =>
   owner('GET', '/session', undefined, { key, headers })
 
-test('the new token works, and the old one, its sessions and the links of its user open nothing', async ({
+test('the new token works; the old one, its sessions and the links of its user are rejected', async ({
   server,
   owner,
 }) => {
@@ -35,7 +35,10 @@ test('the new token works, and the old one, its sessions and the links of its us
   server.shop.ownerToken = ownerToken
 })
 
-test('the audit says whose token was replaced and by whom, and holds neither token', async ({ server, owner }) => {
+test('the audit records whose token was replaced and by whom, and contains neither token', async ({
+  server,
+  owner,
+}) => {
   const before = server.shop.ownerToken
   const { userId, ownerToken } = await users.replaceToken(server.deps, named)
   server.shop.ownerToken = ownerToken
@@ -45,7 +48,7 @@ test('the audit says whose token was replaced and by whom, and holds neither tok
   for (const token of [before, ownerToken]) expect(JSON.stringify([everything, server.logs])).not.toContain(token)
 })
 
-test('of several who replace it at once, exactly one token works', async ({ server, owner }) => {
+test('after parallel replacements, exactly one token works', async ({ server, owner }) => {
   const done = await Promise.allSettled(Array.from({ length: 8 }, () => users.replaceToken(server.deps, named)))
   const tokens = done.flatMap((one) => (one.status === 'fulfilled' ? [one.value.ownerToken] : []))
   const replies = await Promise.all(tokens.map((token) => session(owner, token)))
@@ -55,7 +58,7 @@ test('of several who replace it at once, exactly one token works', async ({ serv
   )
 })
 
-test('a revoked user gets no token', async ({ server }) => {
+test('no token for a revoked user', async ({ server }) => {
   const email = 'leaver@shop.example'
   await staffOf(server, email)
   await users.revoke(server.deps, { ...named, email })

@@ -9,7 +9,7 @@ const test = baseTest.extend('options', { scope: 'file' }, { limited: true })
 
 const codeOf = ({ status, headers }: Pick<Reply, 'status' | 'headers'>) => [status, headers.get('X-Error-Code')]
 
-test('429 after 600 requests of one user in a window, by token, session and page together; others go on', async ({
+test('429 after 600 requests of one user in a window, by token, session and page together; other users are not limited', async ({
   server,
   owner,
 }) => {

@@ -28,7 +28,7 @@ describe('a session', () => {
     expect(response.headers.get('Set-Cookie')).toContain('; Secure')
   })
 
-  test('reads with the cookie, changes with the CSRF token too', async ({ server, owner }) => {
+  test('reads need the cookie, changes also the CSRF token', async ({ server, owner }) => {
     const { headers, cookie } = await signIn(server)
     expect((await withSession(owner, { Cookie: cookie }, 'GET', '/keys')).status).toBe(200)
     const body = { label: 'Page', scopes: ['payouts:read'] }
@@ -48,7 +48,7 @@ describe('a session', () => {
     expect((await withSession(owner, own, 'POST', '/keys', body)).status).toBe(201)
   })
 
-  test('the token of one session does not fit another', async ({ server, owner }) => {
+  test('the CSRF token of one session is invalid in another', async ({ server, owner }) => {
     const [mine, other] = [await signIn(server), await signIn(server)]
     const mixed = { Cookie: mine.cookie, 'X-CSRF-Token': other.headers['X-CSRF-Token'] }
     expect(codeOf(await withSession(owner, mixed, 'DELETE', '/session'))).toEqual([403, 'csrf_token_invalid'])
@@ -89,7 +89,7 @@ describe('a one-time link', () => {
   const link = async (server: TestServer) =>
     (await users.createLink(server.deps, { shop: server.shop.shopId, email: 'owner@shop.example' })).token
 
-  test('201 once: of several who open it one gets in', async ({ server }) => {
+  test('201 once: of parallel requests with the link, one signs in', async ({ server }) => {
     const token = await link(server)
     const replies = await Promise.all(Array.from({ length: 8 }, () => signIn(server, token)))
     expect(replies.map(({ reply }) => reply.status).sort()).toEqual([201, ...Array(7).fill(401)])
@@ -103,7 +103,7 @@ describe('a one-time link', () => {
   })
 })
 
-describe('neither credential opens what the other opens', () => {
+describe('neither credential is accepted in place of the other', () => {
   test('403 an owner token on the public API', async ({ server }) => {
     const reply = await server.request('GET', '/api/v1/programs', { key: server.shop.ownerToken })
     expect(codeOf(reply)).toEqual([403, 'key_unknown'])
@@ -123,7 +123,7 @@ describe('neither credential opens what the other opens', () => {
   })
 })
 
-test('429 on the eleventh attempt of a minute, wrong or right, and for unknown owner tokens; those who are in go on', async () => {
+test('429 on the eleventh attempt of a minute, wrong or right, and for unknown owner tokens; existing sessions keep working', async () => {
   const limited = await testServer({ limited: true })
   const attempt = (token: string) => signIn(limited, token).then(({ reply }) => codeOf(reply))
   for (let i = 0; i < 10; i++) expect(await attempt('ro_wrong')).toEqual([401, 'sign_in_refused'])
@@ -134,10 +134,7 @@ test('429 on the eleventh attempt of a minute, wrong or right, and for unknown o
   await limited.close()
 })
 
-test('the kill switches leave the owner’s side alone, so that an owner can turn them again', async ({
-  server,
-  owner,
-}) => {
+test('the kill switches do not affect the owner API, so that an owner can reset them', async ({ server, owner }) => {
   await expectOk(owner('PATCH', '/settings', { apiEnabled: false }))
   expect((await server.request('GET', '/api/v1/programs')).status).toBe(503)
   const { apiEnabled } = await expectOk(owner('PATCH', '/settings', { apiEnabled: true }))

@@ -21,7 +21,7 @@ const earn = async (server: TestServer, given: object) => {
 }
 
 describe('settings', () => {
-  test('200 what is sent changes, and what changed stands in the audit', async ({ server, owner }) => {
+  test('200 sent fields change, and the audit records the changed ones', async ({ server, owner }) => {
     const { updatedAt } = await expectOk(owner('GET', '/settings'))
     server.clock.advance(1000)
     const after = await expectOk(patch(owner, { minimumPayoutCents: 5000, currency: 'EUR', clickTouch: 'FIRST' }))
@@ -41,14 +41,14 @@ describe('settings', () => {
     await expectOk(patch(owner, { minimumPayoutCents: null, currency: 'USD', clickTouch: 'LAST' }))
   })
 
-  test('200 changing nothing writes nothing', async ({ server, owner }) => {
+  test('200 without changes writes nothing', async ({ server, owner }) => {
     const count = () => countOf(server, 'audits')
     const before = count()
     await expectOk(patch(owner, { clickTouch: 'LAST' }))
     expect(count()).toBe(before)
   })
 
-  test('200 precedence by preset or written out, and it counts at once', async ({ server, owner }) => {
+  test('200 precedence by preset or written out takes effect immediately', async ({ server, owner }) => {
     const preset = await expectOk(patch(owner, { attributionPrecedence: 'customer-first' }))
     expect(preset.attributionPrecedence[0]).toBe('CONNECTED_CUSTOMER')
     const other = await till.affiliate('SECND')
@@ -70,7 +70,7 @@ describe('settings', () => {
     await expectOk(patch(owner, { attributionPrecedence: 'default' }))
   })
 
-  test('200 a legacy minimum that disagrees stops payouts until it is reconciled', async ({ owner }) => {
+  test('200 a conflicting legacy minimum blocks payouts until it is reconciled', async ({ owner }) => {
     await till.order()
     await expectOk(patch(owner, { minimumPayoutCents: 1000, legacyMinimumPayout: '25.50' }))
     expect(codeOf(await till.batch())).toEqual([409, 'payout_threshold_needs_reconciliation'])
@@ -81,7 +81,7 @@ describe('settings', () => {
     await expectOk(patch(owner, { minimumPayoutCents: null, legacyMinimumPayout: null }))
   })
 
-  test('200 the secret of the store is sealed, never shown, and bound to its shop', async ({ server, owner }) => {
+  test('200 the secret of the store is encrypted, never shown, and bound to its shop', async ({ server, owner }) => {
     const secret = 'canary-secret-of-the-store'
     expect(await expectOk(patch(owner, { storeWebhookSecret: secret }))).toMatchObject({ hasStoreWebhookSecret: true })
     const everything = allRows(server)
@@ -112,8 +112,8 @@ describe('STAFF', () => {
   })
 })
 
-describe('rules of programs', () => {
-  test('a product rule pays its rate for its lines, the variant’s before the product’s, until it is removed', async ({
+describe('program rules', () => {
+  test('a product rule pays its rate for its lines until it is removed; a variant rule takes precedence', async ({
     server,
     owner,
   }) => {
@@ -133,7 +133,7 @@ describe('rules of programs', () => {
     expect((await earn(server, items)).amountCents).toBe(1440)
   })
 
-  test('a geo rule is replaced as a whole, and goes', async ({ server, owner }) => {
+  test('a geo rule is replaced as a whole, and can be removed', async ({ server, owner }) => {
     const path = `/geo-rules/${nisa.campaignId}`
     const set = (body: object) => expectOk(owner('PUT', path, body))
     const to = (country: string) => earn(server, { couponCode: 'NISA16', shipping: { country } })

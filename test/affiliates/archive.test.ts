@@ -11,7 +11,7 @@ async function archived(client: Client, campaignId?: string) {
   return affiliate
 }
 
-test('200 with a message, and the data is kept', async ({ server, client }) => {
+test('200 with a message; the data is kept', async ({ server, client }) => {
   const affiliate = await client.affiliates.create({ email: 'kept@example.com', name: 'Kept' })
   server.clock.advance(1000)
   const { data, response } = await client.affiliates.archive(affiliate.id).withResponse()
@@ -33,7 +33,7 @@ test('hidden from lists, searches and coupons, under every filter', async ({ cli
   expect([listed?.id, listed?.affiliateCount]).toEqual([program.id, 0])
 })
 
-test('404 to change, archive again, or give a code', async ({ client }) => {
+test('404 to change, archive again, or assign a code', async ({ client }) => {
   const { id } = await archived(client)
   expect(await refusal(client.affiliates.update(id, { phone: '1' }))).toEqual([404, 'affiliate_not_found'])
   expect(await refusal(client.affiliates.update(id, {}))).toEqual([404, 'affiliate_not_found'])
@@ -49,7 +49,7 @@ test('404 for an id that does not exist or belongs to another shop', async ({ se
   expect((await server.clientOf(other.key).affiliates.list()).data).toEqual([theirs])
 })
 
-test('the code and the slug stay taken', async ({ client }) => {
+test('the code and the slug stay reserved', async ({ client }) => {
   const { discountCode, slug } = await archived(client)
   const next = await client.affiliates.create({ email: 'next@example.com', name: 'Gone' })
   expect(next.slug).not.toBe(slug)
@@ -57,7 +57,7 @@ test('the code and the slug stay taken', async ({ client }) => {
   expect(await refusal(client.coupons.assign({ affiliateId: next.id, code }))).toEqual([409, 'discount_code_taken'])
 })
 
-test('one audit record, and one for the losers of a race as well: none', async ({ server, client }) => {
+test('one audit record, also when several requests archive at once', async ({ server, client }) => {
   const affiliate = await client.affiliates.create({ email: 'race@example.com', name: 'Race' })
   const audits = auditLog(server)
   const replies = await Promise.all(

@@ -40,7 +40,7 @@ test('201 with every field, pending and without a program in a shop that has non
   })
 })
 
-test('201 named after first and last name, or the first alone', async ({ client }) => {
+test('201 with a name derived from first and last name, or from the first alone', async ({ client }) => {
   const both = await client.affiliates.create({ email: email(), firstName: 'Ada', lastName: 'Lovelace' })
   expect([both.name, both.firstName, both.lastName, both.slug]).toEqual([
     'Ada Lovelace',
@@ -62,7 +62,7 @@ test('201 with the sent name beside a first and last name', async ({ client }) =
   expect([affiliate.name, affiliate.firstName, affiliate.lastName]).toEqual(['Countess', 'Ada', 'L'])
 })
 
-test('201 with null for what is not given', async ({ server }) => {
+test('201 with null for fields that are not sent', async ({ server }) => {
   const reply = await post(server, { email: email(), name: 'Null', firstName: null, lastName: null, campaignId: null })
   expect([reply.status, reply.body.data.firstName, reply.body.data.lastName]).toEqual([201, null, null])
 })
@@ -100,18 +100,18 @@ test.for(['id', 'status', 'slug', 'discountCode', 'shopId', 'deletedAt', 'phone'
   },
 )
 
-test('the e-mail address is trimmed, and returned as typed', async ({ server }) => {
+test('the email address is trimmed, and returned as sent', async ({ server }) => {
   const { data } = (await post(server, { email: '  Grace.Hopper@Example.COM ', name: 'Grace' })).body
   expect(data.email).toBe('Grace.Hopper@Example.COM')
 })
 
-test('409 for an e-mail address in use, however its letters are written', async ({ client }) => {
+test('409 for an email address in use, in any letter case', async ({ client }) => {
   await client.affiliates.create({ email: 'Ünal@Example.com', name: 'Ü' })
   for (const taken of ['Ünal@Example.com', 'ünal@example.com', ' ÜNAL@EXAMPLE.COM ', 'U\u0308nal@example.com'])
     expect(await refusal(client.affiliates.create({ email: taken, name: 'X' })), taken).toEqual([409, 'email_taken'])
 })
 
-test('201 for the e-mail address of an archived affiliate, with another slug and code', async ({ client }) => {
+test('201 for the email address of an archived affiliate, with another slug and code', async ({ client }) => {
   const given = { email: 'again@example.com', name: 'Again' }
   const first = await client.affiliates.create(given)
   await client.affiliates.archive(first.id)
@@ -121,21 +121,21 @@ test('201 for the e-mail address of an archived affiliate, with another slug and
   expect(await refusal(client.affiliates.create(given))).toEqual([409, 'email_taken'])
 })
 
-test('201 for an e-mail address that another shop uses', async ({ server, client }) => {
+test('201 for an email address that another shop uses', async ({ server, client }) => {
   const other = await server.createShop()
   await client.affiliates.create({ email: 'both@example.com', name: 'Both' })
   const { slug } = await server.clientOf(other.key).affiliates.create({ email: 'both@example.com', name: 'Both' })
   expect(slug).toBe('both')
 })
 
-test('namesakes get numbered slugs, and a name without ASCII letters a plain one', async ({ client }) => {
+test('equal names get numbered slugs, and a name without ASCII letters gets a generic one', async ({ client }) => {
   const slugs: string[] = []
   for (const name of ['Zoë Ångström', 'Zoe Angstrom', 'ZOE  ANGSTROM!', '李小龙', 'Иван'])
     slugs.push((await client.affiliates.create({ email: email(), name })).slug)
   expect(slugs).toEqual(['zoe-angstrom', 'zoe-angstrom-2', 'zoe-angstrom-3', 'affiliate', 'affiliate-2'])
 })
 
-test('namesakes at the same time get slugs of their own', async ({ client }) => {
+test('equal names created in parallel get different slugs', async ({ client }) => {
   const all = await Promise.all(
     Array.from({ length: 30 }, () => client.affiliates.create({ email: email(), name: 'Twin' })),
   )
@@ -143,7 +143,7 @@ test('namesakes at the same time get slugs of their own', async ({ client }) => 
   expect(all.every((one) => /^twin(-[0-9a-f]+)?$/.test(one.slug))).toBe(true)
 })
 
-test('generated codes are random, of the documented letters, and never used twice', async ({ client }) => {
+test('generated codes are random, use the documented alphabet, and are unique', async ({ client }) => {
   const all = await Promise.all(
     Array.from({ length: 60 }, () => client.affiliates.create({ email: email(), name: 'Coded' })),
   )
@@ -153,7 +153,7 @@ test('generated codes are random, of the documented letters, and never used twic
   expect(new Set(codes.join('')).size).toBeGreaterThan(30)
 })
 
-test('the audit record says what was done and nothing about the person', async ({ server, client }) => {
+test('the audit record contains the action and no personal data', async ({ server, client }) => {
   const audits = auditLog(server)
   const { id } = await client.affiliates.create({ email: 'canary@example.com', firstName: 'Canary', lastName: 'Bird' })
   const [audit, ...more] = audits()

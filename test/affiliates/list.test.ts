@@ -65,12 +65,12 @@ describe('q', () => {
     expect(await found(client, { q })).toEqual(expected)
   })
 
-  test('does not run from one field into the next', async ({ client }) => {
+  test('does not match across fields', async ({ client }) => {
     expect(await found(client, { q: 'Ada Lovelace' })).toEqual([])
     expect(await found(client, { q: 'ada\nlovelace' })).toEqual([])
   })
 
-  test('finds an affiliate by what it was changed to, and no longer by what it was', async ({ client }) => {
+  test('finds an affiliate by its new values, and no longer by the old ones', async ({ client }) => {
     const { id } = await client.affiliates.create({ name: 'Before', email: 'before@example.com' })
     await client.affiliates.update(id, { name: 'After', email: 'after@example.com', lastName: 'Surname' })
     expect((await client.affiliates.list({ q: 'before' })).data).toEqual([])
@@ -90,20 +90,20 @@ test('status and campaignId filter, alone and together', async ({ client }) => {
 })
 
 describe('pages', () => {
-  test('hold every row once though all were made in the same millisecond', async ({ client }) => {
+  test('contain every row once, even when all were created in the same millisecond', async ({ client }) => {
     const pages = await Promise.all([1, 2, 3].map((page) => client.affiliates.list({ page, limit: 3 })))
     expect(pages.flatMap(({ data }) => data.map((one) => one.id))).toEqual([...ids].reverse())
     expect(pages[2]?.pagination).toEqual({ page: 3, limit: 3, total: 8, totalPages: 3 })
   })
 
-  test('beyond the end are empty and still tell the totals', async ({ client }) => {
+  test('beyond the end are empty and contain the totals', async ({ client }) => {
     for (const page of [4, 2147483647]) {
       const { data, pagination } = await client.affiliates.list({ page, limit: 3 })
       expect([data, pagination]).toEqual([[], { page, limit: 3, total: 8, totalPages: 3 }])
     }
   })
 
-  test('of nothing are none', async ({ client }) => {
+  test('are 0 for an empty list', async ({ client }) => {
     const { data, pagination } = await client.affiliates.list({ q: 'nobody' })
     expect([data, pagination]).toEqual([[], { page: 1, limit: 20, total: 0, totalPages: 0 }])
   })

@@ -15,7 +15,7 @@ test.for(REAL_NAMES)('201 for %s, returned as sent and found', async (name, { cl
   expect(await client.affiliates.update(id, halves)).toMatchObject({ name, ...halves })
 })
 
-test.for(HOSTILE_NAMES)('201 for %j: pages and command line make it harmless', async ([name], { client }) => {
+test.for(HOSTILE_NAMES)('201 for %j: pages and the CLI neutralize it', async ([name], { client }) => {
   expect((await client.affiliates.create({ email: email(), name })).name).toBe(name)
 })
 

@@ -49,7 +49,7 @@ test.for(STATUSES.flatMap((from) => STATUSES.map((to) => [from, to] as const)))(
   },
 )
 
-test('the event shows the affiliate as the whole change left it', async ({ client }) => {
+test('the event contains the affiliate after the whole change', async ({ client }) => {
   const { id } = await create(client)
   const after = await client.affiliates.update(id, { status: 'APPROVED', name: 'Renamed', phone: '1' })
   expect(events()[0]?.data).toEqual({ ...after, previousStatus: 'PENDING' })
@@ -64,14 +64,14 @@ test('creating and archiving send nothing', async ({ client }) => {
   expect(events()).toEqual([])
 })
 
-test('a refused change sends nothing', async ({ client }) => {
+test('a rejected change sends nothing', async ({ client }) => {
   const { id } = await create(client)
   const reply = client.affiliates.update(id, { status: 'APPROVED', campaignId: 'prg_none' })
   expect(await reply.safe()).toHaveProperty('error')
   expect(events()).toEqual([])
 })
 
-test('201 already approved in a program that approves at once, with both events', async ({ server, client }) => {
+test('201 already approved in a program that auto-approves, with both events', async ({ server, client }) => {
   const program = await client.programs.create({ name: 'Auto', autoApproveAffiliate: true })
   const audits = auditLog(server)
   const affiliate = await create(client, program.id)
@@ -85,14 +85,14 @@ test('201 already approved in a program that approves at once, with both events'
   ])
 })
 
-test('201 approved at once also through the default program', async ({ server }) => {
+test('201 auto-approved also through the default program', async ({ server }) => {
   const { key } = await server.createShop()
   const other = server.clientOf(key)
   await other.programs.create({ name: 'Auto', autoApproveAffiliate: true })
   expect((await other.affiliates.create({ email: 'a@example.com', name: 'A' })).status).toBe('APPROVED')
 })
 
-test('each event goes to the subscriptions that take it, in the order things happened', async ({ server }) => {
+test('each event is sent to the matching subscriptions, in order', async ({ server }) => {
   const { shopId, key } = await server.createShop()
   const other = server.clientOf(key)
   const { id } = await other.affiliates.create({ email: 'a@example.com', name: 'A' })

@@ -20,7 +20,7 @@ const create = (
 const patch = (server: TestServer, id: string, body: object) =>
   server.request('PATCH', `/api/v1/affiliates?id=${id}`, { body })
 
-test('200 with the sent fields changed and all others as they were', async ({ server, client }) => {
+test('200 with the sent fields changed and all others unchanged', async ({ server, client }) => {
   const before = await create(client)
   server.clock.advance(5000)
   const sent = {
@@ -44,7 +44,7 @@ test('200 with the sent fields changed and all others as they were', async ({ se
 })
 
 describe('names', () => {
-  test('a name made from first and last name follows them', async ({ client }) => {
+  test('a derived name follows the first and last name', async ({ client }) => {
     const { id, slug } = await create(client, { firstName: 'Ada', lastName: 'Byron' })
     const steps = [
       [{ lastName: 'Lovelace' }, 'Ada Lovelace'],
@@ -60,7 +60,7 @@ describe('names', () => {
     }
   })
 
-  test('a sent name stays', async ({ client }) => {
+  test('an explicit name is kept', async ({ client }) => {
     const { id } = await create(client, { name: 'Countess', firstName: 'Ada', lastName: 'Byron' })
     expect((await client.affiliates.update(id, { lastName: 'Lovelace' })).name).toBe('Countess')
     const other = await create(client, { firstName: 'Ada', lastName: 'Byron' })
@@ -68,13 +68,13 @@ describe('names', () => {
     expect((await client.affiliates.update(other.id, { firstName: 'Ada' })).name).toBe('Lady A')
   })
 
-  test('a name is never lost with the parts it was made of', async ({ client }) => {
+  test('a name is kept when the parts it was derived from are removed', async ({ client }) => {
     const { id } = await create(client, { firstName: 'Ada', lastName: 'Byron' })
     const { name, firstName, lastName } = await client.affiliates.update(id, { firstName: null, lastName: null })
     expect([name, firstName, lastName]).toEqual(['Ada Byron', null, null])
   })
 
-  test('a name loses its outer spaces, as on create', async ({ client }) => {
+  test('a name is trimmed, as on create', async ({ client }) => {
     const { id } = await create(client)
     expect((await client.affiliates.update(id, { name: '  New Name ' })).name).toBe('New Name')
   })
@@ -118,7 +118,7 @@ test.for(['id', 'slug', 'discountCode', 'createdAt', 'deletedAt', 'affiliateCoun
   },
 )
 
-test('200 and nothing written for an empty body, or for what is so already', async ({ server, client }) => {
+test('200 and nothing written for an empty body or unchanged values', async ({ server, client }) => {
   const affiliate = await create(client)
   const [audits, events] = [auditLog(server), outbox(server)]
   server.clock.advance(1000)
@@ -129,7 +129,7 @@ test('200 and nothing written for an empty body, or for what is so already', asy
   expect([audits(), events()]).toEqual([[], []])
 })
 
-describe('e-mail', () => {
+describe('email', () => {
   test('409 for an address that another affiliate uses', async ({ client }) => {
     const [first, second] = [await create(client), await create(client)]
     expect(await refusal(client.affiliates.update(second.id, { email: first.email.toUpperCase() }))).toEqual([
@@ -138,7 +138,7 @@ describe('e-mail', () => {
     ])
   })
 
-  test('200 for the same address in other letters, trimmed', async ({ server, client }) => {
+  test('200 for the same address in another letter case, trimmed', async ({ server, client }) => {
     const { id, email } = await create(client)
     const { data } = (await patch(server, id, { email: ` ${email.toUpperCase()} ` })).body
     expect(data.email).toBe(email.toUpperCase())
@@ -146,7 +146,7 @@ describe('e-mail', () => {
     expect(await refusal(taken)).toEqual([409, 'email_taken'])
   })
 
-  test('an address that was given up may be taken', async ({ client }) => {
+  test('an address no longer in use is available', async ({ client }) => {
     const { id, email } = await create(client)
     await client.affiliates.update(id, { email: `new-${email}` })
     expect((await client.affiliates.create({ email, name: 'Heir' })).email).toBe(email)
@@ -174,9 +174,7 @@ describe('campaignId', () => {
     expect((await client.affiliates.list({ q: 'lost@' })).data).toEqual([])
   })
 
-  test('joining a program that approves its new affiliates approves nobody who is there already', async ({
-    client,
-  }) => {
+  test('joining a program that auto-approves does not approve existing affiliates', async ({ client }) => {
     const affiliate = await create(client)
     const program = await client.programs.create({ name: 'Auto', autoApproveAffiliate: true })
     expect((await client.affiliates.update(affiliate.id, { campaignId: program.id })).status).toBe('PENDING')
@@ -190,7 +188,7 @@ test('404 for an id that does not exist or belongs to another shop', async ({ se
     expect(await refusal(client.affiliates.update(id, { phone: '1' }))).toEqual([404, 'affiliate_not_found'])
 })
 
-test('the audit record names the changed fields, not what is in them', async ({ server, client }) => {
+test('the audit record contains the names of the changed fields, not their values', async ({ server, client }) => {
   const { id } = await create(client)
   const audits = auditLog(server)
   await client.affiliates.update(id, {

@@ -8,35 +8,36 @@ import { type Mix, startMix } from './mix.ts'
 const MANY = 60
 const OTHER_KEY = Buffer.alloc(32, 6).toString('base64')
 const START_MS = 90_000
-let at: Instances
+let instances: Instances
 let receiver: Receiver
 let mix: Mix
 
 /** The n-th caller, with an instance of its own. */
-const server = (n: number) => at.servers[n % at.servers.length]!
+const server = (n: number) => instances.servers[n % instances.servers.length]!
 const together = <T>(count: number, work: (n: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, n) => work(n)))
 const statuses = (answers: Answer[], status: number) => answers.filter((one) => one.status === status)
-const count = async (what: string) => Number((await at.query<{ n: string }>(`select count(*) as n from ${what}`))[0]?.n)
+const count = async (what: string) =>
+  Number((await instances.query<{ n: string }>(`select count(*) as n from ${what}`))[0]?.n)
 
 describe.skipIf(missing)('three processes on one PostgreSQL and one Redis, under mixed load', () => {
   beforeAll(async () => {
     receiver = await startReceiver()
-    at = await startInstances(3, { REFERRAL_WEBHOOK_ALLOW: receiver.host })
-    mix = await startMix(at, receiver.at('/mix'))
+    instances = await startInstances(3, { REFERRAL_WEBHOOK_ALLOW: receiver.host })
+    mix = await startMix(instances, receiver.at('/mix'))
   }, START_MS)
   afterAll(async () => {
     await mix?.stop()
-    await at?.stop()
+    await instances?.stop()
     receiver.stop()
   })
 
   const uncounted = async () =>
     (await together(3, (n) => metric(server(n), 'referral_limit_store_failures_total'))).reduce((a, b) => a + b, 0)
 
-  test('a limit is exact however its calls are spread', { timeout: 60_000 }, async () => {
+  test('a limit is exact however calls are distributed', { timeout: 60_000 }, async () => {
     for (let tries = 1; ; tries++) {
-      const { keys } = await at.createShop({ plan: 'PROFESSIONAL' })
+      const { keys } = await instances.createShop({ plan: 'PROFESSIONAL' })
       const before = await uncounted()
       const answers: Answer[] = []
       while (answers.length < 240)
@@ -53,7 +54,7 @@ describe.skipIf(missing)('three processes on one PostgreSQL and one Redis, under
   })
 
   test('the same key sent to all processes at once: one order, byte-identical responses', async () => {
-    const { keys } = await at.createShop({ keys: 2 })
+    const { keys } = await instances.createShop({ keys: 2 })
     await withAffiliate(server(0), keys[0]!)
     for (let i = 0; i < 12; i++) {
       const order = { externalOrderId: `same-${i}`, amountCents: 10_000, couponCode: 'NISA16' }
@@ -67,8 +68,8 @@ describe.skipIf(missing)('three processes on one PostgreSQL and one Redis, under
     expect(await count(`commissions where "externalOrderId" like 'same-%'`)).toBe(12)
   })
 
-  test('the same order under many keys: one commission, everybody learns of it', async () => {
-    const { keys } = await at.createShop()
+  test('the same order with many keys: one commission, returned to every caller', async () => {
+    const { keys } = await instances.createShop()
     await withAffiliate(server(0), keys[0]!)
     const order = { externalOrderId: 'one-order', amountCents: 5000, couponCode: 'NISA16' }
     const answers = await together(MANY, (n) => call(server(n), keys[0]!, ['POST', '/api/v1/events', order, `o-${n}`]))
@@ -77,8 +78,8 @@ describe.skipIf(missing)('three processes on one PostgreSQL and one Redis, under
     expect(await count(`commissions where "externalOrderId" = 'one-order'`)).toBe(1)
   })
 
-  test('one of many gets the e-mail address, the code, the place of the default program', async () => {
-    const { keys, shopId } = await at.createShop()
+  test('one of many gets the email address, the code, the default program', async () => {
+    const { keys, shopId } = await instances.createShop()
     const key = keys[0]!
     const emails = await together(MANY, (n) =>
       call(server(n), key, [
@@ -107,15 +108,15 @@ describe.skipIf(missing)('three processes on one PostgreSQL and one Redis, under
     expect(await count(`shops where id = '${shopId}' and "defaultProgramId" is not null`)).toBe(1)
   })
 
-  test('a change of what was read is kept or refused, never lost; archiving happens once', async () => {
-    const { keys } = await at.createShop()
+  test('a concurrent change is applied or rejected, never lost; archiving happens once', async () => {
+    const { keys } = await instances.createShop()
     const { id } = await withAffiliate(server(0), keys[0]!)
     const path = `/api/v1/affiliates?id=${id}`
     const patched = await together(MANY, (n) => call(server(n), keys[0]!, ['PATCH', path, { phone: String(n) }]))
     const kept = statuses(patched, 200)
     expect(kept.length + statuses(patched, 409).length).toBe(MANY)
     // Code and status were claimed before: the version counts every change that was kept.
-    const [row] = await at.query<{ version: number; phone: string }>(
+    const [row] = await instances.query<{ version: number; phone: string }>(
       'select version, phone from affiliates where id = $1',
       [id],
     )
@@ -128,8 +129,8 @@ describe.skipIf(missing)('three processes on one PostgreSQL and one Redis, under
     expect(archived.every(({ status }) => [200, 404, 409].includes(status))).toBe(true)
   })
 
-  test('each commission is in one batch, each batch holds its sum, and is paid once', async () => {
-    const { keys, shopId } = await at.createShop({ keys: 2 })
+  test('each commission is in one batch; each batch has the right total and is paid once', async () => {
+    const { keys, shopId } = await instances.createShop({ keys: 2 })
     await withAffiliate(server(0), keys[0]!)
     const batch = { periodStart: '2020-01-01', periodEnd: '2030-01-01' }
     const calls = await together(90, (n) =>
@@ -146,23 +147,25 @@ describe.skipIf(missing)('three processes on one PostgreSQL and one Redis, under
     expect(calls.map(({ status }) => status).filter((status) => ![200, 201, 404, 409].includes(status))).toEqual([])
     await call(server(1), keys[0]!, ['POST', '/api/v1/payouts', batch])
     expect(await count(`commissions where "shopId" = '${shopId}' and "payoutBatchId" is null`)).toBe(0)
-    const batches = await at.query<{ id: string }>(`select id from "payoutBatches" where "shopId" = $1`, [shopId])
+    const batches = await instances.query<{ id: string }>(`select id from "payoutBatches" where "shopId" = $1`, [
+      shopId,
+    ])
     for (const { id } of batches) {
       const paid = await together(12, (n) =>
         call(server(n), keys[0]!, ['PATCH', `/api/v1/payouts?id=${id}&action=pay`]),
       )
       expect(statuses(paid, 200)).toHaveLength(1)
     }
-    const [sum] = await at.query<{ paid: string }>(
+    const [sum] = await instances.query<{ paid: string }>(
       `select sum("netPayableCents") as paid from "payoutBatches" where "shopId" = $1 and status = 'PAID'`,
       [shopId],
     )
     expect(Number(sum?.paid)).toBe(60 * 160)
-    expect(await at.problems()).toEqual([])
+    expect(await instances.problems()).toEqual([])
   })
 
   test('every event is sent once, whichever process recorded it', async () => {
-    const { keys, shopId } = await at.createShop({ keys: 2 })
+    const { keys, shopId } = await instances.createShop({ keys: 2 })
     await withAffiliate(server(0), keys[0]!)
     const paths = Array.from({ length: 4 }, (_, n) => `/quiet/${n}`)
     for (const path of paths)
@@ -185,15 +188,15 @@ describe.skipIf(missing)('three processes on one PostgreSQL and one Redis, under
     await until(() => sent().length >= 320, 5000, 'all received')
     expect(sent()).toHaveLength(320)
     expect(new Set(sent().map(({ headers }) => headers['webhook-id'])).size).toBe(320)
-    const [{ n } = { n: '0' }] = await at.query<{ n: string }>(
+    const [{ n } = { n: '0' }] = await instances.query<{ n: string }>(
       `select count(*) as n from deliveries where "shopId" = $1 and status = 'SENT' and code = 'ok'`,
       [shopId],
     )
     expect(Number(n)).toBe(320)
   })
 
-  test('a key that is revoked on one is refused by all from then on', async () => {
-    const shop = await at.createShop({ keys: 1 })
+  test('a key revoked on one process is rejected by all immediately', async () => {
+    const shop = await instances.createShop({ keys: 1 })
     const listed = await call(server(0), shop.ownerToken, ['GET', '/admin/v1/keys'])
     await together(9, (n) => call(server(n), shop.keys[0]!, ['GET', '/api/v1/programs']))
     const revoked = await call(server(1), shop.ownerToken, ['DELETE', `/admin/v1/keys/${listed.body.data[0].id}`])
@@ -204,8 +207,8 @@ describe.skipIf(missing)('three processes on one PostgreSQL and one Redis, under
     )
   })
 
-  test('the kill switch reaches all within 2 s', async () => {
-    const { keys } = await at.createShop()
+  test('the kill switch applies to all within 2 s', async () => {
+    const { keys } = await instances.createShop()
     const all = async () =>
       (await together(3, (n) => call(server(n), keys[0]!, ['GET', '/api/v1/programs']))).map(({ status }) => status)
     expect(await all()).toEqual([200, 200, 200])
@@ -213,13 +216,13 @@ describe.skipIf(missing)('three processes on one PostgreSQL and one Redis, under
       ['off', 503],
       ['on', 200],
     ] as const) {
-      expect((await run(['api', word], at.env)).code).toBe(0)
+      expect((await run(['api', word], instances.env)).code).toBe(0)
       await until(async () => (await all()).every((one) => one === status), 2000, `all answer ${status}`)
     }
   })
 
-  test('a server with another encryption key does not start beside them', async () => {
-    const env = { ...at.env, PORT: String(await freePort()), REFERRAL_ENCRYPTION_KEY: OTHER_KEY }
+  test('a server with another encryption key does not start', async () => {
+    const env = { ...instances.env, PORT: String(await freePort()), REFERRAL_ENCRYPTION_KEY: OTHER_KEY }
     const { code, stderr } = await run(['serve'], env)
     expect([code, stderr]).toEqual([
       1,
@@ -227,7 +230,7 @@ describe.skipIf(missing)('three processes on one PostgreSQL and one Redis, under
     ])
   })
 
-  test('what went on meanwhile was recorded once, answered alike and sent once, and everything fits together', async () => {
+  test('the mixed load was recorded once, answered consistently and sent once, and the database is consistent', async () => {
     await mix.stop()
     expect(mix.wrong.slice(0, 5)).toEqual([])
     const { shopId } = mix.shop
@@ -238,7 +241,7 @@ describe.skipIf(missing)('three processes on one PostgreSQL and one Redis, under
     await until(() => receiver.to('/mix').length >= mix.orders.size, 5000, 'all received')
     const ids = receiver.to('/mix').map(({ headers }) => headers['webhook-id'])
     expect([ids.length, new Set(ids).size]).toEqual([mix.orders.size, mix.orders.size])
-    expect(await at.problems()).toEqual([])
-    for (const one of at.servers) expect(one.log()).not.toContain('"bug"')
+    expect(await instances.problems()).toEqual([])
+    for (const one of instances.servers) expect(one.log()).not.toContain('"bug"')
   })
 })

@@ -15,7 +15,7 @@ const CHANGE: Record<string, Call> = {
 describe.each(changes.map((op) => [op.id, op] as const))('%s', (id, op) => {
   const change = (server: TestServer) => callOperation(server, op, CHANGE[id])
 
-  test('503 when the audit cannot be written: nothing changed, nothing to send, and the next try succeeds', async () => {
+  test('503 when the audit cannot be written: nothing changed, nothing to send, and a retry succeeds', async () => {
     const server = await exampleServer()
     const before = snapshot(server)
     const mend = refuseInserts(server, 'audits')
@@ -27,7 +27,7 @@ describe.each(changes.map((op) => [op.id, op] as const))('%s', (id, op) => {
     await server.close()
   })
 
-  test('503 whichever statement fails: nothing changed, and the next try succeeds', async () => {
+  test('503 whichever statement fails: nothing changed, and a retry succeeds', async () => {
     const server = await exampleServer()
     const before = snapshot(server)
     let failed = 0

@@ -54,7 +54,7 @@ test('every parameter of a query has a bound', () => {
   expect(wide).toEqual([])
 })
 
-test('the limits that no schema can say stand in the text', () => {
+test('limits that a schema cannot express are in the description', () => {
   const said = (id: string) => {
     const op = [...operations, ...ownerOperations].find((one) => one.id === id)!
     return document.paths[op.path][op.method.toLowerCase()].description as string

@@ -34,7 +34,7 @@ const FIXED = new Set(
   ].map((list) => list.enum.join()),
 )
 
-test('every list of values in a response is fixed by the product, or says that it may grow', () => {
+test('every enum in a response is closed, or documents that it may grow', () => {
   const replies = [...operations, ...ownerOperations].map(
     ({ path, method }) => document.paths[path][method.toLowerCase()].responses,
   )
@@ -54,7 +54,7 @@ test('no field of a body has a default, which openapi-typescript takes for requi
   expect(withDefault.map(([at]) => at)).toEqual([])
 })
 
-test('no bound of one type stands on a value of several, where orval applies it to each', () => {
+test('no bound of one type is on a value of several types, because orval applies it to each', () => {
   const bounds = ['minLength', 'maxLength', 'pattern', 'minimum', 'maximum', 'minItems', 'maxItems']
   const several = [...schemasOf([document.paths, document.webhooks], '')].filter(
     ([, { type }]) => Array.isArray(type) && type.filter((one) => one !== 'null').length > 1,
@@ -63,12 +63,12 @@ test('no bound of one type stands on a value of several, where orval applies it 
   expect(several.filter(([, one]) => bounds.some((bound) => bound in one)).map(([at]) => at)).toEqual([])
 })
 
-describe('what generators make names of', () => {
-  test('no schema is named like something that a program has anyway', () => {
+describe('names for generators', () => {
+  test('no schema has the name of a built-in', () => {
     expect(Object.keys(schemas).filter((name) => name in globalThis)).toEqual([])
   })
 
-  test('every webhook has a name of its own, like what a receiver calls its handler', () => {
+  test('every webhook has a unique name that suits a handler function', () => {
     const names = Object.fromEntries(
       Object.entries<Json>(document.webhooks).map(([event, { post }]) => [event, post.operationId]),
     )
@@ -86,7 +86,7 @@ describe('recordEvent', () => {
   const { path } = operation('recordEvent')
   const { requestBody, responses } = document.paths[path].post
 
-  test('the three events are told apart by a constant that only a conversion may leave out', () => {
+  test('the three events are distinguished by a constant that is optional only for conversions', () => {
     const events = requestBody.content['application/json'].schema.anyOf.map((one: Json) => composed(one).whole)
     const types = events.map(({ properties, required = [] }: Json) => [
       properties.type.const,
@@ -99,7 +99,7 @@ describe('recordEvent', () => {
     ])
   })
 
-  test('no reply is also another one', () => {
+  test('no response matches two schemas', () => {
     const replies = Object.entries<Json>(responses)
       .filter(([status]) => status.startsWith('2'))
       .map(([status, one]) => [status, deref(one.content['application/json'].schema)] as const)

@@ -27,7 +27,7 @@ function written(): { file: string; texts: string[] }[] {
   })
 }
 
-test('no package keeps a list of the document by hand', () => {
+test('no package duplicates a list of the document', () => {
   expect(documented.length).toBeGreaterThan(20)
   const kept = written().filter(({ texts }) => documented.some((list) => list.every((one) => texts.includes(one))))
   expect(kept).toEqual([])

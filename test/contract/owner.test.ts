@@ -39,7 +39,7 @@ describe.each(ops.map((op) => [op.id, op] as const))('%s', (id, op) => {
   }
 })
 
-test('no cause stands for an error that is not documented', () => {
+test('no test causes an undocumented error', () => {
   const documented = ops.flatMap((op) =>
     Object.values(op.responses).flatMap((codes) => codes.map((code) => `${op.id} ${code}`)),
   )
@@ -71,7 +71,7 @@ async function failEverywhere(op: DocumentedOperation, call: OwnerCall): Promise
   }
 }
 
-describe('every example of the document works, whatever failed before, and leaves its user in the audit', () => {
+describe('every example of the document works after errors, and the audit records its user', () => {
   // What streams never ends by itself, and who ends a session must come last; both have tests of their own.
   const examples = ops
     .filter(({ id }) => id !== 'streamDeliveries')

@@ -6,7 +6,7 @@ import { countOf } from '../support/inspect.ts'
 
 // Every operation under every fault: pnpm test:long faults.
 describe.each(['recordEvent', 'createPayout'])('%s', (id) => {
-  test.each(Object.entries(FAULTS))('503 and no change: %s; as ever afterwards', async (_, breakIt) => {
+  test.each(Object.entries(FAULTS))('503 and no change: %s; requests succeed afterwards', async (_, breakIt) => {
     const server = await exampleServer()
     const mend = breakIt(server)
     const before = snapshot(server)
@@ -19,7 +19,7 @@ describe.each(['recordEvent', 'createPayout'])('%s', (id) => {
   })
 
   test.runIf(engine === 'postgres')(
-    'a connection that ends once costs nothing, and changes nothing twice',
+    'a single lost connection fails no request, and no change is applied twice',
     async () => {
       const server = await exampleServer()
       const audits = () => countOf(server, 'audits')

@@ -8,7 +8,7 @@ test.beforeAll(async ({ server }) => {
   mara = await newAffiliate(server, { name: 'Mara Lind', code: 'MARA' })
 })
 
-describe('filters that are combined find the same rows whichever of them finds the first', () => {
+describe('combined filters find the same rows, whichever is evaluated first', () => {
   test('status and program of affiliates', async ({ client }) => {
     const { id } = mara
     const program = await client.programs.create({ name: 'Small' })

@@ -26,7 +26,7 @@ test('the same key and body return the first response, byte-identical', async ({
   expect(countOf(server, 'commissions', `"orderId" = 'api:r1'`)).toBe(1)
 })
 
-test('key order and whitespace of the body do not matter', async ({ server }) => {
+test('property order and whitespace of the body do not matter', async ({ server }) => {
   await server.request('POST', '/api/v1/events', {
     raw: '{"externalOrderId":"r2","amountCents":100}',
     headers: { 'Idempotency-Key': 'k2' },
@@ -38,7 +38,7 @@ test('key order and whitespace of the body do not matter', async ({ server }) =>
   expect([again.status, again.headers.get('Idempotent-Replayed')]).toEqual([201, 'true'])
 })
 
-test('properties that the server does not know are part of the body, also of a large one', async ({ server }) => {
+test('unknown properties are part of the body, also of a large one', async ({ server }) => {
   const headers = { 'Idempotency-Key': 'k-unknown' }
   const lineItems = Array.from({ length: 1000 }, (_, i) => ({
     priceCents: 1,
@@ -72,13 +72,13 @@ test('409 for the same key at another path', async ({ server }) => {
   expect(reply.status).toBe(409)
 })
 
-test('a refusal is not stored: the corrected call succeeds under the same key', async ({ server }) => {
+test('an error is not stored: the corrected call succeeds with the same key', async ({ server }) => {
   const wrong = await convert(server, { ...order('r5'), amountCents: -1 }, { idempotencyKey: 'k5' })
   const right = await convert(server, order('r5'), { idempotencyKey: 'k5' })
   expect([wrong.status, right.status, right.headers.get('Idempotent-Replayed')]).toEqual([400, 201, null])
 })
 
-test('every POST takes a key: 32 parallel calls create one program and 31 replays', async ({ server }) => {
+test('every POST accepts a key: 32 parallel calls create one program and 31 replays', async ({ server }) => {
   const before = countOf(server, 'programs') as number
   const replies = await Promise.all(
     Array.from({ length: 32 }, () => create(server, { name: 'Parallel' }, { 'Idempotency-Key': 'k6' })),
@@ -96,7 +96,7 @@ test('a key belongs to its shop', async ({ server }) => {
   expect(theirs.body.data.id).not.toBe(mine.body.data.id)
 })
 
-test('the key of a conversion is kept for good, others for 30 days', async ({ server }) => {
+test('the key of a conversion is kept permanently, others for 30 days', async ({ server }) => {
   const headers = { 'Idempotency-Key': 'k8' }
   await create(server, { name: 'Eight' }, headers)
   await convert(server, order('r8'), { idempotencyKey: 'k8c' })
@@ -110,7 +110,7 @@ test('the key of a conversion is kept for good, others for 30 days', async ({ se
   )
 })
 
-test('a replay is answered even when what it changed is gone', async ({ server }) => {
+test('a replay succeeds even when the resource it changed is removed', async ({ server }) => {
   const { affiliate } = await withAffiliate(server, { code: 'GNE1' })
   const assign = () =>
     server.request('POST', '/api/v1/coupons', {
@@ -123,13 +123,13 @@ test('a replay is answered even when what it changed is gone', async ({ server }
   expect([again.status, again.body]).toEqual([200, first.body])
 })
 
-test('neither the key table nor the log shows the body', async ({ server }) => {
+test('neither the key table nor the log contains the body', async ({ server }) => {
   await convert(server, { ...order('r9'), customerEmail: 'canary@example.com' }, { idempotencyKey: 'k9' })
   const rows = JSON.stringify(server.sql.prepare('select * from "idempotencyKeys"').all())
   expect(rows + server.logs.join('')).not.toContain('canary@example.com')
 })
 
-test('a repeated order under a new key answers 201 with the recorded decision, in parallel too', async ({ server }) => {
+test('201 with the recorded decision for a repeated order with a new key, also in parallel', async ({ server }) => {
   const replies = await Promise.all(
     Array.from({ length: 32 }, (_, i) => convert(server, order('r10'), { idempotencyKey: `r10-${i}` })),
   )

@@ -21,7 +21,7 @@ const until = async (server: TestServer, status: number) => {
   }
 }
 
-test('the whole API answers 503 within 2 s of the operator’s word, but the docs stay', async ({ server }) => {
+test('503 from the whole API within 2 s of the operator’s command; the docs remain available', async ({ server }) => {
   const operator = createApiSwitch(server.deps)
   await operator.set(false)
   await until(server, 503)
@@ -44,7 +44,7 @@ test('the whole API answers 503 within 2 s of the operator’s word, but the doc
   expect(audits).toEqual(['api.switched_off', 'api.switched_on'])
 })
 
-test('one shop is switched off at once, and the others go on', async ({ server }) => {
+test('one shop is switched off immediately, and the others keep working', async ({ server }) => {
   const { shopId, key } = await server.createShop()
   await shops.set(server.deps, shopId, { api: 'off' })
   expect((await server.request('GET', '/api/v1/programs', { key })).status).toBe(503)
@@ -53,7 +53,7 @@ test('one shop is switched off at once, and the others go on', async ({ server }
   expect((await server.request('GET', '/api/v1/programs', { key })).status).toBe(200)
 })
 
-test('the environment switches it off whatever the database says', async () => {
+test('the environment variable takes precedence over the database', async () => {
   const off = await testServer({ config: { apiDisabled: true } })
   expect((await off.request('GET', '/api/v1/programs')).status).toBe(503)
   await off.close()

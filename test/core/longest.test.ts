@@ -39,7 +39,7 @@ const TOUCH = {
   customerId: 255,
 }
 
-test('201 for a conversion with the longest texts, and each comes back as sent', async ({ server, client }) => {
+test('201 for a conversion with the longest texts, each returned as sent', async ({ server, client }) => {
   const { id } = await expectOk(
     server.request('POST', '/api/v1/programs', { body: fields({ name: 200, description: 5000 }) }),
   )

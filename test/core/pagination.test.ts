@@ -12,9 +12,7 @@ const order = (server: TestServer, externalOrderId: string, occurredAt: string) 
 const list = async (server: TestServer, query: string) =>
   (await server.request('GET', `/api/v1/commissions?${query}`)).body
 
-test('walking behind the last item gives each once, also of one instant, whatever is added meanwhile', async ({
-  server,
-}) => {
+test('`after` returns each item once, even with equal timestamps and rows added between pages', async ({ server }) => {
   for (let n = 0; n < 9; n++) await order(server, `o-${n}`, n < 5 ? '2026-10-05T12:00:00Z' : `2026-10-0${n}T12:00:00Z`)
   const all = (await list(server, '')).data.map(({ id }: { id: string }) => id)
   const walked: string[] = []
@@ -30,7 +28,7 @@ test('walking behind the last item gives each once, also of one instant, whateve
   expect(walked).toEqual(all)
 })
 
-test('filters go on behind the item', async ({ server }) => {
+test('filters apply after the cursor', async ({ server }) => {
   const all = (await list(server, 'to=2026-10-20T00:00:00Z')).data
   const next = await list(
     server,
@@ -40,7 +38,7 @@ test('filters go on behind the item', async ({ server }) => {
 })
 
 test.for(['affiliates', 'programs', 'commissions', 'payouts', 'coupons'])(
-  '400 for another page than the first of %s behind an item: it would be none of the pages that are counted',
+  '400 for `after` together with a page other than the first: %s',
   async (path, { server }) => {
     const { status, headers, body } = await server.request('GET', `/api/v1/${path}?after=x&page=2`)
     expect([status, headers.get('X-Error-Code')]).toEqual([400, 'invalid_parameter'])
@@ -48,14 +46,14 @@ test.for(['affiliates', 'programs', 'commissions', 'payouts', 'coupons'])(
   },
 )
 
-test('the client walks on behind an item, row by row', async ({ server, client }) => {
+test('the client continues after a cursor, row by row', async ({ server, client }) => {
   const all = (await list(server, '')).data.map(({ id }: { id: string }) => id)
   const rows = await client.commissions.list({ after: all[1], limit: 2 }).toArray()
   expect(rows.map(({ id }) => id)).toEqual(all.slice(2))
 })
 
 test.for(['affiliates', 'programs', 'commissions', 'payouts', 'coupons'])(
-  '400 when %s are to begin behind what the shop does not have',
+  '400 when %s are listed after an id that the shop does not have',
   async (path, { server }) => {
     const other = await server.createShop()
     await withAffiliate(server, { key: other.key })
@@ -68,7 +66,7 @@ test.for(['affiliates', 'programs', 'commissions', 'payouts', 'coupons'])(
   },
 )
 
-test('the other lists begin behind an item too, an archived one as well', async ({ server }) => {
+test('the other lists accept `after`, including the id of an archived item', async ({ server }) => {
   const ids: string[] = []
   for (let n = 0; n < 4; n++) {
     const { body } = await server.request('POST', '/api/v1/affiliates', {

@@ -21,7 +21,7 @@ function oneWinner(replies: Reply[], code: string): Reply {
   return winners[0]!
 }
 
-test('the same e-mail address: one affiliate, 409 for the rest', async ({ server }) => {
+test('the same email address: one affiliate, 409 for the rest', async ({ server }) => {
   const replies = await parallel((i) =>
     server.request('POST', '/api/v1/affiliates', {
       body: { email: i % 2 ? 'Race@example.com' : 'race@example.com', name: `R${i}` },
@@ -32,7 +32,7 @@ test('the same e-mail address: one affiliate, 409 for the rest', async ({ server
   expect(countOf(server, 'audits', `"action" = 'affiliate.created' and "subjectId" = '${winner.body.data.id}'`)).toBe(1)
 })
 
-test('the same name: everybody gets a slug and a code of their own', async ({ server }) => {
+test('the same name: each affiliate gets its own slug and code', async ({ server }) => {
   const replies = await parallel((i) =>
     server.request('POST', '/api/v1/affiliates', { body: { email: `same${i}@example.com`, name: 'Same Name' } }),
   )
@@ -51,7 +51,7 @@ test('the same code for several affiliates: one gets it', async ({ server }) => 
   oneWinner(replies, 'discount_code_taken')
 })
 
-test('a stale PATCH: one change is kept, with one audit', async ({ server }) => {
+test('concurrent PATCH of one row: one change is kept, with one audit record', async ({ server }) => {
   const { id } = await newAffiliate(server)
   const replies = await parallel((i) =>
     server.request('PATCH', `/api/v1/affiliates?id=${id}`, { body: { phone: String(i) } }),
@@ -72,7 +72,7 @@ test('archive against archive, and archive against PATCH: one wins', async ({ se
   oneWinner(replies, 'concurrent_change')
 })
 
-test('the code that an affiliate has, assigned while it is archived: 200 or 409, never a bug', async ({ server }) => {
+test('the own code of an affiliate, assigned while it is archived: 200 or 409, never 500', async ({ server }) => {
   for (let i = 0; i < 8; i++) {
     const affiliate = await newAffiliate(server)
     const assign = () =>

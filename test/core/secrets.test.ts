@@ -9,7 +9,7 @@ const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes))
 const KINDS: SecretKind[] = ['rk', 'ro', 'rs', 'rl']
 
 describe('a secret', () => {
-  test('is made of 256 random bits, and each of them matters', () => {
+  test('has 256 random bits, all of them significant', () => {
     const asked: number[] = []
     const of = (bytes: Uint8Array) =>
       createSecret('rk', (count) => {
@@ -25,7 +25,7 @@ describe('a secret', () => {
     expect(new Set(asked)).toEqual(new Set([32]))
   })
 
-  test('is of one kind, and refused after any single typing error', () => {
+  test('has one type, and is rejected after any single typing error', () => {
     for (const kind of KINDS) {
       const secret = createSecret(kind, random)
       expect(KINDS.filter((other) => isWellFormed(other, secret))).toEqual([kind])
@@ -36,7 +36,7 @@ describe('a secret', () => {
     }
   })
 
-  test('is what the expression for secret scanners finds, and no other word is', ({ server }) => {
+  test('is matched by the pattern for secret scanners, and no other word is', ({ server }) => {
     const page = readFileSync(new URL('../../SECURITY.md', import.meta.url), 'utf8')
     const [, expression = ''] = /```regex\n(.+)\n```/.exec(page) ?? []
     const found = (text: string) => text.match(new RegExp(expression, 'g')) ?? []
@@ -75,7 +75,7 @@ const get = async (server: TestServer, token: string) => {
 }
 
 describe('a key', () => {
-  test('with a wrong checksum is refused before anything is looked up', async ({ server }) => {
+  test('with a wrong checksum is rejected before any database query', async ({ server }) => {
     const typo = server.shop.key.slice(0, -1) + (server.shop.key.endsWith('a') ? 'b' : 'a')
     const watched = reading(server)
     expect(await get(server, typo)).toEqual([403, 'key_unknown'])
@@ -85,7 +85,7 @@ describe('a key', () => {
     expect([before, watched.reads() > 0]).toEqual([0, true])
   })
 
-  test('whose row has another hash is refused, however it was found', async ({ server }) => {
+  test('whose row has another hash is rejected, however it was found', async ({ server }) => {
     const other = createHash('sha256').update('another').digest('hex')
     const watched = reading(server, (row) => ('keySecretHash' in row ? { ...row, keySecretHash: other } : row))
     const found = await get(server, server.shop.key)
@@ -94,7 +94,7 @@ describe('a key', () => {
     expect((await get(server, server.shop.key))[0]).toBe(200)
   })
 
-  test('is stored as its SHA-256 alone, and so is an owner token', async ({ server }) => {
+  test('is stored only as its SHA-256, like an owner token', async ({ server }) => {
     const { key, keyId, ownerToken } = await server.createShop()
     const stored = (table: string, column: string) =>
       server.sql.prepare(`select "${column}" from "${table}"`).pluck().all()

@@ -5,21 +5,21 @@ import { type LimitStore, openLimitStore } from '../../server/src/database/limit
 import { createRateLimiter, LIMITER_OPTIONS } from '../../server/src/http/rate-limit.ts'
 import { type TestDatabase, testDatabase } from '../support/database.ts'
 
-let at: TestDatabase
+let database: TestDatabase
 let limits: LimitStore
 beforeAll(async () => {
-  at = await testDatabase()
-  limits = await openLimitStore({ redisUrl: undefined, databaseUrl: at.url }, LIMITER_OPTIONS)
+  database = await testDatabase()
+  limits = await openLimitStore({ redisUrl: undefined, databaseUrl: database.url }, LIMITER_OPTIONS)
 })
 afterAll(async () => {
   await limits.close()
-  await at.remove()
+  await database.remove()
 })
 
 test('a table that is locked lets requests through in good time, tells each, and counts again afterwards', async () => {
   let failures = 0
   const limiter = createRateLimiter({ store: limits.store, onFailure: () => failures++ })
-  const other = new pg.Client(at.url)
+  const other = new pg.Client(database.url)
   await other.connect()
   await other.query('begin')
   await other.query('lock table "rateLimits" in access exclusive mode')

@@ -6,13 +6,13 @@ import { StorageError } from '../../server/src/database/storage-error.ts'
 import { administer, databaseUrl, type TestDatabase, testDatabase } from '../support/database.ts'
 
 const SHOP = 'shp_1'
-let at: TestDatabase
+let database: TestDatabase
 let db: Database
 beforeEach(async () => {
-  at = await testDatabase()
-  db = at.db
+  database = await testDatabase()
+  db = database.db
 })
-afterEach(() => at.remove())
+afterEach(() => database.remove())
 
 const put = (trx: Transaction, name: string, value = 'x') =>
   trx.insertInto('instanceSettings').values({ name, value }).execute()
@@ -23,13 +23,13 @@ const show = async (on: Reader, name: string) =>
 
 /** Ends every other connection to the database, as a restart or a fail-over does. */
 const endConnections = () =>
-  at.sql.exec(
+  database.sql.exec(
     'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
   )
 
 test('what is acknowledged is on disk, whatever the default of the database is', async () => {
-  at.sql.exec(`alter database "${new URL(at.url).pathname.slice(1)}" set synchronous_commit = off`)
-  const fresh = await openDatabase(at.url)
+  database.sql.exec(`alter database "${new URL(database.url).pathname.slice(1)}" set synchronous_commit = off`)
+  const fresh = await openDatabase(database.url)
   expect(await fresh.transact((trx) => show(trx, 'synchronous_commit'))).toBe('on')
   await fresh.close()
 })
@@ -39,7 +39,7 @@ test('statements, locks and idle transactions have an end; the address may say a
   const shown = (on: Database) => on.transact((trx) => Promise.all(settings.map((name) => show(trx, name))))
   expect(await shown(db)).toEqual(['10s', '5s', '10s', 'referral-server'])
   expect(await show(db.read, 'statement_timeout')).toBe('30s')
-  const other = await openDatabase(`${at.url}?lock_timeout=150&application_name=mine&pool=2`)
+  const other = await openDatabase(`${database.url}?lock_timeout=150&application_name=mine&pool=2`)
   expect(await shown(other)).toEqual(['10s', '150ms', '10s', 'mine'])
   await db.transact(async (trx) => {
     await put(trx, 'first')
@@ -90,7 +90,7 @@ test('work whose connection ends before the commit runs again on another one', a
 
 test('a connection that ends during the commit: the database is asked whether it was kept', async () => {
   // The commit itself waits for this trigger, so the connection can be ended in the middle of it.
-  at.sql.exec(`create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(0.5); return null; end $$;
+  database.sql.exec(`create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(0.5); return null; end $$;
     create constraint trigger slow after insert on "instanceSettings" deferrable initially deferred
     for each row execute function slow()`)
   const pending = db.transact((trx) => put(trx, 'kept?'), SHOP)
@@ -128,7 +128,7 @@ test('a statement that was planned before a column was added is planned again', 
   const all = () => db.read.selectFrom('instanceSettings').selectAll().execute()
   for (let i = 0; i < 6; i++) await Promise.all(Array.from({ length: 8 }, all))
   await db.transact((trx) => trx.selectFrom('instanceSettings').selectAll().execute())
-  at.sql.exec('alter table "instanceSettings" add column extra text')
+  database.sql.exec('alter table "instanceSettings" add column extra text')
   expect(await Promise.all(Array.from({ length: 20 }, all))).toEqual(Array(20).fill([]))
   expect(await db.transact((trx) => trx.selectFrom('instanceSettings').selectAll().execute())).toEqual([])
 })
@@ -144,7 +144,7 @@ test('a database that cannot be reached is a storage error at once, and nothing 
 
 test('an empty database is not ready, and migrating it by several at once makes it so', async () => {
   const home = process.env.TEST_POSTGRES_URL ?? ''
-  const name = `${new URL(at.url).pathname.slice(1)}_empty`
+  const name = `${new URL(database.url).pathname.slice(1)}_empty`
   await administer(home, `create database ${name}`)
   const instances = await Promise.all([1, 2, 3].map(() => openDatabase(databaseUrl(home, name))))
   expect(await instances[0]?.isMigrated()).toBe(false)

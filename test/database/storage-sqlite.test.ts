@@ -14,8 +14,8 @@ const pragma = async (on: Reader, name: string) =>
   Object.values((await sql<Record<string, unknown>>`pragma ${sql.raw(name)}`.execute(on)).rows[0] ?? {})[0]
 
 test('writes stay durable after the database is opened again', async () => {
-  const at = await testDatabase()
-  const db = await openDatabase(at.url)
+  const database = await testDatabase()
+  const db = await openDatabase(database.url)
   await db.transact(async (trx) => {
     // 2 is FULL: SQLite falls back to NORMAL when it opens a WAL database again.
     expect(await pragma(trx, 'synchronous')).toBe(2)
@@ -24,46 +24,48 @@ test('writes stay durable after the database is opened again', async () => {
   })
   expect(await pragma(db.read, 'synchronous')).toBe(2)
   await db.close()
-  await at.remove()
+  await database.remove()
 })
 
 test('a file without the schema is not ready', async () => {
-  const at = await testDatabase()
-  const fresh = await openDatabase(`file:${join(at.dir, 'fresh.db')}`)
+  const database = await testDatabase()
+  const fresh = await openDatabase(`file:${join(database.dir, 'fresh.db')}`)
   expect(await fresh.isMigrated()).toBe(false)
   await fresh.close()
-  await at.remove()
+  await database.remove()
 })
 
 test('nobody but the owner reads the files', async () => {
-  const at = await testDatabase()
-  const file = join(at.dir, 'own.db')
+  const database = await testDatabase()
+  const file = join(database.dir, 'own.db')
   const db = await openDatabase(`file:${file}`)
   await db.migrate()
   for (const ending of ['', '-wal', '-shm']) expect(statSync(file + ending).mode & 0o777, ending).toBe(0o600)
   await db.close()
-  await at.remove()
+  await database.remove()
 })
 
 test('work waits for another process that writes, and the event loop does not', async () => {
-  const at = await testDatabase()
-  const other = new SQLite(at.url.slice('file:'.length))
+  const database = await testDatabase()
+  const other = new SQLite(database.url.slice('file:'.length))
   other.exec('begin immediate')
   let turns = 0
   const counting = setInterval(() => turns++, 5)
-  const kept = at.db.transact((trx) => trx.insertInto('instanceSettings').values({ name: 'a', value: 'x' }).execute())
+  const kept = database.db.transact((trx) =>
+    trx.insertInto('instanceSettings').values({ name: 'a', value: 'x' }).execute(),
+  )
   await new Promise((done) => setTimeout(done, 200))
   other.exec('commit')
   other.close()
   await kept
   clearInterval(counting)
   expect(turns).toBeGreaterThan(10)
-  await at.remove()
+  await database.remove()
 })
 
 test('opening waits for another process that has the file to itself, as after a crash', async () => {
-  const at = await testDatabase()
-  const file = join(at.dir, 'held.db')
+  const database = await testDatabase()
+  const file = join(database.dir, 'held.db')
   const hold = `const db = new (require('better-sqlite3'))(${JSON.stringify(file)}); db.exec('begin exclusive; create table t (a)')
     console.log('held'); setTimeout(() => db.exec('commit'), 300)`
   const other = spawn(process.execPath, ['-e', hold], { cwd: 'server', stdio: ['ignore', 'pipe', 'inherit'] })
@@ -72,7 +74,7 @@ test('opening waits for another process that has the file to itself, as after a 
   await db.migrate()
   expect(await db.isMigrated()).toBe(true)
   await db.close()
-  await at.remove()
+  await database.remove()
 })
 
 test('every way of SQLite to be busy is waited for', () => {

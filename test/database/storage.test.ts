@@ -3,14 +3,14 @@ import { type Database, openDatabase, type Transaction } from '../../server/src/
 import { isUniqueViolation } from '../../server/src/database/storage-error.ts'
 import { type TestDatabase, testDatabase } from '../support/database.ts'
 
-let at: TestDatabase
+let database: TestDatabase
 let db: Database
 
 beforeEach(async () => {
-  at = await testDatabase()
-  db = at.db
+  database = await testDatabase()
+  db = database.db
 })
-afterEach(() => at.remove())
+afterEach(() => database.remove())
 
 const SHOP = 'shp_1'
 const put = (trx: Transaction, name: string, value = 'x') =>
@@ -102,7 +102,7 @@ test('work of a group sees what the work before it wrote', async () => {
 })
 
 test('two processes write to one database without losing anything', async () => {
-  const other = await openDatabase(at.url)
+  const other = await openDatabase(database.url)
   const writes = Array.from({ length: 200 }, (_, i) => (i % 2 ? db : other).transact((trx) => put(trx, `n${i}`), SHOP))
   await Promise.all(writes)
   expect(await names()).toHaveLength(200)
@@ -111,7 +111,7 @@ test('two processes write to one database without losing anything', async () => 
 
 test('what work on a shop has read does not change under it, though several processes work on the shop', async () => {
   await db.transact((trx) => put(trx, 'count', '0'))
-  const other = await openDatabase(at.url)
+  const other = await openDatabase(database.url)
   const add = (on: Database) =>
     on.transact(async (trx) => {
       const count = trx.selectFrom('instanceSettings').select('value').where('name', '=', 'count')
@@ -123,12 +123,12 @@ test('what work on a shop has read does not change under it, though several proc
         .execute()
     }, SHOP)
   await Promise.all(Array.from({ length: 100 }, (_, i) => add(i % 2 ? db : other)))
-  expect(at.sql.prepare('select value from "instanceSettings"').pluck().get()).toBe('100')
+  expect(database.sql.prepare('select value from "instanceSettings"').pluck().get()).toBe('100')
   await other.close()
 })
 
 test('the head of an audit moves with the work that is kept, and with no other', async () => {
-  const other = await openDatabase(at.url)
+  const other = await openDatabase(database.url)
   const append = (on: Database, i: number) =>
     on.transact(async (trx, chain) => {
       const { seq } = await chain.head()
@@ -139,7 +139,7 @@ test('the head of an audit moves with the work that is kept, and with no other',
   const results = await Promise.allSettled(Array.from({ length: 100 }, (_, i) => append(i % 2 ? db : other, i)))
   expect(results.filter((one) => one.status === 'rejected')).toHaveLength(4)
   expect(await names()).toHaveLength(96)
-  expect(at.sql.prepare('select * from "auditHeads"').all()).toEqual([{ shopId: SHOP, seq: 96, hash: 'hash 96' }])
+  expect(database.sql.prepare('select * from "auditHeads"').all()).toEqual([{ shopId: SHOP, seq: 96, hash: 'hash 96' }])
   await other.close()
 })
 
@@ -149,7 +149,7 @@ test('a transaction without a shop has no audit chain', async () => {
 
 test('migrating again, and by several at once, changes nothing', async () => {
   expect(await db.isMigrated()).toBe(true)
-  const before = at.sql.tables()
+  const before = database.sql.tables()
   await Promise.all([db.migrate(), db.migrate(), db.migrate()])
-  expect(at.sql.tables()).toEqual(before)
+  expect(database.sql.tables()).toEqual(before)
 })

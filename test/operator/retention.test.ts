@@ -28,124 +28,124 @@ test('replies are dropped after 30 days, clicks only when no program would still
 })
 
 test('deliveries are dropped 30 days after they ended, their events when nothing names them; what waits stays', async () => {
-  const at = await testServer()
+  const server = await testServer()
   // Ids tell the real time they were made at, which goes on.
-  at.clock.advance(Date.now() + 60_000 - at.clock.ms)
-  await at.request('POST', '/api/v1/webhooks', { body: { url: 'https://example.com/hook', secret: 'shh' } })
-  await withAffiliate(at)
-  at.sql.exec('delete from deliveries')
-  at.sql.exec('delete from "webhookEvents"')
+  server.clock.advance(Date.now() + 60_000 - server.clock.ms)
+  await server.request('POST', '/api/v1/webhooks', { body: { url: 'https://example.com/hook', secret: 'shh' } })
+  await withAffiliate(server)
+  server.sql.exec('delete from deliveries')
+  server.sql.exec('delete from "webhookEvents"')
   const names = ['ended', 'again', 'waits']
-  for (const name of names) await convert(at, { externalOrderId: name, amountCents: 100, couponCode: 'NISA16' })
-  const owner = { key: at.shop.ownerToken }
-  const [waits, again, ended] = (await at.request('GET', '/admin/v1/deliveries', owner)).body.data
+  for (const name of names) await convert(server, { externalOrderId: name, amountCents: 100, couponCode: 'NISA16' })
+  const owner = { key: server.shop.ownerToken }
+  const [waits, again, ended] = (await server.request('GET', '/admin/v1/deliveries', owner)).body.data
   const end = (id: string) =>
-    at.db.transact((trx) => {
+    server.db.transact((trx) => {
       const how = { status: 'FAILED', code: 'timeout', httpStatus: null, durationMs: 1 } as const
-      return recordResults(trx, [{ shopId: at.shop.shopId, id, ...how, finishedAt: nowIso(at.deps) }])
+      return recordResults(trx, [{ shopId: server.shop.shopId, id, ...how, finishedAt: nowIso(server.deps) }])
     })
   const left = () => [
-    at.sql.prepare('select id from deliveries order by id').pluck().all(),
-    at.sql.prepare('select id from "webhookEvents" order by id').pluck().all(),
+    server.sql.prepare('select id from deliveries order by id').pluck().all(),
+    server.sql.prepare('select id from "webhookEvents" order by id').pluck().all(),
   ]
   const keep = async () => {
-    await purgeExpired(at.deps)
-    expect(await check(at.deps)).toMatchObject({ ok: true, problems: [] })
+    await purgeExpired(server.deps)
+    expect(await check(server.deps)).toMatchObject({ ok: true, problems: [] })
     return left()
   }
   await end(ended.id)
   await end(again.id)
   const all = left()
-  at.clock.advance(30 * DAY)
+  server.clock.advance(30 * DAY)
   expect(await keep()).toEqual(all)
-  const { id } = await expectOk(at.request('POST', `/admin/v1/deliveries/${again.id}/redeliver`, owner))
-  at.clock.advance(1)
+  const { id } = await expectOk(server.request('POST', `/admin/v1/deliveries/${again.id}/redeliver`, owner))
+  server.clock.advance(1)
   expect(await keep()).toEqual([[waits.id, id], all[1]])
-  at.clock.advance(DAY)
+  server.clock.advance(DAY)
   expect(await keep()).toEqual([
     [waits.id, id],
     [again.eventId, waits.eventId],
   ])
   await end(id)
-  at.clock.advance(30 * DAY + 1)
+  server.clock.advance(30 * DAY + 1)
   await keep()
   expect(await keep()).toEqual([[waits.id], [waits.eventId]])
-  await at.close()
+  await server.close()
 })
 
 test('what was kept for a listener that is gone is dropped with it', async () => {
-  const at = await testServer()
-  const stream = await at.app.request('http://test/admin/v1/deliveries/stream', {
-    headers: { Authorization: `Bearer ${at.shop.ownerToken}` },
+  const server = await testServer()
+  const stream = await server.app.request('http://test/admin/v1/deliveries/stream', {
+    headers: { Authorization: `Bearer ${server.shop.ownerToken}` },
   })
-  await withAffiliate(at)
-  await convert(at, { externalOrderId: '1', amountCents: 100, couponCode: 'NISA16' })
+  await withAffiliate(server)
+  await convert(server, { externalOrderId: '1', amountCents: 100, couponCode: 'NISA16' })
   await stream.body?.cancel()
-  const rows = () => ['streams', 'streamDeliveries'].map((table) => countOf(at, table))
-  await purgeExpired(at.deps)
+  const rows = () => ['streams', 'streamDeliveries'].map((table) => countOf(server, table))
+  await purgeExpired(server.deps)
   expect(rows()).toEqual([1, 3])
-  at.clock.advance(2 * 3_600_000)
-  await purgeExpired(at.deps)
+  server.clock.advance(2 * 3_600_000)
+  await purgeExpired(server.deps)
   expect(rows()).toEqual([0, 0])
-  await at.close()
+  await server.close()
 })
 
 /** Replies that have had their time, more than two lots of them. */
-function fillWithReplies(at: TestServer): void {
-  at.sql.exec(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 1200)
+function fillWithReplies(server: TestServer): void {
+  server.sql.exec(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 1200)
     insert into "idempotencyKeys" ("shopId", key, fingerprint, result, "expiresAt", "createdAt")
     select 'shp_1', 'k' || i, 'x', 'x', '2020-01-01', '2020-01-01' from n`)
 }
 
 test('a server that is told to stop does not wait for what is left to drop', async () => {
-  const at = await testServer()
-  fillWithReplies(at)
+  const server = await testServer()
+  fillWithReplies(server)
   const stop = new AbortController()
-  const { transact } = at.db
+  const { transact } = server.db
   let transactions = 0
-  const db: typeof at.db = {
-    ...at.db,
+  const db: typeof server.db = {
+    ...server.db,
     transact: (work, shopId) => {
       transactions++
       stop.abort()
       return transact(work, shopId)
     },
   }
-  await purgeExpired({ ...at.deps, db, stopping: stop.signal })
+  await purgeExpired({ ...server.deps, db, stopping: stop.signal })
   expect(transactions).toBe(1)
-  expect(Number(at.sql.prepare('select count(*) from "idempotencyKeys"').pluck().get())).toBe(700)
-  await at.close()
+  expect(Number(server.sql.prepare('select count(*) from "idempotencyKeys"').pluck().get())).toBe(700)
+  await server.close()
 })
 
 test('what fails to be dropped keeps nothing else from being dropped', async () => {
-  const at = await testServer({ config: { journeyRetentionDays: 7 } })
-  await withAffiliate(at)
-  await at.request('POST', '/api/v1/events', { body: { type: 'click', ref: 'nisa-karim' } })
+  const server = await testServer({ config: { journeyRetentionDays: 7 } })
+  await withAffiliate(server)
+  await server.request('POST', '/api/v1/events', { body: { type: 'click', ref: 'nisa-karim' } })
   const [journey, deliveries] = ['journey', 'deliveries'].map((table) =>
-    at.sql.prepare(`select count(*) from "${table}"`).pluck(),
+    server.sql.prepare(`select count(*) from "${table}"`).pluck(),
   )
   expect(journey?.get()).toBe(1)
-  fillWithReplies(at)
-  at.sql.exec(`create trigger stuck after delete on "idempotencyKeys" begin select raise(abort, 'stuck'); end`)
-  at.clock.advance(400 * DAY)
-  await purgeExpired(at.deps)
+  fillWithReplies(server)
+  server.sql.exec(`create trigger stuck after delete on "idempotencyKeys" begin select raise(abort, 'stuck'); end`)
+  server.clock.advance(400 * DAY)
+  await purgeExpired(server.deps)
   expect([journey?.get(), deliveries?.get()]).toEqual([0, 0])
-  expect(at.sql.prepare('select count(*) from "idempotencyKeys"').pluck().get()).toBe(1200)
-  await at.close()
+  expect(server.sql.prepare('select count(*) from "idempotencyKeys"').pluck().get()).toBe(1200)
+  await server.close()
 })
 
 test('events that are kept do not hide those behind them', async () => {
-  const at = await testServer()
+  const server = await testServer()
   const old = (prefix: string) => `'${prefix}_00000000000000000000' || (100000 + i)`
   const numbers = 'with recursive n(i) as (select 1 union all select i + 1 from n where i < 1100)'
-  at.sql.exec(`${numbers} insert into "webhookEvents" (id, "shopId", event, body, "createdAt")
-    select ${old('evt')}, '${at.shop.shopId}', 'x', '{}', '2020-01-01' from n`)
-  at.sql.exec(`${numbers} insert into deliveries (id, "shopId", "eventId", "subscriptionId", "webhookId", status, "createdAt")
-    select ${old('dlv')}, '${at.shop.shopId}', ${old('evt')}, 'whs_1', 'x', 'PENDING', '2020-01-01' from n where i <= 600`)
-  await purgeExpired(at.deps)
+  server.sql.exec(`${numbers} insert into "webhookEvents" (id, "shopId", event, body, "createdAt")
+    select ${old('evt')}, '${server.shop.shopId}', 'x', '{}', '2020-01-01' from n`)
+  server.sql.exec(`${numbers} insert into deliveries (id, "shopId", "eventId", "subscriptionId", "webhookId", status, "createdAt")
+    select ${old('dlv')}, '${server.shop.shopId}', ${old('evt')}, 'whs_1', 'x', 'PENDING', '2020-01-01' from n where i <= 600`)
+  await purgeExpired(server.deps)
   const counts = ['webhookEvents', 'deliveries'].map((table) =>
-    Number(at.sql.prepare(`select count(*) from "${table}"`).pluck().get()),
+    Number(server.sql.prepare(`select count(*) from "${table}"`).pluck().get()),
   )
   expect(counts).toEqual([600, 600])
-  await at.close()
+  await server.close()
 })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
-import { grow } from '../data/plans/shop-data.ts'
+import { grow } from '../database/plans/shop-data.ts'
 import type { TestServer } from '../support/server.ts'
 import { expectOk, newAffiliate } from '../support/shop.ts'
 import { type Client, type Owner, test } from '../support/test.ts'

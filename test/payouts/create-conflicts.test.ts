@@ -33,7 +33,7 @@ describe('409', () => {
     [0, 5000, 1, true],
     [4000, 5000, 4000, true],
   ])(
-    'minimum of the shop %j, of the server %i: %i cents make a batch: %j',
+    'shop minimum %j, server minimum %i: a batch of %i cents: %j',
     async ([shop, usual, cents, expected], { server, client }) => {
       addCommission(server, { affiliateId: nisa, commissionAmountCents: cents + 7, taxWithheldCents: 7 })
       setShop(server, 'minimumPayoutCents', shop)
@@ -57,7 +57,7 @@ describe('409', () => {
     [1000, '10.01', 'payout_threshold_needs_reconciliation'],
     [null, '50', 'payout_threshold_needs_reconciliation'],
     [1000, 'ten', 'payout_threshold_needs_reconciliation'],
-  ])('minimum %j beside the old setting %s: %s', async ([cents, legacy, code], { server, client }) => {
+  ])('minimum %j with the legacy setting %s: %s', async ([cents, legacy, code], { server, client }) => {
     addCommission(server, { affiliateId: nisa, commissionAmountCents: 100_000 })
     setShop(server, 'minimumPayoutCents', cents)
     setShop(server, 'legacyMinimumPayout', legacy)
@@ -68,7 +68,7 @@ describe('409', () => {
     if (code) expect(error?.message).toContain(`(${legacy}) and the current one (${cents ?? 0} cents) conflict`)
   })
 
-  test('nothing eligible comes before every conflict', async ({ server, client }) => {
+  test('404 for no eligible commissions takes precedence over every conflict', async ({ server, client }) => {
     setShop(server, 'legacyMinimumPayout', '50')
     expect(await refusal(client.payouts.create(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
     setShop(server, 'legacyMinimumPayout', null)

@@ -37,7 +37,7 @@ describe('the period', () => {
     ])
   })
 
-  test('offsets are counted in', async ({ server }) => {
+  test('UTC offsets are applied', async ({ server }) => {
     const berlin = { periodStart: '2026-10-01T00:00:00+02:00', periodEnd: '2026-10-31T23:59:59.999+01:00' }
     expect(await made(server, '2026-09-30T21:59:59.999Z', berlin)).toBeNull()
     expect(await made(server, '2026-10-31T23:00:00.000Z', berlin)).toBeNull()

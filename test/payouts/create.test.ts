@@ -41,7 +41,7 @@ test('200 the batch, its rows PAYABLE, one audit', async ({ server, client }) =>
   expect((await client.payouts.list({ id: batch.id })).data).toEqual([batch])
 })
 
-describe('what is gathered', () => {
+describe('selected commissions', () => {
   test.for(['APPROVED', 'ACCEPTED', 'PAYABLE'] as const)('%s', async (orderStatus, { server, client }) => {
     addCommission(server, { affiliateId: nisa, orderStatus })
     expect((await client.payouts.create(OCTOBER)).totals.commissions).toBe(1)
@@ -55,7 +55,10 @@ describe('what is gathered', () => {
     },
   )
 
-  test('404 when everything is in a batch already, earns nothing or is of another shop', async ({ server, client }) => {
+  test('404 when every commission is in a batch already, is zero or belongs to another shop', async ({
+    server,
+    client,
+  }) => {
     const other = await server.createShop()
     addCommission(server, { affiliateId: nisa, orderStatus: 'PAYABLE', payoutBatchId: 'bat_earlier' })
     addCommission(server, { affiliateId: nisa, commissionAmountCents: 0 })
@@ -65,7 +68,7 @@ describe('what is gathered', () => {
     expect(commissionsOf(server, '1 = 1', other.shopId)).toEqual(before)
   })
 
-  test('money of archived and rejected affiliates waits, and is counted', async ({ server, client }) => {
+  test('commissions of archived and rejected affiliates are held back and counted', async ({ server, client }) => {
     const archived = addAffiliate(server, { deletedAt: '2026-10-25T00:00:00.000Z' })
     const rejected = addAffiliate(server, { status: 'REJECTED' })
     const pending = addAffiliate(server, { status: 'PENDING' })
@@ -82,7 +85,7 @@ describe('what is gathered', () => {
     expect(await refusal(client.payouts.create(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
   })
 
-  test('affiliateIds, programId and currency narrow it, together', async ({ server, client }) => {
+  test('affiliateIds, programId and currency filter, alone and together', async ({ server, client }) => {
     const omar = addAffiliate(server)
     const given = [
       { affiliateId: nisa, programId: 'prg_a' },
@@ -107,7 +110,7 @@ describe('what is gathered', () => {
 })
 
 describe('dryRun', () => {
-  test('200 the batch that create makes, and nothing is written', async ({ server, client }) => {
+  test('200 the batch that create would make, and nothing is written', async ({ server, client }) => {
     const before = [addCommission(server, { affiliateId: nisa }), commissionsOf(server)]
     const preview = await client.payouts.preview(OCTOBER)
     expect(preview.id).toBeNull()
@@ -117,18 +120,18 @@ describe('dryRun', () => {
     expect({ ...preview, id: made.id }).toEqual(made)
   })
 
-  test('refuses as create does', async ({ client }) => {
+  test('returns the errors of create', async ({ client }) => {
     expect(await refusal(client.payouts.preview(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
   })
 
-  test('null is no dry run, as null of any other optional field is none of it', async ({ server }) => {
+  test('null is treated as omitted, like any other optional field', async ({ server }) => {
     addCommission(server, { affiliateId: nisa })
     const body = { ...OCTOBER, dryRun: null, currency: null, affiliateIds: null, programId: null }
     const made = await server.request('POST', '/api/v1/payouts', { body })
     expect([made.status, made.body.data?.id?.slice(0, 4)]).toEqual([200, 'bat_'])
   })
 
-  test('keeps no reply under a key: the real call may follow', async ({ server }) => {
+  test('stores no response for the key, so that the real call can follow', async ({ server }) => {
     addCommission(server, { affiliateId: nisa })
     const headers = { 'Idempotency-Key': 'dry' }
     const dry = { body: { ...OCTOBER, dryRun: true }, headers }
@@ -141,7 +144,7 @@ describe('dryRun', () => {
   })
 })
 
-test('the same Idempotency-Key gives the same batch, although nothing is left to gather', async ({ server }) => {
+test('the same Idempotency-Key returns the same batch, although no commissions are left', async ({ server }) => {
   addCommission(server, { affiliateId: nisa })
   const call = () =>
     server.request('POST', '/api/v1/payouts', { body: OCTOBER, headers: { 'Idempotency-Key': 'once' } })

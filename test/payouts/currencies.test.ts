@@ -57,7 +57,7 @@ const commission = async (server: TestServer, id: string) =>
   (await call(server, 'GET', '/api/v1/commissions?limit=100')).body.data.find((row: { id: string }) => row.id === id)
 const OCTOBER = { periodStart: '2026-10-01', periodEnd: '2026-10-31T23:59:59.999Z' }
 
-test('a flat rate pays the shop’s currency, whatever the order’s is', async ({ server }) => {
+test('a flat rate pays in the currency of the shop, whatever the currency of the order', async ({ server }) => {
   for (const [coupon, currency, expected] of [
     ['FLAT', 'JPY', { currency: 'USD', orderCurrency: 'JPY', commissionAmountCents: 550 }],
     ['FLAT', 'USD', { currency: 'USD', orderCurrency: 'USD', commissionAmountCents: 550 }],
@@ -68,7 +68,7 @@ test('a flat rate pays the shop’s currency, whatever the order’s is', async 
   }
 })
 
-test('flat and percentage on one order in another currency: the flat part earns nothing, and says why', async ({
+test('flat and percentage on one order in another currency: the flat part earns nothing, with a reason', async ({
   server,
 }) => {
   const lineItems = [
@@ -121,7 +121,7 @@ test('a refund of the flat group that earned nothing takes nothing back', async 
   expect(await expectOk(refund('c', '7', 1))).toMatchObject({ commissionAmountCents: 0, orderStatus: 'REFUNDED' })
 })
 
-test('batches gather by the commission’s currency; an adjustment keeps both', async ({ server }) => {
+test('batches select by the currency of the commission; an adjustment keeps both currencies', async ({ server }) => {
   const flat = await order(server, 'FLAT', 'JPY')
   await order(server, 'PERCENT', 'USD')
   const batch = await expectOk(call(server, 'POST', '/api/v1/payouts', OCTOBER))
@@ -138,7 +138,7 @@ test('batches gather by the commission’s currency; an adjustment keeps both', 
   })
 })
 
-test('analytics count orders in their own currency and commissions in theirs', async ({ server }) => {
+test('analytics sum orders and commissions in their own currencies', async ({ server }) => {
   await order(server, 'FLAT', 'JPY')
   await order(server, 'PERCENT', 'JPY')
   const totalsIn = async (currency: string) =>
@@ -152,7 +152,9 @@ test('analytics count orders in their own currency and commissions in theirs', a
   })
 })
 
-test('the minimum payout is of the shop’s currency; others have their own, 0 unless set', async ({ server }) => {
+test('the minimum payout is in the currency of the shop; other currencies have their own, 0 by default', async ({
+  server,
+}) => {
   await expectOk(
     ownerCall(server, 'PATCH', '/admin/v1/settings', { minimumPayoutCents: 5000, legacyMinimumPayout: '50.00' }),
   )

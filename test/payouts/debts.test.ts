@@ -25,7 +25,7 @@ const sum = (rows: { commissionAmountCents: number }[]) => rows.reduce((n, row) 
 const carried = (server: TestServer) => commissionsOf(server, `"orderId" like 'adj:%:carry'`)
 
 describe('an affiliate who owes', () => {
-  test('is netted while there is enough', async ({ server, client }) => {
+  test('is netted against later earnings', async ({ server, client }) => {
     addCommission(server, { affiliateId: nisa })
     addDebt(server, nisa, 480)
     const { totals } = await client.payouts.create(OCTOBER)
@@ -33,7 +33,10 @@ describe('an affiliate who owes', () => {
     expect(carried(server)).toEqual([])
   })
 
-  test('gets nothing, costs nobody else anything, and owes the rest in the next period', async ({ server, client }) => {
+  test('is paid nothing, affects no other affiliate, and owes the remainder in the next period', async ({
+    server,
+    client,
+  }) => {
     addCommission(server, { affiliateId: nisa, commissionAmountCents: 100 })
     addDebt(server, nisa, 480, { taxWithheldCents: -48 })
     addCommission(server, { affiliateId: omar })
@@ -71,7 +74,7 @@ describe('an affiliate who owes', () => {
     expect(events.get()).toBe(before)
   })
 
-  test('alone: a batch that pays nothing carries the debt on, again and again', async ({ server, client }) => {
+  test('alone: each batch pays nothing and carries the debt forward', async ({ server, client }) => {
     addDebt(server, nisa, 480)
     const periods = [OCTOBER, NOVEMBER, { periodStart: '2026-12-01', periodEnd: '2026-12-31T23:59:59.999Z' }]
     for (const period of periods) expect((await client.payouts.create(period)).totals.netPayableCents).toBe(0)
@@ -82,7 +85,7 @@ describe('an affiliate who owes', () => {
     ])
   })
 
-  test('owes in each currency by itself', async ({ server, client }) => {
+  test('owes in each currency separately', async ({ server, client }) => {
     addDebt(server, nisa, 480)
     addCommission(server, { affiliateId: nisa, currency: 'EUR' })
     expect((await client.payouts.create({ ...OCTOBER, currency: 'EUR' })).totals.netPayableCents).toBe(1000)
@@ -102,7 +105,7 @@ describe('an affiliate who owes', () => {
     expect(carried(server).map((row) => row.programId)).toEqual([expected, expected])
   })
 
-  test('the minimum is held against what is paid, and dryRun foresees it', async ({ server, client }) => {
+  test('the minimum applies to the net payable, and dryRun predicts it', async ({ server, client }) => {
     addDebt(server, nisa, 480)
     addCommission(server, { affiliateId: omar })
     server.deps.config.minimumPayoutCents = 1000
@@ -142,7 +145,7 @@ describe('a canceled batch', () => {
     ])
   })
 
-  test('leaves the equal debt of another program alone when its own was collected', async ({
+  test('does not take back the equal debt of another program when its own was collected', async ({
     server,
     client,
     owner,
@@ -159,7 +162,7 @@ describe('a canceled batch', () => {
   })
 })
 
-describe('a batch whose rows change', () => {
+describe('a batch whose commissions change', () => {
   let ctx: Context
   test.beforeAll(async ({ server }) => {
     ctx = await operatorContext(server.deps, server.shop.shopId)
@@ -175,7 +178,7 @@ describe('a batch whose rows change', () => {
   const leave = (batchId: string, id: string) =>
     change(batchId, { payoutBatchId: null, orderStatus: 'CANCELED' }, `id=${id}`)
 
-  test('while OPEN its totals follow', async ({ server, client }) => {
+  test('its totals are updated while it is OPEN', async ({ server, client }) => {
     const gone = addCommission(server, { affiliateId: nisa })
     addCommission(server, { affiliateId: omar, commissionAmountCents: 40, taxWithheldCents: 4 })
     const batch = await client.payouts.create(OCTOBER)
@@ -192,7 +195,7 @@ describe('a batch whose rows change', () => {
     expect(stale.error?.code).toBe('payout_total_mismatch')
   })
 
-  test('a line that falls below zero is lifted, and its debt carried', async ({ server, client }) => {
+  test('a line that falls below zero becomes zero, and its debt is carried forward', async ({ server, client }) => {
     const gone = addCommission(server, { affiliateId: nisa })
     addDebt(server, nisa, 480)
     addCommission(server, { affiliateId: omar })
@@ -203,7 +206,7 @@ describe('a batch whose rows change', () => {
     expect(sum(commissionsOf(server, `"orderStatus" <> 'CANCELED'`))).toBe(520)
   })
 
-  test('emptied, it is FAILED and cannot be paid', async ({ server, client }) => {
+  test('an emptied batch is FAILED and cannot be paid', async ({ server, client }) => {
     const only = addCommission(server, { affiliateId: nisa })
     const batch = await client.payouts.create(OCTOBER)
     await leave(batch.id, only)
@@ -229,7 +232,7 @@ describe('a batch whose rows change', () => {
     await expect(change('bat_none', { version: 9 }, 'id=none')).rejects.toMatchObject({ code: 'payout_not_found' })
   })
 
-  test('409 for a payment that read the batch before a row left it', async ({ server, client }) => {
+  test('409 for a payment that read the batch before a commission was removed from it', async ({ server, client }) => {
     const gone = addCommission(server, { affiliateId: nisa })
     addCommission(server, { affiliateId: nisa })
     const batch = await client.payouts.create(OCTOBER)

@@ -58,7 +58,7 @@ describe('commissions above the largest exact total', () => {
     expect(shorter.totals).toMatchObject([{ currentCents: 2 * LARGEST, deltaCents: 0 }])
   })
 
-  test('one affiliate at a time is paid to the cent', async ({ client }) => {
+  test('one affiliate at a time is paid exactly', async ({ client }) => {
     for (const { id } of affiliates) {
       const batch = await client.payouts.create({ ...OCTOBER, affiliateIds: [id] })
       expect(batch.totals.netPayableCents).toBe(3 * LARGEST)
@@ -67,7 +67,7 @@ describe('commissions above the largest exact total', () => {
   })
 })
 
-test('409 for sums that even the database cannot hold', async ({ server }) => {
+test('409 for sums that exceed the integers of the database', async ({ server }) => {
   const { key, shopId } = await server.createShop()
   const { affiliate } = await withAffiliate(server, { key, code: 'VAST16' })
   const at = '2026-10-20T00:00:00.000Z'

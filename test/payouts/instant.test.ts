@@ -51,7 +51,7 @@ test.each([
   '+002026-10-31',
   '2026-10-31\n',
   '２０２６-10-31',
-])('refuses %j', (text) => {
+])('rejects %j', (text) => {
   const refusal = expect.objectContaining({
     status: 400,
     message: 'to must be an ISO 8601 date (2026-10-31) or a timestamp with an offset (2026-10-31T23:59:59.999Z).',
@@ -61,12 +61,12 @@ test.each([
   expect(thrown(() => parseBodyInstant('to', text))).toMatchObject({ code: 'invalid_body' })
 })
 
-test('nothing given is nothing', () => {
+test('an omitted value is undefined', () => {
   expect(parseQueryInstant('from', undefined)).toBeUndefined()
   expect(parseBodyInstant('from', null)).toBeUndefined()
 })
 
-test('a period may be open or one instant, never reversed', () => {
+test('a period may be open-ended or a single instant, never reversed', () => {
   const [early, late] = ['2026-10-01T00:00:00.000Z', '2026-10-01T00:00:00.001Z']
   expect(checkPeriod(early, late)).toEqual({ from: early, to: late })
   expect(checkPeriod(early, early)).toEqual({ from: early, to: early })

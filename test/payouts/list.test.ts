@@ -33,7 +33,7 @@ test('200 newest first, page by page', async ({ client }) => {
   expect(await found(client, { limit: 2, page: 3 })).toEqual([])
 })
 
-test('status and id narrow it', async ({ client }) => {
+test('filters by status and id', async ({ client }) => {
   expect(await found(client, { status: 'OPEN' })).toEqual([ids[0], ids[2]])
   expect(await found(client, { status: 'PAID' })).toEqual([ids[1]])
   expect(await found(client, { status: 'FAILED' })).toEqual([])
@@ -42,7 +42,7 @@ test('status and id narrow it', async ({ client }) => {
   expect(await found(client, { id: 'bat_none' })).toEqual([])
 })
 
-test('another shop sees none of them', async ({ server }) => {
+test('another shop sees no batches', async ({ server }) => {
   const stranger = server.clientOf((await server.createShop()).key)
   for (const id of [undefined, ids[0]]) expect((await stranger.payouts.list({ id, include: 'lines' })).data).toEqual([])
 })

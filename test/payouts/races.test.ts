@@ -65,7 +65,7 @@ function expectExact(server: TestServer, replies: Reply[]) {
   expect(new Set(rows.map((row) => row.payoutBatchId ?? stored[0]))).toEqual(new Set(stored))
 }
 
-test('the same batch: one is made, 409 payout_claimed_concurrently for the rest', async ({ server }) => {
+test('the same batch: one is created, 409 payout_claimed_concurrently for the rest', async ({ server }) => {
   const replies = await race(server, () => create(server))
   expect(replies.filter((reply) => reply.status === 200)).toHaveLength(1)
   expect(codes(replies)).toEqual(Array(N - 1).fill('payout_claimed_concurrently'))
@@ -75,7 +75,7 @@ test('the same batch: one is made, 409 payout_claimed_concurrently for the rest'
   expect((await create(server)).headers.get('X-Error-Code')).toBe('no_eligible_commissions')
 })
 
-test('overlapping batches: each makes its batch of what is left', async ({ server }) => {
+test('overlapping batches: each contains the remaining commissions', async ({ server }) => {
   const replies = await race(server, (i) => create(server, { affiliateIds: affiliates.slice(i) }))
   const made = replies.filter((reply) => reply.status === 200)
   expect(codes(replies)).toEqual(Array(N - made.length).fill('payout_claimed_concurrently'))
@@ -84,7 +84,7 @@ test('overlapping batches: each makes its batch of what is left', async ({ serve
   expect(total).toBe(2 ** N - 1)
 })
 
-test('a batch that another overtook is made of what is left', async ({ server }) => {
+test('a batch that lost a race contains the remaining commissions', async ({ server }) => {
   const replies = await overtaken(
     server,
     () => create(server, { affiliateIds: affiliates.slice(3) }),
@@ -94,7 +94,7 @@ test('a batch that another overtook is made of what is left', async ({ server })
   expectExact(server, replies)
 })
 
-test('what is left below the minimum stays free: 409 payout_below_threshold_after_claim', async ({ server }) => {
+test('a remainder below the minimum is not claimed: 409 payout_below_threshold_after_claim', async ({ server }) => {
   const set = (cents: number | null) => server.sql.prepare('update shops set "minimumPayoutCents" = ?').run(cents)
   set(2 ** (N - 1))
   const [first, second] = await overtaken(
@@ -123,9 +123,7 @@ test('pay against pay: one wins', async ({ server }) => {
   expect((await pay(server, id)).headers.get('X-Error-Code')).toBe('payout_already_paid')
 })
 
-test('create against pay: the batch that is paid keeps its rows and total, the other gets the rest', async ({
-  server,
-}) => {
+test('create against pay: the paid batch keeps its rows and total, the other contains the rest', async ({ server }) => {
   const first = (await create(server, { affiliateIds: affiliates.slice(0, 4) })).body.data
   const replies = await Promise.all([create(server), pay(server, first.id), create(server), pay(server, first.id)])
   expect(replies.map((reply) => reply.status).sort()).toEqual([200, 200, 409, 409])
@@ -135,7 +133,7 @@ test('create against pay: the batch that is paid keeps its rows and total, the o
   expectExact(server, [{ status: 200, headers: new Headers(), body: { data: first } }, ...replies])
 })
 
-test('orders that arrive meanwhile are in a batch and its total, or in none', async ({ server }) => {
+test('orders reported during creation are in a batch and its total, or in none', async ({ server }) => {
   const { affiliate } = await withAffiliate(server)
   const order = (i: number) =>
     convert(server, {

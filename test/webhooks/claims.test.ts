@@ -7,16 +7,17 @@ const URL = 'https://hooks.example.com/'
 /** Calls of one turn all read before any of them writes: the barrier is the event loop. */
 const N = 16
 
-let at: Fixture
+let fixture: Fixture
 beforeEach(async () => {
-  at = await webhookFixture()
+  fixture = await webhookFixture()
   names.set('hooks.example.com', ['8.8.8.8'])
 })
-afterEach(() => at.close())
+afterEach(() => fixture.close())
 
 const parallel = (call: (i: number) => Promise<Reply>) => Promise.all(Array.from({ length: N }, (_, i) => call(i)))
-const subscribe = (headers: Record<string, string> = {}) => at.request('POST', PATH, { body: { url: URL }, headers })
-const count = (table: string) => at.sql.prepare(`select count(*) from "${table}"`).pluck().get()
+const subscribe = (headers: Record<string, string> = {}) =>
+  fixture.request('POST', PATH, { body: { url: URL }, headers })
+const count = (table: string) => fixture.sql.prepare(`select count(*) from "${table}"`).pluck().get()
 
 function expectOneWinner(replies: Reply[]) {
   expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(N - 1).fill(409)])
@@ -24,7 +25,7 @@ function expectOneWinner(replies: Reply[]) {
   expect(new Set(losers.map(({ headers }) => headers.get('X-Error-Code')))).toEqual(new Set(['concurrent_change']))
 }
 
-test('subscribe against subscribe: one is kept, with one audit; afterwards all is well', async () => {
+test('concurrent subscribe calls: one subscription is stored, with one audit record', async () => {
   const before = count('audits') as number
   expectOneWinner(await parallel(() => subscribe()))
   expect(count('subscriptions')).toBe(1)
@@ -32,15 +33,18 @@ test('subscribe against subscribe: one is kept, with one audit; afterwards all i
   expect((await subscribe()).status).toBe(200)
 })
 
-test('unsubscribe against unsubscribe and subscribe: one wins', async () => {
+test('concurrent unsubscribe and subscribe calls: one wins', async () => {
   const { id } = (await subscribe()).body.data
-  expectOneWinner(await parallel((i) => (i % 2 ? subscribe() : at.request('DELETE', `${PATH}?id=${id}`))))
+  expectOneWinner(await parallel((i) => (i % 2 ? subscribe() : fixture.request('DELETE', `${PATH}?id=${id}`))))
   expect([0, 2]).toContain(count('subscriptions'))
 })
 
-test('shops do not disturb each other', async () => {
-  const other = await at.createShop()
-  const replies = await Promise.all([subscribe(), at.request('POST', PATH, { body: { url: URL }, key: other.key })])
+test('concurrent calls of different shops do not affect each other', async () => {
+  const other = await fixture.createShop()
+  const replies = await Promise.all([
+    subscribe(),
+    fixture.request('POST', PATH, { body: { url: URL }, key: other.key }),
+  ])
   expect(replies.map(({ status }) => status)).toEqual([200, 200])
 })
 
@@ -51,7 +55,7 @@ test('the same Idempotency-Key in parallel: one subscription, the rest are repla
   expect(count('subscriptions')).toBe(1)
 })
 
-test('a repeated call is answered as before, although its host is no longer public', async () => {
+test('a repeated call returns the first response, even when its host is no longer public', async () => {
   const first = await subscribe({ 'Idempotency-Key': 'kept' })
   names.set('hooks.example.com', ['127.0.0.1'])
   const again = await subscribe({ 'Idempotency-Key': 'kept' })
@@ -60,9 +64,10 @@ test('a repeated call is answered as before, although its host is no longer publ
 })
 
 test('a test event is sent once for one Idempotency-Key', async () => {
-  at.plant(URL)
-  const ask = () => at.request('POST', `${PATH}?test=1`, { body: { url: URL }, headers: { 'Idempotency-Key': 't' } })
+  fixture.plant(URL)
+  const ask = () =>
+    fixture.request('POST', `${PATH}?test=1`, { body: { url: URL }, headers: { 'Idempotency-Key': 't' } })
   const replies = await parallel(ask)
   expect(replies.every(({ status }) => status === 200)).toBe(true)
-  expect(at.deliveries()).toHaveLength(1)
+  expect(fixture.deliveries()).toHaveLength(1)
 })

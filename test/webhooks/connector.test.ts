@@ -3,7 +3,7 @@ import { isPublicAddress } from '../../server/src/webhooks/delivery/public-url.t
 import { guardedConnector, guardedLookup } from '../../server/src/webhooks/delivery/transport.ts'
 import { hosts } from './corpus.ts'
 
-test('the connector itself refuses literal addresses, for which nothing is looked up, and what spells one', async () => {
+test('the connector rejects literal addresses in every spelling, without a DNS lookup', async () => {
   const lookups: string[] = []
   const resolve = async (host: string) => {
     lookups.push(host)
@@ -22,7 +22,7 @@ test('the connector itself refuses literal addresses, for which nothing is looke
   expect(await connect('hooks.example.com')).toBe('dns')
 })
 
-test('the look-up answers in both of the ways that it may be asked', async () => {
+test('the lookup supports both callback signatures', async () => {
   const look = (all: boolean) =>
     new Promise((done) => {
       const lookup = guardedLookup(async () => ['8.8.8.8', '2606:4700::1111'])
@@ -38,7 +38,7 @@ test('the look-up answers in both of the ways that it may be asked', async () =>
   ])
 })
 
-test('no spelling that URLs allow is taken for a public address by itself', () => {
+test('no URL spelling of a private address is treated as public', () => {
   expect(hosts.filter((host) => isPublicAddress(host.replace(/[[\]]/g, '')))).toEqual([])
 })
 

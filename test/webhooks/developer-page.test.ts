@@ -5,24 +5,24 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { noticeOf, visitorOf } from '../admin/page-fixture.ts'
 import { type Fixture, until, webhookFixture } from './fixture.ts'
 
-let at: Fixture
+let fixture: Fixture
 let owner: ReturnType<typeof visitorOf>
 beforeEach(async () => {
-  at = await webhookFixture()
-  owner = visitorOf(at)
+  fixture = await webhookFixture()
+  owner = visitorOf(fixture)
   await owner.signIn()
 })
-afterEach(() => at.close())
+afterEach(() => fixture.close())
 
 const shownIn = (text: string) => [...text.matchAll(/<code id="secret[^>]*>([^<]+)</g)].map(([, value]) => value!)
 
-test('a signing secret is good as it is, and in the spelling of Standard Webhooks libraries', async () => {
+test('a signing secret works as shown and in the format of Standard Webhooks libraries', async () => {
   // Their library looks at its own clock.
-  at.clock.ms = Date.now()
-  await at.send()
+  fixture.clock.ms = Date.now()
+  await fixture.send()
   await owner.signIn()
   const fields: [string, string][] = [
-    ['url', at.receiver.at('/hook')],
+    ['url', fixture.receiver.at('/hook')],
     ['sign', '1'],
   ]
   expect((await owner.submit('/admin/webhooks', fields)).status).toBe(303)
@@ -30,31 +30,33 @@ test('a signing secret is good as it is, and in the spelling of Standard Webhook
   // A library that is given the plain one must not take it for its own spelling, and read another key from it.
   expect(plain).not.toMatch(/^whsec_/)
   expect((await owner.submit('/admin/webhooks/test')).status).toBe(303)
-  await until(() => at.receiver.to('/hook').length === 1)
-  const { body, headers } = at.receiver.to('/hook')[0]!
+  await until(() => fixture.receiver.to('/hook').length === 1)
+  const { body, headers } = fixture.receiver.to('/hook')[0]!
   expect(new Webhook(theirs).verify(body, headers)).toMatchObject({ event: 'test' })
   expect(await unwrap({ body, headers }, { secret: plain })).toMatchObject({ event: 'test' })
 })
 
-test('a test event is sent whatever has become of one of the addresses', async () => {
-  at.plant(at.receiver.at('/healthy'))
-  at.clock.advance(1000)
-  at.plant('https://10.0.0.1/')
-  await at.send()
+test('a test event is sent even when one of the addresses is invalid', async () => {
+  fixture.plant(fixture.receiver.at('/healthy'))
+  fixture.clock.advance(1000)
+  fixture.plant('https://10.0.0.1/')
+  await fixture.send()
   const sent = await owner.submit('/admin/webhooks/test')
   expect([sent.status, noticeOf(sent)]).toEqual([303, ''])
-  await until(() => at.receiver.to('/healthy').length === 1)
+  await until(() => fixture.receiver.to('/healthy').length === 1)
 })
 
-test('a webhook with thousands of event names is listed in short, and saving its form keeps them', async () => {
+test('a webhook with thousands of event names is shown abbreviated, and saving its form keeps them', async () => {
   const events = ['', ...Array.from({ length: 5000 }, (_, i) => `name.${i}`)]
-  const created = await at.request('POST', '/api/v1/webhooks', { body: { url: at.receiver.at('/many'), events } })
+  const created = await fixture.request('POST', '/api/v1/webhooks', {
+    body: { url: fixture.receiver.at('/many'), events },
+  })
   const { text } = await owner.open('/admin/webhooks')
   expect(text).toContain('and 4981 more')
   expect(text).not.toContain('name.4000')
   const path = `/admin/webhooks/${created.body.data.id}`
   expect((await owner.open(path)).text).not.toContain('name.1')
-  expect((await owner.submit(path, [['url', at.receiver.at('/moved')]])).status).toBe(303)
-  const [changed] = (await at.request('GET', '/api/v1/webhooks')).body.data
-  expect(changed).toMatchObject({ url: at.receiver.at('/moved'), events })
+  expect((await owner.submit(path, [['url', fixture.receiver.at('/moved')]])).status).toBe(303)
+  const [changed] = (await fixture.request('GET', '/api/v1/webhooks')).body.data
+  expect(changed).toMatchObject({ url: fixture.receiver.at('/moved'), events })
 })

@@ -17,7 +17,7 @@ const zone: Record<string, (type: 'A' | 'AAAA', count: number) => string[] | und
   'six-only.example.com': (type) => (type === 'AAAA' ? ['::ffff:7f00:1'] : []),
 }
 
-let at: Fixture
+let fixture: Fixture
 let dns: Awaited<ReturnType<typeof startDnsServer>>
 let canary: Server
 let visitors: number
@@ -29,43 +29,44 @@ beforeEach(async () => {
   }).listen(0, '::')
   await once(canary, 'listening')
   dns = await startDnsServer((name, type, count) => zone[name]?.(type, count))
-  at = await webhookFixture()
-  Object.assign(at.deps, { resolve: createResolve([dns.address]) })
+  fixture = await webhookFixture()
+  Object.assign(fixture.deps, { resolve: createResolve([dns.address]) })
 })
 afterEach(async () => {
-  await at.close()
+  await fixture.close()
   dns.stop()
   canary.close()
   expect(visitors).toBe(0)
 })
 
 const url = (name: string) => `https://${name}:${(canary.address() as AddressInfo).port}/`
-const save = async (name: string) => (await at.request('POST', '/api/v1/webhooks', { body: { url: url(name) } })).status
+const save = async (name: string) =>
+  (await fixture.request('POST', '/api/v1/webhooks', { body: { url: url(name) } })).status
 
-test('a name that turns private after saving is refused at delivery', async () => {
+test('a name that resolves to a private address after it was stored is rejected at delivery', async () => {
   for (const name of ['flips.example.com', 'flips-six.example.com']) expect(await save(name)).toBe(200)
-  await at.send({ resolve: createResolve([dns.address]) })
-  await at.request('POST', '/api/v1/webhooks?test=1', { body: { url: 'https://8.8.8.8/' } })
-  await until(() => at.deliveries(`"code" = 'refused_url'`).length === 2)
+  await fixture.send({ resolve: createResolve([dns.address]) })
+  await fixture.request('POST', '/api/v1/webhooks?test=1', { body: { url: 'https://8.8.8.8/' } })
+  await until(() => fixture.deliveries(`"code" = 'refused_url'`).length === 2)
 })
 
-test('one private address among public ones is enough, at saving and at delivery', async () => {
+test('one private address among public ones is rejected, when stored and at delivery', async () => {
   const mixed = ['mixed.example.com', 'mixed-families.example.com', 'six-only.example.com']
   for (const name of mixed) expect(await save(name)).toBe(400)
-  for (const name of mixed) at.plant(url(name))
-  await at.send({ resolve: createResolve([dns.address]) })
-  await at.request('POST', '/api/v1/webhooks?test=1', { body: { url: 'https://8.8.8.8/' } })
-  await until(() => at.deliveries(`"code" = 'refused_url'`).length === 3)
+  for (const name of mixed) fixture.plant(url(name))
+  await fixture.send({ resolve: createResolve([dns.address]) })
+  await fixture.request('POST', '/api/v1/webhooks?test=1', { body: { url: 'https://8.8.8.8/' } })
+  await until(() => fixture.deliveries(`"code" = 'refused_url'`).length === 3)
 })
 
-test('a name that does not exist is saved, and recorded as dns when it is delivered to', async () => {
+test('a name that does not exist is stored, and its deliveries fail with dns', async () => {
   expect(await save('nowhere.example.com')).toBe(200)
-  await at.send({ resolve: createResolve([dns.address]) })
-  await at.request('POST', '/api/v1/webhooks?test=1', { body: { url: 'https://8.8.8.8/' } })
-  await until(() => at.deliveries(`"code" = 'dns' and "status" = 'FAILED'`).length === 1)
+  await fixture.send({ resolve: createResolve([dns.address]) })
+  await fixture.request('POST', '/api/v1/webhooks?test=1', { body: { url: 'https://8.8.8.8/' } })
+  await until(() => fixture.deliveries(`"code" = 'dns' and "status" = 'FAILED'`).length === 1)
 })
 
-test('the connection goes to the address that was checked, which is asked for once', async () => {
+test('the connection uses the address that was checked, after a single lookup', async () => {
   const reached: string[] = []
   // The Internet is not there: what would go to a checked address goes to the receiver.
   const route =
@@ -76,11 +77,11 @@ test('the connection goes to the address that was checked, which is asked for on
         reached.push(...[found].flat().map((one) => (typeof one === 'string' ? one : one.address)))
         done(null, [{ address: '127.0.0.1', family: 4 }])
       })
-  at.plant(`https://flips.example.com:${at.receiver.port}/`)
-  await at.send({ resolve: createResolve([dns.address]), route })
-  await at.request('POST', '/api/v1/webhooks?test=1', { body: { url: 'https://8.8.8.8/' } })
+  fixture.plant(`https://flips.example.com:${fixture.receiver.port}/`)
+  await fixture.send({ resolve: createResolve([dns.address]), route })
+  await fixture.request('POST', '/api/v1/webhooks?test=1', { body: { url: 'https://8.8.8.8/' } })
   // The receiver speaks no TLS, so the handshake fails; where it was attempted is what counts.
-  await until(() => at.deliveries(`"code" = 'tls'`).length === 1)
+  await until(() => fixture.deliveries(`"code" = 'tls'`).length === 1)
   expect(reached).toEqual([PUBLIC])
   expect(dns.asked.get('A flips.example.com')).toBe(1)
 })

@@ -34,7 +34,7 @@ const planOf = (scheduler: DeliveryScheduler, names: string[], shopId = 's') =>
   scheduler.plan(new Map([[shopId, names]]))
 const subscriptionsOf = (shopId: string, count: number) => Array.from({ length: count }, (_, i) => `${shopId}/${i}`)
 
-test('subscriptions take turns, each in its own order', () => {
+test('subscriptions alternate, each in its own order', () => {
   const scheduler = new DeliveryScheduler()
   const [a, b] = [some('a', 3), some('b', 3)]
   add(scheduler, [...a, ...b])
@@ -44,7 +44,7 @@ test('subscriptions take turns, each in its own order', () => {
   expect(ids(takeAll(scheduler))).toEqual(ids([a[2]!]))
 })
 
-test('shops take turns, however many subscriptions each has', () => {
+test('shops alternate, regardless of their number of subscriptions', () => {
   const scheduler = new DeliveryScheduler()
   for (const name of ['big/1', 'big/2', 'big/3', 'small/1']) add(scheduler, some(name, 2))
   expect(namesOf(takeAll(scheduler))).toEqual([
@@ -53,7 +53,7 @@ test('shops take turns, however many subscriptions each has', () => {
   ])
 })
 
-test('the events of one change go one after the other, and hold up nothing else', () => {
+test('the events of one change are sent in order, without blocking other deliveries', () => {
   const scheduler = new DeliveryScheduler()
   const [first, second, third, other] = some('a', 4) as [Delivery, Delivery, Delivery, Delivery]
   second.follows = first.id
@@ -83,7 +83,7 @@ test('a subscription that responds gets more at a time, up to 16', () => {
   expect(widths).toEqual([2, 8, 16, 16, 16, 16])
 })
 
-test('one without a complete response drops what waits, and gets one at a time until it responds', () => {
+test('a subscription without a complete response loses its queued deliveries, and gets one at a time until it responds', () => {
   const scheduler = new DeliveryScheduler()
   const mine = some('a', 4)
   add(scheduler, mine)
@@ -117,7 +117,7 @@ test('one shop has at most 128 deliveries in flight, and 64 to one host', () => 
   expect(takeAll(scheduler)).toHaveLength(64)
 })
 
-test('all shops together have at most 256 in flight, the last 64 of them those that have none', () => {
+test('all shops together have at most 256 in flight; the last 64 are reserved for shops that have none', () => {
   const scheduler = new DeliveryScheduler()
   const fill = (shopId: string) => {
     for (const name of subscriptionsOf(shopId, 100)) add(scheduler, some(name, 2), `${name.replace('/', '-')}.example`)
@@ -135,7 +135,7 @@ test('all shops together have at most 256 in flight, the last 64 of them those t
   expect(namesOf(takeAll(scheduler))).toEqual(['small64/1'])
 })
 
-test('shops that share a host share what it gets: one that is blocked there keeps its turn elsewhere', () => {
+test('shops that share a host share its limit; a shop blocked there still gets its turn elsewhere', () => {
   const scheduler = new DeliveryScheduler()
   const HOST = 'hooks.example'
   for (const name of subscriptionsOf('one', 40)) add(scheduler, some(name, 2), HOST)
@@ -151,7 +151,7 @@ test('shops that share a host share what it gets: one that is blocked there keep
   expect(new Set(late).size).toBe(33)
 })
 
-test('the port, the case and a trailing dot make no other host', () => {
+test('port, case and a trailing dot do not make another host', () => {
   const scheduler = new DeliveryScheduler()
   const spellings = ['hooks.example', 'hooks.example:8443', 'HOOKS.example', 'hooks.example.']
   for (const [n, host] of spellings.entries())
@@ -159,7 +159,7 @@ test('the port, the case and a trailing dot make no other host', () => {
   expect(takeAll(scheduler)).toHaveLength(96)
 })
 
-test('unresponsive subscriptions of a shop share 8 places, and leave all others to the rest of it', () => {
+test('unresponsive subscriptions of a shop share 8 slots, and leave the others to the rest of the shop', () => {
   const scheduler = new DeliveryScheduler()
   const silent = subscriptionsOf('s', 100)
   for (const name of silent) {
@@ -174,7 +174,7 @@ test('unresponsive subscriptions of a shop share 8 places, and leave all others 
   expect([...planOf(scheduler, silent).keys()]).toEqual([])
 })
 
-test('unresponsive subscriptions of many shops have 64 places, the last 16 of them for shops that have none', () => {
+test('unresponsive subscriptions of many shops share 64 slots; the last 16 are reserved for shops that have none', () => {
   const scheduler = new DeliveryScheduler()
   const shops = Array.from({ length: 10 }, (_, i) => `shop${i}`)
   for (const shop of shops)
@@ -192,7 +192,7 @@ test('unresponsive subscriptions of many shops have 64 places, the last 16 of th
   expect(namesOf(takeAll(scheduler))).toEqual(['new/silent'])
 })
 
-test('those that did not respond once do not narrow the shares of the others', () => {
+test('unresponsive subscriptions do not reduce the shares of the others', () => {
   const scheduler = new DeliveryScheduler()
   for (let i = 0; i < 5000; i++) {
     add(scheduler, some(`silent${i}`, 1))
@@ -201,7 +201,7 @@ test('those that did not respond once do not narrow the shares of the others', (
   expect(planOf(scheduler, ['fine']).get('fine')).toBe(4)
 })
 
-test('of very many unresponsive subscriptions the latest are remembered', () => {
+test('only the latest unresponsive subscriptions are remembered', () => {
   const scheduler = new DeliveryScheduler()
   for (let i = 0; i < 10_001; i++) {
     add(scheduler, some(`silent${i}`, 1))
@@ -213,7 +213,7 @@ test('of very many unresponsive subscriptions the latest are remembered', () => 
   expect(planOf(scheduler, ['silent0']).get('silent0')).toBe(4)
 })
 
-test('no more is taken ahead of time than the bounds say, and some of it is left for others', () => {
+test('prefetching stays within its limits and leaves room for others', () => {
   const scheduler = new DeliveryScheduler()
   const total = (plan: Map<string, number>) => [...plan.values()].reduce((sum, count) => sum + count, 0)
   const names = Array.from({ length: 2000 }, (_, i) => `s${i}`)
@@ -228,7 +228,7 @@ test('no more is taken ahead of time than the bounds say, and some of it is left
   expect(total(planOf(scheduler, subscriptionsOf('third', 10), 'third'))).toBe(4)
 })
 
-test('what waits for a destination that is lost is dropped; another address holds for what waits', () => {
+test('queued deliveries of a lost destination are dropped; a new address applies to queued deliveries', () => {
   const scheduler = new DeliveryScheduler()
   const [a, b] = [some('a', 4), some('b', 4)]
   add(scheduler, [...a, ...b])
@@ -257,7 +257,7 @@ test('a subscription that moves to another host counts there', () => {
   expect(namesOf(takeAll(scheduler))).toEqual(['one/more'])
 })
 
-test('whatever ends how, in the end nothing is counted', () => {
+test('counters return to zero, however deliveries end', () => {
   const scheduler = new DeliveryScheduler()
   let seed = 7
   const random = () => {
@@ -298,7 +298,7 @@ test('whatever ends how, in the end nothing is counted', () => {
   expect(takeAll(scheduler)).toHaveLength(64)
 })
 
-test('a queue that empties goes on as wide as it was, until nothing waits for it any more', () => {
+test('a queue keeps its concurrency until nothing is pending', () => {
   const scheduler = new DeliveryScheduler()
   const plan = () => planOf(scheduler, ['a']).get('a')
   expect(plan()).toBe(4)
@@ -313,7 +313,7 @@ test('a queue that empties goes on as wide as it was, until nothing waits for it
   expect(plan()).toBe(4)
 })
 
-test('an impatient look passes over few that are blocked, and the next one goes on from there', () => {
+test('a bounded scan skips few blocked subscriptions, and the next scan continues from there', () => {
   const scheduler = new DeliveryScheduler()
   for (const shop of ['one', 'two'])
     for (const name of subscriptionsOf(shop, 40)) add(scheduler, some(name, 2), 'hooks.example')

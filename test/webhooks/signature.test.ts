@@ -8,7 +8,7 @@ test.each([
   ['a secret', '{"event":"test"}'],
   ['ü', ''],
   ['s'.repeat(500), `{"data":"${'ø✓😀'.repeat(2000)}"}`],
-])('the headers are the HMACs of the documents, made another way (%#)', async (secret, body) => {
+])('the headers equal independently computed HMACs (%#)', async (secret, body) => {
   const id = 'dlv_01KAH0000000000000000000C2'
   const timestamp = String(Math.floor(at / 1000))
   const hmac = (text: string) => createHmac('sha256', secret).update(text)
@@ -20,7 +20,7 @@ test.each([
   })
 })
 
-test('without a secret the signature is empty, and the delivery has its id and its time', async () => {
+test('without a secret the signature is empty, and the delivery has an id and a timestamp', async () => {
   expect(await signatureHeaders(undefined, '{}', { id: 'dlv_1', at })).toEqual({
     'X-Service-Signature': '',
     'webhook-id': 'dlv_1',

@@ -6,7 +6,7 @@ import { anyFour, anySix, carrying, insideFour, isEverybodys, spelledFour } from
 const RUNS = { numRuns: 1500, seed: 20261121 }
 const isTaken = (host: string) => readTarget(`https://${host}/hook`, []) !== undefined
 
-test('an address is public where the registries say so, and nowhere else', () => {
+test('an address is public only in the ranges the registries list as public', () => {
   for (const addresses of [anyFour, anySix]) {
     fc.assert(
       fc.property(addresses, (address) => {
@@ -17,7 +17,7 @@ test('an address is public where the registries say so, and nowhere else', () =>
   }
 })
 
-test('no spelling makes a private address a target', () => {
+test('a private address is rejected in every spelling', () => {
   for (const hosts of [spelledFour(insideFour()), carrying(insideFour()), carrying(anyFour)]) {
     fc.assert(
       fc.property(hosts, (host) => {
@@ -28,7 +28,7 @@ test('no spelling makes a private address a target', () => {
   }
 })
 
-test('a spelled address is judged as the address that it spells', () => {
+test('every spelling of an address is treated as that address', () => {
   fc.assert(
     fc.property(spelledFour(anyFour), (host) => {
       const url = `https://${host}/hook`

@@ -19,14 +19,14 @@ beforeAll(async () => {
 })
 afterAll(() => void canary.close())
 
-let at: Fixture
+let fixture: Fixture
 beforeEach(async () => {
-  at = await webhookFixture()
+  fixture = await webhookFixture()
   for (const [name, addresses] of Object.entries(rebound)) names.set(name, addresses)
   names.set('hooks.example.com', ['8.8.8.8'])
 })
 afterEach(async () => {
-  await at.close()
+  await fixture.close()
   names.clear()
   expect(visitors).toBe(0)
 })
@@ -37,16 +37,16 @@ const literal = () => [
   ...urls,
 ]
 const resolved = () => Object.keys(rebound).map((name) => `https://${name}:${port}/hook`)
-const save = (url: string, query = '') => at.request('POST', `/api/v1/webhooks${query}`, { body: { url } })
+const save = (url: string, query = '') => fixture.request('POST', `/api/v1/webhooks${query}`, { body: { url } })
 
-test('the corpus is large, and the canary sings when it is reached', async () => {
+test('the corpus is large, and the canary detects a connection', async () => {
   expect(hosts.length + urls.length + Object.keys(rebound).length).toBeGreaterThan(200)
   await fetch(`http://127.0.0.1:${port}/`).catch(() => undefined)
   expect(visitors).toBe(1)
   visitors = 0
 })
 
-test('400 for every address that is not public https, and nothing is saved', async () => {
+test('400 for every address that is not public https, and nothing is stored', async () => {
   for (const url of [...literal(), ...resolved()]) {
     const { status, body, headers } = await save(url)
     expect([url, status, headers.get('X-Error-Code')]).toEqual([url, 400, 'webhook_url_refused'])
@@ -55,37 +55,37 @@ test('400 for every address that is not public https, and nothing is saved', asy
     })
     expect((await save(url, '?test=1')).status, url).toBe(400)
   }
-  expect(countOf(at, 'subscriptions')).toBe(0)
+  expect(countOf(fixture, 'subscriptions')).toBe(0)
 })
 
-test('200 for public ones, also when the name does not resolve yet', async () => {
+test('200 for public addresses, even when the name does not resolve yet', async () => {
   for (const url of fine) {
     const { status, body } = await save(url)
     expect([url, status, body.data?.url]).toEqual([url, 200, url])
   }
 })
 
-test('refused_url at delivery for whatever was saved anyhow', async () => {
+test('refused_url at delivery for a stored private address', async () => {
   const all = [...literal(), ...resolved()]
-  for (const url of all) at.plant(url)
-  await at.send()
-  await at.test()
-  await until(() => at.deliveries(`"finishedAt" is not null`).length === all.length)
-  expect(at.deliveries(`"code" <> 'refused_url' or "status" <> 'FAILED' or "httpStatus" is not null`)).toEqual([])
-  expect(at.receiver.received).toEqual([])
+  for (const url of all) fixture.plant(url)
+  await fixture.send()
+  await fixture.test()
+  await until(() => fixture.deliveries(`"finishedAt" is not null`).length === all.length)
+  expect(fixture.deliveries(`"code" <> 'refused_url' or "status" <> 'FAILED' or "httpStatus" is not null`)).toEqual([])
+  expect(fixture.receiver.received).toEqual([])
 })
 
 test('a redirect is not followed, and the allowed host still gets its deliveries', async () => {
   for (const status of [301, 302, 303, 307, 308])
-    at.plant(at.receiver.at(`/redirect/${status}?http://127.0.0.1:${port}/`))
-  at.plant(at.receiver.at('/allowed'))
-  at.plant(`http://127.0.0.1:${port}/`)
-  await at.send()
-  await at.test()
-  await until(() => at.deliveries(`"finishedAt" is not null`).length === 7)
-  expect(at.receiver.received).toHaveLength(6)
-  expect(at.receiver.to('/allowed')).toHaveLength(1)
-  const inOrder = at.deliveries().sort((a, b) => (a.subscriptionId < b.subscriptionId ? -1 : 1))
+    fixture.plant(fixture.receiver.at(`/redirect/${status}?http://127.0.0.1:${port}/`))
+  fixture.plant(fixture.receiver.at('/allowed'))
+  fixture.plant(`http://127.0.0.1:${port}/`)
+  await fixture.send()
+  await fixture.test()
+  await until(() => fixture.deliveries(`"finishedAt" is not null`).length === 7)
+  expect(fixture.receiver.received).toHaveLength(6)
+  expect(fixture.receiver.to('/allowed')).toHaveLength(1)
+  const inOrder = fixture.deliveries().sort((a, b) => (a.subscriptionId < b.subscriptionId ? -1 : 1))
   const codes = inOrder.map(({ code, httpStatus }) => [code, httpStatus])
   expect(codes).toEqual([
     ...[301, 302, 303, 307, 308].map((status) => ['refused_url', status]),
@@ -95,9 +95,9 @@ test('a redirect is not followed, and the allowed host still gets its deliveries
 })
 
 test('an allowed host is allowed on its port only', async () => {
-  const { status } = await save(at.receiver.at('/ok'))
+  const { status } = await save(fixture.receiver.at('/ok'))
   expect(status).toBe(200)
   expect((await save(`http://127.0.0.1:${port}/`)).status).toBe(400)
-  expect((await save(`http://localhost:${at.receiver.port}/`)).status).toBe(400)
-  expect((await save(`http://user@127.0.0.1:${at.receiver.port}/`)).status).toBe(400)
+  expect((await save(`http://localhost:${fixture.receiver.port}/`)).status).toBe(400)
+  expect((await save(`http://user@127.0.0.1:${fixture.receiver.port}/`)).status).toBe(400)
 })

@@ -82,7 +82,7 @@ test('parallel calls never open more than the limit', async () => {
   expect(all.filter(({ status }) => status === 200)).toHaveLength(5)
 })
 
-test('opening and closing again and again keeps no more than 20 streams to be written to', async () => {
+test('repeated opening and closing keeps at most 20 streams open', async () => {
   for (let n = 0; n < 45; n++) await (await listen()).leave()
   const now = new Date(server.clock.ms).toISOString()
   expect(count(`"expiresAt" > '${now}'`)).toBe(20)
@@ -91,7 +91,7 @@ test('opening and closing again and again keeps no more than 20 streams to be wr
   expect(count()).toBe(20)
 })
 
-test('a stream that nobody listens to gives way before one that somebody does, and before those of others', async () => {
+test('a stream without a listener is closed before one with a listener, and before those of other users', async () => {
   const staff = await staffOf(server)
   const theirs = await listen({ token: staff })
   await theirs.leave()
@@ -104,7 +104,7 @@ test('a stream that nobody listens to gives way before one that somebody does, a
   expect((await mine.reader.read()).value).toContain('event: delivery')
 })
 
-test('resuming takes the stream over: it counts once, and the connection before it ends', async () => {
+test('resuming replaces the stream: it counts once, and the previous connection ends', async () => {
   const first = await listen()
   for (let n = 0; n < 4; n++) await listen()
   expect(await refusal()).toEqual(LIMIT)
@@ -123,7 +123,7 @@ test('a stream whose process has ended counts no longer than 45 s', async () => 
   await listen()
 })
 
-test('HEAD opens no stream and leaves nothing behind', async () => {
+test('HEAD opens no stream and stores nothing', async () => {
   const audits = () => countOf(server, 'audits')
   await staffOf(server)
   const before = audits()
@@ -135,7 +135,7 @@ test('HEAD opens no stream and leaves nothing behind', async () => {
   expect(await refusal({ method: 'HEAD', token: 'ro_nobody' })).toEqual([403, 'owner_token_unknown'])
 })
 
-test('a listener that never reads costs no memory for what it misses, and is cut off', async () => {
+test('a listener that never reads is disconnected, and its missed events take no memory', async () => {
   await withAffiliate(server)
   const listener = createListener(
     server.app.fetch,

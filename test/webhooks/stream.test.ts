@@ -70,7 +70,7 @@ test('200 the exact bytes and headers of each event, signed with a secret of its
   await client.leave()
 })
 
-test('200 after a gap, with what happened meanwhile, once and in order', async ({ server }) => {
+test('200 after a gap, with each missed event once and in order', async ({ server }) => {
   const first = await listen(server)
   const { data } = await first.next()
   await order(server)
@@ -88,7 +88,7 @@ test('200 after a gap, with what happened meanwhile, once and in order', async (
   await second.leave()
 })
 
-test('200 a gap before the first delivery loses nothing either', async ({ server }) => {
+test('200 a gap before the first delivery loses no event', async ({ server }) => {
   const first = await listen(server)
   const opened = await first.next()
   expect(opened.id).toBe(opened.data.subscriptionId)
@@ -101,7 +101,7 @@ test('200 a gap before the first delivery loses nothing either', async ({ server
   await second.leave()
 })
 
-test('200 only the events that were asked for', async ({ server }) => {
+test('200 only the requested events', async ({ server }) => {
   const client = await listen(server, '?events=affiliate.rejected,affiliate.status_changed')
   await client.next()
   await order(server)
@@ -113,7 +113,7 @@ test('200 only the events that were asked for', async ({ server }) => {
   await expectOk(server.request('PATCH', `/api/v1/affiliates?id=${body.data[0].id}`, { body: { status: 'APPROVED' } }))
 })
 
-test('200 from now on when the gap was too long', async ({ server }) => {
+test('200 with new events only when the gap was too long', async ({ server }) => {
   const first = await listen(server)
   const { data } = await first.next()
   await order(server)
@@ -132,7 +132,7 @@ test('200 from now on when the gap was too long', async ({ server }) => {
   expect(kept.pluck().get(data.subscriptionId)).toBe(0)
 })
 
-test('200 another shop hears nothing of it, and cannot resume it', async ({ server }) => {
+test('200 another shop receives none of its events, and cannot resume it', async ({ server }) => {
   const other = await server.createShop()
   const mine = await listen(server)
   await mine.next()

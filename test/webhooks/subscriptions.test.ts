@@ -7,16 +7,16 @@ const PATH = '/api/v1/webhooks'
 const URL = 'https://hooks.example.com/referral?token=in-the-url'
 const SECRET = 'a-very-secret-secret'
 
-let at: Fixture
+let fixture: Fixture
 beforeEach(async () => {
-  at = await webhookFixture()
+  fixture = await webhookFixture()
   names.set('hooks.example.com', ['8.8.8.8'])
 })
-afterEach(() => at.close())
+afterEach(() => fixture.close())
 
-const post = (body: object, options: RequestOptions = {}) => at.request('POST', PATH, { body, ...options })
-const list = async (options: RequestOptions = {}) => (await at.request('GET', PATH, options)).body
-const audits = (action: string) => at.sql.prepare('select * from audits where "action" = ?').all(action)
+const post = (body: object, options: RequestOptions = {}) => fixture.request('POST', PATH, { body, ...options })
+const list = async (options: RequestOptions = {}) => (await fixture.request('GET', PATH, options)).body
+const audits = (action: string) => fixture.sql.prepare('select * from audits where "action" = ?').all(action)
 
 test('200 with the subscription; the list shows it, newest first, and never the secret', async () => {
   const first = await post({ url: URL })
@@ -37,7 +37,7 @@ test('200 with the subscription; the list shows it, newest first, and never the 
   expect(JSON.stringify([second.body, data])).not.toContain(SECRET)
 })
 
-test('the list names what may be filtered on and what is sent today', async () => {
+test('the list contains the event names that can be filtered and those that are sent', async () => {
   const example = document.components.examples.webhookList.value
   const reply = await list()
   expect(reply.available_events).toEqual(example.available_events)
@@ -46,7 +46,7 @@ test('the list names what may be filtered on and what is sent today', async () =
   expect(reply.available_events).not.toContain('test')
 })
 
-test('hookUrl and target_url stand for url, which wins', async () => {
+test('hookUrl and target_url are aliases of url, which takes precedence', async () => {
   const url = 'https://hooks.example.com/a'
   expect((await post({ hookUrl: url })).body.data.url).toBe(url)
   expect((await post({ target_url: url })).body.data.url).toBe(url)
@@ -62,64 +62,64 @@ test('hookUrl and target_url stand for url, which wins', async () => {
 test('400 without a url', async () => {
   for (const body of [{}, { url: null }, { url: '' }, { url: '  ' }, { secret: 'x' }]) {
     for (const query of ['', '?test=1']) {
-      const { status, headers, body: reply } = await at.request('POST', PATH + query, { body })
+      const { status, headers, body: reply } = await fixture.request('POST', PATH + query, { body })
       expect([status, headers.get('X-Error-Code')]).toEqual([400, 'invalid_body'])
       expect(reply.error).toBe('url is required.')
     }
   }
 })
 
-test('the secret is stored sealed, and the audit holds neither it nor the URL', async () => {
+test('the secret is stored encrypted, and the audit contains neither it nor the URL', async () => {
   const { id } = (await post({ url: URL, secret: SECRET, source: URL, events: [SECRET] })).body.data
-  const { secret } = at.sql.prepare('select secret from subscriptions where id = ?').get(id) as { secret: string }
+  const { secret } = fixture.sql.prepare('select secret from subscriptions where id = ?').get(id) as { secret: string }
   expect(secret).not.toContain(SECRET)
-  expect(at.deps.vault.open(secret, id)).toBe(SECRET)
-  expect(at.deps.vault.open(secret, 'whs_another')).toBeNull()
-  await at.request('DELETE', `${PATH}?id=${id}`)
+  expect(fixture.deps.vault.open(secret, id)).toBe(SECRET)
+  expect(fixture.deps.vault.open(secret, 'whs_another')).toBeNull()
+  await fixture.request('DELETE', `${PATH}?id=${id}`)
   expect(audits('webhook.created')).toMatchObject([
-    { subjectId: id, actor: `key:${at.shop.keyId}`, shopId: at.shop.shopId },
+    { subjectId: id, actor: `key:${fixture.shop.keyId}`, shopId: fixture.shop.shopId },
   ])
   expect(audits('webhook.deleted')).toMatchObject([{ subjectId: id }])
-  const everything = JSON.stringify([at.sql.prepare('select * from audits').all(), at.logs])
+  const everything = JSON.stringify([fixture.sql.prepare('select * from audits').all(), fixture.logs])
   for (const hidden of [SECRET, 'hooks.example.com', 'in-the-url']) expect(everything).not.toContain(hidden)
 })
 
-test('an empty secret is none', async () => {
+test('an empty secret is treated as no secret', async () => {
   expect((await post({ url: URL, secret: '' })).body.data.hasSecret).toBe(false)
 })
 
-test('DELETE removes it once, and what waits for it', async () => {
+test('DELETE removes it once, with its pending deliveries', async () => {
   const { id } = (await post({ url: URL })).body.data
-  await at.test()
-  expect(at.deliveries()).toHaveLength(1)
-  const removed = await at.request('DELETE', `${PATH}?id=${id}`)
+  await fixture.test()
+  expect(fixture.deliveries()).toHaveLength(1)
+  const removed = await fixture.request('DELETE', `${PATH}?id=${id}`)
   expect([removed.status, removed.body]).toEqual([200, { ok: true, message: 'Webhook subscription removed.', id }])
-  expect(at.deliveries()).toEqual([])
+  expect(fixture.deliveries()).toEqual([])
   expect((await list()).data).toEqual([])
-  const again = await at.request('DELETE', `${PATH}?id=${id}`)
+  const again = await fixture.request('DELETE', `${PATH}?id=${id}`)
   expect([again.status, again.headers.get('X-Error-Code')]).toEqual([404, 'webhook_not_found'])
 })
 
-test("404 for another shop's subscription, which stays; each sees its own", async () => {
-  const { key } = await at.createShop()
+test('404 for the subscription of another shop, which is kept; each shop sees its own', async () => {
+  const { key } = await fixture.createShop()
   const { id } = (await post({ url: URL })).body.data
-  expect((await at.request('DELETE', `${PATH}?id=${id}`, { key })).status).toBe(404)
+  expect((await fixture.request('DELETE', `${PATH}?id=${id}`, { key })).status).toBe(404)
   expect((await list({ key })).data).toEqual([])
   expect((await list()).data).toHaveLength(1)
 })
 
-test('503 when the audit fails, and nothing is kept', async () => {
+test('503 when the audit fails, and nothing is stored', async () => {
   const { id } = (await post({ url: URL })).body.data
-  at.sql.exec(`create trigger broken before insert on audits begin select raise(abort, 'no audit'); end`)
+  fixture.sql.exec(`create trigger broken before insert on audits begin select raise(abort, 'no audit'); end`)
   for (const reply of [
     await post({ url: URL, secret: SECRET }),
-    await at.request('POST', `${PATH}?test=1`, { body: { url: URL } }),
-    await at.request('DELETE', `${PATH}?id=${id}`),
+    await fixture.request('POST', `${PATH}?test=1`, { body: { url: URL } }),
+    await fixture.request('DELETE', `${PATH}?id=${id}`),
   ]) {
     expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([503, 'audit_unavailable'])
   }
-  at.sql.exec('drop trigger broken')
+  fixture.sql.exec('drop trigger broken')
   expect((await list()).data).toHaveLength(1)
-  expect(at.deliveries()).toEqual([])
-  expect((await at.request('DELETE', `${PATH}?id=${id}`)).status).toBe(200)
+  expect(fixture.deliveries()).toEqual([])
+  expect((await fixture.request('DELETE', `${PATH}?id=${id}`)).status).toBe(200)
 })

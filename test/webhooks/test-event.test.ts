@@ -3,51 +3,51 @@ import { problems } from '../support/document.ts'
 import { countOf } from '../support/inspect.ts'
 import { type Fixture, names, until, webhookFixture } from './fixture.ts'
 
-let at: Fixture
+let fixture: Fixture
 beforeEach(async () => {
-  at = await webhookFixture()
+  fixture = await webhookFixture()
   names.set('hooks.example.com', ['8.8.8.8'])
 })
-afterEach(() => at.close())
+afterEach(() => fixture.close())
 
 const ask = (url: string | undefined) =>
-  at.request('POST', '/api/v1/webhooks?test=1', { body: { url, events: ['x'], secret: 'x' } })
+  fixture.request('POST', '/api/v1/webhooks?test=1', { body: { url, events: ['x'], secret: 'x' } })
 const SAID = { ok: true, message: 'Test event sent to the subscriptions that accept it.' }
 
-test('it goes to those who take all or name test, not to the url, and subscribes nobody', async () => {
-  at.plant(at.receiver.at('/all'))
-  at.plant(at.receiver.at('/named'), { events: ['commission.created', 'test'] })
-  at.plant(at.receiver.at('/filtered'), { events: ['commission.created'] })
-  await at.send()
-  const { status, body } = await ask(at.receiver.at('/asked'))
+test('it is sent to subscriptions to all events or to test, not to the url, and creates no subscription', async () => {
+  fixture.plant(fixture.receiver.at('/all'))
+  fixture.plant(fixture.receiver.at('/named'), { events: ['commission.created', 'test'] })
+  fixture.plant(fixture.receiver.at('/filtered'), { events: ['commission.created'] })
+  await fixture.send()
+  const { status, body } = await ask(fixture.receiver.at('/asked'))
   expect([status, body]).toEqual([200, SAID])
-  await until(() => at.deliveries(`"status" = 'SENT'`).length === 2)
-  expect(at.receiver.received.map(({ url }) => url).sort()).toEqual(['/all', '/named'])
-  for (const { headers, body: bytes } of at.receiver.received) {
+  await until(() => fixture.deliveries(`"status" = 'SENT'`).length === 2)
+  expect(fixture.receiver.received.map(({ url }) => url).sort()).toEqual(['/all', '/named'])
+  for (const { headers, body: bytes } of fixture.receiver.received) {
     expect(headers['x-service-event']).toBe('test')
     const event = JSON.parse(bytes.toString())
     expect(event).toEqual({
       event: 'test',
       timestamp: '2026-11-02T12:00:00.000Z',
-      shop_id: at.shop.shopId,
+      shop_id: fixture.shop.shopId,
       data: { test: true, message: 'This is a test event.' },
     })
     expect(problems('/components/schemas/TestEvent', event)).toEqual([])
   }
-  expect(countOf(at, 'subscriptions')).toBe(3)
-  expect(at.sql.prepare(`select "subjectId", "data" from audits where "action" = 'webhook.test_sent'`).all()).toEqual([
-    { subjectId: null, data: '{}' },
-  ])
+  expect(countOf(fixture, 'subscriptions')).toBe(3)
+  expect(
+    fixture.sql.prepare(`select "subjectId", "data" from audits where "action" = 'webhook.test_sent'`).all(),
+  ).toEqual([{ subjectId: null, data: '{}' }])
 })
 
-test('the reply is the same when nobody takes it', async () => {
-  at.plant(at.receiver.at('/filtered'), { events: ['commission.created'] })
+test('the response is the same without a matching subscription', async () => {
+  fixture.plant(fixture.receiver.at('/filtered'), { events: ['commission.created'] })
   const { status, body } = await ask('https://hooks.example.com/')
   expect([status, body]).toEqual([200, SAID])
-  expect(at.deliveries()).toEqual([])
+  expect(fixture.deliveries()).toEqual([])
 })
 
-test('the url is required and checked', async () => {
+test('the url is required and validated', async () => {
   expect((await ask(undefined)).headers.get('X-Error-Code')).toBe('invalid_body')
   expect((await ask('https://10.0.0.1/')).headers.get('X-Error-Code')).toBe('webhook_url_refused')
   expect((await ask('http://hooks.example.com/')).status).toBe(400)

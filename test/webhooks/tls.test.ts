@@ -75,14 +75,14 @@ describe.skipIf(!hasOpenssl)('https', () => {
     return at.deliveries()[0]!.code
   }
 
-  test('the certificate is checked for the host name, which the server is told', async () => {
+  test('the certificate is verified for the host name, which is sent as SNI', async () => {
     await at.send({ ca, route })
     expect(await codeOf('hooks.example.com')).toBe('ok')
     const host = `hooks.example.com:${(server.address() as AddressInfo).port}`
     expect(seen).toEqual([{ servername: 'hooks.example.com', host, version: '1.1' }])
   })
 
-  test('an endless answer is read no further than 64 KiB', async () => {
+  test('at most 64 KiB of an endless response are read', async () => {
     await at.send({ ca, route })
     expect(await codeOf('hooks.example.com', '/endless')).toBe('connect')
     expect(at.deliveries()[0]!.durationMs).toBeLessThan(5000)
@@ -94,7 +94,7 @@ describe.skipIf(!hasOpenssl)('https', () => {
     expect(seen).toEqual([])
   })
 
-  test('tls when nobody we trust signed it', async () => {
+  test('tls when the certificate authority is not trusted', async () => {
     await at.send({ route })
     expect(await codeOf('hooks.example.com')).toBe('tls')
     expect(seen).toEqual([])

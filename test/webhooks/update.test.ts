@@ -45,7 +45,7 @@ const signed = (secret: string, { 'webhook-timestamp': at }: Record<string, stri
   `v1,${createHmac('sha256', secret).update(`dlv_1.${at}.{}`).digest('base64')}`
 const plain = (secret: string) => createHmac('sha256', secret).update('{}').digest('hex')
 
-test('200 a new secret signs at once, the old one beside it for 24 hours', async ({ server, owner }) => {
+test('200 a new secret signs immediately, and the old one also for 24 hours', async ({ server, owner }) => {
   const { id } = await subscribe(server)
   expect(await expectOk(update(owner, id, { secret: 'new' }))).toMatchObject({ id, hasSecret: true })
   const both = await headersFor(server, id)
@@ -58,7 +58,7 @@ test('200 a new secret signs at once, the old one beside it for 24 hours', async
   expect(one['webhook-signature']).toBe(signed('new', one))
 })
 
-test('200 taking the secret away ends signing at once', async ({ server, owner }) => {
+test('200 removing the secret ends signing immediately', async ({ server, owner }) => {
   const { id } = await subscribe(server)
   expect(await expectOk(update(owner, id, { secret: null }))).toMatchObject({ hasSecret: false })
   const headers = await headersFor(server, id)

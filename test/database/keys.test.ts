@@ -2,11 +2,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { CROSS_SHOP_INDEXES, GLOBAL_TABLES, PRIMARY_KEYS } from '../../server/src/database/table-keys.ts'
 import { engine, type TestDatabase, testDatabase } from '../support/database.ts'
 
-let at: TestDatabase
+let database: TestDatabase
 beforeAll(async () => {
-  at = await testDatabase()
+  database = await testDatabase()
 })
-afterAll(() => at.remove())
+afterAll(() => database.remove())
 
 interface Index {
   table: string
@@ -17,7 +17,7 @@ interface Index {
 
 /** Every index that the database has, those of primary keys included, with its columns in order. */
 function readIndexes(): Index[] {
-  const { sql } = at
+  const { sql } = database
   const rows =
     engine === 'postgres'
       ? sql.prepare(`select t.relname as "table", i.relname as name, x.indisprimary as "isPrimary",

@@ -36,7 +36,7 @@ async function beside<T>(server: TestServer, pending: Promise<T>): Promise<{ res
 const statuses = (server: TestServer) =>
   server.sql.prepare('select "orderStatus" as status, count(*) as n from commissions group by 1').all()
 
-test('503 when a row near the end cannot be written: nothing of the batch is kept', async ({ server, client }) => {
+test('503 when a row near the end cannot be written: nothing of the batch is stored', async ({ server, client }) => {
   const last = server.sql.prepare('select max(id) from commissions').pluck().get()
   server.sql.exec(`create trigger broken before update on commissions when new.id = '${last}'
     begin select raise(abort, 'disk'); end`)
@@ -47,7 +47,7 @@ test('503 when a row near the end cannot be written: nothing of the batch is kep
   expect((await client.payouts.list()).data).toEqual([])
 })
 
-test('other requests are answered while a large batch is created, canceled and paid', async ({
+test('other requests are served while a large batch is created, canceled and paid', async ({
   server,
   client,
   owner,

@@ -20,22 +20,22 @@ afterEach(async () => {
 })
 
 async function empty() {
-  const at = await emptyDatabase()
-  ends.push(at.remove, () => at.sql.close())
-  return at
+  const database = await emptyDatabase()
+  ends.push(database.remove, () => database.sql.close())
+  return database
 }
 
 /** A database as a released version left it. */
 async function left({ sqlite, postgres, rows }: Released) {
-  const at = await empty()
-  const fill = at.sql.transaction(() => {
-    for (const statement of engine === 'postgres' ? postgres : sqlite) at.sql.exec(statement)
+  const database = await empty()
+  const fill = database.sql.transaction(() => {
+    for (const statement of engine === 'postgres' ? postgres : sqlite) database.sql.exec(statement)
     for (const [table, list] of Object.entries(rows)) {
-      for (const row of list) insert(at.sql, table, row)
+      for (const row of list) insert(database.sql, table, row)
     }
   })
   fill()
-  return at
+  return database
 }
 
 /** What the tables, indexes, triggers and functions are, however they came to be. */
@@ -79,35 +79,35 @@ describe.each(released.map((one) => [one.version, one] as const))('a database of
   })
 
   test('is upgraded by several at once to what a new one is', async () => {
-    const at = await left(old)
-    const db = await openDatabase(at.url)
-    await Promise.all([db.migrate(), upgrade(at.url), upgrade(at.url)])
+    const database = await left(old)
+    const db = await openDatabase(database.url)
+    await Promise.all([db.migrate(), upgrade(database.url), upgrade(database.url)])
     expect(await db.isMigrated()).toBe(true)
     expect(await check({ db })).toMatchObject({ ok: true, problems: [] })
     await db.close()
     const fresh = await testDatabase()
     ends.push(fresh.remove)
     expect(
-      schemaOf(at.sql),
-      'A migration was changed. Before its release: node test/data/released/make.ts <version>. After: write a new one.',
+      schemaOf(database.sql),
+      'A migration was changed. Before its release: node test/database/released/make.ts <version>. After: write a new one.',
     ).toEqual(schemaOf(fresh.sql))
-    for (const table of tables) expect(rowsIn(at.sql, table), table).toHaveLength(old.rows[table]!.length)
+    for (const table of tables) expect(rowsIn(database.sql, table), table).toHaveLength(old.rows[table]!.length)
   })
 
   test('runs the migrations that it lacks, over its rows', async () => {
-    const at = await left(old)
-    const before = contents(at.sql, tables)
+    const database = await left(old)
+    const before = contents(database.sql, tables)
     const later = { ...migrations, '9999-later': { up: addNickname } }
-    await upgrade(at.url, later)
+    await upgrade(database.url, later)
     const fresh = await empty()
     await upgrade(fresh.url, later)
-    expect(schemaOf(at.sql)).toEqual(schemaOf(fresh.sql))
-    const affiliates = rowsIn(at.sql, 'affiliates')
+    expect(schemaOf(database.sql)).toEqual(schemaOf(fresh.sql))
+    const affiliates = rowsIn(database.sql, 'affiliates')
     expect(affiliates.map(({ nickname }) => nickname)).toEqual(affiliates.map(({ name }) => `${name}!`))
-    at.sql.exec('drop index nicknames')
-    at.sql.exec('alter table affiliates drop column nickname')
+    database.sql.exec('drop index nicknames')
+    database.sql.exec('alter table affiliates drop column nickname')
     if (Object.keys(migrations).length === old.rows.kysely_migration?.length)
-      expect(contents(at.sql, tables)).toEqual(before)
+      expect(contents(database.sql, tables)).toEqual(before)
   })
 
   test('works on: keys, tokens, repeated requests, new orders', async () => {
@@ -176,10 +176,10 @@ async function addNickname(db: Kysely<unknown>): Promise<void> {
 }
 
 test('an earlier version refuses a later schema rather than writing what it does not understand', async () => {
-  const at = await testDatabase()
-  ends.push(at.remove)
-  at.sql.exec(`insert into kysely_migration values ('9999-later', '2030-01-01')`)
-  await expect(at.db.migrate()).rejects.toThrow(
+  const database = await testDatabase()
+  ends.push(database.remove)
+  database.sql.exec(`insert into kysely_migration values ('9999-later', '2030-01-01')`)
+  await expect(database.db.migrate()).rejects.toThrow(
     'The database was created by a newer version (9999-later). Use that version or a later one.',
   )
 })
@@ -190,18 +190,18 @@ const DEVELOPMENT = [['0001-start'], ['0001-start', '0002-row-counts'], ['0001-s
 test.each(DEVELOPMENT.map((ran) => ({ ran })))(
   'a database of a development version is refused and left as it is: $ran',
   async ({ ran }) => {
-    const at = await empty()
-    at.sql.exec(
+    const database = await empty()
+    database.sql.exec(
       'create table kysely_migration (name varchar(255) not null primary key, timestamp varchar(255) not null)',
     )
-    at.sql.exec('create table shops (id text primary key)')
-    for (const name of ran) at.sql.prepare('insert into kysely_migration values (?, ?)').run(name, '2026-10-01')
-    const before = schemaOf(at.sql)
-    const db = await openDatabase(at.url)
+    database.sql.exec('create table shops (id text primary key)')
+    for (const name of ran) database.sql.prepare('insert into kysely_migration values (?, ?)').run(name, '2026-10-01')
+    const before = schemaOf(database.sql)
+    const db = await openDatabase(database.url)
     ends.push(db.close)
     await expect(db.migrate()).rejects.toThrow(
       'The database was created by a development version before 0.1.0 and cannot be upgraded. Use an empty database.',
     )
-    expect(schemaOf(at.sql)).toEqual(before)
+    expect(schemaOf(database.sql)).toEqual(before)
   },
 )

@@ -17,7 +17,7 @@ export interface Released {
   rows: Record<string, Record<string, unknown>[]>
 }
 
-const folder = fileURLToPath(new URL('.', import.meta.url))
+const folder = fileURLToPath(new URL('./', import.meta.url))
 
 /** Every version that was ever released, by its name. */
 export const released: Released[] = globSync('*.json', { cwd: folder })

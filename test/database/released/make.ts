@@ -14,7 +14,7 @@ import type { TestServer } from '../../support/server.ts'
 import { convert, expectOk } from '../../support/shop.ts'
 import type { Released } from './released.ts'
 
-/** Keeps today's schema and rows of every table: `node test/data/released/make.ts <version>`, once for each release. */
+/** Keeps today's schema and rows of every table: `node test/database/released/make.ts <version>`, once for each release. */
 const [, , version] = process.argv
 if (!version) throw new Error('Name the version.')
 
