@@ -1422,7 +1422,7 @@ export interface components {
             discountEnabled: boolean;
             discountType: components["schemas"]["DiscountType"] | null;
             discountValue: number | null;
-            /** @description How people or orders may confuse this code with another one. Usually empty. */
+            /** @description Ways in which this code can be confused with another one. Usually empty. */
             warnings: components["schemas"]["CouponWarning"][];
             createdAt: components["schemas"]["Instant"];
             updatedAt: components["schemas"]["Instant"];

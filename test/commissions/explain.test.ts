@@ -54,16 +54,19 @@ describe('every reason code is named, with what became of it', () => {
       commission: { attributionReasonCode: reasonCode },
     })
     const [winner] = candidatesOf(explained).filter(({ outcome }) => outcome === 'WON')
-    expect(winner).toMatchObject({ reasonCode, because: 'It names an affiliate and nothing before it counts.' })
+    expect(winner).toMatchObject({
+      reasonCode,
+      because: 'It identifies an affiliate and no earlier evidence is valid.',
+    })
     expect(explained.replay).toMatchObject({ identical: true, engineVersion: '2', recordedEngineVersion: '2' })
     expect(explained.evidence.map(({ rank }: { rank: number }) => rank)).toEqual([1, 2, 3, 4])
   })
 
   test.for([
-    ['NO_EVIDENCE', {}, 'The order carried no such evidence.'],
-    ['NO_MATCH', { couponCode: 'NOBODY' }, 'It names nobody in your shop.'],
+    ['NO_EVIDENCE', {}, 'The order contains no such evidence.'],
+    ['NO_MATCH', { couponCode: 'NOBODY' }, 'It does not match an affiliate of your shop.'],
     ['CLICK_NOT_FOUND', { clickId: 'none' }, 'No such click is stored.'],
-    ['CLICK_EXPIRED', { clickId: 'old' }, 'The click was longer ago than the 30 days that the program lets it count.'],
+    ['CLICK_EXPIRED', { clickId: 'old' }, "The click is older than the program's cookie duration of 30 days."],
     ['CLICK_AFTER_ORDER', { clickId: 'later' }, 'The click came after the order.'],
   ])('%s', async ([reasonCode, given, because], { server }) => {
     const explained = await order(server, given)
@@ -166,7 +169,7 @@ test('all four kinds are shown, who lost and to whom', async ({ server }) => {
   const two = await order(server, { couponCode: 'ADA16', affiliateCode: 'NISA16' })
   expect(candidatesOf(two)[1]).toMatchObject({
     outcome: 'LATER_IN_KIND',
-    because: 'It counts, but couponCode ADA16 of its kind comes first.',
+    because: 'It is valid, but couponCode ADA16 of the same kind comes first.',
   })
 })
 
@@ -206,7 +209,7 @@ test('the arithmetic, line by line, adds up, refunds included', async ({ server,
     { step: 'discount', text: 'Discount on goods', cents: -1000, currency: 'USD' },
     {
       step: 'base',
-      text: 'What commission is paid on; shipping and tax are never in it',
+      text: 'Commissionable amount, excluding shipping and tax',
       cents: 9000,
       currency: 'USD',
     },
@@ -215,7 +218,7 @@ test('the arithmetic, line by line, adds up, refunds included', async ({ server,
     { step: 'commission', text: 'The commission', cents: 1220, currency: 'USD' },
     { step: 'tax', text: 'Withheld: 1220 × 1000 ÷ 10000, rounded half up', cents: 122, currency: 'USD' },
     { step: 'refund', text: 'Refund r of 4500 cents of goods', cents: -720, currency: 'USD' },
-    { step: 'now', text: 'What the commission comes to after refunds', cents: 500, currency: 'USD' },
+    { step: 'now', text: 'Commission after refunds', cents: 500, currency: 'USD' },
   ])
   await expectOk(owner('PATCH', '/settings', { taxWithholdingBps: 0 }))
 })

@@ -28,22 +28,28 @@ const harmed: [
     'facts',
     ORDER,
     `replace(facts, '"amountCents":10000', '"amountCents":90000')`,
-    RegExp(`^${order} was not decided from its stored facts\\.$`),
+    RegExp(`^${order} has a decision that does not match its stored facts\\.$`),
   ],
   [
     'another amount in the decision of an order',
     'decision',
     ORDER,
     `replace(decision, '1440', '9440')`,
-    RegExp(`^${order} was not decided from its stored facts\\.$`),
+    RegExp(`^${order} has a decision that does not match its stored facts\\.$`),
   ],
-  ['facts that break off', 'facts', ORDER, 'substr(facts, 1, 100)', RegExp(`^${order} holds no JSON in facts\\.$`)],
+  [
+    'facts that break off',
+    'facts',
+    ORDER,
+    'substr(facts, 1, 100)',
+    RegExp(`^${order} contains invalid JSON in facts\\.$`),
+  ],
   [
     'an event that is not JSON',
     'body',
     at('webhookEvents', `id = (select min(id) from "webhookEvents")`),
     `'{' || body`,
-    /^Row shp_\w+ evt_\w+ of webhookEvents holds no JSON in body\.$/,
+    /^Row shp_\w+ evt_\w+ of webhookEvents contains invalid JSON in body\.$/,
   ],
 ]
 if (engine === 'sqlite')
@@ -52,7 +58,7 @@ if (engine === 'sqlite')
     'name',
     AFFILIATE,
     `cast(x'4e69730000' as text)`,
-    /^Row shp_\w+ aff_01KAH0000000000000000000A1 of affiliates holds text in name that is never stored\.$/,
+    /^Row shp_\w+ aff_01KAH0000000000000000000A1 of affiliates contains text in name that the server cannot have written\.$/,
   ])
 
 describe('a row that the server cannot have written is found', () => {
@@ -69,7 +75,7 @@ describe('a row that the server cannot have written is found', () => {
     expect(await check(server.deps)).toMatchObject({ ok: true, problems: [] })
   })
 
-  test('an order of an earlier engine is not asked of this one', async ({ exampleServer: server }) => {
+  test('an order of an earlier engine version is not replayed', async ({ exampleServer: server }) => {
     const { sql } = server
     const { decision } = sql.prepare(`select decision from orders where ${ORDER.where}`).get() as { decision: string }
     const earlier = decision.replace(/"engineVersion":"[^"]+"/, '"engineVersion":"0"')

@@ -82,7 +82,7 @@ test('a backup is checked by itself, and the result says what was verified and w
   const [result, verified, invisible] = stdout.split('\n')
   expect([code, result]).toEqual([0, expect.stringMatching(/^No problems found: \d+ shops/)])
   expect(verified).toMatch(/^Verified: .*the SHA-256 of the backup/)
-  expect(invisible).toMatch(/^Not visible to a check: /)
+  expect(invisible).toMatch(/^Not detectable: /)
   expect((await run(['check'], env)).stdout).toMatch(/^Verified: .*the encryption key\.$/m)
 
   const changed = readFileSync(file)

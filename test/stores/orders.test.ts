@@ -157,6 +157,7 @@ describe('orders-paid', () => {
 
   test.for([
     ['JPY', '1500', 1500, 240],
+    ['HUF', '19900.00', 1_990_000, 318_400],
     ['KWD', '10.250', 10_250, 1640],
     ['USD', '0.05', 5, 1],
   ])('%s %s are %i minor units', async ([currency, price, subtotal, amount], { server }) => {

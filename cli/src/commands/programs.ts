@@ -82,7 +82,7 @@ function addCreateAndUpdate(programs: Command): void {
       requireFlatRate(options)
       const body = toBody(options)
       if (Object.keys(body).length === 0)
-        throw usageError('No change was options. Pass at least one option, such as --commission.')
+        throw usageError('No change was given. Pass at least one option, such as --commission.')
       if (run.dryRun) return run.printDryRun('PATCH', `/api/v1/programs?id=${encodeURIComponent(id)}`, body)
       run.printRecord(await (await run.client()).programs.update(id, body))
     },
@@ -136,7 +136,7 @@ function requireFlatRate({ type = '', commission }: ProgramOptions): void {
     )
 }
 
-/** Returns only the options fields; the others keep their values. */
+/** Returns only the given fields; the others keep their values. */
 function toBody(options: ProgramOptions): ProgramUpdate {
   const { discount } = options
   const body: ProgramUpdate = {

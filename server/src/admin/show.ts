@@ -1,9 +1,9 @@
-import { decimalsOf } from '../stores/payload.ts'
+import { minorUnitDigits } from '../core/currencies.ts'
 import { type Html, html } from './html.ts'
 
 /** Formats minor units as `1,440.00 USD`. */
 export function money(cents: number, currency: string): string {
-  const digits = decimalsOf(currency)
+  const digits = minorUnitDigits(currency)
   const text = String(Math.abs(cents)).padStart(digits + 1, '0')
   const units = text.slice(0, text.length - digits).replace(/\B(?=(\d{3})+$)/g, ',')
   return `${cents < 0 ? '−' : ''}${units}${digits ? `.${text.slice(-digits)}` : ''} ${currency}`
@@ -11,7 +11,7 @@ export function money(cents: number, currency: string): string {
 
 /** Parses a typed amount to minor units. Returns undefined when it is not an amount. */
 export function typedCents(text: string, currency: string): number | undefined {
-  const digits = decimalsOf(currency)
+  const digits = minorUnitDigits(currency)
   const bare = text.replace(new RegExp(`${currency}|[\\s,]`, 'gi'), '').replace('−', '-')
   const match = (digits ? new RegExp(`^(-?\\d{1,13})(?:\\.(\\d{${digits}}))?$`) : /^(-?\d{1,13})$/).exec(bare)
   return match ? Number(match[1] + (match[2] ?? '0'.repeat(digits))) : undefined

@@ -57,6 +57,6 @@ export async function findEffectiveStatus(
 /** The order that a commission was recorded for. Every commission except an adjustment has one. */
 export async function findRecordedOrder(ctx: Context, trx: Transaction, orderId: string): Promise<OrderRow> {
   const order = await findOrder(trx, ctx.shop.id, orderId)
-  if (!order) throw new Error('A commission has lost its order')
+  if (!order) throw new Error('The order of a commission is missing')
   return order
 }

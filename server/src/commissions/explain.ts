@@ -18,7 +18,7 @@ import { toCommission, toDecision } from './response.ts'
 type Explanation = components['schemas']['Explanation']
 
 /**
- * Explains why an order earned what it did, from the facts that were stored with it, and what happened to it since.
+ * Explains the commission of an order from its stored facts, and the changes since it was recorded.
  *
  * @throws ApiError 404 `order_not_found` for an order that was never reported.
  */
@@ -133,7 +133,7 @@ export function arithmeticOf(facts: Facts, decision: Decision, refunds: RefundRo
   if (goods.base !== baseCents) {
     lines.push(line('outside', 'Lines that are not connected to the affiliate', baseCents - goods.base))
   }
-  lines.push(line('base', 'What commission is paid on; shipping and tax are never in it', baseCents))
+  lines.push(line('base', 'Commissionable amount, excluding shipping and tax', baseCents))
   lines.push(...decision.groups.map((group) => earned('group', groupText(group, facts), group.amountCents)))
   if (decision.status === null) return lines
   if (decision.restrictionReasonCode) lines.push(earned('restricted', decision.restrictionReasonCode, 0))
@@ -144,7 +144,7 @@ export function arithmeticOf(facts: Facts, decision: Decision, refunds: RefundRo
     ...refunds.map((refund) => earned('refund', refundText(refund), refund.commissionCents)),
   )
   const left = refunds.reduce((total, refund) => total + refund.commissionCents, amountCents)
-  return [...lines, earned('now', 'What the commission comes to after refunds', left)]
+  return [...lines, earned('now', 'Commission after refunds', left)]
 }
 
 function subtotalText({ order: { amountCents, lines } }: Facts): string {
@@ -173,17 +173,18 @@ export const RESTRICTION_TEXTS: Record<RestrictionCode, string> = {
   AFFILIATE_REJECTED: 'The affiliate was rejected when the order was decided.',
   AFFILIATE_NOT_APPROVED: 'The affiliate was not approved yet. Approve the affiliate, then reopen the commission.',
   PROGRAM_MISSING: 'The affiliate belonged to no program, so there was no rate.',
-  SELF_REFERRAL: 'The buyer has the e-mail address of the affiliate, and nobody earns on their own order.',
-  GEO_UNKNOWN: 'The program is limited to places, and the order does not say where it goes.',
-  GEO_NOT_ELIGIBLE: 'The program is limited to places, and the order goes to another one.',
-  ZERO_BASE: 'Nothing was left after the discount to take a percentage of.',
+  SELF_REFERRAL:
+    'The buyer has the e-mail address of the affiliate, and affiliates earn no commission on their own orders.',
+  GEO_UNKNOWN: 'The program is limited to certain places, and the order has no shipping address.',
+  GEO_NOT_ELIGIBLE: 'The program is limited to certain places, and the order ships elsewhere.',
+  ZERO_BASE: 'The amount after the discount is 0, so a percentage of it is 0.',
 }
 
 const MISS_TEXTS: Record<MissCode, string> = {
-  NO_EVIDENCE: 'The order carried nothing.',
-  NO_MATCH: 'It names nobody in your shop.',
+  NO_EVIDENCE: 'The order contains no evidence.',
+  NO_MATCH: 'It does not match an affiliate of your shop.',
   CLICK_NOT_FOUND: 'No such click is stored.',
-  CLICK_EXPIRED: 'The click was longer ago than the program lets a click count.',
+  CLICK_EXPIRED: 'The click is older than the cookie duration of the program.',
   CLICK_AFTER_ORDER: 'The click came after the order.',
 }
 
@@ -226,35 +227,36 @@ export function summaryOf(decision: Decision, { currency }: Facts['order']): str
 }
 
 function kindReason(own: Candidate[], winner: Candidate | undefined): string {
-  if (own.length === 0) return 'The order carried no such evidence.'
-  if (own.some(({ won }) => won)) return 'The first kind that counts, so it won.'
-  if (!own.some(canWin)) return 'None of it counts, so the next kind was looked at.'
-  return `It counts, but the ${winner ? KIND_NAMES[winner.kind] : 'other'} comes first in your shop.`
+  if (own.length === 0) return 'The order contains no such evidence.'
+  if (own.some(({ won }) => won)) return 'This is the first kind with valid evidence, so it won.'
+  if (!own.some(canWin)) return 'None of it is valid, so the next kind was evaluated.'
+  return `It is valid, but the ${winner ? KIND_NAMES[winner.kind] : 'other'} takes precedence in your shop.`
 }
 
 type CandidateOutcome = Pick<Schemas['ExplainedCandidate'], 'outcome' | 'because'>
 
 function outcomeOfCandidate(candidate: Candidate, winner: Candidate | undefined, facts: Facts): CandidateOutcome {
-  if (candidate.won) return { outcome: 'WON', because: 'It names an affiliate and nothing before it counts.' }
+  if (candidate.won) return { outcome: 'WON', because: 'It identifies an affiliate and no earlier evidence is valid.' }
   if (!canWin(candidate)) return { outcome: 'DID_NOT_COUNT', because: missReason(candidate, facts) }
   if (winner?.kind === candidate.kind) {
     return {
       outcome: 'LATER_IN_KIND',
-      because: `It counts, but ${winner.source} ${winner.value} of its kind comes first.`,
+      because: `It is valid, but ${winner.source} ${winner.value} of the same kind comes first.`,
     }
   }
   return {
     outcome: 'OUTRANKED',
-    because: `It counts, but the ${winner ? KIND_NAMES[winner.kind] : 'other'} wins over it in your shop.`,
+    because: `It is valid, but the ${winner ? KIND_NAMES[winner.kind] : 'other'} takes precedence in your shop.`,
   }
 }
 
 function missReason(candidate: Candidate, facts: Facts): string {
   const affiliate = affiliateOf(facts, candidate.affiliateId)
   const days = affiliate && programOf(facts, affiliate)?.cookieDurationDays
-  if (candidate.kind === 'DIRECT_LINK' && days === 0) return 'The program takes no links: its clicks count for 0 days.'
+  if (candidate.kind === 'DIRECT_LINK' && days === 0)
+    return 'The program does not accept link evidence: its cookie duration is 0 days.'
   if (candidate.reasonCode === 'CLICK_EXPIRED' && typeof days === 'number') {
-    return `The click was longer ago than the ${days} days that the program lets it count.`
+    return `The click is older than the program's cookie duration of ${days} days.`
   }
   return MISS_TEXTS[candidate.reasonCode as MissCode]
 }

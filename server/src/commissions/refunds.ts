@@ -161,7 +161,7 @@ const toRefundRow = (ctx: Context, { id }: CommissionRow, input: RefundInput, ch
 function toRefundInput(body: Body<'refundCommission'>): RefundInput {
   const refundId = orderKey(body.externalRefundId)
   if (!refundId || RESERVED_IDS.includes(refundId))
-    throw invalidBody(`externalRefundId must be the id of your refund, and none of ${RESERVED_IDS.join(', ')}.`)
+    throw invalidBody(`externalRefundId must be your refund id. Reserved ids: ${RESERVED_IDS.join(', ')}.`)
   const lineItems = (body.lineItems ?? []).map(({ variantId = null, productId = null, quantity }) => ({
     variantId,
     productId,

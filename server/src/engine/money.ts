@@ -103,13 +103,13 @@ export function apportion(total: number, weights: readonly number[]): number[] {
   return parts.map(Number)
 }
 
-/** The part whose next cent is due first: the smallest (2 × part + 1) ÷ size. */
+/** The index of the part that receives the next cent: the smallest (2 × part + 1) ÷ size. */
 function nextDue(sizes: bigint[], parts: bigint[]): number {
   const due = (index: number) => 2n * parts[index]! + 1n
   return sizes.reduce((best, size, index) => (due(index) * sizes[best]! < due(best) * size ? index : best), 0)
 }
 
-/** The part whose newest cent was due last: the largest (2 × part − 1) ÷ size. */
+/** The index of the part that loses a cent first: the largest (2 × part − 1) ÷ size. */
 function lastDue(sizes: bigint[], parts: bigint[]): number {
   const due = (index: number) => 2n * parts[index]! - 1n
   return sizes.reduce((best, size, index) => (due(index) * sizes[best]! >= due(best) * size ? index : best), 0)

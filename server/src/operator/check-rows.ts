@@ -44,10 +44,10 @@ export async function findBadRows({ db }: Pick<Deps, 'db'>): Promise<string[]> {
 
 function problemsOf(table: TableName, row: Row): string[] {
   const unstorable = Object.keys(row).filter((column) => typeof row[column] === 'string' && !isStorable(row[column]))
-  if (unstorable.length > 0) return [`holds text in ${unstorable.join(', ')} that is never stored`]
+  if (unstorable.length > 0) return [`contains text in ${unstorable.join(', ')} that the server cannot have written`]
   const unreadable = (JSON_COLUMNS[table] ?? []).map(String).filter((column) => !isJson(row[column]))
-  if (unreadable.length > 0) return [`holds no JSON in ${unreadable.join(', ')}`]
-  return table === 'orders' && !matchesReplay(row) ? ['was not decided from its stored facts'] : []
+  if (unreadable.length > 0) return [`contains invalid JSON in ${unreadable.join(', ')}`]
+  return table === 'orders' && !matchesReplay(row) ? ['has a decision that does not match its stored facts'] : []
 }
 
 /** The engine is deterministic: the same facts give an identical decision. Decisions of other engine versions are skipped. */

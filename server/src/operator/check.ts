@@ -105,7 +105,7 @@ export function describeCoverage({ url, key, checksum }: CheckScope): string[] {
   ]
   return [
     `Verified: ${verified.join('; ')}.`,
-    'Not visible to a check: a value that was replaced by another valid one and that nothing is computed from, such as a name, and the loss of the newest changes. The SHA-256 of a backup shows the first; audit.heads of an earlier check --json, kept elsewhere, shows the second.',
+    'Not detectable: a value that was replaced by another valid one and from which nothing is computed, such as a name, and the loss of the latest changes. The SHA-256 of a backup detects the first; audit.heads from an earlier check --json, stored elsewhere, detects the second.',
     ...(isPostgres ? ['The files of PostgreSQL are not read: use its data checksums and pg_amcheck.'] : []),
   ]
 }

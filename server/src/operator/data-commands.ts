@@ -69,7 +69,7 @@ export function addDataCommands(program: Command): void {
 
   program
     .command('copy')
-    .description('copy a database to an empty one, of the same or the other engine, and compare both')
+    .description('copy a database to an empty one, on the same database engine or the other one, and compare both')
     .requiredOption('--from <url>', 'file:<path> or postgres://…; stop its server first')
     .requiredOption('--to <url>', 'file:<path> or postgres://…')
     .option(...JSON_OPTION)
@@ -103,7 +103,7 @@ async function checkBackup(file: string) {
 function addSeed(program: Command): void {
   program
     .command('seed')
-    .description('fill a shop with test data for load and growth tests; running it again adds nothing twice')
+    .description('fill a shop with test data for load and growth tests; running it again does not create duplicates')
     .requiredOption('--shop <shopId>')
     .option('--affiliates <n>', 'how many', parseCount, 100)
     .option('--commissions <n>', 'how many', parseCount, 10_000)

@@ -44,7 +44,7 @@ export async function recordPaidOrder(
     const { commissionId, alreadyRecorded } = result
     if (body.cancelled_at && !alreadyRecorded) await storeNotice(ctx, trx, cancellationNotice(orderId))
     const later = commissionId && !alreadyRecorded ? await applyStoredNotices(ctx, trx, orderId) : []
-    const message = alreadyRecorded ? 'Order recorded before.' : 'Order recorded.'
+    const message = alreadyRecorded ? 'Order was already recorded.' : 'Order recorded.'
     const reply: Reply = { ok: true, message, ...(commissionId && { id: commissionId }) }
     const audits = [audit ?? [], later].flat()
     return { ...written, result: { reply, alreadyRecorded }, audit: audits.length ? audits : null }
@@ -84,7 +84,7 @@ export async function refundOrder(ctx: Context, body: Body<'refundStoreOrder'>):
     }
     const notice = { orderId, noticeId: storeId('id', body.id), body: JSON.stringify(minimalRefund(body)) }
     await storeRefundNotice(ctx, trx, notice)
-    return { result: toReply('Refund kept until somebody is credited for its order.', row), audit: null }
+    return { result: toReply('Refund stored until an affiliate is credited for its order.', row), audit: null }
   })
 }
 

@@ -2,6 +2,7 @@ import type { RefundInput } from '../commissions/refunds.ts'
 import { invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { type Context, nowIso } from '../core/context.ts'
+import { minorUnitDigits } from '../core/currencies.ts'
 import type { Order, OrderLine } from '../engine/facts.ts'
 import { toSafeNumber } from '../engine/money.ts'
 import { orderKey } from '../engine/normalize.ts'
@@ -213,20 +214,6 @@ const toRefundLine = ({ quantity, line_item: item }: StoreRefundLine): RefundLin
 /** Custom items have no product id, so they count by amount only. */
 const hasProductId = ({ variantId, productId }: RefundLine) => Boolean(variantId || productId)
 
-const decimalsByCurrency = new Map<string, number>()
-
-/** The number of decimals of a currency: 2 for USD, 0 for JPY, 3 for KWD, 2 for an unknown one. */
-export function decimalsOf(currency: string): number {
-  let digits = decimalsByCurrency.get(currency)
-  if (digits === undefined) {
-    digits = /^[A-Z]{3}$/.test(currency)
-      ? (new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2)
-      : 2
-    decimalsByCurrency.set(currency, digits)
-  }
-  return digits
-}
-
 /**
  * An amount in currency units, `"199.65"` or `199.65`, in minor units: exact, decimals beyond the currency's rounded
  * half away from zero. Null when it is malformed.
@@ -235,7 +222,7 @@ export function minorUnits(amount: string | number | null | undefined, currency:
   const match = /^([+-]?)(\d{1,13})(?:\.(\d*))?$/.exec(String(amount ?? '').trim())
   if (!match) return null
   const [, sign, units = '0', fraction = ''] = match
-  const digits = decimalsOf(currency)
+  const digits = minorUnitDigits(currency)
   const padded = fraction.padEnd(digits + 1, '0')
   const minor = BigInt(units + padded.slice(0, digits)) + (Number(padded[digits]) >= 5 ? 1n : 0n)
   return sign === '-' ? -minor : minor
