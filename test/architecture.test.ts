@@ -89,13 +89,13 @@ function edgesBetween(list: Import[], nodeOf: (file: string) => string): Map<str
   return edges
 }
 
-test('the source was read', () => {
+test('the source files are found', () => {
   expect(files.length).toBeGreaterThan(100)
   expect(imports.filter(isInternal).length).toBeGreaterThan(500)
   expect(files.filter((file) => areaOf(file) !== 'engine' && layerOf(file) < 0)).toEqual([])
 })
 
-test('a cycle is found', () => {
+test('a cycle is detected', () => {
   const edges = edgesBetween(
     [
       { from: 'a.ts', to: 'b.ts' },
@@ -148,19 +148,19 @@ test.each(['server/src', 'sdk/src', 'cli/src', 'webhook-verifier/src'])('no impo
   expect(findCycle(edgesBetween(importsOf(join(repository, folder)), (file) => file))).toBeUndefined()
 })
 
-test('pages escape everything they show', () => {
+test('pages escape all output', () => {
   const pages = globSync('admin/**/*.ts', { cwd: root })
   expect(pages.length).toBeGreaterThan(10)
   expect(pages.filter((file) => read(file).includes(`from 'hono/html'`))).toEqual(['admin/html.ts'])
   expect(read('admin/html.ts')).not.toMatch(/\braw\b/)
 })
 
-test('pages reach rows through use cases', () => {
+test('pages access rows through use cases', () => {
   const wrong = imports.filter((one) => areaOf(one.from) === 'admin' && /queries\.ts$/.test(one.to))
   expect(wrong).toEqual([])
 })
 
-test('only database/ names a driver', () => {
+test('only database/ imports a driver', () => {
   const drivers = ['better-sqlite3', 'pg']
   expect(imports.filter((one) => drivers.includes(one.to) && areaOf(one.from) !== 'database')).toEqual([])
 })

@@ -44,6 +44,21 @@ const BANNED: [pattern: RegExp, standard: string][] = [
   [/\b(placeAfter|usualHeaders)\b/, 'readCursor, commonHeaders'],
   [/\bclass Lanes\b|#mute\b/, 'DeliveryScheduler, #unresponsive'],
   [/\bclass Hole\b/, 'Placeholder'],
+  [/\bof ours\b/i, 'our, of this project'],
+  [/\bbroke off\b/i, 'ended unexpectedly'],
+  [/\bnobody knows\b/i, 'outcome unknown'],
+  [/\bnothing at this path\b/i, 'No such path.'],
+  [/\bsection \d/i, 'the rule itself'],
+  [/\b(outer whitespace|white space)\b/i, 'leading and trailing whitespace, whitespace'],
+  [/\btells of\b/i, 'describes'],
+  [/\bis no JSON\b/i, 'is not JSON'],
+  [/\bclass Turns\b/, 'FairQueue'],
+  [/\bsomebody else\b/i, 'another request, another user'],
+  [/\banew\b/i, 'again'],
+  [/\bunder way\b/i, 'in flight'],
+  [/\bhangs? up\b/i, 'closes the connection'],
+  [/\bbroken off\b/i, 'stopped, truncated'],
+  [/(\/\*\*|\/\/) Answers\b/, 'Returns, Resolves to, Responses'],
 ]
 
 const EXCLUDED =

@@ -39,7 +39,7 @@ test('only the throwaway PostgreSQL of the tests may run a script when it is ins
   expect(own).toEqual([])
 })
 
-test('every dependency is asked for in one version', () => {
+test('every dependency is requested in one version', () => {
   expect(wanted.length).toBeGreaterThan(40)
   expect(wanted.filter(([, , version]) => !/^(\d+\.\d+\.\d+(-[\w.]+)?|workspace:\*)$/.test(version))).toEqual([])
 })
@@ -54,7 +54,7 @@ test('every package is pinned by its hash and comes from the registry', () => {
   expect(loose).toEqual([])
 })
 
-test('what is installed apart is pinned by its hash too, wherever its registry is', () => {
+test('separately installed packages are pinned by their hash too, in any registry', () => {
   expect(apart).toHaveLength(2)
   for (const file of apart) {
     const locked = JSON.parse(read(file.replace('package.json', 'package-lock.json')))
@@ -67,7 +67,7 @@ test('what is installed apart is pinned by its hash too, wherever its registry i
   }
 })
 
-test('every container image is named by its full version, and a digest can take its place', () => {
+test('every container image has its full version, and a digest can replace it', () => {
   const dockerfile = read('deploy/Dockerfile')
   const [, node] = /^ARG NODE_IMAGE=(.+)$/m.exec(dockerfile) ?? []
   const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)
@@ -79,7 +79,7 @@ test('every container image is named by its full version, and a digest can take 
   expect([node, ...images].filter((image) => !isExact(image))).toEqual([])
 })
 
-test('every dependency has its reason', () => {
+test('every dependency has a documented reason', () => {
   const reasons = read('docs/decisions/dependencies.md')
   const named = new Set([...reasons.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = '']) => cell.split(', ')))
   const own = (name: string) =>

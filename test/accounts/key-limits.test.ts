@@ -92,7 +92,7 @@ describe('a shop has as many rate limit windows as active keys', () => {
     }
     return left
   }
-  // The window of the key that stays is nobody else's.
+  // The window of the active key is not shared.
   const SHARED = [...Array(19).fill(LIMIT - 2), ...Array(6).fill(LIMIT - 4)]
 
   test('creating and revoking keys adds no windows', async ({ server, owner }) => {

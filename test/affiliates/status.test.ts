@@ -21,7 +21,7 @@ const create = (client: Client, campaignId?: string) =>
 
 const isIn = (status: Status) => status === 'APPROVED' || status === 'ACTIVE'
 
-/** What the document says of each move. */
+/** The documented transitions. */
 function announced(from: Status, to: Status): string[] {
   if (from === to) return []
   if (isIn(to) && !isIn(from)) return ['affiliate.approved', 'affiliate.status_changed']

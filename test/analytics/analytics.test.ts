@@ -59,7 +59,10 @@ test('200 orders and clicks of a real shop', async ({ server, client }) => {
     expect((await client.analytics.get({ ...OCTOBER, ...filter })).totals).toMatchObject({ orders: 0, clicks: 0 })
 })
 
-test('page views are no clicks, and clicks on an unknown reference are nobody’s', async ({ server, client }) => {
+test('page views are not clicks, and clicks on an unknown reference belong to no affiliate', async ({
+  server,
+  client,
+}) => {
   await expectOk(
     server.request('POST', '/api/v1/events', {
       body: { type: 'page_view', url: 'https://shop.example', occurredAt: '2026-10-20' },
@@ -77,7 +80,7 @@ describe('the period', () => {
     for (const happenedAt of instants) addCommission(server, { affiliateId, happenedAt })
   }
 
-  test('bounds are inclusive, offsets count, a date alone is midnight UTC', async ({ server, client }) => {
+  test('bounds are inclusive, UTC offsets are applied, a date alone is midnight UTC', async ({ server, client }) => {
     at(
       server,
       '2026-10-01T00:00:00.000Z',
@@ -91,7 +94,7 @@ describe('the period', () => {
     expect(await orders(client, { from: '2026-10-31', to: '2026-10-31' })).toBe(1)
   })
 
-  test('the default is the last 30 days, and the 5 minutes that a clock may be ahead', async ({ server, client }) => {
+  test('the default is the last 30 days, plus 5 minutes of clock skew', async ({ server, client }) => {
     at(
       server,
       '2026-10-03T11:59:59.999Z',
@@ -104,7 +107,7 @@ describe('the period', () => {
     expect([dailyBreakdown[0]?.date, dailyBreakdown.at(-1)?.date]).toEqual(['2026-10-03', '2026-11-02'])
   })
 
-  test('to alone takes the 30 days before it; from alone lasts until now', async ({ server, client }) => {
+  test('to alone selects the 30 days before it; from alone ends now', async ({ server, client }) => {
     at(server, '2026-01-01T00:00:00.000Z', '2026-01-31T00:00:00.000Z', '2026-11-02T12:05:00.001Z')
     expect(await orders(client, { to: '2026-01-31' })).toBe(2)
     expect(await orders(client, { to: '2026-01-31T00:00:00.001Z' })).toBe(1)
@@ -133,7 +136,7 @@ test('currencies are never summed together', async ({ server, client }) => {
   expect([yen.currency, yen.currencies, yen.totals.orders]).toEqual(['JPY', ['EUR', 'USD'], 0])
 })
 
-test('the newest 10,000 are read; truncated says when there are more', async ({ server, client }) => {
+test('the newest 10,000 are read; truncated is true when there are more', async ({ server, client }) => {
   const affiliateId = addAffiliate(server)
   const row = () => commissionRow(server, { affiliateId, commissionAmountCents: 1 })
   insertRows(server, 'commissions', Array.from({ length: 10_000 }, row))
@@ -145,7 +148,7 @@ test('the newest 10,000 are read; truncated says when there are more', async ({ 
   expect(await client.analytics.get(OCTOBER)).toMatchObject({ truncated: true, totals: { commissionCents: 10_100 } })
 })
 
-test('money that was taken back counts, and archived affiliates keep their names', async ({ server, client }) => {
+test('reversed commissions count, and archived affiliates keep their names', async ({ server, client }) => {
   const affiliateId = addAffiliate(server, { name: 'Gone', deletedAt: '2026-10-30T00:00:00.000Z' })
   addCommission(server, { affiliateId, orderStatus: 'PAID', payoutBatchId: 'bat_1' })
   addDebt(server, affiliateId, 300)
@@ -155,19 +158,19 @@ test('money that was taken back counts, and archived affiliates keep their names
 })
 
 test.for(['page=1&page=2', 'limit=%00', 'page=&limit=none&limit=', 'unknown=1&unknown=2'])(
-  'what is ignored never fails: %s',
+  'ignored parameters never fail: %s',
   async (query, { server }) => {
     expect((await server.request('GET', `/api/v1/analytics?${query}`)).status).toBe(200)
   },
 )
 
-test('page and limit are accepted and change nothing', async ({ server, client }) => {
+test('page and limit are accepted and ignored', async ({ server, client }) => {
   addCommission(server, { affiliateId: addAffiliate(server) })
   const { body } = await server.request('GET', '/api/v1/analytics?from=2026-10-01&to=2026-11-01&page=7&limit=1')
   expect(body).toEqual(await client.analytics.get({ from: '2026-10-01', to: '2026-11-01' }))
 })
 
-test('another shop counts nothing of it', async ({ server }) => {
+test('another shop sees zeros', async ({ server }) => {
   const { affiliate } = await withAffiliate(server)
   await click(server, { ref: affiliate.slug })
   addCommission(server, { affiliateId: affiliate.id })

@@ -34,7 +34,7 @@ test.beforeAll(async ({ server }) => {
 const run = (owner: Owner, body: object) => expectOk(owner('POST', '/backtests', body))
 const line = (affiliateId: string, given: object) => expect.objectContaining({ affiliateId, ...given })
 
-test('200 another precedence: who gains, who loses, and nothing is written', async ({ server, owner }) => {
+test('200 another precedence: gains and losses by affiliate, and nothing is written', async ({ server, owner }) => {
   const before = snapshot(server, ['audits'])
   const report = await run(owner, { attributionPrecedence: 'link-first' })
   expect(report).toMatchObject({ orders: 5, changed: 1, truncated: false })
@@ -92,7 +92,7 @@ test('200 another rate, for one program or for all, and in a period', async ({ o
   expect(flat).toMatchObject({ orders: 1, affiliates: [line(nisa.id, { proposedCents: 500 })] })
 })
 
-test('200 the settings of today change nothing', async ({ owner }) => {
+test('200 the current settings show no difference', async ({ owner }) => {
   const same = {
     attributionPrecedence: ['COUPON', 'DIRECT_LINK', 'CONNECTED_CUSTOMER', 'CONNECTED_PRODUCT'],
     clickTouch: 'LAST',
@@ -100,7 +100,7 @@ test('200 the settings of today change nothing', async ({ owner }) => {
   expect(await run(owner, same)).toMatchObject({ orders: 5, changed: 0, affiliates: [], examples: [] })
 })
 
-test('200 more orders than one look takes', async () => {
+test('200 more orders than one query reads', async () => {
   const many = await testServer()
   const till = new Till(many)
   await till.affiliate()
@@ -122,7 +122,7 @@ test('200 more orders than one look takes', async () => {
   await many.close()
 })
 
-test('STAFF may try', async ({ server, owner }) => {
+test('200 for STAFF', async ({ server, owner }) => {
   const key = await staffOf(server)
   expect((await owner('POST', '/backtests', { clickTouch: 'FIRST' }, { key })).status).toBe(200)
 })

@@ -50,7 +50,7 @@ describe('what a commission counts for', () => {
     })
   })
 
-  test('an adjustment is money, no order', () => {
+  test('an adjustment counts as commission, not as an order', () => {
     const back = row({ trackingMethod: 'ADJUSTMENT', commissionAmountCents: -300, orderSubtotalCents: 0 })
     expect(totals(row(), back)).toMatchObject({
       orders: 1,
@@ -62,7 +62,7 @@ describe('what a commission counts for', () => {
     expect(totals({ ...back, orderStatus: 'CANCELED' })).toMatchObject({ commissionCents: 0 })
   })
 
-  test('a reversed payment and the adjustment that takes it back come to nothing', () => {
+  test('a reversed payment and its adjustment add up to zero', () => {
     const reversed = row({ orderStatus: 'REVERSED', payoutBatchId: 'bat_1' })
     const back = row({ trackingMethod: 'ADJUSTMENT', commissionAmountCents: -1000, orderSubtotalCents: 0 })
     expect(totals(reversed, back)).toMatchObject({ orders: 0, revenueCents: 0, commissionCents: 0 })
@@ -84,7 +84,7 @@ describe('days', () => {
     expect(dates(from, to)).toEqual(expected)
   })
 
-  test('731 days are filled with zeros, of more only those with something', () => {
+  test('up to 731 days are filled with zeros; longer periods list only days with data', () => {
     const commissions = [row({ happenedAt: '2026-01-02T00:00:00.000Z' }), row({ orderStatus: 'REJECTED' })]
     const clicksByDay = [{ date: '2025-03-04', clicks: 2 }]
     const more = { commissions, clicksByDay }
@@ -92,7 +92,7 @@ describe('days', () => {
     expect(dates('2025-01-01T00:00:00.000Z', '2027-01-02T00:00:00.000Z', more)).toEqual(['2025-03-04', '2026-01-02'])
   })
 
-  test('days that are too many to fill stand in their order', () => {
+  test('the days of a longer period are in order', () => {
     const clicksByDay = ['2026-05-01', '2024-01-01', '2026-01-01'].map((date) => ({ date, clicks: 1 }))
     const commissions = [row({ happenedAt: '2026-01-02T00:00:00.000Z' })]
     expect(dates('2020-01-01T00:00:00.000Z', '2027-01-02T00:00:00.000Z', { commissions, clicksByDay })).toEqual([
@@ -103,7 +103,7 @@ describe('days', () => {
     ])
   })
 
-  test('orders and clicks stand on their day', () => {
+  test('orders and clicks count on their day', () => {
     const { dailyBreakdown } = summarize(
       facts({
         from: '2026-10-19T00:00:00.000Z',
@@ -165,13 +165,13 @@ describe('the affiliates that earned most', () => {
     }
   })
 
-  test('who was only clicked on is active, whoever nobody is counts for nobody', () => {
+  test('an affiliate with only clicks is active; unknown affiliates are not counted', () => {
     const clicksByAffiliate = ['A', 'B', 'C', null].map((affiliateId) => ({ affiliateId, clicks: 1 }))
     expect(summarize(facts({ clicksByAffiliate })).totals.activeAffiliates).toBe(3)
     expect(summarize(facts({ clicksByAffiliate, commissions: [row()] })).totals.activeAffiliates).toBe(3)
   })
 
-  test('each with its clicks; clicks alone earn nothing', () => {
+  test('each has its clicks; clicks alone earn nothing', () => {
     const given = facts({
       commissions: [row(), row({ affiliateId: 'B', orderStatus: 'REJECTED' })],
       clicksByAffiliate: [
@@ -189,7 +189,7 @@ describe('the affiliates that earned most', () => {
   })
 })
 
-test('days and affiliates add up to the totals, whatever the rows are', () => {
+test('days and affiliates add up to the totals, for any rows', () => {
   const statuses = [
     'APPROVED',
     'ACCEPTED',
@@ -232,7 +232,7 @@ test.each([
   ['at the limit', [9_007_199_254_740_990, 1], 9_007_199_254_740_991],
   ['one cent above it', [9_007_199_254_740_991, 1], null],
   ['above it on the way only', [9_007_199_254_740_991, 3, -4], 9_007_199_254_740_990],
-])('sums are exact or not given: %s', (_, amounts, expected) => {
+])('sums are exact or null: %s', (_, amounts, expected) => {
   const rows = amounts.map((commissionAmountCents) =>
     row({ commissionAmountCents, trackingMethod: 'ADJUSTMENT', orderSubtotalCents: 0 }),
   )

@@ -138,7 +138,7 @@ function reports(server: OwnerServer): HeavyRequest[] {
 
 const allTime = { from: '0001-01-01', to: '9999-12-31' }
 
-/** A request with a body; `id` stands for what the path names. */
+/** A request with a body; `id` replaces the path parameter. */
 function post(
   id: string,
   name: string,

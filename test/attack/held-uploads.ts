@@ -18,7 +18,7 @@ export interface Memory {
   heldMiB: number
   /** Answered before their last byte. */
   refused: number
-  /** What a call with the shop's key got meanwhile. */
+  /** The result of a concurrent call with the shop's key. */
   status: number
 }
 

@@ -6,7 +6,7 @@ export interface HeavyRequest {
   name: string
   /** It is rejected with that status, after it was read. */
   rejected?: number
-  /** Made anew for each try, for some requests use up what they name. */
+  /** Created for each attempt, because some requests consume what they name. */
   make: () => Promise<Call> | Call
 }
 
@@ -21,7 +21,7 @@ export interface Stall {
   operation: string
   name: string
   status: number
-  /** The longest time between two turns of the event loop. */
+  /** The longest time between two iterations of the event loop. */
   wallMs: number
   /** What of it this thread worked; the rest is other processes of a busy machine, and the disk. */
   cpuMs: number

@@ -1,4 +1,4 @@
-// SQLite only: PostgreSQL works in a process of its own, and its statements hold up nobody here.
+// SQLite only: PostgreSQL runs in its own process, and its statements block no request here.
 import { expect, test } from 'vitest'
 import { operations, ownerOperations } from '../support/document.ts'
 import { isTooLong, MAX_STALL_MS, measureStalls } from './measure.ts'

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 
-/** One request of a load; `{n}` in its body or headers stands for the number of the request. */
+/** One request of a load; `{n}` in its body or headers is replaced by the number of the request. */
 export interface LoadCall {
   method: string
   path: string

@@ -23,7 +23,7 @@ if (!isThere) console.warn(`skipped: the tests in a browser, because there is no
 
 export type Stage = Awaited<ReturnType<typeof setUp>>
 
-/** A real server with a demo shop, a receiver of its webhooks, somebody else's site, and a browser. */
+/** A real server with a demo shop, a receiver of its webhooks, another site, and a browser. */
 export async function setUp() {
   const folder = temporaryFolder()
   const launching = chromium.launch({ executablePath: CHROMIUM, args: FLAGS })

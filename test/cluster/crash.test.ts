@@ -22,7 +22,7 @@ interface Load {
 
 let orders = 0
 
-/** Callers behind a balancer: whoever gets no answer, or 503, asks the next instance with the same key until it has one. */
+/** Callers behind a load balancer: without a response, or after a 503, each retries on the next instance with the same key. */
 function startLoad(servers: () => RunningServer[]): Load {
   const load = { acknowledged: new Map<string, Answer>(), refused: new Map<string, number>() }
   let isOver = false
@@ -74,7 +74,7 @@ const living = () => instances.servers.filter((server) => !dead.has(server))
 const pending = async () =>
   Number((await instances.query<{ n: string }>(`select count(*) as n from deliveries where status = 'PENDING'`))[0]?.n)
 
-/** One that has the right to send something that waits. */
+/** A process that holds a lease on pending deliveries. */
 async function findSender(): Promise<RunningServer> {
   let found: RunningServer | undefined
   const look = async () => {
@@ -120,7 +120,7 @@ describe.skipIf(missing)('processes and their dependencies fail under load', () 
     const ids = await instances.query<{ webhookId: string }>('select "webhookId" from deliveries')
     const received = receiver.received.map(({ headers }) => headers['webhook-id'])
     expect(ids.filter(({ webhookId }) => !received.includes(webhookId))).toEqual([])
-    // What it had under way when it was killed is sent again; it sent to one subscription at most 16 at a time.
+    // Deliveries in flight at the kill are sent again; at most 16 per subscription.
     expect(received.length - new Set(received).size).toBeLessThanOrEqual(3 * 16)
   })
 

@@ -9,7 +9,7 @@ import { createCluster, type PostgresCluster, whyNoPostgres } from '../support/p
 import { type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
 import { createRedis, type TestRedis, whyNoRedis } from '../support/redis.ts'
 
-/** Why these tests cannot run here; said aloud. */
+/** Why these tests cannot run here; logged. */
 export const missing = await whyNoPostgres()
 if (missing) console.warn(`skipped: the tests of several instances, because ${missing}`)
 /** Without Redis, limits are shared in PostgreSQL. */

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { call, withAffiliate } from '../support/calls.ts'
 import type { Instances, Shop } from './fixture.ts'
 
-/** What goes on beside the tests: a shop whose callers report, repeat, click and look on every instance. */
+/** Load during the tests: callers of a shop report, repeat, click and read on every instance. */
 export interface Mix {
   shop: Shop
   /** The orders that were acknowledged, with the text of the answer. */
   orders: Map<string, string>
-  /** Answers that nobody should get, a line each. */
+  /** Unexpected responses, one line each. */
   wrong: string[]
   stop: () => Promise<void>
 }

@@ -43,7 +43,7 @@ describe.skipIf(missing)('three processes on one PostgreSQL and one Redis, under
       while (answers.length < 240)
         answers.push(...(await together(30, (n) => call(server(n), keys[0]!, ['GET', '/api/v1/programs']))))
       const passed = (await uncounted()) - before
-      // A machine that stalls for longer than a request may wait lets some pass, says so, and has another try.
+      // When the machine stalls longer than a request may wait, some pass, this is logged, and the test retries.
       if (passed > 0 && tries < 4) continue
       const allowed = statuses(answers, 200).length
       expect(allowed).toBeGreaterThanOrEqual(100)

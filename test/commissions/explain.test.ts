@@ -35,7 +35,7 @@ type Candidate = { kind: string; source: string; reasonCode: string; outcome: st
 const candidatesOf = (explained: { evidence: { candidates: Candidate[] }[] }) =>
   explained.evidence.flatMap(({ candidates }) => candidates)
 
-describe('every reason code is named, with what became of it', () => {
+describe('every reason code is listed, with its outcome', () => {
   const items = [{ productId: '7001', quantity: 1, priceCents: 9000 }]
   test.for([
     ['COUPON_MATCH', { couponCode: 'nisa16' }],
@@ -78,7 +78,7 @@ describe('every reason code is named, with what became of it', () => {
   })
 })
 
-describe('every restriction code is named', () => {
+describe('every restriction code is listed', () => {
   const update = (server: TestServer, path: string, body: object) => expectOk(server.request('PATCH', path, { body }))
   const cases: [string, (server: TestServer) => Promise<object>][] = [
     [
@@ -148,7 +148,7 @@ describe('every restriction code is named', () => {
   })
 })
 
-test('all four kinds are shown, who lost and to whom', async ({ server }) => {
+test('all four kinds are shown, with the evidence that lost and the winner', async ({ server }) => {
   const explained = await order(server, {
     couponCode: 'NOBODY',
     affiliateCode: 'NISA16',
@@ -173,7 +173,7 @@ test('all four kinds are shown, who lost and to whom', async ({ server }) => {
   })
 })
 
-test('the arithmetic, line by line, adds up, refunds included', async ({ server, owner }) => {
+test('the calculation adds up line by line, including refunds', async ({ server, owner }) => {
   await expectOk(owner('PATCH', '/settings', { taxWithholdingBps: 1000 }))
   const rule = {
     programId: nisa.campaignId,
@@ -223,7 +223,7 @@ test('the arithmetic, line by line, adds up, refunds included', async ({ server,
   await expectOk(owner('PATCH', '/settings', { taxWithholdingBps: 0 }))
 })
 
-test('CONNECTED_PRODUCT pays on its own lines, and the arithmetic says so', async ({ server }) => {
+test('CONNECTED_PRODUCT pays on its own lines, as the calculation shows', async ({ server }) => {
   const lineItems = [
     { productId: '7001', quantity: 1, priceCents: 3000 },
     { productId: '1', quantity: 1, priceCents: 6000 },
@@ -238,7 +238,7 @@ test('CONNECTED_PRODUCT pays on its own lines, and the arithmetic says so', asyn
   expect(arithmetic.at(-1).cents).toBe(480)
 })
 
-test('the stored id wins over the caller’s own, and any id may be asked for', async ({ server, owner }) => {
+test('the stored id takes precedence over the external id, and any id is accepted', async ({ server, owner }) => {
   const first = await order(server, { couponCode: 'NISA16' })
   await expectOk(convert(server, { externalOrderId: first.orderId, amountCents: 100, couponCode: 'NISA16' }))
   const byStored = await expectOk(owner('GET', `/orders/${first.orderId}/explanation`))
@@ -248,7 +248,7 @@ test('the stored id wins over the caller’s own, and any id may be asked for', 
   expect(odd.externalOrderId).toBe('a/b c?d#é')
 })
 
-test('STAFF may ask why', async ({ server, owner }) => {
+test('200 for STAFF', async ({ server, owner }) => {
   const explained = await order(server, { couponCode: 'NISA16' })
   const key = await staffOf(server)
   expect((await owner('GET', `/orders/${explained.externalOrderId}/explanation`, undefined, { key })).status).toBe(200)

@@ -66,7 +66,7 @@ test('200 newest happenedAt first, with every field', async ({ server, client })
   })
 })
 
-test('200 page by page, each row once though some happened at the same instant', async ({ client }) => {
+test('200 page by page, each row once, even with equal timestamps', async ({ client }) => {
   const pages = await Promise.all([1, 2, 3, 4, 5].map((page) => found(client, { page, limit: 2 })))
   expect(pages).toEqual([['f', 'api:b'], ['e', 'd'], ['c', 'b'], ['a'], []])
 })
@@ -142,14 +142,14 @@ test.for(['status=approved', 'limit=0', 'page=0', 'affiliateId=', `externalOrder
   },
 )
 
-test('405 for every method that would write', async ({ server }) => {
+test('405 for every write method', async ({ server }) => {
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
     const reply = await server.request(method, '/api/v1/commissions', { body: {} })
     expect([reply.status, reply.headers.get('Allow')], method).toEqual([405, 'GET, HEAD'])
   }
 })
 
-test('the commissions of an archived affiliate stay', async ({ server, client }) => {
+test('the commissions of an archived affiliate are listed', async ({ server, client }) => {
   const gone = await newAffiliate(server, { code: 'GNE' })
   await client.events.conversion({ externalOrderId: 'gone', couponCode: 'GNE', amountCents: 100 })
   const before = (await client.commissions.list({ affiliateId: gone.id })).data

@@ -44,7 +44,7 @@ describe.each(Object.entries(MOVES))('%s', (action, moves) => {
   })
 })
 
-test('rows of a batch under way count as paid: a refund takes money back, and nothing else moves them', async ({
+test('commissions of a PROCESSING batch count as paid: only a refund changes them, as an adjustment', async ({
   server,
 }) => {
   const id = await till.order()
@@ -57,7 +57,7 @@ test('rows of a batch under way count as paid: a refund takes money back, and no
   till.checkBatches()
 })
 
-test('with autoApproveOrder off, from the conversion to a paid batch with documented calls alone', async ({
+test('with autoApproveOrder off, from the conversion to a paid batch with documented calls only', async ({
   server,
 }) => {
   const { key } = till.shop
@@ -94,7 +94,7 @@ describe('reopen', () => {
     return { affiliate, set }
   }
 
-  test('decides with today’s statuses and yesterday’s rate, and the replay still fits', async ({ server }) => {
+  test('decides with current statuses and the recorded rate, and the replay still matches', async ({ server }) => {
     const { affiliate, set } = await pendingAffiliate(server)
     const id = await till.order({ couponCode: 'LATER', externalOrderId: 'late' })
     expect(till.row(id)).toMatchObject({ orderStatus: 'REJECTED', restrictionReasonCode: 'AFFILIATE_NOT_APPROVED' })
@@ -113,7 +113,7 @@ describe('reopen', () => {
     expect((await till.refund(id, 'r', 3000)).body.data.commissionAmountCents).toBe(960)
   })
 
-  test('keeps what was refunded before', async () => {
+  test('keeps earlier refunds', async () => {
     const id = await till.order()
     await expectOk(till.refund(id, 'r', 3000))
     await expectOk(till.act('reject', id))
@@ -121,14 +121,14 @@ describe('reopen', () => {
   })
 })
 
-describe('many at once', () => {
+describe('bulk changes', () => {
   test('200 by a filter that nothing matches', async () => {
     const filter = { affiliateId: 'aff_none' }
     const done = await expectOk(till.admin('POST', '/commissions/moderate', { action: 'approve', filter }))
     expect(done).toEqual({ action: 'approve', dryRun: false, changed: 0, skipped: [], remaining: 0 })
   })
 
-  test('200 by filter: only what can be moved, and only what matches', async ({ server }) => {
+  test('200 by filter: only matching commissions in a valid status', async ({ server }) => {
     const other = await till.affiliate('SECND', { autoApproveOrder: false })
     await till.affiliate('THIRD', { autoApproveOrder: false })
     await till.order()
@@ -157,7 +157,7 @@ describe('many at once', () => {
     expect(Number(audits.pluck().get(till.shop.shopId))).toBe(2)
   })
 
-  test('200 by id: what cannot be moved is named and left alone', async ({ server }) => {
+  test('200 by id: commissions in an invalid status are reported and unchanged', async ({ server }) => {
     const [a, b] = [await till.order(), await till.order()]
     setStatus(server, b, 'PAID')
     const ids = [a, b, 'com_none']
@@ -169,7 +169,7 @@ describe('many at once', () => {
     ])
   })
 
-  test('200 canceling half an open batch brings its totals in line', async () => {
+  test('200 canceling half of an open batch updates its totals', async () => {
     const ids = [await till.order(), await till.order(), await till.order()]
     const { id } = await expectOk(till.batch())
     await expectOk(till.admin('POST', '/commissions/moderate', { action: 'cancel', ids: ids.slice(0, 2) }))
@@ -178,7 +178,7 @@ describe('many at once', () => {
     expect(await till.batchOf(id)).toMatchObject({ status: 'FAILED', totals: { commissions: 0, netPayableCents: 0 } })
   })
 
-  test('200 reversing by filter takes back each', async () => {
+  test('200 reversing by filter creates an adjustment for each', async () => {
     await till.order()
     await till.order()
     const { id } = await expectOk(till.batch())
@@ -191,7 +191,7 @@ describe('many at once', () => {
 })
 
 describe('a canceled batch', () => {
-  test('lets its commissions go, and another batch gathers them', async () => {
+  test('releases its commissions, and another batch selects them', async () => {
     const id = await till.order()
     const first = await expectOk(till.batch())
     const canceled = await expectOk(till.cancelBatch(first.id))
@@ -209,7 +209,7 @@ describe('a canceled batch', () => {
     till.checkBatches()
   })
 
-  test('takes back the debt that it carried on', async () => {
+  test('removes the debt that it carried forward', async () => {
     const paid = await till.order({ occurredAt: '2026-09-10T00:00:00.000Z' })
     const september = { periodStart: '2026-09-01', periodEnd: '2026-09-30T23:59:59.999Z' }
     await expectOk(till.pay((await expectOk(till.batch(september))).id))
@@ -227,7 +227,7 @@ describe('a canceled batch', () => {
   })
 })
 
-test('an adjustment stays as it is', async () => {
+test('an adjustment is unchanged', async () => {
   const id = await till.order()
   await expectOk(till.pay((await expectOk(till.batch(OCTOBER))).id))
   await expectOk(till.act('reverse', id))

@@ -21,7 +21,7 @@ const month = (index: number) => {
   }
 }
 
-/** What the test knows of one order without asking. */
+/** The expected state of one order. */
 interface Known {
   id: string
   goods: number
@@ -193,7 +193,7 @@ class Run {
   }
 }
 
-test('whatever is done in whatever order, the sums are exact to the cent', async ({ server }) => {
+test('the sums are exact to the cent after any sequence of operations', async ({ server }) => {
   const property = fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 24 }), async (steps) => {
     const till = new Till(server, await server.createShop())
     await till.admin('PATCH', '/settings', { taxWithholdingBps: TAX_BPS })

@@ -74,7 +74,7 @@ test.each([
   till.checkBatches()
 })
 
-test('refund against pay: either the batch was worth less, or money is taken back', async ({ server }) => {
+test('refund against pay: either the batch total is lower, or an adjustment is created', async ({ server }) => {
   for (let round = 0; round < 4; round++) {
     const id = await till.order({ occurredAt: IN_OCTOBER })
     const { id: batchId } = await expectOk(till.batch())
@@ -95,7 +95,7 @@ test('refund against pay: either the batch was worth less, or money is taken bac
   }
 })
 
-test('refunds of one commission: what is left is never refunded twice', async () => {
+test('refunds of one commission: the remainder is never refunded twice', async () => {
   const id = await till.order()
   const replies = await parallel((i) => till.refund(id, `r-${i}`, 4000))
   expect(winners(replies)).toHaveLength(1)
@@ -106,7 +106,7 @@ test('refunds of one commission: what is left is never refunded twice', async ()
   expect(till.row(id).commissionAmountCents).toBe(160)
 })
 
-test('reverse against refund of a paid commission: together never more than was paid', async () => {
+test('reverse against refund of a paid commission: together at most what was paid', async () => {
   const id = await till.order()
   await expectOk(till.pay((await expectOk(till.batch())).id))
   const replies = await parallel((i) => (i % 2 ? till.act('reverse', id) : till.refund(id, `r-${i}`, 1000)))
@@ -116,7 +116,7 @@ test('reverse against refund of a paid commission: together never more than was 
   expect(total()).toBe(0)
 })
 
-test('cancel against pay of a batch: one wins, and nothing is both paid and free', async () => {
+test('cancel against pay of a batch: one wins, and no commission is both paid and released', async () => {
   await till.order()
   const { id } = await expectOk(till.batch())
   const replies = await parallel((i) => (i % 2 ? till.pay(id) : till.cancelBatch(id)))

@@ -37,7 +37,7 @@ describe('before payment', () => {
     expect(adjustments()).toEqual([])
   })
 
-  test('200 the same refund id again changes nothing, whatever else it says', async () => {
+  test('200 a repeated refund id changes nothing, whatever the other fields', async () => {
     const id = await till.order()
     const first = await till.refund(id, 'a', 3000)
     const again = await till.refund(id, 'a', 9000)
@@ -47,7 +47,7 @@ describe('before payment', () => {
     expect(till.row(id).commissionAmountCents).toBe(800)
   })
 
-  test('200 the same refund id in another spelling changes nothing; a reserved name is one in any spelling', async () => {
+  test('200 the same refund id in another spelling changes nothing; a reserved name is reserved in any spelling', async () => {
     const id = await till.order()
     await expectOk(till.refund(id, 'r1', 3000))
     for (const same of ['r1\u200b', 'r1\u0085', ' r1 ']) await expectOk(till.refund(id, same, 1000))
@@ -55,7 +55,7 @@ describe('before payment', () => {
     expect(codeOf(await till.refund(id, 'reversal\u200b', 1))).toEqual([400, 'invalid_body'])
   })
 
-  test('409 more than is left, and nothing is written', async () => {
+  test('409 for more than the remainder, and nothing is written', async () => {
     const id = await till.order()
     await expectOk(till.refund(id, 'a', 8000))
     const reply = await till.refund(id, 'b', 1001)
@@ -67,7 +67,7 @@ describe('before payment', () => {
     expect(till.row(id).commissionAmountCents).toBe(160)
   })
 
-  test('200 by line items, at what they were sold for', async () => {
+  test('200 by line items, at the price they were sold for', async () => {
     const id = await till.order({
       amountCents: undefined,
       discountCents: 1000,
@@ -85,7 +85,7 @@ describe('before payment', () => {
     expect((await items([{ variantId: '1', quantity: 1 }], 'c')).body.data.orderStatus).toBe('REFUNDED')
   })
 
-  test('200 in an open batch: the totals follow, and an emptied batch is failed', async () => {
+  test('200 in an open batch: the totals are updated, and an emptied batch is FAILED', async () => {
     const [a, b] = [await till.order(), await till.order()]
     const { id } = await expectOk(till.batch())
     await expectOk(till.refund(a, 'r', 3000))
@@ -118,7 +118,7 @@ test('refunds from before totals were stored count in the next refund', async ({
 })
 
 describe('after payment', () => {
-  test('200 the row stays PAID, a negative row is netted in the next batch', async ({ server }) => {
+  test('200 the commission stays PAID, and a negative adjustment is netted in the next batch', async ({ server }) => {
     const id = await paidOrder()
     const { data, refund } = (await till.refund(id, 'a', 3000)).body
     expect(data).toMatchObject({ orderStatus: 'PAID', commissionAmountCents: 1440 })
@@ -135,7 +135,7 @@ describe('after payment', () => {
     expect(batch.totals).toMatchObject({ commissions: 2, netPayableCents: 960 })
   })
 
-  test('200 tax follows: what is taken back is net of what was withheld', async () => {
+  test('200 with tax: the adjustment is net of the tax withheld', async () => {
     await expectOk(till.admin('PATCH', '/settings', { taxWithholdingBps: 1000 }))
     const id = await paidOrder()
     await expectOk(till.admin('PATCH', '/settings', { taxWithholdingBps: 5000 }))
@@ -143,7 +143,7 @@ describe('after payment', () => {
     expect(adjustments()[0]).toMatchObject({ commissionAmountCents: -480, taxWithheldCents: -48 })
   })
 
-  test('200 a debt that no order makes up for reaches the next month', async ({ server }) => {
+  test('200 a debt without later earnings is carried to the next month', async ({ server }) => {
     const id = await paidOrder()
     await expectOk(till.refund(id, 'a'))
     await till.order({ amountCents: 1000, occurredAt: '2026-11-02T00:00:00.000Z' })
@@ -159,7 +159,7 @@ describe('after payment', () => {
     till.checkBatches()
   })
 
-  test('200 refunded in part and then reversed: together they take back what was paid, no more', async () => {
+  test('200 a partial refund and a later reversal together take back exactly what was paid', async () => {
     const id = await paidOrder()
     await expectOk(till.refund(id, 'a', 3000))
     await expectOk(till.act('reverse', id))
@@ -167,7 +167,7 @@ describe('after payment', () => {
     expect(codeOf(await till.refund(id, 'b', 100))).toEqual([409, 'commission_move_not_allowed'])
   })
 
-  test('200 a refund that changes no commission writes no row of money', async () => {
+  test('200 a refund that changes no commission writes no adjustment', async () => {
     await till.affiliate('FLAT', { commissionType: 'FLAT_PER_ORDER', commissionPercent: 5 })
     const id = await paidOrder({ couponCode: 'FLAT' })
     const { refund } = (await till.refund(id, 'a', 3000)).body
@@ -176,7 +176,7 @@ describe('after payment', () => {
   })
 })
 
-test('splitting a refund changes nothing: neither the commission, nor its tax, nor what is taken back', async () => {
+test('splitting a refund changes neither the commission, nor its tax, nor the adjustments', async () => {
   await expectOk(till.admin('PATCH', '/settings', { taxWithholdingBps: 777 }))
   const cuts = fc.record({
     amountCents: fc.integer({ min: 1, max: 20_000 }),

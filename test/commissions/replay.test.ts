@@ -89,7 +89,10 @@ async function inLots<T>(count: number, work: (index: number) => Promise<T>): Pr
   return done
 }
 
-test(`${ORDERS} random orders: the stored facts decide the same again, byte for byte`, async ({ server, owner }) => {
+test(`${ORDERS} random orders: replaying the stored facts gives byte-identical decisions`, async ({
+  server,
+  owner,
+}) => {
   const orders = fc.sample(order, { numRuns: ORDERS, seed: 20_261_120 })
   await inLots(ORDERS, (i) => expectOk(convert(server, { externalOrderId: `o-${i}`, ...orders[i] })))
   const explained = await inLots(ORDERS, (i) => expectOk(owner('GET', `/orders/o-${i}/explanation`)))
@@ -104,7 +107,7 @@ test(`${ORDERS} random orders: the stored facts decide the same again, byte for 
   }
 })
 
-test('facts that were tampered with do not give the recorded decision', async ({ server, owner }) => {
+test('modified facts do not give the recorded decision', async ({ server, owner }) => {
   const { changes } = server.sql
     .prepare(
       `update orders set "facts" = replace("facts", '"amountCents":', '"amountCents":1') where "orderId" = 'api:o-1'`,
@@ -115,7 +118,7 @@ test('facts that were tampered with do not give the recorded decision', async ({
   expect(replay.identical).toBe(false)
 })
 
-test('an order that an earlier engine decided the same way is identical', async ({ server, owner }) => {
+test('an order that an earlier engine version decided the same way is identical', async ({ server, owner }) => {
   const { changes } = server.sql
     .prepare(
       `update orders set "decision" = replace("decision", '"engineVersion":"2"', '"engineVersion":"1"') where "orderId" = 'api:o-2'`,

@@ -4,7 +4,7 @@ import { deref, document, operations, ownerOperations } from '../support/documen
 // biome-ignore lint/suspicious/noExplicitAny: the document is walked as plain JSON
 type Json = any
 
-/** What has a bound that the schema cannot say, with the place that says it. */
+/** Values whose bound a schema cannot express, with the place that documents it. */
 const SAID_IN_WORDS = new Map([
   ['commissionPercent', 'its bound depends on the type: 400 commission_percent_invalid'],
   ['discountValue', 'its bound depends on the type: 400 discount_value_invalid'],
@@ -44,7 +44,7 @@ test.each(withBody.map((op) => [op.id, op] as const))('every value of the body o
   expect(unbounded(schema).filter((path) => !SAID_IN_WORDS.has(path))).toEqual([])
 })
 
-// The size of the request line and the headers bounds what stands in them.
+// The size of the request line and the headers bounds their values.
 test('every parameter of a query has a bound', () => {
   const wide = [...operations, ...ownerOperations].flatMap((op) =>
     op.parameters

@@ -7,7 +7,7 @@ export type Side = 'request' | 'response'
 interface Where {
   side: Side
   at: string
-  /** The other schema names a few fields of an object that stands elsewhere. */
+  /** The other schema names a few fields of an object that is defined elsewhere. */
   isPart?: boolean
 }
 

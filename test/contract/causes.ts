@@ -46,7 +46,7 @@ async function withKeyChanged({ server }: World, column: string, work: () => Pro
   }
 }
 
-/** Somebody else changes the row between this call's look and its write. */
+/** Another request changes the row between the read and the write of this one. */
 const raced =
   (id: string, first: Call, second: Call): Cause =>
   async ({ server }) => {

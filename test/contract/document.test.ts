@@ -6,7 +6,7 @@ type Json = any
 
 const schemas: Record<string, Json> = document.components.schemas
 
-/** Every schema that a node holds or refers to, by where it stands. */
+/** Every schema that a node contains or refers to, by its path. */
 function* schemasOf(node: Json, at: string, seen = new Set<Json>()): Generator<[at: string, schema: Json]> {
   if (node === null || typeof node !== 'object' || seen.has(node)) return
   seen.add(node)

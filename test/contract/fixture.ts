@@ -76,7 +76,7 @@ export function callOperation(server: TestServer, op: DocumentedOperation, call:
 
 export const call = (server: TestServer, id: string, given: Call = {}) => callOperation(server, operation(id), given)
 
-/** One hash of every row but those that only say that somebody looked. */
+/** One hash of every row except those that only record accesses. */
 export function snapshot({ sql }: TestServer, except: string[] = []): string {
   const hash = createHash('sha256')
   // An audit is left out with its head.

@@ -94,7 +94,7 @@ const badBody = (body: unknown): Cause => calling({ body })
 const badQuery = (query: string): Cause => calling({ query })
 const unknown: Cause = calling({ id: 'no_such_thing' })
 
-/** Somebody else changes the same between this call's look and its write. */
+/** Another request changes the row between the read and the write of this one. */
 const raced =
   (first: OwnerCall, second: OwnerCall): Cause =>
   async (server, op) => {
@@ -129,7 +129,7 @@ async function inFullShop(server: OwnerServer, op: DocumentedOperation, kind: 'p
   return callOwner(server, op, { key: ownerToken, body, id })
 }
 
-/** A row inserted behind the second look's back, as another process would on a database without turns. */
+/** A row inserted after the second read, as by another process on a database without a write lock. */
 const insertedTwice =
   (table: string): Cause =>
   (server, op) =>

@@ -72,7 +72,7 @@ async function failEverywhere(op: DocumentedOperation, call: OwnerCall): Promise
 }
 
 describe('every example of the document works after errors, and the audit records its user', () => {
-  // What streams never ends by itself, and who ends a session must come last; both have tests of their own.
+  // Streams never end, and ending a session must come last; both have their own tests.
   const examples = ops
     .filter(({ id }) => id !== 'streamDeliveries')
     .sort((a, b) => Number(a.id === 'deleteSession') - Number(b.id === 'deleteSession'))

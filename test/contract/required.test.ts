@@ -10,7 +10,7 @@ const send = (server: OwnerServer, id: string, body: unknown) => {
   return callOperation(server, op, { body, headers: { 'Idempotency-Key': crypto.randomUUID() } })
 }
 
-/** What a validator made of the document says of a body. */
+/** The result of a validator generated from the document. */
 const documentRefuses = (id: string, body: unknown) => {
   const { path, method } = operation(id)
   return (
@@ -174,7 +174,7 @@ test.for<[operation: string, body: object]>([
   ['recordEvent', { type: 'conversion', orderId: 'by-alias', lineItems: [{ priceCents: 100, quantity: 2 }] }],
   ['recordEvent', { type: 'click', affiliateCode: 'NISA16' }],
   ['recordEvent', { type: 'click', clickId: 'mine', ref: null }],
-])('200 by the document and by the server for %s with %j', async ([id, body], { ownerServer: server }) => {
+])('accepted by the document and by the server: %s with %j', async ([id, body], { ownerServer: server }) => {
   expect(documentRefuses(id, body), 'the document refuses it').toBe(false)
   const { status, body: reply } = await send(server, id, body)
   expect(status, JSON.stringify(reply)).toBeLessThan(300)

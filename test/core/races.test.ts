@@ -72,7 +72,9 @@ test('archive against archive, and archive against PATCH: one wins', async ({ se
   oneWinner(replies, 'concurrent_change')
 })
 
-test('the own code of an affiliate, assigned while it is archived: 200 or 409, never 500', async ({ server }) => {
+test('the code of an affiliate, assigned to it again while it is archived: 200, 404 or 409, never 500', async ({
+  server,
+}) => {
   for (let i = 0; i < 8; i++) {
     const affiliate = await newAffiliate(server)
     const assign = () =>

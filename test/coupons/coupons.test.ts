@@ -100,7 +100,7 @@ test.for([
   ])
 })
 
-test('409 for a code that another affiliate of the shop has, however its letters are written', async ({ client }) => {
+test('409 for a code that another affiliate of the shop has, in any letter case', async ({ client }) => {
   const [first, second] = [await create(client), await create(client)]
   for (const [given, asked] of [
     ['TAKEN', 'taken'],
@@ -115,7 +115,7 @@ test('409 for a code that another affiliate of the shop has, however its letters
   }
 })
 
-test('a code that was given up may be taken, and another shop may use the same', async ({ server, client }) => {
+test('a code no longer in use is available, and another shop may use the same code', async ({ server, client }) => {
   const [first, second] = [await create(client), await create(client)]
   await client.coupons.assign({ affiliateId: first.id, code: 'FREED' })
   await client.coupons.assign({ affiliateId: first.id })
@@ -126,7 +126,7 @@ test('a code that was given up may be taken, and another shop may use the same',
   expect((await other.coupons.assign({ affiliateId: id, code: 'FREED' })).code).toBe('FREED')
 })
 
-test('200 and nothing changed for the code that the affiliate has', async ({ server, client }) => {
+test('200 and nothing changed for the current code of the affiliate', async ({ server, client }) => {
   const { id } = await create(client)
   const first = await client.coupons.assign({ affiliateId: id, code: 'SAME' })
   server.clock.advance(1000)
@@ -135,7 +135,7 @@ test('200 and nothing changed for the code that the affiliate has', async ({ ser
   expect(audits()).toEqual([])
 })
 
-test('200 for its own code in other letters, which are kept as sent', async ({ client }) => {
+test('200 for its own code in another letter case, stored as sent', async ({ client }) => {
   const { id } = await create(client)
   await client.coupons.assign({ affiliateId: id, code: 'LETTERS' })
   expect((await client.coupons.assign({ affiliateId: id, code: 'Letters' })).code).toBe('Letters')
@@ -149,20 +149,20 @@ test('404 for an affiliate that does not exist or belongs to another shop', asyn
   expect((await server.clientOf(key).affiliates.list()).data).toEqual([foreign])
 })
 
-test('409 rather than another code, when the code was changed meanwhile', async ({ server, client }) => {
+test('409 when the code was changed by another request', async ({ server, client }) => {
   const { id } = await create(client)
   await client.coupons.assign({ affiliateId: id, code: 'STAYS' })
   const [changed, same] = await Promise.all([assign(server, id, 'NEWER'), assign(server, id, 'STAYS')])
   expect([changed.status, same.status]).toEqual([200, 409])
 })
 
-test('one winner of many who ask for one code at the same time', async ({ server, client }) => {
+test('parallel requests for one code: one wins', async ({ server, client }) => {
   const affiliates = await Promise.all(Array.from({ length: 6 }, () => create(client)))
   const replies = await Promise.all(affiliates.map(({ id }) => assign(server, id, 'WINNER')))
   expect(replies.map((reply) => reply.status).sort()).toEqual([200, 409, 409, 409, 409, 409])
 })
 
-test('one audit record, with the codes and without the person', async ({ server, client }) => {
+test('one audit record, with the codes and without personal data', async ({ server, client }) => {
   const { id, discountCode } = await create(client)
   const audits = auditLog(server)
   await client.coupons.assign({ affiliateId: id, code: 'AUDIT' })

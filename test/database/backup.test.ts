@@ -35,7 +35,7 @@ const idsIn = (file: string) => {
   return new Set(ids)
 }
 
-test('backups under load hold every order that was acknowledged before they began, and fit together', async () => {
+test('backups under load contain every order acknowledged before they started, and are consistent', async () => {
   const acknowledged: string[] = []
   let isOver = false
   const load = Promise.all(
@@ -59,7 +59,7 @@ test('backups under load hold every order that was acknowledged before they bega
   expect(acknowledged.length).toBeGreaterThan(20)
 })
 
-test('only its owner reads a backup, it is one file with its checksum beside it, and it never replaces another', async () => {
+test('a backup is readable only by its owner, is one file with a checksum file, and never replaces another', async () => {
   const file = join(folder, 'backup.db')
   await backup(server.url, file)
   expect(statSync(file).mode & 0o777).toBe(0o600)
@@ -88,7 +88,7 @@ test('a restored backup contains the state of its time, and the replaced files a
   await db.close()
 })
 
-test('a backup restores where nothing is yet', async () => {
+test('a backup can be restored to an empty folder', async () => {
   const file = join(folder, 'backup.db')
   await backup(server.url, file)
   const target = join(folder, 'new', 'referral.db')
@@ -96,7 +96,7 @@ test('a backup restores where nothing is yet', async () => {
   expect(idsIn(target)).toEqual(idsIn(file))
 })
 
-test('a database that was damaged is kept as it is, with its log', async () => {
+test('a damaged database is kept unchanged, with its log', async () => {
   const file = join(folder, 'backup.db')
   await backup(server.url, file)
   const target = join(folder, 'damaged.db')
@@ -143,7 +143,7 @@ test('restore is rejected while the database is in use, and for files that are n
 })
 
 describe('the checksum of a backup', () => {
-  test('is the one that other programs compute, and replaces that of an earlier backup', async () => {
+  test('equals the one of other programs, and replaces that of an earlier backup', async () => {
     const file = join(folder, 'backup.db')
     writeFileSync(`${file}.sha256`, 'of a backup that is gone')
     const { sha256 } = await backup(server.url, file)
@@ -153,7 +153,7 @@ describe('the checksum of a backup', () => {
     )
   })
 
-  test('shows a changed byte that the structure does not', async () => {
+  test('detects a changed byte that the integrity check does not', async () => {
     await withAffiliate(server, { code: 'SECRET', program: { description: 'a text nothing is computed from' } })
     const file = join(folder, 'backup.db')
     await backup(server.url, file)
@@ -169,7 +169,7 @@ describe('the checksum of a backup', () => {
     expect((await restore(file, `file:${target}`)).isVerified).toBe(false)
   })
 
-  test('is not guessed when the file beside a backup holds none', async () => {
+  test('is required in the checksum file', async () => {
     const file = join(folder, 'backup.db')
     await backup(server.url, file)
     writeFileSync(`${file}.sha256`, 'lost')
@@ -179,7 +179,7 @@ describe('the checksum of a backup', () => {
   })
 })
 
-test('a backup is checked without being changed', async () => {
+test('checking a backup does not change it', async () => {
   await order()
   const file = join(folder, 'backup.db')
   const { sha256 } = await backup(server.url, file)
@@ -192,7 +192,7 @@ test('a backup is checked without being changed', async () => {
   expect(readdirSync(folder).filter((name) => name.startsWith('backup'))).toEqual(['backup.db', 'backup.db.sha256'])
 })
 
-test('PostgreSQL is told its own commands', async () => {
+test('the message for PostgreSQL contains its own commands', async () => {
   await expect(backup('postgres://localhost/x', 'file')).rejects.toThrow(/pg_dump/)
   await expect(restore(databaseFile(server.url), 'postgres://localhost/x')).rejects.toThrow(/pg_restore/)
 })

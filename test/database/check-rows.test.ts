@@ -61,7 +61,7 @@ if (engine === 'sqlite')
     /^Row shp_\w+ aff_01KAH0000000000000000000A1 of affiliates contains text in name that the server cannot have written\.$/,
   ])
 
-describe('a row that the server cannot have written is found', () => {
+describe('a row that the server cannot have written is reported', () => {
   test.for(harmed)('%s', async ([_what, column, { table, where }, change, problem], { exampleServer: server }) => {
     const { sql } = server
     const rows = sql.prepare(`select * from "${table}" where ${where}`).all() as Record<string, unknown>[]
@@ -85,7 +85,7 @@ describe('a row that the server cannot have written is found', () => {
     set.run(decision)
   })
 
-  test('many at once are told in few lines', async ({ exampleServer: server }) => {
+  test('many problems are summarized in few lines', async ({ exampleServer: server }) => {
     const { sql } = server
     sql.exec(`update "webhookEvents" set body = '{' || body`)
     const { problems } = await check(server.deps)

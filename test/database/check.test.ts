@@ -4,7 +4,7 @@ import { recount } from '../../server/src/operator/consistency.ts'
 import { ID } from '../contract/fixture.ts'
 import { test } from '../support/test.ts'
 
-test('a server that was only used is well', async ({ exampleServer: server }) => {
+test('no problems after normal use', async ({ exampleServer: server }) => {
   expect(await check(server.deps)).toMatchObject({ ok: true, problems: [], audit: { breaks: [] } })
 })
 
@@ -90,7 +90,7 @@ const broken: [what: string, breakIt: string, mendIt: string, problem: RegExp][]
 ]
 
 test.for(broken)(
-  '%s is found, and is all that is found',
+  '%s is reported, and nothing else',
   async ([_what, breakIt, mendIt, problem], { exampleServer: server }) => {
     server.sql.exec(breakIt)
     const { ok, problems } = await check(server.deps)
@@ -104,7 +104,7 @@ test.for(broken)(
   },
 )
 
-test('--recount repairs wrong counts', async ({ exampleServer: server }) => {
+test('--recount corrects wrong counts', async ({ exampleServer: server }) => {
   const counts = () => server.sql.prepare('select * from "rowCounts" where rows > 0 order by 1, 2, 3, 4, 5').all()
   const before = counts()
   server.sql.exec(`update "rowCounts" set rows = rows + 1`)

@@ -40,7 +40,7 @@ function readIndexes(): Index[] {
 
 const leadsWithShop = ({ table, columns }: Index) => columns[0] === (table === 'shops' ? 'id' : 'shopId')
 
-test('the shop leads every primary key and index that is not named as global', () => {
+test('shopId is the first column of every primary key and index that is not listed as global', () => {
   const wrong = readIndexes().filter(
     (index) =>
       !leadsWithShop(index) && !GLOBAL_TABLES.includes(index.table) && !CROSS_SHOP_INDEXES.includes(index.name),
@@ -48,7 +48,7 @@ test('the shop leads every primary key and index that is not named as global', (
   expect(wrong).toEqual([])
 })
 
-test('whatever is named as global is there and would be found without its name', () => {
+test('every key listed as global exists and would otherwise be reported', () => {
   const indexes = readIndexes()
   const tables = engine === 'sqlite' ? GLOBAL_TABLES.filter((table) => table !== 'rateLimits') : GLOBAL_TABLES
   const withoutShop = indexes.filter((index) => !leadsWithShop(index))
@@ -56,7 +56,7 @@ test('whatever is named as global is there and would be found without its name',
   expect(CROSS_SHOP_INDEXES.filter((name) => !withoutShop.some((index) => index.name === name))).toEqual([])
 })
 
-test('every table has the primary key that copying and checking go by', () => {
+test('every table has the primary key that copy and check use', () => {
   const keys = new Map(
     readIndexes()
       .filter(({ isPrimary }) => isPrimary)

@@ -16,7 +16,7 @@ afterAll(async () => {
   await database.remove()
 })
 
-test('a table that is locked lets requests through in good time, tells each, and counts again afterwards', async () => {
+test('with a locked table, requests pass in time, each is logged, and counting resumes afterwards', async () => {
   let failures = 0
   const limiter = createRateLimiter({ store: limits.store, onFailure: () => failures++ })
   const other = new pg.Client(database.url)

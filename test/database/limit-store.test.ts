@@ -6,7 +6,7 @@ import { createRateLimiter, LIMITER_OPTIONS } from '../../server/src/http/rate-l
 
 const storeThat = (consume: (key: string) => Promise<RateLimiterRes>) => ({ consume }) as unknown as RateLimiterAbstract
 
-test('a request is let through when the store fails', async () => {
+test('a request is accepted when the store fails', async () => {
   let failures = 0
   const store = storeThat(() => Promise.reject(new Error('store is gone')))
   const limiter = createRateLimiter({ store, onFailure: () => failures++ })
@@ -14,7 +14,7 @@ test('a request is let through when the store fails', async () => {
   expect(failures).toBe(1)
 })
 
-test('a request is let through within 50 ms when the store does not answer, and soon at once', async () => {
+test('a request is accepted within 50 ms when the store does not respond, and later ones immediately', async () => {
   let asked = 0
   const store = storeThat(() => {
     asked++
@@ -34,7 +34,7 @@ test('a request is let through within 50 ms when the store does not answer, and 
   expect([asked, failures]).toEqual([3, 10])
 })
 
-test('a store that is back counts again', async () => {
+test('a store that recovers counts again', async () => {
   const memory = new RateLimiterMemory(LIMITER_OPTIONS)
   let isGone = true
   const store = storeThat((key) => (isGone ? Promise.reject(new Error('gone')) : memory.consume(key)))
@@ -46,7 +46,7 @@ test('a store that is back counts again', async () => {
   expect((await limiter.consume('key:a', 100)).remaining).toBe(99)
 })
 
-test('a pause of the process is not held against the store', async () => {
+test('a pause of the process does not count as a timeout of the store', async () => {
   const { port1, port2 } = new MessageChannel()
   const counted = new RateLimiterRes(0, 60_000, 7, false)
   const store = storeThat(() => new Promise((done) => port1.once('message', () => done(counted))))
@@ -58,7 +58,7 @@ test('a pause of the process is not held against the store', async () => {
   port1.close()
 })
 
-test('requests of one subject that come while the store is asked are counted together, each with its own number', async () => {
+test('requests of one subject during a store call are counted together, each with its own number', async () => {
   const memory = new RateLimiterMemory(LIMITER_OPTIONS)
   const asked: number[] = []
   const store = {

@@ -25,7 +25,7 @@ const sentence = () =>
   `${file('referral.db')} is missing or empty, but ${file('encryption.key')} belongs to a database: correct DATABASE_URL or restore a backup (referral-server restore <file>); to start with an empty database, move the key file away first.\n`
 
 test.each(['serve', 'shop create --name Caps', 'check', 'migrate', 'seed --shop shp_1'])(
-  '%s stops when the database is gone and its key is not, and makes nothing',
+  '%s stops when the database is missing but its key exists, and creates nothing',
   async (command) => {
     await lose()
     const before = names()
@@ -34,7 +34,7 @@ test.each(['serve', 'shop create --name Caps', 'check', 'migrate', 'seed --shop 
   },
 )
 
-test('an empty file is no database either', async () => {
+test('an empty file is treated as a missing database', async () => {
   await lose()
   writeFileSync(file('referral.db'), '')
   expect(await run(['serve'], env)).toEqual({ code: 1, stdout: '', stderr: sentence() })
@@ -42,7 +42,7 @@ test('an empty file is no database either', async () => {
   expect(await run(['check'], env)).toMatchObject({ code: 1, stderr: sentence() })
 })
 
-test('the ways on are those of the sentence: a backup, or the key out of the way', async () => {
+test('the message lists two solutions, and both work: restore a backup, or move the key', async () => {
   await lose()
   expect((await run(['restore', file('kept')], env)).code).toBe(0)
   expect(await shops()).toBe(1)
@@ -55,7 +55,7 @@ test('the ways on are those of the sentence: a backup, or the key out of the way
   expect(existsSync(file('encryption.key'))).toBe(true)
 })
 
-test('a backup is restored where nothing is, without making a key that would not fit', async () => {
+test('a backup is restored to an empty folder, without generating a wrong key', async () => {
   await lose()
   const key = readFileSync(file('encryption.key'))
   rmSync(file('encryption.key'))
@@ -66,7 +66,7 @@ test('a backup is restored where nothing is, without making a key that would not
   expect(await shops()).toBe(1)
 })
 
-test('first starts at the same time, and one that was broken off, are first starts', async () => {
+test('parallel and interrupted first starts count as first starts', async () => {
   const runs = await Promise.all(Array.from({ length: 4 }, () => run(['shop', 'list'], env)))
   expect(runs.map(({ code, stderr }) => [code, stderr])).toEqual(Array(4).fill([0, '']))
   expect(names()).toEqual(['encryption.key', 'referral.db'])

@@ -86,21 +86,19 @@ describe.runIf(engine === 'sqlite')('SQLite', () => {
     }
   }
 
-  test('no statement walks through a table without statistics, as after a fresh install', async ({
-    ownerServer: server,
-  }) => {
+  test('no statement scans a table without statistics, as after a fresh install', async ({ ownerServer: server }) => {
     expect(
       await workOf(server, () => server.sql.exec('analyze; delete from sqlite_stat1; delete from sqlite_stat4')),
     ).toEqual([])
   })
 
-  test('nor with statistics, which know averages only', async ({ ownerServer: server }) => {
+  test('no statement scans a table with statistics', async ({ ownerServer: server }) => {
     expect(await workOf(server, () => server.sql.exec('analyze'))).toEqual([])
   })
 })
 
 describe.runIf(engine === 'postgres')('PostgreSQL', () => {
-  test('no statement walks through a table, planned for its values or for any', { timeout: 240_000 }, async ({
+  test('no statement scans a table, with custom or generic plans', { timeout: 240_000 }, async ({
     ownerServer: server,
   }) => {
     const work = await openPostgresWork(server.url)

@@ -25,7 +25,7 @@ afterEach(() => {
   folder.remove()
 })
 
-/** Runs a command and looks at all files of some folders meanwhile: every mode that each was ever seen with. */
+/** Runs a command while polling all files of some folders, and returns every mode that each had. */
 async function watched(args: string[], folders: string[]): Promise<{ done: Finished; seen: Map<string, Set<string>> }> {
   const seen = new Map<string, Set<string>>()
   let done: Finished | undefined
@@ -49,7 +49,7 @@ function note(seen: Map<string, Set<string>>, path: string, name: string): void 
 const modesOf = (seen: Map<string, Set<string>>, names: RegExp) =>
   Object.fromEntries([...seen].filter(([name]) => names.test(name)).map(([name, modes]) => [name, [...modes].join()]))
 
-test('a backup and what is written for it can only be read by its owner, from the first byte on', async () => {
+test('a backup and its temporary files are readable only by their owner, from the first byte', async () => {
   const target = join(folder.path, 'backups')
   mkdirSync(target)
   const { done, seen } = await watched(['backup', join(target, 'b.db')], [target])
@@ -59,7 +59,7 @@ test('a backup and what is written for it can only be read by its owner, from th
   expect(modes).toEqual(Object.fromEntries(Object.keys(modes).map((name) => [name, '600'])))
 })
 
-test('so can a database that is restored, whatever the mode of the backup', async () => {
+test('a restored database is readable only by its owner, whatever the mode of the backup', async () => {
   const backup = join(folder.path, 'b.db')
   expect((await run(['backup', backup], env)).code).toBe(0)
   chmodSync(backup, 0o644)
@@ -71,7 +71,7 @@ test('so can a database that is restored, whatever the mode of the backup', asyn
   expect(modes).toEqual(Object.fromEntries(Object.keys(modes).map((name) => [name, '600'])))
 })
 
-test('demo.env takes no mode from a file that was left behind', async () => {
+test('demo.env does not keep the mode of an existing file', async () => {
   const data = join(folder.path, 'data')
   writeFileSync(join(data, 'demo.env.new'), '', { mode: 0o644 })
   const server = await startServer({ ...env, REFERRAL_DEMO: '1' })

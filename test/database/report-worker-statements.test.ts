@@ -12,7 +12,7 @@ const run = (server: TestServer, job: string, ms?: number) => {
 }
 
 test.runIf(existsSync(TASKS))(
-  'threads that cannot be ended yet do not gather: the third waits for the first',
+  'threads that cannot be terminated yet do not accumulate: the third waits for the first',
   async ({ server }) => {
     await run(server, 'shops')
     const before = readdirSync(TASKS).length

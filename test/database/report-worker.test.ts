@@ -12,7 +12,7 @@ const failure = (server: TestServer, job: string, ms?: number) =>
     (error) => error,
   )
 
-test('it reads what is committed, in the order it was asked', async ({ server }) => {
+test('reports read committed data, in the order of their requests', async ({ server }) => {
   const before = await run(server, 'shops')
   await server.createShop()
   expect(await Promise.all([run(server, 'shops'), run(server, 'shops')])).toEqual([
@@ -21,7 +21,7 @@ test('it reads what is committed, in the order it was asked', async ({ server })
   ])
 })
 
-test('it holds up nobody, is ended when it takes too long, and starts again', async ({ server }) => {
+test('a report blocks no request, is terminated on timeout, and the worker restarts', async ({ server }) => {
   let isStuck = true
   const stuck = failure(server, 'hang', 700).finally(() => {
     isStuck = false
@@ -33,14 +33,14 @@ test('it holds up nobody, is ended when it takes too long, and starts again', as
   expect(await waiting).toBe(await run(server, 'shops'))
 })
 
-test('a thread that dies fails its own work alone', async ({ server }) => {
+test('a thread that exits fails only its own report', async ({ server }) => {
   const [died, other] = [failure(server, 'exit'), run(server, 'shops')]
   expect(await died).toBeInstanceOf(StorageError)
   expect(await died).toMatchObject({ code: 'report_ended' })
   expect(await other).toBeGreaterThan(0)
 })
 
-test('what the database refuses is told from a bug, and nothing can be written', async ({ server }) => {
+test('database errors are distinguished from bugs, and nothing can be written', async ({ server }) => {
   expect(await failure(server, 'storage')).toBeInstanceOf(StorageError)
   const bug = await failure(server, 'bug')
   expect([bug instanceof StorageError, bug.message]).toEqual([false, 'a bug'])
@@ -48,7 +48,7 @@ test('what the database refuses is told from a bug, and nothing can be written',
   expect(await run(server, 'shops')).toBeGreaterThan(0)
 })
 
-test('a bug that cannot be copied is told as one, and so is such an answer; the thread goes on', async ({ server }) => {
+test('errors and results that cannot be cloned are reported as bugs; the thread continues', async ({ server }) => {
   const odd = await failure(server, 'odd bug')
   expect([odd instanceof StorageError, odd.name, odd.message]).toEqual([false, 'TypeError', 'odd'])
   expect(odd.stack).toContain('test-report')
@@ -56,7 +56,7 @@ test('a bug that cannot be copied is told as one, and so is such an answer; the 
   expect(await run(server, 'shops')).toBeGreaterThan(0)
 })
 
-test('shops take turns, and one that has too much waiting takes nothing from the others', async ({ server }) => {
+test('shops alternate, and a shop with too many queued reports does not affect others', async ({ server }) => {
   const order: string[] = []
   const ask = (shopId: string, job = 'shops') =>
     server.db.runReport(testReport, asked(job, shopId)).then(
@@ -70,7 +70,7 @@ test('shops take turns, and one that has too much waiting takes nothing from the
   await Promise.all(many)
 })
 
-test('503 with a sentence of its own for the shop whose reports wait', async ({ server }) => {
+test('503 with its own message for the shop whose reports are queued', async ({ server }) => {
   const waiting = Array.from({ length: 33 }, () => server.db.runReport(testReport, asked('rest', server.shop.shopId)))
   const { status, headers, body } = await server.request('GET', '/api/v1/analytics')
   expect([status, headers.get('X-Error-Code'), headers.get('Retry-After')]).toEqual([503, 'storage_unavailable', '1'])
@@ -80,7 +80,7 @@ test('503 with a sentence of its own for the shop whose reports wait', async ({ 
   await Promise.all(waiting)
 })
 
-test('503 for analytics whose thread ended, and the next call answers', async ({ server }) => {
+test('503 for analytics whose thread exited, and the next call succeeds', async ({ server }) => {
   const ended = failure(server, 'hang', 300)
   const { runReport } = server.db
   server.db.runReport = () => runReport(testReport, asked('exit')) as never
@@ -91,7 +91,7 @@ test('503 for analytics whose thread ended, and the next call answers', async ({
   expect((await server.request('GET', '/api/v1/analytics')).status).toBe(200)
 })
 
-test('closing the database ends it, and what waits', async () => {
+test('closing the database terminates the worker and rejects queued reports', async () => {
   const other = await testServer()
   const stuck = other.db.runReport(testReport, asked('hang')).catch((error) => error)
   const waiting = other.db.runReport(testReport, asked('shops')).catch((error) => error)

@@ -48,7 +48,7 @@ const change = fc.oneof(
   }),
 )
 
-test('whatever is written, many rows at once or none, the counts are how many rows there are', async ({ server }) => {
+test('the counts equal the number of rows after any write, of many rows or none', async ({ server }) => {
   expect(await listWrongCounts(server.db.read)).toEqual([])
   await fc.assert(
     fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 4 }), async (changes) => {
@@ -61,7 +61,7 @@ test('whatever is written, many rows at once or none, the counts are how many ro
   )
 })
 
-test('a list tells exactly how many match, whatever the filter', async () => {
+test('the total of a list is exact for any filter', async () => {
   const other = await testServer()
   await seed(other.deps, { shop: other.shop.shopId, affiliates: 4, clicks: 0, commissions: 90, days: 6 })
   const [affiliate] = other.sql.prepare('select "affiliateId" from commissions limit 1').pluck().all() as string[]
@@ -106,7 +106,7 @@ test('a list tells exactly how many match, whatever the filter', async () => {
   await other.close()
 })
 
-test('totals of the other lists, and of a program, leave out what is archived', async () => {
+test('totals of the other lists and of a program exclude archived affiliates', async () => {
   const other = await testServer()
   await seed(other.deps, { shop: other.shop.shopId, affiliates: 5, clicks: 0, commissions: 0, days: 1 })
   const { body: before } = await other.request('GET', '/api/v1/affiliates')
@@ -121,7 +121,7 @@ test('totals of the other lists, and of a program, leave out what is archived', 
   await other.close()
 })
 
-test('a page far down begins where it should', async () => {
+test('a page at a large offset starts at the right row', async () => {
   const other = await testServer()
   await seed(other.deps, { shop: other.shop.shopId, affiliates: 2, clicks: 0, commissions: 1, days: 1 })
   const columns = Object.keys(other.sql.prepare('select * from commissions').get() as object).map((name) => `"${name}"`)

@@ -32,7 +32,7 @@ describe('seed', () => {
   })
   afterAll(() => server.close())
 
-  test('makes what was wished for, spread over the days, through the engine', async () => {
+  test('creates the requested rows, spread over the days, through the engine', async () => {
     const commissions = rows(server, 'commissions') as { happenedAt: string; attributionMethod: string }[]
     expect(commissions).toHaveLength(WISH.commissions)
     expect(rows(server, 'affiliates')).toHaveLength(WISH.affiliates)
@@ -44,7 +44,7 @@ describe('seed', () => {
     expect(await check(server.deps)).toMatchObject({ ok: true })
   })
 
-  test('gives the same again elsewhere, and nothing twice here', async () => {
+  test('creates the same rows in another database, and nothing twice in this one', async () => {
     const other = await seeded()
     for (const table of ['affiliates', 'commissions', 'journey', 'orders'])
       expect(rows(other, table)).toEqual(rows(server, table))
@@ -59,7 +59,7 @@ describe('seed', () => {
   })
 })
 
-test('a database is copied from SQLite into this engine, row by row the same, and works on', async () => {
+test('a database is copied from SQLite into this engine with identical rows, and works', async () => {
   const target = await testServer()
   const empty = await testDatabase()
   const file = `file:${join(target.deps.config.dataDir, 'source.db')}`

@@ -8,7 +8,7 @@ import { testServer } from '../support/server.ts'
 /** Twice what a seed writes before it lets others write. */
 const FAIR_MS = 400
 
-test('others write beside a seed, again and again', async () => {
+test('other processes can write during a seed', async () => {
   const server = await testServer()
   const beside = await openDatabase(server.url)
   let isSeeding = true

@@ -27,14 +27,14 @@ const endConnections = () =>
     'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
   )
 
-test('what is acknowledged is on disk, whatever the default of the database is', async () => {
+test('acknowledged writes are on disk, whatever the default of the database', async () => {
   database.sql.exec(`alter database "${new URL(database.url).pathname.slice(1)}" set synchronous_commit = off`)
   const fresh = await openDatabase(database.url)
   expect(await fresh.transact((trx) => show(trx, 'synchronous_commit'))).toBe('on')
   await fresh.close()
 })
 
-test('statements, locks and idle transactions have an end; the address may say another', async () => {
+test('statements, locks and idle transactions time out; the URL may set other timeouts', async () => {
   const settings = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'application_name']
   const shown = (on: Database) => on.transact((trx) => Promise.all(settings.map((name) => show(trx, name))))
   expect(await shown(db)).toEqual(['10s', '5s', '10s', 'referral-server'])
@@ -43,7 +43,7 @@ test('statements, locks and idle transactions have an end; the address may say a
   expect(await shown(other)).toEqual(['10s', '150ms', '10s', 'mine'])
   await db.transact(async (trx) => {
     await put(trx, 'first')
-    // What is read has waited for the shop's lock; what is only written stands in line.
+    // Reads have waited for the shop's lock; writes alone are queued.
     await trx.selectFrom('instanceSettings').select('name').execute()
     await expect(other.transact((second) => put(second, 'second'), SHOP)).rejects.toMatchObject({ code: '55P03' })
   }, SHOP)
@@ -68,7 +68,7 @@ test('counts and sums are numbers', async () => {
   expect(rows).toEqual([{ n: Number.MAX_SAFE_INTEGER }])
 })
 
-test('a sum that no number holds exactly is refused, not rounded, and the connections go on', async () => {
+test('a sum above the safe integers throws instead of being rounded, and the connections stay usable', async () => {
   const twice = (on: Reader) => sql<{ n: number }>`select 9007199254740991::bigint * ${sql.lit(2)} as n`.execute(on)
   await expect(twice(db.read)).rejects.toThrow('too large to be exact')
   await expect(db.transact(twice, SHOP)).rejects.toThrow('too large to be exact')
@@ -76,7 +76,7 @@ test('a sum that no number holds exactly is refused, not rounded, and the connec
   expect(await names()).toEqual(['after'])
 })
 
-test('work whose connection ends before the commit runs again on another one', async () => {
+test('a transaction whose connection ends before the commit is retried on another one', async () => {
   let runs = 0
   const result = await db.transact(async (trx) => {
     runs++
@@ -88,7 +88,7 @@ test('work whose connection ends before the commit runs again on another one', a
   expect(await names()).toEqual(['once'])
 })
 
-test('a connection that ends during the commit: the database is asked whether it was kept', async () => {
+test('a connection that ends during the commit: the database determines whether it was committed', async () => {
   // The commit itself waits for this trigger, so the connection can be ended in the middle of it.
   database.sql.exec(`create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(0.5); return null; end $$;
     create constraint trigger slow after insert on "instanceSettings" deferrable initially deferred
@@ -100,13 +100,13 @@ test('a connection that ends during the commit: the database is asked whether it
   expect(await names()).toEqual(['kept?'])
 })
 
-test('reads over connections that have ended run again', async () => {
+test('reads over ended connections are retried', async () => {
   await Promise.all(Array.from({ length: 5 }, names))
   endConnections()
   expect(await Promise.all(Array.from({ length: 5 }, names))).toEqual(Array(5).fill([]))
 })
 
-test('two works that lock each other out both succeed', async () => {
+test('two transactions in a deadlock both succeed', async () => {
   await db.transact((trx) => put(trx, 'a'))
   await db.transact((trx) => put(trx, 'b'))
   const change = (trx: Transaction, name: string) =>
@@ -124,7 +124,7 @@ test('two works that lock each other out both succeed', async () => {
   expect(arrived).toBeGreaterThan(2)
 })
 
-test('a statement that was planned before a column was added is planned again', async () => {
+test('a statement prepared before a column was added is prepared again', async () => {
   const all = () => db.read.selectFrom('instanceSettings').selectAll().execute()
   for (let i = 0; i < 6; i++) await Promise.all(Array.from({ length: 8 }, all))
   await db.transact((trx) => trx.selectFrom('instanceSettings').selectAll().execute())
@@ -133,7 +133,7 @@ test('a statement that was planned before a column was added is planned again', 
   expect(await db.transact((trx) => trx.selectFrom('instanceSettings').selectAll().execute())).toEqual([])
 })
 
-test('a database that cannot be reached is a storage error at once, and nothing else', async () => {
+test('an unreachable database is an immediate storage error', async () => {
   const nowhere = await openDatabase('postgres://nobody@127.0.0.1:1/none')
   const error = await nowhere.transact(async () => {}).catch((thrown) => thrown)
   expect(error).toBeInstanceOf(StorageError)
@@ -142,7 +142,7 @@ test('a database that cannot be reached is a storage error at once, and nothing 
   await nowhere.close()
 })
 
-test('an empty database is not ready, and migrating it by several at once makes it so', async () => {
+test('an empty database is not ready; after parallel migrations it is', async () => {
   const home = process.env.TEST_POSTGRES_URL ?? ''
   const name = `${new URL(database.url).pathname.slice(1)}_empty`
   await administer(home, `create database ${name}`)

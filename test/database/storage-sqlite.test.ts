@@ -35,7 +35,7 @@ test('a file without the schema is not ready', async () => {
   await database.remove()
 })
 
-test('nobody but the owner reads the files', async () => {
+test('the files are readable only by their owner', async () => {
   const database = await testDatabase()
   const file = join(database.dir, 'own.db')
   const db = await openDatabase(`file:${file}`)
@@ -45,7 +45,7 @@ test('nobody but the owner reads the files', async () => {
   await database.remove()
 })
 
-test('work waits for another process that writes, and the event loop does not', async () => {
+test('a transaction waits for a write of another process without blocking the event loop', async () => {
   const database = await testDatabase()
   const other = new SQLite(database.url.slice('file:'.length))
   other.exec('begin immediate')
@@ -63,7 +63,7 @@ test('work waits for another process that writes, and the event loop does not', 
   await database.remove()
 })
 
-test('opening waits for another process that has the file to itself, as after a crash', async () => {
+test('opening waits for another process with an exclusive lock, as after a crash', async () => {
   const database = await testDatabase()
   const file = join(database.dir, 'held.db')
   const hold = `const db = new (require('better-sqlite3'))(${JSON.stringify(file)}); db.exec('begin exclusive; create table t (a)')
@@ -77,7 +77,7 @@ test('opening waits for another process that has the file to itself, as after a 
   await database.remove()
 })
 
-test('every way of SQLite to be busy is waited for', () => {
+test('every busy error of SQLite is retried', () => {
   const codes = ['SQLITE_BUSY', 'SQLITE_BUSY_RECOVERY', 'SQLITE_BUSY_SNAPSHOT', 'SQLITE_LOCKED', 'SQLITE_FULL']
   const waited = codes.filter((code) => isSqliteBusy(new SQLite.SqliteError('database is locked', code)))
   expect(waited).toEqual(['SQLITE_BUSY', 'SQLITE_BUSY_RECOVERY', 'SQLITE_BUSY_SNAPSHOT'])

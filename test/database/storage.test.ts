@@ -23,7 +23,7 @@ test('nothing is written outside a transaction', async () => {
   expect(await names()).toEqual([])
 })
 
-test('readers do not see a transaction that is still open', async () => {
+test('reads do not see uncommitted changes', async () => {
   await db.transact(async (trx) => {
     await put(trx, 'a')
     expect(await names()).toEqual([])
@@ -31,7 +31,7 @@ test('readers do not see a transaction that is still open', async () => {
   expect(await names()).toEqual(['a'])
 })
 
-test('work queued in one turn shares one transaction, and each is answered after it', async () => {
+test('work queued in one turn of the event loop shares one transaction, and resolves after its commit', async () => {
   const ran: string[] = []
   const work = (name: string) =>
     db.transact(async (trx) => {
@@ -44,7 +44,7 @@ test('work queued in one turn shares one transaction, and each is answered after
   expect(ran).toEqual(['a', 'b', 'c'])
 })
 
-test('work that fails after it wrote leaves nothing, and the others of its group are kept', async () => {
+test('work that fails after writing is rolled back, and the others of its group are committed', async () => {
   const all = Array.from({ length: 100 }, (_, i) =>
     db.transact(async (trx) => {
       await put(trx, String(i).padStart(3, '0'))
@@ -59,7 +59,7 @@ test('work that fails after it wrote leaves nothing, and the others of its group
   expect(kept).not.toContain('007')
 })
 
-test('work that refuses before it wrote costs the others nothing', async () => {
+test('work that throws before writing does not affect the others', async () => {
   const refused = db.transact(async () => {
     throw new Error('no')
   }, SHOP)
@@ -69,7 +69,7 @@ test('work that refuses before it wrote costs the others nothing', async () => {
   expect(await names()).toEqual(['kept'])
 })
 
-test('a row that a unique index refuses is refused to its own work only, and says so', async () => {
+test('a unique violation fails only its own work, with its own error', async () => {
   const all = ['a', 'b', 'a', 'c', 'b'].map((name) => db.transact((trx) => put(trx, name), SHOP))
   const results = await Promise.allSettled(all)
   const refused = results.filter((one) => one.status === 'rejected')
@@ -78,7 +78,7 @@ test('a row that a unique index refuses is refused to its own work only, and say
   expect(await names()).toEqual(['a', 'b', 'c'])
 })
 
-test('work learns which of its own statements failed, and may say it in its own words', async () => {
+test('work can catch the error of its own statement and throw another', async () => {
   await db.transact((trx) => put(trx, 'a'))
   const work = async (trx: Transaction) => {
     await put(trx, 'b')
@@ -90,7 +90,7 @@ test('work learns which of its own statements failed, and may say it in its own 
   expect(await names()).toEqual(['a'])
 })
 
-test('work of a group sees what the work before it wrote', async () => {
+test('work of a group sees the writes of the work before it', async () => {
   const seen = (trx: Transaction) => trx.selectFrom('instanceSettings').select('name').execute()
   const all = ['a', 'b', 'c'].map((name) =>
     db.transact(async (trx) => {
@@ -109,7 +109,7 @@ test('two processes write to one database without losing anything', async () => 
   await other.close()
 })
 
-test('what work on a shop has read does not change under it, though several processes work on the shop', async () => {
+test('rows read by work on a shop do not change during it, even with several processes', async () => {
   await db.transact((trx) => put(trx, 'count', '0'))
   const other = await openDatabase(database.url)
   const add = (on: Database) =>
@@ -127,7 +127,7 @@ test('what work on a shop has read does not change under it, though several proc
   await other.close()
 })
 
-test('the head of an audit moves with the work that is kept, and with no other', async () => {
+test('the head of an audit chain advances only with committed work', async () => {
   const other = await openDatabase(database.url)
   const append = (on: Database, i: number) =>
     on.transact(async (trx, chain) => {
@@ -147,7 +147,7 @@ test('a transaction without a shop has no audit chain', async () => {
   await expect(db.transact((_, chain) => chain.head())).rejects.toThrow('needs a shopId')
 })
 
-test('migrating again, and by several at once, changes nothing', async () => {
+test('repeated and parallel migrations change nothing', async () => {
   expect(await db.isMigrated()).toBe(true)
   const before = database.sql.tables()
   await Promise.all([db.migrate(), db.migrate(), db.migrate()])

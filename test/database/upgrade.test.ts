@@ -74,11 +74,11 @@ const contents = (sql: Sql, tables: string[]) =>
 describe.each(released.map((one) => [one.version, one] as const))('a database of %s', (_version, old) => {
   const tables = Object.keys(old.rows).filter((table) => !table.startsWith('kysely'))
 
-  test('the example that was kept has rows of every table', () => {
+  test('the stored example has rows of every table', () => {
     expect(tables.filter((table) => old.rows[table]?.length === 0)).toEqual([])
   })
 
-  test('is upgraded by several at once to what a new one is', async () => {
+  test('is upgraded by parallel processes to the schema of a new database', async () => {
     const database = await left(old)
     const db = await openDatabase(database.url)
     await Promise.all([db.migrate(), upgrade(database.url), upgrade(database.url)])
@@ -94,7 +94,7 @@ describe.each(released.map((one) => [one.version, one] as const))('a database of
     for (const table of tables) expect(rowsIn(database.sql, table), table).toHaveLength(old.rows[table]!.length)
   })
 
-  test('runs the migrations that it lacks, over its rows', async () => {
+  test('runs the missing migrations, with its rows', async () => {
     const database = await left(old)
     const before = contents(database.sql, tables)
     const later = { ...migrations, '9999-later': { up: addNickname } }
@@ -110,7 +110,7 @@ describe.each(released.map((one) => [one.version, one] as const))('a database of
       expect(contents(database.sql, tables)).toEqual(before)
   })
 
-  test('works on: keys, tokens, repeated requests, new orders', async () => {
+  test('keeps working: keys, tokens, repeated requests, new orders', async () => {
     const { app, deps } = await serve(await left(old), old)
     const order = (body: object, idempotencyKey: string) => {
       const headers = { Authorization: `Bearer ${old.apiKey}`, 'Idempotency-Key': idempotencyKey }
@@ -127,7 +127,7 @@ describe.each(released.map((one) => [one.version, one] as const))('a database of
     expect(await check(deps)).toMatchObject({ ok: true, problems: [] })
   })
 
-  test('counts the refunds that it holds', async () => {
+  test('counts its stored refunds', async () => {
     const { asOwner } = await serve(await left(old), old)
     const [{ commissionId, goodsCents }] = old.rows.refunds as [{ commissionId: string; goodsCents: number }]
     const refund = (externalRefundId: string, amountCents: number) =>
@@ -164,7 +164,7 @@ function insert(sql: Sql, table: string, row: Row): void {
   sql.prepare(`insert into "${table}" (${names}) values (${names.map(() => '?')})`).run(...Object.values(row))
 }
 
-test('this version is among those that are kept', () => {
+test('this version is among the stored ones', () => {
   expect(released.map(({ version }) => version)).toContain('0.1.0')
 })
 
@@ -175,7 +175,7 @@ async function addNickname(db: Kysely<unknown>): Promise<void> {
   await raw`create index nicknames on affiliates ("shopId", nickname)`.execute(db)
 }
 
-test('an earlier version refuses a later schema rather than writing what it does not understand', async () => {
+test('an earlier version rejects a later schema', async () => {
   const database = await testDatabase()
   ends.push(database.remove)
   database.sql.exec(`insert into kysely_migration values ('9999-later', '2030-01-01')`)
@@ -188,7 +188,7 @@ test('an earlier version refuses a later schema rather than writing what it does
 const DEVELOPMENT = [['0001-start'], ['0001-start', '0002-row-counts'], ['0001-start', '0010-order-currency']]
 
 test.each(DEVELOPMENT.map((ran) => ({ ran })))(
-  'a database of a development version is refused and left as it is: $ran',
+  'a database of a development version is rejected and unchanged: $ran',
   async ({ ran }) => {
     const database = await empty()
     database.sql.exec(

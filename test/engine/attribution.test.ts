@@ -53,7 +53,7 @@ describe('each kind of evidence', () => {
     expect(outcome(facts(customer))).toBe('A CONNECTED_CUSTOMER 0.9 CONNECTED_CUSTOMER_ID_MATCH')
   })
 
-  test('a source that resolves to nobody leaves the next source of its kind', () => {
+  test('a source without an affiliate falls back to the next source of its kind', () => {
     const input = facts({ order: { couponCode: 'x', affiliateCode: 'b' }, matches: { affiliateCode: 'B' } })
     expect(outcome(input)).toBe('B COUPON 1 AFFILIATE_CODE_MATCH')
   })
@@ -97,7 +97,7 @@ describe('precedence', () => {
     }
   })
 
-  test('all four kinds are gathered in one order whatever the precedence', () => {
+  test('all four kinds are listed in one order, whatever the precedence', () => {
     for (const precedence of Object.values(PRECEDENCE_PRESETS)) {
       const { candidates } = decide(facts({ ...all, settings: { precedence: [...precedence] } }))
       expect(candidates.map((entry) => entry.kind)).toEqual(PRECEDENCE_PRESETS.default)
@@ -107,7 +107,7 @@ describe('precedence', () => {
   })
 })
 
-describe('when nobody is attributed', () => {
+describe('without attribution', () => {
   test.each([
     ['nothing sent', {}, {}, 'NO_EVIDENCE'],
     ['an unknown coupon', { couponCode: 'x' }, {}, 'NO_MATCH'],
@@ -137,13 +137,13 @@ describe('when nobody is attributed', () => {
     })
   })
 
-  test('the kind that ranks highest in the shop speaks', () => {
+  test('the kind with the highest precedence in the shop gives the reason', () => {
     const settings = { precedence: [...PRECEDENCE_PRESETS['link-first']] }
     const input = facts({ order: { couponCode: 'x', clickId: 'y' }, settings })
     expect(decide(input).attribution.reasonCode).toBe('CLICK_NOT_FOUND')
   })
 
-  test('an id named like a property of every object is nobody', () => {
+  test('an id named like a property of Object.prototype matches nobody', () => {
     const matches = { couponCode: 'constructor', products: {} }
     const order = { couponCode: 'x', lines: [line({ productId: 'toString' })] }
     expect(decide(facts({ order, matches })).attribution.reasonCode).toBe('NO_MATCH')

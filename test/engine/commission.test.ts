@@ -53,7 +53,7 @@ describe('goods', () => {
     expect(goods).toMatchObject({ gross: [500, 500, 0], restNet: 0 })
   })
 
-  test('what no line accounts for keeps its share of the discount', () => {
+  test('the amount outside of all lines keeps its share of the discount', () => {
     const goods = goodsOf({ amountCents: 1000, discountCents: 100, lines: [line({ priceCents: 400 })] })
     expect(goods).toEqual({ subtotal: 1000, base: 900, gross: [400], net: [360], restNet: 540 })
   })
@@ -99,7 +99,7 @@ describe('rates', () => {
     expect(taxed(2_147_483_647, 10_000)).toBe(2_147_483_647)
   })
 
-  test('APPROVED only when the program approves orders by itself', () => {
+  test('APPROVED only when the program auto-approves orders', () => {
     expect(pay({}, { autoApproveOrder: true }).status).toBe('APPROVED')
     expect(pay({}, { autoApproveOrder: false }).status).toBe('PENDING')
   })
@@ -148,7 +148,7 @@ describe('product rules', () => {
     expect(pay({ amountCents: null, lines: cheap }, { rate: 100, productRules }).amountCents).toBe(2)
   })
 
-  test('the program takes what no line accounts for', () => {
+  test('the program rate applies to the amount outside of all lines', () => {
     const productRules = [rule({ productId: '1' }, 1000)]
     const order = { amountCents: 1500, discountCents: 150, lines: [line({ productId: '1', priceCents: 1000 })] }
     expect(pay(order, { productRules }).groups).toEqual([
@@ -157,7 +157,7 @@ describe('product rules', () => {
     ])
   })
 
-  test('a flat program pays nothing of its own when rules cover the order', () => {
+  test('a flat program pays nothing itself when rules cover the order', () => {
     const productRules = [rule({ productId: '1' }, 1000)]
     const order = { amountCents: null, lines: [line({ productId: '1', priceCents: 1000 })] }
     expect(pay(order, { commissionType: 'FLAT_PER_ORDER', rate: 700, productRules }).amountCents).toBe(100)
@@ -217,7 +217,7 @@ describe('CONNECTED_PRODUCT', () => {
     expect(connected({ commissionType: 'FLAT_PER_ITEM', rate: 100 }).amountCents).toBe(300)
   })
 
-  test('never takes what no line accounts for', () => {
+  test('never pays on the amount outside of all lines', () => {
     const decision = decide(
       facts({
         order: { amountCents: 20_000, lines },

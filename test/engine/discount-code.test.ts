@@ -59,7 +59,7 @@ describe('comparing codes', () => {
     expect(codeKey(a)).not.toBe(codeKey(b))
   })
 
-  test('a key is its own key, whatever the case of the code', () => {
+  test('a key is its own key, in any letter case', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 9 }), (code) => {
         const key = codeKey(code)
@@ -89,7 +89,7 @@ describe('a generated code', () => {
     expect(codeFromBytes(Uint8Array.of(0, 1, 2, 3, 33, 34, 35, 237))).toBe('ABCD9AB9')
   })
 
-  test('skips the bytes that would favour some letters', () => {
+  test('skips the bytes that would favor some letters', () => {
     expect(codeFromBytes(Uint8Array.of(238, 0, 255, 1, 2, 3, 4, 5, 6, 7, 8))).toBe('ABCDEFGH')
   })
 
@@ -107,7 +107,7 @@ describe('a generated code', () => {
     expect([...counts.values()]).toEqual(Array(34).fill(7))
   })
 
-  test('is always a code a merchant could supply', () => {
+  test('is always a valid supplied code', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (bytes) => {
         const code = codeFromBytes(bytes)

@@ -72,7 +72,7 @@ export interface FactsInput {
   settings?: Partial<Facts['settings']>
 }
 
-/** Facts about an order of affiliates A and B, both of program prg_1 unless said otherwise. */
+/** Facts about an order of affiliates A and B, both of program prg_1 by default. */
 export function facts(input: FactsInput = {}): Facts {
   const affiliates = input.affiliates ?? [affiliate('A'), affiliate('B')]
   const programs = input.programs ?? [program()]

@@ -29,7 +29,7 @@ describe('the window of a click', () => {
     expect(clicked(offset, days)).toBe(expected)
   })
 
-  test('it is the program of the affiliate who was clicked that sets the window', () => {
+  test('the program of the clicked affiliate sets the window', () => {
     const input = facts({
       order: { clickId: 'jrn_1' },
       matches: { click: click('B', at(-8 * DAY)) },
@@ -53,13 +53,13 @@ describe('the window of a click', () => {
     }
   })
 
-  test('0 days refuse a bare ref as well', () => {
+  test('0 days reject a ref without a click as well', () => {
     const input = facts({ order: { ref: 'a' }, matches: { ref: 'A' }, programs: [program({ cookieDurationDays: 0 })] })
     expect(outcome(input)).toBe('null null 0 NO_MATCH')
     expect(decide(input).candidates).toMatchObject([{ source: 'ref', affiliateId: 'A', confidence: 0, won: false }])
   })
 
-  test('an expired click leaves the customer connection to win', () => {
+  test('with an expired click the customer connection wins', () => {
     const input = facts({
       order: { clickId: 'jrn_1', customerId: 'c' },
       matches: { click: click('A', at(-31 * DAY)), customerId: 'B' },
@@ -69,7 +69,7 @@ describe('the window of a click', () => {
   })
 })
 
-test('a ref that nobody owns is shown as one that matches nobody', () => {
+test('an unknown ref is reported as matching nobody', () => {
   const { attribution, candidates } = decide(facts({ order: { ref: 'ghost' } }))
   expect(candidates).toMatchObject([{ source: 'ref', value: 'ghost', affiliateId: null, reasonCode: 'NO_MATCH' }])
   expect(attribution).toMatchObject({ affiliateId: null, reasonCode: 'NO_MATCH' })
@@ -93,14 +93,14 @@ describe('clicks of a session', () => {
     }
   })
 
-  test('a click that does not count makes room for the next one', () => {
+  test('a click that does not count is skipped in favor of the next one', () => {
     const late = [...two, click('A', at(300_001), 'jrn_9')]
     expect(decide(session('LAST', late)).attribution.affiliateId).toBe('B')
     const old = [...two, click('B', at(-31 * DAY), 'jrn_0')]
     expect(decide(session('FIRST', old)).attribution.affiliateId).toBe('A')
   })
 
-  test('a session without clicks is shown as one that matches nobody', () => {
+  test('a session without clicks is reported as matching nobody', () => {
     const { attribution, candidates } = decide(session('LAST', []))
     expect(candidates).toMatchObject([{ source: 'sessionId', value: 's', reasonCode: 'NO_MATCH', won: false }])
     expect(attribution.reasonCode).toBe('NO_MATCH')

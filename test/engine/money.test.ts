@@ -5,12 +5,12 @@ import { allocate, apportion, basisPointsOf, mulDiv, toBigInt } from '../../serv
 const RUNS = { numRuns: 500 }
 const total = (values: number[]) => values.reduce((sum, value) => sum + value, 0)
 
-test('what is not a whole positive number counts as nothing', () => {
+test('anything but a positive integer counts as 0', () => {
   for (const value of [0, -0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) expect(toBigInt(value)).toBe(0n)
   expect(toBigInt(2_147_483_647)).toBe(2_147_483_647n)
 })
 
-test('shares are rounded half up, and nothing is divided by nothing', () => {
+test('shares are rounded half up, and 0 of 0 is 0', () => {
   expect([mulDiv(1, 1, 2), mulDiv(1, 1, 3), mulDiv(1000, 2, 3), mulDiv(5, 1, 0)]).toEqual([1, 0, 667, 0])
   expect(basisPointsOf(2_147_483_647, 10_000)).toBe(2_147_483_647)
 })
@@ -32,7 +32,7 @@ test('ties go to the first part', () => {
   expect(apportion(5, [0, 0])).toEqual([0, 0])
 })
 
-test('cents are handed out one by one to the part whose next cent is due first', () => {
+test('cents go one by one to the part whose next cent is due first', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(12), { minLength: 1, maxLength: 5 }), fc.nat(), (sizes, some) => {
       const goal = some % (total(sizes) + 1)

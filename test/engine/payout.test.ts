@@ -36,20 +36,20 @@ describe('sums', () => {
     })
   })
 
-  test('lines stand by affiliate id', () => {
+  test('lines are sorted by affiliate id', () => {
     expect(payoutLines(rows)).toEqual([
       { affiliateId: 'A', commissions: 1, commissionCents: 500, taxWithheldCents: 50, netPayableCents: 450 },
       { affiliateId: 'B', commissions: 2, commissionCents: 960, taxWithheldCents: 96, netPayableCents: 864 },
     ])
   })
 
-  test('lines stand by affiliate id, whatever order they come in', () => {
+  test('lines are sorted by affiliate id, whatever their input order', () => {
     const ids = (order: string) =>
       payoutLines([...order].map((id) => row(id, 1)))!.map(({ affiliateId }) => affiliateId)
     for (const order of ['BCA', 'CAB', 'ABC', 'DBACE']) expect(ids(order)).toEqual([...order].sort())
   })
 
-  test('rows that were summed up before count for as many as they were', () => {
+  test('aggregated rows count as many rows as they contain', () => {
     const subtotals = [
       { ...row('B', 960, 96), commissions: 2 },
       { ...row('A', 500, 50), commissions: 1 },
@@ -119,7 +119,7 @@ describe('debts', () => {
     ])
   })
 
-  test('nobody owes at zero or above', () => {
+  test('there is no debt at zero or above', () => {
     expect(carryDebts([row('A', -100), row('A', 100), row('B', 1)], PERIOD_END)).toEqual([])
     expect(carryDebts([], PERIOD_END)).toEqual([])
   })
@@ -132,10 +132,10 @@ describe('debts', () => {
   })
 })
 
-describe('sums that no number holds exactly', () => {
+describe('sums above the safe integers', () => {
   const MAX_SAFE = 9_007_199_254_740_991
 
-  test('are refused, one cent above the limit', () => {
+  test('are rejected, one cent above the limit', () => {
     expect(payoutTotals([row('A', MAX_SAFE), row('B', 0)])).toMatchObject({ netPayableCents: MAX_SAFE })
     expect(payoutTotals([row('A', MAX_SAFE), row('B', 1)])).toBeNull()
     expect(payoutTotals([row('A', MAX_SAFE, -1)])).toBeNull()
@@ -144,7 +144,7 @@ describe('sums that no number holds exactly', () => {
     expect(carryDebts([row('A', -MAX_SAFE), row('A', -1)], PERIOD_END)).toBeNull()
   })
 
-  test('may be passed on the way', () => {
+  test('are allowed as intermediate results', () => {
     expect(payoutTotals([row('A', MAX_SAFE), row('B', 3), row('C', -4)])).toMatchObject({
       commissionCents: MAX_SAFE - 1,
     })

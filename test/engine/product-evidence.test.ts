@@ -31,7 +31,7 @@ describe('connected products', () => {
     expect(sold(lines, { 'product:1': 'A', 'product:2': 'B' }).attribution.affiliateId).toBe('A')
   })
 
-  test('all are shown: the winner first, then the others by total, last what nobody is connected to', () => {
+  test('all are listed: the winner first, then the others by total, unconnected products last', () => {
     const lines = ['9', '1', '8', '2', '7'].map((productId, i) => line({ productId, priceCents: 100 + i }))
     const shown = (order: typeof lines) =>
       sold(order, { 'product:1': 'A', 'product:2': 'B' }).candidates.map(({ value, affiliateId }) => [
@@ -43,7 +43,7 @@ describe('connected products', () => {
     expect(shown(lines.toReversed())).toEqual([['2', 'B'], ['1', 'A'], ...last(['7', '8', '9'])])
   })
 
-  test('two products of the winner stand together, as they came', () => {
+  test('two products of the winner are adjacent, in input order', () => {
     const lines = ['1', '2', '3'].map((productId) => line({ productId, priceCents: 100 }))
     const decision = sold(lines, { 'product:1': 'A', 'product:2': 'B', 'product:3': 'A' })
     expect(decision.candidates.map(({ value }) => value)).toEqual(['1', '3', '2'])
@@ -67,7 +67,7 @@ describe('connected products', () => {
     expect(sold([line({ variantId: '7', priceCents: 1 })], { 'product:7': 'A' }).attribution.affiliateId).toBeNull()
   })
 
-  test('a connection of somebody deleted counts for nobody', () => {
+  test('a connection to a deleted affiliate is ignored', () => {
     const both = [line({ productId: '7', variantId: '8', priceCents: 100 })]
     expect(sold(both, { 'variant:8': 'gone', 'product:7': 'A' }).attribution.affiliateId).toBe('A')
     expect(sold(both, { 'variant:8': 'gone' }).attribution.reasonCode).toBe('NO_MATCH')

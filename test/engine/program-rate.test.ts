@@ -48,7 +48,7 @@ describe('commissionPercent', () => {
     ['FLAT_PER_ORDER', 21_474_836.475, 'TOO_LARGE'],
     ['FLAT_PER_ITEM', 1e21, 'TOO_LARGE'],
     ['FLAT_PER_ITEM', Number.MAX_VALUE, 'TOO_LARGE'],
-  ] as const)('%s %d is refused: %s', (commissionType, input, reason) => {
+  ] as const)('%s %d is rejected: %s', (commissionType, input, reason) => {
     expect(rateFromInput(commissionType, input)).toEqual({ ok: false, reason })
   })
 
@@ -74,7 +74,7 @@ describe('PATCH', () => {
     expect(patchRate(stored, { commissionType })).toEqual({ ok: true, rate: { commissionType, rate } })
   })
 
-  test('a flat amount does not become a percentage by itself', () => {
+  test('a flat amount does not become a percentage implicitly', () => {
     const refusal = { ok: false, reason: 'NEEDS_COMMISSION_PERCENT' }
     expect(withType(perOrder, 'PERCENT_OF_SALE')).toEqual(refusal)
     expect(patchRate({ commissionType: 'FLAT_PER_ITEM', rate: 5 }, { commissionType: 'PERCENT_OF_SALE' })).toEqual(
@@ -115,7 +115,7 @@ describe('discountValue', () => {
     ['PERCENT', 100.5, 'ABOVE_100_PERCENT'],
     ['FIXED', -0.01, 'NEGATIVE'],
     ['FIXED', 21_474_836.48, 'TOO_LARGE'],
-  ] as const)('%s %d is refused: %s', (type, value, reason) => {
+  ] as const)('%s %d is rejected: %s', (type, value, reason) => {
     expect(discountFromInput(type, value)).toEqual({ ok: false, reason })
   })
 })

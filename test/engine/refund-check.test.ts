@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { couponFacts, line } from './facts.ts'
 import { amount, checkNext, items, snapshotOf } from './snapshot.ts'
 
-describe('what a refund stands for', () => {
+describe('what a refund covers', () => {
   const lines = [
     line({ productId: '1', variantId: '11', quantity: 3, priceCents: 1000 }),
     line({ productId: '1', variantId: '12', quantity: 1, priceCents: 1000 }),
@@ -10,13 +10,13 @@ describe('what a refund stands for', () => {
   ]
   const order = snapshotOf(couponFacts({ order: { amountCents: null, discountCents: 400, lines } }))
 
-  test('an amount is itself, none is all that is left', () => {
+  test('a given amount, or without one the remainder', () => {
     expect(checkNext(order, [], amount(100))).toEqual({ ok: true, amountCents: 100, leftCents: 3500 })
     expect(checkNext(order, [], amount(3600))).toEqual({ ok: true, amountCents: 3600, leftCents: 0 })
     expect(checkNext(order, [amount(100)], amount(null))).toEqual({ ok: true, amountCents: 3500, leftCents: 0 })
   })
 
-  test('items stand for their share of the line net of discount', () => {
+  test('items cover their share of the line net of discount', () => {
     const one = items([{ variantId: '12', quantity: 1 }])
     expect(checkNext(order, [], one)).toEqual({ ok: true, amountCents: 900, leftCents: 2700 })
     const two = items([{ variantId: '11', quantity: 2 }])

@@ -44,7 +44,7 @@ describe('flat rates', () => {
       }),
     )
 
-  test('FLAT_PER_ITEM pays the pieces that are left', () => {
+  test('FLAT_PER_ITEM pays the remaining pieces', () => {
     const item = flat('FLAT_PER_ITEM')
     expect(targetAfter(item, []).amountCents).toBe(1000)
     expect(targetAfter(item, [items([{ variantId: '1', quantity: 2 }])]).amountCents).toBe(500)
@@ -125,18 +125,18 @@ describe('rate groups', () => {
     expect(targetAfter(mixed, [items([{ productId: '1', quantity: 1 }], 1500)]).amountCents).toBe(250 + 70 + 100)
   })
 
-  test('what a group cannot bear is shared by the others', () => {
+  test('an amount beyond one group is shared by the others', () => {
     const target = targetAfter(mixed, [items([{ productId: '3', quantity: 1 }], 1600)])
     expect(target).toMatchObject({ amountCents: 800 + 70, remainingBaseCents: 2400 })
   })
 
-  test('an amount after line items is shared by what they left', () => {
+  test('an amount after line items is shared by the remainder', () => {
     const target = targetAfter(mixed, [items([{ productId: '1', quantity: 2 }]), amount(1000)])
     expect(target).toMatchObject({ amountCents: 70 + 50, remainingBaseCents: 1000 })
   })
 })
 
-test('a free gift is gone with the goods it came with', () => {
+test('a free gift counts as refunded with the goods it came with', () => {
   const lines = [line({ productId: '1', priceCents: 1000 }), line({ productId: '2', priceCents: 0 })]
   const productRules = [{ productId: '2', variantId: null, commissionType: 'FLAT_PER_ITEM' as const, rate: 70 }]
   const gift = snapshotOf(couponFacts({ order: { amountCents: null, lines }, programs: [program({ productRules })] }))
@@ -156,7 +156,7 @@ describe('CONNECTED_PRODUCT', () => {
     facts({ order: { amountCents: null, lines }, matches: { products: { 'product:1': 'A' } } }),
   )
 
-  test('goods outside of the matched lines take their share and none of the commission', () => {
+  test('goods outside of the matched lines take their share of the amount and none of the commission', () => {
     expect(targetAfter(connected, [items([{ productId: '9', quantity: 1 }])])).toMatchObject({
       amountCents: 320,
       remainingBaseCents: 2000,
@@ -166,7 +166,7 @@ describe('CONNECTED_PRODUCT', () => {
     expect(targetAfter(connected, [amount(4500)])).toMatchObject({ amountCents: 160, remainingBaseCents: 1000 })
   })
 
-  test('when the matched lines are refunded nothing that was paid for is left', () => {
+  test('nothing is left when the matched lines are refunded', () => {
     expect(targetAfter(connected, [items([{ productId: '1', quantity: 1 }])])).toMatchObject({
       amountCents: 0,
       remainingBaseCents: 0,

@@ -31,7 +31,7 @@ export function totalsAfter(snapshot: RefundSnapshot, refunds: readonly Refund[]
 export const targetAfter = (snapshot: RefundSnapshot, refunds: readonly Refund[]): RefundTarget =>
   refundTarget(snapshot, totalsAfter(snapshot, refunds))
 
-/** What the next refund stands for, or why it asks for more than is left. */
+/** What the next refund covers, or why it exceeds the remainder. */
 export function checkNext(snapshot: RefundSnapshot, earlier: readonly Refund[], next: Refund) {
   const { before, after, problem } = applyRefund(snapshot, totalsAfter(snapshot, earlier), next)
   if (problem) return { ok: false as const, reason: problem, leftCents: before.leftCents }

@@ -23,7 +23,7 @@ test('an order is recorded once with one key after a lost response and a second 
 
   server.fail('reset', { path: '/api/v1/events' })
   expect(await reportOrder(newClient(), order)).toBe(`${decision}, attempt 2, already recorded`)
-  // A new client stands for a restarted process.
+  // A new client represents a restarted process.
   expect(await reportOrder(newClient(), order)).toBe(`${decision}, already recorded`)
 
   expect(keys).toHaveLength(3)

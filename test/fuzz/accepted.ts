@@ -30,7 +30,7 @@ function documented(schema: Json, value: Json): Json {
   return Object.fromEntries(known.map(([name, one]) => [name, documented(properties[name], one)]))
 }
 
-/** `type: null` stands for the default. */
+/** `type: null` means the default. */
 const withType = (value: unknown) =>
   value !== null && typeof value === 'object' && 'type' in value && value.type === null
     ? { ...value, type: 'conversion' }

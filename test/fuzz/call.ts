@@ -19,7 +19,7 @@ const queryText = hostileText.map((text) => text.toWellFormed())
 
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined, freq: 2 })
 
-/** Calls of one operation, made from what the document says of it. */
+/** Requests of one operation, generated from the document. */
 export function callsOf(op: DocumentedOperation, known: Known): fc.Arbitrary<Call> {
   return fc.record({
     path: pathOf(op, known),

@@ -12,7 +12,7 @@ export interface Tally {
 }
 
 /**
- * Sends so many calls of an operation. No answer may be a 5xx or against the document (the world's fetch checks that),
+ * Sends `numRuns` requests of an operation. No response may be a 5xx or violate the document (the world's fetch checks that),
  * no refusal may have changed a row, and nothing may be accepted that the document refuses. @throws with the call that broke it.
  */
 export async function fuzz(world: FuzzWorld, op: DocumentedOperation, numRuns: number, seed: number): Promise<Tally> {

@@ -40,7 +40,7 @@ function placesOf(op: DocumentedOperation, schema: Json): Place[] {
 }
 
 function callWith(op: DocumentedOperation, example: Json, { place, name }: { place: Place; name: string }): Call {
-  // Whatever else is named stands for itself: a stranger has none of it.
+  // Any other value is used as is: a stranger has none of them.
   const path = op.path.replace(/\{(\w+)\}/g, (_, one) =>
     encodeURIComponent(place.in === 'path' && place.name === one ? name : 'none'),
   )

@@ -18,7 +18,7 @@ const ORDERS: Record<string, string> = {
   '100,000 notes': `"note_attributes":[${fill('{"name":"referral_click_id","value":" "},')}{}]`,
   'a click reference of a million characters': `"note_attributes":[{"name":"referral_click_id","value":"${fill('😀')}"}]`,
   'a click reference of four million spaces': `"note_attributes":[{"name":"referral_click_id","value":"x${fill(' ')}x"}]`,
-  'an e-mail address of four million characters': `"email":"${fill('a@')}"`,
+  'an email address of four million characters': `"email":"${fill('a@')}"`,
   'a time of four million brackets': `"processed_at":"${fill('(')}"`,
   'an amount of four million digits': `"subtotal_price":"1.${fill('1')}"`,
   'a number of four million digits': `"subtotal_price":${fill('9')}`,

@@ -47,7 +47,7 @@ const events: Record<string, string> = {
 }
 
 const texts: Record<string, string> = {
-  'an e-mail address that almost is one': `{"name":"x","email":"${'a@'.repeat(160)}"}`,
+  'a nearly valid email address': `{"name":"x","email":"${'a@'.repeat(160)}"}`,
   'an email address of whitespace': `{"name":"x","email":"${' '.repeat(50_000)}x"}`,
   'a name of marks': `{"name":"${'a\u0301\u0300'.repeat(66)}","email":"a@b.co"}`,
 }
@@ -101,7 +101,7 @@ export async function stallOf(
   return { ms: best, status }
 }
 
-/** How many turns the event loop makes during some work. */
+/** The number of event loop iterations during some work. */
 export async function turnsOf(work: () => Promise<unknown>): Promise<number> {
   let turns = 0
   let isCounting = true
@@ -115,7 +115,7 @@ export async function turnsOf(work: () => Promise<unknown>): Promise<number> {
   return turns
 }
 
-/** Answers the longest time between two turns of the event loop since then. */
+/** Returns the longest time between two iterations of the event loop since then. */
 function watchLoop(): () => Promise<number> {
   let longest = 0
   let last = performance.now()

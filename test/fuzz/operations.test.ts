@@ -16,13 +16,13 @@ afterAll(() => world.server.close())
 const seen: Record<number, number> = {}
 
 test.each(fuzzed.map((op) => [op.id, op] as const))(
-  '%s: no bug, no reply against the document, no refusal that changes anything',
+  '%s: no 500, no undocumented response, no rejected request that changes anything',
   async (_id, op) => {
     const { byStatus } = await fuzz(world, op, RUNS, SEED)
     for (const [status, count] of Object.entries(byStatus)) seen[Number(status)] = (seen[Number(status)] ?? 0) + count
   },
 )
 
-test('the calls were right and wrong in every way', () => {
+test('the generated requests include valid and invalid ones', () => {
   for (const status of [200, 201, 400, 401, 403, 404]) expect(seen[status], `status ${status}`).toBeGreaterThan(0)
 })

@@ -26,6 +26,6 @@ test('a stranger learns nothing and changes nothing on any page', async () => {
   expect(foreign.rows()).toBe(before)
 })
 
-test('no page breaks, runs what was sent, or changes anything when it refuses', async () => {
+test('no page fails, runs sent markup, or changes anything when it rejects a form', async () => {
   await fuzzPages(world, { pages, session: await sessionOf(world, world.server.shop.ownerToken) }, RUNS)
 })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { fuzzRaw } from './raw.ts'
 import { fuzzWorld } from './world.ts'
 
-test('requests that are broken on the wire break nothing, and are refused in JSON where there is an answer', async () => {
+test('malformed HTTP causes no failure, and any response is a JSON error', async () => {
   const world = await fuzzWorld()
   const { answers, refused } = await fuzzRaw(world, { numRuns: 300, seed: 20261121 })
   await world.server.close()

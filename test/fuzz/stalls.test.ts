@@ -8,7 +8,7 @@ import { type FuzzWorld, fuzzWorld } from './world.ts'
 /** 50 ms is what is promised, and measured in test/long; this machine may be busy. */
 const MS = 400
 
-test('no request holds up the others, however large and twisted it is', async () => {
+test('no request blocks the others, however large and nested it is', async () => {
   const world = await fuzzWorld()
   const slow: string[] = []
   for (const heavy of heavyRequests(world)) {
@@ -19,7 +19,7 @@ test('no request holds up the others, however large and twisted it is', async ()
   expect(slow).toEqual([])
 })
 
-test('a long list of wrong items takes no longer than one of right items', async () => {
+test('a long list of invalid items takes no longer than one of valid items', async () => {
   const world = await fuzzWorld()
   const stall = (item: string) => {
     const body = `{"events":[${`${item},`.repeat(64_000)}${item}]}`
@@ -33,7 +33,7 @@ test('a long list of wrong items takes no longer than one of right items', async
   expect(wrong.ms).toBeLessThan(right.ms + 15)
 })
 
-describe('many large requests at once give others a turn in between', () => {
+describe('many parallel large requests let others run in between', () => {
   const MANY = 32
   let world: FuzzWorld
   beforeAll(async () => {
@@ -45,7 +45,7 @@ describe('many large requests at once give others a turn in between', () => {
     const order = heavyNotifications(world).find(({ name }) => name === 'orders-paid with 1,000 lines')!
     const send = () => stallOf(world, order, { tries: 1 })
     const [one, all] = [await turnsOf(send), await turnsOf(() => Promise.all(Array.from({ length: MANY }, send)))]
-    // Read side by side, all of them took as many turns as one.
+    // Read in parallel, all of them took as many iterations as one.
     expect(all).toBeGreaterThan((MANY * one) / 4)
   })
 
@@ -74,7 +74,7 @@ describe('many large requests at once give others a turn in between', () => {
     const send = () => convert(world.server, { externalOrderId: `many-${++ids}`, couponCode: 'NISA16', lineItems })
     await send()
     const all = await turnsOf(() => Promise.all(Array.from({ length: MANY }, send)))
-    // Without turns it is one.
+    // Without yielding it is one.
     expect(all).toBeGreaterThan(2)
   })
 })

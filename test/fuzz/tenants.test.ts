@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.server.close())
 
-test('the other shop has much to tell', () => {
+test('the other shop has data of every kind', () => {
   expect(foreign.texts.length).toBeGreaterThan(50)
   expect(foreign.texts).toEqual(expect.arrayContaining(['nisa@example.com', 'https://hooks.example.com/referral']))
 })

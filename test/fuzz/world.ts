@@ -10,7 +10,7 @@ import type { Known } from './from-schema.ts'
 const SECRET = 'hush'
 const STRANGE = 'hush, stranger'
 
-/** What streams never ends by itself; it has tests of its own. */
+/** Streams never end; they have their own tests. */
 export const fuzzed = [...operations, ...ownerOperations].filter(({ id }) => id !== 'streamDeliveries')
 
 export interface FuzzWorld extends Known {
@@ -18,7 +18,7 @@ export interface FuzzWorld extends Known {
   stranger: TestShop
   storeSecret: string
   send: (op: DocumentedOperation, call: Call) => Promise<Response>
-  /** One text for every row, but for what only says that somebody looked. */
+  /** One text for every row, except those that only record accesses. */
   state: () => string
 }
 

@@ -29,7 +29,7 @@ test('200 whatever the letter case of the scheme and the spaces around the key',
   expect((await get(server, `bearer   ${server.shop.key}  `)).status).toBe(200)
 })
 
-test('403 for a key with a typing error, of another kind, or of nobody', async ({ server }) => {
+test('403 for a key with a typing error, of another type, or unknown', async ({ server }) => {
   const { key, ownerToken } = server.shop
   const typo = key.slice(0, -1) + (key.endsWith('a') ? 'b' : 'a')
   for (const token of [typo, ownerToken, 'rk_short', key.toLowerCase(), `${key}x`]) {
@@ -37,7 +37,7 @@ test('403 for a key with a typing error, of another kind, or of nobody', async (
   }
 })
 
-test('403 the moment a key is revoked', async ({ server }) => {
+test('403 immediately after a key is revoked', async ({ server }) => {
   const { key, keyId } = await server.createShop()
   expect((await get(server, `Bearer ${key}`)).status).toBe(200)
   server.sql.prepare('update "apiKeys" set "revokedAt" = ? where id = ?').run('2026-11-02T12:00:00.000Z', keyId)
@@ -58,13 +58,13 @@ test.for(['FREE', 'STARTER', 'GROWTH'] as const)('403 for the plan %s', async (p
   expect(await statusAndCode(get(server, `Bearer ${key}`))).toEqual([403, 'plan_required'])
 })
 
-test('403 names the scope that is missing, and a write scope does not include reading', async ({ server }) => {
+test('403 with the missing scope; a write scope does not include reading', async ({ server }) => {
   const { key } = await server.createShop('PROFESSIONAL', ['programs:write'])
   const reply = await get(server, `Bearer ${key}`)
   expect([reply.status, reply.body.error]).toEqual([403, 'This API key lacks the scope programs:read.'])
 })
 
-test('the plan is refused before the scope, and the scope before the body', async ({ server }) => {
+test('the plan is checked before the scope, and the scope before the body', async ({ server }) => {
   const starter = await server.createShop('STARTER', ['webhooks:read'])
   expect(await statusAndCode(get(server, `Bearer ${starter.key}`))).toEqual([403, 'plan_required'])
   const scoped = await server.createShop('PROFESSIONAL', ['webhooks:read'])
@@ -72,7 +72,7 @@ test('the plan is refused before the scope, and the scope before the body', asyn
   expect(reply.headers.get('X-Error-Code')).toBe('scope_missing')
 })
 
-test('only the hash of a key is stored, and neither logs nor audits hold it', async ({ server }) => {
+test('only the hash of a key is stored, and neither logs nor audit contain the key', async ({ server }) => {
   const { key } = await server.createShop()
   await get(server, `Bearer ${key}`)
   for (const table of ['apiKeys', 'audits', 'users']) {
@@ -81,7 +81,7 @@ test('only the hash of a key is stored, and neither logs nor audits hold it', as
   expect(server.logs.join('')).not.toContain(key.slice(11))
 })
 
-test('the last use is noted once a minute', async ({ server }) => {
+test('the last use is recorded once a minute', async ({ server }) => {
   const { key, keyId } = await server.createShop()
   const lastUsed = () => server.sql.prepare('select "lastUsedAt" from "apiKeys" where id = ?').pluck().get(keyId)
   const settled = () => server.db.transact(async () => {})

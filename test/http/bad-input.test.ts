@@ -71,7 +71,7 @@ describe('400 names the field', () => {
     expect(await refused(server, () => convert(server, { ...order, ...change }))).toBe(sentence)
   })
 
-  test('an unknown property of an affiliate, also one that is made to confuse', async ({ server }) => {
+  test('an unknown property of an affiliate, also a misleading one', async ({ server }) => {
     const raw = (text: string) => server.request('POST', '/api/v1/affiliates', { raw: text })
     expect(await refused(server, () => raw('{"email":"a@b.co","name":"A","rank":1}'))).toBe(
       'rank is not a property of this request.',
@@ -99,7 +99,7 @@ describe('400 names the field', () => {
   })
 })
 
-describe('400 for a body that is no JSON object', () => {
+describe('400 for a body that is not a JSON object', () => {
   const post = (server: TestServer, raw: string | Uint8Array) => () =>
     server.request('POST', '/api/v1/affiliates', { raw })
   test.for([
@@ -137,7 +137,7 @@ describe('400 for a body that is no JSON object', () => {
     )
   })
 
-  test('201 for an order of 1,000 lines of which a store tells all it knows', async ({ server }) => {
+  test('201 for an order of 1,000 lines with every property of a store', async ({ server }) => {
     const told = Array.from({ length: 60 }, (_, i) => [`field_${i}`, null])
     const line = { priceCents: 100, ...Object.fromEntries(told) }
     const body = { externalOrderId: 'all-is-told', lineItems: Array.from({ length: 1000 }, () => line) }
@@ -145,14 +145,14 @@ describe('400 for a body that is no JSON object', () => {
     expect((await server.request('POST', '/api/v1/events', { body, headers })).status).toBe(201)
   })
 
-  test('200 for brackets, commas and half surrogates that are text, and for pairs of them', async ({ server }) => {
+  test('200 for brackets, commas and lone surrogates in strings, and for surrogate pairs', async ({ server }) => {
     const brackets = '[{,'.repeat(30)
     const raw = `{"name":"${brackets} \\" \\\\ud800 \\ud83d\\ude00"}`
     const reply = await server.request('POST', '/api/v1/programs', { raw })
     expect([reply.status, reply.body.data?.name]).toEqual([201, `${brackets} " \\ud800 😀`])
   })
 
-  test('bytes that are no UTF-8', async ({ server }) => {
+  test('bytes that are not UTF-8', async ({ server }) => {
     expect(await refused(server, post(server, new Uint8Array([0x22, 0xff, 0x22])))).toBe(
       'The request body is not valid JSON.',
     )
@@ -172,7 +172,7 @@ test('400 for the dry run of a click, which would have been stored', async ({ se
   )
 })
 
-test('201 for product ids of another form, which match nothing', async ({ server }) => {
+test('201 for product ids of another format, which match nothing', async ({ server }) => {
   const lineItems = [{ productId: 'gid://shopify/Product/1', variantId: null, quantity: 1, priceCents: 100 }]
   const reply = await convert(server, { externalOrderId: 'gid', lineItems })
   expect([reply.status, reply.body.attribution.reasonCode]).toEqual([201, 'NO_MATCH'])

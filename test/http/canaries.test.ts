@@ -105,7 +105,7 @@ ops.push(
   ),
 )
 
-describe('secrets, tokens and what bodies say stay out of logs, refusals, metrics and the audit', () => {
+describe('secrets, tokens and body contents stay out of logs, errors, metrics and the audit', () => {
   test.for(ops.map((op) => [op.id, op] as const))('%s', async ([_id, op], { ownerServer: server }) => {
     const schema = document.paths[op.path][op.method.toLowerCase()].requestBody?.content['application/json'].schema
     const example = Object.values(op.requestExamples)[0]?.value as object | undefined
@@ -127,7 +127,7 @@ describe('secrets, tokens and what bodies say stay out of logs, refusals, metric
     }
   })
 
-  test('none of them was left anywhere', async ({ ownerServer: server }) => {
+  test('none of them is stored anywhere', async ({ ownerServer: server }) => {
     expect(planted).toBeGreaterThan(80)
     expect([...statuses].sort()).toEqual(expect.arrayContaining([200, 201, 400, 401, 403, 503]))
     const audits = server.sql

@@ -27,7 +27,7 @@ test('an IPv4 client is counted by its address, however a proxy writes it', asyn
   expect(await remaining(server, '203.0.113.8')).toBe(99)
 })
 
-test('only as many proxies are believed as there are', async ({ server }) => {
+test('only the configured number of proxies is trusted', async ({ server }) => {
   expect(await remaining(server, '198.51.100.1, 198.51.100.9')).toBe(99)
   expect(await remaining(server, '198.51.100.2, 198.51.100.9')).toBe(98)
 })

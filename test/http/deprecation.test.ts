@@ -9,7 +9,7 @@ const retiring = {
   'x-sunset': '2027-06-01T00:00:00Z',
 }
 
-test('Deprecation carries its own date and Sunset the end', () => {
+test('Deprecation contains its date and Sunset the end date', () => {
   expect(deprecationHeaders(retiring)).toEqual({
     Deprecation: `@${Date.parse('2026-11-01T00:00:00Z') / 1000}`,
     Sunset: 'Tue, 01 Jun 2027 00:00:00 GMT',
@@ -23,11 +23,11 @@ test.each([
   ['no sunset', { ...retiring, 'x-sunset': undefined }],
   ['179 days', { ...retiring, 'x-sunset': '2027-04-29T00:00:00Z' }],
   ['a sunset before the deprecation', { ...retiring, 'x-sunset': '2026-10-01T00:00:00Z' }],
-])('a deprecated operation with %s stops the start', (_, operation) => {
+])('a deprecated operation with %s prevents the start', (_, operation) => {
   expect(() => deprecationHeaders(operation as never)).toThrow('listCoupons needs x-deprecated-since and an x-sunset')
 })
 
-test('every response of a deprecated operation announces its end, an error too', async ({ server }) => {
+test('every response of a deprecated operation contains the end date, including errors', async ({ server }) => {
   const op = operations.find(({ id }) => id === 'listCoupons')
   if (!op) throw new Error('no such operation')
   op.deprecation = deprecationHeaders(retiring)

@@ -41,7 +41,7 @@ test('shows every webhook event', () => {
   for (const name of Object.keys(document.webhooks)) expect(page).toContain(`event-${name}`)
 })
 
-test('loads nothing from elsewhere and runs no script', () => {
+test('loads no external resources and runs no script', () => {
   expect(page).not.toMatch(/<script|<link|src=|@import|url\(/)
 })
 
@@ -65,18 +65,18 @@ test('lets a browser load nothing, run nothing and frame nothing; its one style 
   expect(page).not.toMatch(/ style=| on\w+=/)
 })
 
-test('answers 200 whatever the query', async ({ server }) => {
+test('200 for any query', async ({ server }) => {
   expect((await server.request('GET', '/api/v1/docs?x=%00', { key: null })).status).toBe(200)
 })
 
-test('answers 200 with a bad credential, and while the API is off', async ({ server }) => {
+test('200 with an invalid credential, and while the API is switched off', async ({ server }) => {
   expect((await server.request('GET', '/api/v1/docs', { key: 'rk_nobody' })).status).toBe(200)
   const off = await testServer({ config: { apiDisabled: true } })
   expect((await off.request('GET', '/api/v1/docs', { key: null })).status).toBe(200)
   await off.close()
 })
 
-test('every command sends JSON as what it is', () => {
+test('every command sends JSON with its content type', () => {
   const commands = page.match(/<code>curl .*?<\/code>/gs) ?? []
   expect(commands.length).toBeGreaterThan(0)
   for (const command of commands.filter((one) => one.includes(' -d ')))

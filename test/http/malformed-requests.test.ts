@@ -79,19 +79,19 @@ test.each([
   ['a Host that is none', `GET /api/v1/programs HTTP/1.1\r\nHost: a b\r\n${CLOSE}`],
   ['a header without a name', `GET /api/v1/programs HTTP/1.1\r\nHost: x\r\n: y\r\n${CLOSE}`],
   ['a whole address', `GET http://x/api/v1/programs HTTP/1.1\r\nHost: x\r\n: y\r\n${CLOSE}`],
-  ['a body that breaks off', 'POST /api/v1/events HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'],
-])('400 for an operation tells the rate limit of who has no key: %s', async (_name, bytes) => {
+  ['a truncated body', 'POST /api/v1/events HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'],
+])('400 for an operation contains the rate limit of callers without a key: %s', async (_name, bytes) => {
   const [answer] = await send(bytes)
   expect(answer).toMatchObject({ status: 400, headers: WINDOW })
 })
 
-test('the rate limit is that of the API alone, and nothing is counted', async () => {
+test('the rate limit headers are only on API paths, and nothing is counted', async () => {
   const [answer] = await send(`GET /healthz HTTP/1.1\r\n${CLOSE}`)
   expect(answer?.status).toBe(400)
   expect(Object.keys(answer!.headers).filter((name) => name.startsWith('x-ratelimit'))).toEqual([])
 })
 
-test('405 for CONNECT, behind the answer before it', async ({ server }) => {
+test('405 for CONNECT, after the response before it', async ({ server }) => {
   const connect = 'CONNECT x:80 HTTP/1.1\r\nHost: x:80\r\n\r\n'
   const [answer, ...more] = await send(connect)
   expect(answer).toMatchObject({ status: 405, headers: { 'x-error-code': 'method_not_allowed', allow: '' } })
@@ -102,7 +102,7 @@ test('405 for CONNECT, behind the answer before it', async ({ server }) => {
   expect(after.map(({ status }) => status)).toEqual([201])
 })
 
-test('what is odd but right is answered as usual', async ({ server }) => {
+test('unusual but valid requests get the usual response', async ({ server }) => {
   const statuses = async (bytes: string) => (await send(bytes)).map(({ status }) => status)
   expect(await statuses(get(server))).toEqual([200])
   expect(await statuses(get(server, '', 'http://x/api/v1/programs'))).toEqual([200])
@@ -145,18 +145,18 @@ test.for([
   expect(snapshot(server)).toBe(before)
 })
 
-test('two requests in a row get two answers', async ({ server }) => {
+test('two pipelined requests get two responses', async ({ server }) => {
   const inARow = await send(get(server).replace(CLOSE, '\r\n') + get(server, '', '/api/v1/none'))
   expect(inARow.map(({ status }) => status)).toEqual([200, 404])
 })
 
-test('a chunk that breaks off is refused, and so is one that is none', async ({ server }) => {
+test('a truncated or invalid chunk is rejected', async ({ server }) => {
   const [answer] = await send(post(server, 'Transfer-Encoding: chunked\r\n', 'zz\r\n{}\r\n0\r\n\r\n'))
   expect([answer?.status, answer?.headers['x-request-id']?.slice(0, 4)]).toEqual([400, 'req_'])
   expect(server.logs.join('')).not.toContain('"bug"')
 })
 
-test('what comes behind a whole request takes nothing away from its answer', async ({ server }) => {
+test('bytes after a complete request do not affect its response', async ({ server }) => {
   const whole = post(server, 'Content-Length: 16\r\n', '{"name":"Whole"}')
   for (const [first, rest] of [
     [whole, 'no request at all\r\n\r\n'],

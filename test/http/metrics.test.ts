@@ -35,7 +35,7 @@ test('the first scrape includes the database', async () => {
   expect(await value('referral_database_up')).toBe(1)
 })
 
-test('requests are counted by operation and status, with their times', async () => {
+test('requests are counted by operation and status, with their durations', async () => {
   for (let i = 0; i < 3; i++) await call('GET', '/api/v1/affiliates')
   await call('GET', '/api/v1/affiliates?limit=1000')
   await call('GET', '/api/v1/none')
@@ -45,7 +45,7 @@ test('requests are counted by operation and status, with their times', async () 
   expect(await value('referral_http_request_seconds_count{operation="listAffiliates"}')).toBe(4)
 })
 
-test('changes, the outbox and the database are told', async () => {
+test('changes, the outbox and the database are reported', async () => {
   const before = await value('referral_commit_group_size_count')
   await call('POST', '/api/v1/programs', { name: 'P' })
   expect(await value('referral_commit_group_size_count')).toBeGreaterThan(before)
@@ -53,7 +53,7 @@ test('changes, the outbox and the database are told', async () => {
   expect(await value('process_resident_memory_bytes')).toBeGreaterThan(1e6)
 })
 
-test('refusals for too many requests are counted', async () => {
+test('rate-limited requests are counted', async () => {
   for (let i = 0; i < 105; i++) await call('GET', '/api/v1/programs')
   expect(await value('referral_limit_hits_total')).toBeGreaterThan(0)
   expect(await value('referral_limit_store_failures_total')).toBe(0)
@@ -66,13 +66,13 @@ async function readRaw(lines: string[], version = '1.1'): Promise<number | undef
   return answer?.status
 }
 
-test('200 for a process of this machine, however it names it', async () => {
+test('200 for a local process, by any name of the machine', async () => {
   expect((await read()).status).toBe(200)
   for (const host of ['127.0.0.1', '127.0.0.1:8787', 'localhost:8787', 'LOCALHOST', '[::1]:8787'])
     expect(await readRaw([`Host: ${host}`, 'Connection: close']), host).toBe(200)
 })
 
-test('403 for what a proxy of this machine passes on, unless the token is sent', async () => {
+test('403 through a proxy on this machine, unless the token is sent', async () => {
   const elsewhere = { 'X-Forwarded-For': '127.0.0.1' }
   expect((await read(elsewhere)).status).toBe(403)
   expect((await read({ ...elsewhere, Authorization: 'Bearer wrong' })).status).toBe(403)
@@ -103,7 +103,7 @@ test('no key, token or address is in them', async () => {
   expect(text).not.toContain('127.0.0.1')
 })
 
-test('the example dashboard asks for what there is', async () => {
+test('the example dashboard uses existing metrics', async () => {
   const text = readFileSync(new URL('../../deploy/grafana-dashboard.json', import.meta.url), 'utf8')
   const asked = new Set(text.match(/\b(referral|nodejs|process)_[a-z0-9_]+(?=\{)/g))
   const told = await (await read()).text()

@@ -51,7 +51,7 @@ describe('another shop finds nothing and changes nothing', () => {
     expect(snapshot(server)).toBe(before)
   })
 
-  test('moderating by id or by filter moves nothing of the first shop', async ({ ownerServer: server }) => {
+  test('moderation by id or by filter changes nothing of the first shop', async ({ ownerServer: server }) => {
     const op = ops.find((one) => one.id === 'moderateCommissions')!
     const before = snapshot(server, ['audits'])
     for (const body of [
@@ -65,7 +65,7 @@ describe('another shop finds nothing and changes nothing', () => {
     expect(snapshot(server, ['audits'])).toBe(before)
   })
 
-  test('backtest and settings speak of the own shop alone', async ({ ownerServer: server }) => {
+  test('backtest and settings contain only the own shop', async ({ ownerServer: server }) => {
     const op = ops.find((one) => one.id === 'runBacktest')!
     const { data } = (await callOwner(server, op, { key: stranger.ownerToken, body: { clickTouch: 'FIRST' } })).body
     expect(data).toMatchObject({ orders: 0, affiliates: [], examples: [] })

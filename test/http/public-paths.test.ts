@@ -25,19 +25,21 @@ describe.each(['/openapi.json', '/openapi.yaml'])('%s', (path) => {
     expect((await get(server, path, { 'If-None-Match': '"other"' })).status).toBe(200)
   })
 
-  test('a browser takes it for nothing else', async ({ server }) => {
+  test('a browser does not sniff another content type', async ({ server }) => {
     expect((await get(server, path)).headers.get('X-Content-Type-Options')).toBe('nosniff')
   })
 })
 
-test('the two forms of the document differ in their tags', async ({ server }) => {
+test('the two formats of the document have different ETags', async ({ server }) => {
   const get = from(server, '203.0.113.2')
   const [json, yaml] = [await get('/openapi.json'), await get('/openapi.yaml')]
   expect(json.headers.get('ETag')).not.toBe(yaml.headers.get('ETag'))
   expect(json.body).toMatchObject({ openapi: expect.any(String), paths: expect.any(Object) })
 })
 
-test('429 after 600 requests of one address in a window; others, health and the docs go on', async ({ server }) => {
+test('429 after 600 requests of one address in a window; other addresses, health and the docs are not limited', async ({
+  server,
+}) => {
   const get = from(server, '203.0.113.3')
   await Promise.all(Array.from({ length: 597 }, () => server.limiter.consume('public:203.0.113.3', 600)))
   expect((await get('/openapi.json', { 'If-None-Match': '*' })).status).toBe(304)
@@ -52,7 +54,7 @@ test('429 after 600 requests of one address in a window; others, health and the 
   expect((await from(server, '203.0.113.4')('/openapi.json')).status).toBe(200)
 })
 
-test('no browser guesses the type of a response, whatever it is', async ({ server }) => {
+test('every response disables content type sniffing', async ({ server }) => {
   const get = from(server, '203.0.113.5')
   const paths = [
     '/',

@@ -25,12 +25,12 @@ test('429 on the 101st request of a window, with the seconds to wait', async () 
   expect(refused.headers.get('Retry-After')).toBe(refused.headers.get('X-RateLimit-Reset'))
 })
 
-test('exactly the window passes when all requests come at once', async () => {
+test('exactly the limit passes when all requests arrive at once', async () => {
   const replies = await Promise.all(Array.from({ length: 150 }, () => get()))
   expect(replies.filter((reply) => reply.status === 200)).toHaveLength(100)
 })
 
-test('each key has a window of its own, and Enterprise one of 1,000', async () => {
+test('each key has its own window; Enterprise allows 1,000', async () => {
   await times(101, get)
   expect((await get()).status).toBe(429)
   const { key } = await server.createShop('ENTERPRISE')
@@ -49,7 +49,7 @@ test('200 again when the window is over', async () => {
   }
 })
 
-test('429 instead of 401 and 403 once an address has used its window; valid keys go on', async () => {
+test('429 instead of 401 and 403 once an address has used its window; valid keys keep working', async () => {
   const starter = await server.createShop('STARTER')
   expect(window(await get(null))).toEqual([100, 99, 60])
   expect(window(await get(starter.key))).toEqual([100, 98, 60])

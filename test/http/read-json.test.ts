@@ -69,7 +69,7 @@ test.each([
   expect(canonical).toBe(canonicalJson(JSON.parse(text)))
 })
 
-test('keeps what is named, and the first name that is not allowed', async () => {
+test('keeps the listed properties, and the first property that is not allowed', async () => {
   const selection: Selection = {
     byName: new Map([
       ['name', { maxItems: 0 }],

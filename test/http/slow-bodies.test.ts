@@ -73,7 +73,7 @@ async function withLimits<T>(
 }
 
 describe('time', () => {
-  test('the limits are those that the document names', () => {
+  test('the limits equal those of the document', () => {
     expect([BODY_LIMITS.stallMs, BODY_LIMITS.totalMs]).toEqual([10_000, 30_000])
   })
 
@@ -128,7 +128,7 @@ describe('time', () => {
       client.close()
     }))
 
-  test('400 request_timeout when headers stop arriving, or none do', async () => {
+  test('400 request_timeout when headers stop or never arrive', async () => {
     for (const bytes of ['', 'GET /api/v1/programs HTTP/1.1\r\nHost: x\r\nX-']) {
       const client = open()
       client.write(bytes)
@@ -178,7 +178,7 @@ describe('what is checked before the body', () => {
       () => head('/admin/v1/keys', { 'Content-Length': 9 }),
       [401, 'owner_credentials_missing'],
     ],
-  ] as const)('%s is refused by its headers alone', async ([_what, bytes, refusal], { server }) => {
+  ] as const)('%s is rejected by its headers alone', async ([_what, bytes, refusal], { server }) => {
     const client = open()
     client.write(bytes(server))
     expect(told(await client.answer())).toEqual(refusal)
@@ -232,7 +232,7 @@ describe('memory', () => {
     })
   const storePath = (shopId: string) => `/integrations/shopify/${shopId}/orders-paid`
 
-  test('503 server_busy for large notifications beyond the share of an address; small ones of the same shop go on', ({
+  test('503 server_busy for large notifications beyond the share of an address; small ones of the same shop are accepted', ({
     server,
   }) =>
     withLimits(server, LIMITS, async () => {
@@ -255,7 +255,7 @@ describe('memory', () => {
       await end()
     }))
 
-  test('503 for large bodies beyond the share of a shop; its small ones and other shops go on', ({ server }) =>
+  test('503 for large bodies beyond the share of a shop; its small ones and other shops are accepted', ({ server }) =>
     withLimits(server, LIMITS, async () => {
       const { held, refused, end } = await hold(server, 10, 250 * KIB, '/api/v1/affiliates', bearer(server))
       expect([held, refused.length]).toEqual([2, 8])
@@ -265,7 +265,7 @@ describe('memory', () => {
       await end()
     }))
 
-  test('what a request took is given back however it ends', ({ server }) =>
+  test('the memory of a request is released however it ends', ({ server }) =>
     withLimits(server, { ...LIMITS, stallMs: 50 }, async () => {
       const ended = new BodyBudget(server.bodies.limits)
       expect(server.bodies.used).toEqual(ended.used)
@@ -284,7 +284,7 @@ describe('memory', () => {
       expect(server.bodies.used).toEqual(ended.used)
     }))
 
-  test('a body of single bytes takes no more than a body of one piece', ({ server }) =>
+  test('a body of single bytes takes no more memory than a body in one piece', ({ server }) =>
     withLimits(server, LIMITS, async () => {
       const client = open()
       client.write(head('/api/v1/affiliates', { ...bearer(server), 'Transfer-Encoding': 'chunked' }))

@@ -47,7 +47,9 @@ describe('another shop finds nothing and changes nothing', () => {
     expect(snapshot(server)).toBe(before)
   })
 
-  test("an order that names a foreign affiliate in every way is nobody's", async ({ exampleServer: server }) => {
+  test('an order that names an affiliate of another shop in every way is not attributed', async ({
+    exampleServer: server,
+  }) => {
     const body = {
       externalOrderId: '1000',
       amountCents: 100,
@@ -76,7 +78,7 @@ describe('another shop finds nothing and changes nothing', () => {
     })
   })
 
-  test('a shop id in the body or the query is not believed', async ({ exampleServer: server }) => {
+  test('a shop id in the body or the query is ignored', async ({ exampleServer: server }) => {
     const { body } = await server.request('POST', `/api/v1/events?shopId=${server.shop.shopId}`, {
       key: stranger.key,
       body: { externalOrderId: '7', amountCents: 100, couponCode: 'NISA16', shopId: server.shop.shopId },

@@ -85,7 +85,7 @@ test('200 clicks, page views and conversions in the order they happened, with ev
   ])
 })
 
-describe('who', () => {
+describe('identifiers', () => {
   test('an affiliate, a customer in any letter case', async ({ client }) => {
     expect(await types(client, { affiliateId: nisa.id })).toEqual(['click s-1', 'conversion s-1', 'click s-2'])
     for (const customerEmail of ['buyer@example.com', '  BUYER@EXAMPLE.COM\t']) {
@@ -93,7 +93,7 @@ describe('who', () => {
     }
   })
 
-  test('several identifiers narrow it', async ({ client }) => {
+  test('several identifiers narrow the result', async ({ client }) => {
     expect(await types(client, { sessionId: 's-2', affiliateId: nisa.id })).toEqual(['click s-2'])
     expect(await types(client, { sessionId: 's-2', customerEmail: 'buyer@example.com' })).toEqual([])
     expect(await types(client, { sessionId: 's-1', affiliateId: nisa.id, customerEmail: 'buyer@example.com' })).toEqual(
@@ -101,7 +101,7 @@ describe('who', () => {
     )
   })
 
-  test('nobody: 400 journey_identifier_required', async ({ server }) => {
+  test('400 journey_identifier_required without an identifier', async ({ server }) => {
     for (const query of ['', '?from=2026-10-01', '?customerId=c-1']) {
       const reply = await server.request('GET', `/api/v1/journey${query}`)
       expect([reply.status, reply.headers.get('X-Error-Code'), reply.body.error]).toEqual([
@@ -131,12 +131,12 @@ describe('who', () => {
 })
 
 describe('limit', () => {
-  test('the latest are shown, oldest first; total counts all', async ({ client }) => {
+  test('the latest are listed, oldest first; total counts all', async ({ client }) => {
     const { journey, total } = await client.journey.get({ sessionId: 's-1', limit: 2 })
     expect([journey.map((entry) => entry.type), total]).toEqual([['page_view', 'conversion'], 3])
   })
 
-  test('equal times keep one order', async ({ server, client }) => {
+  test('equal times have a stable order', async ({ server, client }) => {
     const body = { type: 'click', ref: nisa.slug, sessionId: 'same', occurredAt: '2026-10-20' }
     const ids: string[] = []
     for (let i = 0; i < 5; i++) ids.push((await expectOk(server.request('POST', '/api/v1/events', { body }))).id)

@@ -1,4 +1,4 @@
-/** Loaded before a server: each SIGUSR2 turns its clock to the next of these, in hours. */
+/** Loaded before a server: each SIGUSR2 sets its clock to the next of these offsets, in hours. */
 const HOURS = [1, -1, 24, -24, 24 * 40, -24 * 40, 24 * 366, 0]
 const { now } = Date
 let turns = 0

@@ -1,7 +1,7 @@
 import setUpPostgres from '../support/postgres.ts'
 import { type Given, type LongTest, Missing } from './promise.ts'
 
-/** Runs one promise and tells its parent how it went: node one.ts <name> <engine> <scale>. */
+/** Runs one promise and reports the result to its parent: node one.ts <name> <engine> <scale>. */
 const [, , name = '', engine = 'sqlite', scale = '1'] = process.argv
 
 async function verdict() {

@@ -13,13 +13,13 @@ export interface LongTest {
   says: string
   /** Runs once for each, with `TEST_ENGINE` set; SQLite alone when not given. */
   engines?: Engine[]
-  /** Then it is broken off, and has failed. */
+  /** The timeout, after which it has failed. */
   minutes: number
-  /** Answers the figures. @throws what is broken, or `Missing`. */
+  /** Returns the figures. @throws the violation, or `Missing`. */
   run: (given: Given) => Promise<string>
 }
 
-/** A tool is not there: the promise is skipped, aloud. */
+/** A required tool is missing: the runner logs that the check is skipped. */
 export class Missing extends Error {}
 
 /** The stated size, or less in a trial; at least one. */

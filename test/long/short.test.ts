@@ -1,4 +1,4 @@
-// SQLite only: what is tested on several processes with PostgreSQL stands in test/cluster.
+// SQLite only: test/cluster covers several processes with PostgreSQL.
 import { expect, test } from 'vitest'
 import { type LongTest, Missing } from './promise.ts'
 import { promise as clockJumps } from './promises/clock-jumps.ts'

@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const KEPT = join(ROOT, 'node_modules/.cache/mutation')
 const GOAL = 90
-/** A run that takes longer is broken off; what was finished before is kept for the next. */
+/** A run that takes longer is stopped; its results are kept for the next. */
 const MINUTES = 9
 /** So many lines are mutated at a time. */
 const LINES = 250
@@ -65,7 +65,7 @@ async function mutate(target: string, files: string[], concurrency: string): Pro
   return Object.fromEntries(Object.entries<{ mutants: Mutant[] }>(found).map(([file, { mutants }]) => [file, mutants]))
 }
 
-/** What a run that was broken off has left half written. */
+/** Partly written files of a stopped run. */
 function forgetBroken(file: string): void {
   try {
     JSON.parse(readFileSync(file, 'utf8'))

@@ -22,7 +22,7 @@ const json = async (...args: string[]) => {
 const status = async (key: string) =>
   (await fetch(`${server.url}/api/v1/programs`, { headers: { Authorization: `Bearer ${key}` } })).status
 
-test('a shop, a key and an owner are made while the server runs, and the key works at once', async () => {
+test('a shop, a key and an owner are created while the server runs, and the key works immediately', async () => {
   const { shopId, ownerToken } = await json('shop', 'create', '--name', 'Hats', '--currency', 'EUR')
   expect([shopId, ownerToken]).toEqual([expect.stringMatching(/^shp_/), expect.stringMatching(/^ro_/)])
   const { keyId, secret } = await json(
@@ -62,7 +62,7 @@ test('a shop, a key and an owner are made while the server runs, and the key wor
   expect(await status(secret)).toBe(200)
 }, 60_000)
 
-test('an owner token is replaced while the server runs, and the old one stops at once', async () => {
+test('an owner token is replaced while the server runs, and the old one is invalid immediately', async () => {
   const { shopId, ownerToken: old } = await json('shop', 'create', '--name', 'Caps', '--owner-email', 'o@caps.example')
   const session = async (token: string) =>
     (await fetch(`${server.url}/admin/v1/session`, { headers: { Authorization: `Bearer ${token}` } })).status
@@ -72,7 +72,7 @@ test('an owner token is replaced while the server runs, and the old one stops at
   expect([await session(old), await session(replaced.ownerToken)]).toEqual([403, 200])
 })
 
-test('a backup is checked by itself, and the result says what was verified and what cannot be', async () => {
+test('a backup is checked without a server, and the result lists what was verified and what cannot be', async () => {
   const file = join(folder.path, 'kept.db')
   const { bytes, sha256, encryptionKey } = await json('backup', file)
   expect([bytes, encryptionKey]).toEqual([statSync(file).size, join(folder.path, 'encryption.key')])
@@ -97,11 +97,11 @@ test.each([
   [['key', 'create', '--shop', 'shp_none', '--label', 'x', '--scope', 'all'], 'Shop shp_none does not exist.'],
   [['shop', 'create', '--name', 'X', '--currency', 'euro'], '--currency must be three capital letters, like USD.'],
   [['shop', 'set', 'shp_none', '--plan', 'FREE'], 'Shop shp_none does not exist.'],
-])('%j says what is wrong and ends with 1', async (args, sentence) => {
+])('%j prints the error and exits with 1', async (args, sentence) => {
   const { code, stdout, stderr } = await run(args as string[], env)
   expect([code, stdout, stderr.trim()]).toEqual([1, '', sentence])
 })
 
-test('migrate says that the schema is up to date', async () => {
+test('migrate prints that the schema is up to date', async () => {
   expect(await json('migrate')).toEqual({ migrated: true })
 })

@@ -16,7 +16,9 @@ test.beforeAll(async ({ server }) => {
   await withAffiliate(server, { program: { cookieDurationDays: 30 } })
 })
 
-test('replies are dropped after 30 days, clicks only when no program would still count them', async ({ server }) => {
+test('stored responses are deleted after 30 days, clicks only when no program would still count them', async ({
+  server,
+}) => {
   const body = { type: 'click', ref: 'nisa-karim' }
   await server.request('POST', '/api/v1/events', { body, headers: { 'Idempotency-Key': 'old' } })
   server.clock.advance(30 * DAY - 1)
@@ -27,9 +29,9 @@ test('replies are dropped after 30 days, clicks only when no program would still
   expect([countOf(server, 'idempotencyKeys'), countOf(server, 'journey')]).toEqual([0, 0])
 })
 
-test('deliveries are dropped 30 days after they ended, their events when nothing names them; what waits stays', async () => {
+test('deliveries are deleted 30 days after they ended, and events without a delivery; pending deliveries are kept', async () => {
   const server = await testServer()
-  // Ids tell the real time they were made at, which goes on.
+  // Ids contain the real creation time, which advances.
   server.clock.advance(Date.now() + 60_000 - server.clock.ms)
   await server.request('POST', '/api/v1/webhooks', { body: { url: 'https://example.com/hook', secret: 'shh' } })
   await withAffiliate(server)
@@ -73,7 +75,7 @@ test('deliveries are dropped 30 days after they ended, their events when nothing
   await server.close()
 })
 
-test('what was kept for a listener that is gone is dropped with it', async () => {
+test('deliveries of an expired stream are deleted with it', async () => {
   const server = await testServer()
   const stream = await server.app.request('http://test/admin/v1/deliveries/stream', {
     headers: { Authorization: `Bearer ${server.shop.ownerToken}` },
@@ -97,7 +99,7 @@ function fillWithReplies(server: TestServer): void {
     select 'shp_1', 'k' || i, 'x', 'x', '2020-01-01', '2020-01-01' from n`)
 }
 
-test('a server that is told to stop does not wait for what is left to drop', async () => {
+test('a server that is stopping does not wait for the remaining deletions', async () => {
   const server = await testServer()
   fillWithReplies(server)
   const stop = new AbortController()
@@ -117,7 +119,7 @@ test('a server that is told to stop does not wait for what is left to drop', asy
   await server.close()
 })
 
-test('what fails to be dropped keeps nothing else from being dropped', async () => {
+test('a failed deletion does not prevent the others', async () => {
   const server = await testServer({ config: { journeyRetentionDays: 7 } })
   await withAffiliate(server)
   await server.request('POST', '/api/v1/events', { body: { type: 'click', ref: 'nisa-karim' } })
@@ -134,7 +136,7 @@ test('what fails to be dropped keeps nothing else from being dropped', async () 
   await server.close()
 })
 
-test('events that are kept do not hide those behind them', async () => {
+test('events that are kept do not hide later ones', async () => {
   const server = await testServer()
   const old = (prefix: string) => `'${prefix}_00000000000000000000' || (100000 + i)`
   const numbers = 'with recursive n(i) as (select 1 union all select i + 1 from n where i < 1100)'

@@ -43,7 +43,7 @@ function get(path: string): Promise<{ status: number; text: string }> {
   })
 }
 
-/** Answers are all that counts here; each leaves a line in the log. */
+/** Only the responses matter here; each logs one line. */
 async function manyRequests(count: number): Promise<number> {
   let left = count
   let worstMs = 0
@@ -61,7 +61,7 @@ async function manyRequests(count: number): Promise<number> {
 const metric = async (name: string) =>
   Number(new RegExp(`^${name} (\\d+)`, 'm').exec((await get('/metrics')).text)?.[1] ?? Number.NaN)
 
-test('a log that nobody reads holds up no request, and takes no more memory than its bound', async () => {
+test('a log that is not read blocks no request, and its memory is bounded', async () => {
   expect(await manyRequests(20_000)).toBeLessThan(5000)
   expect(await metric('referral_log_lines_dropped_total')).toBeGreaterThan(1000)
 
@@ -90,7 +90,7 @@ test('a log that nobody reads holds up no request, and takes no more memory than
   expect(read.length + told).toBeGreaterThanOrEqual(20_000)
 }, 120_000)
 
-test('a server whose log nobody reads still ends at SIGTERM, with 0', async () => {
+test('a server whose log is not read still exits at SIGTERM, with 0', async () => {
   await manyRequests(3000)
   const started = performance.now()
   child.kill('SIGTERM')
@@ -99,7 +99,7 @@ test('a server whose log nobody reads still ends at SIGTERM, with 0', async () =
   expect(performance.now() - started).toBeLessThan(8000)
 }, 60_000)
 
-test('what was logged before SIGTERM is all there for a slow reader', async () => {
+test('a slow reader receives all lines logged before SIGTERM', async () => {
   await manyRequests(3000)
   child.kill('SIGTERM')
   await sleep(200)

@@ -24,7 +24,7 @@ const demo = () =>
       .map((line) => line.split(/=(.*)/s).slice(0, 2)),
   )
 
-test('the first start shows a command that turns an order into a commission, and the second keeps it all', async () => {
+test('the first start prints a command that creates a commission for an order, and the second keeps the data', async () => {
   server = await startServer(env())
   const lines = server.output().trim().split('\n')
   expect(lines.at(-1)).toBe(`listening on ${server.url}`)
@@ -74,7 +74,7 @@ test('the first start shows a command that turns an order into a commission, and
   expect(copied).toMatchObject({ code: 1, stderr: `${database} is in use. Stop the server first.\n` })
 }, 30_000)
 
-test('without the encryption key of a database nothing starts, and no other key is made for it', async () => {
+test('without the encryption key of its database the server does not start, and no other key is generated', async () => {
   server = await startServer(env())
   await server.stop()
   const key = join(folder.path, 'encryption.key')
@@ -108,7 +108,7 @@ test('health, readiness, the contract and the docs need no credential', async ()
   expect((await get('/api/v1/docs')).headers.get('content-type')).toContain('text/html')
 })
 
-test('SIGTERM lets requests under way finish, and callers who never pause do not hold it up', async () => {
+test('SIGTERM drains in-flight requests, and callers who never pause do not delay it', async () => {
   server = await startServer(env())
   const { url } = server
   const { REFERRAL_API_KEY: key } = demo()
@@ -132,7 +132,7 @@ test('SIGTERM lets requests under way finish, and callers who never pause do not
   expect(await server.stop()).toBe(0)
   isOver = true
   await Promise.all(callers)
-  // Of each what was under way, and what came before it could know.
+  // Per caller: its in-flight request, and one sent before it could notice.
   expect(answers - before).toBeLessThanOrEqual(8 * 3)
   server = await startServer(env())
   const list = await (await fetch(`${server.url}/api/v1/commissions?limit=100`, { headers })).json()
@@ -158,7 +158,7 @@ test('the log is JSON without keys and without the query', async () => {
   expect(server.log()).not.toContain(key)
 })
 
-test('a port that is taken stops the start with one sentence', async () => {
+test('a port in use stops the start with one sentence', async () => {
   server = await startServer(env())
   const port = new URL(server.url).port
   const second = temporaryFolder()

@@ -33,7 +33,7 @@ async function winner(client: Client, evidence: { clickId?: string; sessionId?: 
 const entries = async (client: Client, of: string) => (await client.journey.get({ sessionId: of })).journey
 
 describe('a click id belongs to the affiliate it first named', () => {
-  test('a later click of another affiliate is stored under the id of the reply and takes no order over', async ({
+  test('a later click of another affiliate is stored with the id of the response and takes over no order', async ({
     server,
     client,
   }) => {
@@ -49,7 +49,7 @@ describe('a click id belongs to the affiliate it first named', () => {
     expect(await winner(client, { clickId: taken.id })).toEqual([mara.id, 'CLICK_MATCH'])
   })
 
-  test('whatever time the later click says it occurred at', async ({ server, client }) => {
+  test('for any occurredAt of the later click', async ({ server, client }) => {
     await client.events.click({ ref: nisa.slug, clickId, occurredAt: at(server, -2 * DAY) })
     for (const ms of [-3 * DAY, -2 * DAY, -1 * DAY]) {
       await client.events.click({ ref: mara.slug, clickId, occurredAt: at(server, ms) })
@@ -57,7 +57,7 @@ describe('a click id belongs to the affiliate it first named', () => {
     expect(await winner(client, { clickId })).toEqual([nisa.id, 'CLICK_MATCH'])
   })
 
-  test('whichever reference names the other affiliate', async ({ client }) => {
+  test('for any reference to the other affiliate', async ({ client }) => {
     await client.events.click({ affiliateCode: 'NISA', clickId })
     await client.events.click({ affiliateId: mara.id, clickId })
     await client.events.click({ ref: mara.id, clickId })
@@ -65,14 +65,16 @@ describe('a click id belongs to the affiliate it first named', () => {
     expect(await winner(client, { clickId })).toEqual([nisa.id, 'CLICK_MATCH'])
   })
 
-  test('the id of a reply belongs to its affiliate too, also beside an id of your own', async ({ client }) => {
+  test('the id of a response belongs to its affiliate too, also with your own id', async ({ client }) => {
     const first = await client.events.click({ ref: nisa.slug, clickId })
     const taken = await client.events.click({ ref: mara.slug, clickId: first.id })
     expect(await winner(client, { clickId: first.id })).toEqual([nisa.id, 'CLICK_MATCH'])
     expect(await winner(client, { clickId: taken.id })).toEqual([mara.id, 'CLICK_MATCH'])
   })
 
-  test('the same affiliate clicked again keeps it, and so does a click that names nobody else', async ({ client }) => {
+  test('the same affiliate keeps it when clicked again, also by a click without another affiliate', async ({
+    client,
+  }) => {
     for (const names of [{ ref: nisa.slug }, { ref: nisa.slug }, {}, { ref: 'nobody' }]) {
       const { message } = await client.events.click({ ...names, clickId, sessionId })
       expect(message).toBe('Click recorded.')
@@ -81,7 +83,7 @@ describe('a click id belongs to the affiliate it first named', () => {
     expect(found).toEqual(Array.from({ length: 4 }, () => [nisa.id, clickId]))
   })
 
-  test('a click on an unknown reference claims nothing: the next affiliate gets the id', async ({ server, client }) => {
+  test('a click on an unknown reference claims no id: the next affiliate gets it', async ({ server, client }) => {
     await client.events.click({ ref: 'nobody', clickId })
     expect(await winner(client, { clickId })).toEqual([null, 'NO_MATCH'])
     await client.events.click({ ref: mara.slug, clickId, occurredAt: at(server, -DAY) })
@@ -89,7 +91,7 @@ describe('a click id belongs to the affiliate it first named', () => {
     expect(await winner(client, { clickId })).toEqual([mara.id, 'CLICK_MATCH'])
   })
 
-  test('of clicks reported together, one affiliate gets the id', async ({ client }) => {
+  test('of clicks reported in parallel, one affiliate gets the id', async ({ client }) => {
     const names = [nisa.slug, mara.slug, nisa.slug, mara.slug]
     const replies = await Promise.all(names.map((ref) => client.events.click({ ref, clickId, sessionId })))
     const kept = (await entries(client, sessionId)).filter((entry) => entry.clickId === clickId)
@@ -122,7 +124,7 @@ describe('a click id belongs to the affiliate it first named', () => {
   })
 })
 
-describe('a click in the future occurred when it was received', () => {
+describe('a click in the future gets the time it was received', () => {
   test.for([
     ['a millisecond', 1],
     ['4 minutes', 4 * MINUTE],
@@ -133,7 +135,7 @@ describe('a click in the future occurred when it was received', () => {
     expect((await entries(client, sessionId)).map((entry) => entry.occurredAt)).toEqual([at(server, 0)])
   })
 
-  test('it does not win over a click that was received later', async ({ server, client }) => {
+  test('does not win over a click that was received later', async ({ server, client }) => {
     await client.events.click({ ref: mara.slug, sessionId, occurredAt: at(server, 4 * MINUTE) })
     server.clock.advance(MINUTE)
     await client.events.click({ ref: nisa.slug, sessionId })
@@ -141,13 +143,13 @@ describe('a click in the future occurred when it was received', () => {
     expect(await winner(client, { sessionId })).toEqual([nisa.id, 'CLICK_MATCH'])
   })
 
-  test('nor by its id over an order from before it', async ({ server, client }) => {
+  test('is not credited by its id for an earlier order', async ({ server, client }) => {
     const placed = at(server, -6 * MINUTE)
     const { id } = await client.events.click({ ref: mara.slug, sessionId, occurredAt: at(server, 4 * MINUTE) })
     expect(await winner(client, { clickId: id, occurredAt: placed })).toEqual([null, 'CLICK_AFTER_ORDER'])
   })
 
-  test('a page view up to 5 minutes ahead occurred when it was received as well', async ({ server, client }) => {
+  test('a page view up to 5 minutes ahead gets the time it was received', async ({ server, client }) => {
     const { id } = await client.events.pageView({
       url: 'https://x.example/',
       sessionId,

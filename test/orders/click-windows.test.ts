@@ -53,12 +53,12 @@ describe('a click by its id', () => {
     expect(await decide(client, { clickId: id })).toEqual([null, 'CLICK_EXPIRED'])
   })
 
-  test('leaves it to the ref when it has expired', async ({ server, client }) => {
+  test('falls back to the ref when it has expired', async ({ server, client }) => {
     const { id } = await click(server, nisa.id, -31 * DAY)
     expect(await decide(client, { clickId: id, ref: mara.id })).toEqual([mara.id, 'REF_MATCH'])
   })
 
-  test('counts though the same id was clicked again after the order', async ({ server, client }) => {
+  test('counts when the same id was clicked again after the order', async ({ server, client }) => {
     await click(server, nisa.id, -9 * DAY, { clickId: 'kept-in-a-cookie' })
     await click(server, nisa.id, -1 * DAY, { clickId: 'kept-in-a-cookie' })
     expect(await decide(client, { clickId: 'kept-in-a-cookie', occurredAt: at(server, -8 * DAY) })).toEqual([
@@ -76,7 +76,7 @@ describe('the clicks of a session', () => {
     expect(await decide(client, { sessionId })).toEqual([nisa.id, 'CLICK_MATCH'])
   })
 
-  test('the first one wins when the shop says so', async ({ server, client, owner }) => {
+  test('the first one wins with that setting of the shop', async ({ server, client, owner }) => {
     const setTouch = (clickTouch: string) => expectOk(owner('PATCH', '/settings', { clickTouch }))
     await click(server, mara.id, -1 * DAY)
     await click(server, nisa.id, -2 * DAY)
@@ -86,7 +86,7 @@ describe('the clicks of a session', () => {
     expect(found).toEqual([nisa.id, 'CLICK_MATCH'])
   })
 
-  test('one that has expired or came after the order leaves it to the others', async ({ server, client }) => {
+  test('one that has expired or came after the order is skipped', async ({ server, client }) => {
     await click(server, mara.id, -15 * DAY)
     await click(server, nisa.id, -5 * DAY)
     expect(await decide(client, { sessionId, occurredAt: at(server, -10 * DAY) })).toEqual([mara.id, 'CLICK_MATCH'])
@@ -94,7 +94,7 @@ describe('the clicks of a session', () => {
     expect((await decide(client, { sessionId }))[0]).toBe(nisa.id)
   })
 
-  test('one that nobody owns leaves it to the others', async ({ server, client }) => {
+  test('one on an unknown reference is skipped', async ({ server, client }) => {
     await click(server, nisa.id, -2 * DAY)
     await click(server, 'nobody', -1 * DAY)
     expect(await decide(client, { sessionId })).toEqual([nisa.id, 'CLICK_MATCH'])
@@ -122,7 +122,7 @@ describe('the clicks of a session', () => {
 })
 
 describe('the cookie of a program', () => {
-  test('is as long as the program says, to the millisecond', async ({ server, client }) => {
+  test('is exact to the millisecond', async ({ server, client }) => {
     await setDays(client, 7)
     const [on, before] = [await click(server, nisa.id, -7 * DAY), await click(server, nisa.id, -7 * DAY - 1)]
     expect(await decide(client, { clickId: on.id })).toEqual([nisa.id, 'CLICK_MATCH'])
@@ -130,7 +130,7 @@ describe('the cookie of a program', () => {
     await setDays(client, 30)
   })
 
-  test('of 0 days refuses clicks and refs, not coupons', async ({ server, client }) => {
+  test('of 0 days rejects clicks and refs, not coupons', async ({ server, client }) => {
     await setDays(client, 0)
     const { id } = await click(server, nisa.id, 0)
     expect(await decide(client, { clickId: id })).toEqual([null, 'CLICK_EXPIRED'])

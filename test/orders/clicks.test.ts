@@ -70,7 +70,7 @@ test('202 for a page view, which needs its url', async ({ server, client }) => {
   }
 })
 
-test('400 for a click that names nobody', async ({ server }) => {
+test('400 for a click without an affiliate reference', async ({ server }) => {
   const before = countOf(server, 'journey')
   for (const body of [{}, { url: 'https://shop.example/' }, { ref: '' }, { ref: ' ', affiliateCode: null }]) {
     const reply = await post(server, { type: 'click', ...body })
@@ -83,7 +83,7 @@ test('400 for a click that names nobody', async ({ server }) => {
   expect(countOf(server, 'journey')).toBe(before)
 })
 
-describe('whose touch it is', () => {
+describe('the affiliate of a touch', () => {
   const ownerOf = async (server: TestServer, names: object) => {
     const reply = await post(server, { type: 'click', ...names })
     expect(reply.status).toBe(202)
@@ -102,13 +102,16 @@ describe('whose touch it is', () => {
     expect(await ownerOf(server, { affiliateId: nisa.slug })).toBeNull()
   })
 
-  test('clickId is that of an earlier click, ours or your own', async ({ server, client }) => {
+  test('clickId is that of an earlier click, generated or your own', async ({ server, client }) => {
     const first = await client.events.click({ ref: nisa.slug, clickId: 'own-1' })
     expect(await ownerOf(server, { clickId: first.id })).toBe(nisa.id)
     expect(await ownerOf(server, { clickId: 'own-1' })).toBe(nisa.id)
   })
 
-  test('ref goes before affiliateCode, affiliateId and clickId, in this order', async ({ server, client }) => {
+  test('ref takes precedence over affiliateCode, affiliateId and clickId, in this order', async ({
+    server,
+    client,
+  }) => {
     const { id: clickId } = await client.events.click({ ref: nisa.slug })
     expect(await ownerOf(server, { ref: mara.slug, affiliateCode: 'NISA', affiliateId: nisa.id, clickId })).toBe(
       mara.id,
@@ -117,11 +120,11 @@ describe('whose touch it is', () => {
     expect(await ownerOf(server, { affiliateId: mara.id, clickId })).toBe(mara.id)
   })
 
-  test('a name that nobody has leaves it to the next', async ({ server }) => {
+  test('an unknown reference falls back to the next', async ({ server }) => {
     expect(await ownerOf(server, { ref: 'nobody', affiliateCode: 'NBDY', affiliateId: mara.id })).toBe(mara.id)
   })
 
-  test('202 without an affiliate for names that nobody has, another shop’s among them', async ({ server }) => {
+  test('202 without an affiliate for unknown references, including those of another shop', async ({ server }) => {
     const { key } = await server.createShop()
     const { affiliate } = await withAffiliate(server, { key, code: 'FRGN', email: 'foreign@example.com' })
     for (const names of [
@@ -134,19 +137,19 @@ describe('whose touch it is', () => {
       expect(await ownerOf(server, names), JSON.stringify(names)).toBeNull()
   })
 
-  test('202 for an archived affiliate, whose clicks are still told apart', async ({ server, client }) => {
+  test('202 for an archived affiliate, whose clicks are still stored under its id', async ({ server, client }) => {
     const gone = await newAffiliate(server, { name: 'Gone Girl' })
     await client.affiliates.archive(gone.id)
     expect(await ownerOf(server, { ref: 'gone-girl' })).toBe(gone.id)
   })
 
-  test('a page view may name somebody as well', async ({ server, client }) => {
+  test('a page view may name an affiliate as well', async ({ server, client }) => {
     const { id } = await client.events.pageView({ url: 'https://shop.example/', affiliateCode: 'MARA' })
     expect([stored(server, id).affiliateId, stored(server, id).programId]).toEqual([mara.id, mara.campaignId])
   })
 })
 
-test('your own clickId is kept, and the reply still has ours', async ({ server, client }) => {
+test('your own clickId is stored, and the response still contains a generated one', async ({ server, client }) => {
   const { id } = await client.events.click({ ref: nisa.slug, clickId: 'own-2' })
   expect(id).toMatch(/^jrn_/)
   expect(stored(server, id).clickId).toBe('own-2')
@@ -200,7 +203,7 @@ test('unknown properties, and those of an order, are tolerated and not stored', 
 test.for([
   ['affiliates', 'the look-up of the affiliate'],
   ['journey', 'storing the touch'],
-])('503 when table %s fails: %s, with nothing in the answer', async ([table], { server }) => {
+])('503 when table %s fails: %s, without details in the response', async ([table], { server }) => {
   server.sql.exec(`alter table "${table}" rename to gone`)
   const reply = await post(server, { type: 'click', ref: 'canary-ref', customerEmail: 'canary@example.com' })
   server.sql.exec(`alter table gone rename to "${table}"`)

@@ -17,7 +17,7 @@ async function rowFor(server: TestServer, more: object) {
 }
 const subtotal = async (server: TestServer, more: object) => (await rowFor(server, more)).orderSubtotalCents
 
-describe('without amountCents the lines stand in', () => {
+describe('without amountCents the subtotal is the sum of the lines', () => {
   test.for([
     [[{ priceCents: 2500, quantity: 2 }, { priceCents: 4000 }], 9000],
     [[{ priceCents: 333, quantity: null }], 333],
@@ -47,7 +47,7 @@ describe('without amountCents the lines stand in', () => {
   })
 })
 
-test('amountCents is the subtotal when it is sent, whatever the lines say', async ({ server }) => {
+test('amountCents takes precedence over the lines as subtotal', async ({ server }) => {
   for (const lineItems of [[{ priceCents: 1 }], [{ priceCents: 50_000 }], [{}, { quantity: 3 }], []])
     expect(await subtotal(server, { amountCents: 10_000, lineItems })).toBe(10_000)
 })
@@ -57,7 +57,7 @@ test('400 for 10,000 lines, naming the field', async ({ server }) => {
   expect([reply.status, reply.body.error]).toEqual([400, 'lineItems must be a list of at most 1000 items or null.'])
 })
 
-describe('rules of products', () => {
+describe('product rules', () => {
   test.beforeAll(async ({ server }) => {
     const { program } = await withAffiliate(server, { code: 'RULES', email: 'rules@example.com' })
     const rule = (kind: string, value: string, commissionType: string, rate: number) =>
@@ -89,7 +89,7 @@ describe('rules of products', () => {
     ).toBe(500 + 160)
   })
 
-  test("a variant's rule wins over its product's", async ({ server }) => {
+  test('a variant rule takes precedence over the rule of its product', async ({ server }) => {
     expect(
       await amount(server, { lineItems: [{ productId: '7001', variantId: '9001', quantity: 3, priceCents: 1000 }] }),
     ).toBe(750)
@@ -114,7 +114,7 @@ describe('rules of products', () => {
     expect(await amount(server, { lineItems, discountCents: 1000 })).toBe(1125 + 120)
   })
 
-  test('lines without a price share what the others leave, by quantity', async ({ server }) => {
+  test('lines without a price share the remainder, by quantity', async ({ server }) => {
     const lineItems = [
       { productId: '7002', priceCents: 4000 },
       { productId: '7001', quantity: 1 },
@@ -124,7 +124,7 @@ describe('rules of products', () => {
     expect(await amount(server, { amountCents: 10_000, lineItems })).toBe(1000 + 1280)
   })
 
-  test('a flat rate per order is owed once, beside the rest', async ({ server }) => {
+  test('a flat rate per order is owed once, in addition to the rest', async ({ server }) => {
     const lineItems = [
       { productId: '7003', quantity: 5, priceCents: 100 },
       { productId: '7003', priceCents: 100 },
@@ -135,7 +135,7 @@ describe('rules of products', () => {
 })
 
 describe('flat programs', () => {
-  test('FLAT_PER_ORDER pays the cents whatever the order holds', async ({ server }) => {
+  test('FLAT_PER_ORDER pays the same cents for any order', async ({ server }) => {
     await withAffiliate(server, { code: 'FLAT', program: { commissionType: 'FLAT_PER_ORDER', commissionPercent: 5.5 } })
     for (const more of [{ amountCents: 10_000 }, { amountCents: 0 }, { amountCents: 100, discountCents: 500 }]) {
       const row = await rowFor(server, { couponCode: 'FLAT', ...more })

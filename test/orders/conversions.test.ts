@@ -43,7 +43,7 @@ test('201 with the attribution and the commission', async ({ server, client }) =
   })
 })
 
-test('201 with nothing in it when nobody is attributed, and no commission is written', async ({ server, client }) => {
+test('201 with null fields without attribution, and no commission is written', async ({ server, client }) => {
   const before = countOf(server, 'commissions')
   for (const [evidence, reasonCode] of [
     [{}, 'NO_EVIDENCE'],
@@ -66,14 +66,14 @@ test('201 with nothing in it when nobody is attributed, and no commission is wri
   expect(countOf(server, 'commissions')).toBe(before)
 })
 
-test('201 pending in a program that does not approve orders', async ({ server, client }) => {
+test('201 pending in a program that does not auto-approve orders', async ({ server, client }) => {
   await withAffiliate(server, { code: 'PENDS', program: { autoApproveOrder: false } })
   const { commission } = await client.events.conversion(order({ couponCode: 'PENDS' }))
   expect([commission.status, commission.eligible, commission.amountCents]).toEqual(['PENDING', true, 1600])
 })
 
-describe('names that stand for others', () => {
-  test('orderId stands for externalOrderId, and the longer name wins', async ({ server, client }) => {
+describe('aliases', () => {
+  test('orderId is an alias of externalOrderId, which takes precedence', async ({ server, client }) => {
     const by = async (ids: object) =>
       (await convert(server, { amountCents: 100, couponCode: 'NISA', ...ids })).body.commission.id
     const first = await by({ orderId: 'alias-1' })
@@ -86,7 +86,7 @@ describe('names that stand for others', () => {
     expect(await by({ externalOrderId: null, orderId: 'alias-1' })).toBe(first)
   })
 
-  test('processedAt stands for occurredAt, and occurredAt wins', async ({ server, client }) => {
+  test('processedAt is an alias of occurredAt, which takes precedence', async ({ server, client }) => {
     for (const [times, happenedAt] of [
       [{ processedAt: '2026-10-01T10:00:00+02:00' }, '2026-10-01T08:00:00.000Z'],
       [{ processedAt: '2026-10-01', occurredAt: '2026-10-02' }, '2026-10-02T00:00:00.000Z'],
@@ -98,7 +98,7 @@ describe('names that stand for others', () => {
     }
   })
 
-  test('type may be left out or null, or say conversion', async ({ server }) => {
+  test('type may be omitted, null or conversion', async ({ server }) => {
     for (const type of [{}, { type: null }, { type: 'conversion' }]) {
       const reply = await convert(server, order({ couponCode: 'NISA', ...type }))
       expect([reply.status, reply.body.commission?.amountCents]).toEqual([201, 1600])
@@ -130,7 +130,7 @@ test('USD when no currency is sent, also in a shop of another currency', async (
   ])
 })
 
-test('null stands for what is not sent', async ({ server, client }) => {
+test('null is treated as omitted', async ({ server, client }) => {
   const nothing = Object.fromEntries(
     'discountCents shippingCents taxCents currency affiliateCode ref clickId sessionId customerEmail customerId lineItems shipping occurredAt processedAt orderName note noteAttributes orderId'
       .split(' ')
@@ -207,7 +207,7 @@ describe('occurredAt', () => {
     expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([400, 'occurred_at_in_future'])
   })
 
-  test('201 however long ago, and for a date alone', async ({ client }) => {
+  test('201 for any past time, and for a date alone', async ({ client }) => {
     const sent = order({ occurredAt: '1999-12-31', couponCode: 'NISA' })
     await client.events.conversion(sent)
     expect((await rowOf(client, sent.externalOrderId))?.happenedAt).toBe('1999-12-31T00:00:00.000Z')

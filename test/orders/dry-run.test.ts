@@ -80,7 +80,7 @@ test('200 with the decision and its trace, without a key, and nothing is written
   expect(snapshot(server)).toBe(before)
 })
 
-test('200 and nothing written also with a key, which stays free', async ({ server }) => {
+test('200 and nothing written also with a key, which can be used again', async ({ server }) => {
   const before = snapshot(server)
   const headers = { 'Idempotency-Key': 'dry-key' }
   expect((await dryRun(server, order, headers)).status).toBe(200)
@@ -91,7 +91,7 @@ test('200 and nothing written also with a key, which stays free', async ({ serve
   ).toBe(201)
 })
 
-test('200 for nobody and for a restricted order, with nothing written', async ({ server, client }) => {
+test('200 without attribution and for a restricted order, with nothing written', async ({ server, client }) => {
   const before = snapshot(server)
   const nobody = await client.events.dryRun({ externalOrderId: 'n', amountCents: 1 })
   expect([nobody.attribution.reasonCode, nobody.commission.status, nobody.trace.candidates]).toEqual([
@@ -116,7 +116,7 @@ test('the same decision as the report that follows', async ({ client }) => {
   expect(recorded).toEqual({ attribution, commission: { ...commission, id: recorded.commission.id } })
 })
 
-test('200 that tells an order which is recorded already', async ({ server, client }) => {
+test('200 with the decision of an order that is recorded already', async ({ server, client }) => {
   await client.events.conversion({ ...order, externalOrderId: 'recorded' })
   const reply = await dryRun(server, { ...order, externalOrderId: 'recorded' })
   expect([reply.status, reply.headers.get('X-Order-Already-Recorded')]).toEqual([200, 'true'])

@@ -56,26 +56,26 @@ describe('COUPON', () => {
     expect(await attribution(client, { couponCode: 'Mara-Lind' })).toEqual(of(zed, 'COUPON', 1, 'COUPON_MATCH'))
   })
 
-  test('couponCode goes before affiliateCode, and one that nobody has leaves it to the other', async ({ client }) => {
+  test('couponCode takes precedence over affiliateCode, and an unknown one falls back to it', async ({ client }) => {
     const both = await attribution(client, { couponCode: 'NISA', affiliateCode: 'MARA' })
     expect(both).toEqual(of(nisa, 'COUPON', 1, 'COUPON_MATCH'))
     const second = await attribution(client, { couponCode: 'SUMMER', affiliateCode: 'MARA' })
     expect(second).toEqual(of(mara, 'COUPON', 1, 'AFFILIATE_CODE_MATCH'))
   })
 
-  test('an affiliate id is no code', async ({ client }) => {
+  test('an affiliate id is not a code', async ({ client }) => {
     expect(await attribution(client, { couponCode: nisa.id })).toEqual(nobody('NO_MATCH'))
   })
 })
 
 describe('DIRECT_LINK', () => {
-  test('ref is a slug, in any letters, or an affiliate id', async ({ client }) => {
+  test('ref is a slug, in any letter case, or an affiliate id', async ({ client }) => {
     for (const ref of ['nisa-karim', ' Nisa-Karim ', nisa.id])
       expect(await attribution(client, { ref }), ref).toEqual(of(nisa, 'DIRECT_LINK', 0.8, 'REF_MATCH'))
     expect(await attribution(client, { ref: 'NISA' })).toEqual(nobody('NO_MATCH'))
   })
 
-  test('clickId is the id of the reply, or your own', async ({ client }) => {
+  test('clickId is the id of the response, or your own', async ({ client }) => {
     const ours = await client.events.click({ ref: 'nisa-karim' })
     expect(await attribution(client, { clickId: ours.id })).toEqual(of(nisa, 'DIRECT_LINK', 0.95, 'CLICK_MATCH'))
     const own = await client.events.click({ ref: 'nisa-karim', clickId: 'my-click' })
@@ -100,7 +100,7 @@ describe('DIRECT_LINK', () => {
         { name: 'referral_click_id', value: id },
       ],
     ],
-  ])('the note attribute referral_click_id stands for clickId: %s', async ([_, attributes], { client }) => {
+  ])('the note attribute referral_click_id is an alias of clickId: %s', async ([_, attributes], { client }) => {
     const { id } = await client.events.click({ ref: mara.id })
     expect(await attribution(client, { noteAttributes: attributes(id) })).toEqual(
       of(mara, 'DIRECT_LINK', 0.95, 'CLICK_MATCH'),
@@ -128,13 +128,13 @@ describe('DIRECT_LINK', () => {
     )
   })
 
-  test('clickId wins over the note attribute', async ({ client }) => {
+  test('clickId takes precedence over the note attribute', async ({ client }) => {
     const [first, second] = [await client.events.click({ ref: mara.id }), await client.events.click({ ref: nisa.id })]
     const noteAttributes = [{ name: 'referral_click_id', value: second.id }]
     expect((await attribution(client, { clickId: first.id, noteAttributes }))[0]).toBe(mara.id)
   })
 
-  test('clickId goes before ref, ref before the clicks of the session', async ({ client }) => {
+  test('clickId takes precedence over ref, and ref over the clicks of the session', async ({ client }) => {
     const { id } = await client.events.click({ ref: mara.id, sessionId: 's-1' })
     expect((await attribution(client, { clickId: id, ref: nisa.id, sessionId: 's-1' }))[3]).toBe('CLICK_MATCH')
     expect(await attribution(client, { ref: nisa.id, sessionId: 's-1' })).toEqual(
@@ -148,13 +148,13 @@ describe('DIRECT_LINK', () => {
     )
   })
 
-  test('a page view is no click', async ({ client }) => {
+  test('a page view is not a click', async ({ client }) => {
     const view = await client.events.pageView({ url: 'https://shop.example/', ref: mara.id, sessionId: 's-views' })
     expect(await attribution(client, { clickId: view.id })).toEqual(nobody('CLICK_NOT_FOUND'))
     expect(await attribution(client, { sessionId: 's-views' })).toEqual(nobody('NO_MATCH'))
   })
 
-  test('a click that named nobody counts for nobody', async ({ client }) => {
+  test('a click without an affiliate is not attributed', async ({ client }) => {
     const { id } = await client.events.click({ ref: 'nobody', sessionId: 's-nobody' })
     expect(await attribution(client, { clickId: id })).toEqual(nobody('NO_MATCH'))
     expect(await attribution(client, { sessionId: 's-nobody' })).toEqual(nobody('NO_MATCH'))
@@ -167,14 +167,14 @@ describe('CONNECTED_CUSTOMER', () => {
     connect(server, 'customerEmail', 'buyer@example.com', mara)
   })
 
-  test('customerId, compared exactly, goes before the e-mail address', async ({ client }) => {
+  test('customerId, compared exactly, takes precedence over the email address', async ({ client }) => {
     const found = await attribution(client, { customerId: 'c-1', customerEmail: 'buyer@example.com' })
     expect(found).toEqual(of(nisa, 'CONNECTED_CUSTOMER', 0.9, 'CONNECTED_CUSTOMER_ID_MATCH'))
     expect(await attribution(client, { customerId: 'C-1' })).toEqual(nobody('NO_MATCH'))
   })
 
   test.for(['buyer@example.com', ' Buyer@Example.COM '])(
-    'customerEmail %j, trimmed and in any letters',
+    'customerEmail %j, trimmed and in any letter case',
     async (customerEmail, { client }) => {
       const found = await attribution(client, { customerEmail, customerId: 'unknown' })
       expect(found).toEqual(of(mara, 'CONNECTED_CUSTOMER', 0.85, 'CONNECTED_CUSTOMER_EMAIL_MATCH'))
@@ -199,7 +199,7 @@ describe('CONNECTED_PRODUCT', () => {
     expect([row?.orderSubtotalCents, row?.commissionBaseCents, row?.commissionAmountCents]).toEqual([10_000, 3000, 480])
   })
 
-  test('a variant goes before its product', async ({ client }) => {
+  test('a variant takes precedence over its product', async ({ client }) => {
     expect((await attribution(client, lines(['7001', '9001', 100])))[0]).toBe(mara.id)
     expect((await attribution(client, lines(['7001', '9002', 100])))[0]).toBe(nisa.id)
   })
@@ -209,7 +209,7 @@ describe('CONNECTED_PRODUCT', () => {
       expect(await attribution(client, lines([productId, null, 100])), productId).toEqual(nobody('NO_MATCH'))
   })
 
-  test('a product id is no variant id', async ({ client }) => {
+  test('a product id is not a variant id', async ({ client }) => {
     expect(await attribution(client, lines(['9001', '7001', 100]))).toEqual(nobody('NO_MATCH'))
   })
 })
@@ -217,7 +217,7 @@ describe('CONNECTED_PRODUCT', () => {
 describe('several kinds', () => {
   const all = { couponCode: 'MARA', ref: 'nisa-karim', customerId: 'c-1', lineItems: [{ productId: '7001' }] }
 
-  test('COUPON goes first, then the link, the customer, the product', async ({ client }) => {
+  test('COUPON takes precedence, then the link, the customer, the product', async ({ client }) => {
     const reasons = []
     const left: Evidence = { ...all }
     for (const name of ['couponCode', 'ref', 'customerId', 'lineItems'] as const) {
@@ -227,7 +227,7 @@ describe('several kinds', () => {
     expect(reasons).toEqual(['COUPON', 'DIRECT_LINK', 'CONNECTED_CUSTOMER', 'CONNECTED_PRODUCT'])
   })
 
-  test('evidence that names nobody leaves it to the next kind', async ({ client }) => {
+  test('evidence without an affiliate falls back to the next kind', async ({ client }) => {
     expect((await attribution(client, { ...all, couponCode: 'SUMMER' }))[1]).toBe('DIRECT_LINK')
     expect((await attribution(client, { ...all, couponCode: 'SUMMER', ref: 'nobody' }))[1]).toBe('CONNECTED_CUSTOMER')
   })

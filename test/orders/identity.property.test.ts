@@ -119,7 +119,10 @@ describe('spellings that normalize alike', () => {
   })
 })
 
-test('look-alikes of another script are another code, another order and another person', async ({ server, client }) => {
+test('similar characters of another script make another code, another order and another person', async ({
+  server,
+  client,
+}) => {
   const CYRILLIC: Record<string, string> = { A: 'А', B: 'В', C: 'С', E: 'Е', H: 'Н', K: 'К', M: 'М', P: 'Р', T: 'Т' }
   const likes = fc.array(fc.constantFrom(...Object.keys(CYRILLIC)), { minLength: 1, maxLength: 4 })
   await fc.assert(

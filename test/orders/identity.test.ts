@@ -78,7 +78,7 @@ describe('one address', () => {
   })
 })
 
-test('a user of the shop is one, however the operator writes the address', async ({ server }) => {
+test('a user of the shop is created once, however the operator writes the address', async ({ server }) => {
   const { deps, shop } = server
   const staff = { shop: shop.shopId, email: 'Mu\u0308ller@BU\u0308CHER.example.', role: 'STAFF' as const }
   const { userId } = await shops.createUser(deps, { ...staff, email: 'müller@bücher.example' })
@@ -152,7 +152,7 @@ describe('one order', () => {
     expect(two.headers.get('X-Order-Already-Recorded')).toBeNull()
   })
 
-  test('400 for an id of nothing that can be seen', async ({ server }) => {
+  test('400 for an id without visible characters', async ({ server }) => {
     const reply = await convert(server, { externalOrderId: '\u200b \u2060', amountCents: 1 })
     expect([reply.status, reply.body.error]).toEqual([400, 'externalOrderId is required.'])
   })
@@ -220,8 +220,8 @@ describe('one code', () => {
   )
 })
 
-describe('a code that can be read another way', () => {
-  test('200 with a warning when it is the slug of another affiliate; the code wins and the explanation names the other', async ({
+describe('an ambiguous code', () => {
+  test('200 with a warning when it is the slug of another affiliate; the code wins, and the explanation mentions the other affiliate', async ({
     server,
     client,
     owner,
@@ -248,7 +248,7 @@ describe('a code that can be read another way', () => {
     expect(link).toMatchObject({ affiliateId: slugged.id, slugAffiliateId: null })
   })
 
-  test('its own slug is no warning', async ({ server, client, owner }) => {
+  test('no warning for its own slug', async ({ server, client, owner }) => {
     const { id, slug } = await newAffiliate(server, { name: 'Mika', campaignId })
     expect((await client.coupons.assign({ affiliateId: id, code: slug })).warnings).toEqual([])
     await report(server, { couponCode: slug })
@@ -269,8 +269,8 @@ describe('a code that can be read another way', () => {
   })
 })
 
-describe('an empty text is not given', () => {
-  test('orderId stands for an empty externalOrderId, and the other way round', async ({ server, client }) => {
+describe('an empty string is treated as omitted', () => {
+  test('orderId replaces an empty externalOrderId, and vice versa', async ({ server, client }) => {
     for (const [body, expected] of [
       [{ externalOrderId: '', orderId: 'alias-1' }, 'alias-1'],
       [{ externalOrderId: 'alias-2', orderId: '' }, 'alias-2'],
@@ -283,7 +283,7 @@ describe('an empty text is not given', () => {
     expect([neither.status, neither.body.error]).toEqual([400, 'externalOrderId is required.'])
   })
 
-  test('processedAt stands for an empty occurredAt; both empty means now', async ({ server, client }) => {
+  test('processedAt replaces an empty occurredAt; both empty means now', async ({ server, client }) => {
     const at = '2026-10-01T00:00:00.000Z'
     const timed = { amountCents: 1, couponCode: 'NISA', occurredAt: '' }
     await expectOk(convert(server, { ...timed, externalOrderId: 'timed-1', processedAt: at }))
@@ -313,7 +313,7 @@ describe('an empty text is not given', () => {
     )
   })
 
-  test('hookUrl and target_url stand for an empty url', async ({ server }) => {
+  test('hookUrl and target_url replace an empty url', async ({ server }) => {
     const hook = 'https://9.9.9.9/empty'
     const subscribe = (body: object) => server.request('POST', '/api/v1/webhooks', { body })
     expect((await subscribe({ url: '', hookUrl: '', target_url: hook })).body.data.url).toBe(hook)

@@ -27,7 +27,7 @@ async function order(client: Client, more: Partial<Parameters<Client['events']['
   return [attribution.affiliateId, attribution.reasonCode]
 }
 
-test('the first attributed order connects its customer, by id and by e-mail address, for later orders', async ({
+test('the first attributed order connects its customer, by id and by email address, for later orders', async ({
   client,
 }) => {
   await order(client, { ...customer, couponCode: 'LIFE' })
@@ -36,7 +36,7 @@ test('the first attributed order connects its customer, by id and by e-mail addr
   expect(await order(client, { customerEmail })).toEqual([life.id, 'CONNECTED_CUSTOMER_EMAIL_MATCH'])
 })
 
-test('a customer who is known by one name only is connected by that', async ({ client }) => {
+test('a customer with only an id or only an email address is connected by that', async ({ client }) => {
   await order(client, { customerEmail: customer.customerEmail, couponCode: 'LIFE' })
   expect(await order(client, customer)).toEqual([life.id, 'CONNECTED_CUSTOMER_EMAIL_MATCH'])
 })
@@ -47,14 +47,14 @@ test('the first affiliate keeps the customer', async ({ client }) => {
   expect(await order(client, customer)).toEqual([life.id, 'CONNECTED_CUSTOMER_ID_MATCH'])
 })
 
-test('a connected customer with another e-mail address is still the first affiliate’s', async ({ client }) => {
+test('a connected customer with another email address still belongs to the first affiliate', async ({ client }) => {
   await order(client, { ...customer, couponCode: 'LIFE' })
   const customerEmail = `second-${customer.customerEmail}`
   await order(client, { customerId: customer.customerId, customerEmail, couponCode: 'THER' })
   expect((await order(client, { customerEmail }))[0]).not.toBe(other.id)
 })
 
-test('nobody is connected by a program without lifetime commission, a restricted or an unattributed order, or a guest', async ({
+test('no connection from a program without lifetime commission, a restricted or unattributed order, or a guest', async ({
   server,
   client,
 }) => {
@@ -70,7 +70,7 @@ test('nobody is connected by a program without lifetime commission, a restricted
   expect(countOf(server, 'connections')).toBe(before)
 })
 
-test('only the first attributed order connects: a customer of another program stays without', async ({ client }) => {
+test('only the first attributed order connects: a customer of another program is not connected', async ({ client }) => {
   const { customerId, customerEmail } = customer
   await order(client, { ...customer, couponCode: 'NCE' })
   await order(client, { customerId, couponCode: 'LIFE' })
@@ -78,14 +78,14 @@ test('only the first attributed order connects: a customer of another program st
   expect(await order(client, customer)).toEqual([null, 'NO_MATCH'])
 })
 
-test('an unattributed or a restricted order is not the first: the next one connects', async ({ client }) => {
+test('unattributed and restricted orders do not count as first: the next one connects', async ({ client }) => {
   await order(client, customer)
   await order(client, { ...customer, couponCode: 'LIFE', amountCents: 0 })
   await order(client, { ...customer, couponCode: 'THER' })
   expect(await order(client, customer)).toEqual([other.id, 'CONNECTED_CUSTOMER_ID_MATCH'])
 })
 
-test('a dry run connects nobody', async ({ server, client }) => {
+test('a dry run connects no customer', async ({ server, client }) => {
   const before = countOf(server, 'connections')
   await client.events.dryRun({ externalOrderId: 'dry', amountCents: 10_000, ...customer, couponCode: 'LIFE' })
   expect(countOf(server, 'connections')).toBe(before)

@@ -47,7 +47,7 @@ test('201, one event and one audit record when an order is recorded', async ({ s
 })
 
 describe('an order that is recorded already', () => {
-  test('201 with the recorded decision, whatever is sent now, and nothing is written', async ({ server, client }) => {
+  test('201 with the recorded decision, even with other fields, and nothing is written', async ({ server, client }) => {
     const sent = { externalOrderId: 'twice', amountCents: 10_000, couponCode: 'NISA' }
     const first = await convert(server, sent)
     expect([first.status, already(first)]).toEqual([201, null])
@@ -73,7 +73,7 @@ describe('an order that is recorded already', () => {
     await client.affiliates.update(nisa.id, { status: 'APPROVED' })
   })
 
-  test('is replayed under its own key as it was first answered', async ({ server }) => {
+  test('is replayed with its own key as the first response', async ({ server }) => {
     const sent = { externalOrderId: 'keyed', amountCents: 10_000, couponCode: 'NISA' }
     await convert(server, sent, { idempotencyKey: 'once-a' })
     await convert(server, sent, { idempotencyKey: 'once-b' })
@@ -85,9 +85,7 @@ describe('an order that is recorded already', () => {
     expect([already(a), already(b)]).toEqual([null, 'true'])
   })
 
-  test('is another order when the id differs in letters or in another shop, and the same when only outer spaces differ', async ({
-    server,
-  }) => {
+  test('differs by letter case and by shop, not by leading or trailing spaces', async ({ server }) => {
     const { key } = await server.createShop()
     await withAffiliate(server, { key, code: 'NISA', email: 'there@example.com' })
     const ids = new Set<string>()
@@ -115,7 +113,7 @@ describe('an order that is recorded already', () => {
   })
 })
 
-describe('an order that nobody was attributed to', () => {
+describe('an order without attribution', () => {
   test('is kept without a commission or an event, and credited by a later report', async ({ server }) => {
     const sent = { externalOrderId: 'later', amountCents: 10_000, customerEmail: 'canary@example.com' }
     events()
@@ -133,7 +131,7 @@ describe('an order that nobody was attributed to', () => {
     expect([already(third), third.body]).toEqual(['true', second.body])
   })
 
-  test('stands in the customer’s journey once, as it was decided last', async ({ server }) => {
+  test('is in the journey of the customer once, with the latest decision', async ({ server }) => {
     const entries = () =>
       server.sql.prepare(`select "affiliateId", "commissionId" from journey where "orderId" = 'api:path'`).all()
     const sent = { externalOrderId: 'path', amountCents: 10_000 }
@@ -144,7 +142,7 @@ describe('an order that nobody was attributed to', () => {
   })
 })
 
-test('no audit record holds anything about a person', async ({ server }) => {
+test('no audit record contains personal data', async ({ server }) => {
   const all = JSON.stringify(server.sql.prepare('select action, "subjectId", data from audits').all())
   expect(all).not.toMatch(/canary|@|Nisa Karim|Mara/)
 })

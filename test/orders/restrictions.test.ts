@@ -17,7 +17,7 @@ const report = (client: Client, more: Order) =>
   client.events.conversion({ externalOrderId: `o-${++orders}`, amountCents: 10_000, couponCode: 'NISA', ...more })
 const restriction = async (client: Client, more: Order) => (await report(client, more)).commission.restrictionReasonCode
 
-test('201 with a rejected row of nothing, its reason, one event and one audit record', async ({ server, client }) => {
+test('201 with a rejected commission of 0, its reason, one event and one audit record', async ({ server, client }) => {
   await client.affiliates.update(nisa.id, { status: 'PENDING' })
   subscribe(server)
   const [events, audits] = [outbox(server), auditLog(server)]
@@ -59,7 +59,10 @@ test('the status of the affiliate: ACTIVE and APPROVED earn, PENDING and REJECTE
   expect(found).toEqual([null, 'AFFILIATE_NOT_APPROVED', 'AFFILIATE_REJECTED', null])
 })
 
-test('an archived affiliate is found by code and link, and refused before all else', async ({ server, client }) => {
+test('an archived affiliate is found by code and link, and rejected before all other checks', async ({
+  server,
+  client,
+}) => {
   const gone = await newAffiliate(server, { code: 'GNE' })
   const click = await client.events.click({ ref: gone.slug })
   await client.affiliates.update(gone.id, { status: 'REJECTED', campaignId: null })
@@ -134,7 +137,7 @@ describe('where a program sells', () => {
   })
 })
 
-describe('nothing to pay a percentage of', () => {
+describe('a base of zero', () => {
   test.for([
     [{ amountCents: 0 }, 'ZERO_BASE'],
     [{ amountCents: 1000, discountCents: 1000 }, 'ZERO_BASE'],

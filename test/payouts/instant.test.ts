@@ -61,7 +61,7 @@ test.each([
   expect(thrown(() => parseBodyInstant('to', text))).toMatchObject({ code: 'invalid_body' })
 })
 
-test('an omitted value is undefined', () => {
+test('an omitted or null value is undefined', () => {
   expect(parseQueryInstant('from', undefined)).toBeUndefined()
   expect(parseBodyInstant('from', null)).toBeUndefined()
 })

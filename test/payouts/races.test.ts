@@ -137,7 +137,7 @@ test('orders reported during creation are in a batch and its total, or in none',
   const { affiliate } = await withAffiliate(server)
   const order = (i: number) =>
     convert(server, {
-      externalOrderId: `meanwhile-${i}`,
+      externalOrderId: `concurrent-${i}`,
       amountCents: 100 * (i + 1),
       couponCode: affiliate.discountCode,
       occurredAt: '2026-10-20',

@@ -34,7 +34,7 @@ test('201 with the documented defaults, and the first program is the default', a
   ])
 })
 
-test('201 with everything sent, and a later program is not the default', async ({ client }) => {
+test('201 with every field, and a later program is not the default', async ({ client }) => {
   const sent = {
     name: 'Later',
     description: 'For later.',
@@ -83,7 +83,7 @@ test.for(['lifetimeCommission', 'discountEnabled', 'discountType', 'discountValu
   },
 )
 
-test('one default program when the first ones are made at the same time', async ({ server }) => {
+test('one default program when the first ones are created in parallel', async ({ server }) => {
   const { key } = await server.createShop()
   const all = await Promise.all(
     Array.from({ length: 8 }, (_, i) => server.clientOf(key).programs.create({ name: `P${i}` })),
@@ -147,7 +147,7 @@ describe('list', () => {
   })
 })
 
-test('the audit record says what was created and changed, once each', async ({ server, client }) => {
+test('the audit records each creation and change once', async ({ server, client }) => {
   const audits = auditLog(server)
   const { id } = await client.programs.create({ name: 'Audited' })
   await client.programs.update(id, { commissionPercent: 12, lifetimeCommission: true })

@@ -42,7 +42,7 @@ describe('on create', () => {
     },
   )
 
-  test('16.00 currency units when a flat program names no amount', async ({ client }) => {
+  test('16.00 currency units for a flat program without an amount', async ({ client }) => {
     const program = await client.programs.create({ name: 'P', commissionType: 'FLAT_PER_ORDER' })
     expect([program.defaultCommissionBps, program.commissionPercent]).toEqual([1600, 0])
   })
@@ -65,7 +65,7 @@ describe('on create', () => {
     expect(await refusal(create(client, type, sent))).toEqual([400, 'commission_percent_invalid'])
   })
 
-  test('the sentence tells the range of the type', async ({ server }) => {
+  test('the message contains the range of the type', async ({ server }) => {
     const sentence = async (type: Type) =>
       (
         await server.request('POST', '/api/v1/programs', {
@@ -88,7 +88,7 @@ describe('on change', () => {
     defaultCommissionBps,
   ]
 
-  test('a value alone is read as the stored type', async ({ client }) => {
+  test('a value alone is interpreted by the stored type', async ({ client }) => {
     const percent = await create(client, 'PERCENT_OF_SALE', 16)
     expect(rate(await client.programs.update(percent.id, { commissionPercent: 12.345 }))).toEqual([
       'PERCENT_OF_SALE',
@@ -104,7 +104,7 @@ describe('on change', () => {
   })
 
   test.for(['FLAT_PER_ORDER', 'FLAT_PER_ITEM'] as const)(
-    'percent to %s alone reads the number as currency units',
+    'percent to %s alone interprets the number as currency units',
     async (type, { client }) => {
       const { id } = await create(client, 'PERCENT_OF_SALE', 16.5)
       expect(rate(await client.programs.update(id, { commissionType: type }))).toEqual([type, 0, 1650])
@@ -130,7 +130,7 @@ describe('on change', () => {
     expect((await client.programs.list({ limit: 1 })).data[0]).toEqual({ id, ...before })
   })
 
-  test('type and value together are read as the new type', async ({ client }) => {
+  test('type and value together are interpreted by the new type', async ({ client }) => {
     const { id } = await create(client, 'FLAT_PER_ITEM', 5)
     const percent = await client.programs.update(id, { commissionType: 'PERCENT_OF_SALE', commissionPercent: 7.5 })
     expect(rate(percent)).toEqual(['PERCENT_OF_SALE', 7.5, 750])
@@ -159,7 +159,7 @@ describe('on change', () => {
     },
   )
 
-  test('other changes leave the rate alone', async ({ client }) => {
+  test('other changes do not affect the rate', async ({ client }) => {
     const { id } = await create(client, 'PERCENT_OF_SALE', 16.125)
     const after = await client.programs.update(id, { name: 'Q', cookieDurationDays: 7, autoApproveOrder: true })
     expect([after.name, after.cookieDurationDays, after.autoApproveOrder]).toEqual(['Q', 7, true])

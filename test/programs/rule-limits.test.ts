@@ -15,7 +15,7 @@ const create = (owner: Owner, value: string) =>
 const sell = (server: TestServer, externalOrderId: string, productId: string) =>
   convert(server, { externalOrderId, couponCode: 'NISA16', lineItems: [{ productId, priceCents: 1000 }] })
 
-test('409 for the 10,001st product rule of a shop, and room again once one is removed', async ({ server, owner }) => {
+test('409 for the 10,001st product rule of a shop, until one is removed', async ({ server, owner }) => {
   const { shopId } = server.shop
   fillRules(server, { shopId, programId }, 9999).product()
   const { id } = await expectOk(create(owner, '1'))
@@ -25,7 +25,7 @@ test('409 for the 10,001st product rule of a shop, and room again once one is re
   expect((await create(owner, '2')).status).toBe(201)
 })
 
-test('an order keeps the rules of its own products alone, and is paid by them', async ({ server }) => {
+test('an order stores only the rules of its own products, and is paid by them', async ({ server }) => {
   const { commission } = await expectOk(sell(server, 'with-rule', '2'))
   expect(commission.amountCents).toBe(250)
   const without = await expectOk(sell(server, 'without-rule', '3'))
@@ -44,10 +44,7 @@ test('an order of many products is paid by the rule of each', async ({ server })
   expect(commission.amountCents).toBe(4000)
 })
 
-test('409 for the 1,001st geo rule of a shop; a rule that is there can still be replaced', async ({
-  server,
-  owner,
-}) => {
+test('409 for the 1,001st geo rule of a shop; an existing rule can still be replaced', async ({ server, owner }) => {
   const set = (id: string, countries: string[]) => owner('PUT', `/geo-rules/${id}`, { countries })
   fillRules(server, { shopId: server.shop.shopId, programId }, 999).geo()
   await expectOk(set(programId, ['US']))

@@ -7,7 +7,7 @@ const create = (client: Client) => client.programs.create({ name: 'P' })
 const patch = (server: TestServer, id: string, body: object) =>
   server.request('PATCH', `/api/v1/programs?id=${id}`, { body })
 
-test('200 with the sent fields changed and all others as they were', async ({ server, client }) => {
+test('200 with the sent fields changed and all others unchanged', async ({ server, client }) => {
   const before = await create(client)
   server.clock.advance(1000)
   const sent = {
@@ -114,14 +114,14 @@ describe('discountValue', () => {
   })
 })
 
-test('409 for all but one of those who change what they read at the same time', async ({ server, client }) => {
+test('409 for all but one of several concurrent changes', async ({ server, client }) => {
   const { id } = await create(client)
   const replies = await Promise.all(Array.from({ length: 6 }, (_, i) => patch(server, id, { name: `P${i}` })))
   expect(replies.map((reply) => reply.status).sort()).toEqual([200, 409, 409, 409, 409, 409])
   expect(replies.find((reply) => reply.status === 409)?.headers.get('X-Error-Code')).toBe('concurrent_change')
 })
 
-test('409 rather than another value, when what is sent was changed meanwhile', async ({ server, client }) => {
+test('409 when a sent field was changed by another request', async ({ server, client }) => {
   const { id, name } = await create(client)
   const [changed, same] = await Promise.all([patch(server, id, { name: 'Changed' }), patch(server, id, { name })])
   expect([changed.status, same.status]).toEqual([200, 409])

@@ -51,7 +51,7 @@ const hold = (at: RunningServer, secret: string) =>
 
 const affiliates = (server: TestServer) => countOf(server, 'affiliates')
 
-test('a key that one process revoked opens nothing in either: 0 requests', async ({ server }) => {
+test('a key revoked by one process is rejected by both: 0 requests succeed', async ({ server }) => {
   const codes: (string | undefined)[] = []
   for (let round = 0; round < ROUNDS; round++) {
     const { id, secret } = await newKey(server)
@@ -72,7 +72,7 @@ test('a key that one process revoked opens nothing in either: 0 requests', async
   expect(codes.filter((code) => code !== 'key_revoked')).toEqual([])
 })
 
-test('changes under load stop with the revocation: none is acknowledged that was not committed before it', async ({
+test('changes under load stop with the revocation: only those committed before it are acknowledged', async ({
   server,
 }) => {
   await shops.set(server.deps, server.shop.shopId, { plan: 'ENTERPRISE' })
@@ -98,7 +98,7 @@ test('changes under load stop with the revocation: none is acknowledged that was
   expect([late, affiliates(server)]).toEqual([0, atRevocation])
 })
 
-test('an API that one process switched off takes no change in the other, not even for the second that it may look on', async ({
+test('an API switched off by one process accepts no change in the other, not even while that one still serves reads', async ({
   server,
 }) => {
   const { secret } = await newKey(server)

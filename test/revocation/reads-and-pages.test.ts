@@ -37,7 +37,7 @@ describe('a key that is revoked while its request is open', () => {
     return finish()
   }
 
-  test('403 instead of the stored reply of an earlier call', async ({ ownerServer: server }) => {
+  test('403 instead of the stored response of an earlier call', async ({ ownerServer: server }) => {
     const body = { email: 'replayed@example.com', name: 'Replayed' }
     const headers = { 'Idempotency-Key': 'replayed' }
     await expectOk(server.request('POST', '/api/v1/affiliates', { body, headers }))
@@ -59,7 +59,7 @@ describe('a key that is revoked while its request is open', () => {
     expect(told(await late(path, options))).toEqual(revoked.refusal)
   })
 
-  test('403 for a large dry run that waited for the ones before it to be read', async ({ ownerServer: server }) => {
+  test('403 for a large dry run that was queued behind others', async ({ ownerServer: server }) => {
     const { headers, revoke } = await revoked.make(other)
     const send = (n: number) => {
       const raw = `{"externalOrderId":"dry","amountCents":1,"x":${manyNames(`n${n}_`)}}`
@@ -73,7 +73,7 @@ describe('a key that is revoked while its request is open', () => {
     expect([last?.status, last?.headers.get('X-Error-Code')]).toEqual(revoked.refusal)
   })
 
-  test('403 for analytics that were waiting meanwhile', async ({ ownerServer: server }) => {
+  test('403 for queued analytics', async ({ ownerServer: server }) => {
     const { headers, revoke } = await revoked.make(other)
     const { runReport } = server.db
     server.db.runReport = async (...job) => {
@@ -97,7 +97,7 @@ describe('a user who is revoked while a request is open', () => {
     expect(told(await finish())).toEqual(refusal)
   })
 
-  test('401 for signing in, with a token and with a link: no session is made', async ({ ownerServer: server }) => {
+  test('401 for signing in, with a token and with a link: no session is created', async ({ ownerServer: server }) => {
     for (const isLink of [false, true]) {
       const { named, ownerToken } = await newOwner(other)
       const token = isLink ? (await users.createLink(other.deps, named)).token : ownerToken
@@ -189,7 +189,7 @@ describe('a stream', () => {
   )
 })
 
-test('the same calls succeed with a credential that nobody revokes', async ({ ownerServer: server }) => {
+test('the same calls succeed with a credential that is not revoked', async ({ ownerServer: server }) => {
   const call = await capture(server, (fake) => callOperation(fake, operation('createAffiliate')))
   const answer = await (await held.hold(bytesOf(call, { Authorization: `Bearer ${server.shop.key}` })))()
   expect(told(answer)).toEqual([201, undefined])

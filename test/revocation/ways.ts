@@ -19,7 +19,7 @@ export interface Credential {
   restore?: () => Promise<void>
 }
 
-/** A way for a credential to stop opening anything, and what its holder is told from then on. */
+/** A way to invalidate a credential, and the error that its holder gets afterwards. */
 export interface Way {
   refusal: [status: number, code: string]
   make: (other: OtherProcess) => Promise<Credential>

@@ -63,7 +63,7 @@ describe('evidence beyond its bound is ignored, and the order is recorded', () =
       'a click reference of three million characters',
       { note_attributes: [{ name: 'referral_click_id', value: '😀'.repeat(750_000) }] },
     ],
-    ['an e-mail address of a million characters', { email: `${'a'.repeat(1_000_000)}@example.com` }],
+    ['an email address of a million characters', { email: `${'a'.repeat(1_000_000)}@example.com` }],
     ['a time of a million digits', { processed_at: '1'.repeat(1_000_000), created_at: null }],
     ['a name of a million characters', { name: '#'.repeat(1_000_000) }],
     [
@@ -124,7 +124,7 @@ describe('400 for what the commission depends on', () => {
     ])
   })
 
-  test('1,025 characters of white space in a row, and not 1,024', async () => {
+  test('1,025 consecutive whitespace characters, and not 1,024', async () => {
     const spaced = (count: number) => paid({}).replace('{', `{${' '.repeat(count)}`)
     const { status, body } = await record(spaced(1025))
     expect([status, body.error]).toEqual([400, 'Whitespace must have at most 1024 characters in a row.'])
@@ -141,14 +141,14 @@ describe('400 for what the commission depends on', () => {
     ])
   })
 
-  test('a number of 1,025 digits, also where nobody reads it', async () => {
+  test('a number of 1,025 digits, also in an unused property', async () => {
     const text = paid({}).replace('"total_weight":567', `"total_weight":${'9'.repeat(1025)}`)
     const { status, body } = await record(text)
     expect([status, body.error]).toEqual([400, 'A number must have at most 1024 characters.'])
   })
 })
 
-describe('refunds that wait for the commission of their order', () => {
+describe('refunds stored before the commission of their order', () => {
   const items = many(1000, (i) => ({ product_id: i + 1, variant_id: null, quantity: 1, price: '10.00' }))
   const refund = (orderId: number, id: number, count: number) =>
     store.notify(
@@ -160,7 +160,7 @@ describe('refunds that wait for the commission of their order', () => {
     return [status, headers.get('X-Error-Code')]
   }
 
-  test('409 after 50 of one order; those that are kept count once, and the next one after them', async () => {
+  test('409 after 50 of one order; the stored ones count once, and so does the next one', async () => {
     const id = store.nextId()
     for (let n = 1; n <= 50; n++) expect(await told(refund(id, n, 1))).toEqual([200, null])
     expect(await told(refund(id, 51, 1))).toEqual([409, 'store_refund_limit_reached'])
@@ -173,7 +173,7 @@ describe('refunds that wait for the commission of their order', () => {
     expect((await store.commission(id)).commissionAmountCents).toBe((1099 - 51) * 160)
   })
 
-  test('409 when they hold more than half a million characters', async () => {
+  test('409 when they contain more than half a million characters', async () => {
     const id = store.nextId()
     let kept = 0
     while ((await refund(id, kept + 1, 1000)).status === 200) kept++
@@ -185,7 +185,7 @@ describe('refunds that wait for the commission of their order', () => {
   })
 })
 
-describe('a body that is not JSON is rejected where it is read', () => {
+describe('a body that is not JSON is rejected in used properties', () => {
   test.each([
     ['cut off', (text: string) => text.slice(0, -1)],
     ['twice', (text: string) => text + text],
@@ -207,7 +207,7 @@ describe('a body that is not JSON is rejected where it is read', () => {
   })
 })
 
-describe('what nobody reads does not lose an order', () => {
+describe('unused properties do not prevent recording an order', () => {
   const codes = { codes: ['NISA16'] }
   test.each([
     ['text that a database cannot keep', { note: 'a\0b', browser_ip: '\ud800' }],
@@ -220,7 +220,7 @@ describe('what nobody reads does not lose an order', () => {
     expect(await recorded(paid(changes, codes))).toMatchObject({ commissionAmountCents: 1600, currency: 'USD' })
   })
 
-  test('text with U+0000 is still refused where it is read', async () => {
+  test('text with U+0000 is still rejected in used properties', async () => {
     const { status, body } = await record(paid({ email: 'a\0b' }))
     expect([status, body.error]).toEqual([400, 'Text must not contain the character U+0000 or a lone surrogate.'])
   })
@@ -267,7 +267,7 @@ describe('payloads of the size that stores send', () => {
     expect((await store.commission(id)).orderStatus).toBe('CANCELED')
   })
 
-  test('the same order is read the same with a byte order mark and white space', async () => {
+  test('an order with a byte order mark and whitespace is read the same', async () => {
     const text = orderPayload({ id: store.nextId(), codes: ['NISA16'] })
     expect(await recorded(text)).toMatchObject({ commissionAmountCents: 1600 })
     const id = store.nextId()

@@ -36,7 +36,7 @@ function notify(server: TestServer, op: DocumentedOperation, given: Given = {}):
   })
 }
 
-/** An order that nobody is credited for, with as many refunds as are kept. */
+/** An order without an affiliate, with as many refunds as are stored. */
 const CROWDED = 77
 
 /** A shop that stores may write to. The order of the examples is there already, but for the one that records it. */

@@ -31,7 +31,7 @@ async function mismatched(pending: () => Promise<Reply>): Promise<string> {
 }
 
 describe('the settings', () => {
-  test('are empty until an owner sets them, and stand in the audit', async () => {
+  test('are empty until an owner sets them, and are recorded in the audit', async () => {
     const settings = await expectOk(admin(store.server, 'GET', '/settings'))
     expect(settings).toMatchObject({ storeDomain: null, storeDomainAliases: [] })
     const given = { storeDomain: ' Hats.MyShopify.com. ', storeDomainAliases: ['Hüte.example', 'hats.example'] }
@@ -148,7 +148,7 @@ describe('with a domain', () => {
     },
   )
 
-  test('nothing in the message comes from elsewhere than a domain', async () => {
+  test('the message contains nothing but the domain from the request', async () => {
     const header = '<script>alert(1)</script>'
     expect(await mismatched(() => send('orders-paid', text['orders-paid'](urlOf(DOMAIN)), header))).toMatch(
       /^The notification comes from an unknown domain, /,

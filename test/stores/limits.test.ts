@@ -44,7 +44,7 @@ test('429 with Retry-After beyond 2,000 notifications of a shop within a minute,
   expect(snapshot(store.server)).toBe(before)
 })
 
-test('the window is the shop’s own: other shops, API keys and wrong signatures have nothing to do with it', async () => {
+test('the window belongs to the shop: other shops, API keys and wrong signatures do not affect it', async () => {
   const { server } = store
   const other = await server.createShop()
   await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: 'hush hush' }, { key: other.ownerToken }))
@@ -61,7 +61,7 @@ test('the window is the shop’s own: other shops, API keys and wrong signatures
   expect(await remaining()).toBe(before - 1)
 })
 
-test('an unsigned notification uses up nothing', async () => {
+test('an unsigned notification does not count', async () => {
   await spend(store.server.shop.shopId, LIMIT - 1)
   const text = order()
   for (let i = 0; i < 5; i++) {
@@ -79,7 +79,7 @@ test('the legacy Enterprise plan may send ten times as many', async () => {
 })
 
 test.each(['FREE', 'STARTER', 'GROWTH'] as const)(
-  '403 on the plan %s, and the next plan takes them again',
+  '403 on the plan %s, and 200 again on the next plan',
   async (plan) => {
     const { deps, shop } = store.server
     const text = order()
@@ -100,7 +100,7 @@ test.each(['FREE', 'STARTER', 'GROWTH'] as const)(
   },
 )
 
-test('the kill switches turn off the API and not the store: no order is lost meanwhile', async () => {
+test('the kill switches do not affect store notifications: no order is lost', async () => {
   const { deps, shop, request } = store.server
   const operator = createApiSwitch(deps)
   const switches: ((to: 'on' | 'off') => Promise<unknown>)[] = [

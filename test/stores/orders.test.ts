@@ -74,7 +74,7 @@ describe('the signature', () => {
 })
 
 describe('orders-paid', () => {
-  test('goes the way of a conversion: the same evidence, base and rate', async ({ server }) => {
+  test('is processed like a conversion: the same evidence, base and rate', async ({ server }) => {
     const id = nextId()
     const lines = [
       { product_id: 632910392, variant_id: 808950810, quantity: 2, price: '45.50' },
@@ -104,7 +104,7 @@ describe('orders-paid', () => {
     expect((await convert(server, twin)).body.commission.amountCents).toBe(1440)
   })
 
-  test('changes nothing when it comes again, also at once and changed', async ({ server }) => {
+  test('changes nothing when it is repeated, also in parallel and with changes', async ({ server }) => {
     const id = nextId()
     const text = orderPayload({ id, codes: ['NISA16'] })
     const replies = await Promise.all(Array.from({ length: 8 }, () => notify(server, 'orders-paid', text)))
@@ -139,7 +139,7 @@ describe('orders-paid', () => {
     }
   })
 
-  test('nobody is credited without evidence, and the facts are kept for an explanation', async ({ server, owner }) => {
+  test('no attribution without evidence, and the facts are stored for an explanation', async ({ server, owner }) => {
     const id = nextId()
     expect(await ok(notify(server, 'orders-paid', orderPayload({ id })))).toEqual({
       ok: true,
@@ -176,7 +176,7 @@ describe('orders-paid', () => {
     })
   })
 
-  test('tax that prices include is taken out of the goods', async ({ server }) => {
+  test('tax that prices include is deducted from the goods', async ({ server }) => {
     const id = nextId()
     const lines = [{ product_id: 1, variant_id: 2, quantity: 1, price: '119.00', tax: '17.10' }]
     await ok(
@@ -189,7 +189,7 @@ describe('orders-paid', () => {
     expect(await commission(server, id)).toMatchObject({ commissionBaseCents: 9000, commissionAmountCents: 1440 })
   })
 
-  test('400 when there is no telling what the goods cost', async ({ server }) => {
+  test('400 when the price of the goods cannot be determined', async ({ server }) => {
     for (const goods of [{}, { line_items: [{ quantity: 1, price: 'free' }] }]) {
       const reply = await notify(
         server,
@@ -207,13 +207,13 @@ describe('orders-paid', () => {
     { total_line_items_price: '9999999999999.999' },
     { total_tax: '9007199254740.992' },
     { line_items: [{ quantity: 1, price: '9999999999999.999' }] },
-  ])('400 for an amount that no number holds exactly: %j', async (given, { server }) => {
+  ])('400 for an amount above the safe integers: %j', async (given, { server }) => {
     const text = { ...JSON.parse(orderPayload({ id: nextId(), currency: 'KWD', codes: ['NISA16'] })), ...given }
     const reply = await notify(server, 'orders-paid', JSON.stringify(text))
     expect([reply.status, reply.body.error]).toEqual([400, 'Amounts must be at most 9007199254740991 minor units.'])
   })
 
-  test('a big order of 400 lines is taken', async ({ server }) => {
+  test('an order of 400 lines is accepted', async ({ server }) => {
     const id = nextId()
     const lines = Array.from({ length: 400 }, (_, i) => ({
       product_id: i + 1,
@@ -227,7 +227,7 @@ describe('orders-paid', () => {
 })
 
 describe('orders-cancelled', () => {
-  test('cancels what is unpaid, once', async ({ server }) => {
+  test('cancels an unpaid commission, once', async ({ server }) => {
     const id = nextId()
     await ok(notify(server, 'orders-paid', orderPayload({ id, codes: ['NISA16'] })))
     await ok(notify(server, 'orders-cancelled', canceledPayload({ id })))
@@ -242,7 +242,7 @@ describe('orders-cancelled', () => {
     expect((await commission(server, id)).orderStatus).toBe('CANCELED')
   })
 
-  test('takes back what was paid, and a refund beside it takes nothing more', async ({ server }) => {
+  test('takes back a paid commission, and a refund of the same order takes nothing more', async ({ server }) => {
     const id = nextId()
     const line = { product_id: 1, variant_id: 2, quantity: 1, price: '100.00' }
     await ok(
@@ -265,7 +265,7 @@ describe('orders-cancelled', () => {
     expect(adjustments).toEqual([{ orderId: `adj:${row.id}:reversal`, cents: -1600 }])
   })
 
-  test('of an order whose affiliate was refused: it cannot be reopened', async ({ server, owner }) => {
+  test('of an order whose affiliate was rejected: it cannot be reopened', async ({ server, owner }) => {
     const refused = await newAffiliate(server, { code: 'REFUSED' })
     await expectOk(server.request('PATCH', `/api/v1/affiliates?id=${refused.id}`, { body: { status: 'PENDING' } }))
     const id = nextId()
@@ -283,7 +283,7 @@ describe('refunds-create', () => {
   const line = { product_id: 632910392, variant_id: 808950810, quantity: 1, price: '50.00' }
   const order = { lines: [{ ...line, quantity: 2 }], subtotal: '90.00', codes: ['NISA16'] }
 
-  test('takes returned pieces at what they were sold for, once', async ({ server }) => {
+  test('deducts returned pieces at the price they were sold for, once', async ({ server }) => {
     const id = nextId()
     await ok(notify(server, 'orders-paid', orderPayload({ id, ...order })))
     const text = refundPayload({ orderId: id, items: [{ ...line, subtotal: 45 }] })
@@ -296,7 +296,7 @@ describe('refunds-create', () => {
     expect(await commission(server, id)).toMatchObject({ commissionAmountCents: 0, orderStatus: 'REFUNDED' })
   })
 
-  test('takes money without pieces at its amount, and shipping not at all', async ({ server }) => {
+  test('deducts amounts without pieces, and ignores shipping', async ({ server }) => {
     const id = nextId()
     await ok(notify(server, 'orders-paid', orderPayload({ id, ...order })))
     await ok(notify(server, 'refunds-create', refundPayload({ orderId: id, shipping: '-5.00' })))
@@ -307,7 +307,7 @@ describe('refunds-create', () => {
     expect(await commission(server, id)).toMatchObject({ commissionAmountCents: 0, orderStatus: 'REFUNDED' })
   })
 
-  test('less money than the pieces were worth', async ({ server }) => {
+  test('a refund of less than the price of its pieces', async ({ server }) => {
     const id = nextId()
     await ok(notify(server, 'orders-paid', orderPayload({ id, ...order })))
     await ok(
@@ -320,7 +320,7 @@ describe('refunds-create', () => {
     expect((await commission(server, id)).commissionAmountCents).toBe(960)
   })
 
-  test('adds up amounts that no number holds exactly', async ({ server, owner }) => {
+  test('adds up decimal amounts exactly', async ({ server, owner }) => {
     const id = nextId()
     const priced = { ...line, quantity: 1, price: '100.000' }
     await ok(notify(server, 'orders-paid', orderPayload({ id, lines: [priced], currency: 'KWD', codes: ['NISA16'] })))
@@ -332,7 +332,7 @@ describe('refunds-create', () => {
     expect(refunds[0].goodsCents).toBe(9)
   })
 
-  test('before its order is paid, and while nobody is credited: it counts as soon as somebody is', async ({
+  test('before its order is paid, and without attribution: it counts as soon as the order is attributed', async ({
     server,
   }) => {
     const id = nextId()
@@ -343,7 +343,7 @@ describe('refunds-create', () => {
     expect(await commission(server, id)).toMatchObject({ commissionAmountCents: 720, orderStatus: 'APPROVED' })
   })
 
-  test('of a rejected commission: it is remembered when the commission is reopened', async ({ server, owner }) => {
+  test('of a rejected commission: it counts when the commission is reopened', async ({ server, owner }) => {
     const id = nextId()
     await ok(notify(server, 'orders-paid', orderPayload({ id, ...order })))
     const row = await commission(server, id)
@@ -385,7 +385,7 @@ describe('refunds-create', () => {
     expect((await commission(server, id)).commissionAmountCents).toBe(2500)
   })
 
-  test('is money of the order, also where a flat rate is money of the shop', async ({ server }) => {
+  test('is in the currency of the order, also where a flat rate is in the currency of the shop', async ({ server }) => {
     const flat = { name: 'Flat', autoApproveOrder: true, commissionType: 'FLAT_PER_ORDER', commissionPercent: 5 }
     const { id: campaignId } = await expectOk(server.request('POST', '/api/v1/programs', { body: flat }))
     await newAffiliate(server, { campaignId, code: 'YENS' })
@@ -409,7 +409,7 @@ describe('refunds-create', () => {
     }
   })
 
-  test('custom goods without ids are taken at their money', async ({ server }) => {
+  test('custom goods without ids are refunded by their amount', async ({ server }) => {
     const id = nextId()
     const custom = { product_id: null, variant_id: null, quantity: 1, price: '40.00' }
     await ok(notify(server, 'orders-paid', orderPayload({ id, lines: [line, custom], codes: ['NISA16'] })))

@@ -80,7 +80,7 @@ describe('signed bytes of one topic, sent to the endpoint of another with its to
     expect(await store.commission(id)).toMatchObject({ orderStatus: 'APPROVED', commissionAmountCents: 1600 })
   })
 
-  test('an order is no refund, and a refund is no order', async () => {
+  test('an order is not a refund, and a refund is not an order', async () => {
     const id = store.nextId()
     await expectOk(store.notify('orders-paid', orderPayload({ id, codes })))
     await rejected(() => store.notify('refunds-create', orderPayload({ id, codes })))
@@ -114,14 +114,14 @@ describe('signed bytes of one topic, sent to the endpoint of another with its to
     ['a fulfillment', { id: 1, order_id: 2, status: 'success', line_items: [line] }],
     ['a transaction', { id: 1, order_id: 2, kind: 'refund', status: 'success', amount: '100.00' }],
     ['a customer', { id: 1, email: 'jon@example.com', state: 'disabled' }],
-  ])('%s is nothing that these endpoints take', async (_, payload) => {
+  ])('%s is rejected by these endpoints', async (_, payload) => {
     for (const endpoint of ['orders-paid', 'orders-cancelled', 'refunds-create'] as const) {
       const [code] = await rejected(() => store.notify(endpoint, JSON.stringify(payload)))
       expect(code).toBe('invalid_body')
     }
   })
 
-  test('a canceled order is recorded as canceled, also when its cancellation never comes', async () => {
+  test('a canceled order is recorded as canceled, also without a cancellation notification', async () => {
     const id = store.nextId()
     const reply = await store.notify('orders-paid', canceledPayload({ id, codes }))
     expect(reply.status).toBe(200)
@@ -130,7 +130,7 @@ describe('signed bytes of one topic, sent to the endpoint of another with its to
     expect((await store.commission(id)).orderStatus).toBe('CANCELED')
   })
 
-  test('a canceled order that nobody is credited for stays canceled when somebody is', async () => {
+  test('a canceled order without attribution stays canceled when it is attributed later', async () => {
     const id = store.nextId()
     await expectOk(store.notify('orders-paid', canceledPayload({ id })))
     expect(await store.commission(id)).toBeUndefined()

@@ -1,6 +1,6 @@
 import type { Reply, RequestOptions, TestServer } from './server.ts'
 
-/** A call whose body never ends, on a server that waits only a moment. */
+/** A call whose body never ends, on a server with a short timeout. */
 export async function withStalledBody(
   { bodies }: TestServer,
   call: (given: RequestOptions) => Promise<Reply>,

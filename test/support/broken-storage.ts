@@ -41,7 +41,7 @@ function forbidWrites(server: TestServer): Mend {
   return () => void writerOf(server).pragma('query_only = off')
 }
 
-/** Somebody else holds the lock that every change needs, for longer than the server waits. */
+/** Another connection holds the lock that every change needs, for longer than the server waits. */
 export function holdLock({ sql, shop }: TestServer): Mend {
   sql.exec(engine === 'sqlite' ? 'begin immediate' : 'begin')
   if (engine === 'postgres') sql.prepare('select seq from "auditHeads" where "shopId" = ? for update').get(shop.shopId)

@@ -7,7 +7,7 @@ import pg from 'pg'
 import { type Database, openDatabase } from '../../server/src/database/database.ts'
 import { openPostgresSql, openSqliteSql, type Sql } from './sql.ts'
 
-/** What the tests of this run store on; the test configuration says so. */
+/** The database engine of this test run, set by the test configuration. */
 export const engine = process.env.TEST_ENGINE === 'postgres' ? 'postgres' : 'sqlite'
 
 export interface TestDatabase {
@@ -68,7 +68,7 @@ const calls = new Set<Call>()
 const current = new AsyncLocalStorage<Call>()
 const BARRIER_MS = 250
 
-/** Runs one request, so that those under way at the same time can wait for each other. */
+/** Runs one request, so that concurrent ones can wait for each other. */
 export async function asCall<T>(work: () => T | Promise<T>): Promise<T> {
   const call: Call = { stage: 'reads' }
   calls.add(call)

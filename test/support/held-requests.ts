@@ -60,7 +60,7 @@ export async function holdRequests(server: TestServer): Promise<HeldRequests> {
       const before = begun
       const hasBody = !Buffer.from(bytes).subarray(-4).equals(Buffer.from('\r\n\r\n'))
       const finish = await holdLastByte(port, bytes)
-      // Until the door is passed; what has no body comes to it with its last byte.
+      // Until authorization completes; a request without a body reaches it with its last byte.
       while (hasBody && begun === before) await sleep(1)
       await sleep(hasBody ? 10 : 0)
       return finish

@@ -42,7 +42,7 @@ export const REAL_NAMES = [
   'Zoë 👩🏽\u200d🔬',
 ]
 
-/** What steers a terminal or turns the text around it, and what is left of it where people see it. */
+/** Characters that control a terminal or the text direction, and how they are shown. */
 export const HOSTILE_NAMES: [name: string, shown: string][] = [
   ['Eve\u202egpj.exe', 'Evegpj.exe'],
   ['\u2067Mal\u2066lory', 'Mallory'],

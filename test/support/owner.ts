@@ -102,7 +102,7 @@ export function fillRules(
 
 let made = 0
 
-/** A commission that waits, of an order with lines, in a month of its own. */
+/** A pending commission of an order with lines, in its own month. */
 export async function freshCommission(server: TestServer, priceCents = 5000): Promise<{ id: string; month: string }> {
   const month = new Date(Date.UTC(2000, made++)).toISOString().slice(0, 7)
   const lineItems = [{ productId: '7001', variantId: '9001', quantity: 2, priceCents }]

@@ -22,7 +22,7 @@ export interface PostgresCluster {
   /** Of the maintenance database. */
   url: string
   urlOf: (database: string) => string
-  /** `fast` breaks off what runs and shuts down; `immediate` is as good as a crash. */
+  /** `fast` aborts transactions and shuts down; `immediate` is equivalent to a crash. */
   stop: (how: 'fast' | 'immediate') => Promise<void>
   /** Again on the same port and data. */
   start: () => Promise<void>

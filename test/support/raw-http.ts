@@ -8,7 +8,7 @@ export interface RawAnswer {
   body: string
 }
 
-/** Sends bytes as they are to this machine, says that there are no more, and reads until the server hangs up. */
+/** Sends raw bytes to this machine, optionally half-closes, and reads until the server closes the connection. */
 export async function sendRaw(port: number, bytes: string | Uint8Array, { ends = false } = {}): Promise<RawAnswer[]> {
   const socket = connect(port, '127.0.0.1')
   socket.setTimeout(1000, () => socket.destroy())
@@ -16,7 +16,7 @@ export async function sendRaw(port: number, bytes: string | Uint8Array, { ends =
   socket.setEncoding('latin1').on('data', (chunk) => {
     text += chunk
   })
-  // The server may hang up before everything was said.
+  // The server may close the connection before the request is complete.
   socket.on('error', () => {})
   const data = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes
   if (ends) socket.end(data)

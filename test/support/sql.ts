@@ -8,7 +8,7 @@ export interface Statement {
   all: (...values: unknown[]) => unknown[]
   get: (...values: unknown[]) => unknown
   run: (...values: unknown[]) => { changes: number }
-  /** Answers first columns in place of rows. */
+  /** Returns first columns instead of rows. */
   pluck: () => Statement
 }
 
@@ -52,7 +52,7 @@ function startWorker(): MessagePort {
   return port1
 }
 
-/** Sleeps until a worker has asked PostgreSQL; the event loop stands still meanwhile, as it does with SQLite. */
+/** Sleeps until a worker has asked PostgreSQL; the event loop is blocked until then, as with SQLite. */
 function ask(question: Question): Row[] & { changes?: number } {
   port ??= startWorker()
   Atomics.store(signal, 0, 0)

@@ -11,7 +11,7 @@ const spellings = {
   private: `
     10.0.0.1 10.255.255.255 167772161 0xa000001 012.0.0.1 172.16.0.1 172.31.255.255 192.168.0.1 192.168.1.254
     0xc0a80001 3232235521 0300.0250.0.1`,
-  // Link-local, and the hosts that tell virtual machines their secrets.
+  // Link-local, and the metadata services of virtual machines.
   linkLocalAndMetadata: `
     169.254.0.1 169.254.169.254 0xa9fea9fe 2852039166 0251.0376.0251.0376 169.254.43518 169.16689662 100.100.100.200
     192.0.0.192 168.63.129.16`,
@@ -27,7 +27,7 @@ const spellings = {
     [64:ff9b::127.0.0.1] [64:ff9b::7f00:1] [64:ff9b::a9fe:a9fe] [64:ff9b::808:808] [64:ff9b:1::7f00:1]
     [2002:7f00:1::] [2002:7f00:1::1] [2002:a9fe:a9fe::] [2002:a00:1::] [2002:c0a8:1::] [2002:808:808::] [2001::1]
     [2001:0:7f00:1::] [2001:0:4136:e378:8000:63bf:80ff:fffe]`,
-  // IPv6: private, local, special, and what nobody has allocated.
+  // IPv6: private, local, special and unallocated.
   six: `
     [fc00::1] [fd00::1] [fd00:ec2::254] [fd20:ce::254] [fe80::1] [febf::1] [fec0::1] [ff00::] [ff02::1] [100::1]
     [2001:db8::1] [2001:2::1] [2001:3::1] [2001:4:112::1] [2001:10::1] [2001:20::1] [2001:30::1] [2001:1ff::1]

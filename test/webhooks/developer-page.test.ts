@@ -36,7 +36,7 @@ test('a signing secret works as shown and in the format of Standard Webhooks lib
   expect(await unwrap({ body, headers }, { secret: plain })).toMatchObject({ event: 'test' })
 })
 
-test('a test event is sent even when one of the addresses is invalid', async () => {
+test('a test event is sent even when one of the addresses is private', async () => {
   fixture.plant(fixture.receiver.at('/healthy'))
   fixture.clock.advance(1000)
   fixture.plant('https://10.0.0.1/')

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
-/** Runs as a process of its own: tells its parent the port, then every request, and answers as the path says. */
+/** Runs as its own process: sends its parent the port, then every request, and responds as the path specifies. */
 const server = createServer((request, response) => {
   const chunks: Buffer[] = []
   request.on('data', (chunk) => chunks.push(chunk))
@@ -34,7 +34,7 @@ function answer({ url = '/', socket }: IncomingMessage, response: ServerResponse
   response.end('ok')
 }
 
-/** Answers that have no end, as bytes on the wire: how each begins, and what it goes on with. */
+/** Endless responses, as bytes on the wire: the start of each, and the part that repeats. */
 const endless: Record<string, { head: string; more: string }> = {
   informational: { head: '', more: 'HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n' },
   headers: { head: 'HTTP/1.1 200 OK\r\n', more: 'X-More: and more\r\n' },

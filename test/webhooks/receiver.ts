@@ -17,7 +17,7 @@ interface Closed {
   bytes: number
 }
 
-/** A receiver in a process of its own, on loopback. What a path does stands in receiver-process.ts. */
+/** A receiver in a process of its own, on loopback. receiver-process.ts defines what each path does. */
 export async function startReceiver() {
   const child = fork(fileURLToPath(new URL('receiver-process.ts', import.meta.url)), { stdio: 'inherit' })
   const received: Received[] = []

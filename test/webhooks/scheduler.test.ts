@@ -130,7 +130,7 @@ test('all shops together have at most 256 in flight; the last 64 are reserved fo
   for (const shop of small) add(scheduler, some(`${shop}/1`, 2))
   const taken = takeAll(scheduler)
   expect(namesOf(taken)).toEqual(small.slice(0, 64).map((shop) => `${shop}/1`))
-  // Whoever has none comes before whoever has some.
+  // Shops with none in flight come before those with some.
   end(scheduler, second[0]!)
   expect(namesOf(takeAll(scheduler))).toEqual(['small64/1'])
 })

@@ -50,7 +50,7 @@ export const anyFour: fc.Arbitrary<string> = fc.oneof(
   insideFour(),
 )
 
-/** IPv4 addresses that nobody may be sent to. */
+/** IPv4 addresses that are not allowed as targets. */
 export function insideFour(): fc.Arbitrary<string> {
   return fc
     .tuple(fc.constantFrom(...ranges(SPECIAL_FOUR)), fc.nat({ max: 2 ** 32 - 1 }))

@@ -5,7 +5,7 @@ import { countOf } from '../support/inspect.ts'
 import { fine, hosts, rebound, urls } from './corpus.ts'
 import { type Fixture, names, until, webhookFixture } from './fixture.ts'
 
-/** Counts whoever connects to this machine, whichever of its own addresses they took. */
+/** Counts connections to this machine, on any of its addresses. */
 let canary: Server
 let visitors = 0
 let port: number

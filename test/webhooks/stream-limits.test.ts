@@ -82,7 +82,7 @@ test('parallel calls never open more than the limit', async () => {
   expect(all.filter(({ status }) => status === 200)).toHaveLength(5)
 })
 
-test('repeated opening and closing keeps at most 20 streams open', async () => {
+test('repeated opening and closing keeps at most 20 resumable streams', async () => {
   for (let n = 0; n < 45; n++) await (await listen()).leave()
   const now = new Date(server.clock.ms).toISOString()
   expect(count(`"expiresAt" > '${now}'`)).toBe(20)

@@ -42,7 +42,7 @@ function respect(workflow: string, inputs: Record<string, string>): Promise<{ co
   })
 }
 
-test('from a program to a paid batch, with a replay on the way', async () => {
+test('from a program to a paid batch, including a replay', async () => {
   const { code, output } = await respect('order-to-payment', {})
   expect(code, output).toBe(0)
   expect(output).toMatch(/Steps: 13 passed, 13 total/)

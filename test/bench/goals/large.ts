@@ -38,7 +38,7 @@ export async function p5({ rounds, seconds, rows }: Options): Promise<void> {
     ours: millis(spreadOf(beside).median),
     floor: millis(spreadOf(alone).median),
   })
-  say(`${asked} analytics answered meanwhile`)
+  say(`${asked} analytics requests served during the run`)
   await ours.stop()
 }
 

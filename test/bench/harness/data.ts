@@ -108,7 +108,7 @@ export async function fill(url: string, commissions: number): Promise<DataSet> {
   return { url, shopId, keys, codes }
 }
 
-/** A subscriber whose outbox fills while somebody else has the right to send: what is measured is the order alone. */
+/** A subscriber whose outbox fills while another process holds the lease: only the order is measured. */
 async function subscribe(deps: Deps, shopId: string): Promise<void> {
   const at = new Date(deps.now()).toISOString()
   const row = { id: deps.newId('whs'), url: 'https://example.com/hook', events: '[]', source: 'API', secret: null }

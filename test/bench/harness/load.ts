@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { runAutocannon } from './autocannon.ts'
 import { runWrk } from './wrk.ts'
 
-/** A request that is sent again and again: `<key>` stands for the next key, `<n>` for a number of its own. */
+/** A request that is sent repeatedly: `<key>` is replaced by the next key, `<n>` by a unique number. */
 export interface Template {
   method: 'GET' | 'POST'
   path: string

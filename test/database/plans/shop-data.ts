@@ -12,7 +12,7 @@ interface Growth {
 
 const pad = (text: string) => `substr(cast(100000000 + ${text} as text), 2)`
 
-/** Stands for an instant of the last two years; rows that are numbered later are newer. */
+/** An instant in the last two years; rows with higher numbers are newer. */
 const AT = '$at'
 const part = (from: string) => `substr(cast(100 + ${from} as text), 2)`
 const instantOf = (rows: number) => {

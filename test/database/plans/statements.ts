@@ -6,7 +6,7 @@ import type { TestServer } from '../../support/server.ts'
 export interface Statement {
   sql: string
   values: (readonly unknown[])[]
-  /** In the thread for reports, where nobody waits for it. */
+  /** In the report worker, where it blocks no request. */
   isReport: boolean
   /** What caused it. */
   cause: string

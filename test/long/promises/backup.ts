@@ -51,7 +51,7 @@ export const promise: LongTest = {
     await load.stop()
     await server.stop()
     await world.remove()
-    assert.deepEqual([...load.refused.keys()], [], 'nobody was refused meanwhile')
+    assert.deepEqual([...load.refused.keys()], [], 'no request was refused')
     return `${times} backups and restores under load, ${figure(load.acknowledged.length)} orders: none lacks one, all are sound, nobody was refused`
   },
 }

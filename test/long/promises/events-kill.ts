@@ -12,7 +12,7 @@ const PATHS = ['/ok/1', '/ok/2', '/slow/10', '/slow/25', '/slow/60', '/status/50
 const ROUND = 20
 const SENDER = fileURLToPath(new URL('../../webhooks/sender-process.ts', import.meta.url))
 
-/** Sends until some more has arrived, and is killed then. Answers what arrived without being recorded. */
+/** Sends until some more has arrived, and is killed then. Returns what arrived without being recorded. */
 async function sendAndDie(at: Fixture): Promise<string[]> {
   const { received } = at.receiver
   const child = fork(SENDER, [at.url, at.receiver.host], { stdio: 'inherit' })
@@ -26,7 +26,7 @@ async function sendAndDie(at: Fixture): Promise<string[]> {
   return [...new Set(received.map(({ headers }) => headers['webhook-id'] ?? ''))].filter((id) => waiting.has(id))
 }
 
-/** The sender is killed again and again; what it had under way is sent again, nothing else is, and nothing is left out. */
+/** The dispatcher is killed repeatedly; only its in-flight deliveries are sent again, and none is missing. */
 export const promise: LongTest = {
   says: 'Every event is delivered or recorded as failed (kill -9 while sending)',
   engines: ['sqlite', 'postgres'],
@@ -57,10 +57,10 @@ export const promise: LongTest = {
         arrived.length < 1 || arrived.length > mayArrive || status !== (fails ? 'FAILED' : 'SENT') || !subscriptionId
       )
     })
-    assert.deepEqual(wrong, [], 'every row arrives, and again only when it was under way at a kill')
+    assert.deepEqual(wrong, [], 'every delivery arrives, and again only when it was in flight at a kill')
     assert.equal(rows.length, kills * ROUND * PATHS.length)
     await at.close()
     const repeated = at.receiver.received.length - rows.length
-    return `${kills} kills, ${figure(rows.length)} deliveries, none left out, ${repeated} sent twice, of ${[...underWay.values()].reduce((a, b) => a + b, 0)} under way at a kill (at most ${most} at one)`
+    return `${kills} kills, ${figure(rows.length)} deliveries, none left out, ${repeated} sent twice, of ${[...underWay.values()].reduce((a, b) => a + b, 0)} in flight at a kill (at most ${most} at one)`
   },
 }

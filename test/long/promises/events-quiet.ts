@@ -27,7 +27,7 @@ async function fillOutbox({ db, deps, shop }: Fixture, subscriptions: string[], 
   }
 }
 
-/** Four processes share an outbox, and nobody is killed. */
+/** Four processes share an outbox, and none is killed. */
 export const promise: LongTest = {
   says: 'No event is sent twice while nothing fails',
   engines: ['sqlite', 'postgres'],

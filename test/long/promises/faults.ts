@@ -7,7 +7,7 @@ import { expectOk } from '../../support/shop.ts'
 import { mutations, type ReadyMutation } from '../mutations.ts'
 import { type Given, type LongTest, sized } from '../promise.ts'
 
-/** The answer while storage is broken: 503, when to try again, nothing changed and nobody woken to send. */
+/** The response while storage fails: 503 with Retry-After, no change, and no wake-up of the dispatcher. */
 async function expectUnavailable({ id, server, call }: ReadyMutation, fault: string): Promise<void> {
   const before = snapshot(server)
   let woken = 0
@@ -18,7 +18,7 @@ async function expectUnavailable({ id, server, call }: ReadyMutation, fault: str
 }
 
 let probes = 0
-/** Another change succeeds at once: nobody has to restart anything. */
+/** Another change succeeds immediately, without a restart. */
 const expectMended = (server: TestServer) =>
   expectOk(server.request('POST', '/api/v1/programs', { body: { name: `After ${++probes}` } }))
 

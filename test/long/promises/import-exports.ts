@@ -29,7 +29,7 @@ interface Sale {
 const decimal = (cents: number) => `${Math.trunc(cents / 100)}.${String(cents % 100).padStart(2, '0')}`
 const day = (at: Date) => at.toISOString().slice(0, 19).replace('T', ' ')
 
-/** The same sales in every run: every tenth was not paid for good, in turn for each reason. */
+/** The same sales in every run: every tenth is not paid in the end, rotating through the reasons. */
 function salesOf(prefix: string, count: number): Sale[] {
   return Array.from({ length: count }, (_, i) => {
     const goods = 1000 + ((i * 7919) % 90_000)

@@ -39,7 +39,7 @@ const waiting = ({ look }: World) =>
     return Number((await pending.select(({ fn }) => fn.countAll<number>().as('n')).executeTakeFirst())?.n)
   })
 
-/** The server is killed at random moments under load and started again; then the books are compared with what was said. */
+/** The server is killed at random moments under load and started again; then the database is compared with the responses. */
 export const promise: LongTest = {
   says: 'An acknowledged conversion is never lost or doubled (kill -9)',
   engines: ['sqlite', 'postgres'],

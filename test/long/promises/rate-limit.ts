@@ -96,7 +96,7 @@ async function run(given: Given): Promise<string> {
     if (told < 200) throw new Error(`the metric counts ${told} of 200 requests`)
     const median = usual[usual.length >> 1]!
     const late = without.filter((ms) => ms > median + HELD_UP_MS)
-    // A busy machine may be late by itself, but not with one in twenty.
+    // A busy machine may be late, but not for one request in twenty.
     if (late.length > 10) throw new Error(`${late.length} of 200 requests waited more than ${HELD_UP_MS} ms longer`)
     const [p50, p95] = [0.5, 0.95].map((share) => without[Math.floor(share * without.length)]!.toFixed(1))
     return `${figure(counted)} calls over ${PROCESSES} processes counted exactly; store killed: 200 of 200 pass, p50 ${p50} ms, p95 ${p95} ms (before ${median.toFixed(1)} ms), the metric counts each`

@@ -13,7 +13,7 @@ function spell(id: string, n: number): string {
   return JSON.stringify(turned, null, n % 4)
 }
 
-/** Two processes, 50 keys, 32 callers each at the same time: one commission for each key, and everybody is told of it. */
+/** Two processes, 50 keys, 32 callers each at the same time: one commission for each key, returned to every caller. */
 export const promise: LongTest = {
   says: 'Same key, same body, in parallel',
   engines: ['sqlite', 'postgres'],

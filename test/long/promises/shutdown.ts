@@ -35,7 +35,7 @@ export const promise: LongTest = {
       assert.equal(await stopping, 0, `it ended with 0: ${server.log()}`)
       longest = Math.max(longest, performance.now() - at)
       load.aim(undefined)
-      // Answers that were sent may still be on their way to the callers.
+      // Sent responses may not have reached the callers yet.
       await sleep(50)
       const told = new Set(load.acknowledged.map(({ id }) => id))
       const untold = [...(await storedOrders(world))].filter((id) => !told.has(id))
