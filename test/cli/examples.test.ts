@@ -40,6 +40,23 @@ test('import-orders.sh can be run twice', async () => {
   expect({ code: second.code, stdout: second.stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^sent\t0$/m) })
 }, 30_000)
 
+test('import-orders.sh passes on options, and reports that all rows failed', async () => {
+  const file = join(folder.path, 'local.csv')
+  writeFileSync(file, 'Order ID,Amount,Coupon,Date\nL-1,10.00,NISA16,2026-09-01 12:00\n')
+  const local = await sh('import-orders.sh', file, '--timezone', 'Europe/Berlin')
+  expect({ code: local.code, stdout: local.stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^sent\t1$/m) })
+  const { data } = await shop.client.commissions.list({ externalOrderId: 'L-1' })
+  expect(data[0]?.happenedAt).toBe('2026-09-01T10:00:00.000Z')
+
+  const bad = join(folder.path, 'bad.csv')
+  const rows = Array.from({ length: 30 }, (_, i) => `B-${i},-10.00,NISA16,2026-09-01\n`)
+  writeFileSync(bad, `Order ID,Amount,Coupon,Date\n${rows.join('')}`)
+  const none = await sh('import-orders.sh', bad)
+  expect(none.code).toBe(8)
+  expect(none.stderr).toContain('No order was sent; all 30 rows failed.')
+  expect(none.stderr).not.toContain('Nothing new')
+}, 30_000)
+
 test('receiver.ts receives the events that `listen` forwards', async () => {
   const port = String(await freePort())
   const listener = start(['webhooks', 'listen', '--forward-to', `http://127.0.0.1:${port}`, '--count', '1', '--json'], {

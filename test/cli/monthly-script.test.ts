@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { monthPeriod } from '../../cli/src/period.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { bare, cli, ended, MAIN, openShop, type Shop, withAffiliate } from './support.ts'
 
@@ -14,13 +15,15 @@ let shop: Shop
 beforeAll(async () => {
   shop = await openShop()
   await withAffiliate(shop)
-  // Runs the CLI, and kills the whole run before or after its n-th command.
+  // Runs the CLI. Before or after its n-th command, kills the whole run or runs another command.
   writeFileSync(
     wrapper,
     `#!/bin/sh
 n=$(($(cat "$COUNT") + 1)); echo $n >"$COUNT"
 if [ "$n.before" = "$KILL" ]; then kill -9 0; fi
+if [ "$n.before" = "$MEANWHILE_AT" ]; then "${process.execPath}" "${MAIN}" $MEANWHILE >/dev/null || exit; fi
 code=0; "${process.execPath}" "${MAIN}" "$@" || code=$?
+if [ "$n.after" = "$MEANWHILE_AT" ]; then "${process.execPath}" "${MAIN}" $MEANWHILE >/dev/null || exit; fi
 if [ "$n.after" = "$KILL" ]; then kill -9 0; fi
 exit $code
 `,
@@ -36,10 +39,11 @@ const out = join(folder.path, 'out')
 beforeEach(() => rmSync(out, { recursive: true, force: true }))
 
 let runs = 0
-function run(args: string[], kill = '') {
+function run(args: string[], kill = '', meanwhile = { at: '', command: '' }) {
   const count = join(folder.path, `count-${++runs}`)
   writeFileSync(count, '0')
-  const env = bare({ ...shop.env, REFERRAL: wrapper, COUNT: count, KILL: kill })
+  const other = { MEANWHILE_AT: meanwhile.at, MEANWHILE: meanwhile.command }
+  const env = bare({ ...shop.env, REFERRAL: wrapper, COUNT: count, KILL: kill, ...other })
   // A separate process group, so that a kill ends only this run.
   return ended(spawn('sh', [script, ...args], { env, cwd: folder.path, detached: true })).then((result) => ({
     ...result,
@@ -65,7 +69,6 @@ const rowsIn = (name: string) =>
           .trim()
           .split('\n').length,
     )
-const owner = (...args: string[]) => cli(['api', ...args], { env: shop.env })
 
 test('export writes files without marking batches as paid; paid marks what was sent', async () => {
   await order('USD', 'a-1', '2026-04-10T12:00:00Z')
@@ -105,34 +108,105 @@ test('a batch paid manually is skipped, and later months continue', async () => 
   expect(await stateOf('2026-05')).toEqual(['USD PAID 1600'])
 }, 60_000)
 
-test('after a refund, the old total is rejected and the new one is exported', async () => {
+const refundCommand = async (externalOrderId: string) => {
+  const { data } = await shop.client.commissions.list({ externalOrderId })
+  return `api POST /admin/v1/commissions/${data[0]?.id}/refund -f externalRefundId=r1 -F amountCents=5000`
+}
+const refundHalf = async (externalOrderId: string) =>
+  expect((await cli((await refundCommand(externalOrderId)).split(' '), { env: shop.env })).code).toBe(0)
+const outdated = () => readdirSync(join(out, 'outdated')).map((name) => `outdated/${name}`)
+
+test('after a refund of an exported batch, the next export writes no second file until the first is deleted', async () => {
   await order('USD', 'c-1', '2026-03-10T12:00:00Z')
   await order('USD', 'c-2', '2026-03-11T12:00:00Z')
   await exportMonth('2026-03')
   const [before = ''] = exported()
-  const { data } = await shop.client.commissions.list({ externalOrderId: 'c-1' })
-  const refund = await owner(
-    'POST',
-    `/admin/v1/commissions/${data[0]?.id}/refund`,
-    '-f',
-    'externalRefundId=r1',
-    '-F',
-    'amountCents=5000',
-  )
-  expect(refund.code).toBe(0)
+  const after = before.replace(/3200$/, '2400')
+  await refundHalf('c-1')
 
   const refused = await paid([before])
-  expect({ code: refused.code, stderr: refused.stderr }).toEqual({
-    code: 5,
-    stderr: expect.stringContaining('pays 2400 cents'),
-  })
+  expect(refused.code).toBe(5)
+  expect(refused.stderr).toContain('pays 2400 cents')
+  expect(refused.stderr).toContain(`upload nothing else for this batch. Run: ${script} paid out/${after}\n`)
   expect(await stateOf('2026-03')).toEqual(['USD OPEN 2400'])
-  expect((await exportMonth('2026-03')).stderr).toContain(`${before} is no longer open with this total`)
-  const [after = ''] = exported()
-  expect(after).toBe(before.replace(/3200$/, '2400'))
+  for (let again = 0; again < 2; again++) {
+    const changed = await exportMonth('2026-03')
+    expect({ code: changed.code, stdout: changed.stdout }).toEqual({ code: 10, stdout: '' })
+    expect(changed.stderr).toContain('changed after it was exported; it is now 2400 cents.')
+    expect(changed.stderr).toContain(`Old export: out/${outdated()[0]}\n`)
+    expect(exported()).toEqual([])
+  }
+  const old = await paid(outdated())
+  expect({ code: old.code, stderr: old.stderr }).toEqual({
+    code: 5,
+    stderr: expect.stringMatching(/^This export is outdated: .*\nThe total of batch .* is now 2400 cents\.\n/),
+  })
+
+  rmSync(join(out, outdated()[0] ?? ''), { recursive: true })
+  expect((await exportMonth('2026-03')).code).toBe(0)
+  expect(exported()).toEqual([after])
   expect((await paid([after])).code).toBe(0)
   expect(await stateOf('2026-03')).toEqual(['USD PAID 2400'])
 }, 60_000)
+
+test('a batch refunded after the upload is marked as paid with its new total, and no later batch deducts the difference', async () => {
+  await order('USD', 'f-1', '2025-03-10T12:00:00Z')
+  await exportMonth('2025-03')
+  const [before = ''] = exported()
+  await refundHalf('f-1')
+  expect((await exportMonth('2025-03')).code).toBe(10)
+  expect((await paid([before.replace(/1600$/, '800')])).code).toBe(0)
+  expect(await stateOf('2025-03')).toEqual(['USD PAID 800'])
+  await order('USD', 'f-2', '2025-04-10T12:00:00Z')
+  expect((await exportMonth('2025-04')).code).toBe(0)
+  expect(exported()).toEqual([expect.stringMatching(/-1600$/)])
+  expect((await paid(exported())).code).toBe(0)
+}, 60_000)
+
+// The commands of an export with one open batch: create, list, export, list.
+test.each([2, 3])(
+  'a refund after command %i of an export leaves no files with the old total',
+  async (n) => {
+    const month = `2025-0${n + 3}`
+    await order('USD', `g-${n}`, `${month}-10T12:00:00Z`)
+    const raced = await run(['export', '100000', 'out', month], '', {
+      at: `${n}.after`,
+      command: await refundCommand(`g-${n}`),
+    })
+    expect({ code: raced.code, stdout: raced.stdout }).toEqual({ code: 5, stdout: '' })
+    expect(readdirSync(out)).toEqual([])
+    const next = await exportMonth(month)
+    expect({ code: next.code, stdout: next.stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/-800\n$/) })
+    expect(readFileSync(join(out, exported()[0] ?? '', 'SHA256SUMS'), 'utf8')).toMatch(/payouts-paypal-USD/)
+    expect((await paid(exported())).code).toBe(0)
+    expect(await stateOf(month)).toEqual(['USD PAID 800'])
+  },
+  60_000,
+)
+
+test.each([
+  ['new', 3],
+  ['existing', 2],
+])(
+  '%s files of a batch that is paid during the export are not offered',
+  async (files, n) => {
+    const month = `2025-0${n + 5}`
+    await order('USD', `h-${n}`, `${month}-10T12:00:00Z`)
+    const { from: periodStart, to: periodEnd } = monthPeriod(month, 0)
+    const { id } = await shop.client.payouts.create({ periodStart, periodEnd })
+    if (files === 'existing') expect((await exportMonth(month)).code).toBe(0)
+    const raced = await run(['export', '100000', 'out', month], '', {
+      at: `${n}.after`,
+      command: `payouts pay ${id} --yes --expect-total 1600`,
+    })
+    expect(await stateOf(month)).toEqual(['USD PAID 1600'])
+    expect({ code: raced.code, stdout: raced.stdout }).toEqual({ code: 5, stdout: '' })
+    expect(raced.stderr).toContain(`Batch ${id} changed during the export. Run export again.\n`)
+    expect((await exportMonth(month)).stdout).toBe('')
+    expect(exported()).toEqual([])
+  },
+  60_000,
+)
 
 test('two concurrent runs create one batch and one set of files', async () => {
   await order('USD', 'd-1', '2026-02-10T12:00:00Z')

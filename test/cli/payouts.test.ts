@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ExportFormat, exportFormats, type Payee } from '../../cli/src/commands/payouts/formats.ts'
@@ -217,6 +217,21 @@ test('an export is readable only by its owner, also when it replaces a file that
   const modes = readdirSync(folder.path).map((name) => (statSync(join(folder.path, name)).mode & 0o777).toString(8))
   expect([...new Set(modes)]).toEqual(['600'])
 })
+
+test('--expect-total of an export: 5 with another total, 2 with several batches', async () => {
+  const [batch] = await batches()
+  const dir = join(folder.path, 'expected')
+  const exportWith = (...args: string[]) => cli(['payouts', 'export', '--dir', dir, ...args], { env: shop.env })
+  const [id = '', total = 0] = [batch?.id, batch?.totals.netPayableCents]
+  const other = await exportWith(id, '--expect-total', String(total + 1))
+  expect({ code: other.code, stderr: other.stderr }).toEqual({
+    code: 5,
+    stderr: expect.stringContaining('Nothing was exported.'),
+  })
+  expect((await exportWith(id, 'bat_other', '--expect-total', String(total))).code).toBe(2)
+  expect(existsSync(dir)).toBe(false)
+  expect((await exportWith(id, '--expect-total', String(total))).code).toBe(0)
+}, 30_000)
 
 test('a dry run of an export writes nothing', async () => {
   const [batch] = await batches()

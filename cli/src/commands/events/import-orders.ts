@@ -63,6 +63,10 @@ function report(
   if (failedFile && basename(failedFile) !== 'failed.csv')
     run.reporter.info(`failed.csv contains other rows and was kept; the failed rows are in ${failedFile}`)
   if (run.dryRun) run.reporter.info('Dry run: nothing was sent.')
+  else if (counts.sent + counts.knownBefore === 0 && failed.length > 0)
+    run.reporter.info(
+      `No order was sent; ${failed.length === 1 ? 'the only row' : `all ${failed.length} rows`} failed.`,
+    )
   else if (counts.sent === 0) run.reporter.info(`Nothing new: ${counts.knownBefore} orders were already sent.`)
   run.printRecord({
     file,

@@ -5,7 +5,8 @@ import {
   type PayoutPreview,
   type ReferralClient,
 } from '@referral/sdk'
-import { notFoundError } from '../../errors.ts'
+import { CliError, exitCode, notFoundError } from '../../errors.ts'
+import { formatMoney } from '../../money.ts'
 
 export type BatchWithLines = PayoutBatch & Required<Pick<PayoutBatch, 'lines'>>
 
@@ -16,6 +17,17 @@ export async function readBatch(client: ReferralClient, id: string): Promise<Bat
   if (!batch || batch.id !== id)
     throw notFoundError(`Payout batch ${id} does not exist in your shop.`, 'Run `referral payouts list`.')
   return { ...batch, lines: batch.lines ?? [] }
+}
+
+/** Rejects a batch whose net total is not the expected one. */
+export function checkTotal({ id, totals, currency }: PayoutBatch, expected: number | undefined, hint: string): void {
+  const net = totals.netPayableCents
+  if (expected === undefined || expected === net) return
+  throw new CliError(
+    exitCode.conflict,
+    `Batch ${id} pays ${net} cents (${formatMoney(net, currency)}), not the expected ${expected}.`,
+    { code: 'payout_total_mismatch', hint },
+  )
 }
 
 export interface BatchesByCurrency {

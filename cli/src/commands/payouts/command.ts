@@ -118,6 +118,9 @@ function addExport(payouts: Command): void {
     .addOption(choiceOption('--format <format>', 'file format', ['csv', 'paypal', 'wise']).default('csv'))
     .option('--dir <folder>', 'output folder', '.')
     .option('--force', 'overwrite existing files')
+    .addOption(
+      new Option('--expect-total <cents>', 'fail when the net total of the batch differs').argParser(wholeCents),
+    )
 }
 
 function addCancel(payouts: Command): void {

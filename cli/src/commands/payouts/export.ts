@@ -6,13 +6,14 @@ import { CliError, type ExitCode, exitCode, usageError } from '../../errors.ts'
 import { formatMoney, sumCents } from '../../money.ts'
 import { writePrivateFile } from '../../private-file.ts'
 import type { Run } from '../../run.ts'
-import { type BatchWithLines, readBatch } from './batches.ts'
+import { type BatchWithLines, checkTotal, readBatch } from './batches.ts'
 import { type ExportFormat, exportFormats, type Payee } from './formats.ts'
 
 export interface ExportOptions {
   format: keyof typeof exportFormats
   dir: string
   force?: boolean
+  expectTotal?: number
 }
 
 interface ExportedFile {
@@ -30,9 +31,12 @@ export async function exportBatches(
   ids: readonly string[],
   options: ExportOptions,
 ): Promise<ExitCode | undefined> {
+  if (options.expectTotal !== undefined && new Set(ids).size > 1)
+    throw usageError('--expect-total requires exactly one batch.', 'Export each batch with its own total.')
   const client = await run.client()
   const batches: BatchWithLines[] = []
   for (const id of new Set(ids)) batches.push(verifyTotals(await readBatch(client, id)))
+  for (const batch of batches) checkTotal(batch, options.expectTotal, 'Nothing was exported.')
   for (const { id, status, totals } of batches)
     if (status === 'OPEN')
       run.reporter.info(`${id} is open and can still change. Pay it with --expect-total ${totals.netPayableCents}`)

@@ -5,18 +5,20 @@ import { formatMoney, parseTypedAmount, toDecimal } from '../../money.ts'
 import { sanitizeText } from '../../output/text.ts'
 import { confirmationError, promptLine } from '../../prompt.ts'
 import type { Run } from '../../run.ts'
-import { readBatch } from './batches.ts'
+import { checkTotal, readBatch } from './batches.ts'
 
 export interface PayOptions {
   expectTotal?: number
   yes?: boolean
 }
 
+const NOTHING_PAID = 'Nothing was marked as paid. Check the batch before you change the total.'
+
 /** Marks a batch as paid, if its total is the confirmed one. */
 export async function pay(run: Run, id: string, options: PayOptions): Promise<undefined> {
   const client = await run.client()
   const batch = await readBatch(client, id)
-  checkTotal(batch, options.expectTotal)
+  checkTotal(batch, options.expectTotal, NOTHING_PAID)
   if (batch.status === 'PAID') return report(run, batch, false)
   if (batch.status === 'FAILED')
     throw new CliError(
@@ -32,19 +34,6 @@ export async function pay(run: Run, id: string, options: PayOptions): Promise<un
   }
   await confirmTotal(run, batch, options)
   await payBatch(run, client, batch)
-}
-
-function checkTotal({ id, totals, currency }: PayoutBatch, expected: number | undefined): void {
-  const net = totals.netPayableCents
-  if (expected === undefined || expected === net) return
-  throw new CliError(
-    exitCode.conflict,
-    `Batch ${id} pays ${net} cents (${formatMoney(net, currency)}), not the expected ${expected}.`,
-    {
-      code: 'payout_total_mismatch',
-      hint: 'Nothing was marked as paid. Check the batch before you change the total.',
-    },
-  )
 }
 
 /** Requires the total, either typed at the prompt or as --expect-total with --yes. */
@@ -85,7 +74,7 @@ async function payBatch(run: Run, client: ReferralClient, batch: PayoutBatch): P
   if (error && error.code !== 'payout_already_paid') throw error
   const current = await readBatch(client, batch.id)
   // Another request may have paid it in the meantime, with another total.
-  if (error) checkTotal(current, batch.totals.netPayableCents)
+  if (error) checkTotal(current, batch.totals.netPayableCents, NOTHING_PAID)
   return report(run, current, !error)
 }
 
