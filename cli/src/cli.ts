@@ -18,7 +18,7 @@ export async function runCli(context: CliContext, argv: readonly string[]): Prom
     if (isCommanderError(thrown) && thrown.exitCode === 0) return exitCode.done
     // The command name is missing: commander has printed the help.
     if (isCommanderError(thrown) && thrown.code === 'commander.help') return exitCode.usage
-    const error = isCommanderError(thrown) ? toUsageError(thrown) : thrown
+    const error = isCommanderError(thrown) ? toUsageError(thrown, argv) : thrown
     const options = program.opts<GlobalOptions>()
     const failure = toFailure(error)
     reportFailure(context, failure, options)
@@ -36,5 +36,8 @@ const normalizeJsonFlag = (argv: readonly string[]): string[] => {
 const isCommanderError = (error: unknown): error is CommanderError =>
   error instanceof Error && 'exitCode' in error && String((error as CommanderError).code).startsWith('commander.')
 
-const toUsageError = ({ message }: CommanderError) =>
-  new CliError(exitCode.usage, message.replace(/^error: /, ''), { code: 'usage', hint: 'Add --help for usage.' })
+const toUsageError = ({ code, message }: CommanderError, argv: readonly string[]) => {
+  const isFileMissing = code === 'commander.missingArgument' && argv.join(' ').includes('events import')
+  const hint = isFileMissing ? 'Pass a CSV file, or - to read standard input.' : 'Add --help for usage.'
+  return new CliError(exitCode.usage, message.replace(/^error: /, ''), { code: 'usage', hint })
+}

@@ -58,6 +58,32 @@ test('slugOf predicts the slug that the engine derives', () => {
   expect(['NISA10', 'TOO', 'LONGERTHAN9', 'A B', ''].some(isValidCode)).toBe(false)
 })
 
+test('a shop without a program, an order export and an empty file are rejected before anything is created', async () => {
+  const { shopId } = await shop.newShop('ENTERPRISE')
+  const env = { ...shop.env, REFERRAL_API_KEY: await shop.newKey(['all'], shopId), REFERRAL_SHOP_ID: shopId }
+  const path = join(folder.path, 'early.csv')
+  writeFileSync(path, exports.refersion ?? '')
+  const messageOf = ({ stderr }: { stderr: string }) => JSON.parse(stderr.trim().split('\n').at(-1) ?? '').message
+  for (const args of [['--dry-run'], []]) {
+    const refused = await cli(['import', 'refersion', path, ...args, '--json'], { env })
+    expect({ code: refused.code, message: messageOf(refused) }).toEqual({
+      code: 5,
+      message: 'This shop has no program. Create one first: referral programs create …, or pass --program.',
+    })
+  }
+  expect(await json(['affiliates', 'list'], { env })).toEqual([])
+
+  writeFileSync(path, 'Name,Email,Financial Status,Lineitem name,Discount Code\n#1,ada@example.com,paid,Hat,NISA16\n')
+  const orders = await cli(['import', 'refersion', path, '--json'], { env })
+  expect({ code: orders.code, message: messageOf(orders) }).toEqual({
+    code: 2,
+    message: 'This looks like an order export. Use referral events import.',
+  })
+  writeFileSync(path, 'Name,Email\n')
+  const empty = await cli(['import', 'refersion', path, '--json'], { env })
+  expect({ code: empty.code, message: messageOf(empty) }).toEqual({ code: 3, message: 'The file has no affiliates.' })
+}, 30_000)
+
 test('old links keep working, existing affiliates are unchanged, and what cannot be imported is reported', async () => {
   const { env } = shop
   const { affiliate } = await withAffiliate(shop)
@@ -148,7 +174,7 @@ test('nothing is lost silently, and a dry run reports the same as an import', as
     'ona@example.com': [],
     'pia@example.com': [
       'code PIA22: an affiliate has one code',
-      'PayPal address pia@paypal.example: payee details are not supported',
+      "PayPal address pia@paypal.example: payout files use the affiliate's email address",
       'balance 12.50: pay it in the old service',
       'code SARAH10: a code has at most 9 characters and no 0, o or O',
     ],

@@ -109,7 +109,7 @@ test('rows of further line items are skipped, with or without an order id', asyn
   expect(alone).toMatchObject({ code: 8, report: { sent: 0, failed: 1 } })
 })
 
-test('canceled, refunded and unpaid orders fail with a reason, unless --any-status is set', async () => {
+test('canceled and unpaid orders fail unless --any-status is set, and refunded orders always fail', async () => {
   const rows = [
     HEADER,
     exported('#3001', { 'Cancelled at': '2026-10-05 10:00:00 +0200' }),
@@ -136,7 +136,8 @@ test('canceled, refunded and unpaid orders fail with a reason, unless --any-stat
   ])
   expect(await commissions('#3')).toEqual([['#3200', 1440]])
   const all = await importFile('states.csv', rows, ...BY_NAME, '--map', 'discountCents=', '--any-status')
-  expect(all).toMatchObject({ code: 0, report: { sent: 6, knownBefore: 1, failed: 0 } })
+  expect(all).toMatchObject({ code: 8, report: { sent: 3, knownBefore: 1, failed: 3 } })
+  expect((await commissions('#3')).map(([id]) => id)).toEqual(['#3001', '#3101', '#3103', '#3200'])
 }, 30_000)
 
 test('an order that is recorded with other values fails every time', async () => {
@@ -196,4 +197,59 @@ test('the failed rows of another file are kept; a file without dates prints a wa
   expect(readFileSync(names[0] ?? '', 'utf8')).toBe(corrected)
   expect(again.stderr).toContain('failed.csv contains other rows and was kept; the failed rows are in ')
   expect(existsSync(again.report.failedFile)).toBe(true)
+}, 30_000)
+
+test('a file without currencies names the currency, and columns that are read are not listed as unused', async () => {
+  const plain = ['Order ID,Amount,Coupon,Date,Notes', 'U-1,10.00,NISA16,2026-10-03,Hi']
+  const warning = 'No currency column: all amounts are in USD. Pass --currency for another.'
+  for (const args of [['--dry-run'], []]) {
+    const { stderr } = await importFile('plain.csv', plain, ...args)
+    expect(stderr).toContain(warning)
+    expect(stderr).toMatch(/currency +\(none\) +USD/)
+  }
+  const given = await importFile('given.csv', plain, '--currency', 'eur', '--dry-run')
+  expect(given.stderr).not.toContain(warning)
+  expect(given.stderr).toMatch(/currency +\(none\) +EUR/)
+  const some = [
+    'Order ID,Amount,Currency,Coupon,Date',
+    'U-2,10.00,EUR,NISA16,2026-10-03',
+    'U-3,10.00,,NISA16,2026-10-03',
+  ]
+  expect((await importFile('some.csv', some, '--dry-run')).stderr).toContain(
+    'Currency is empty in 1 orders: their amounts are in USD.',
+  )
+  const { stderr } = await importFile('used.csv', [HEADER, exported('#4001')], '--map', 'discountCents=', '--dry-run')
+  expect(/unused columns: (.*)/.exec(stderr)?.[1]).toBe('Discount Amount, Lineitem quantity, Lineitem name')
+}, 30_000)
+
+test('empty and missing files, and a missing argument, are reported in words', async () => {
+  const messageOf = (stderr: string) => JSON.parse(stderr.trim().split('\n').at(-1) ?? '')
+  const empty = await importFile('empty.csv', ['Order ID,Amount,Coupon,Date'])
+  expect({ code: empty.code, ...messageOf(empty.stderr) }).toMatchObject({
+    code: 'not_found',
+    message: 'The file has no orders.',
+  })
+  expect(empty.code).toBe(3)
+  const missing = await cli(['events', 'import', file('none.csv'), '--json'], { env: shop.env })
+  expect(missing.code).toBe(3)
+  expect(messageOf(missing.stderr).message).toBe(`${file('none.csv')} does not exist.`)
+  const piped = await cli(['events', 'import', '--dry-run', '--json'], { env: shop.env, input: 'Order ID,Amount\n' })
+  expect(piped.code).toBe(2)
+  expect(messageOf(piped.stderr).hint).toBe('Pass a CSV file, or - to read standard input.')
+})
+
+test('a dry run names rows with an invalid date or coupon and evaluates the others', async () => {
+  const rows = [
+    'Order ID,Amount,Coupon,Date',
+    'V-1,10.00,NISA16,2026-02-31',
+    'V-2,10.00,NISA16,2026-10-03T25:00:00Z',
+    `V-3,10.00,${'X'.repeat(300)},2026-10-03`,
+    'V-4,10.00,NISA16,2026-10-03',
+  ]
+  const { code, stderr, report } = await importFile('dates.csv', rows, '--dry-run')
+  expect({ code, ...report }).toMatchObject({ code: 8, failed: 3, forecast: { orders: 1, attributed: 1 } })
+  expect(stderr).toContain('line 2: 2026-02-31 is not a valid time')
+  expect(stderr).toContain('line 3: 2026-10-03T25:00:00Z is not a valid time')
+  expect(stderr).toMatch(/line 4: couponCode/)
+  expect(await importFile('dates.csv', rows)).toMatchObject({ code: 8, report: { sent: 1, failed: 3 } })
 }, 30_000)

@@ -100,6 +100,83 @@ test('WooCommerce: only paid orders are imported, in the time zone of the shop',
   expect(made.W2).toMatchObject({ happenedAt: '2026-06-30T22:30:00.000Z' })
 }, 30_000)
 
+test('WooCommerce: a refund in any column fails the order, also with --any-status', async () => {
+  const cases: [column: string, value: string, none: string][] = [
+    ['refund_items', 'Hat', ''],
+    ['Order Refund Amount', '20.00', '0.00'],
+    ['_order_refund', '-20.00', '0'],
+    ['refunded', 'true', 'false'],
+    ['total_refunded', '20', '$0.00'],
+    ['Refund total by a plugin', '20.00', '0.00'],
+  ]
+  for (const [i, [column, value, none]] of cases.entries()) {
+    const text = csvOf(
+      [...WOO, column],
+      [
+        { ...woo(`R${i}1`), [column]: value },
+        { ...woo(`R${i}2`), [column]: none },
+      ],
+    )
+    for (const args of [[], ['--any-status']]) {
+      const { code, report, stderr, reasons } = await importCsv(`r${i}.csv`, text, '--timezone', 'UTC', ...args)
+      expect({ column, code, failed: report.failed }).toEqual({ column, code: 8, failed: 1 })
+      expect(reasons()[0]).toMatch(/of this order was refunded|this order was refunded: /)
+      expect(stderr).not.toMatch(new RegExp(`unused columns:.*${column}`))
+    }
+  }
+  expect(Object.keys(await recorded('R')).sort()).toEqual(['R02', 'R12', 'R22', 'R32', 'R42', 'R52'])
+  // A refunded line item applies to all rows of its order.
+  const rows = [woo('R91'), { ...woo('R91'), item_refund: '5.00' }]
+  const lines = await importCsv('r9.csv', csvOf([...WOO, 'item_refund'], rows), '--timezone', 'UTC')
+  expect(lines).toMatchObject({ code: 8, report: { sent: 0, failed: 2 } })
+}, 60_000)
+
+test('display names of unpaid states are known', async () => {
+  const states = ['On hold', 'Pending payment', 'Checkout draft']
+  const rows = states.map((status, i) => woo(`D${i}`, { status }))
+  for (const from of ['woocommerce', 'csv']) {
+    const { reasons } = await importCsv(
+      'display.csv',
+      csvOf(WOO, rows),
+      '--from',
+      from,
+      '--timezone',
+      'UTC',
+      '--dry-run',
+    )
+    expect(reasons().slice(0, 2)).toEqual(['this order is On hold', 'this order is Pending payment'])
+  }
+})
+
+test('an order without a payment date is dated by its creation, and fails without either', async () => {
+  const made = async (id: string) => (await recorded(id))[id]?.happenedAt
+  const wooRows = [
+    { ...woo('P1'), paid_date: '' },
+    { ...woo('P2', { order_date: '' }), paid_date: '', date_created: '2026-09-02 10:00:00' },
+    { ...woo('P3', { order_date: '' }), paid_date: '' },
+  ]
+  const paid = await importCsv('paid.csv', csvOf([...WOO, 'paid_date', 'date_created'], wooRows), '--timezone', 'UTC')
+  expect(paid).toMatchObject({ code: 8, report: { sent: 2, failed: 1 } })
+  expect(paid.reasons()).toEqual(['no date: paid_date and order_date and date_created are empty'])
+  expect(paid.stderr).toContain('orders without paid_date are dated by order_date or date_created')
+  expect([await made('P1'), await made('P2')]).toEqual(['2026-10-25T02:30:00.000Z', '2026-09-02T10:00:00.000Z'])
+
+  const shopifyRows = [
+    { ...shopify('8001', { 'Paid at': '' }), 'Created at': '2026-09-01 10:00:00 +0200' },
+    shopify('8002', { 'Paid at': '' }),
+  ]
+  const created = await importCsv('created.csv', csvOf([...SHOPIFY, 'Created at'], shopifyRows))
+  expect(created).toMatchObject({ code: 8, report: { sent: 1, failed: 1 } })
+  expect(created.reasons()).toEqual(['no date: Paid at and Created at are empty'])
+  expect(await made('558001')).toBe('2026-09-01T08:00:00.000Z')
+
+  const stripeText = csvOf(STRIPE, [stripe('pd_1', { 'Created date (UTC)': '' })])
+  const charges = await importCsv('charges.csv', stripeText)
+  expect(charges).toMatchObject({ code: 8, report: { sent: 0, failed: 1 } })
+  expect(charges.reasons()).toEqual(['no date: Created date (UTC) is empty'])
+  expect(charges.stderr).not.toMatch(/unused columns:.*(Captured|Dispute|Refunded)/)
+}, 30_000)
+
 test('times without an offset require a valid time zone', async () => {
   const rows = csvOf(WOO, [woo('Z1')])
   const none = await importCsv('zone.csv', rows)

@@ -22,11 +22,13 @@ export function readCsv(file: string): Csv {
   return parseCsv(decodeUtf8(readBytes(file), file), file)
 }
 
-function readBytes(file: string): Buffer {
+/** @throws {CliError} not_found */
+export function readBytes(file: string): Buffer {
   try {
     return readFileSync(file)
   } catch (cause) {
-    throw notFoundError(`Cannot read ${file}: ${(cause as NodeJS.ErrnoException).code}.`)
+    const { code } = cause as NodeJS.ErrnoException
+    throw notFoundError(code === 'ENOENT' ? `${file} does not exist.` : `Cannot read ${file}: ${code}.`)
   }
 }
 

@@ -17,22 +17,34 @@ export interface ExportFormat {
   /** The time zone of times without an offset, if the format defines it. */
   timezone?: string
   /** Further reasons to reject a row. */
-  problemOf?: (header: readonly string[]) => (row: CsvRow) => string | undefined
+  check?: (header: readonly string[]) => RowCheck
+}
+
+/** A reason to reject rows. */
+export interface RowCheck {
+  /** The columns that it reads. */
+  columns: readonly string[]
+  problemOf: (row: CsvRow) => string | undefined
 }
 
 const cellOf = (row: CsvRow, column: string | undefined): string =>
   column === undefined ? '' : (row.cells[column]?.trim() ?? '')
 
+const present = (...columns: (string | undefined)[]): string[] => columns.filter((column) => column !== undefined)
+
 /** Rejects payments that are uncaptured or disputed. A won dispute counts as paid. */
-function stripeProblem(header: readonly string[]): (row: CsvRow) => string | undefined {
+function stripeCheck(header: readonly string[]): RowCheck {
   const captured = findColumn(header, ['captured'])
   const status = findColumn(header, ['disputeStatus'])
   const disputed = findColumn(header, ['disputedAmount', 'disputed'])
-  return (row) => {
-    if (/^(false|no)$/i.test(cellOf(row, captured))) return 'this payment is not captured'
-    if (/^won$/i.test(cellOf(row, status))) return undefined
-    const isDisputed = cellOf(row, status) !== '' || /[1-9]|true|yes/i.test(cellOf(row, disputed))
-    return isDisputed ? 'this payment is disputed' : undefined
+  return {
+    columns: present(captured, status, disputed),
+    problemOf: (row) => {
+      if (/^(false|no)$/i.test(cellOf(row, captured))) return 'this payment is not captured'
+      if (/^won$/i.test(cellOf(row, status))) return undefined
+      const isDisputed = cellOf(row, status) !== '' || /[1-9]|true|yes/i.test(cellOf(row, disputed))
+      return isDisputed ? 'this payment is disputed' : undefined
+    },
   }
 }
 
@@ -74,11 +86,22 @@ export const exportFormats: Readonly<Record<'shopify' | 'woocommerce' | 'stripe'
       currency: ['order_currency'],
       couponCode: ['coupon_items', 'coupons', 'coupon_codes'],
       customerEmail: ['billing_email', 'customer_email'],
-      occurredAt: ['paid_date', 'order_date', 'date'],
+      occurredAt: ['paid_date', 'order_date', 'date_created', 'date'],
     },
     statusColumns: ['status', 'order_status'],
     paid: ['completed', 'processing'],
-    unpaid: ['pending', 'on-hold', 'failed', 'cancelled', 'canceled', 'refunded', 'checkout-draft', 'draft', 'trash'],
+    unpaid: [
+      'pending',
+      'pending_payment',
+      'on_hold',
+      'failed',
+      'cancelled',
+      'canceled',
+      'refunded',
+      'checkout_draft',
+      'draft',
+      'trash',
+    ],
   },
   stripe: {
     title: 'Stripe',
@@ -115,7 +138,7 @@ export const exportFormats: Readonly<Record<'shopify' | 'woocommerce' | 'stripe'
       'disputed',
     ],
     timezone: 'UTC',
-    problemOf: stripeProblem,
+    check: stripeCheck,
   },
   csv: {
     title: 'CSV',
@@ -139,13 +162,14 @@ export const exportFormats: Readonly<Record<'shopify' | 'woocommerce' | 'stripe'
       'partially_refunded',
       'voided',
       'pending',
+      'pending_payment',
       'authorized',
       'expired',
       'unpaid',
       'failed',
       'cancelled',
       'canceled',
-      'on-hold',
+      'on_hold',
       'disputed',
       'draft',
       'partially_paid',
@@ -169,31 +193,72 @@ export const columnNamesOf = ({ columns }: ExportFormat): Readonly<Record<string
   ...columns,
 })
 
-const normalizeStatus = (status: string) => status.toLowerCase().replace(/^wc-/, '').replaceAll(' ', '_')
+const normalizeStatus = (status: string) =>
+  status
+    .toLowerCase()
+    .replace(/^wc-/, '')
+    .replace(/[\s-]+/g, '_')
 
-/** Returns a function that returns why an order is not fully paid, or undefined when it is. */
-export function unpaidReason(format: ExportFormat, header: readonly string[]): (row: CsvRow) => string | undefined {
+const REFUND_COLUMNS = [
+  'refundedAmount',
+  'amountRefunded',
+  'totalRefunded',
+  'refundTotal',
+  'orderTotalRefunded',
+  'orderRefundAmount',
+  'orderRefund',
+  'refunded',
+  'refundItems',
+]
+
+/** Whether a cell of a refund column is empty, a zero amount or a negation. */
+const isNoRefund = (text: string): boolean =>
+  !/[1-9]/.test(text) && (/0/.test(text) || /^(?:false|no|none|null|n\/a|[^\p{L}]*)$/iu.test(text))
+
+/**
+ * Detects orders that are refunded in full or in part. Besides the known columns, it reads every column with `refund` in
+ * its name that is not mapped, since crediting a refunded order in full is worse than rejecting a paid one.
+ */
+export function refundCheck(format: ExportFormat, header: readonly string[], mapped: readonly string[]): RowCheck {
+  const known = REFUND_COLUMNS.flatMap((name) => findColumn(header, [name]) ?? [])
+  const others = header.filter(
+    (name) => /refund(?!able)/i.test(name) && !known.includes(name) && !mapped.includes(name),
+  )
+  const status = findColumn(header, format.statusColumns)
+  return {
+    columns: [...known, ...others, ...present(status)],
+    problemOf: (row) => {
+      for (const column of known) {
+        const text = cellOf(row, column)
+        if (isNoRefund(text)) continue
+        return /\p{L}/u.test(text)
+          ? `this order was refunded: ${column} is ${text}`
+          : `${text.replace(/^-\s*/, '')} of this order was refunded`
+      }
+      const other = others.find((column) => /[1-9]/.test(cellOf(row, column)))
+      if (other !== undefined) return `this order was refunded: ${other} is ${cellOf(row, other)}`
+      return normalizeStatus(cellOf(row, status)).includes('refunded')
+        ? `this order is ${cellOf(row, status)}`
+        : undefined
+    },
+  }
+}
+
+/** Detects orders that are unpaid, canceled or disputed, or whose payment status is unknown. */
+export function paymentCheck(format: ExportFormat, header: readonly string[]): RowCheck {
   const canceled = findColumn(header, ['canceledAt', 'cancelledAt', 'canceled date (UTC)'])
-  const refunded = findColumn(header, [
-    'refundedAmount',
-    'amountRefunded',
-    'totalRefunded',
-    'refundTotal',
-    'orderTotalRefunded',
-  ])
   const column = findColumn(header, format.statusColumns)
-  const other = format.problemOf?.(header)
-  return (row) => {
-    if (cellOf(row, canceled)) return `this order was canceled at ${cellOf(row, canceled)}`
-    const status = cellOf(row, column)
-    const isPaid = column === undefined || format.paid.includes(normalizeStatus(status))
-    // A refunded amount is more precise than the status.
-    if (/[1-9]/.test(cellOf(row, refunded))) return `${cellOf(row, refunded)} of this order was refunded`
-    if (!isPaid) {
+  const other = format.check?.(header)
+  return {
+    columns: [...present(canceled, column), ...(other?.columns ?? [])],
+    problemOf: (row) => {
+      if (cellOf(row, canceled)) return `this order was canceled at ${cellOf(row, canceled)}`
+      if (column === undefined) return other?.problemOf(row)
+      const status = cellOf(row, column)
       if (status === '') return `${column} is empty, so the payment status is unknown`
+      if (format.paid.includes(normalizeStatus(status))) return other?.problemOf(row)
       if (format.unpaid.includes(normalizeStatus(status))) return `this order is ${status}`
       return `unknown ${column} ${status}; use --any-status if the order is paid`
-    }
-    return other?.(row)
+    },
   }
 }

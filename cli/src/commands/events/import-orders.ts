@@ -1,9 +1,9 @@
 import { basename } from 'node:path'
-import type { ReferralClient } from '@referral/sdk'
+import type { ReferralClient, ReferralError } from '@referral/sdk'
 import { isInteractive } from '../../context.ts'
-import { writeFailedRows } from '../../csv/failed-rows.ts'
+import { type FailedRow, writeFailedRows } from '../../csv/failed-rows.ts'
 import { type Csv, decodeUtf8, parseCsv, readCsv } from '../../csv/parse.ts'
-import { type ExitCode, exitCode } from '../../errors.ts'
+import { type ExitCode, exitCode, notFoundError } from '../../errors.ts'
 import { formatMoney } from '../../money.ts'
 import { renderRows } from '../../output/render.ts'
 import { confirm, readStdin } from '../../prompt.ts'
@@ -11,9 +11,9 @@ import { RateLimiter, rateLimitedClient } from '../../rate-limiter.ts'
 import type { Run } from '../../run.ts'
 import { CouponOwners } from './coupon-codes.ts'
 import { ImportJournal } from './journal.ts'
-import { EVIDENCE_FIELDS, type ParseSettings } from './order-fields.ts'
-import { type PendingOrder, type PlanOptions, planImport } from './plan.ts'
-import { type Counts, OrderSender } from './send-orders.ts'
+import { EVIDENCE_FIELDS } from './order-fields.ts'
+import { type ImportPlan, type PendingOrder, type PlanOptions, planImport } from './plan.ts'
+import { type Counts, OrderSender, rowProblem } from './send-orders.ts'
 
 export interface ImportOptions extends PlanOptions {
   parallel: number
@@ -28,15 +28,18 @@ export async function importOrders(run: Run, file: string, options: ImportOption
     file === '-'
       ? parseCsv(decodeUtf8(await readStdin(run.context), 'standard input'), 'standard input')
       : readCsv(file)
-  const { format, settings, orders, failed, lineRows } = planImport(csv, options)
+  if (csv.rows.length === 0) throw notFoundError('The file has no orders.')
+  const plan = planImport(csv, options)
+  const { format, orders, failed, lineRows } = plan
   run.reporter.info(`format: ${format.title}${options.from ? '' : '; use --from for another'}`)
-  printMapping(run, csv, settings)
+  printMapping(run, csv, plan)
+  warnAboutCurrency(run, plan, options.currency)
   if (lineRows) run.reporter.info(`skipped ${lineRows} rows that only contain another line item of the order above`)
   const counts: Counts = { sent: 0, attributed: 0, knownBefore: 0, failed }
   let forecast: Forecast | null = null
   if (run.dryRun) {
     if (orders.length > 0 && options.forecast > 0)
-      forecast = await createForecast(run, await run.client(), { orders, sample: options.forecast })
+      forecast = await createForecast(run, await run.client(), { orders, failed, sample: options.forecast })
   } else {
     const journal = new ImportJournal(file, { baseUrl: run.settings.baseUrl, apiKey: run.apiKey })
     const pending = orders.filter(({ order }) => !journal.has(order))
@@ -81,7 +84,8 @@ function report(
 }
 
 /** Shows the column of each field, so that the user notices a wrong one before orders are sent. */
-function printMapping(run: Run, { header, rows }: Csv, { mapping, money }: ParseSettings): void {
+function printMapping(run: Run, { rows }: Csv, { settings, unusedColumns }: ImportPlan): void {
+  const { mapping, money, fallbackDates, currency } = settings
   const formatOf = (field: string) => {
     const column = money[field]
     return column ? (column.unit === 'cents' ? 'cents' : `decimal ${column.decimal}`) : ''
@@ -93,13 +97,28 @@ function printMapping(run: Run, { header, rows }: Csv, { mapping, money }: Parse
     first: rows[0]?.cells[column] ?? '',
   }))
   if (!mapping.occurredAt) lines.push({ field: 'occurredAt', column: '(none)', format: '', first: 'now' })
+  if (!mapping.currency) lines.push({ field: 'currency', column: '(none)', format: '', first: currency })
   const style = { ...run.style, format: 'table' as const, fields: undefined, palette: run.reporter.palette }
   if (!run.globalOptions.quiet) run.reporter.write(renderRows(lines, ['field', 'column', 'format', 'first'], style))
-  const unused = header.filter((name) => name && !Object.values(mapping).includes(name))
-  if (unused.length) run.reporter.info(`unused columns: ${unused.join(', ')}`)
+  if (mapping.occurredAt && fallbackDates.length)
+    run.reporter.info(`orders without ${mapping.occurredAt} are dated by ${fallbackDates.join(' or ')}`)
+  if (unusedColumns.length) run.reporter.info(`unused columns: ${unusedColumns.join(', ')}`)
   if (!mapping.occurredAt) run.reporter.warn('No date column: every order is dated now. Add --map occurredAt=Column.')
   if (!EVIDENCE_FIELDS.some((field) => mapping[field]))
     run.reporter.warn('No column identifies an affiliate: none of these orders can be attributed.')
+}
+
+/** An omitted --currency is easily overlooked in a file without currencies, so the default is named. */
+function warnAboutCurrency(run: Run, { settings, orders }: ImportPlan, option: string | undefined): void {
+  if (option !== undefined) return
+  const column = settings.mapping.currency
+  const without = orders.filter(({ row }) => column === undefined || !row.cells[column]?.trim()).length
+  if (column === undefined)
+    run.reporter.warn(`No currency column: all amounts are in ${settings.currency}. Pass --currency for another.`)
+  else if (without > 0)
+    run.reporter.warn(
+      `${column} is empty in ${without} orders: their amounts are in ${settings.currency}. Pass --currency for another.`,
+    )
 }
 
 /** What the service would decide about a sample of the orders. */
@@ -115,7 +134,7 @@ interface Forecast {
 async function createForecast(
   run: Run,
   client: ReferralClient,
-  { orders, sample }: { orders: readonly PendingOrder[]; sample: number },
+  { orders, failed, sample }: { orders: readonly PendingOrder[]; failed: FailedRow[]; sample: number },
 ): Promise<Forecast> {
   const limiter = new RateLimiter({
     signal: new AbortController().signal,
@@ -124,16 +143,24 @@ async function createForecast(
   const limited = rateLimitedClient(client, limiter)
   const owners = new CouponOwners(limited)
   const forecast: Forecast = { orders: 0, attributed: 0, commissionCents: {} }
-  for (const { order, codes } of sampleEvenly(orders, sample)) {
-    const withCoupon = codes.length > 1 ? (await owners.chooseCoupon(order, codes)).order : order
-    const { attribution, trace, commission } = await limited.rateLimited(() => client.events.dryRun(withCoupon))
+  for (const { row, order, codes } of sampleEvenly(orders, sample)) {
+    const decide = async () => {
+      const withCoupon = codes.length > 1 ? (await owners.chooseCoupon(order, codes)).order : order
+      return limited.rateLimited(() => client.events.dryRun(withCoupon))
+    }
+    const decision = await decide().catch((error: ReferralError) => rowProblem(error))
+    if (typeof decision === 'string') {
+      failed.push({ row, problem: decision })
+      continue
+    }
+    const { attribution, trace, commission } = decision
     forecast.orders += 1
     if (attribution.affiliateId === null) continue
     forecast.attributed += 1
     forecast.commissionCents[trace.currency] = (forecast.commissionCents[trace.currency] ?? 0) + commission.amountCents
   }
   const amounts = Object.entries(forecast.commissionCents).map(([currency, cents]) => formatMoney(cents, currency))
-  const scope = forecast.orders < orders.length ? `${forecast.orders} sampled orders` : `${forecast.orders} orders`
+  const scope = orders.length > sample ? `${forecast.orders} sampled orders` : `${forecast.orders} orders`
   const earning = amounts.length ? `, earning ${amounts.join(' and ')}` : ''
   run.reporter.info(`Of ${scope}, ${forecast.attributed} would be attributed${earning}.`)
   return forecast

@@ -16,7 +16,7 @@ export const ORDER_FIELDS: Readonly<Record<string, readonly string[]>> = {
   sessionId: [],
   customerEmail: ['email'],
   customerId: [],
-  occurredAt: ['processedAt', 'paidAt', 'createdAt', 'orderDate', 'date'],
+  occurredAt: ['processedAt', 'paidAt', 'paidDate', 'createdAt', 'orderDate', 'dateCreated', 'date'],
   orderName: [],
   note: [],
   'shipping.country': ['country', 'shippingCountry'],
@@ -40,6 +40,8 @@ export const EVIDENCE_FIELDS = [
 export interface ParseSettings {
   mapping: ColumnMapping
   money: Record<string, MoneyColumn>
+  /** The columns that date an order whose `occurredAt` column is empty, in this order. */
+  fallbackDates: readonly string[]
   /** For rows without a currency. */
   currency: string
   /** For times without an offset. */
@@ -47,7 +49,10 @@ export interface ParseSettings {
   prices?: PriceBasis
 }
 
-export function currencyOf(cells: Record<string, string>, { mapping, currency }: Omit<ParseSettings, 'money'>): string {
+export function currencyOf(
+  cells: Record<string, string>,
+  { mapping, currency }: Pick<ParseSettings, 'mapping' | 'currency'>,
+): string {
   return (mapping.currency ? cells[mapping.currency]?.trim().toUpperCase() : '') || currency
 }
 

@@ -34,10 +34,21 @@ export function parseOrder(row: CsvRow, settings: ParseSettings): ParsedRow {
   if (Object.keys(shipping).length) order.shipping = shipping
   // All coupons: which of them belong to affiliates is only known when the order is sent.
   if (codes.length > 0) order.couponCode = codes.join(', ')
+  if (order.occurredAt === undefined && settings.mapping.occurredAt) {
+    const date = settings.fallbackDates.map((column) => row.cells[column]?.trim() ?? '').find((text) => text !== '')
+    if (date === undefined) return { row, problem: noDateProblem(settings) }
+    order.occurredAt = toInstant(date, settings.timezone)
+  }
   const problem = findProblem(order, currency)
   if (problem !== undefined) return { row, problem }
   if (settings.prices === 'with-tax') order.amountCents = excludeTax(order as { amountCents: number })
   return { row, order: order as ConversionInput, codes }
+}
+
+/** Without a date, the service would date the order now. */
+function noDateProblem({ mapping, fallbackDates }: ParseSettings): string {
+  const columns = [mapping.occurredAt, ...fallbackDates]
+  return `no date: ${columns.join(' and ')} ${columns.length > 1 ? 'are' : 'is'} empty`
 }
 
 function findProblem(order: Record<string, unknown>, currency: string): string | undefined {
@@ -47,7 +58,18 @@ function findProblem(order: Record<string, unknown>, currency: string): string |
   const at = order.occurredAt
   if (typeof at === 'string' && !ISO.test(at))
     return `${at} is not a time with an offset, such as 2026-10-31T14:00:00Z; use --timezone for times without one`
+  if (typeof at === 'string' && !isValidTime(at)) return `${at} is not a valid time`
   return undefined
+}
+
+function isValidTime(text: string): boolean {
+  try {
+    if (text.includes('T')) Temporal.Instant.from(text)
+    else Temporal.PlainDate.from(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 export const isMoney = (field: string): boolean => MONEY_FIELDS.includes(field)

@@ -1,5 +1,5 @@
 import type { ConversionInput } from '@referral/sdk'
-import { type ColumnMapping, mapColumns } from '../../csv/columns.ts'
+import { type ColumnMapping, findColumn, mapColumns } from '../../csv/columns.ts'
 import type { FailedRow } from '../../csv/failed-rows.ts'
 import type { Csv, CsvRow } from '../../csv/parse.ts'
 import { usageError } from '../../errors.ts'
@@ -9,13 +9,14 @@ import {
   type ExportFormat,
   type ExportFormatName,
   exportFormats,
-  unpaidReason,
+  paymentCheck,
+  refundCheck,
 } from './export-formats.ts'
 import { orderHash } from './journal.ts'
 import { detectMoneyColumn, type MoneyOptions } from './money-columns.ts'
 import { currencyOf, type ParseSettings, type PriceBasis } from './order-fields.ts'
 import { checkTimezone, isMoney, type ParsedRow, parseOrder } from './parse-order.ts'
-import { detectPriceBasis, rejectDoubleDiscount } from './totals.ts'
+import { detectPriceBasis, rejectDoubleDiscount, TOTAL_COLUMNS } from './totals.ts'
 
 export interface PlanOptions extends MoneyOptions {
   /** Detected from the header by default. */
@@ -24,8 +25,9 @@ export interface PlanOptions extends MoneyOptions {
   timezone?: string
   prices?: PriceBasis
   map?: string[]
-  currency: string
-  /** Whether to import canceled, refunded and unpaid orders too. */
+  /** Of rows without a currency. Defaults to USD, as in the API. */
+  currency?: string
+  /** Whether to import canceled, disputed and unpaid orders too. */
   anyStatus?: boolean
 }
 
@@ -43,6 +45,8 @@ export interface ImportPlan {
   failed: FailedRow[]
   /** The number of rows that only contain another line item of the order above. */
   lineRows: number
+  /** The columns that are not read. */
+  unusedColumns: string[]
 }
 
 /** Parses all rows of a file. @throws {CliError} usage when the file is ambiguous. */
@@ -52,18 +56,35 @@ export function planImport(csv: Csv, options: PlanOptions): ImportPlan {
   const settings = parseSettingsFor(csv, format, options)
   const isDiscountMapped = options.map?.some((pair) => /^discountCents=./.test(pair))
   if (!isDiscountMapped) rejectDoubleDiscount(csv, settings)
-  const { rows, lineRows } = dropLineItemRows(csv, settings.mapping)
+  const { rows, lineItems } = dropLineItemRows(csv, settings.mapping)
   settings.prices = options.prices ?? detectPriceBasis({ ...csv, rows }, settings)
-  const reasonUnpaid = options.anyStatus ? () => undefined : unpaidReason(format, csv.header)
+  const mapped = Object.values(settings.mapping)
+  const refunds = refundCheck(format, csv.header, mapped)
+  const payments = options.anyStatus ? undefined : paymentCheck(format, csv.header)
+  const idOf = ({ cells }: CsvRow) => cells[settings.mapping.externalOrderId ?? '']?.trim() ?? ''
+  // A refund in one row of an order, such as that of a line item, applies to all of its rows.
+  const refundByOrder = new Map<string, string>()
+  for (const { row, id } of [...rows.map((row) => ({ row, id: idOf(row) })), ...lineItems]) {
+    const refund = row.problem === undefined ? refunds.problemOf(row) : undefined
+    if (id !== '' && refund !== undefined && !refundByOrder.has(id)) refundByOrder.set(id, refund)
+  }
   const parse = (row: CsvRow): ParsedRow => {
-    const problem = row.problem ?? reasonUnpaid(row)
+    const problem = row.problem ?? refunds.problemOf(row) ?? refundByOrder.get(idOf(row)) ?? payments?.problemOf(row)
     return problem === undefined ? parseOrder(row, settings) : { row, problem }
   }
   const parsed = rejectConflictingRows(rows.map(parse))
+  const read = new Set([
+    ...mapped,
+    ...settings.fallbackDates,
+    ...refunds.columns,
+    ...(payments?.columns ?? []),
+    findColumn(csv.header, TOTAL_COLUMNS),
+  ])
   return {
     format,
     settings,
-    lineRows,
+    lineRows: lineItems.length,
+    unusedColumns: csv.header.filter((name) => name !== '' && !read.has(name)),
     orders: parsed.flatMap(({ row, order, codes }) => (order && codes ? [{ row, order, codes }] : [])),
     failed: parsed.flatMap(({ row, problem }) => (problem === undefined ? [] : [{ row, problem }])),
   }
@@ -77,7 +98,7 @@ function parseSettingsFor({ header, rows }: Csv, format: ExportFormat, options: 
         `No column for ${field} was found.`,
         `Add --map ${field}=Column. Columns: ${header.filter(Boolean).join(', ')}.`,
       )
-  const currency = options.currency.toUpperCase()
+  const currency = (options.currency ?? 'USD').toUpperCase()
   const money: ParseSettings['money'] = {}
   for (const [field, column] of Object.entries(mapping)) {
     if (!isMoney(field)) continue
@@ -86,7 +107,16 @@ function parseSettingsFor({ header, rows }: Csv, format: ExportFormat, options: 
       .map(({ cells }) => ({ text: cells[column] ?? '', currency: currencyOf(cells, { mapping, currency }) }))
     money[field] = detectMoneyColumn(column, values, options)
   }
-  return { mapping, money, currency, timezone: options.timezone ?? format.timezone }
+  const isDateChosen = options.map?.some((pair) => pair.startsWith('occurredAt='))
+  const fallbackDates = isDateChosen ? [] : findColumns(header, columnNamesOf(format).occurredAt ?? [])
+  const mapped = Object.values(mapping)
+  return {
+    mapping,
+    money,
+    fallbackDates: fallbackDates.filter((column) => !mapped.includes(column)),
+    currency,
+    timezone: options.timezone ?? format.timezone,
+  }
 }
 
 /** Rejects rows of the same order with different content: only one of them would count. */
@@ -104,21 +134,31 @@ function rejectConflictingRows(rows: readonly ParsedRow[]): ParsedRow[] {
   )
 }
 
+const findColumns = (header: readonly string[], names: readonly string[]): string[] =>
+  names.flatMap((name) => findColumn(header, [name]) ?? [])
+
 /**
  * Removes the rows of further line items. Exports with one row per line item write the money of the order only in its
  * first row; the other rows repeat the order id, or have none.
  */
-function dropLineItemRows({ header, rows }: Csv, mapping: ColumnMapping): { rows: CsvRow[]; lineRows: number } {
+function dropLineItemRows(
+  { header, rows }: Csv,
+  mapping: ColumnMapping,
+): { rows: CsvRow[]; lineItems: { row: CsvRow; id: string }[] } {
   const moneyColumns = Object.entries(mapping).flatMap(([field, column]) => (isMoney(field) ? [column] : []))
   const itemColumns = header.filter((name) => /^line ?item/i.test(name))
   const cell = ({ cells }: CsvRow, column = '') => cells[column]?.trim() ?? ''
+  const lineItems: { row: CsvRow; id: string }[] = []
   let lastId = ''
   const orders = rows.filter((row) => {
     const id = cell(row, mapping.externalOrderId)
     const hasNoMoney = row.problem === undefined && moneyColumns.every((column) => cell(row, column) === '')
-    if (hasNoMoney && lastId && (id ? id === lastId : itemColumns.some((column) => cell(row, column)))) return false
+    if (hasNoMoney && lastId && (id ? id === lastId : itemColumns.some((column) => cell(row, column)))) {
+      lineItems.push({ row, id: lastId })
+      return false
+    }
     lastId = id
     return true
   })
-  return { rows: orders, lineRows: rows.length - orders.length }
+  return { rows: orders, lineItems }
 }

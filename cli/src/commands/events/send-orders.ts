@@ -103,7 +103,7 @@ export class OrderSender {
 }
 
 /** Returns the problem of a rejected order. Rethrows errors that would affect every order, which ends the import. */
-function rowProblem(error: ReferralError): string {
+export function rowProblem(error: ReferralError): string {
   const { status } = error as { status?: number }
   if (status === 400 || status === 404 || status === 409 || error.code === 'internal_error') return error.message
   throw error

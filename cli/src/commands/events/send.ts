@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
 import type { ClickInput, ConversionInput, PageViewInput } from '@referral/sdk'
 import type { enums } from '../../contract.ts'
-import { notFoundError, usageError } from '../../errors.ts'
+import { readBytes } from '../../csv/parse.ts'
+import { usageError } from '../../errors.ts'
 import { readStdin } from '../../prompt.ts'
 import type { Run } from '../../run.ts'
 
@@ -65,13 +65,8 @@ const fieldsFrom = (options: SendOptions): Record<string, unknown> =>
 
 async function readInput(run: Run, file: string | undefined): Promise<object> {
   if (file === undefined) return {}
-  let text: string
-  try {
-    text = file === '-' ? (await readStdin(run.context)).toString('utf8') : readFileSync(file, 'utf8')
-  } catch (cause) {
-    throw notFoundError(`Cannot read ${file}: ${(cause as NodeJS.ErrnoException).code}.`)
-  }
-  const body = parse(text)
+  const bytes = file === '-' ? await readStdin(run.context) : readBytes(file)
+  const body = parse(bytes.toString('utf8'))
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw usageError(`${file} is not a JSON object.`)
   const { type: _, ...rest } = body as Record<string, unknown>

@@ -37,6 +37,7 @@ export async function importAffiliates(
       .map(([field, column]) => `${field} from ${column}`)
       .join(', ')}`,
   )
+  if (affiliates.length && options.program === undefined) await requireDefaultProgram(run)
   if (run.dryRun) return preview(run, csv, { file, affiliates, failed })
   if (affiliates.length && isInteractive(run.context))
     await confirm(run.context, `Create up to ${affiliates.length} affiliates?`, options.yes)
@@ -46,6 +47,23 @@ export async function importAffiliates(
   if (failed.length)
     run.reporter.warn(`${failed.length} rows failed; they are in ${writeFailedRows(csv, file, failed)}`)
   return reportLeftOut(run, results, failed)
+}
+
+/** Orders of affiliates without a program earn nothing. */
+async function requireDefaultProgram(run: Run): Promise<void> {
+  const client = await run.client()
+  // The first page contains the error of a key without the scope.
+  const { error } = await client.programs.list({ limit: 1 }).safe()
+  if (error?.code === 'scope_missing') {
+    run.reporter.warn('This key cannot read programs. Without a default program, the affiliates would earn nothing.')
+    return
+  }
+  const programs = await client.programs.list().toArray()
+  if (programs.some(({ isDefault }) => isDefault)) return
+  const message = programs.length
+    ? 'This shop has no default program. Pass --program.'
+    : 'This shop has no program. Create one first: referral programs create …, or pass --program.'
+  throw new CliError(exitCode.conflict, message, { code: 'program_missing' })
 }
 
 /** Warns about everything that is not imported. Returns 8 when there is any, or when a row failed. */

@@ -2,7 +2,8 @@ import type { AffiliateStatus, AffiliateUpdate } from '@referral/sdk'
 import { findColumn, mapColumns } from '../../csv/columns.ts'
 import type { FailedRow } from '../../csv/failed-rows.ts'
 import type { Csv, CsvRow } from '../../csv/parse.ts'
-import { usageError } from '../../errors.ts'
+import { notFoundError, usageError } from '../../errors.ts'
+import { detectExportFormat } from '../events/export-formats.ts'
 import { CONTACT_FIELDS, type Provider } from './providers.ts'
 
 /** An affiliate of the export. */
@@ -47,6 +48,9 @@ export function planImport(
   provider: Provider,
   overrides: readonly string[] | undefined,
 ): { mapping: Record<string, string>; affiliates: SourceAffiliate[]; failed: FailedRow[] } {
+  if (detectExportFormat(header) !== 'csv')
+    throw usageError('This looks like an order export. Use referral events import.')
+  if (rows.length === 0) throw notFoundError('The file has no affiliates.')
   const mapping = mapColumns(header, provider.columns, overrides)
   if (!mapping.email)
     throw usageError(
@@ -90,7 +94,7 @@ function parseAffiliate(row: CsvRow, { mapping, provider, id }: ParseSettings): 
   const [link, ...links] = refsInLinks(cell('link'), provider.linkParameter)
   const ref = cell('ref') ?? link ?? (id && !mapping.ref ? row.cells[id]?.trim() || undefined : undefined)
   for (const other of new Set(links)) if (other !== ref) leftOut.push(`link ${other}: an affiliate has one link`)
-  if (cell('paypal')) leftOut.push(`PayPal address ${cell('paypal')}: payee details are not supported`)
+  if (cell('paypal')) leftOut.push(`PayPal address ${cell('paypal')}: payout files use the affiliate's email address`)
   if (/[1-9]/.test(cell('balance') ?? '')) leftOut.push(`balance ${cell('balance')}: pay it in the old service`)
   return { row, email, name, firstName, lastName, status: status ?? 'PENDING', ref, coupon, contact, notes, leftOut }
 }
