@@ -205,11 +205,11 @@ test('a file without currencies names the currency, and columns that are read ar
   for (const args of [['--dry-run'], []]) {
     const { stderr } = await importFile('plain.csv', plain, ...args)
     expect(stderr).toContain(warning)
-    expect(stderr).toMatch(/currency +\(none\) +USD/)
+    expect(stderr).toMatch(/currency +\(none\) +– +USD/)
   }
   const given = await importFile('given.csv', plain, '--currency', 'eur', '--dry-run')
   expect(given.stderr).not.toContain(warning)
-  expect(given.stderr).toMatch(/currency +\(none\) +EUR/)
+  expect(given.stderr).toMatch(/currency +\(none\) +– +EUR/)
   const some = [
     'Order ID,Amount,Currency,Coupon,Date',
     'U-2,10.00,EUR,NISA16,2026-10-03',
@@ -219,7 +219,7 @@ test('a file without currencies names the currency, and columns that are read ar
     'Currency is empty in 1 orders: their amounts are in USD.',
   )
   const { stderr } = await importFile('used.csv', [HEADER, exported('#4001')], '--map', 'discountCents=', '--dry-run')
-  expect(/unused columns: (.*)/.exec(stderr)?.[1]).toBe('Discount Amount, Lineitem quantity, Lineitem name')
+  expect(/unused columns: (.*)/.exec(stderr)?.[1]).toBe('Name, Discount Amount, Lineitem quantity, Lineitem name')
 }, 30_000)
 
 test('empty and missing files, and a missing argument, are reported in words', async () => {
@@ -244,12 +244,14 @@ test('a dry run names rows with an invalid date or coupon and evaluates the othe
     'V-1,10.00,NISA16,2026-02-31',
     'V-2,10.00,NISA16,2026-10-03T25:00:00Z',
     `V-3,10.00,${'X'.repeat(300)},2026-10-03`,
-    'V-4,10.00,NISA16,2026-10-03',
+    `V-4,10.00,"${'X'.repeat(300)},NISA16",2026-10-03`,
+    'V-5,10.00,NISA16,2026-10-03',
   ]
   const { code, stderr, report } = await importFile('dates.csv', rows, '--dry-run')
-  expect({ code, ...report }).toMatchObject({ code: 8, failed: 3, forecast: { orders: 1, attributed: 1 } })
+  expect({ code, ...report }).toMatchObject({ code: 8, failed: 4, forecast: { orders: 1, attributed: 1 } })
   expect(stderr).toContain('line 2: 2026-02-31 is not a valid time')
   expect(stderr).toContain('line 3: 2026-10-03T25:00:00Z is not a valid time')
   expect(stderr).toMatch(/line 4: couponCode/)
-  expect(await importFile('dates.csv', rows)).toMatchObject({ code: 8, report: { sent: 1, failed: 3 } })
+  expect(stderr).toMatch(/line 5: couponCode/)
+  expect(await importFile('dates.csv', rows)).toMatchObject({ code: 8, report: { sent: 1, failed: 4 } })
 }, 30_000)

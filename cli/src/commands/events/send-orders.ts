@@ -45,8 +45,10 @@ export class OrderSender {
     const sendFromQueue = async () => {
       for (const pending of queue) {
         const order = pending.codes.length > 1 ? await this.#withOneCoupon(pending, owners) : pending.order
-        await limiter.acquire()
-        await this.#send({ ...pending, order }, pending.order, { client, limiter, signal: stop.signal })
+        if (order !== undefined) {
+          await limiter.acquire()
+          await this.#send({ ...pending, order }, pending.order, { client, limiter, signal: stop.signal })
+        }
         progress.step(limiter.limit)
       }
     }
@@ -62,8 +64,16 @@ export class OrderSender {
     }
   }
 
-  async #withOneCoupon({ row, order, codes }: PendingOrder, owners: CouponOwners): Promise<ConversionInput> {
-    const chosen = await owners.chooseCoupon(order, codes)
+  /** Returns undefined when the service rejects a coupon: the row is then recorded as failed. */
+  async #withOneCoupon(
+    { row, order, codes }: PendingOrder,
+    owners: CouponOwners,
+  ): Promise<ConversionInput | undefined> {
+    const chosen = await owners.chooseCoupon(order, codes).catch((error: ReferralError) => rowProblem(error))
+    if (typeof chosen === 'string') {
+      this.#counts.failed.push({ row, problem: chosen })
+      return undefined
+    }
     if (chosen.others.length > 0)
       this.#run.reporter.warn(
         `line ${row.line}: ${codes.join(', ')} belong to several affiliates; ${chosen.order.couponCode} counts`,
