@@ -87,8 +87,8 @@ describe('names', () => {
 })
 
 test.for([
-  [{ email: null }, 'email must be an e-mail address.'],
-  [{ email: 'nobody' }, 'email must be an e-mail address.'],
+  [{ email: null }, 'email must be an email address.'],
+  [{ email: 'nobody' }, 'email must be an email address.'],
   [{ name: null }, 'name must be text of 1 to 200 characters.'],
   [{ name: '' }, 'name must be text of 1 to 200 characters.'],
   [{ name: ' \n ' }, 'name must not be blank.'],

@@ -68,7 +68,7 @@ export async function createUser(
 ): Promise<{ userId: string; ownerToken: string }> {
   const ctx = await operatorContext(deps, input.shop)
   if (await findUserByEmail(deps.db.read, input.shop, input.email)) {
-    throw new Error(`The shop already has a user with the e-mail address ${input.email}.`)
+    throw new Error(`The shop already has a user with the email address ${input.email}.`)
   }
   return mutate(ctx, async (trx) => {
     const { row, ownerToken } = newUser(deps, input)

@@ -12,7 +12,7 @@ import {
 import { createSignInLink } from './sessions.ts'
 import { operatorContext } from './shops.ts'
 
-/** A user of a shop, by e-mail address. */
+/** A user of a shop, by email address. */
 export interface NamedUser {
   shop: string
   email: string

@@ -126,7 +126,7 @@ async function defaultProgramId(ctx: Context, trx: Transaction): Promise<string 
 async function rejectTakenEmail(ctx: Context, trx: Transaction, email: string, exceptId?: string): Promise<void> {
   const holder = await affiliates.findAffiliateByEmail(trx, ctx.shop.id, emailKey(email))
   if (holder && holder.id !== exceptId) {
-    throw conflict('email_taken', 'Another affiliate of your shop has this e-mail address. Use a different address.')
+    throw conflict('email_taken', 'Another affiliate of your shop has this email address. Use a different address.')
   }
 }
 

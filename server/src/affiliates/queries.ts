@@ -138,7 +138,7 @@ const connectionBy = prepared<Pick<ConnectionRow, 'shopId' | 'kind' | 'value'>>(
     .compile(),
 )
 
-/** The id of the affiliate that a customer, product or variant is connected to. E-mail addresses are passed as keys. */
+/** The id of the affiliate that a customer, product or variant is connected to. Email addresses are passed as keys. */
 export async function findConnectedAffiliate(
   db: Reader,
   shopId: string,

@@ -443,7 +443,7 @@ export interface paths {
         put?: never;
         /**
          * Connect a customer or a product to an affiliate
-         * @description Later orders of the customer, or with the product or variant, are evidence for the affiliate. E-mail addresses are compared and stored
+         * @description Later orders of the customer, or with the product or variant, are evidence for the affiliate. Email addresses are compared and stored
          *     as in `EmailInput`, all other values exactly; products and variants are numeric ids, as text. The number of connections is not
          *     limited, apart from the limit of 600 requests a minute of a user.
          *
@@ -2810,7 +2810,7 @@ export interface operations {
                 status?: components["schemas"]["AffiliateStatus"];
                 /** @description Only affiliates of this program. */
                 campaignId?: components["schemas"]["Id"];
-                /** @description Case-insensitive search in name, e-mail, first and last name. `%` and `_` are literal characters. A `+` in an e-mail address may be sent unencoded. */
+                /** @description Case-insensitive search in name, email, first and last name. `%` and `_` are literal characters. A `+` in an email address may be sent unencoded. */
                 q?: string;
             };
             header?: never;
@@ -3069,7 +3069,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The affiliate was modified by another request, or the e-mail address is taken. */
+            /** @description The affiliate was modified by another request, or the email address is taken. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -3785,7 +3785,7 @@ export interface operations {
                 sessionId?: string;
                 /** @description Only rows of this affiliate. */
                 affiliateId?: components["parameters"]["AffiliateFilter"];
-                /** @description The customer's e-mail address, compared as in `EmailInput`. A `+` may be sent unencoded, because an address has no spaces. */
+                /** @description The customer's email address, compared as in `EmailInput`. A `+` may be sent unencoded, because an address has no spaces. */
                 customerEmail?: string;
                 /** @description The first instant, inclusive. A date alone is midnight UTC. */
                 from?: components["parameters"]["From"];
@@ -4531,7 +4531,7 @@ export interface operations {
                 affiliateId?: components["parameters"]["AffiliateFilter"];
                 /** @description Only connections of this kind. */
                 kind?: components["schemas"]["ConnectionKind"];
-                /** @description Only connections of this customer, product or variant. A `+` in an e-mail address may be sent unencoded. */
+                /** @description Only connections of this customer, product or variant. A `+` in an email address may be sent unencoded. */
                 value?: string;
             };
             header?: never;

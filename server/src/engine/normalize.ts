@@ -4,7 +4,7 @@ const NOT_A_HOST = /[\s\p{Cc}/?#@:%\\[\]]/u
 const TRAILING_DOTS = /[.\u3002\uff0e\uff61\s]+$/
 
 /**
- * The form in which e-mail addresses are compared for uniqueness, connections and lookups: trimmed, Unicode form NFC,
+ * The form in which email addresses are compared for uniqueness, connections and lookups: trimmed, Unicode form NFC,
  * lower case, ASCII domain without a trailing dot.
  */
 export function emailKey(email: string): string {
