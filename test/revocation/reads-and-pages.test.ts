@@ -65,9 +65,19 @@ describe('a key that is revoked while its request is open', () => {
       const raw = `{"externalOrderId":"dry","amountCents":1,"x":${manyNames(`n${n}_`)}}`
       return server.request('POST', '/api/v1/events?dryRun=1', { raw, key: null, headers })
     }
-    const sent = Array.from({ length: 7 }, (_, n) => send(n))
+    let isRevoked = false
+    let sent = 0
+    // Six bodies wait for their turn at all times, so the one sent last is read after the revocation.
+    const replies: Awaited<ReturnType<typeof send>>[] = []
+    const sendInTurn = async (): Promise<void> => {
+      const n = sent++
+      replies[n] = await send(n)
+      if (!isRevoked) await sendInTurn()
+    }
+    const waiting = Array.from({ length: 6 }, sendInTurn)
     await revoke()
-    const replies = await Promise.all(sent)
+    isRevoked = true
+    await Promise.all(waiting)
     expect(replies[0]?.status).toBe(200)
     const last = replies.at(-1)
     expect([last?.status, last?.headers.get('X-Error-Code')]).toEqual(revoked.refusal)
