@@ -14,7 +14,7 @@ import { mountDocument } from './http/docs.ts'
 import { mountHealth, mountMetrics } from './http/health.ts'
 import { ParseQueue } from './http/parse-body.ts'
 import { createRateLimiter, type RateLimiter } from './http/rate-limit.ts'
-import { allowHeader, errorResponse } from './http/response.ts'
+import { errorResponse, rejectMethod } from './http/response.ts'
 import { finishRequest, serveOperation, standardHeaders, startRequest } from './http/serve-operation.ts'
 import type { Env, Server } from './http/server.ts'
 
@@ -42,16 +42,7 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
   mountHealth(app, deps)
   mountDocument(app, server)
   if (options.metrics) mountMetrics(app, options.metrics, deps.config.metricsToken)
-  for (const [path, methods] of methodsByPath()) {
-    app.all(path, (c) => {
-      c.header('Allow', allowHeader(methods))
-      throw new ApiError(
-        405,
-        'method_not_allowed',
-        `${c.req.method} is not allowed on this path. The Allow header lists the methods that are.`,
-      )
-    })
-  }
+  for (const [path, methods] of methodsByPath()) app.all(path, rejectMethod(methods))
   mountAdmin(app, server)
   app.all('*', () => {
     throw new ApiError(404, 'path_unknown', 'No such path.')

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { temporaryFolder } from '../support/process.ts'
+import { SHOPIFY_COLUMNS, shopifyOrder } from './shopify-export.ts'
 import { cli, openShop, type Shop, withAffiliate } from './support.ts'
 
 const folder = temporaryFolder()
@@ -33,33 +34,12 @@ const commissions = async (prefix: string) =>
     .map(({ externalOrderId, commissionAmountCents }) => [externalOrderId, commissionAmountCents])
     .toSorted()
 
-const HEADER =
-  'Name,Email,Financial Status,Paid at,Currency,Subtotal,Shipping,Taxes,Total,Discount Code,Discount Amount,Lineitem quantity,Lineitem name,Cancelled at,Refunded Amount,Id'
+const HEADER = SHOPIFY_COLUMNS.join(',')
 const BY_NAME = ['--map', 'externalOrderId=Name', '--map', 'amountCents=Subtotal']
 
-/** By default 100.00 for goods, 10.00 discount, 5.00 shipping and 18.00 tax. */
 const exported = (name: string, change: Record<string, string> = {}) => {
-  const cells: Record<string, string> = {
-    Name: name,
-    Email: 'ada@example.com',
-    'Financial Status': 'paid',
-    'Paid at': '2026-10-03 10:00:00 +0200',
-    Currency: 'USD',
-    Subtotal: '90.00',
-    Shipping: '5.00',
-    Taxes: '18.00',
-    Total: '113.00',
-    'Discount Code': 'NISA16',
-    'Discount Amount': '10.00',
-    'Lineitem quantity': '1',
-    'Lineitem name': 'Hat',
-    'Refunded Amount': '0.00',
-    Id: `55${name.slice(1)}`,
-    ...change,
-  }
-  return HEADER.split(',')
-    .map((column) => cells[column] ?? '')
-    .join(',')
+  const cells: Record<string, string> = shopifyOrder(name.slice(1), change)
+  return SHOPIFY_COLUMNS.map((column) => cells[column] ?? '').join(',')
 }
 const lineItem = (name: string) =>
   HEADER.split(',')

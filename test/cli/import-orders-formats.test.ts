@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { temporaryFolder } from '../support/process.ts'
+import { SHOPIFY_COLUMNS, shopifyOrder } from './shopify-export.ts'
 import { cli, openShop, type Shop, withAffiliate, wrongWith } from './support.ts'
 
 const folder = temporaryFolder()
@@ -155,10 +156,10 @@ test('an order without a payment date is dated by its creation, and fails withou
   expect([await made('P1'), await made('P2')]).toEqual(['2026-10-25T02:30:00.000Z', '2026-09-02T10:00:00.000Z'])
 
   const shopifyRows = [
-    { ...shopify('8001', { 'Paid at': '' }), 'Created at': '2026-09-01 10:00:00 +0200' },
-    shopify('8002', { 'Paid at': '' }),
+    { ...shopifyOrder('8001', { 'Paid at': '' }), 'Created at': '2026-09-01 10:00:00 +0200' },
+    shopifyOrder('8002', { 'Paid at': '' }),
   ]
-  const created = await importCsv('created.csv', csvOf([...SHOPIFY, 'Created at'], shopifyRows))
+  const created = await importCsv('created.csv', csvOf([...SHOPIFY_COLUMNS, 'Created at'], shopifyRows))
   expect(created).toMatchObject({ code: 8, report: { sent: 1, failed: 1 } })
   expect(created.reasons()).toEqual(['no date: Paid at and Created at are empty'])
   expect(await made('558001')).toBe('2026-09-01T08:00:00.000Z')
@@ -234,45 +235,8 @@ test('Stripe: failed, uncaptured, disputed and refunded payments fail', async ()
   expect(made.ch_1).toMatchObject({ happenedAt: '2026-10-03T08:00:00.000Z', commissionAmountCents: 1440 })
 }, 30_000)
 
-const SHOPIFY = [
-  'Name',
-  'Email',
-  'Financial Status',
-  'Paid at',
-  'Currency',
-  'Subtotal',
-  'Shipping',
-  'Taxes',
-  'Total',
-  'Discount Code',
-  'Discount Amount',
-  'Lineitem quantity',
-  'Lineitem name',
-  'Cancelled at',
-  'Refunded Amount',
-  'Id',
-]
-const shopify = (number: string, change: Record<string, string> = {}) => ({
-  Name: `#${number}`,
-  Email: 'ada@example.com',
-  'Financial Status': 'paid',
-  'Paid at': '2026-10-03 10:00:00 +0200',
-  Currency: 'USD',
-  Subtotal: '90.00',
-  Shipping: '5.00',
-  Taxes: '18.00',
-  Total: '113.00',
-  'Discount Code': 'NISA16',
-  'Discount Amount': '10.00',
-  'Lineitem quantity': '1',
-  'Lineitem name': 'Hat',
-  'Refunded Amount': '0.00',
-  Id: `55${number}`,
-  ...change,
-})
-
 test('Shopify: the subtotal is after the discount, and the order name is kept', async () => {
-  const { code, report } = await importCsv('shopify.csv', csvOf(SHOPIFY, [shopify('1001')]))
+  const { code, report } = await importCsv('shopify.csv', csvOf(SHOPIFY_COLUMNS, [shopifyOrder('1001')]))
   expect({ code, ...report }).toMatchObject({ code: 0, sent: 1, failed: 0 })
   expect((await recorded('551001'))['551001']).toMatchObject({
     orderName: '#1001',
@@ -285,13 +249,13 @@ test('Shopify: the subtotal is after the discount, and the order name is kept', 
 test('prices that include tax are reduced by it, and mixed files are rejected', async () => {
   // 119.00 for goods and 5.95 for shipping include 19 % tax: 19.95 in total, 19.00 of it for the goods.
   const gross = { Subtotal: '119.00', Shipping: '5.95', Taxes: '19.95', Total: '124.95' }
-  const { report } = await importCsv('gross.csv', csvOf(SHOPIFY, [shopify('2001', gross)]))
+  const { report } = await importCsv('gross.csv', csvOf(SHOPIFY_COLUMNS, [shopifyOrder('2001', gross)]))
   expect(report).toMatchObject({ sent: 1 })
   expect((await recorded('552001'))['552001']).toMatchObject({
     orderSubtotalCents: 10_000,
     commissionAmountCents: 1600,
   })
-  const mixed = csvOf(SHOPIFY, [shopify('2002', gross), shopify('2003')])
+  const mixed = csvOf(SHOPIFY_COLUMNS, [shopifyOrder('2002', gross), shopifyOrder('2003')])
   const refused = await importCsv('mixed.csv', mixed)
   expect({ code: refused.code, stderr: refused.stderr }).toMatchObject({
     code: 2,
@@ -302,12 +266,12 @@ test('prices that include tax are reduced by it, and mixed files are rejected', 
 
 test('of several coupons the first that belongs to an affiliate counts', async () => {
   const rows = [
-    shopify('3001', { 'Discount Code': 'SUMMER, NISA16' }),
-    shopify('3002', { 'Discount Code': 'LENA12, NISA16' }),
-    shopify('3003', { 'Discount Code': 'SUMMER, WINTER' }),
-    shopify('3004', { 'Discount Code': 'Buy 2 get 1, NISA16' }),
+    shopifyOrder('3001', { 'Discount Code': 'SUMMER, NISA16' }),
+    shopifyOrder('3002', { 'Discount Code': 'LENA12, NISA16' }),
+    shopifyOrder('3003', { 'Discount Code': 'SUMMER, WINTER' }),
+    shopifyOrder('3004', { 'Discount Code': 'Buy 2 get 1, NISA16' }),
   ]
-  const { code, report, stderr } = await importCsv('coupons.csv', csvOf(SHOPIFY, rows))
+  const { code, report, stderr } = await importCsv('coupons.csv', csvOf(SHOPIFY_COLUMNS, rows))
   expect({ code, ...report }).toMatchObject({ code: 0, sent: 4, attributed: 3 })
   expect(stderr).toContain('line 3: LENA12, NISA16 belong to several affiliates; LENA12 counts')
   const made = await recorded('553')
@@ -315,16 +279,18 @@ test('of several coupons the first that belongs to an affiliate counts', async (
   expect(made['553001']?.affiliateId).toBe(await affiliateOf('NISA16'))
   expect(made['553002']?.affiliateId).toBe(await affiliateOf('LENA12'))
   expect(made['553004']?.affiliateId).toBe(await affiliateOf('NISA16'))
-  expect(await importCsv('coupons.csv', csvOf(SHOPIFY, rows))).toMatchObject({ report: { sent: 0, knownBefore: 4 } })
+  expect(await importCsv('coupons.csv', csvOf(SHOPIFY_COLUMNS, rows))).toMatchObject({
+    report: { sent: 0, knownBefore: 4 },
+  })
 }, 30_000)
 
 test('a dry run lists every failed row, writes failed.csv and prints a forecast', async () => {
   const rows = [
-    ...Array.from({ length: 7 }, (_, i) => shopify(`40${i}`, { 'Financial Status': 'pending' })),
-    shopify('4100'),
-    shopify('4101', { 'Discount Code': '' }),
+    ...Array.from({ length: 7 }, (_, i) => shopifyOrder(`40${i}`, { 'Financial Status': 'pending' })),
+    shopifyOrder('4100'),
+    shopifyOrder('4101', { 'Discount Code': '' }),
   ]
-  const { code, report, stderr, reasons } = await importCsv('dry.csv', csvOf(SHOPIFY, rows), '--dry-run')
+  const { code, report, stderr, reasons } = await importCsv('dry.csv', csvOf(SHOPIFY_COLUMNS, rows), '--dry-run')
   expect({ code, ...report }).toMatchObject({
     code: 8,
     sent: 0,
@@ -335,11 +301,13 @@ test('a dry run lists every failed row, writes failed.csv and prints a forecast'
   for (let line = 2; line <= 8; line++) expect(stderr).toContain(`line ${line}: this order is pending`)
   expect(reasons()).toHaveLength(7)
   expect(await recorded('554')).toEqual({})
-  expect((await importCsv('dry.csv', csvOf(SHOPIFY, rows), '--dry-run', '--forecast', '0')).report.forecast).toBeNull()
+  expect(
+    (await importCsv('dry.csv', csvOf(SHOPIFY_COLUMNS, rows), '--dry-run', '--forecast', '0')).report.forecast,
+  ).toBeNull()
 }, 30_000)
 
 test('standard input, and --from instead of the detected format', async () => {
-  const input = csvOf(SHOPIFY, [shopify('5001')])
+  const input = csvOf(SHOPIFY_COLUMNS, [shopifyOrder('5001')])
   const piped = await cli(['events', 'import', '-', '--json'], { env: shop.env, input, cwd: folder.path })
   expect({ code: piped.code, report: JSON.parse(piped.stdout) }).toMatchObject({
     code: 0,
@@ -347,7 +315,7 @@ test('standard input, and --from instead of the detected format', async () => {
   })
   const again = await cli(['events', 'import', '-', '--json'], { env: shop.env, input, cwd: folder.path })
   expect(JSON.parse(again.stdout)).toMatchObject({ sent: 0, knownBefore: 1 })
-  const plain = await importCsv('plain.csv', csvOf(SHOPIFY, [shopify('5002')]), '--from', 'csv')
+  const plain = await importCsv('plain.csv', csvOf(SHOPIFY_COLUMNS, [shopifyOrder('5002')]), '--from', 'csv')
   expect({ code: plain.code, stderr: plain.stderr }).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('would be deducted twice'),

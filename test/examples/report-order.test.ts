@@ -56,11 +56,17 @@ function saved(changes: object): string {
   return file
 }
 
+interface LineItem {
+  quantity: number
+  price: string
+  total_discount: string
+  tax_lines: [{ price: string }]
+}
+
 test('the example order adds up', () => {
   const cents = (amount: string) => Math.round(Number(amount) * 100)
   const sum = (amounts: number[]) => amounts.reduce((total, amount) => total + amount, 0)
-  // biome-ignore lint/suspicious/noExplicitAny: the example is plain JSON
-  const lines = order.line_items as any[]
+  const lines: LineItem[] = order.line_items
   expect(sum(lines.map((line) => line.quantity * cents(line.price)))).toBe(cents(order.total_line_items_price))
   expect(sum(lines.map((line) => cents(line.total_discount)))).toBe(cents(order.total_discounts))
   expect(sum(lines.map((line) => cents(line.tax_lines[0].price)))).toBe(cents(order.total_tax))

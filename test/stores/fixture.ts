@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { expect } from 'vitest'
 import { admin } from '../support/owner.ts'
 import { type Reply, type TestServer, testServer } from '../support/server.ts'
 import { expectOk, withAffiliate } from '../support/shop.ts'
@@ -21,9 +22,11 @@ export interface Store {
   nextId: () => number
 }
 
-/** A shop with a store and an affiliate with the code NISA16, who earns 16 %. */
-export async function storeServer(options: Parameters<typeof testServer>[0] = {}): Promise<Store> {
-  const server = await testServer(options)
+export const storeServer = async (options: Parameters<typeof testServer>[0] = {}): Promise<Store> =>
+  storeOf(await testServer(options))
+
+/** Gives the shop of a server a store and an affiliate with the code NISA16, who earns 16%. */
+export async function storeOf(server: TestServer): Promise<Store> {
   const { affiliate } = await withAffiliate(server)
   await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: SECRET }))
   let ids = 5_600_000_000_000
@@ -47,4 +50,11 @@ export async function storeServer(options: Parameters<typeof testServer>[0] = {}
       (await server.request('GET', `/api/v1/commissions?externalOrderId=shopify:${id}`)).body.data[0],
     nextId: () => ++ids,
   }
+}
+
+/** Expects 200 and returns the body. */
+export async function ok(pending: Promise<Reply>): Promise<Reply['body']> {
+  const reply = await pending
+  expect(reply.status, JSON.stringify(reply.body)).toBe(200)
+  return reply.body
 }

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { ApiError } from '../contract/errors.ts'
-import { allowHeader, toApiError } from '../http/response.ts'
+import { rejectMethod, toApiError } from '../http/response.ts'
 import type { Env, Server } from '../http/server.ts'
 import { mountAssets } from './assets.ts'
 import { commissionRoutes } from './commissions.ts'
@@ -34,16 +34,7 @@ export function mountAdmin(app: Hono<Env>, server: Server): void {
   mountSignIn(pages, server)
   for (const route of routes)
     pages.on('show' in route ? 'GET' : 'POST', `/admin${route.path}`, servePage(server, route))
-  for (const [path, methods] of methodsByPath(pages)) {
-    pages.all(path, (c) => {
-      c.header('Allow', allowHeader(methods))
-      throw new ApiError(
-        405,
-        'method_not_allowed',
-        `${c.req.method} is not allowed on this path. The Allow header lists the methods that are.`,
-      )
-    })
-  }
+  for (const [path, methods] of methodsByPath(pages)) pages.all(path, rejectMethod(methods))
   pages.all('/admin/*', (c, next) => {
     const { pathname, search } = new URL(c.req.url)
     if (pathname.startsWith('/admin/v1/')) return next()

@@ -28,6 +28,9 @@ export class ApiError extends Error {
 
 export const invalid = (code: ErrorCode, message: string) => new ApiError(400, code, message)
 export const invalidBody = (message: string) => invalid('invalid_body', message)
+
+/** 400 `invalid_body` for text that the database cannot store unchanged. */
+export const unstorableText = () => invalidBody('Text must not contain the character U+0000 or a lone surrogate.')
 export const forbidden = (code: ErrorCode, message: string) => new ApiError(403, code, message)
 export const notFound = (code: ErrorCode, message: string) => new ApiError(404, code, message)
 export const conflict = (code: ErrorCode, message: string, cause?: unknown) =>

@@ -25,7 +25,7 @@ const REQUEST_TIMEOUT_MS = 60_000
 /** Also ends event streams that are not read. */
 const STALL_TIMEOUT_MS = 60_000
 
-/** Serves the app on a socket. Requests that Node cannot parse get the same errors as any other: JSON and a request id. */
+/** Serves the app on a socket. Malformed HTTP gets a JSON error with a request id, like any other rejected request. */
 export function createListener(
   fetch: Fetch,
   known: ListenerDependencies,

@@ -1,5 +1,5 @@
 import { setImmediate as breathe } from 'node:timers/promises'
-import { invalid, invalidBody } from '../contract/errors.ts'
+import { invalid, unstorableText } from '../contract/errors.ts'
 import type { Selection } from '../contract/selection.ts'
 import { isStorable } from '../database/database.ts'
 import { FairQueue } from '../database/fair-queue.ts'
@@ -71,7 +71,7 @@ const UNSTORABLE = /\\u(0000|d[89a-f])/i
 
 function rejectUnstorable(value: unknown): void {
   if (typeof value === 'string') {
-    if (!isStorable(value)) throw invalidBody('Text must not contain the character U+0000 or a lone surrogate.')
+    if (!isStorable(value)) throw unstorableText()
     return
   }
   if (value === null || typeof value !== 'object') return

@@ -1,5 +1,5 @@
 import { setImmediate as breathe } from 'node:timers/promises'
-import { invalid, invalidBody } from '../contract/errors.ts'
+import { invalid, invalidBody, unstorableText } from '../contract/errors.ts'
 import type { Selection } from '../contract/selection.ts'
 import { isStorable } from '../database/database.ts'
 
@@ -152,7 +152,7 @@ class JsonParser {
     if (!hasEscapes) return [token.slice(1, -1), token]
     const value = parse(token) as string
     // In valid UTF-8 only escapes can encode characters that cannot be stored.
-    if (!isStorable(value)) throw invalidBody('Text must not contain the character U+0000 or a lone surrogate.')
+    if (!isStorable(value)) throw unstorableText()
     return [value, JSON.stringify(value)]
   }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Context } from 'hono'
 import { ApiError, internalError, storageUnavailable, tooManyReports } from '../contract/errors.ts'
 import { isStorageError, QueueFullError } from '../database/storage-error.ts'
 import type { Server } from './server.ts'
@@ -29,9 +30,17 @@ export function toResponse({ status, body, headers }: ApiResponse, standard: Rec
   return new Response(text, { status, headers: { ...standard, ...JSON_HEADERS, ...headers } })
 }
 
-/** The `Allow` header for the methods of a path: GET includes HEAD. */
-export const allowHeader = (methods: string[]): string =>
-  methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ')
+/** Rejects the other methods of a path with 405. `Allow` lists the given ones, and HEAD where GET is one. */
+export const rejectMethod =
+  (methods: string[]) =>
+  (c: Context): never => {
+    c.header('Allow', methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', '))
+    throw new ApiError(
+      405,
+      'method_not_allowed',
+      `${c.req.method} is not allowed on this path. The Allow header lists the methods that are.`,
+    )
+  }
 
 /** The response for a thrown error. */
 export function errorResponse(server: Server, thrown: Error, requestId: string): ApiResponse {

@@ -1,0 +1,143 @@
+import { describe, expect } from 'vitest'
+import { expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
+import { test } from '../support/test.ts'
+import { ok, type Store, storeOf } from './fixture.ts'
+import { orderPayload, refundPayload } from './payloads.ts'
+
+let store: Store
+test.beforeAll(async ({ server }) => {
+  store = await storeOf(server)
+})
+
+describe('refunds-create', () => {
+  const line = { product_id: 632910392, variant_id: 808950810, quantity: 1, price: '50.00' }
+  const order = { lines: [{ ...line, quantity: 2 }], subtotal: '90.00', codes: ['NISA16'] }
+
+  test('deducts returned pieces at the price they were sold for, once', async () => {
+    const id = store.nextId()
+    await ok(store.notify('orders-paid', orderPayload({ id, ...order })))
+    const text = refundPayload({ orderId: id, items: [{ ...line, subtotal: 45 }] })
+    await ok(store.notify('refunds-create', text))
+    await ok(store.notify('refunds-create', text))
+    expect(await store.commission(id)).toMatchObject({ commissionAmountCents: 720, orderStatus: 'APPROVED' })
+    await ok(store.notify('refunds-create', refundPayload({ id: 2, orderId: id, items: [{ ...line, subtotal: 45 }] })))
+    expect(await store.commission(id)).toMatchObject({ commissionAmountCents: 0, orderStatus: 'REFUNDED' })
+  })
+
+  test('deducts amounts without pieces, and ignores shipping', async () => {
+    const id = store.nextId()
+    await ok(store.notify('orders-paid', orderPayload({ id, ...order })))
+    await ok(store.notify('refunds-create', refundPayload({ orderId: id, shipping: '-5.00' })))
+    expect((await store.commission(id)).commissionAmountCents).toBe(1440)
+    await ok(store.notify('refunds-create', refundPayload({ id: 2, orderId: id, discrepancy: '-30.00' })))
+    expect((await store.commission(id)).commissionAmountCents).toBe(960)
+    await ok(store.notify('refunds-create', refundPayload({ id: 3, orderId: id, discrepancy: '-500.00' })))
+    expect(await store.commission(id)).toMatchObject({ commissionAmountCents: 0, orderStatus: 'REFUNDED' })
+  })
+
+  test('a refund of less than the price of its pieces', async () => {
+    const id = store.nextId()
+    await ok(store.notify('orders-paid', orderPayload({ id, ...order })))
+    await ok(
+      store.notify(
+        'refunds-create',
+        refundPayload({ orderId: id, items: [{ ...line, subtotal: 45 }], discrepancy: '15.00' }),
+      ),
+    )
+    expect((await store.commission(id)).commissionAmountCents).toBe(960)
+  })
+
+  test('adds up decimal amounts exactly', async ({ owner }) => {
+    const id = store.nextId()
+    const priced = { ...line, quantity: 1, price: '100.000' }
+    await ok(store.notify('orders-paid', orderPayload({ id, lines: [priced], currency: 'KWD', codes: ['NISA16'] })))
+    const items = [{ quantity: 1, subtotal: '9007199254741.002', line_item: { product_id: null } }]
+    const order_adjustments = [{ kind: 'refund_discrepancy', amount: '9007199254740.993' }]
+    const refund = { id: 1, order_id: id, refund_line_items: items, order_adjustments }
+    await ok(store.notify('refunds-create', JSON.stringify(refund)))
+    const { refunds } = await expectOk(owner('GET', `/orders/${id}/explanation`))
+    expect(refunds[0].goodsCents).toBe(9)
+  })
+
+  test('before its order is paid, and without attribution: it counts as soon as the order is attributed', async () => {
+    const id = store.nextId()
+    await ok(store.notify('refunds-create', refundPayload({ orderId: id, items: [{ ...line, subtotal: 45 }] })))
+    await ok(store.notify('orders-paid', orderPayload({ id, lines: order.lines, subtotal: '90.00' })))
+    expect(await store.commission(id)).toBeUndefined()
+    await ok(store.notify('orders-paid', orderPayload({ id, ...order })))
+    expect(await store.commission(id)).toMatchObject({ commissionAmountCents: 720, orderStatus: 'APPROVED' })
+  })
+
+  test('of a rejected commission: it counts when the commission is reopened', async ({ owner }) => {
+    const id = store.nextId()
+    await ok(store.notify('orders-paid', orderPayload({ id, ...order })))
+    const row = await store.commission(id)
+    await expectOk(owner('POST', `/commissions/${row.id}/reject`))
+    await ok(store.notify('refunds-create', refundPayload({ orderId: id, items: [{ ...line, subtotal: 45 }] })))
+    const reopened = await expectOk(owner('POST', `/commissions/${row.id}/reopen`))
+    expect(reopened).toMatchObject({ orderStatus: 'PENDING', commissionAmountCents: 720 })
+  })
+
+  test('of an order that is reopened at several rates: each refund counts at the rate of its pieces', async ({
+    server,
+    owner,
+  }) => {
+    const { program, affiliate } = await withAffiliate(server, { code: 'RATES1' })
+    const rule = { programId: program.id, kind: 'variant', value: '51', commissionPercent: 50 }
+    await expectOk(owner('POST', '/product-rules', rule))
+    const setStatus = (status: string) =>
+      expectOk(server.request('PATCH', `/api/v1/affiliates?id=${affiliate.id}`, { body: { status } }))
+    await setStatus('PENDING')
+    const id = store.nextId()
+    const [plain, better] = [50, 51].map((variant_id) => ({ product_id: 5, variant_id, quantity: 2, price: '50.00' }))
+    await ok(store.notify('orders-paid', orderPayload({ id, lines: [plain!, better!], codes: ['RATES1'] })))
+    const refundOne = (refundId: number, line: typeof plain) =>
+      ok(
+        store.notify(
+          'refunds-create',
+          refundPayload({ id: refundId, orderId: id, items: [{ ...line!, quantity: 1, subtotal: 50 }] }),
+        ),
+      )
+    await refundOne(1, plain)
+    await setStatus('APPROVED')
+    const row = await store.commission(id)
+    const reopened = await expectOk(owner('POST', `/commissions/${row.id}/reopen`))
+    expect(reopened.commissionAmountCents).toBe(800 + 5000)
+    await refundOne(2, better)
+    expect((await store.commission(id)).commissionAmountCents).toBe(800 + 2500)
+    await refundOne(3, plain)
+    expect((await store.commission(id)).commissionAmountCents).toBe(2500)
+  })
+
+  test('is in the currency of the order, also where a flat rate is in the currency of the shop', async ({ server }) => {
+    const flat = { name: 'Flat', autoApproveOrder: true, commissionType: 'FLAT_PER_ORDER', commissionPercent: 5 }
+    const { id: campaignId } = await expectOk(server.request('POST', '/api/v1/programs', { body: flat }))
+    await newAffiliate(server, { campaignId, code: 'YENS' })
+    const early = store.nextId()
+    const partOf = (orderId: number) => refundPayload({ id: 1, orderId, discrepancy: '-100' })
+    await ok(store.notify('refunds-create', partOf(early)))
+    for (const id of [early, store.nextId()]) {
+      const lines = [{ product_id: 1, variant_id: 2, quantity: 1, price: '10000' }]
+      await ok(
+        store.notify('orders-paid', orderPayload({ id, lines, subtotal: '10000', currency: 'JPY', codes: ['YENS'] })),
+      )
+      await ok(store.notify('refunds-create', partOf(id)))
+      expect(await store.commission(id)).toMatchObject({
+        currency: 'USD',
+        orderCurrency: 'JPY',
+        commissionAmountCents: 500,
+        orderStatus: 'APPROVED',
+      })
+      await ok(store.notify('refunds-create', refundPayload({ id: 2, orderId: id, discrepancy: '-9900' })))
+      expect(await store.commission(id)).toMatchObject({ commissionAmountCents: 0, orderStatus: 'REFUNDED' })
+    }
+  })
+
+  test('custom goods without ids are refunded by their amount', async () => {
+    const id = store.nextId()
+    const custom = { product_id: null, variant_id: null, quantity: 1, price: '40.00' }
+    await ok(store.notify('orders-paid', orderPayload({ id, lines: [line, custom], codes: ['NISA16'] })))
+    await ok(store.notify('refunds-create', refundPayload({ orderId: id, items: [{ ...custom, subtotal: 40 }] })))
+    expect((await store.commission(id)).commissionAmountCents).toBe(800)
+  })
+})
