@@ -40,7 +40,7 @@ const BANNED: [pattern: RegExp, standard: string][] = [
   [/\b(LINGER_MS|LOT)\b/, 'FLUSH_INTERVAL_MS, BATCH_SIZE'],
   [/\bstanding\.ts\b/, 'effective status'],
   [/\b(macs|mac|hmac)\.ts\b/, 'signature.ts'],
-  [/\bsentence\.ts\b/, 'validation-message.ts'],
+  [/\bsentence\.ts\b/, 'validator.ts'],
   [/\b(placeAfter|usualHeaders)\b/, 'readCursor, commonHeaders'],
   [/\bclass Lanes\b|#mute\b/, 'DeliveryScheduler, #unresponsive'],
   [/\bclass Hole\b/, 'Placeholder'],

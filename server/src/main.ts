@@ -5,7 +5,6 @@ import { Command } from 'commander'
 // Before other modules are loaded, so that they are cached for the next start.
 enableCompileCache()
 const { addOperatorCommands } = await import('./operator/commands.ts')
-const { addDataCommands } = await import('./operator/data-commands.ts')
 
 const program = new Command('referral-server')
   .description('Serve and operate the referral program API.')
@@ -17,7 +16,6 @@ program
   // Operator commands do not load the HTTP server.
   .action(async () => (await import('./serve.ts')).serve())
 addOperatorCommands(program)
-addDataCommands(program)
 
 try {
   await program.parseAsync()

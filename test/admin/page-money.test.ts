@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { chart } from '../../server/src/admin/chart.ts'
+import { chart } from '../../server/src/admin/overview.ts'
 import { money, typedCents } from '../../server/src/admin/show.ts'
 
 test.each([

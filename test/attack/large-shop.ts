@@ -1,4 +1,4 @@
-import { recount } from '../../server/src/operator/consistency.ts'
+import { recount } from '../../server/src/operator/check.ts'
 import { engine } from '../support/database.ts'
 import { ID, type OwnerServer } from '../support/owner.ts'
 import { convert, expectOk } from '../support/shop.ts'

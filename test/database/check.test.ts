@@ -1,6 +1,5 @@
 import { expect } from 'vitest'
-import { check } from '../../server/src/operator/check.ts'
-import { recount } from '../../server/src/operator/consistency.ts'
+import { check, recount } from '../../server/src/operator/check.ts'
 import { ID } from '../contract/fixture.ts'
 import { test } from '../support/test.ts'
 

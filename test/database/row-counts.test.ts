@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import { check } from '../../server/src/operator/check.ts'
-import { listWrongCounts } from '../../server/src/operator/consistency.ts'
+import { check, listWrongCounts } from '../../server/src/operator/check.ts'
 import { seed } from '../../server/src/operator/seed.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { test } from '../support/test.ts'

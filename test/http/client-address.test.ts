@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { clientNetwork } from '../../server/src/http/client-address.ts'
+import { clientNetwork } from '../../server/src/http/server.ts'
 import type { TestServer } from '../support/server.ts'
 import { test as baseTest } from '../support/test.ts'
 

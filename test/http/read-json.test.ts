@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Selection } from '../../server/src/contract/selection.ts'
-import { canonicalJson } from '../../server/src/http/parse-body.ts'
 import { parseJson } from '../../server/src/http/parse-json.ts'
+import { canonicalJson } from '../../server/src/http/parse-request.ts'
 
 /** Everything is kept. */
 const ALL: Selection = { maxItems: Number.POSITIVE_INFINITY }

@@ -15,9 +15,9 @@ import {
   requireRole,
   sessionExpired,
 } from '../http/authorize-owner.ts'
-import { shopOwner } from '../http/body-budget.ts'
+import { toLookupText } from '../http/parse-request.ts'
 import { limitPublic } from '../http/rate-limit.ts'
-import { toLookupText } from '../http/read-parameters.ts'
+import { shopOwner } from '../http/read-body.ts'
 import { toApiError } from '../http/response.ts'
 import type { Env, Server } from '../http/server.ts'
 import { MAX_FORM_BYTES, readForm, withFormLabels } from './form.ts'

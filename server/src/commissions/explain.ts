@@ -11,9 +11,8 @@ import { decide, ENGINE_VERSION } from '../engine/decide.ts'
 import type { Candidate, Decision, EvidenceKind, Facts, MissCode, RateGroup, RestrictionCode } from '../engine/facts.ts'
 import { storedOrderIds } from '../engine/normalize.ts'
 import { findOrder } from '../orders/queries.ts'
-import { findCommissionByOrder, listRefunds } from './queries.ts'
+import { findCommissionByOrder, listRefunds, toCommission, toDecision } from './queries.ts'
 import { toRefund } from './refunds.ts'
-import { toCommission, toDecision } from './response.ts'
 
 type Explanation = components['schemas']['Explanation']
 

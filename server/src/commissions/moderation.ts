@@ -31,6 +31,7 @@ import {
   type ModerationFilter,
   type MovableCommissions,
   movableReport,
+  toCommission,
   updateCommissionIfUnchanged,
 } from './queries.ts'
 import {
@@ -41,7 +42,6 @@ import {
   storeRefundedGoods,
   toRefundSnapshot,
 } from './refunds.ts'
-import { toCommission } from './response.ts'
 
 export type ModerationAction = components['schemas']['ModerationAction']
 type Status = CommissionRow['orderStatus']

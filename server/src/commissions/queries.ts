@@ -1,10 +1,12 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import type { components } from '../contract/schema.d.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { updateIfUnchanged, withoutIndex } from '../core/queries.ts'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import { inBatches, isSqlite, yieldToEventLoop } from '../database/event-loop.ts'
 import { prepared, preparedInsert, preparedWrite } from '../database/prepared.ts'
 import type { CommissionRow, RefundRow, RefundTotalsRow, Tables } from '../database/tables.ts'
+import type { Decision } from '../engine/facts.ts'
 
 const commissions = (db: Reader, shopId: string) =>
   db.selectFrom('commissions').selectAll().where('shopId', '=', shopId)
@@ -337,3 +339,16 @@ const upsertTotals = preparedWrite<RefundTotalsRow>()((trx, row) => {
 export async function upsertRefundTotals(trx: Transaction, row: RefundTotalsRow): Promise<void> {
   await upsertTotals(trx, row)
 }
+
+/** A row as in openapi.yaml, without internal columns. */
+export function toCommission(row: CommissionRow): components['schemas']['Commission'] {
+  const { shopId, debtId, version, ...commission } = row
+  return commission
+}
+
+/** A stored decision with the fields that decisions of earlier versions lack. */
+export const toDecision = (decision: Decision, orderCurrency: string) => ({
+  ...decision,
+  currency: decision.currency ?? orderCurrency,
+  groups: decision.groups.map((group) => ({ ...group, unpaidReasonCode: group.unpaidReasonCode ?? null })),
+})

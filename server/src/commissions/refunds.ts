@@ -25,10 +25,10 @@ import {
   insertCommission,
   insertRefund,
   listRefunds,
+  toCommission,
   updateCommissionIfUnchanged,
   upsertRefundTotals,
 } from './queries.ts'
-import { toCommission } from './response.ts'
 
 /** A refund to record; `amountCents` is goods net of discount. */
 export interface RefundInput extends Refund {

@@ -90,7 +90,7 @@ const formatSize = (bytes: number): string => (bytes < MIB ? `${bytes / 1024} Ki
 export const bodyTooLarge = (limit: number) =>
   invalid('body_too_large', `The request body is larger than ${formatSize(limit)}.`)
 
-/** The limits are in http/body-budget.ts. */
+/** The limits are in http/read-body.ts. */
 export const bodyTimeout = () =>
   invalid(
     'body_timeout',

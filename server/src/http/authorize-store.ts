@@ -4,8 +4,8 @@ import { ApiError, forbidden, rateLimited } from '../contract/errors.ts'
 import type { StoreContext } from '../core/context.ts'
 import type { Reader } from '../database/database.ts'
 import type { ShopRow } from '../database/tables.ts'
+import { toLookupText } from './parse-request.ts'
 import { PLAN_LIMITS } from './rate-limit.ts'
-import { toLookupText } from './read-parameters.ts'
 import type { RequestState, Server } from './server.ts'
 
 /** The store named by a notification whose signature is not verified yet, because the body has not been read. */

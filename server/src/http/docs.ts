@@ -10,7 +10,7 @@ import {
   type Parameter,
   type Schema,
 } from '../contract/document.ts'
-import { requirement } from '../contract/validation-message.ts'
+import { requirement } from '../contract/validator.ts'
 import { limitPublic } from './rate-limit.ts'
 import { inlineStyleSource, pageHeaders } from './response.ts'
 import type { Env, Server } from './server.ts'

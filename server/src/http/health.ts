@@ -5,7 +5,7 @@ import type { Deps } from '../core/context.ts'
 import { findInstallationSetting } from '../core/installation.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Database } from '../database/database.ts'
-import { clientAddress } from './client-address.ts'
+import { clientAddress } from './server.ts'
 
 /** Liveness and readiness. They are not rate-limited, so they must stay cheap. */
 export function mountHealth<E extends Env>(app: Hono<E>, { db }: Deps): void {

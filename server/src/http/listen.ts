@@ -4,10 +4,9 @@ import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import { ApiError, invalid } from '../contract/errors.ts'
 import type { Deps } from '../core/context.ts'
-import { clientNetwork, resolveAddress } from './client-address.ts'
 import { ADDRESS_LIMIT, type RateLimiter, rateLimitHeaders } from './rate-limit.ts'
 import { NOSNIFF } from './response.ts'
-import { resolveRequestId } from './server.ts'
+import { clientNetwork, resolveAddress, resolveRequestId } from './server.ts'
 
 type Fetch = Parameters<typeof getRequestListener>[0]
 

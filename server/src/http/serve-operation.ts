@@ -6,9 +6,8 @@ import { recordAccess } from '../core/mutate.ts'
 import { authorizeKey, currentRateLimit } from './authorize-key.ts'
 import { authorizeOwner, authorizeSignIn, browserRequestOf } from './authorize-owner.ts'
 import { authorizeStore, identifyStore } from './authorize-store.ts'
-import { addressOwner, type BodyOwner, shopOwner, storeOwner } from './body-budget.ts'
-import { clientAddress, clientNetwork } from './client-address.ts'
 import { handlers } from './operations.ts'
+import type { ParsedJson } from './parse-json.ts'
 import {
   canonicalJson,
   LARGE_BODY_BYTES,
@@ -16,13 +15,13 @@ import {
   MAX_NOTIFICATION_BYTES,
   parseBody,
   parseNotification,
-} from './parse-body.ts'
-import type { ParsedJson } from './parse-json.ts'
+  pathParametersOf,
+  readParameters,
+} from './parse-request.ts'
 import { rateLimitHeaders } from './rate-limit.ts'
-import { readBody } from './read-body.ts'
-import { pathParametersOf, readParameters } from './read-parameters.ts'
+import { addressOwner, type BodyOwner, readBody, shopOwner, storeOwner } from './read-body.ts'
 import { type ApiResponse, errorResponse, NOSNIFF, toResponse } from './response.ts'
-import { type Env, type RequestState, resolveRequestId, type Server } from './server.ts'
+import { clientAddress, clientNetwork, type Env, type RequestState, resolveRequestId, type Server } from './server.ts'
 
 /** Serves one operation. The response is built once with all its headers, because Hono copies it for each one added later. */
 export function serveOperation(server: Server, op: Operation) {

@@ -1,4 +1,4 @@
-import { findAffiliatesById } from '../affiliates/queries.ts'
+import { findAffiliateByCodeOrSlug, findAffiliateByRef, findAffiliatesById } from '../affiliates/queries.ts'
 import type { components } from '../contract/schema.d.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
@@ -8,7 +8,6 @@ import type { JourneyRow } from '../database/tables.ts'
 import { emailKey, trimToNull } from '../engine/normalize.ts'
 import { findClickOwner, insertJourneyEntry } from '../journey/queries.ts'
 import { rejectFuture } from './conversions.ts'
-import { findAffiliateByCodeOrSlug, findAffiliateByRef } from './record-order.ts'
 
 type Schemas = components['schemas']
 type Touch = Schemas['ClickEvent'] | Schemas['PageViewEvent']

@@ -1,4 +1,4 @@
-import { toDecision } from '../commissions/response.ts'
+import { toDecision } from '../commissions/queries.ts'
 import { invalid, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { type Context, nowIso } from '../core/context.ts'
@@ -56,32 +56,10 @@ export async function dryRun(
   const order = toOrder(ctx, body)
   const existing = await findOrder(ctx.db.read, ctx.shop.id, storedOrderId('api', order.externalOrderId))
   const decision = decide(await gatherFacts(ctx.db.read, ctx.shop, order))
-  const {
-    candidates,
-    engineVersion,
-    programId,
-    commissionType,
-    rateBps,
-    subtotalCents,
-    baseCents,
-    amountCents,
-    taxWithheldCents,
-    currency,
-    groups,
-  } = toDecision(decision, order.currency)
-  const trace = {
-    engineVersion,
-    candidates,
-    programId,
-    commissionType,
-    rateBps,
-    subtotalCents,
-    baseCents,
-    amountCents,
-    taxWithheldCents,
-    currency,
-    groups,
-  }
+  const { attribution, eligible, status, restrictionReasonCode, connectsCustomer, ...trace } = toDecision(
+    decision,
+    order.currency,
+  )
   return {
     reply: { dryRun: true, ...toReply(decision, null), trace },
     alreadyRecorded: Boolean(existing?.commissionId),

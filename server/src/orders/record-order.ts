@@ -1,18 +1,16 @@
 import {
-  findAffiliateByCode,
-  findAffiliateBySlug,
+  findAffiliateByCodeOrSlug,
+  findAffiliateByRef,
   findAffiliatesById,
   findConnectedAffiliate,
   findProductConnections,
   insertConnectionIfNew,
 } from '../affiliates/queries.ts'
-import { insertCommission } from '../commissions/queries.ts'
-import { toCommission } from '../commissions/response.ts'
+import { insertCommission, toCommission } from '../commissions/queries.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import type { Mutation } from '../core/mutate.ts'
 import type { Reader, Transaction } from '../database/database.ts'
 import type { AffiliateRow, CommissionRow, ProgramRow, ShopRow } from '../database/tables.ts'
-import { codeKey } from '../engine/affiliate-codes.ts'
 import { DEFAULT_COOKIE_DAYS } from '../engine/attribution.ts'
 import { decide } from '../engine/decide.ts'
 import type { AffiliateFact, Click, Decision, Facts, Matches, Order, OrderLine, ProgramFact } from '../engine/facts.ts'
@@ -261,22 +259,6 @@ async function gatherMatches(db: Reader, shopId: string, order: Order): Promise<
       : null,
     products: await findProductConnections(db, shopId, order.lines),
   }
-}
-
-/** Finds an affiliate by discount code, or else by slug. */
-export async function findAffiliateByCodeOrSlug(
-  db: Reader,
-  shopId: string,
-  code: string,
-): Promise<AffiliateRow | undefined> {
-  const key = codeKey(code)
-  return (await findAffiliateByCode(db, shopId, key)) ?? (await findAffiliateBySlug(db, shopId, key))
-}
-
-/** Finds an affiliate by slug, or else by id. */
-export async function findAffiliateByRef(db: Reader, shopId: string, ref: string): Promise<AffiliateRow | undefined> {
-  const bySlug = await findAffiliateBySlug(db, shopId, codeKey(ref))
-  return bySlug ?? (await findAffiliatesById(db, shopId, [ref.trim()]))[0]
 }
 
 const matchedAffiliateIds = ({ click, sessionClicks, products, ...named }: Matches): string[] => {

@@ -1,20 +1,20 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createApiKey } from '../accounts/keys.ts'
 import * as shops from '../accounts/shops.ts'
 import { createApp } from '../app.ts'
 import type { Config } from '../config.ts'
-import type { Deps } from '../core/context.ts'
-import { createDeps } from '../core/deps.ts'
+import { createDeps, type Deps } from '../core/context.ts'
 import { openDatabase } from '../database/database.ts'
 import type { RateLimiter } from '../http/rate-limit.ts'
+import { createDispatcher } from '../webhooks/delivery/dispatcher.ts'
 import type { Resolve } from '../webhooks/delivery/public-url.ts'
-import { type CapturedDelivery, captureDeliveries } from './deliveries.ts'
+import type { Transport } from '../webhooks/delivery/transport.ts'
 import { type FaultKind, type FaultOptions, withFaults } from './faults.ts'
-import { makeScenario, type Post, type Scenario, type Seeds } from './scenarios.ts'
 
-export type { CapturedDelivery, FaultKind, FaultOptions, Scenario, Seeds }
+export type { FaultKind, FaultOptions }
 
 export interface TestServerOptions {
   /** Default `empty`. */
@@ -138,3 +138,95 @@ const poster =
     if (!response.ok) throw new Error(`${method} ${path}: ${reply.error}`)
     return reply.data ?? { id: '' }
   }
+
+/** A webhook delivery, as the receiver gets it. */
+export interface CapturedDelivery {
+  url: string
+  headers: Record<string, string>
+  /** The exact text that was signed. */
+  body: string
+  /** The event's name. */
+  event: string
+}
+
+/** Captures webhooks instead of sending them, with a 200 response from the receiver. */
+export const captureDeliveries = async (deps: Deps) => {
+  const captured: CapturedDelivery[] = []
+  const transport: Transport = {
+    post: async ({ origin, path }, headers, body) => {
+      captured.push({ url: `${origin}${path}`, headers, body, event: headers['X-Service-Event'] ?? '' })
+      return { code: 'ok', httpStatus: 200, isComplete: true }
+    },
+    close: async () => {},
+  }
+  const dispatcher = createDispatcher({ ...deps, transport })
+  deps.wakeDispatcher = dispatcher.wake
+  await dispatcher.start()
+  const waiting = deps.db.read.selectFrom('deliveries').select('id').where('status', '=', 'PENDING').limit(1)
+  const idle = async (): Promise<void> => {
+    dispatcher.wake()
+    while ((await waiting.execute()).length > 0) await sleep(2)
+  }
+  return { captured, idle, stop: dispatcher.stop }
+}
+
+/** Sends a request to the API and returns the `data` of the response, or the response. */
+export type Post = (method: string, path: string, body: object) => Promise<Made>
+
+interface Made {
+  id: string
+}
+
+/** What a scenario created. */
+export interface Seeds {
+  programId?: string
+  affiliateId?: string
+  /** The affiliate's discount code. */
+  code?: string
+  /** The affiliate's slug, for `ref`. */
+  ref?: string
+  /** `externalOrderId` of each order. */
+  orders: string[]
+}
+
+/** The data at the start. Each scenario includes the ones before it. */
+export type Scenario =
+  /** A shop of the Professional plan, and a key with every scope. */
+  | 'empty'
+  /** A published program of 16 % that auto-approves orders, and an approved affiliate with the code NISA16. */
+  | 'affiliate'
+  /** Three orders of 100.00 with the code in October 2026, all approved and not paid out yet. */
+  | 'orders'
+
+const CODE = 'NISA16'
+
+const makeAffiliate = async (post: Post, seeds: Seeds): Promise<void> => {
+  const program = await post('POST', '/api/v1/programs', {
+    name: 'Friends',
+    commissionPercent: 16,
+    autoApproveOrder: true,
+    status: 'PUBLISH',
+  })
+  const body = { email: 'nisa@example.com', firstName: 'Nisa', lastName: 'Karim', campaignId: program.id }
+  const affiliate = await post('POST', '/api/v1/affiliates', body)
+  await post('POST', '/api/v1/coupons', { affiliateId: affiliate.id, code: CODE })
+  await post('PATCH', `/api/v1/affiliates?id=${affiliate.id}`, { status: 'APPROVED' })
+  Object.assign(seeds, { programId: program.id, affiliateId: affiliate.id, code: CODE, ref: 'nisa-karim' })
+}
+
+const makeOrders = async (post: Post, seeds: Seeds): Promise<void> => {
+  for (const day of ['05', '15', '25']) {
+    const externalOrderId = `order-${day}`
+    const occurredAt = `2026-10-${day}T12:00:00.000Z`
+    await post('POST', '/api/v1/events', { externalOrderId, amountCents: 10_000, couponCode: CODE, occurredAt })
+    seeds.orders.push(externalOrderId)
+  }
+}
+
+/** Creates the data of a scenario in an empty shop. */
+export const makeScenario = async (scenario: Scenario, post: Post): Promise<Seeds> => {
+  const seeds: Seeds = { orders: [] }
+  if (scenario !== 'empty') await makeAffiliate(post, seeds)
+  if (scenario === 'orders') await makeOrders(post, seeds)
+  return seeds
+}
