@@ -30,8 +30,11 @@ type Environment = Record<string, string | undefined>
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
+/** What {@link readConfig} does when there is neither a database nor a key: a first start, or an error. */
+type FirstStart = 'allowed' | 'rejected'
+
 /** Reads the environment. Nothing else does. Creates the encryption key on the first start. */
-export function readConfig(env: Environment = process.env): Config {
+export function readConfig(env: Environment = process.env, firstStart: FirstStart = 'allowed'): Config {
   const { dataDir, databaseUrl } = readDataLocation(env)
   return {
     host: env.HOST || '127.0.0.1',
@@ -40,7 +43,7 @@ export function readConfig(env: Environment = process.env): Config {
     databaseUrl,
     redisUrl: env.REDIS_URL ? checkRedisUrl(env.REDIS_URL) : undefined,
     demo: flag(env, 'REFERRAL_DEMO', !isPostgresUrl(databaseUrl)),
-    encryptionKeys: encryptionKeys(env.REFERRAL_ENCRYPTION_KEY, dataDir, databaseUrl),
+    encryptionKeys: encryptionKeys(env.REFERRAL_ENCRYPTION_KEY, { dataDir, databaseUrl, firstStart }),
     apiDisabled: flag(env, 'REFERRAL_API_DISABLED', false),
     minimumPayoutCents: integer(env, 'REFERRAL_MINIMUM_PAYOUT_CENTS', { usual: 0, maximum: 2_147_483_647 }) ?? 0,
     journeyRetentionDays: integer(env, 'REFERRAL_JOURNEY_RETENTION_DAYS', { minimum: 1, maximum: 36_500 }),
@@ -136,15 +139,22 @@ function hostsAndPorts(env: Environment, name: string): string[] {
  * Reads the keys from the environment, or from `<data>/encryption.key`, which is created together with the database. With
  * PostgreSQL no key file is created, because all instances must share the key.
  */
-function encryptionKeys(text: string | undefined, dataDir: string, databaseUrl: string): Uint8Array[] {
+function encryptionKeys(
+  text: string | undefined,
+  { dataDir, databaseUrl, firstStart }: Pick<Config, 'dataDir' | 'databaseUrl'> & { firstStart: FirstStart },
+): Uint8Array[] {
+  const isFile = !isPostgresUrl(databaseUrl)
+  const database = databaseUrl.replace(/^file:/, '')
+  const file = keyFile(dataDir)
+  // Opening a SQLite database would create it.
+  if (isFile && firstStart === 'rejected' && !existsSync(database) && (text || !existsSync(file)))
+    throw new ConfigError(`There is no database at ${database}. Correct DATABASE_URL or restore a backup.`)
   if (text) return text.split(',').map((one) => decodeKey(one, 'REFERRAL_ENCRYPTION_KEY'))
-  if (isPostgresUrl(databaseUrl)) {
+  if (!isFile) {
     throw new ConfigError(
       'REFERRAL_ENCRYPTION_KEY must be set with PostgreSQL, the same for every instance (generate one with openssl rand -base64 32).',
     )
   }
-  const file = keyFile(dataDir)
-  const database = databaseUrl.replace(/^file:/, '')
   if (existsSync(file)) {
     // Otherwise the server would start with an empty database, as if it were the first start.
     if (isLost(database, dataDir)) {

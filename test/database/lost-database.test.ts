@@ -86,3 +86,20 @@ test('with the key in the environment, an empty database is a first start', asyn
   env = { ...env, REFERRAL_ENCRYPTION_KEY: key }
   expect(await shops()).toBe(0)
 })
+
+test('check creates nothing where there is no database, with any source of the key', async () => {
+  const sentence = `There is no database at ${file('referral.db')}. Correct DATABASE_URL or restore a backup.\n`
+  const key = { REFERRAL_ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64') }
+  for (const more of [{}, key])
+    expect(await run(['check'], { ...env, ...more })).toEqual({ code: 1, stdout: '', stderr: sentence })
+  expect(names()).toEqual([])
+})
+
+test('check does not pass a database without a shop', async () => {
+  expect((await run(['migrate'], env)).code).toBe(0)
+  const { code, stdout } = await run(['check'], env)
+  expect([code, stdout.split('\n')[0]]).toEqual([
+    1,
+    'The database contains no shop. Correct DATABASE_URL or restore a backup.',
+  ])
+})

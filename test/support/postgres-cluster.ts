@@ -30,12 +30,15 @@ export interface PostgresCluster {
   remove: () => Promise<void>
 }
 
-/** A throwaway PostgreSQL on a free loopback port. `settings` are added to its own, as `name=value`. */
-export async function createCluster(settings: string[] = []): Promise<PostgresCluster> {
+/**
+ * A throwaway PostgreSQL on a free loopback port. `settings` are added to its own, as `name=value`; `installed`: the folder
+ * of other binaries than those of the package.
+ */
+export async function createCluster(settings: string[] = [], installed?: string): Promise<PostgresCluster> {
   const base = mkdtempSync(join(tmpdir(), 'referral-postgres-'))
   chmodSync(base, 0o711)
   if (LENT.uid) chownSync(base, LENT.uid, LENT.gid)
-  const bin = await reachableBinaries(base)
+  const bin = installed ?? (await reachableBinaries(base))
   const data = join(base, 'data')
   const given = ['-D', data, '-U', 'postgres', '--auth=trust', '--no-sync', '--encoding=UTF8', '--locale=C']
   const made = spawnSync(join(bin, 'initdb'), given, { ...LENT, cwd: base, encoding: 'utf8' })

@@ -64,7 +64,10 @@ export const NO_CHAIN: AuditChain = {
 }
 
 /** Runs `work` with one plain connection and ordinary transactions, for work on the whole database such as a copy. */
-export async function withConnection<T>(url: string, work: (db: Kysely<Tables>) => Promise<T>): Promise<T> {
+export async function withConnection<T, Schema = Tables>(
+  url: string,
+  work: (db: Kysely<Schema>) => Promise<T>,
+): Promise<T> {
   return isPostgresUrl(url)
     ? (await import('./postgres.ts')).withPostgresConnection(url, work)
     : (await import('./sqlite.ts')).withSqliteConnection(url.replace(/^file:/, ''), work)

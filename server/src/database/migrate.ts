@@ -65,6 +65,21 @@ export async function isMigrated(db: Kysely<never>): Promise<boolean> {
   return known.every((migration) => migration.executedAt !== undefined)
 }
 
+/**
+ * Returns why a database cannot be read as it is, as the end of a sentence whose subject is the database; undefined when its
+ * schema is current. Changes nothing.
+ */
+export async function findSchemaProblem(db: Kysely<never>): Promise<string | undefined> {
+  const incompatibility = await findIncompatibility(db)
+  if (incompatibility) return incompatibility
+  const known = await migrator(db, migrations).getMigrations()
+  if (known.every(({ executedAt }) => executedAt === undefined))
+    return 'is empty. Correct DATABASE_URL or restore a backup.'
+  return known.every(({ executedAt }) => executedAt !== undefined)
+    ? undefined
+    : 'has the schema of an earlier version. Run referral-server migrate first.'
+}
+
 /** A table that exists since the first release, and not in development versions before it. */
 const FIRST_RELEASE_TABLE = 'auditHeads'
 

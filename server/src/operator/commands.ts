@@ -5,7 +5,8 @@ import * as users from '../accounts/users.ts'
 import { baseUrlOf, encryptionKeySource, endFirstStart, readConfig, readDataLocation } from '../config.ts'
 import { createDeps, type Deps } from '../core/context.ts'
 import { createApiSwitch } from '../core/installation.ts'
-import { openDatabase } from '../database/database.ts'
+import { openDatabase, withConnection } from '../database/database.ts'
+import { findSchemaProblem } from '../database/migrate.ts'
 import type { SeedOptions } from './seed.ts'
 
 type Print = (value: object, text: string) => void
@@ -194,13 +195,7 @@ function addDataCommands(program: Command): void {
     .option('--recount', 'recount the rows of all lists first')
     .option(...JSON_OPTION)
     .action(async (file: string | undefined, { json, recount: recountFirst }: Json & { recount?: boolean }) => {
-      const { check, describeCoverage, recount } = await import('./check.ts')
-      const ofDatabase = () =>
-        withDeps(async (deps) => {
-          if (recountFirst) await recount(deps.config)
-          return { report: await check(deps), covered: describeCoverage({ url: deps.config.databaseUrl, key: true }) }
-        })
-      const { report, covered } = await (file === undefined ? ofDatabase() : checkBackup(file))
+      const { report, covered } = await (file === undefined ? checkDatabase(recountFirst) : checkBackup(file))
       const counts = `${report.audit.shops} shops, ${report.audit.rows} audit rows`
       const lines = report.ok
         ? [`No problems found: ${counts}.`, ...covered]
@@ -228,6 +223,23 @@ function addDataCommands(program: Command): void {
     })
 
   addSeed(program)
+}
+
+/** Neither creates nor migrates the database: after a failed restore, an empty schema would pass. */
+async function checkDatabase(recountFirst = false) {
+  const { check, describeCoverage, recount } = await import('./check.ts')
+  const config = { ...readConfig(undefined, 'rejected'), logLevel: 'warn' }
+  const problem = await withConnection(config.databaseUrl, findSchemaProblem)
+  if (problem) throw new Error(`The database ${problem}`)
+  return withOpenDatabase(config.databaseUrl, async (db) => {
+    const deps = createDeps(config, db)
+    if (recountFirst) await recount(config)
+    const report = await check(deps)
+    const covered = describeCoverage({ url: config.databaseUrl, key: true })
+    if ((await shops.list(deps)).length > 0) return { report, covered }
+    const problems = [...report.problems, 'The database contains no shop. Correct DATABASE_URL or restore a backup.']
+    return { report: { ...report, ok: false, problems }, covered }
+  })
 }
 
 async function checkBackup(file: string) {
