@@ -16,7 +16,7 @@ test('other processes can write during a seed', async () => {
   const writing = (async () => {
     while (isSeeding) {
       const startedAt = performance.now()
-      await beside.transact((trx) => trx.updateTable('instanceSettings').set({ value: 'x' }).execute())
+      await beside.transact((trx) => trx.updateTable('installationSettings').set({ value: 'x' }).execute())
       longest = Math.max(longest, performance.now() - startedAt)
       await sleep(5)
     }

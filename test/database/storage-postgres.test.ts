@@ -15,9 +15,9 @@ beforeEach(async () => {
 afterEach(() => database.remove())
 
 const put = (trx: Transaction, name: string, value = 'x') =>
-  trx.insertInto('instanceSettings').values({ name, value }).execute()
+  trx.insertInto('installationSettings').values({ name, value }).execute()
 const names = async () =>
-  (await db.read.selectFrom('instanceSettings').select('name').orderBy('name').execute()).map((row) => row.name)
+  (await db.read.selectFrom('installationSettings').select('name').orderBy('name').execute()).map((row) => row.name)
 const show = async (on: Reader, name: string) =>
   (await sql<{ value: string }>`select current_setting(${name}) as value`.execute(on)).rows[0]?.value
 
@@ -44,7 +44,7 @@ test('statements, locks and idle transactions time out; the URL may set other ti
   await db.transact(async (trx) => {
     await put(trx, 'first')
     // Reads have waited for the shop's lock; writes alone are queued.
-    await trx.selectFrom('instanceSettings').select('name').execute()
+    await trx.selectFrom('installationSettings').select('name').execute()
     await expect(other.transact((second) => put(second, 'second'), SHOP)).rejects.toMatchObject({ code: '55P03' })
   }, SHOP)
   expect(await names()).toEqual(['first'])
@@ -82,7 +82,7 @@ test('a transaction whose connection ends before the commit is retried on anothe
     runs++
     await put(trx, 'once')
     if (runs === 1) endConnections()
-    return (await trx.selectFrom('instanceSettings').selectAll().execute()).length
+    return (await trx.selectFrom('installationSettings').selectAll().execute()).length
   }, SHOP)
   expect([result, runs]).toEqual([1, 2])
   expect(await names()).toEqual(['once'])
@@ -91,7 +91,7 @@ test('a transaction whose connection ends before the commit is retried on anothe
 test('a connection that ends during the commit: the database determines whether it was committed', async () => {
   // The commit itself waits for this trigger, so the connection can be ended in the middle of it.
   database.sql.exec(`create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(0.5); return null; end $$;
-    create constraint trigger slow after insert on "instanceSettings" deferrable initially deferred
+    create constraint trigger slow after insert on "installationSettings" deferrable initially deferred
     for each row execute function slow()`)
   const pending = db.transact((trx) => put(trx, 'kept?'), SHOP)
   await new Promise((done) => setTimeout(done, 200))
@@ -110,7 +110,7 @@ test('two transactions in a deadlock both succeed', async () => {
   await db.transact((trx) => put(trx, 'a'))
   await db.transact((trx) => put(trx, 'b'))
   const change = (trx: Transaction, name: string) =>
-    trx.updateTable('instanceSettings').set({ value: 'y' }).where('name', '=', name).execute()
+    trx.updateTable('installationSettings').set({ value: 'y' }).where('name', '=', name).execute()
   const both = Promise.withResolvers<void>()
   let arrived = 0
   const work = (first: string, second: string) =>
@@ -125,12 +125,12 @@ test('two transactions in a deadlock both succeed', async () => {
 })
 
 test('a statement prepared before a column was added is prepared again', async () => {
-  const all = () => db.read.selectFrom('instanceSettings').selectAll().execute()
+  const all = () => db.read.selectFrom('installationSettings').selectAll().execute()
   for (let i = 0; i < 6; i++) await Promise.all(Array.from({ length: 8 }, all))
-  await db.transact((trx) => trx.selectFrom('instanceSettings').selectAll().execute())
-  database.sql.exec('alter table "instanceSettings" add column extra text')
+  await db.transact((trx) => trx.selectFrom('installationSettings').selectAll().execute())
+  database.sql.exec('alter table "installationSettings" add column extra text')
   expect(await Promise.all(Array.from({ length: 20 }, all))).toEqual(Array(20).fill([]))
-  expect(await db.transact((trx) => trx.selectFrom('instanceSettings').selectAll().execute())).toEqual([])
+  expect(await db.transact((trx) => trx.selectFrom('installationSettings').selectAll().execute())).toEqual([])
 })
 
 test('an unreachable database is an immediate storage error', async () => {

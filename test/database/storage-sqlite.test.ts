@@ -52,7 +52,7 @@ test('a transaction waits for a write of another process without blocking the ev
   let turns = 0
   const counting = setInterval(() => turns++, 5)
   const kept = database.db.transact((trx) =>
-    trx.insertInto('instanceSettings').values({ name: 'a', value: 'x' }).execute(),
+    trx.insertInto('installationSettings').values({ name: 'a', value: 'x' }).execute(),
   )
   await new Promise((done) => setTimeout(done, 200))
   other.exec('commit')

@@ -14,9 +14,9 @@ afterEach(() => database.remove())
 
 const SHOP = 'shp_1'
 const put = (trx: Transaction, name: string, value = 'x') =>
-  trx.insertInto('instanceSettings').values({ name, value }).execute()
+  trx.insertInto('installationSettings').values({ name, value }).execute()
 const names = async () =>
-  (await db.read.selectFrom('instanceSettings').select('name').orderBy('name').execute()).map((row) => row.name)
+  (await db.read.selectFrom('installationSettings').select('name').orderBy('name').execute()).map((row) => row.name)
 
 test('nothing is written outside a transaction', async () => {
   await expect(put(db.read as Transaction, 'a')).rejects.toThrow('only possible inside transact')
@@ -91,7 +91,7 @@ test('work can catch the error of its own statement and throw another', async ()
 })
 
 test('work of a group sees the writes of the work before it', async () => {
-  const seen = (trx: Transaction) => trx.selectFrom('instanceSettings').select('name').execute()
+  const seen = (trx: Transaction) => trx.selectFrom('installationSettings').select('name').execute()
   const all = ['a', 'b', 'c'].map((name) =>
     db.transact(async (trx) => {
       await put(trx, name)
@@ -114,16 +114,16 @@ test('rows read by work on a shop do not change during it, even with several pro
   const other = await openDatabase(database.url)
   const add = (on: Database) =>
     on.transact(async (trx) => {
-      const count = trx.selectFrom('instanceSettings').select('value').where('name', '=', 'count')
+      const count = trx.selectFrom('installationSettings').select('value').where('name', '=', 'count')
       const { value } = await count.executeTakeFirstOrThrow()
       await trx
-        .updateTable('instanceSettings')
+        .updateTable('installationSettings')
         .set({ value: `${Number(value) + 1}` })
         .where('name', '=', 'count')
         .execute()
     }, SHOP)
   await Promise.all(Array.from({ length: 100 }, (_, i) => add(i % 2 ? db : other)))
-  expect(database.sql.prepare('select value from "instanceSettings"').pluck().get()).toBe('100')
+  expect(database.sql.prepare('select value from "installationSettings"').pluck().get()).toBe('100')
   await other.close()
 })
 

@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { allocate, apportion, basisPointsOf, mulDiv, toBigInt } from '../../server/src/engine/money.ts'
+import {
+  allocateLargestRemainder,
+  allocateMonotonic,
+  basisPointsOf,
+  mulDiv,
+  toBigInt,
+} from '../../server/src/engine/money.ts'
 
 const RUNS = { numRuns: 500 }
 const total = (values: number[]) => values.reduce((sum, value) => sum + value, 0)
@@ -25,11 +31,11 @@ test('basis points follow (cents * bps + 5000) div 10000', () => {
 })
 
 test('ties go to the first part', () => {
-  expect(allocate(1n, [1n, 1n, 1n])).toEqual([1n, 0n, 0n])
-  expect(apportion(1, [1, 1])).toEqual([1, 0])
-  expect(apportion(1, [1, 1, 1])).toEqual([1, 0, 0])
-  expect(apportion(2, [1, 1, 1])).toEqual([1, 1, 0])
-  expect(apportion(5, [0, 0])).toEqual([0, 0])
+  expect(allocateLargestRemainder(1n, [1n, 1n, 1n])).toEqual([1n, 0n, 0n])
+  expect(allocateMonotonic(1, [1, 1])).toEqual([1, 0])
+  expect(allocateMonotonic(1, [1, 1, 1])).toEqual([1, 0, 0])
+  expect(allocateMonotonic(2, [1, 1, 1])).toEqual([1, 1, 0])
+  expect(allocateMonotonic(5, [0, 0])).toEqual([0, 0])
 })
 
 test('cents go one by one to the part whose next cent is due first', () => {
@@ -41,7 +47,7 @@ test('cents go one by one to the part whose next cent is due first', () => {
         const due = sizes.map((size, index) => (size > 0 ? (2 * parts[index]! + 1) / size : Number.POSITIVE_INFINITY))
         parts[due.indexOf(Math.min(...due))]! += 1
       }
-      expect(apportion(goal, sizes)).toEqual(parts)
+      expect(allocateMonotonic(goal, sizes)).toEqual(parts)
     }),
     { numRuns: 2000 },
   )
@@ -54,7 +60,7 @@ test('largest remainders: each part is its exact share rounded down or up, large
       fc.array(fc.bigInt(0n, 10n ** 19n), { minLength: 1, maxLength: 8 }),
       (amount, weights) => {
         const all = weights.reduce((sum, weight) => sum + weight, 0n)
-        const parts = allocate(amount, weights)
+        const parts = allocateLargestRemainder(amount, weights)
         if (all === 0n) {
           expect(parts).toEqual(weights.map(() => 0n))
           return
@@ -81,8 +87,8 @@ test('shares add up, never pass their part and never shrink while the sum grows'
       const all = total(parts)
       const small = some % (all + 1)
       const large = Math.min(all, small + more)
-      const before = apportion(small, parts)
-      const after = apportion(large, parts)
+      const before = allocateMonotonic(small, parts)
+      const after = allocateMonotonic(large, parts)
       expect(total(before)).toBe(small)
       expect(total(after)).toBe(large)
       after.forEach((value, index) => {
@@ -101,7 +107,7 @@ test('two shares are the largest remainder', () => {
       const sum = some % (a + b + 1)
       const lower = Math.floor((sum * a) / (a + b))
       const isUp = 2 * ((sum * a) % (a + b)) >= a + b
-      expect(apportion(sum, [a, b])).toEqual([lower + Number(isUp), sum - lower - Number(isUp)])
+      expect(allocateMonotonic(sum, [a, b])).toEqual([lower + Number(isUp), sum - lower - Number(isUp)])
     }),
     RUNS,
   )

@@ -7,7 +7,7 @@ import {
   type PayoutRow,
   payoutLines,
   payoutTotals,
-  resolveThreshold,
+  resolveMinimumPayout,
 } from '../../server/src/engine/payout.ts'
 
 const PERIOD_END = '2026-10-31T23:59:59.999Z'
@@ -75,7 +75,7 @@ describe('the minimum payout', () => {
     minimumPayoutCents: number | null,
     defaultMinimumPayoutCents: number | null,
     legacyMinimumPayout: number | null,
-  ) => resolveThreshold({ minimumPayoutCents, defaultMinimumPayoutCents, legacyMinimumPayout })
+  ) => resolveMinimumPayout({ minimumPayoutCents, defaultMinimumPayoutCents, legacyMinimumPayout })
 
   test.each([
     [2500, 1000, null, 2500],

@@ -15,7 +15,7 @@ export interface Foreign {
   sent: string
 }
 
-const OWNERLESS = new Set(['instanceSettings'])
+const OWNERLESS = new Set(['installationSettings'])
 
 export function foreignTo({ server, stranger }: FuzzWorld): Foreign {
   const { sql, shop } = server

@@ -105,7 +105,7 @@ test('an API switched off by one process accepts no change in the other, not eve
   expect((await call(second, secret, ['POST', '/api/v1/affiliates', affiliate()])).status).toBe(201)
   const finish = await hold(second, secret)
   await server.deps.db.transact((trx) =>
-    trx.insertInto('instanceSettings').values({ name: 'apiEnabled', value: 'off' }).execute(),
+    trx.insertInto('installationSettings').values({ name: 'apiEnabled', value: 'off' }).execute(),
   )
   const before = affiliates(server)
   const { status, headers } = await call(second, secret, ['POST', '/api/v1/affiliates', affiliate()])

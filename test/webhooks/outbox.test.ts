@@ -149,7 +149,7 @@ test('a temporary database failure loses no delivery', async () => {
   await fixture.send({ renewMs: 50 })
   fixture.sql.exec(`create trigger broken before update on deliveries begin select raise(abort, 'broken'); end`)
   await testEvents(3)
-  await until(() => fixture.logs.some((line) => line.includes('outbox_not_exchanged')))
+  await until(() => fixture.logs.some((line) => line.includes('outbox_sync_failed')))
   fixture.sql.exec('drop trigger broken')
   await until(() => sent() === 3)
   expect(fixture.receiver.received).toHaveLength(3)

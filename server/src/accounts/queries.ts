@@ -19,7 +19,7 @@ const keyWithShop = prepared<{ secretHash: string }>()((db, { secretHash }) =>
       'apiKeys.limitSubject as keyLimitSubject',
     ])
     .select((all) =>
-      all.selectFrom('instanceSettings').select('value').where('name', '=', API_SWITCH).as('installationSwitch'),
+      all.selectFrom('installationSettings').select('value').where('name', '=', API_SWITCH).as('installationSwitch'),
     )
     .where('apiKeys.secretHash', '=', secretHash)
     .compile(),
@@ -106,8 +106,11 @@ export async function updateLastUsed(trx: Transaction, shopId: string, id: strin
 export const findSession = (db: Reader, tokenHash: string): Promise<SessionRow | undefined> =>
   db.selectFrom('sessions').selectAll().where('tokenHash', '=', tokenHash).executeTakeFirst()
 
-export async function insertSession(trx: Transaction, row: SessionRow): Promise<void> {
-  await trx.insertInto('sessions').values(row).execute()
+export async function insertSession(trx: Transaction, shopId: string, row: Omit<SessionRow, 'shopId'>): Promise<void> {
+  await trx
+    .insertInto('sessions')
+    .values({ ...row, shopId })
+    .execute()
 }
 
 export async function deleteSession(trx: Transaction, shopId: string, tokenHash: string): Promise<void> {
@@ -130,8 +133,15 @@ export async function deleteExpired(trx: Transaction, shopId: string, now: strin
   await trx.deleteFrom('signInLinks').where('shopId', '=', shopId).where('expiresAt', '<=', now).execute()
 }
 
-export async function insertSignInLink(trx: Transaction, row: SignInLinkRow): Promise<void> {
-  await trx.insertInto('signInLinks').values(row).execute()
+export async function insertSignInLink(
+  trx: Transaction,
+  shopId: string,
+  row: Omit<SignInLinkRow, 'shopId'>,
+): Promise<void> {
+  await trx
+    .insertInto('signInLinks')
+    .values({ ...row, shopId })
+    .execute()
 }
 
 export const findSignInLink = (db: Reader, tokenHash: string): Promise<SignInLinkRow | undefined> =>
@@ -187,8 +197,11 @@ export async function updateShopIfUnchanged(
   return numUpdatedRows === 1n
 }
 
-export async function insertUser(trx: Transaction, row: UserRow): Promise<void> {
-  await trx.insertInto('users').values(row).execute()
+export async function insertUser(trx: Transaction, shopId: string, row: Omit<UserRow, 'shopId'>): Promise<void> {
+  await trx
+    .insertInto('users')
+    .values({ ...row, shopId })
+    .execute()
 }
 
 export const findUserByToken = (db: Reader, tokenHash: string): Promise<UserRow | undefined> =>
@@ -222,11 +235,16 @@ export async function revokeUserIfActive(
 }
 
 /** Replaces a user's token unless the user was revoked or has another token since. Returns whether it was replaced. */
-export async function updateTokenIfUnchanged(trx: Transaction, user: UserRow, tokenHash: string): Promise<boolean> {
+export async function updateTokenIfUnchanged(
+  trx: Transaction,
+  shopId: string,
+  user: UserRow,
+  tokenHash: string,
+): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable('users')
     .set({ tokenHash })
-    .where('shopId', '=', user.shopId)
+    .where('shopId', '=', shopId)
     .where('id', '=', user.id)
     .where('tokenHash', '=', user.tokenHash)
     .where('revokedAt', 'is', null)

@@ -58,20 +58,20 @@ export async function signIn(
   const isLink = isWellFormed('rl', token)
   const findSignedIn = async (db: Reader): Promise<Owner> => {
     const owner = isLink ? await findByLink(deps, db, token) : await findOwner(db, token)
-    if (!owner) throw refused()
+    if (!owner) throw signInRejected()
     return owner
   }
   const { shop, user } = await findSignedIn(deps.db.read)
   const recheck = async (db: Reader) => (await findSignedIn(db)).shop
   const ctx: Context = { ...deps, shop, actor: `user:${user.id}`, recheck }
   return mutate(ctx, async (trx) => {
-    if (isLink && !(await sessions.deleteSignInLink(trx, shop.id, hashSecret(token)))) throw refused()
+    if (isLink && !(await sessions.deleteSignInLink(trx, shop.id, hashSecret(token)))) throw signInRejected()
     const createdAt = nowIso(deps)
     await sessions.deleteExpired(trx, shop.id, createdAt)
     const secret = createSecret('rs', deps.random)
     const expiresAt = new Date(deps.now() + SESSION_MS).toISOString()
     const session = { tokenHash: hashSecret(secret), shopId: shop.id, userId: user.id, createdAt, expiresAt }
-    await sessions.insertSession(trx, session)
+    await sessions.insertSession(trx, shop.id, session)
     const audit = { action: 'session.created', subjectId: user.id, data: { by: isLink ? 'link' : 'token' } }
     return { result: { user, shop, session, secret }, audit }
   })
@@ -94,7 +94,7 @@ export async function createSignInLink(ctx: Context, userId: string): Promise<st
     const token = createSecret('rl', ctx.random)
     await sessions.deleteExpired(trx, ctx.shop.id, nowIso(ctx))
     const expiresAt = new Date(ctx.now() + LINK_MS).toISOString()
-    await sessions.insertSignInLink(trx, { tokenHash: hashSecret(token), shopId: ctx.shop.id, userId, expiresAt })
+    await sessions.insertSignInLink(trx, ctx.shop.id, { tokenHash: hashSecret(token), userId, expiresAt })
     return { result: token, audit: { action: 'sign_in_link.created', subjectId: userId } }
   })
 }
@@ -128,5 +128,5 @@ async function findByLink(deps: Pick<Deps, 'now'>, db: Reader, token: string): P
 
 const csrfSubject = ({ tokenHash }: SessionRow) => `csrf:${tokenHash}`
 
-const refused = () =>
+const signInRejected = () =>
   new ApiError(401, 'sign_in_refused', 'This owner token or sign-in link is invalid or has expired. Request a new one.')

@@ -40,7 +40,7 @@ export async function create(
   return mutate(ctx, async (trx) => {
     await insertShop(trx, shop)
     const { row, ownerToken } = newUser(deps, { shop: shop.id, email: input.ownerEmail, role: 'OWNER' })
-    await insertUser(trx, row)
+    await insertUser(trx, shop.id, row)
     return {
       result: { shopId: shop.id, ownerToken },
       audit: { action: 'shop.created', subjectId: shop.id, data: { plan: shop.plan } },
@@ -72,7 +72,7 @@ export async function createUser(
   }
   return mutate(ctx, async (trx) => {
     const { row, ownerToken } = newUser(deps, input)
-    await insertUser(trx, row)
+    await insertUser(trx, ctx.shop.id, row)
     return {
       result: { userId: row.id, ownerToken },
       audit: { action: 'user.created', subjectId: row.id, data: { role: row.role } },

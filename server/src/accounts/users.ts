@@ -44,7 +44,7 @@ export async function replaceToken(deps: Deps, named: NamedUser): Promise<{ user
   const { ctx, user } = await findActiveUser(deps, named)
   return mutate(ctx, async (trx) => {
     const ownerToken = createSecret('ro', deps.random)
-    if (!(await updateTokenIfUnchanged(trx, user, hashSecret(ownerToken)))) {
+    if (!(await updateTokenIfUnchanged(trx, ctx.shop.id, user, hashSecret(ownerToken)))) {
       throw new Error('Another command changed this user. Retry.')
     }
     await deleteSessionsOf(trx, ctx.shop.id, user.id)

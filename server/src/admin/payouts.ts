@@ -62,9 +62,9 @@ interface BatchInput {
 
 /** Previews the batch of a period, then creates it. */
 async function showNew(request: PageRequest): Promise<View> {
-  const given = request.form.size ? request.form : request.query
-  const batchInput = { ...lastMonth(request.ctx.now()), ...submitted(given) }
-  const isSubmitted = given.has('from') && !request.form.size
+  const sent = request.form.size ? request.form : request.query
+  const batchInput = { ...lastMonth(request.ctx.now()), ...submitted(sent) }
+  const isSubmitted = sent.has('from') && !request.form.size
   return {
     title: 'New payout batch',
     isEmpty: !isSubmitted,
@@ -78,8 +78,8 @@ ${isSubmitted ? await preview(request, batchInput) : ''}`,
   }
 }
 
-const submitted = (given: URLSearchParams): Partial<BatchInput> => {
-  const [from, until, currency] = [field(given, 'from'), field(given, 'until'), field(given, 'currency')]
+const submitted = (sent: URLSearchParams): Partial<BatchInput> => {
+  const [from, until, currency] = [field(sent, 'from'), field(sent, 'until'), field(sent, 'currency')]
   return { ...(from && { from }), ...(until && { until }), ...(currency && { currency: currency.toUpperCase() }) }
 }
 

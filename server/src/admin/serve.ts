@@ -47,7 +47,7 @@ export function servePage(server: Server, route: Route) {
       requireRole(route, owner)
       return 'show' in route ? await show(call, route) : await act(call, route)
     } catch (error) {
-      return refuse(call, route, error as Error)
+      return renderError(call, route, error as Error)
     }
   }
 }
@@ -93,14 +93,14 @@ async function act({ c, server, browser, owner, request }: Call, { act }: Action
 }
 
 /** Shows an error the user can correct on the page of the form, with the input preserved. */
-async function refuse({ c, server, request }: Call, route: Route, thrown: Error): Promise<Response> {
-  const reason = 'act' in route ? await findSessionError(request.ctx).then((gone) => gone ?? thrown) : thrown
+async function renderError({ c, server, request }: Call, route: Route, thrown: Error): Promise<Response> {
+  const reason = 'act' in route ? await findSessionError(request.ctx).then((ended) => ended ?? thrown) : thrown
   if (isSessionOver(reason)) return askToSignIn(c, route, reason)
   const error = toApiError(server, reason, request.ctx.requestId)
-  const again = 'act' in route && [400, 404, 409].includes(error.status) ? route.page : undefined
+  const formPage = 'act' in route && [400, 404, 409].includes(error.status) ? route.page : undefined
   // The page of the form may no longer exist.
-  const view = (await again?.(request).catch(() => undefined)) ?? problemView(error)
-  const problem = again ? withFormLabels(error.message) : undefined
+  const view = (await formPage?.(request).catch(() => undefined)) ?? problemView(error)
+  const problem = formPage ? withFormLabels(error.message) : undefined
   return sendPage(c, { ...error, status: error.status, page: layout(request, view, { path: route.path, problem }) })
 }
 

@@ -42,7 +42,7 @@ export async function create(ctx: Context, { kind, value: sent, affiliateId }: B
       )
     }
     const row = { id: ctx.newId('con'), shopId: ctx.shop.id, kind, value, affiliateId, createdAt: nowIso(ctx) }
-    await connections.insertConnection(trx, row)
+    await connections.insertConnection(trx, ctx.shop.id, row)
     // The value may be an email address, so the audit leaves it out.
     const audit = { action: 'connection.created', subjectId: row.id, data: { kind, affiliateId } }
     return { result: toConnection(row), audit }

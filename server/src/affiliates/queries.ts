@@ -108,7 +108,7 @@ export const updateAffiliateIfUnchanged = (
   shopId: string,
   row: AffiliateRow,
   changes: Partial<AffiliateRow>,
-): Promise<boolean> => updateIfUnchanged(trx, 'affiliates', { shopId, row, changes })
+): Promise<boolean> => updateIfUnchanged(trx, shopId, 'affiliates', { row, changes })
 
 export const affiliateList = defineReport(
   import.meta.url,
@@ -204,8 +204,15 @@ function listConnections(db: Reader, shopId: string, query: ConnectionFilter) {
   return pageOf(list.orderBy('id', 'desc'), query)
 }
 
-export async function insertConnection(trx: Transaction, row: ConnectionRow): Promise<void> {
-  await trx.insertInto('connections').values(row).execute()
+export async function insertConnection(
+  trx: Transaction,
+  shopId: string,
+  row: Omit<ConnectionRow, 'shopId'>,
+): Promise<void> {
+  await trx
+    .insertInto('connections')
+    .values({ ...row, shopId })
+    .execute()
 }
 
 /** Deletes a connection. Returns its row, if it existed. */

@@ -41,7 +41,7 @@ export const updateCommissionIfUnchanged = (
   shopId: string,
   row: CommissionRow,
   changes: Partial<CommissionRow>,
-): Promise<boolean> => updateIfUnchanged(trx, 'commissions', { shopId, row, changes })
+): Promise<boolean> => updateIfUnchanged(trx, shopId, 'commissions', { row, changes })
 
 function movableCommissions(db: Reader, shopId: string, filter: ModerationFilter) {
   let list = db
@@ -304,8 +304,11 @@ export const findRefund = (
 export const listRefunds = (db: Reader, shopId: string, commissionId: string): Promise<RefundRow[]> =>
   refunds(db, shopId, commissionId).orderBy('id').execute()
 
-export async function insertRefund(trx: Transaction, row: RefundRow): Promise<void> {
-  await trx.insertInto('refunds').values(row).execute()
+export async function insertRefund(trx: Transaction, shopId: string, row: Omit<RefundRow, 'shopId'>): Promise<void> {
+  await trx
+    .insertInto('refunds')
+    .values({ ...row, shopId })
+    .execute()
 }
 
 type OfCommission = Pick<RefundTotalsRow, 'shopId' | 'commissionId'>
@@ -336,8 +339,12 @@ const upsertTotals = preparedWrite<RefundTotalsRow>()((trx, row) => {
     .compile()
 })
 
-export async function upsertRefundTotals(trx: Transaction, row: RefundTotalsRow): Promise<void> {
-  await upsertTotals(trx, row)
+export async function upsertRefundTotals(
+  trx: Transaction,
+  shopId: string,
+  row: Omit<RefundTotalsRow, 'shopId'>,
+): Promise<void> {
+  await upsertTotals(trx, { ...row, shopId })
 }
 
 /** A row as in openapi.yaml, without internal columns. */

@@ -100,7 +100,7 @@ export async function recordRefund(
   const adjustment = isClawback ? clawbackRow(ctx, before, { name: input.refundId, ...amounts }) : undefined
   if (adjustment) await insertCommission(trx, ctx.shop.id, adjustment)
   const refund = toRefundRow(ctx, before, input, { goodsCents, ...amounts, adjustmentId: adjustment?.id ?? null })
-  await insertRefund(trx, refund)
+  await insertRefund(trx, ctx.shop.id, refund)
   await storeRefundedGoods(trx, ctx.shop.id, before.id, refunded)
   if (batch) await recomputeBatch(ctx, trx, batch.id)
   const { externalRefundId, commissionCents, adjustmentId } = refund
@@ -221,8 +221,7 @@ export const storeRefundedGoods = (
   commissionId: string,
   refunded: RefundedGoods,
 ): Promise<void> =>
-  upsertRefundTotals(trx, {
-    shopId,
+  upsertRefundTotals(trx, shopId, {
     commissionId,
     goodsCents: refunded.cents,
     pieces: JSON.stringify(refunded.pieces),

@@ -215,13 +215,13 @@ export function validationMessage(
   const name = formatPath([...home, ...issue.path])
   const given = valueAt(value, issue.path)
   if (issue.path.length > 0 && given === undefined) return { code: undefined, message: `${name} is required.` }
-  const wanted = schemaAt(schema, issue.path)
-  if (issue.code === 'invalid_format' && nonNull(wanted).pattern === NOT_BLANK)
+  const expected = schemaAt(schema, issue.path)
+  if (issue.code === 'invalid_format' && nonNull(expected).pattern === NOT_BLANK)
     return { code: undefined, message: `${name} must not be blank.` }
-  const code = nonNull(wanted)['x-error-code']
-  if (code && !isOfType(given, nonNull(wanted)))
-    return { code: undefined, message: `${name} must ${requirement({ type: nonNull(wanted).type })}.` }
-  return { code, message: `${name} must ${requirement(wanted)}.` }
+  const code = nonNull(expected)['x-error-code']
+  if (code && !isOfType(given, nonNull(expected)))
+    return { code: undefined, message: `${name} must ${requirement({ type: nonNull(expected).type })}.` }
+  return { code, message: `${name} must ${requirement(expected)}.` }
 }
 
 /** A property's own error code is for values of its type; another type gets the general code. */

@@ -51,8 +51,8 @@ const insertOne = preparedWrite<AuditRow>()((trx, row) => {
   return trx.insertInto('audits').values(values).compile()
 })
 
-export async function insertAudit(trx: Transaction, row: AuditRow): Promise<void> {
-  await insertOne(trx, row)
+export async function insertAudit(trx: Transaction, shopId: string, row: Omit<AuditRow, 'shopId'>): Promise<void> {
+  await insertOne(trx, { ...row, shopId })
 }
 
 /** Whether the list is filtered, so that its rows must be counted one by one. */

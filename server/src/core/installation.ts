@@ -31,7 +31,7 @@ export function createApiSwitch(deps: Deps): ApiSwitch {
     isOn: async () => {
       if (config.apiDisabled) return false
       // Without a database the last state is kept; the request itself is rejected with 503.
-      if (performance.now() - refreshedAt > MAX_AGE_MS) await bestEffort(log, 'api_switch_unreadable', refresh)
+      if (performance.now() - refreshedAt > MAX_AGE_MS) await bestEffort(log, 'api_switch_read_failed', refresh)
       return on
     },
     set: async (value) => {
@@ -48,13 +48,13 @@ export function createApiSwitch(deps: Deps): ApiSwitch {
 export const API_SWITCH = 'apiEnabled'
 
 export async function findInstallationSetting(db: Reader, name: string): Promise<string | undefined> {
-  const row = await db.selectFrom('instanceSettings').select('value').where('name', '=', name).executeTakeFirst()
+  const row = await db.selectFrom('installationSettings').select('value').where('name', '=', name).executeTakeFirst()
   return row?.value
 }
 
 export async function upsertInstallationSetting(trx: Transaction, name: string, value: string): Promise<void> {
   await trx
-    .insertInto('instanceSettings')
+    .insertInto('installationSettings')
     .values({ name, value })
     .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
     .execute()

@@ -100,7 +100,7 @@ async function writeAudit(ctx: MutationContext, { trx, chain }: OpenTransaction,
       previousHash: last.hash,
     }
     const hash = hashAudit(row)
-    await insertAudit(trx, { ...row, hash })
+    await insertAudit(trx, ctx.shop.id, { ...row, hash })
     chain.advance({ seq: row.seq, hash })
   } catch (error) {
     throw isStorageError(error) ? auditUnavailable(error) : error

@@ -18,8 +18,9 @@ type VersionedTable = 'affiliates' | 'programs' | 'commissions' | 'payoutBatches
 /** Updates a row unless its version changed since it was read. Returns whether it was updated. */
 export async function updateIfUnchanged<Row extends { id: string; version: number }>(
   trx: Transaction,
+  shopId: string,
   table: VersionedTable,
-  { shopId, row, changes }: { shopId: string; row: Row; changes: Partial<Row> },
+  { row, changes }: { row: Row; changes: Partial<Row> },
 ): Promise<boolean> {
   const { numUpdatedRows } = await trx
     // The statement is the same for every table; which columns there are is checked by the callers' types.

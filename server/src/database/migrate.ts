@@ -81,7 +81,7 @@ export async function findSchemaProblem(db: Kysely<never>): Promise<string | und
 }
 
 /** A table that exists since the first release, and not in development versions before it. */
-const FIRST_RELEASE_TABLE = 'auditHeads'
+const FIRST_RELEASE_TABLE = 'installationSettings'
 
 /**
  * Returns why this version cannot use a database, as the end of a sentence whose subject is the database; undefined when it

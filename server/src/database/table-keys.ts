@@ -33,7 +33,7 @@ export const PRIMARY_KEYS: Keys = {
   idempotencyKeys: ['shopId', 'key'],
   audits: ['shopId', 'seq'],
   auditHeads: ['shopId'],
-  instanceSettings: ['name'],
+  installationSettings: ['name'],
 }
 
 /**
@@ -47,7 +47,7 @@ export const GLOBAL_TABLES: string[] = [
   'sessions',
   'signInLinks',
   // Settings of the installation.
-  'instanceSettings',
+  'installationSettings',
   // Kept by the rate limiter, on PostgreSQL.
   'rateLimits',
   // Kept by Kysely's migrator.

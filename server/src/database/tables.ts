@@ -245,7 +245,7 @@ export interface Tables {
   idempotencyKeys: IdempotencyKeyRow
   audits: AuditRow
   auditHeads: AuditHeadRow
-  instanceSettings: InstallationSettingRow
+  installationSettings: InstallationSettingRow
   rowCounts: RowCountRow
 }
 

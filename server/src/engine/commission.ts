@@ -1,5 +1,5 @@
 import type { Order, OrderLine, ProgramFact, Rate, RateGroup } from './facts.ts'
-import { allocate, basisPointsOf, sum, toBigInt } from './money.ts'
+import { allocateLargestRemainder, basisPointsOf, sum, toBigInt } from './money.ts'
 
 /** What the commission is based on: the whole order, including amounts outside of its lines, or only some lines. */
 export type Scope = number[] | 'WHOLE_ORDER'
@@ -104,7 +104,7 @@ export function goodsOf(order: GoodsOrder): Goods {
   const { subtotal, gross } = lineTotalsOf(order)
   const spent = toBigInt(Math.min(order.discountCents, Number(subtotal)))
   const weights = [...gross, subtotal - sum(gross)]
-  const discounts = allocate(spent, weights)
+  const discounts = allocateLargestRemainder(spent, weights)
   const nets = weights.map((weight, index) => Number(weight - discounts[index]!))
   return {
     subtotal: Number(subtotal),
@@ -122,8 +122,8 @@ function lineTotalsOf({ amountCents, lines }: GoodsOrder): { subtotal: bigint; g
   )
   const pricedSum = sum(priced)
   const subtotal = amountCents === null ? pricedSum : toBigInt(amountCents)
-  if (pricedSum > subtotal) return { subtotal, gross: allocate(subtotal, priced) }
+  if (pricedSum > subtotal) return { subtotal, gross: allocateLargestRemainder(subtotal, priced) }
   const unpriced = lines.map((line) => (line.priceCents === null ? toBigInt(line.quantity) : 0n))
-  const shares = allocate(subtotal - pricedSum, unpriced)
+  const shares = allocateLargestRemainder(subtotal - pricedSum, unpriced)
   return { subtotal, gross: priced.map((total, index) => total + shares[index]!) }
 }

@@ -49,7 +49,7 @@ export function basisPointsOf(cents: number, bps: number): number {
  * Splits `total` by weight, largest remainder first, ties to the lowest index. The parts sum to `total` unless every
  * weight is 0, and no part exceeds its weight while `total` is at most Σ weights.
  */
-export function allocate(total: bigint, weights: readonly bigint[]): bigint[] {
+export function allocateLargestRemainder(total: bigint, weights: readonly bigint[]): bigint[] {
   const all = sum(weights)
   if (all === 0n || total <= 0n) return weights.map(() => 0n)
   const parts = weights.map((weight) => (total * weight) / all)
@@ -92,7 +92,7 @@ function floorDiv(dividend: bigint, divisor: bigint): bigint {
  * commission out again; remainders relative to the size of the part (Webster's method) never do.
  * No part exceeds its weight while `total` is at most Σ weights; weights that are all 0 give zeros.
  */
-export function apportion(total: number, weights: readonly number[]): number[] {
+export function allocateMonotonic(total: number, weights: readonly number[]): number[] {
   const sizes = weights.map(toBigInt)
   const goal = toBigInt(total)
   const all = sum(sizes)

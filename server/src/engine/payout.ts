@@ -61,20 +61,20 @@ export function currenciesOf(rows: readonly PayoutRow[]): string[] {
 }
 
 /** The minimum payout in cents, or why it is undetermined. */
-export type Threshold = { ok: true; minimumPayoutCents: number } | { ok: false; reason: 'NEEDS_RECONCILIATION' }
+export type MinimumPayout = { ok: true; minimumPayoutCents: number } | { ok: false; reason: 'NEEDS_RECONCILIATION' }
 
 /** The settings of a minimum payout; null when not set. `legacyMinimumPayout` is in currency units (`25.5`). */
-export interface ThresholdSettings {
+export interface MinimumPayoutSettings {
   minimumPayoutCents: number | null
   defaultMinimumPayoutCents: number | null
   legacyMinimumPayout: number | null
 }
 
 /**
- * Returns the effective minimum payout: the shop's, else the server's, else 0. A legacy threshold that differs must be
+ * Returns the effective minimum payout: the shop's, else the server's, else 0. A legacy setting that differs must be
  * reconciled first, because it is unknown which of the two the merchant intends.
  */
-export function resolveThreshold(settings: ThresholdSettings): Threshold {
+export function resolveMinimumPayout(settings: MinimumPayoutSettings): MinimumPayout {
   const minimumPayoutCents = settings.minimumPayoutCents ?? settings.defaultMinimumPayoutCents ?? 0
   const { legacyMinimumPayout: legacy } = settings
   const agrees = legacy === null || (hundredthsOf(legacy) === toBigInt(minimumPayoutCents) && isWholeCents(legacy))

@@ -1,6 +1,6 @@
 import { commissionAmount, type Goods, goodsOf } from './commission.ts'
 import type { OrderLine, RateGroup } from './facts.ts'
-import { apportion, basisPointsOf, mulDiv, sum, toBigInt } from './money.ts'
+import { allocateMonotonic, basisPointsOf, mulDiv, sum, toBigInt } from './money.ts'
 
 /** What was recorded with a commission. Refunds are computed from it, not from the current rate. */
 export interface RefundSnapshot {
@@ -74,9 +74,9 @@ export function totalRefunds(snapshot: RefundSnapshot, refunds: readonly Refund[
 
 function targetOf(cut: OrderParts, taken: RefundedGoods): RefundTarget {
   const remaining = remainingBases(cut, taken)
-  const gone = cut.groups.map((group, part) => isFullyRefunded(cut, taken, group, remaining[part]!))
+  const isRefunded = cut.groups.map((group, part) => isFullyRefunded(cut, taken, group, remaining[part]!))
   const kept = cut.groups.map((group, part) =>
-    gone[part] ? 0 : remainingAmount(group, remaining[part]!, taken.pieces),
+    isRefunded[part] ? 0 : remainingAmount(group, remaining[part]!, taken.pieces),
   )
   const amountCents = Number(sum(kept.map(toBigInt)))
   return {
@@ -85,7 +85,7 @@ function targetOf(cut: OrderParts, taken: RefundedGoods): RefundTarget {
     remainingBaseCents: remaining.slice(0, cut.groups.length).reduce((total, base) => total + base, 0),
     refundedCents: taken.cents,
     leftCents: cut.goods.base - taken.cents,
-    fullyRefunded: gone.every(Boolean),
+    fullyRefunded: isRefunded.every(Boolean),
   }
 }
 
@@ -132,7 +132,7 @@ function unpaidGroup(baseCents: number): RateGroup {
 function remainingBases({ bases }: OrderParts, { cents, pointed }: RefundedGoods): number[] {
   const rest = bases.map((base, part) => Math.max(0, base - pointed[part]!))
   const direct = bases.reduce((total, base, part) => total + base - rest[part]!, 0)
-  const shared = apportion(Math.max(0, cents - direct), rest)
+  const shared = allocateMonotonic(Math.max(0, cents - direct), rest)
   return rest.map((base, part) => base - shared[part]!)
 }
 
@@ -231,7 +231,7 @@ export function addRefund(
   const worth = values.reduce((total, value) => total + value, 0)
   const amount = refund.amountCents ?? worth
   const cents = before.cents + Math.min(left, amount)
-  const pointed = apportion(cents - before.cents, values).map((value, part) => before.pointed[part]! + value)
+  const pointed = allocateMonotonic(cents - before.cents, values).map((value, part) => before.pointed[part]! + value)
   const everything = before.everything || (cents > 0 && cents === order.goods.base)
   return {
     refunded: { cents, pieces, pointed, everything },
@@ -258,19 +258,19 @@ function takePieces(order: RefundedOrder, before: number[], items: RefundLine[])
   for (const item of items) {
     const matching = linesOf(order, item)
     if (matching.length === 0) problem = 'UNKNOWN_ITEM'
-    let wanted = item.quantity
+    let needed = item.quantity
     let at = usedUp.get(matching) ?? 0
-    for (; wanted > 0 && at < matching.length; at++) {
+    for (; needed > 0 && at < matching.length; at++) {
       const index = matching[at]!
       const available = order.lines[index]!.quantity - pieces[index]!
-      const taken = Math.min(wanted, available)
+      const taken = Math.min(needed, available)
       pieces[index]! += taken
       changed.add(index)
-      wanted -= taken
+      needed -= taken
       if (taken < available) break
     }
     usedUp.set(matching, at)
-    if (wanted > 0) problem ??= 'EXCEEDS_ORDER'
+    if (needed > 0) problem ??= 'EXCEEDS_ORDER'
   }
   return { pieces, changed, problem }
 }

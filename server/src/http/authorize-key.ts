@@ -158,6 +158,6 @@ export function createKeyUseRecorder(deps: Deps): (key: Caller['key']) => void {
     if (now - known < LAST_USED_INTERVAL_MS) return
     notedAt.set(key.id, now)
     const note = () => deps.db.transact((trx) => updateLastUsed(trx, key.shopId, key.id, new Date(now).toISOString()))
-    void bestEffort(deps.log, 'last_used_not_written', note)
+    void bestEffort(deps.log, 'last_used_update_failed', note)
   }
 }

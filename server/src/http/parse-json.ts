@@ -19,14 +19,14 @@ export interface ParsedJson {
   canonical: string
 }
 
-const QUOTE = 0x22
-const COMMA = 0x2c
-const COLON = 0x3a
-const OPENING_LIST = 0x5b
-const BACKSLASH = 0x5c
-const CLOSING_LIST = 0x5d
-const OPENING_OBJECT = 0x7b
-const CLOSING_OBJECT = 0x7d
+export const QUOTE = 0x22
+export const COMMA = 0x2c
+export const COLON = 0x3a
+export const OPENING_LIST = 0x5b
+export const BACKSLASH = 0x5c
+export const CLOSING_LIST = 0x5d
+export const OPENING_OBJECT = 0x7b
+export const CLOSING_OBJECT = 0x7d
 
 const NUMBER_OR_WORD = /-?(?:0|[1-9][0-9]*)(?:[.][0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null/y
 const WORDS = new Map<string, boolean | null>([
@@ -258,6 +258,6 @@ function parse(token: string): unknown {
   }
 }
 
-const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
+export const isSpace = (code: number | undefined) => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 
 const malformed = () => invalid('invalid_json', 'The request body is not valid JSON.')

@@ -2,17 +2,21 @@ import { setImmediate as breathe } from 'node:timers/promises'
 import { invalid, invalidBody } from '../contract/errors.ts'
 import type { Property, Selection } from '../contract/selection.ts'
 
-const QUOTE = 0x22
-const COMMA = 0x2c
+import {
+  BACKSLASH,
+  CLOSING_LIST,
+  CLOSING_OBJECT,
+  COLON,
+  COMMA,
+  isSpace,
+  OPENING_LIST,
+  OPENING_OBJECT,
+  QUOTE,
+} from './parse-json.ts'
+
 const MINUS = 0x2d
 const ZERO = 0x30
 const NINE = 0x39
-const COLON = 0x3a
-const OPENING_LIST = 0x5b
-const BACKSLASH = 0x5c
-const CLOSING_LIST = 0x5d
-const OPENING_OBJECT = 0x7b
-const CLOSING_OBJECT = 0x7d
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
 
 /** A number represents every integer of so many digits exactly. */
@@ -231,7 +235,6 @@ class Selector {
   }
 }
 
-const isSpace = (byte: number | undefined) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 const isDigit = (byte: number | undefined) => byte !== undefined && byte >= ZERO && byte <= NINE
 /** Part of a number, `true`, `false` or `null`. */
 const isPlain = (byte: number | undefined) =>

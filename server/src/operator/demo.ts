@@ -57,15 +57,7 @@ async function createDemoShop(deps: Deps, url: string): Promise<Record<string, s
     ownerEmail: 'owner@demo.example',
   })
   const ctx = () => shops.operatorContext(deps, shopId)
-  await programs.create(await ctx(), {
-    name: 'Demo program',
-    commissionType: 'PERCENT_OF_SALE',
-    commissionPercent: 16,
-    cookieDurationDays: 30,
-    autoApproveAffiliate: false,
-    autoApproveOrder: true,
-    status: 'PUBLISH',
-  })
+  await programs.create(await ctx(), demoProgram('Demo program'))
   const { id } = await affiliates.create(await ctx(), {
     email: 'nisa@demo.example',
     firstName: 'Nisa',
@@ -81,6 +73,18 @@ async function createDemoShop(deps: Deps, url: string): Promise<Record<string, s
     REFERRAL_SHOP_ID: shopId,
   }
 }
+
+/** A published program that pays 16 % and auto-approves orders. */
+export const demoProgram = (name: string) =>
+  ({
+    name,
+    commissionType: 'PERCENT_OF_SALE',
+    commissionPercent: 16,
+    cookieDurationDays: 30,
+    autoApproveAffiliate: false,
+    autoApproveOrder: true,
+    status: 'PUBLISH',
+  }) as const
 
 const readEnv = (text: string): Record<string, string> =>
   Object.fromEntries(
@@ -103,17 +107,19 @@ Referral Program API with a demo shop
   address         ${url}
   docs            ${url}/api/v1/docs
   Developer page  ${url}${signIn}
-                  (signs you in once, in the next 15 minutes; later with the owner token of the file below)
+                  (the link works once, within 15 minutes; after that, sign in with the owner token)
   API key         ${key}
-  all of it       ${file}
+  credentials     ${file}
 
-Report an order of 100.00 with 10.00 off; the coupon belongs to Nisa, who earns 16 %:
+Report an order of 100.00 with a discount of 10.00. The coupon belongs to the affiliate Nisa, who earns 16 %:
 
   curl ${url}/api/v1/events -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -H 'Idempotency-Key: order-1001' -d '{"externalOrderId":"1001","amountCents":10000,"discountCents":1000,"couponCode":"${CODE}"}'
 
-Send the same again: it is not counted twice. Then look at the commission, and at what another order would earn:
+Send it again: the order is not counted twice. List the commissions:
 
   curl ${url}/api/v1/commissions -H 'Authorization: Bearer ${key}'
+
+Calculate what another order would earn, without recording it:
 
   curl '${url}/api/v1/events?dryRun=1' -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"externalOrderId":"1002","amountCents":5000,"ref":"nisa-karim"}'
 `

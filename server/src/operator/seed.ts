@@ -12,6 +12,7 @@ import { storeTouch } from '../orders/clicks.ts'
 import { type Conversion, toIncomingOrder } from '../orders/conversions.ts'
 import { recordOrder } from '../orders/record-order.ts'
 import * as programs from '../programs/programs.ts'
+import { demoProgram } from './demo.ts'
 
 export interface SeedOptions {
   shop: string
@@ -100,15 +101,7 @@ async function inBatches(count: number, work: (from: number, to: number) => Prom
 
 async function ensureProgram(ctx: Context): Promise<void> {
   if (ctx.shop.defaultProgramId) return
-  await programs.create(ctx, {
-    name: 'Seed program',
-    commissionType: 'PERCENT_OF_SALE',
-    commissionPercent: 16,
-    cookieDurationDays: 30,
-    autoApproveAffiliate: false,
-    autoApproveOrder: true,
-    status: 'PUBLISH',
-  })
+  await programs.create(ctx, demoProgram('Seed program'))
 }
 
 interface Range {

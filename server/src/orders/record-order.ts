@@ -293,7 +293,7 @@ async function toProgramFact(db: Reader, row: ProgramRow, lines: OrderLine[]): P
     cookieDurationDays: row.cookieDurationDays,
     autoApproveOrder: row.autoApproveOrder === 1,
     lifetimeCommission: row.lifetimeCommission === 1,
-    productRules: await findProductRules(db, { shopId: row.shopId, programId: row.id }, lines),
+    productRules: await findProductRules(db, row.shopId, row.id, lines),
     geoRule: await findGeoRules(db, row.shopId, row.id),
   }
 }

@@ -13,7 +13,7 @@ import {
   type DebtRow,
   type PayoutTotals,
   payoutTotals,
-  resolveThreshold,
+  resolveMinimumPayout,
 } from '../engine/payout.ts'
 import { type CandidateFilter, findBatch, type Subtotal, sumBatch, updateBatchIfUnchanged } from './queries.ts'
 
@@ -148,8 +148,8 @@ export function planBatch(
       periodEnd,
     )
     throw !before || before.totals.netPayableCents >= minimumPayoutCents
-      ? belowThresholdAfterClaim(total, minimumPayoutCents)
-      : belowThreshold(total, minimumPayoutCents)
+      ? belowMinimumAfterClaim(total, minimumPayoutCents)
+      : belowMinimum(total, minimumPayoutCents)
   }
   return { ...settled, currency, minimumPayoutCents }
 }
@@ -162,12 +162,12 @@ export function planBatch(
  */
 function minimumPayout({ shop, config }: Context, currency: string): number {
   if (currency !== shop.currency) return minimumsByCurrency(shop)[currency] ?? 0
-  const threshold = resolveThreshold({
+  const minimum = resolveMinimumPayout({
     minimumPayoutCents: shop.minimumPayoutCents,
     defaultMinimumPayoutCents: config.minimumPayoutCents,
     legacyMinimumPayout: shop.legacyMinimumPayout === null ? null : Number(shop.legacyMinimumPayout),
   })
-  if (threshold.ok) return threshold.minimumPayoutCents
+  if (minimum.ok) return minimum.minimumPayoutCents
   const cents = shop.minimumPayoutCents ?? config.minimumPayoutCents
   throw conflict(
     'payout_threshold_needs_reconciliation',
@@ -202,13 +202,13 @@ function mixedCurrencies(currencies: string[]) {
   })
 }
 
-const belowThreshold = (cents: number, minimum: number) =>
+const belowMinimum = (cents: number, minimum: number) =>
   conflict(
     'payout_below_threshold',
     `The eligible total of ${cents} cents is below the minimum payout of ${minimum} cents. Choose a longer period.`,
   )
 
-const belowThresholdAfterClaim = (cents: number, minimum: number) =>
+const belowMinimumAfterClaim = (cents: number, minimum: number) =>
   conflict(
     'payout_below_threshold_after_claim',
     `Another payout batch claimed some of these commissions. The remaining ${cents} cents are below the minimum payout of ${minimum} cents.`,

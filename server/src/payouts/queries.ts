@@ -48,7 +48,7 @@ export const updateBatchIfUnchanged = (
   shopId: string,
   row: PayoutBatchRow,
   changes: Partial<PayoutBatchRow>,
-): Promise<boolean> => updateIfUnchanged(trx, 'payoutBatches', { shopId, row, changes })
+): Promise<boolean> => updateIfUnchanged(trx, shopId, 'payoutBatches', { row, changes })
 
 /** The commissions that a batch selects; both instants are inclusive. */
 export interface CandidateFilter {

@@ -37,14 +37,13 @@ export async function set(ctx: Context, programId: string, body: Body<'setGeoRul
     }
     const row = {
       programId,
-      shopId: ctx.shop.id,
       countries: JSON.stringify(places.countries),
       states: JSON.stringify(places.states),
       cities: JSON.stringify(places.cities),
       postalPrefixes: JSON.stringify(places.postalPrefixes),
       updatedAt: nowIso(ctx),
     }
-    await rules.upsertGeoRule(trx, row)
+    await rules.upsertGeoRule(trx, ctx.shop.id, row)
     return { result: toGeoRule(row), audit: { action: 'geo_rule.set', subjectId: programId, data: places } }
   })
 }
@@ -65,7 +64,7 @@ export async function remove(ctx: Context, programId: string) {
 const distinctNames = (list: string[] | null | undefined): string[] =>
   [...new Set((list ?? []).map((name) => name.trim()))].filter(Boolean)
 
-const toGeoRule = (row: GeoRuleRow): components['schemas']['GeoRule'] => ({
+const toGeoRule = (row: Omit<GeoRuleRow, 'shopId'>): components['schemas']['GeoRule'] => ({
   programId: row.programId,
   countries: JSON.parse(row.countries),
   states: JSON.parse(row.states),

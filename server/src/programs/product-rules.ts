@@ -42,7 +42,7 @@ export async function create(ctx: Context, body: Body<'createProductRule'>) {
       rate,
       createdAt: nowIso(ctx),
     }
-    if (await rules.hasProductRule(trx, row)) {
+    if (await rules.hasProductRule(trx, ctx.shop.id, row)) {
       throw conflict(
         'product_rule_exists',
         'The program already has a rule for this product or variant. Delete that rule first.',
@@ -54,7 +54,7 @@ export async function create(ctx: Context, body: Body<'createProductRule'>) {
         'A shop can have 10,000 product rules. Remove one before you create another.',
       )
     }
-    await rules.insertProductRule(trx, row)
+    await rules.insertProductRule(trx, ctx.shop.id, row)
     const data = { programId, kind, value, commissionType, rate }
     return { result: toProductRule(row), audit: { action: 'product_rule.created', subjectId: row.id, data } }
   })

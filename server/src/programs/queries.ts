@@ -73,7 +73,7 @@ export const updateProgramIfUnchanged = (
   shopId: string,
   row: ProgramRow,
   changes: Partial<ProgramRow>,
-): Promise<boolean> => updateIfUnchanged(trx, 'programs', { shopId, row, changes })
+): Promise<boolean> => updateIfUnchanged(trx, shopId, 'programs', { row, changes })
 
 /** The longest cookie duration of all programs, in days. */
 export async function longestCookieDays(db: Reader): Promise<number> {
@@ -103,14 +103,18 @@ export function listProductRules(db: Reader, shopId: string, query: PageQuery & 
 }
 
 /** Whether the program has a rule for this product or variant. */
-export async function hasProductRule(db: Reader, row: ProductRuleRow): Promise<boolean> {
+export async function hasProductRule(
+  db: Reader,
+  shopId: string,
+  rule: Pick<ProductRuleRow, 'programId' | 'kind' | 'value'>,
+): Promise<boolean> {
   const found = await db
     .selectFrom('productRules')
     .select('id')
-    .where('shopId', '=', row.shopId)
-    .where('programId', '=', row.programId)
-    .where('kind', '=', row.kind)
-    .where('value', '=', row.value)
+    .where('shopId', '=', shopId)
+    .where('programId', '=', rule.programId)
+    .where('kind', '=', rule.kind)
+    .where('value', '=', rule.value)
     .executeTakeFirst()
   return found !== undefined
 }
@@ -118,8 +122,15 @@ export async function hasProductRule(db: Reader, row: ProductRuleRow): Promise<b
 export const countProductRules = (db: Reader, shopId: string): Promise<number> =>
   countOf(db.selectFrom('productRules').where('shopId', '=', shopId))
 
-export async function insertProductRule(trx: Transaction, row: ProductRuleRow): Promise<void> {
-  await trx.insertInto('productRules').values(row).execute()
+export async function insertProductRule(
+  trx: Transaction,
+  shopId: string,
+  row: Omit<ProductRuleRow, 'shopId'>,
+): Promise<void> {
+  await trx
+    .insertInto('productRules')
+    .values({ ...row, shopId })
+    .execute()
 }
 
 /** Deletes a rule. Returns its row, if it existed. */
@@ -134,11 +145,14 @@ export const countOtherGeoRules = (db: Reader, shopId: string, programId: string
   countOf(db.selectFrom('geoRules').where('shopId', '=', shopId).where('programId', '<>', programId))
 
 /** Sets a program's rule, replacing the previous one. */
-export async function upsertGeoRule(trx: Transaction, row: GeoRuleRow): Promise<void> {
-  const { shopId, programId, ...changes } = row
+export async function upsertGeoRule(
+  trx: Transaction,
+  shopId: string,
+  { programId, ...changes }: Omit<GeoRuleRow, 'shopId'>,
+): Promise<void> {
   await trx
     .insertInto('geoRules')
-    .values(row)
+    .values({ shopId, programId, ...changes })
     .onConflict((conflict) => conflict.columns(['shopId', 'programId']).doUpdateSet(changes))
     .execute()
 }
@@ -186,10 +200,19 @@ export const geoRule = prepared<OfProgram>()((db, { shopId, programId }) =>
  * The rates that a program pays for the products and variants of an order. Its other rules do not affect the order, so
  * they are not stored with it.
  */
-export async function findProductRules(db: Reader, of: OfProgram, lines: ProductLine[]): Promise<ProductRule[]> {
+export async function findProductRules(
+  db: Reader,
+  shopId: string,
+  programId: string,
+  lines: ProductLine[],
+): Promise<ProductRule[]> {
   const values = productIds(lines)
   if (values.length === 0) return []
-  const rows = await (values.length > MAX_PREPARED ? manyProductRules : productRules)(db, { ...of, ...values })
+  const rows = await (values.length > MAX_PREPARED ? manyProductRules : productRules)(db, {
+    shopId,
+    programId,
+    ...values,
+  })
   return rows.map(({ kind, value, commissionType, rate }) => ({
     productId: kind === 'product' ? value : null,
     variantId: kind === 'variant' ? value : null,

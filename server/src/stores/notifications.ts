@@ -149,4 +149,4 @@ async function storeRefundNotice(
 }
 
 const storeNotice = (ctx: Context, trx: Transaction, notice: Omit<StoreNoticeRow, 'shopId' | 'createdAt'>) =>
-  insertStoreNoticeIfNew(trx, { ...notice, shopId: ctx.shop.id, createdAt: nowIso(ctx) })
+  insertStoreNoticeIfNew(trx, ctx.shop.id, { ...notice, createdAt: nowIso(ctx) })

@@ -43,10 +43,14 @@ export const listStoredRefunds = (
     .execute()
 
 /** Stores a notification unless it is stored already. */
-export async function insertStoreNoticeIfNew(trx: Transaction, row: StoreNoticeRow): Promise<void> {
+export async function insertStoreNoticeIfNew(
+  trx: Transaction,
+  shopId: string,
+  row: Omit<StoreNoticeRow, 'shopId'>,
+): Promise<void> {
   await trx
     .insertInto('storeNotices')
-    .values(row)
+    .values({ ...row, shopId })
     .onConflict((conflict) => conflict.columns(['shopId', 'orderId', 'kind', 'noticeId']).doNothing())
     .execute()
 }

@@ -29,7 +29,7 @@ type Serve = (request: Request) => Promise<Response>
 const broken = (code: string): TypeError =>
   new TypeError('fetch failed', { cause: Object.assign(new Error(`connection failed: ${code}`), { code }) })
 
-const refusal = (status: number, code: string, seconds: number): Response =>
+const errorResponse = (status: number, code: string, seconds: number): Response =>
   Response.json(
     { error: 'A fault was injected. Retry.' },
     {
@@ -63,8 +63,8 @@ const act: Record<FaultKind, (serve: Serve, request: Request) => Promise<Respons
     await serve(request)
     return html(502)
   },
-  rate_limited: async () => refusal(429, 'rate_limited', 30),
-  unavailable: async () => refusal(503, 'storage_unavailable', 1),
+  rate_limited: async () => errorResponse(429, 'rate_limited', 30),
+  unavailable: async () => errorResponse(503, 'storage_unavailable', 1),
 }
 
 /** Wraps a server's `fetch` and injects the planned faults. */

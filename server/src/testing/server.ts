@@ -122,8 +122,8 @@ const limiterOf = (now: () => number, limit = Number.MAX_SAFE_INTEGER): RateLimi
 }
 
 const makeShop = async (deps: Deps) => {
-  const wanted = { name: 'Test shop', plan: 'PROFESSIONAL', currency: 'USD', ownerEmail: 'owner@shop.example' } as const
-  const { shopId, ownerToken } = await shops.create(deps, wanted)
+  const input = { name: 'Test shop', plan: 'PROFESSIONAL', currency: 'USD', ownerEmail: 'owner@shop.example' } as const
+  const { shopId, ownerToken } = await shops.create(deps, input)
   const ctx = await shops.operatorContext(deps, shopId)
   const { secret } = await createApiKey(ctx, { label: 'Test', scopes: ['all'] })
   return { shopId, ownerToken, apiKey: secret }

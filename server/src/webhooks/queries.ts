@@ -162,8 +162,11 @@ export const listRetainedStreams = (db: Reader, shopId: string, now: string): Pr
     .orderBy('id')
     .execute()
 
-export async function insertStream(trx: Transaction, row: StreamRow): Promise<void> {
-  await trx.insertInto('streams').values(row).execute()
+export async function insertStream(trx: Transaction, shopId: string, row: Omit<StreamRow, 'shopId'>): Promise<void> {
+  await trx
+    .insertInto('streams')
+    .values({ ...row, shopId })
+    .execute()
 }
 
 export async function updateStream(
@@ -222,7 +225,8 @@ export async function findStreamAt(
 /** The deliveries of a stream after a number, in order. */
 export const listStreamed = (
   db: Reader,
-  { shopId, id }: Pick<StreamRow, 'shopId' | 'id'>,
+  shopId: string,
+  streamId: string,
   after: number,
   limit: number,
 ): Promise<StreamedEvent[]> =>
@@ -235,7 +239,7 @@ export const listStreamed = (
     )
     .select(['streamDeliveries.id', 'streamDeliveries.seq', 'webhookEvents.event', 'webhookEvents.body'])
     .where('streamDeliveries.shopId', '=', shopId)
-    .where('streamDeliveries.streamId', '=', id)
+    .where('streamDeliveries.streamId', '=', streamId)
     .where('streamDeliveries.seq', '>', after)
     .orderBy('streamDeliveries.seq')
     .limit(limit)

@@ -43,7 +43,7 @@ export async function open(
       connectedUntil: timeIn(ctx, CONNECTION_TIMEOUT_MS),
     }
     if (resumed) await streams.updateStream(trx, ctx.shop.id, resumed.id, stream)
-    else await streams.insertStream(trx, stream)
+    else await streams.insertStream(trx, ctx.shop.id, stream)
     const data = { resumed: resumed !== undefined }
     return { result: { stream, seq }, audit: { action: 'stream.opened', subjectId: stream.id, data } }
   })
@@ -81,7 +81,7 @@ async function* frames(ctx: Context, stream: StreamRow, seq: number | undefined)
   yield (seq === undefined ? `id: ${stream.id}\n` : '') + frame('open', { subscriptionId: stream.id, secret })
   let last = seq ?? 0
   for (;;) {
-    const rows = await streams.listStreamed(ctx.db.read, stream, last, BATCH_SIZE)
+    const rows = await streams.listStreamed(ctx.db.read, ctx.shop.id, stream.id, last, BATCH_SIZE)
     for (const { id, seq, event, body } of rows) {
       const headers = await deliveryHeaders(secret, { id, event, body, at: ctx.now() })
       yield `id: ${id}\n${frame('delivery', { headers, body })}`
@@ -159,7 +159,7 @@ const renewConnection = (
   stream: StreamRow,
   until: string | null = timeIn(ctx, CONNECTION_TIMEOUT_MS),
 ): Promise<void> =>
-  bestEffort(ctx.log, 'stream_not_renewed', () =>
+  bestEffort(ctx.log, 'stream_renewal_failed', () =>
     ctx.db.transact((trx) => streams.updateConnection(trx, stream, until), stream.shopId),
   )
 

@@ -93,7 +93,7 @@ async function shippedSelects({ url, shopId, codes }: DataSet): Promise<Map<stri
   await findAffiliateBySlug(read, shopId, code)
   await findPrograms(read, shopId, [programId])
   await findConnectedAffiliate(read, shopId, 'customerEmail', 'a@example.com')
-  await findProductRules(read, { shopId, programId }, [{ productId: '1', variantId: '2' }])
+  await findProductRules(read, shopId, programId, [{ productId: '1', variantId: '2' }])
   await findGeoRules(read, shopId, programId)
   await listSubscriptionFilters(read, shopId)
   await listOpenStreams(read, shopId, orderAt)

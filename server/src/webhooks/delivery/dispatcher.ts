@@ -100,7 +100,7 @@ class OutboxDispatcher implements Dispatcher {
     clearTimeout(this.#recheckTimer)
     await this.#transport.close()
     await this.#syncing
-    await this.#transact('outbox_not_released', async (trx) => {
+    await this.#transact('lease_release_failed', async (trx) => {
       await recordResults(trx, this.#finished)
       await releaseAllDestinations(trx, this.#name)
     })
@@ -109,7 +109,7 @@ class OutboxDispatcher implements Dispatcher {
 
   /** Renews leases, and polls for deliveries of other processes. */
   async #renew(): Promise<void> {
-    await this.#transact('claims_not_renewed', (trx) => renewLeases(trx, this.#leaseHolder()))
+    await this.#transact('lease_renewal_failed', (trx) => renewLeases(trx, this.#leaseHolder()))
     this.wake()
   }
 
@@ -146,7 +146,7 @@ class OutboxDispatcher implements Dispatcher {
       afterSubscription: this.#afterSubscription,
       plan,
     }
-    const result = await this.#transact('outbox_not_exchanged', (trx) => syncOutbox(trx, request))
+    const result = await this.#transact('outbox_sync_failed', (trx) => syncOutbox(trx, request))
     if (!result) {
       this.#finished.unshift(...finished)
       return []

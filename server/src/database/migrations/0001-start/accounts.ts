@@ -131,10 +131,10 @@ async function records({ db, isPostgres, text }: Schema) {
 
 async function installation({ db, isPostgres, text }: Schema) {
   await db.schema
-    .createTable('instanceSettings')
+    .createTable('installationSettings')
     .addColumn('name', text, required)
     .addColumn('value', text, required)
-    .addPrimaryKeyConstraint('instanceSettings_pk', ['name'])
+    .addPrimaryKeyConstraint('installationSettings_pk', ['name'])
     .execute()
   if (!isPostgres) return
   // Rate limit windows, shared by processes. Losing them in a crash is acceptable, so the table is unlogged.
