@@ -22,6 +22,8 @@ export interface AppOptions {
   limiter?: RateLimiter
   bodyBudget?: BodyBudget
   metrics?: Metrics
+  /** Whether the server is stopping, so that proxies send it no new requests. */
+  isDraining?: () => boolean
 }
 
 /** Composes the HTTP surface. Everything about an operation except its use case comes from openapi.yaml. */
@@ -39,7 +41,7 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
   for (const op of operations) app.on(op.method, op.path, serveOperation(server, op))
   // Only for paths that no operation serves; an operation tracks its own request.
   app.use(trackRequest(server))
-  mountHealth(app, deps)
+  mountHealth(app, deps, options.isDraining)
   mountDocument(app, server)
   if (options.metrics) mountMetrics(app, options.metrics, deps.config.metricsToken)
   for (const [path, methods] of methodsByPath()) app.all(path, rejectMethod(methods))

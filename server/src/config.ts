@@ -20,6 +20,10 @@ export interface Config {
   /** The number of trusted proxies that set `X-Forwarded-For`. */
   trustProxy: number
   logLevel: string
+  /** How long an idle connection stays open for another request. */
+  keepAliveSeconds: number
+  /** How long requests are still accepted after the signal to stop. */
+  shutdownDelaySeconds: number
 }
 
 /** An invalid setting, which stops the start. The message is shown to the operator. */
@@ -50,6 +54,8 @@ export function readConfig(env: Environment = process.env, firstStart: FirstStar
     metricsToken: env.METRICS_TOKEN || undefined,
     webhookAllow: hostsAndPorts(env, 'REFERRAL_WEBHOOK_ALLOW'),
     trustProxy: integer(env, 'REFERRAL_TRUST_PROXY', { usual: 0, maximum: 20 }) ?? 0,
+    keepAliveSeconds: integer(env, 'REFERRAL_KEEP_ALIVE_SECONDS', { usual: 75, minimum: 1, maximum: 3600 }) ?? 75,
+    shutdownDelaySeconds: integer(env, 'REFERRAL_SHUTDOWN_DELAY_SECONDS', { usual: 0, maximum: 300 }) ?? 0,
     logLevel: oneOf(env, 'LOG_LEVEL', LOG_LEVELS, 'info'),
   }
 }

@@ -1,5 +1,6 @@
 import type { Server, ServerResponse } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { Server as NetServer, type Socket } from 'node:net'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from './app.ts'
 import { baseUrlOf, type Config, encryptionKeySource, endFirstStart, readConfig } from './config.ts'
 import type { Deps } from './core/context.ts'
@@ -16,6 +17,11 @@ import { createDispatcher } from './webhooks/delivery/dispatcher.ts'
 const WEBHOOK_DRAIN_MS = 10_000
 /** How long in-flight requests may take after the signal. */
 const REQUEST_DRAIN_MS = 5_000
+/** The longest turn in which hardly any connection can arrive. */
+const QUIET_TURN_MS = 0.05
+const QUIET_TIMEOUT_MS = 500
+/** How long a new connection may take to send its first request while in-flight requests drain. */
+const FIRST_REQUEST_MS = 500
 /** How often idle connections are closed while in-flight requests drain. */
 const IDLE_SWEEP_MS = 20
 
@@ -38,13 +44,19 @@ export async function serve(): Promise<void> {
   const url = baseUrlOf(config)
   const demo = config.demo ? await prepareDemo(deps, url) : undefined
   const limits = await openRateLimiter(deps, metrics.limitStoreFailure)
-  const app = createApp(deps, { limiter: limits.limiter, metrics })
-  const server = await bind(createListener(app.fetch, { ...deps, limiter: limits.limiter }), config)
+  let isDraining = false
+  const app = createApp(deps, { limiter: limits.limiter, metrics, isDraining: () => isDraining })
+  const keepAliveMs = config.keepAliveSeconds * 1000
+  const server = await bind(createListener(app.fetch, { ...deps, limiter: limits.limiter }, { keepAliveMs }), config)
+  const unused = trackUnusedConnections(server)
   await dispatcher.start()
   startRetention(deps)
   onSignal(deps, async () => {
+    isDraining = true
+    closeConnectionsAfterResponses(server)
+    await sleep(config.shutdownDelaySeconds * 1000)
     stopping.abort()
-    await drainRequests(server)
+    await drainRequests(server, unused)
     await dispatcher.drain(WEBHOOK_DRAIN_MS)
     await Promise.all([limits.close(), db.close()])
   })
@@ -52,26 +64,64 @@ export async function serve(): Promise<void> {
   console.log(`listening on ${url}`)
 }
 
+/** `stop` runs once. A second signal of the same kind ends the process at once. */
 function onSignal({ log }: Deps, stop: () => Promise<void>): void {
+  let isStopping = false
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.once(signal, () => {
+      if (isStopping) return
+      isStopping = true
       log.info({ signal }, 'stopping')
       void stop().then(() => process.exit(0))
     })
   }
 }
 
-/** Stops accepting connections and drains in-flight requests. */
-async function drainRequests(server: Server): Promise<void> {
-  const closed = new Promise((done) => server.close(done))
-  // A busy keep-alive connection would otherwise stay open until it is cut off in the middle of a request.
+/** A busy keep-alive connection would otherwise stay open until it is cut off in the middle of a request. */
+function closeConnectionsAfterResponses(server: Server): void {
   server.prependListener('request', (_, response: ServerResponse) => response.setHeader('Connection', 'close'))
-  server.closeIdleConnections()
-  const closing = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS)
+}
+
+/** Stops accepting connections and drains in-flight requests. `unused`: connections without a request yet. */
+async function drainRequests(server: Server, unused: Set<Socket>): Promise<void> {
+  await quietTurn()
+  // Closes the listener only. The method of the HTTP server would also close connections whose first request is on its way.
+  const closed = new Promise((done) => NetServer.prototype.close.call(server, done))
+  const until = performance.now() + FIRST_REQUEST_MS
+  const closeIdle = () => {
+    if (unused.size === 0 || performance.now() > until) server.closeIdleConnections()
+  }
+  closeIdle()
+  const closing = setInterval(closeIdle, IDLE_SWEEP_MS)
   // A stalled client must not delay the delivery of pending webhooks.
   await Promise.race([closed, sleep(REQUEST_DRAIN_MS)])
   clearInterval(closing)
   server.closeAllConnections()
+}
+
+/** The connections that have not sent a request yet. */
+function trackUnusedConnections(server: Server): Set<Socket> {
+  const unused = new Set<Socket>()
+  server.on('connection', (socket) => {
+    unused.add(socket)
+    socket.once('close', () => unused.delete(socket))
+  })
+  server.on('request', ({ socket }) => unused.delete(socket))
+  return unused
+}
+
+/**
+ * Waits for a turn of the event loop that took almost no time, so that all established connections have just been accepted:
+ * the operating system resets those that are still queued when the listening socket is closed.
+ */
+async function quietTurn(): Promise<void> {
+  const until = performance.now() + QUIET_TIMEOUT_MS
+  for (let now = performance.now(); now < until; ) {
+    await nextTurn()
+    const before = now
+    now = performance.now()
+    if (now - before < QUIET_TURN_MS) return
+  }
 }
 
 function bind(server: Server, { host, port }: Pick<Config, 'host' | 'port'>): Promise<Server> {

@@ -41,6 +41,8 @@ test.each<[string, (config: Config) => unknown]>([
   ['METRICS_TOKEN', ({ metricsToken = 'none' }) => metricsToken],
   ['REFERRAL_WEBHOOK_ALLOW', ({ webhookAllow }) => webhookAllow[0] ?? 'none'],
   ['REFERRAL_TRUST_PROXY', ({ trustProxy }) => trustProxy],
+  ['REFERRAL_KEEP_ALIVE_SECONDS', ({ keepAliveSeconds }) => keepAliveSeconds],
+  ['REFERRAL_SHUTDOWN_DELAY_SECONDS', ({ shutdownDelaySeconds }) => shutdownDelaySeconds],
   ['LOG_LEVEL', ({ logLevel }) => logLevel],
 ])('the documented default of %s is the one the server uses', (variable, actual) => {
   expect(defaultOf(variable)).toBe(String(actual(config)))

@@ -150,6 +150,8 @@ function testConfig(dataDir: string, given: Partial<Config> = {}): Config {
     metricsToken: undefined,
     webhookAllow: [],
     trustProxy: 0,
+    keepAliveSeconds: 75,
+    shutdownDelaySeconds: 0,
     logLevel: 'silent',
     ...given,
   }

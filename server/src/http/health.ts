@@ -7,12 +7,12 @@ import type { Metrics } from '../core/metrics.ts'
 import type { Database } from '../database/database.ts'
 import { clientAddress } from './server.ts'
 
-/** Liveness and readiness. They are not rate-limited, so they must stay cheap. */
-export function mountHealth<E extends Env>(app: Hono<E>, { db }: Deps): void {
+/** Liveness and readiness. They are not rate-limited, so they must stay cheap. `isDraining`: whether the server is stopping. */
+export function mountHealth<E extends Env>(app: Hono<E>, { db }: Deps, isDraining = () => false): void {
   app.get('/healthz', (c) => c.json({ status: 'ok' }))
   const isReady = createReadiness(db)
   app.get('/readyz', async (c) => {
-    const ready = await isReady()
+    const ready = !isDraining() && (await isReady())
     return c.json({ status: ready ? 'ok' : 'unavailable' }, ready ? 200 : 503)
   })
 }

@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import { ApiError, invalid } from '../contract/errors.ts'
@@ -15,6 +14,8 @@ export interface ListenerOptions {
   headersTimeoutMs?: number
   /** How long a client may leave a pending response unread. */
   stallTimeoutMs?: number
+  /** How long an idle connection stays open for another request. */
+  keepAliveMs?: number
 }
 
 const HEADERS_TIMEOUT_MS = 10_000
@@ -23,12 +24,18 @@ const REQUEST_TIMEOUT_MS = 60_000
 
 /** Also ends event streams that are not read. */
 const STALL_TIMEOUT_MS = 60_000
+/** Longer than proxies keep idle connections, so that none of them sends a request on a connection that is being closed. */
+const KEEP_ALIVE_MS = 75_000
 
 /** Serves the app on a socket. Malformed HTTP gets a JSON error with a request id, like any other rejected request. */
 export function createListener(
   fetch: Fetch,
   known: ListenerDependencies,
-  { headersTimeoutMs = HEADERS_TIMEOUT_MS, stallTimeoutMs = STALL_TIMEOUT_MS }: ListenerOptions = {},
+  {
+    headersTimeoutMs = HEADERS_TIMEOUT_MS,
+    stallTimeoutMs = STALL_TIMEOUT_MS,
+    keepAliveMs = KEEP_ALIVE_MS,
+  }: ListenerOptions = {},
 ): Server {
   let reading: IncomingMessage
   const rejectRequest = (incoming: IncomingMessage, error: ApiError) =>
@@ -47,14 +54,17 @@ export function createListener(
     requireHostHeader: false,
     headersTimeout: headersTimeoutMs,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: keepAliveMs,
     connectionsCheckingInterval: Math.min(1000, headersTimeoutMs),
   }
   const server = createServer(options, (incoming, outgoing) => {
     reading = incoming
     return handle(incoming, outgoing)
   })
-  // A request may take longer; only unread data ends the connection.
-  server.setTimeout(stallTimeoutMs, (socket: Socket) => void (socket.writableLength > 0 && socket.destroy()))
+  // A request in progress may take longer, as long as its response is read. With this listener Node itself closes nothing.
+  server.setTimeout(stallTimeoutMs, (socket: HttpSocket) => {
+    if (socket.writableLength > 0 || !socket._httpMessage) socket.destroy()
+  })
   server.on('clientError', (error: ParserError, socket) => void rejectSocket(known, error, socket))
   // No tunneling. Without this listener Node closes the connection without a response.
   server.on('connect', (_incoming, socket) => void rejectSocket(known, connectNotAllowed(), socket))

@@ -105,6 +105,8 @@ const configOf = (dataDir: string): Config => ({
   metricsToken: undefined,
   webhookAllow: [],
   trustProxy: 0,
+  keepAliveSeconds: 75,
+  shutdownDelaySeconds: 0,
   logLevel: 'silent',
 })
 
