@@ -54,7 +54,10 @@ export async function serve(): Promise<void> {
   onSignal(deps, async () => {
     isDraining = true
     closeConnectionsAfterResponses(server)
-    await sleep(config.shutdownDelaySeconds * 1000)
+    if (config.shutdownDelaySeconds > 0) {
+      await sleep(config.shutdownDelaySeconds * 1000)
+      await quietTurn()
+    }
     stopping.abort()
     await drainRequests(server, unused)
     await dispatcher.drain(WEBHOOK_DRAIN_MS)
@@ -84,7 +87,6 @@ function closeConnectionsAfterResponses(server: Server): void {
 
 /** Stops accepting connections and drains in-flight requests. `unused`: connections without a request yet. */
 async function drainRequests(server: Server, unused: Set<Socket>): Promise<void> {
-  await quietTurn()
   // Closes the listener only. The method of the HTTP server would also close connections whose first request is on its way.
   const closed = new Promise((done) => NetServer.prototype.close.call(server, done))
   const until = performance.now() + FIRST_REQUEST_MS
