@@ -100,3 +100,27 @@ test('every relative link of a page leads to a file and heading that exist', () 
   )
   expect(broken).toEqual([])
 })
+
+/** A path of a source file or page, such as `engine/decide.ts`, or of a folder, such as `test/fuzz/`. */
+const PATH = /^(?:\.{1,2}\/)*((?:[\w.-]+\/)*[\w.-]+(?:\.(?:ts|md|sh|yaml)|\/))$/
+
+/** The paths that a page names in code spans and a source file in comments. */
+function pathsIn(file: string, text: string): string[] {
+  const isPage = file.endsWith('.md')
+  const prose = isPage
+    ? text.replace(/^```.*?^```/gms, '').match(/`[^`\n]+`/g)
+    : text.match(/^\s*(?:\/\*\*|\*|\/\/) .*$/gm)
+  const words = (prose ?? []).flatMap((part) => part.replace(/[`,;()]|[.:](?=\s|$)/g, ' ').split(/\s+/))
+  return words.flatMap((word) => PATH.exec(word)?.[1] ?? []).filter((path) => isPage || /\/[\w.-]+$/.test(path))
+}
+
+test('every path in a page or a comment exists', () => {
+  const exists = (path: string) =>
+    tracked.some(
+      (file) => file === path || file.endsWith(`/${path}`) || `/${file}`.includes(`/${path.replace(/\/$/, '')}/`),
+    )
+  const pages = texts.filter(([file]) => /\.(md|ts)$/.test(file) && !/\/(recipes|generated)\//.test(file))
+  const paths = pages.flatMap(([file, text]) => pathsIn(file, text).map((path) => `${file}: ${path}`))
+  expect(paths.length).toBeGreaterThan(100)
+  expect(paths.filter((one) => !exists(one.split(': ')[1] ?? ''))).toEqual([])
+})

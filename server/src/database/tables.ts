@@ -106,7 +106,7 @@ export interface JourneyRow extends JourneyColumns {
   createdAt: string
 }
 
-/** `kind` is `customerId`, `customerEmail` (its key, see engine/email.ts), `product` or `variant`. */
+/** `kind` is `customerId`, `customerEmail` (its key, see engine/normalize.ts), `product` or `variant`. */
 export interface ConnectionRow {
   id: string
   shopId: string
@@ -165,7 +165,7 @@ export interface SubscriptionRow {
   url: string
   events: string
   source: string
-  /** Sealed; see webhooks/secrets.ts. */
+  /** Encrypted; see webhooks/delivery/signing.ts. */
   secret: string | null
   /** The previous secret, sealed; deliveries are signed with it too until `previousSecretUntil`. */
   previousSecret: string | null
