@@ -38,7 +38,7 @@ const DOMAINS = [
   'stores',
   'webhooks',
 ]
-/** Each folder imports only itself and the folders of the rows below it. `config` is config.ts. */
+/** Each folder imports only itself and the folders of the rows below it. `config` and `checkout` are single files. */
 const LAYERS = [
   ['testing'],
   ['root'],
@@ -48,10 +48,11 @@ const LAYERS = [
   ['core'],
   ['database'],
   ['contract', 'config'],
+  ['checkout'],
 ]
 
 const areaOf = (file: string) => {
-  if (file === 'config.ts') return 'config'
+  if (file === 'config.ts' || file === 'checkout.ts') return posix.basename(file, '.ts')
   return file.includes('/') ? posix.dirname(file).split('/')[0]! : 'root'
 }
 const layerOf = (file: string) => LAYERS.findIndex((areas) => areas.includes(areaOf(file)))

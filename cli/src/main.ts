@@ -8,7 +8,9 @@ const argv = process.argv.slice(2)
 const { env } = process
 
 if (argv.length === 1 && argv[0] === '--version') console.log(version)
-else {
+else void main()
+
+async function main(): Promise<void> {
   // The cache is in the user's home, where nobody else can write; it halves the time of later starts.
   if (!env.NODE_COMPILE_CACHE)
     enableCompileCache(join(env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache'), 'referral'))

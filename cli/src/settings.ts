@@ -29,9 +29,10 @@ export interface Profiles {
 }
 
 export const DEFAULT_URL = 'http://127.0.0.1:8787'
-const ROOT = resolve(import.meta.dirname, '../..')
+/** Where the demo shop is: at the root of a checkout, which runs TypeScript, or in the current folder. */
+const ROOT = import.meta.filename.endsWith('.ts') ? resolve(import.meta.dirname, '../..') : process.cwd()
 
-/** Reads --profile, else the environment, else the current profile, else the demo shop of this checkout. */
+/** Reads --profile, else the environment, else the current profile, else the demo shop. */
 export function findSettings(env: Environment, profile: string | undefined): Settings | undefined {
   if (profile) return fromProfile(env, profile)
   if (env.REFERRAL_API_KEY || env.REFERRAL_OWNER_TOKEN || env.REFERRAL_BASE_URL) return fromEnvironment(env)
@@ -78,7 +79,7 @@ function parseBaseUrl(text: string): string {
   return text.replace(/(\/api\/v1)?\/*$/, '')
 }
 
-/** Reads the demo.env that the server writes on its first start; an installed package has none. */
+/** Reads the demo.env that the server writes on its first start. */
 function fromDemo(env: Environment): Settings | undefined {
   const file = join(resolve(ROOT, env.REFERRAL_DATA_DIR || '.referral'), 'demo.env')
   if (!existsSync(file)) return undefined

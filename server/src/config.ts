@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { isCheckout } from './checkout.ts'
 
 export interface Config {
   host: string
@@ -32,7 +33,8 @@ export class ConfigError extends Error {}
 type Environment = Record<string, string | undefined>
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+/** What relative data folders are resolved against: the root of a checkout, or the current folder. */
+const ROOT = isCheckout ? fileURLToPath(new URL('../../', import.meta.url)) : process.cwd()
 
 /** What {@link readConfig} does when there is neither a database nor a key: a first start, or an error. */
 type FirstStart = 'allowed' | 'rejected'

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { CORE_SCHEMA, load } from 'js-yaml'
+import { isCheckout } from '../checkout.ts'
 import type { ErrorCode } from './errors.ts'
 
 /** The part of JSON Schema and OpenAPI that this server uses. */
@@ -83,8 +84,10 @@ export interface Document {
   components: { schemas: Record<string, Schema> } & Record<string, Record<string, unknown>>
 }
 
+// The published package contains a copy.
+const DOCUMENT = new URL(isCheckout ? '../../../openapi.yaml' : '../openapi.yaml', import.meta.url)
 /** openapi.yaml as text: the source of truth about the API, served unchanged. */
-export const documentText = readFileSync(new URL('../../../openapi.yaml', import.meta.url), 'utf8')
+export const documentText = readFileSync(DOCUMENT, 'utf8')
 // The core schema keeps timestamps as text, as in JSON.
 export const document = load(documentText, { schema: CORE_SCHEMA }) as Document
 

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { isCheckout } from '../checkout.ts'
 import type { Report, ReportRequest } from './database.ts'
 import { FairQueue } from './fair-queue.ts'
 import { QueueFullError, StorageError } from './storage-error.ts'
@@ -18,6 +19,7 @@ interface Job {
   reject: (error: Error) => void
 }
 
+const THREAD = new URL(isCheckout ? './report-thread.ts' : './report-thread.js', import.meta.url)
 const TIMEOUT_MS = 30_000
 const MAX_QUEUED_PER_SHOP = 32
 
@@ -75,7 +77,7 @@ export class ReportWorker {
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL('./report-thread.ts', import.meta.url), { workerData: this.#url })
+    const worker = new Worker(THREAD, { workerData: this.#url })
     const onExit = () => worker === this.#worker && void this.#stop(reportError('report_ended'))
     worker.on('message', (response: ReportResponse) => worker === this.#worker && this.#settle(response))
     worker.on('error', onExit)
