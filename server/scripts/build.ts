@@ -26,7 +26,7 @@ const copyDeclaration = (file: string) => {
   // The compiler rewrites `./x.ts` in JavaScript but not in declarations, where older compilers cannot resolve it.
   const text = readFileSync(join(compiled, file), 'utf8').replace(/^\/\/# sourceMappingURL=.*\n?/m, '')
   writeFileSync(join(out, file), text.replaceAll(/(from '\.[^']+)\.ts'/g, "$1.js'"))
-  for (const [, path] of text.matchAll(/'(\.[^']+)\.ts'/g)) copyDeclaration(join(dirname(file), `${path}.d.ts`))
+  for (const [, path] of text.matchAll(/'(\.[^']+?)\.ts'/g)) copyDeclaration(join(dirname(file), `${path}.d.ts`))
 }
 copyDeclaration('testing/server.d.ts')
 

@@ -152,7 +152,7 @@ export interface CapturedDelivery {
 }
 
 /** Captures webhooks instead of sending them, with a 200 response from the receiver. */
-export const captureDeliveries = async (deps: Deps) => {
+const captureDeliveries = async (deps: Deps) => {
   const captured: CapturedDelivery[] = []
   const transport: Transport = {
     post: async ({ origin, path }, headers, body) => {
@@ -173,7 +173,7 @@ export const captureDeliveries = async (deps: Deps) => {
 }
 
 /** Sends a request to the API and returns the `data` of the response, or the response. */
-export type Post = (method: string, path: string, body: object) => Promise<Made>
+type Post = (method: string, path: string, body: object) => Promise<Made>
 
 interface Made {
   id: string
@@ -226,7 +226,7 @@ const makeOrders = async (post: Post, seeds: Seeds): Promise<void> => {
 }
 
 /** Creates the data of a scenario in an empty shop. */
-export const makeScenario = async (scenario: Scenario, post: Post): Promise<Seeds> => {
+const makeScenario = async (scenario: Scenario, post: Post): Promise<Seeds> => {
   const seeds: Seeds = { orders: [] }
   if (scenario !== 'empty') await makeAffiliate(post, seeds)
   if (scenario === 'orders') await makeOrders(post, seeds)

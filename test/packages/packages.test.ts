@@ -1,0 +1,115 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Installation, install, runJob } from './installation.ts'
+import { type NpmUser, npmUser, Unreachable } from './npm-user.ts'
+import { PACKAGES, pack, publish } from './publish.ts'
+import { type Registry, startRegistry } from './registry.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const manifestOf = (name: string) => JSON.parse(readFileSync(join(ROOT, name, 'package.json'), 'utf8'))
+/** The oldest release that `engines` of the server and the CLI allow. */
+const [, OLDEST = ''] = /^\^([\d.]+)/.exec(manifestOf('server').engines.node) ?? []
+/** Cannot parse the syntax of the packages. */
+const OUTDATED = '8.17.0'
+
+let registry: Registry
+let user: NpmUser
+let tarballs: string[] = []
+let installed: Installation
+let nodes: Record<string, string | undefined> = {}
+let unreachable: string | undefined
+
+beforeAll(async () => {
+  registry = await startRegistry()
+  user = npmUser({ registry: registry.url })
+  try {
+    const [packed, oldest, outdated] = await Promise.all([
+      pack(user.path),
+      user.installNode(OLDEST),
+      user.installNode(OUTDATED),
+    ])
+    nodes = { [OLDEST]: oldest, [OUTDATED]: outdated }
+    tarballs = packed
+    await publish(user, tarballs)
+    installed = await install(user, oldest)
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error
+    unreachable = 'the npm registry is unreachable'
+  }
+}, 240_000)
+afterAll(() => {
+  registry?.close()
+  user?.remove()
+})
+
+test('nothing is skipped unless the registry is unreachable', () => {
+  if (unreachable) return console.warn(`skipped: the installed packages, because ${unreachable}`)
+  expect(tarballs.map((path) => basename(path))).toEqual(
+    PACKAGES.map((name) => `referral-${name}-${manifestOf(name).version}.tgz`),
+  )
+})
+
+describe.each(PACKAGES)('@referral/%s', (name) => {
+  const tarball = () => tarballs[PACKAGES.indexOf(name)] ?? ''
+
+  test('is accepted by publint and attw', async ({ skip }) => {
+    if (unreachable) skip(unreachable)
+    const content = readFileSync(tarball())
+    const { messages, pkg } = await publint({ pack: { tarball: content.buffer as ArrayBuffer }, strict: true })
+    expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([])
+    const excludeEntrypoints = ['./vectors.json', './schemas.json', './openapi.yaml', './main', './package.json']
+    const analysis = await checkPackage(createPackageFromTarballData(content), { excludeEntrypoints })
+    const problems = 'problems' in analysis ? analysis.problems : []
+    // No supported release resolves packages as Node.js 10 does, and all that run the server load ES modules with require.
+    const ignored = name === 'server' ? ['node10', 'node16-cjs'] : ['node10']
+    const isRelevant = (problem: object) =>
+      !('resolutionKind' in problem && ignored.includes(`${problem.resolutionKind}`))
+    expect(problems.filter(isRelevant)).toEqual([])
+  })
+})
+
+test('the types of the packages compile without skipping libraries', async ({ skip }) => {
+  if (unreachable) skip(unreachable)
+  const options = ['--noEmit', '--strict', '--target', 'es2024', '--lib', 'es2024,dom', '--module', 'nodenext']
+  const tsc = join(ROOT, 'node_modules/.bin/tsc')
+  await promisify(execFile)(tsc, [...options, 'types.mts'], { cwd: installed.project })
+})
+
+test('the main job runs on the oldest supported Node.js: server, order, webhook, payout', async ({ skip }) => {
+  if (unreachable || !nodes[OLDEST]) return skip(unreachable ?? `there is no Node.js ${OLDEST} for this machine`)
+  expect(await runJob(user, installed, nodes[OLDEST])).toMatchObject({
+    order: {
+      commission: { amountCents: 1_440, status: 'APPROVED' },
+      event: { event: 'commission.created', data: { commissionAmountCents: 1_440 } },
+      analytics: { totals: { orders: expect.any(Number) } },
+    },
+    batch: { totals: { netPayableCents: 1_440 } },
+    paid: { status: 'PAID' },
+    pages: { style: '200 text/css', document: '200 application/yaml', docs: '200 text/html' },
+  })
+}, 60_000)
+
+test("the example of the server's README runs a real server in a test", async ({ skip }) => {
+  if (unreachable || !nodes[OLDEST]) return skip(unreachable ?? `there is no Node.js ${OLDEST} for this machine`)
+  const output = await user.run(['node', '--test'], { folder: installed.project, node: nodes[OLDEST] })
+  expect(output).toMatch(/^. pass 1$/m)
+}, 60_000)
+
+test.each(['server', 'cli'])('@referral/%s names the required Node.js where it cannot run', async (name) => {
+  const node = nodes[OUTDATED]
+  if (unreachable || !node)
+    return console.warn(`skipped: Node.js ${OUTDATED}, ${unreachable ?? 'not for this machine'}`)
+  const bin = join(installed.project, 'node_modules/@referral', name, 'dist/bin.cjs')
+  expect(await user.finish([bin], { folder: installed.project, node })).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `@referral/${name} requires Node.js 22.19 or later; this is Node.js ${OUTDATED}.\n`,
+  })
+})
