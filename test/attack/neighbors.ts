@@ -1,5 +1,8 @@
+import { fork, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import * as shops from '../../server/src/accounts/shops.ts'
 import { operations, ownerOperations } from '../support/document.ts'
 import { insertKeys } from '../support/keys.ts'
@@ -19,14 +22,12 @@ const KEYS_PER_SECOND = (KEYS * 100) / 60
 const STORE_PER_SECOND = KEYS_PER_SECOND
 const OWNER_PER_SECOND = 600 / 60
 /** Ordinary orders of the neighbor, within its own limit. */
-const ORDERS_PER_SECOND = 25
+const ORDERS_PER_SECOND = 33
 const SUBSCRIPTIONS = 100
 const MIB = 1024 * 1024
 const PATIENCE_MS = 60_000
-/** Of the time: when the server's main thread waits for a processor for longer without any load, the machine is too busy. */
-const MAX_WAITING = 0.25
 
-/** p99 of how long an order takes, the best of all rounds. */
+/** p99 of how long an order takes. */
 export interface Delay {
   wallMs: number
   /** What the main thread of the server worked until the response: a busy machine lengthens only the time by the clock. */
@@ -35,39 +36,34 @@ export interface Delay {
 
 export interface NeighborDelay {
   name: string
+  /** Medians of all rounds. */
   beside: Delay
   /** Beside as many requests of the same shop, each light. */
   light: Delay
+  /** While the load is sent to a server that only reads it: what the sender takes of the machine is in both figures. */
   alone: Delay
+  /** The least and the most of the rounds alone: the noise of the machine. */
+  aloneMs: [number, number]
   /** How often each status came to the other shop, in all rounds. */
   statuses: Record<string, number>
 }
 
-/** Nothing could be measured: the machine was too busy. */
-const UNKNOWN: Delay = { wallMs: Number.POSITIVE_INFINITY, cpuMs: Number.POSITIVE_INFINITY }
-
 /**
- * Whether orders take more than twice as long beside a load, and more than `slackMs` longer, both by the clock and by
- * work: other programs of a busy machine lengthen only the first.
+ * Whether orders take more than `times` as long beside a load, both by the clock and by work: other programs of a busy
+ * machine lengthen only the first.
  */
-export const isSlowed =
-  (against: 'alone' | 'light', slackMs = 0) =>
-  ({ beside, [against]: usual }: NeighborDelay) =>
-    (['wallMs', 'cpuMs'] as const).every((ms) => beside[ms] > Math.max(2 * usual[ms], usual[ms] + slackMs))
-
-export const isUnknown =
-  (against: 'alone' | 'light') =>
-  ({ beside, [against]: usual }: NeighborDelay): boolean =>
-    !Number.isFinite(beside.wallMs + usual.wallMs)
+export const isSlowed = ({ beside, alone }: NeighborDelay, times: number): boolean =>
+  (['wallMs', 'cpuMs'] as const).every((ms) => beside[ms] > times * alone[ms])
 
 /** One line for each load. */
 export const neighborTable = (delays: NeighborDelay[]): string =>
   delays
-    .map(({ name, beside, light, alone, statuses }) => {
+    .map(({ name, beside, light, alone, aloneMs, statuses }) => {
       const of = ({ wallMs, cpuMs }: Delay) => `${wallMs.toFixed(1)} ms (work ${cpuMs.toFixed(1)} ms)`
       const times = (a: Delay, b: Delay) =>
         `${(a.wallMs / b.wallMs).toFixed(1)} × (work ${(a.cpuMs / b.cpuMs).toFixed(1)} ×)`
-      return `${name}: p99 ${of(beside)}, beside light requests ${of(light)}, alone ${of(alone)}; ${times(beside, light)} of light, ${times(beside, alone)} of alone; ${JSON.stringify(statuses)}`
+      const noise = aloneMs.map((ms) => ms.toFixed(1)).join('–')
+      return `${name}: p99 ${of(beside)}, alone ${of(alone)} (rounds ${noise} ms), beside light requests ${of(light)}; ${times(beside, alone)} of alone, ${times(beside, light)} of light; ${JSON.stringify(statuses)}`
     })
     .join('\n')
 
@@ -84,6 +80,8 @@ interface Load {
 interface Neighbors {
   server: OwnerServer
   process: RunningServer
+  /** Reads whatever it is sent. */
+  sink: string
   receiver: Receiver
   /** The neighbor's. */
   keys: string[]
@@ -94,54 +92,67 @@ interface Neighbors {
 interface Rounds {
   seconds: number
   rounds: number
-  /** Compares with light requests too. */
-  withLight: boolean
-  isEnough: (delays: NeighborDelay[]) => boolean
+  /** Only loads whose name contains it. */
+  only?: string
 }
 
-/** p99 of the neighbor's orders beside each load, in rounds that go through all loads, until `isEnough` or no round is left. */
+/** p99 of the neighbor's orders beside each load: medians of rounds that alternate between no load and each load. */
 export async function measureNeighbors(
   size: Size,
-  { seconds, rounds, withLight, isEnough }: Rounds,
+  { seconds, rounds, only = '' }: Rounds,
 ): Promise<NeighborDelay[]> {
   const at = await startNeighbors(size)
-  const delays = at.loads.map(
-    ({ name }): NeighborDelay => ({ name, beside: UNKNOWN, light: UNKNOWN, alone: UNKNOWN, statuses: {} }),
-  )
+  const measured = at.loads
+    .filter(({ name }) => name.includes(only))
+    .map((load) => ({ load, alone: [] as Delay[], light: [] as Delay[], beside: [] as Delay[] }))
+  const counts = new Map<Load, Record<string, number>>()
   try {
     await delayOf(at, 2)
-    for (let round = 0; round < rounds && !isEnough(delays); round++) {
-      const alone = await delayOf(at, seconds)
-      if (alone.waiting > MAX_WAITING) {
-        await sleep(seconds * 1000)
-        continue
-      }
-      for (const [n, load] of at.loads.entries()) {
-        const delay = delays[n]!
-        const light = withLight ? await beside(at, load.light, seconds) : undefined
-        const restore = await load.prepare?.()
-        const heavy = await beside(at, load.streams, seconds)
-        restore?.()
-        delay.alone = better(delay.alone, alone)
-        if (light) delay.light = better(delay.light, light.delay)
-        delay.beside = better(delay.beside, heavy.delay)
-        for (const [status, count] of Object.entries(heavy.statuses))
-          delay.statuses[status] = (delay.statuses[status] ?? 0) + count
+    // The first requests of each kind compile code.
+    for (const { load } of measured) await round(at, load, 1)
+    for (let n = 0; n < rounds; n++) {
+      for (const { load, alone, light, beside } of measured) {
+        alone.push((await besideLoad(at, { url: at.sink, streams: load.streams, seconds })).delay)
+        light.push((await besideLoad(at, { url: at.process.url, streams: load.light, seconds })).delay)
+        const heavy = await round(at, load, seconds)
+        beside.push(heavy.delay)
+        const statuses = counts.get(load) ?? {}
+        for (const [status, count] of Object.entries(heavy.statuses)) statuses[status] = (statuses[status] ?? 0) + count
+        counts.set(load, statuses)
       }
     }
-    return delays
+    return measured.map(({ load, alone, light, beside }) => ({
+      name: load.name,
+      beside: median(beside),
+      light: median(light),
+      alone: median(alone),
+      aloneMs: [Math.min(...alone.map(({ wallMs }) => wallMs)), Math.max(...alone.map(({ wallMs }) => wallMs))],
+      statuses: counts.get(load) ?? {},
+    }))
   } finally {
     await at.close()
   }
 }
 
-const better = (a: Delay, b: Delay): Delay => ({
-  wallMs: Math.min(a.wallMs, b.wallMs),
-  cpuMs: Math.min(a.cpuMs, b.cpuMs),
-})
+function median(delays: Delay[]): Delay {
+  const of = (ms: keyof Delay) => delays.map((delay) => delay[ms]).sort((a, b) => a - b)[delays.length >> 1]!
+  return { wallMs: of('wallMs'), cpuMs: of('cpuMs') }
+}
 
-async function beside(at: Neighbors, streams: LoadStream[], seconds: number) {
-  const load = startSteadyLoad(at.process.url, streams)
+async function round(at: Neighbors, { streams, prepare }: Load, seconds: number) {
+  const restore = await prepare?.()
+  try {
+    return await besideLoad(at, { url: at.process.url, streams, seconds })
+  } finally {
+    restore?.()
+  }
+}
+
+async function besideLoad(
+  at: Neighbors,
+  { url, streams, seconds }: { url: string; streams: LoadStream[]; seconds: number },
+) {
+  const load = await startSteadyLoad(url, streams, seconds)
   try {
     await sleep(300)
     const delay = await delayOf(at, seconds)
@@ -154,14 +165,14 @@ async function beside(at: Neighbors, streams: LoadStream[], seconds: number) {
 let orders = 0
 
 /** Of orders at a steady rate, whether earlier ones have been answered or not. */
-async function delayOf({ process, keys }: Neighbors, seconds: number): Promise<Delay & { waiting: number }> {
+async function delayOf({ process, keys }: Neighbors, seconds: number): Promise<Delay> {
   const took: Delay[] = []
   const sending: Promise<void>[] = []
-  const [startedAt, { waitedMs }] = [performance.now(), mainThread(process)]
+  const startedAt = performance.now()
   const order = async (n: number) => {
     const headers = { Authorization: `Bearer ${keys[n % keys.length]}`, 'Idempotency-Key': `neighbor-${n}` }
     const body = JSON.stringify({ externalOrderId: `neighbor-${n}`, amountCents: 1000, couponCode: 'NEXT' })
-    const [wall, { workedMs }] = [performance.now(), mainThread(process)]
+    const [wall, worked] = [performance.now(), workedMs(process)]
     const response = await fetch(`${process.url}/api/v1/events`, {
       method: 'POST',
       headers,
@@ -169,7 +180,7 @@ async function delayOf({ process, keys }: Neighbors, seconds: number): Promise<D
       signal: AbortSignal.timeout(PATIENCE_MS),
     })
     const text = await response.text()
-    took.push({ wallMs: performance.now() - wall, cpuMs: mainThread(process).workedMs - workedMs })
+    took.push({ wallMs: performance.now() - wall, cpuMs: workedMs(process) - worked })
     if (response.status !== 201) throw new Error(`the neighbor's order was refused with ${response.status}: ${text}`)
   }
   for (let n = 0; n < seconds * ORDERS_PER_SECOND; n++) {
@@ -181,40 +192,52 @@ async function delayOf({ process, keys }: Neighbors, seconds: number): Promise<D
   }
   // A refusal is thrown only when nothing is open any more.
   for (const sent of await Promise.allSettled(sending)) if (sent.status === 'rejected') throw sent.reason
-  const waiting = (mainThread(process).waitedMs - waitedMs) / (performance.now() - startedAt)
   const p99 = (all: number[]) => all.sort((a, b) => a - b)[Math.ceil(all.length * 0.99) - 1]!
-  return { wallMs: p99(took.map(({ wallMs }) => wallMs)), cpuMs: p99(took.map(({ cpuMs }) => cpuMs)), waiting }
+  return { wallMs: p99(took.map(({ wallMs }) => wallMs)), cpuMs: p99(took.map(({ cpuMs }) => cpuMs)) }
 }
 
-/** How long the main thread of a process has worked, and waited for a processor. Linux alone says. */
-function mainThread({ pid }: RunningServer): { workedMs: number; waitedMs: number } {
-  const [worked, waited] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')
-  return { workedMs: Number(worked) / 1e6, waitedMs: Number(waited) / 1e6 }
+/** How long the main thread of a process has worked, as Linux reports it. */
+const workedMs = ({ pid }: RunningServer): number =>
+  Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ', 1)[0]) / 1e6
+
+/** Keeps the server on one processor and whatever sends requests, PostgreSQL too, on another. */
+function separateProcessors(): string[] {
+  if (availableParallelism() < 2 || spawnSync('taskset', ['-acp', '1', String(process.pid)]).status !== 0) return []
+  return ['taskset', '-c', '0']
+}
+
+async function startSink(): Promise<{ url: string; stop: () => void }> {
+  const child = fork(fileURLToPath(new URL('sink-process.ts', import.meta.url)))
+  const port = await new Promise<number>((ready) => child.once('message', (port) => ready(port as number)))
+  return { url: `http://127.0.0.1:${port}`, stop: () => void child.kill('SIGKILL') }
 }
 
 /** A real server process with a large shop, and a small one beside it. */
 async function startNeighbors(size: Size): Promise<Neighbors> {
-  const [server, receiver] = await Promise.all([ownerServer(), startReceiver()])
+  const under = separateProcessors()
+  const [server, receiver, sink] = await Promise.all([ownerServer(), startReceiver(), startSink()])
   await fillLargeShop(server, size)
   const newKeys = async ({ shopId }: TestShop) => insertKeys(await shops.operatorContext(server.deps, shopId), KEYS)
   const neighbor = await server.createShop()
   await withAffiliate(server, { key: neighbor.key, code: 'NEXT' })
   const loads = await loadsOf(server, { size, receiver, tokens: await newKeys(server.shop), newKeys })
   const keys = await newKeys(neighbor)
-  const process = await startServer({
+  const env = {
     DATABASE_URL: server.url,
     REFERRAL_DATA_DIR: server.deps.config.dataDir,
     REFERRAL_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
     REFERRAL_DEMO: '0',
     REFERRAL_WEBHOOK_ALLOW: receiver.host,
     LOG_LEVEL: 'error',
-  })
+  }
+  const process = await startServer(env, under)
   const close = async () => {
     await process.stop('SIGKILL')
     receiver.stop()
+    sink.stop()
     await server.close()
   }
-  return { server, process, receiver, keys, loads, close }
+  return { server, process, sink: sink.url, receiver, keys, loads, close }
 }
 
 const READS = new Set(

@@ -19,17 +19,26 @@ export interface LoadStream {
 }
 
 export interface SteadyLoad {
-  /** Sends no more, waits for what is open, and returns how often each status came. */
+  /** Sends no more, waits for open requests, and returns how often each status was returned. */
   stop: () => Promise<Record<string, number>>
 }
 
-/** Sends requests from a thread of its own, so that preparing them delays nobody who measures in this one. */
-export function startSteadyLoad(url: string, streams: LoadStream[]): SteadyLoad {
-  const worker = new Worker(new URL('./steady-load-worker.ts', import.meta.url), { workerData: { url, streams } })
-  const statuses = new Promise<Record<string, number>>((resolve, reject) => {
-    worker.once('message', resolve)
-    worker.once('error', reject)
+/**
+ * Sends requests from a thread of its own. They are prepared and signed before the first one is sent, so that only copying
+ * them to the socket remains during a measurement.
+ */
+export async function startSteadyLoad(url: string, streams: LoadStream[], seconds: number): Promise<SteadyLoad> {
+  const worker = new Worker(new URL('./steady-load-worker.ts', import.meta.url), {
+    workerData: { url, streams, seconds },
   })
+  const message = <T>() =>
+    new Promise<T>((resolve, reject) => {
+      worker.once('message', resolve)
+      worker.once('error', reject)
+    })
+  await message()
+  const statuses = message<Record<string, number>>()
+  statuses.catch(() => {})
   let isStopped = false
   return {
     stop: async () => {
