@@ -97,10 +97,7 @@ interface Rounds {
 }
 
 /** p99 of the neighbor's orders beside each load: medians of rounds that alternate between no load and each load. */
-export async function measureNeighbors(
-  size: Size,
-  { seconds, rounds, only = '' }: Rounds,
-): Promise<NeighborDelay[]> {
+export async function measureNeighbors(size: Size, { seconds, rounds, only = '' }: Rounds): Promise<NeighborDelay[]> {
   const at = await startNeighbors(size)
   const measured = at.loads
     .filter(({ name }) => name.includes(only))

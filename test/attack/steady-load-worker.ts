@@ -26,7 +26,11 @@ const bodies = new Map<LoadCall, Buffer[]>()
 function prepare(call: LoadCall, token: string): PreparedCall {
   const n = String(++made)
   const { method, path, headers = {}, storeSecret } = call
-  if (!bodies.has(call)) bodies.set(call, (call.body?.split('{n}') ?? []).map((part) => Buffer.from(part)))
+  if (!bodies.has(call))
+    bodies.set(
+      call,
+      (call.body?.split('{n}') ?? []).map((part) => Buffer.from(part)),
+    )
   const [first, ...rest] = bodies.get(call)!
   const body = first ? [first, ...rest.flatMap((part) => [Buffer.from(n), part])] : []
   const signature = storeSecret && createHmac('sha256', storeSecret)
@@ -36,9 +40,7 @@ function prepare(call: LoadCall, token: string): PreparedCall {
     method,
     path,
     headers: {
-      ...(signature
-        ? { 'X-Shopify-Hmac-Sha256': signature.digest('base64') }
-        : { Authorization: `Bearer ${token}` }),
+      ...(signature ? { 'X-Shopify-Hmac-Sha256': signature.digest('base64') } : { Authorization: `Bearer ${token}` }),
       ...(first && { 'Content-Length': body.reduce((sum, part) => sum + part.length, 0) }),
       ...Object.fromEntries(own),
     },

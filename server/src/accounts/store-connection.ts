@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, type Hmac, timingSafeEqual } from 'node:crypto'
 import { domainToASCII } from 'node:url'
 import { ApiError, invalidBody } from '../contract/errors.ts'
 import type { Deps } from '../core/context.ts'
@@ -75,8 +75,9 @@ export async function findStore(deps: Pick<Deps, 'vault'>, db: Reader, shopId: s
   return secret === null ? undefined : { shop, secret }
 }
 
-/** Verifies the signature of the bytes, in constant time. */
-export function isSigned(bytes: Uint8Array, { secret, signature }: { secret: string; signature: Uint8Array }): boolean {
-  const expected = createHmac('sha256', secret).update(bytes).digest()
-  return signature.length === expected.length && timingSafeEqual(signature, expected)
-}
+/** Computes the signature that a store sends, from the bytes of a notification as they arrive. */
+export const signatureHash = ({ secret }: Pick<Store, 'secret'>): Hmac => createHmac('sha256', secret)
+
+/** Compares signatures in constant time. */
+export const isEqualSignature = (signature: Uint8Array, expected: Uint8Array): boolean =>
+  signature.length === expected.length && timingSafeEqual(signature, expected)

@@ -2,7 +2,7 @@ import { deref, document, type OperationObject, type Parameter } from './documen
 import type { operations as Documented } from './schema.d.ts'
 import type { SecuritySchemes } from './security.d.ts'
 import { type Selection, selectionOf } from './selection.ts'
-import { type Validator, validator } from './validator.ts'
+import { type BodyValidator, type Validator, validator } from './validator.ts'
 
 /** The operations of openapi.yaml as types: a missing handler, an unknown one or a wrong reply does not compile. */
 export type OperationId = Exclude<keyof Documented, WebhookId>
@@ -101,7 +101,7 @@ export interface Operation<Id extends OperationId = OperationId> {
   headerParameters: Parameter[]
   readHeaders: Validator<Headers<Id>>
   readKey: Validator
-  readBody: Validator<Body<Id>> | undefined
+  readBody: BodyValidator<Body<Id>> | undefined
   /** The properties of the body that its schema names. */
   selection: Selection
   /** The headers that announce the removal of a deprecated operation. */

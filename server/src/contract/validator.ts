@@ -1,3 +1,4 @@
+import { setImmediate as breathe } from 'node:timers/promises'
 import * as z from 'zod'
 import { alternativesOf, deref, document, type ResolvedSchema, resolveSchema, type Schema } from './document.ts'
 import { type ErrorCode, invalid } from './errors.ts'
@@ -10,13 +11,19 @@ import { type ErrorCode, invalid } from './errors.ts'
  */
 export type Validator<T = unknown> = (value: unknown) => T
 
+/** A validator of bodies, which can contain long lists. */
+export interface BodyValidator<T = unknown> extends Validator<T> {
+  /** Validates long lists in slices, between which other requests proceed. */
+  inSlices: (value: unknown) => Promise<T>
+}
+
 /** The error code of an invalid value: parameters and bodies have different ones. */
 export interface ValidatorOptions {
   code: ErrorCode
 }
 
 /** A validator of one schema, or of the alternative that the value's tag names (`type: click`). */
-export function validator<T>(schema: Schema, options: ValidatorOptions): Validator<T> {
+export function validator<T>(schema: Schema, options: ValidatorOptions): BodyValidator<T> {
   const alternatives = alternativesOf(schema)
   const tag = discriminatorOf(alternatives)
   if (!tag) return schemaValidator<T>(deref(schema), options)
@@ -25,28 +32,70 @@ export function validator<T>(schema: Schema, options: ValidatorOptions): Validat
   )
   // The document marks the default alternative by a tag that is not required: some generators treat a field with `default` as required.
   const defaultTag = alternatives.find(({ object }) => !object.required?.includes(tag))?.object.properties?.[tag]?.const
-  return (value) => {
+  const select = (value: unknown): [BodyValidator<T>, unknown] => {
     const named = isRecord(value) ? (value[tag] ?? defaultTag) : defaultTag
     const check = byTag.get(named)
     if (!check) throw invalid(options.code, `${tag} must be one of ${[...byTag.keys()].join(', ')}.`)
-    return check(isRecord(value) && (value[tag] ?? null) === null ? { ...value, [tag]: defaultTag } : value)
+    return [check, isRecord(value) && (value[tag] ?? null) === null ? { ...value, [tag]: defaultTag } : value]
   }
+  const read = (sent: unknown) => {
+    const [check, value] = select(sent)
+    return check(value)
+  }
+  const inSlices = async (sent: unknown) => {
+    const [check, value] = select(sent)
+    return check.inSlices(value)
+  }
+  return Object.assign(read, { inSlices })
 }
 
-function schemaValidator<T>(schema: Schema, options: ValidatorOptions): Validator<T> {
+interface SchemaChecks {
+  zod: z.ZodType
+  lists: ListCheck[]
+  /** The schema without those of its lists' items. */
+  rest: z.ZodType
+  choices: ChoiceCheck | undefined
+}
+
+function schemaValidator<T>(schema: Schema, { code }: ValidatorOptions): BodyValidator<T> {
   // Compiled on first use, to keep startup fast.
-  let checks: { zod: z.ZodType; lists: ListCheck[]; choices: ChoiceCheck | undefined } | undefined
-  return (sent) => {
-    checks ??= { zod: compile(schema), lists: listChecks(schema), choices: choiceCheck(schema) }
-    const value = withoutRest(sent, checks.lists)
-    const result = checks.zod.safeParse(value)
+  let compiled: SchemaChecks | undefined
+  const checks = () => {
+    compiled ??= {
+      zod: compile(schema),
+      lists: listChecks(schema),
+      rest: compile(withoutItems(schema)),
+      choices: choiceCheck(schema),
+    }
+    return compiled
+  }
+  const check = (value: unknown, result: z.ZodSafeParseResult<unknown>): T => {
     const problem = result.success
-      ? checks.choices?.(result.data)
+      ? checks().choices?.(result.data)
       : validationMessage(schema, value, result.error.issues)
-    if (problem) throw invalid(problem.code ?? options.code, problem.message)
+    if (problem) throw invalid(problem.code ?? code, problem.message)
     // The generated type and this schema both come from openapi.yaml.
     return result.data as T
   }
+  const read = (sent: unknown) => {
+    const value = withoutRest(sent, checks().lists)
+    return check(value, checks().zod.safeParse(value))
+  }
+  const inSlices = async (sent: unknown) => {
+    const long = isRecord(sent) ? checks().lists.filter(({ name }) => isLong(sent[name])) : []
+    if (long.length === 0) return read(sent)
+    const lists: Record<string, unknown[]> = {}
+    for (const { name, zod } of long) {
+      const items = await readItems((sent as Record<string, unknown[]>)[name] ?? [], zod)
+      // Throws the message about the first invalid item.
+      if (!items) return read(sent)
+      lists[name] = items
+    }
+    const result = checks().rest.safeParse(sent)
+    if (!result.success) return read(sent)
+    return check(sent, { ...result, data: { ...(result.data as object), ...lists } })
+  }
+  return Object.assign(read, { inSlices })
 }
 
 /** A property that is a list, and the check of it. */
@@ -57,6 +106,31 @@ interface ListCheck {
 
 /** Items validated at a time. An invalid item costs as much as a hundred valid ones, and the first is enough. */
 const BLOCK_SIZE = 50
+
+const isLong = (list: unknown): list is unknown[] => Array.isArray(list) && list.length > BLOCK_SIZE
+
+/** Validates the items in blocks. Undefined when one is invalid. */
+async function readItems(list: unknown[], zod: z.ZodType): Promise<unknown[] | undefined> {
+  const items: unknown[] = []
+  for (let start = 0; start < list.length; start += BLOCK_SIZE) {
+    if (start > 0) await breathe()
+    const result = zod.safeParse(list.slice(start, start + BLOCK_SIZE))
+    if (!result.success) return undefined
+    items.push(...(result.data as unknown[]))
+  }
+  return items
+}
+
+/** The schema of an object, with lists of any items: of so many, but not of this kind. */
+function withoutItems(schema: Schema): Schema {
+  const { properties } = resolveSchema(schema).object
+  if (!properties) return schema
+  const loose = Object.entries(properties).map(([name, property]) => {
+    const { items, ...list } = deref(property)
+    return [name, items ? { ...list, items: {} } : property] as const
+  })
+  return { ...resolveSchema(schema).object, properties: Object.fromEntries(loose) }
+}
 
 function listChecks(schema: Schema): ListCheck[] {
   return Object.entries(resolveSchema(schema).object.properties ?? {}).flatMap(([name, property]) => {
@@ -70,7 +144,7 @@ function withoutRest(value: unknown, lists: ListCheck[]): unknown {
   if (!isRecord(value)) return value
   const shorter = lists.flatMap(({ name, zod }) => {
     const list = value[name]
-    if (!Array.isArray(list) || list.length <= BLOCK_SIZE) return []
+    if (!isLong(list)) return []
     const blocks = Array.from({ length: Math.ceil(list.length / BLOCK_SIZE) }, (_, i) => i * BLOCK_SIZE)
     const wrong = blocks.find((start) => !zod.safeParse(list.slice(start, start + BLOCK_SIZE)).success)
     return wrong === undefined ? [] : [[name, list.slice(0, wrong + BLOCK_SIZE)]]

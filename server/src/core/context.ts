@@ -96,8 +96,8 @@ export interface OwnerContext extends AuthenticatedContext {
 
 export interface Idempotency {
   key: string
-  /** What the key was used for: operation, declared query and canonical body. */
-  subject: string
+  /** Of what the key was used for (operation, declared query and canonical body), with each encryption key, the newest first. */
+  fingerprints: [string, ...string[]]
   /** Set when the response is a stored one. */
   replayed?: boolean
   /** Set when the stored response has expired; the next response replaces it. */

@@ -17,7 +17,7 @@ export async function findStoredResponse<T>(ctx: MutationContext, db: Reader): P
   if (!row) return undefined
   ctx.idempotency.hasExpired = row.expiresAt !== null && row.expiresAt <= nowIso(ctx)
   if (ctx.idempotency.hasExpired) return undefined
-  if (!ctx.vault.hasFingerprint(row.fingerprint, ctx.idempotency.subject)) {
+  if (!ctx.idempotency.fingerprints.includes(row.fingerprint)) {
     throw conflict(
       'idempotency_key_reused',
       'This Idempotency-Key was used with another body. Send a new key for a new request.',
@@ -52,7 +52,7 @@ export async function storeResponse(
   if (ctx.idempotency.hasExpired) await deleteExpiredKey(trx, ctx.shop.id, ctx.idempotency.key, createdAt)
   await insertKey(trx, ctx.shop.id, {
     key: ctx.idempotency.key,
-    fingerprint: ctx.vault.fingerprint(ctx.idempotency.subject),
+    fingerprint: ctx.idempotency.fingerprints[0],
     result: JSON.stringify(result),
     expiresAt: keep === 'forever' ? null : new Date(ctx.now() + RETENTION_MS).toISOString(),
     createdAt,

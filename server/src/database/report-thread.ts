@@ -1,14 +1,20 @@
+import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { openReader, type Report, type ReportRequest } from './database.ts'
 import type { Bug, ReportResponse } from './report-worker.ts'
 import { isStorageError } from './storage-error.ts'
 
 // The thread that report-worker.ts starts: one connection, one report at a time.
+const REPORT_PRIORITY = 10
+
 interface ReportMessage {
   module: string
   name: string
   input: ReportRequest
 }
+
+// On Linux, a priority belongs to a thread: reports do not compete with the requests of other shops for a processor.
+if (process.platform === 'linux') setPriority(REPORT_PRIORITY)
 
 const db = await openReader(workerData as string)
 

@@ -1,5 +1,5 @@
 import type { Context as HonoContext } from 'hono'
-import { findStore, isSigned, requireDomain, type Store } from '../accounts/store-connection.ts'
+import { findStore, isEqualSignature, requireDomain, type Store } from '../accounts/store-connection.ts'
 import { ApiError, forbidden, rateLimited } from '../contract/errors.ts'
 import type { StoreContext } from '../core/context.ts'
 import type { Reader } from '../database/database.ts'
@@ -42,7 +42,7 @@ export async function identifyStore({ deps }: Server, c: HonoContext): Promise<U
 }
 
 /**
- * Authorizes a notification by the signature of its raw bytes. Checks, in this order: signature, domain, plan, rate limit.
+ * Authorizes a notification by the signature of its raw bytes, `expected`. Checks, in this order: signature, domain, plan, rate limit.
  * The kill switches disable `/api/v1` only.
  *
  * @throws ApiError 401 `store_signature_invalid` or `store_domain_mismatch`, 403 `plan_required` or 429 `rate_limited`.
@@ -50,10 +50,10 @@ export async function identifyStore({ deps }: Server, c: HonoContext): Promise<U
 export async function authorizeStore(
   { deps, limiter }: Server,
   store: UnverifiedStore,
-  bytes: Uint8Array,
+  expected: Uint8Array,
   request: RequestState,
 ): Promise<StoreContext> {
-  if (!isSigned(bytes, store)) throw signatureInvalid()
+  if (!isEqualSignature(store.signature, expected)) throw signatureInvalid()
   requireDomain(store.shop, store.domain)
   const limit = STORE_LIMIT_FACTOR * requirePlan(store.shop)
   const window = await limiter.consume(`store:${store.shop.id}`, limit)

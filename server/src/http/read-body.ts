@@ -1,3 +1,4 @@
+import type { Hash, Hmac } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Context } from 'hono'
@@ -13,6 +14,8 @@ export interface ReceivedBody {
 interface ReadOptions {
   limit: number
   owner: BodyOwner
+  /** Updated with each chunk as it arrives; hashing several megabytes at once would block other requests. */
+  hash?: Hash | Hmac | undefined
 }
 
 /**
@@ -23,7 +26,7 @@ interface ReadOptions {
 export async function readBody(
   { bodyBudget }: { bodyBudget: BodyBudget },
   c: Context,
-  { limit, owner }: ReadOptions,
+  { limit, owner, hash }: ReadOptions,
 ): Promise<ReceivedBody> {
   const reservation = bodyBudget.reserve(owner)
   // Released with the response.
@@ -34,8 +37,12 @@ export async function readBody(
   if (declared > limit) throw bodyTooLarge(limit)
   const { incoming } = (c.env ?? {}) as { incoming?: IncomingMessage }
   try {
-    if (incoming?.complete) return { bytes: await readBuffered(request, limit, reservation), wasLate: false }
-    const buffer = new BodyBuffer(declared, limit, reservation)
+    if (incoming?.complete) {
+      const bytes = await readBuffered(request, limit, reservation)
+      hash?.update(bytes)
+      return { bytes, wasLate: false }
+    }
+    const buffer = new BodyBuffer(declared, { limit, hash }, reservation)
     if (incoming) return { bytes: await readSocket(incoming, buffer), wasLate: true }
     return { bytes: await readWebStream(request.body, buffer), wasLate: false }
   } catch (error) {
@@ -120,12 +127,14 @@ class BodyBuffer {
   readonly reservation: BodyReservation
   readonly #declared: number
   readonly #limit: number
+  readonly #hash: ReadOptions['hash']
   #buffer = Buffer.alloc(0)
   #size = 0
 
-  constructor(declared: number, limit: number, reservation: BodyReservation) {
+  constructor(declared: number, { limit, hash }: Pick<ReadOptions, 'limit' | 'hash'>, reservation: BodyReservation) {
     this.#declared = declared
     this.#limit = limit
+    this.#hash = hash
     this.reservation = reservation
     reservation.growTo(0)
   }
@@ -136,6 +145,7 @@ class BodyBuffer {
     if (size > this.#limit) throw bodyTooLarge(this.#limit)
     if (size > this.#buffer.length) this.#grow(size)
     this.#buffer.set(chunk, this.#size)
+    this.#hash?.update(chunk)
     this.#size = size
   }
 

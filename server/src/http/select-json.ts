@@ -25,6 +25,7 @@ const MAX_NUMBER = 1024
 const MAX_SPACE = 1024
 /** Bytes per turn of the event loop: a few milliseconds before the JIT compiles the code, less than one after. */
 const SLICE_BYTES = 16 * 1024
+const INITIAL_BYTES = 16 * 1024
 
 /**
  * Copies the selected properties of a JSON text in one pass over its bytes, during which other requests proceed; parsing
@@ -39,7 +40,8 @@ export const selectJson = (bytes: Uint8Array, selection: Selection, maxValues: n
 class Selector {
   readonly #bytes: Uint8Array
   readonly #maxValues: number
-  readonly #out: Uint8Array
+  /** Grows with the selected properties, which are a small part of most notifications. */
+  #out = new Uint8Array(INITIAL_BYTES)
   #at = 0
   #length = 0
   #values = 0
@@ -51,8 +53,6 @@ class Selector {
   constructor(bytes: Uint8Array, maxValues: number) {
     this.#bytes = bytes
     this.#maxValues = maxValues
-    // Only the quotes around long integers are added.
-    this.#out = new Uint8Array(Math.ceil((bytes.length * (SAFE_DIGITS + 2)) / SAFE_DIGITS) + 2)
   }
 
   async select(selection: Selection): Promise<Uint8Array> {
@@ -220,7 +220,17 @@ class Selector {
     return String.fromCharCode(...this.#bytes.subarray(start, this.#at))
   }
 
+  /** Makes room for more bytes. */
+  #reserve(count: number): void {
+    const length = this.#length + count
+    if (length <= this.#out.length) return
+    const out = new Uint8Array(Math.max(length, this.#out.length * 2))
+    out.set(this.#out)
+    this.#out = out
+  }
+
   #put(byte: number): void {
+    this.#reserve(1)
     this.#out[this.#length++] = byte
   }
 
@@ -230,6 +240,7 @@ class Selector {
   }
 
   #copy(start: number, end: number): void {
+    this.#reserve(end - start)
     this.#out.set(this.#bytes.subarray(start, end), this.#length)
     this.#length += end - start
   }

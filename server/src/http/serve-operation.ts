@@ -1,4 +1,6 @@
+import type { Hmac } from 'node:crypto'
 import type { Context as HonoContext } from 'hono'
+import { signatureHash } from '../accounts/store-connection.ts'
 import type { Selection } from '../contract/selection.ts'
 import type { AnyReply, ContextOf, Handlers, Operation, OperationId, Scheme } from '../contract/spec.ts'
 import type { Context, Contexts, PublicContext } from '../core/context.ts'
@@ -93,8 +95,10 @@ interface Authorization<Ctx> {
   parse: (bytes: Uint8Array, selection: Selection) => Promise<ParsedJson>
   /** Undefined until {@link verify} for a credential that covers the body, such as a store's signature. */
   ctx: Ctx | undefined
-  /** @throws ApiError 401, 403 or 429 when the credential does not cover these bytes. */
-  verify: (bytes: Uint8Array) => Promise<Ctx>
+  /** Updated with the bytes of the body as they arrive, before {@link verify}. */
+  hash?: Hmac
+  /** @throws ApiError 401, 403 or 429 when the credential does not cover the body. */
+  verify: () => Promise<Ctx>
 }
 
 type Authorizer<Ctx> = (server: Server, op: Operation, call: IncomingCall) => Promise<Authorization<Ctx>>
@@ -119,6 +123,7 @@ const authorizers: { [S in Scheme]: Authorizer<Contexts[S]> } = {
   },
   storeSignature: async (server, _op, { c, request }) => {
     const store = await identifyStore(server, c)
+    const hash = signatureHash(store)
     return {
       queueKey: store.shop.id,
       bodyOwner: storeOwner(store.shop, request.address),
@@ -126,7 +131,8 @@ const authorizers: { [S in Scheme]: Authorizer<Contexts[S]> } = {
       // Store notifications have no `Idempotency-Key`, so the canonical text is never used.
       parse: async (bytes, selection) => ({ value: await parseNotification(bytes, selection), canonical: 'null' }),
       ctx: undefined,
-      verify: (bytes) => authorizeStore(server, store, bytes, request),
+      hash,
+      verify: () => authorizeStore(server, store, hash.digest(), request),
     }
   },
   none: async (server, op, { c, request }) => {
@@ -149,22 +155,27 @@ async function execute<Id extends OperationId>(
   // Parameters are validated after the signature, so that validation errors reach authorized callers only.
   const early = authorization.ctx && readParameters(op, c)
   const limit = op.maxBodyBytes ?? authorization.maxBodyBytes
-  const received = op.readBody && (await readBody(server, c, { limit, owner: authorization.bodyOwner }))
+  const { bodyOwner: owner, hash } = authorization
+  const received = op.readBody && (await readBody(server, c, { limit, owner, hash }))
   const bytes = received?.bytes ?? NO_BYTES
-  const ctx = await authorization.verify(bytes)
+  const ctx = await authorization.verify()
   // The credential may have been revoked while the body was arriving or queued.
   const recheck = async () => void (await shopContext(ctx)?.recheck?.(server.deps.db.read))
   if (received?.wasLate) await recheck()
   const parameters = early ?? readParameters(op, c)
-  const parse = () => authorization.parse(bytes, op.selection)
-  const parseInTurn = () => server.parseQueue.run(authorization.queueKey, () => recheck().then(parse))
-  const json = op.readBody && (await (bytes.length > LARGE_BODY_BYTES ? parseInTurn() : parse()))
-  const body = op.readBody ? op.readBody(json?.value) : NO_BODY
+  const parse = async ({ inSlices }: NonNullable<typeof op.readBody>) => {
+    const { value, canonical } = await authorization.parse(bytes, op.selection)
+    return { body: await inSlices(value), canonical }
+  }
+  const parseInTurn: typeof parse = (read) =>
+    server.parseQueue.run(authorization.queueKey, () => recheck().then(() => parse(read)))
+  const parsed = op.readBody && (await (bytes.length > LARGE_BODY_BYTES ? parseInTurn : parse)(op.readBody))
+  const body = parsed ? parsed.body : NO_BODY
   // HEAD never opens a stream.
   if (op.streams && c.req.method === 'HEAD') return { status: 200, body: new Blob().stream(), headers: {} }
   const caller = shopContext(ctx)
   if (caller && op.takesIdempotencyKey)
-    setIdempotencyKey(caller, op, c, { query: parameters.query, canonical: json?.canonical ?? 'null' })
+    await setIdempotencyKey(caller, op, c, { query: parameters.query, canonical: parsed?.canonical ?? 'null' })
   const handle: Handlers<Contexts>[Id] = handlers[op.id]
   const reply: AnyReply = await handle(ctx, { ...parameters, body })
   if (caller && op.audit) await recordAccess(caller, op.audit, Object.values(pathParametersOf(c))[0] ?? null)
@@ -180,13 +191,15 @@ const NO_BYTES = new Uint8Array()
 const NO_BODY = undefined as never
 
 /** Binds an `Idempotency-Key` to the operation, its query and its canonical body. */
-function setIdempotencyKey(
+async function setIdempotencyKey(
   ctx: Context,
   op: Operation,
   c: HonoContext<Env>,
   { query, canonical }: { query: unknown; canonical: string },
-): void {
+): Promise<void> {
   const key = c.req.header('Idempotency-Key')
   op.readKey({ 'Idempotency-Key': key })
-  if (key !== undefined) ctx.idempotency = { key, subject: `${op.path}\n${canonicalJson(query)}\n${canonical}` }
+  if (key === undefined) return
+  const subject = `${op.path}\n${canonicalJson(query)}\n${canonical}`
+  ctx.idempotency = { key, fingerprints: await ctx.vault.fingerprints(subject) }
 }

@@ -3,7 +3,7 @@ import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
-import { mapPage } from '../core/pagination.ts'
+import { yieldToEventLoop } from '../database/event-loop.ts'
 import type { GeoRuleRow } from '../database/tables.ts'
 import * as rules from './queries.ts'
 import { findProgram } from './queries.ts'
@@ -13,7 +13,16 @@ const MAX_RULES = 1000
 
 /** Lists the programs that only pay for orders shipped to certain places. */
 export async function list(ctx: Context, query: Query<'listGeoRules'>) {
-  return mapPage(await rules.listGeoRules(ctx.db.read, ctx.shop.id, query), toGeoRule)
+  const page = await rules.listGeoRules(ctx.db.read, ctx.shop.id, query)
+  const data: components['schemas']['GeoRule'][] = []
+  for (const { programId } of page.data) {
+    const row = await rules.findGeoRule(ctx.db.read, ctx.shop.id, programId)
+    if (!row) continue
+    data.push(toGeoRule(row))
+    // A rule can have 2,000 places.
+    await yieldToEventLoop()
+  }
+  return { ...page, data }
 }
 
 /**

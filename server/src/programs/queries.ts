@@ -137,8 +137,9 @@ export async function insertProductRule(
 export const deleteProductRule = (trx: Transaction, shopId: string, id: string): Promise<ProductRuleRow | undefined> =>
   trx.deleteFrom('productRules').where('shopId', '=', shopId).where('id', '=', id).returningAll().executeTakeFirst()
 
+/** The programs of a page of rules; each rule can be large. */
 export const listGeoRules = (db: Reader, shopId: string, query: PageQuery) =>
-  pageOf(db.selectFrom('geoRules').selectAll().where('shopId', '=', shopId).orderBy('programId'), query)
+  pageOf(db.selectFrom('geoRules').select('programId').where('shopId', '=', shopId).orderBy('programId'), query)
 
 /** How many other programs of the shop have a rule. */
 export const countOtherGeoRules = (db: Reader, shopId: string, programId: string): Promise<number> =>
@@ -221,9 +222,12 @@ export async function findProductRules(
   }))
 }
 
+export const findGeoRule = async (db: Reader, shopId: string, programId: string): Promise<GeoRuleRow | undefined> =>
+  (await geoRule(db, { shopId, programId }))[0]
+
 /** The places that a program is limited to, or null without limits. */
 export async function findGeoRules(db: Reader, shopId: string, programId: string): Promise<GeoRule | null> {
-  const [row] = await geoRule(db, { shopId, programId })
+  const row = await findGeoRule(db, shopId, programId)
   if (!row) return null
   const { countries, states, cities, postalPrefixes } = row
   return {

@@ -1,0 +1,92 @@
+// SQLite only: what is tested is how requests are read and responses are sent.
+import { createHmac } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { turnsOf } from '../fuzz/heavy.ts'
+import { storeServer } from '../stores/fixture.ts'
+import { admin, fillRules, type OwnerServer, ownerServer } from '../support/owner.ts'
+import { convert, expectOk } from '../support/shop.ts'
+import { watchLoop } from './stall.ts'
+
+const MIB = 1024 * 1024
+const CHUNK_BYTES = 64 * 1024
+const TRIES = 8
+
+let server: OwnerServer
+beforeAll(async () => {
+  server = await ownerServer()
+})
+afterAll(() => server.close())
+
+test('a page of 100 geo rules of 2,000 places is read and sent in slices', async () => {
+  fillRules(server, { shopId: server.shop.shopId, programId: '' }, 100).geo()
+  const places = JSON.stringify(Array.from({ length: 500 }, (_, i) => `${i}`.padEnd(100, 'x')))
+  server.sql
+    .prepare('update "geoRules" set "countries" = ?, "states" = ?, "cities" = ?, "postalPrefixes" = ?')
+    .run(places, places, places, places)
+  let length = 0
+  const read = async () => {
+    const { data } = (await admin(server, 'GET', '/geo-rules?limit=100')).body
+    length = data.length
+  }
+  // One turn for each rule, and one for each slice of the response.
+  expect(await turnsOf(read)).toBeGreaterThan(120)
+  expect(length).toBe(100)
+})
+
+test('a long response is the same JSON as a short one', async () => {
+  const raw = await server.app.fetch(
+    new Request('http://test/admin/v1/geo-rules?limit=100', {
+      headers: { Authorization: `Bearer ${server.shop.ownerToken}` },
+    }),
+  )
+  const text = await raw.text()
+  expect(text.length).toBeGreaterThan(MIB)
+  const { data, pagination } = JSON.parse(text)
+  expect(JSON.stringify({ data, pagination })).toBe(text)
+})
+
+test('the lines of a conversion are validated in slices', async () => {
+  const lineItems = Array.from({ length: 1000 }, (_, i) => ({ productId: `${i}`, priceCents: 1 }))
+  const order = (id: string) => ({ externalOrderId: id, couponCode: 'NISA16', lineItems })
+  await expectOk(convert(server, order('first')))
+  // Parsing takes fewer than five turns.
+  expect(await turnsOf(() => expectOk(convert(server, order('second'))))).toBeGreaterThan(20)
+})
+
+test('a notification of 4 MiB is hashed while it arrives', async () => {
+  const store = await storeServer()
+  const body = Buffer.alloc(4 * MIB, ' ')
+  /** The longest time that reading it, and rejecting its signature, blocks the event loop. */
+  const stall = async (): Promise<number> => {
+    let at = 0
+    const stream = new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        await nextTurn()
+        if (at >= body.length) return controller.close()
+        controller.enqueue(body.subarray(at, at + CHUNK_BYTES))
+        at += CHUNK_BYTES
+      },
+    })
+    const headers = { ...store.headersOf('orders-paid', 'another body'), 'Content-Length': String(body.length) }
+    const sent = { method: 'POST', headers, body: stream, duplex: 'half' } as RequestInit
+    const watch = watchLoop()
+    const response = await store.server.app.fetch(new Request(`http://test${store.pathOf('orders-paid')}`, sent))
+    expect([response.status, response.headers.get('X-Error-Code')]).toEqual([401, 'store_signature_invalid'])
+    return (await watch()).wallMs
+  }
+  const hash = async (): Promise<number> => {
+    const startedAt = performance.now()
+    createHmac('sha256', 'hush').update(body).digest()
+    return performance.now() - startedAt
+  }
+  const best = async (measure: () => Promise<number>) => {
+    const all: number[] = []
+    for (let n = 0; n < TRIES; n++) all.push(await measure())
+    return Math.min(...all)
+  }
+  const [stallMs, hashMs] = [await best(stall), await best(hash)]
+  await store.server.close()
+  console.log(`longest turn ${stallMs.toFixed(1)} ms; hashing at once ${hashMs.toFixed(1)} ms`)
+  expect(stallMs).toBeLessThan(hashMs)
+})
