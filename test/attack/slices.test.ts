@@ -10,7 +10,7 @@ import { watchLoop } from './stall.ts'
 
 const MIB = 1024 * 1024
 const CHUNK_BYTES = 64 * 1024
-const TRIES = 8
+const TRIES = 16
 
 let server: OwnerServer
 beforeAll(async () => {
@@ -80,13 +80,14 @@ test('a notification of 4 MiB is hashed while it arrives', async () => {
     createHmac('sha256', 'hush').update(body).digest()
     return performance.now() - startedAt
   }
-  const best = async (measure: () => Promise<number>) => {
-    const all: number[] = []
-    for (let n = 0; n < TRIES; n++) all.push(await measure())
-    return Math.min(...all)
+  let stallMs = Number.POSITIVE_INFINITY
+  let hashMs = Number.POSITIVE_INFINITY
+  // In turn, so that a busy machine lengthens both.
+  for (let n = 0; n < TRIES; n++) {
+    stallMs = Math.min(stallMs, await stall())
+    hashMs = Math.min(hashMs, await hash())
   }
-  const [stallMs, hashMs] = [await best(stall), await best(hash)]
   await store.server.close()
   console.log(`longest turn ${stallMs.toFixed(1)} ms; hashing at once ${hashMs.toFixed(1)} ms`)
-  expect(stallMs).toBeLessThan(hashMs)
+  expect(stallMs).toBeLessThan(0.7 * hashMs)
 })
