@@ -6,11 +6,12 @@ import { mountAdmin } from './admin/mount.ts'
 import { ApiError } from './contract/errors.ts'
 import { operations } from './contract/spec.ts'
 import type { Deps } from './core/context.ts'
+import { createHealthCheck } from './core/health.ts'
 import { createApiSwitch } from './core/installation.ts'
 import type { Metrics } from './core/metrics.ts'
 import { createKeyUseRecorder } from './http/authorize-key.ts'
 import { mountDocument } from './http/docs.ts'
-import { mountHealth, mountMetrics } from './http/health.ts'
+import { type HealthOptions, mountHealth, mountMetrics } from './http/health.ts'
 import { ParseQueue } from './http/parse-request.ts'
 import { createRateLimiter, type RateLimiter } from './http/rate-limit.ts'
 import { BodyBudget } from './http/read-body.ts'
@@ -22,8 +23,8 @@ export interface AppOptions {
   limiter?: RateLimiter
   bodyBudget?: BodyBudget
   metrics?: Metrics
-  /** Whether the server is stopping, so that proxies send it no new requests. */
-  isDraining?: () => boolean
+  checkHealth?: HealthOptions['checkHealth']
+  isDraining?: HealthOptions['isDraining']
 }
 
 /** Composes the HTTP surface. Everything about an operation except its use case comes from openapi.yaml. */
@@ -41,7 +42,7 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
   for (const op of operations) app.on(op.method, op.path, serveOperation(server, op))
   // Only for paths that no operation serves; an operation tracks its own request.
   app.use(trackRequest(server))
-  mountHealth(app, deps, options.isDraining)
+  mountHealth(app, { checkHealth: createHealthCheck(deps), ...options })
   mountDocument(app, server)
   if (options.metrics) mountMetrics(app, options.metrics, deps.config.metricsToken)
   for (const [path, methods] of methodsByPath()) app.all(path, rejectMethod(methods))

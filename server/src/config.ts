@@ -36,6 +36,9 @@ const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'
 /** What relative data folders are resolved against: the root of a checkout, or the current folder. */
 const ROOT = isCheckout ? fileURLToPath(new URL('../../', import.meta.url)) : process.cwd()
 
+/** The version of this package. */
+export const VERSION: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
+
 /** What {@link readConfig} does when there is neither a database nor a key: a first start, or an error. */
 type FirstStart = 'allowed' | 'rejected'
 

@@ -4,9 +4,11 @@ import { Command } from 'commander'
 
 // Before other modules are loaded, so that they are cached for the next start.
 enableCompileCache()
+const { VERSION } = await import('./config.ts')
 const { addOperatorCommands } = await import('./operator/commands.ts')
 
 const program = new Command('referral-server')
+  .version(VERSION)
   .description('Serve and operate the referral program API.')
   .showHelpAfterError()
 

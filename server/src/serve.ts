@@ -5,6 +5,7 @@ import { createApp } from './app.ts'
 import { baseUrlOf, type Config, encryptionKeySource, endFirstStart, readConfig } from './config.ts'
 import type { Deps } from './core/context.ts'
 import { createDeps } from './core/context.ts'
+import { createHealthCheck } from './core/health.ts'
 import { checkEncryptionKey } from './core/installation.ts'
 import { createMetrics } from './core/metrics.ts'
 import { openDatabase } from './database/database.ts'
@@ -29,12 +30,13 @@ const IDLE_SWEEP_MS = 20
 export async function serve(): Promise<void> {
   const config = readConfig()
   const metrics = createMetrics()
-  const db = await openDatabase(config.databaseUrl, metrics.group)
+  const db = await openDatabase(config.databaseUrl, metrics.database)
   await db.migrate()
   endFirstStart(config)
   const deps = createDeps(config, db)
   await checkEncryptionKey(deps, encryptionKeySource(config.dataDir))
-  metrics.watch(deps)
+  const checkHealth = createHealthCheck(deps)
+  metrics.watch(deps, checkHealth)
   const dispatcher = createDispatcher({ ...deps, onEnd: metrics.delivery })
   deps.wakeDispatcher = dispatcher.wake
   const stopping = new AbortController()
@@ -45,7 +47,7 @@ export async function serve(): Promise<void> {
   const demo = config.demo ? await prepareDemo(deps, url) : undefined
   const limits = await openRateLimiter(deps, metrics.limitStoreFailure)
   let isDraining = false
-  const app = createApp(deps, { limiter: limits.limiter, metrics, isDraining: () => isDraining })
+  const app = createApp(deps, { limiter: limits.limiter, metrics, checkHealth, isDraining: () => isDraining })
   const keepAliveMs = config.keepAliveSeconds * 1000
   const server = await bind(createListener(app.fetch, { ...deps, limiter: limits.limiter }, { keepAliveMs }), config)
   const unused = trackUnusedConnections(server)

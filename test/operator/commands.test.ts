@@ -105,3 +105,9 @@ test.each([
 test('migrate prints that the schema is up to date', async () => {
   expect(await json('migrate')).toEqual({ migrated: true })
 })
+
+test('--version prints the version of the package, which /healthz also names', async () => {
+  const { version } = JSON.parse(readFileSync(new URL('../../server/package.json', import.meta.url), 'utf8'))
+  expect(await run(['--version'], {})).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+  expect((await fetch(`${server.url}/healthz`)).headers.get('X-Server-Version')).toBe(version)
+})

@@ -26,6 +26,9 @@ export interface PostgresCluster {
   stop: (how: 'fast' | 'immediate') => Promise<void>
   /** Again on the same port and data. */
   start: () => Promise<void>
+  /** All its processes keep their connections and respond to nothing. */
+  freeze: () => void
+  thaw: () => void
   /** Stops it and removes its data. */
   remove: () => Promise<void>
 }
@@ -58,6 +61,11 @@ export async function createCluster(settings: string[] = [], installed?: string)
     ending.kill(signal)
     await ended
   }
+  const signalAll = (signal: NodeJS.Signals) => {
+    const parent = child?.pid ?? 0
+    const { stdout } = spawnSync('pgrep', ['-P', String(parent)], { encoding: 'utf8' })
+    for (const pid of [parent, ...stdout.trim().split('\n').map(Number)]) if (pid > 0) process.kill(pid, signal)
+  }
   await start()
   const urlOf = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`
   return {
@@ -65,6 +73,8 @@ export async function createCluster(settings: string[] = [], installed?: string)
     urlOf,
     start,
     stop: (how) => end(how === 'fast' ? 'SIGINT' : 'SIGQUIT'),
+    freeze: () => signalAll('SIGSTOP'),
+    thaw: () => signalAll('SIGCONT'),
     remove: async () => {
       await end('SIGQUIT')
       rmSync(base, { recursive: true, force: true })

@@ -1,4 +1,5 @@
-import type { Reader, Transaction } from '../database/database.ts'
+import { sql } from 'kysely'
+import type { Database, Reader, Transaction } from '../database/database.ts'
 import type { Deps, MutationContext } from './context.ts'
 import { bestEffort } from './log.ts'
 import { mutate } from './mutate.ts'
@@ -58,6 +59,27 @@ export async function upsertInstallationSetting(trx: Transaction, name: string, 
     .values({ name, value })
     .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
     .execute()
+}
+
+const WRITE_PROBE = 'writeProbe'
+
+/** Reads one row. @throws StorageError when the database cannot be read. */
+export const probeRead = (db: Reader): Promise<unknown> => findInstallationSetting(db, WRITE_PROBE)
+
+/** Commits a change of one row. @throws StorageError when the database cannot be written. */
+export const probeWrite = (db: Database): Promise<void> =>
+  // SQLite writes nothing for an unchanged value.
+  db.transact((trx) => upsertInstallationSetting(trx, WRITE_PROBE, new Date().toISOString()))
+
+/**
+ * Returns the age of the oldest transaction that keeps dead rows from being removed, on PostgreSQL. Transactions of other
+ * roles are visible to members of pg_read_all_stats only.
+ */
+export async function findOldestSnapshotSeconds(db: Reader): Promise<number> {
+  const { rows } = await sql<{ seconds: number | null }>`
+    select extract(epoch from max(clock_timestamp() - xact_start))::float8 as seconds from pg_stat_activity
+    where datname = current_database() and backend_xmin is not null and pid <> pg_backend_pid()`.execute(db)
+  return rows[0]?.seconds ?? 0
 }
 
 const ENCRYPTION_KEY_CHECK = 'encryptionKeyCheck'

@@ -22,6 +22,8 @@ export interface Database {
   isMigrated: () => Promise<boolean>
   /** Runs the integrity check of the engine. Returns one line per problem. */
   findDamage: () => Promise<string[]>
+  /** The state of the connection pools; SQLite has none. */
+  connections: () => PoolState[]
   close: () => Promise<void>
 }
 
@@ -30,10 +32,39 @@ export type TransactionWork<T> = (trx: Transaction, chain: AuditChain) => Promis
 /** Called for each group commit with the number of changes that share its transaction. */
 export type OnGroupCommit = (size: number) => void
 
+/** Receives what the database measures. */
+export interface DatabaseObserver {
+  onGroup?: OnGroupCommit
+  /** Called after each read with its time in seconds. */
+  onRead?: (seconds: number) => void
+  /** Called after each change with its time in seconds, from the queue to the commit. */
+  onChange?: (seconds: number) => void
+}
+
+/** The connections of one pool. */
+export interface PoolState {
+  pool: string
+  busy: number
+  idle: number
+  /** Requests that wait for a connection. */
+  waiting: number
+}
+
 /** Opens `file:<path>` (SQLite) or `postgres://…`. */
-export async function openDatabase(url: string, onGroup: OnGroupCommit = () => {}): Promise<Database> {
-  if (url.startsWith('file:')) return (await import('./sqlite.ts')).openSqlite(url.slice('file:'.length), onGroup)
-  if (isPostgresUrl(url)) return (await import('./postgres.ts')).openPostgres(url, onGroup)
+export async function openDatabase(url: string, observer: DatabaseObserver = {}): Promise<Database> {
+  const db = await openEngine(url, observer)
+  const { onChange } = observer
+  if (!onChange) return db
+  const transact: Database['transact'] = (...change) => {
+    const startedAt = performance.now()
+    return db.transact(...change).finally(() => onChange((performance.now() - startedAt) / 1000))
+  }
+  return { ...db, transact }
+}
+
+async function openEngine(url: string, observer: DatabaseObserver): Promise<Database> {
+  if (url.startsWith('file:')) return (await import('./sqlite.ts')).openSqlite(url.slice('file:'.length), observer)
+  if (isPostgresUrl(url)) return (await import('./postgres.ts')).openPostgres(url, observer)
   throw new Error(`The database must be file:<path> or postgres://…, not ${url.split(':')[0]}:…`)
 }
 

@@ -1,6 +1,6 @@
 import { type CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import type pg from 'pg'
-import type { Database, OnGroupCommit } from './database.ts'
+import type { Database, DatabaseObserver, PoolState } from './database.ts'
 import { isMigrated, migrate } from './migrate.ts'
 import { createPostgresKysely, run, type Send } from './postgres-executor.ts'
 import { PostgresGroupCommit } from './postgres-group-commit.ts'
@@ -15,7 +15,7 @@ const LOCK_TIMEOUT_MS = 5000
 const CONNECTIONS = 16
 
 /** Separate pools for reads and writes, so that slow reads never block orders. */
-export function openPostgres(url: string, onGroup: OnGroupCommit): Database {
+export function openPostgres(url: string, { onGroup = () => {}, onRead }: DatabaseObserver): Database {
   const size = poolSize(url, CONNECTIONS)
   const writers = Math.ceil(size / 2)
   const reading = openReadPool(url, Math.max(1, size - writers))
@@ -30,7 +30,7 @@ export function openPostgres(url: string, onGroup: OnGroupCommit): Database {
   })
   const commits = new PostgresGroupCommit(writing, onGroup)
   return {
-    read: createPostgresKysely<Tables>(readFrom(reading)),
+    read: createPostgresKysely<Tables>(timed(readFrom(reading), onRead)),
     transact: (work, shopId) => commits.transact(work, shopId),
     runReport: (report, input, ms) => reports.run(report, input, ms),
     migrate: async () => {
@@ -40,6 +40,7 @@ export function openPostgres(url: string, onGroup: OnGroupCommit): Database {
     isMigrated: () => withPostgresConnection(url, isMigrated),
     // PostgreSQL has no quick integrity check; it offers data checksums and pg_amcheck.
     findDamage: async () => [],
+    connections: () => [stateOf('read', reading), stateOf('write', writing)],
     close: async () => {
       await commits.idle()
       await reports.close()
@@ -55,6 +56,25 @@ const readFrom =
   (pool: pg.Pool): Send =>
   <R>(query: CompiledQuery) =>
     run<R>(pool, query).catch((error: StorageError) => retryRead(error, () => run<R>(pool, query)))
+
+function timed(send: Send, onRead: DatabaseObserver['onRead']): Send {
+  if (!onRead) return send
+  return async <R>(query: CompiledQuery) => {
+    const startedAt = performance.now()
+    try {
+      return await send<R>(query)
+    } finally {
+      onRead((performance.now() - startedAt) / 1000)
+    }
+  }
+}
+
+const stateOf = (pool: string, { totalCount, idleCount, waitingCount }: pg.Pool): PoolState => ({
+  pool,
+  busy: totalCount - idleCount,
+  idle: idleCount,
+  waiting: waitingCount,
+})
 
 export const openPostgresReader = (url: string): Kysely<Tables> =>
   createPostgresKysely<Tables>(readFrom(openReadPool(url, 1)))

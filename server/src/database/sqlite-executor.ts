@@ -9,6 +9,7 @@ import {
   SqliteDialect,
   SqliteQueryCompiler,
 } from 'kysely'
+import type { DatabaseObserver } from './database.ts'
 
 /** This SQLite build plans a SELECT again whenever a bound `= ?` or `limit ?` changes; `+?` prevents that. */
 export const withStablePlan = (text: string) =>
@@ -21,11 +22,14 @@ export class SqliteExecutor extends DefaultQueryExecutor {
   readonly #database: SQLite.Database
   readonly #statements = new Map<string, SQLite.Statement>()
 
-  constructor(database: SQLite.Database) {
+  readonly #onRead: DatabaseObserver['onRead']
+
+  constructor(database: SQLite.Database, onRead?: DatabaseObserver['onRead']) {
     super(new SqliteQueryCompiler(), new SqliteAdapter(), {
       provideConnection: () => Promise.reject(new Error('Writing is only possible inside transact')),
     })
     this.#database = database
+    this.#onRead = onRead
   }
 
   // Runs synchronously, so that a query that is not awaited still belongs to its own mutation.
@@ -35,7 +39,9 @@ export class SqliteExecutor extends DefaultQueryExecutor {
       throw new Error('Writing is only possible inside transact')
     }
     if (statement.reader) {
+      const startedAt = this.#onRead && performance.now()
       const rows = statement.all(...parameters) as R[]
+      if (startedAt !== undefined) this.#onRead?.((performance.now() - startedAt) / 1000)
       if (!statement.readonly && rows.length > 0) this.writes++
       return { rows }
     }
@@ -56,8 +62,8 @@ export class SqliteExecutor extends DefaultQueryExecutor {
   }
 }
 
-export function createSqliteKysely<Tables>(database: SQLite.Database) {
-  const executor = new SqliteExecutor(database)
+export function createSqliteKysely<Tables>(database: SQLite.Database, onRead?: DatabaseObserver['onRead']) {
+  const executor = new SqliteExecutor(database, onRead)
   const dialect = new SqliteDialect({ database })
   return { executor, db: new Kysely<Tables>({ config: { dialect }, dialect, driver: new DummyDriver(), executor }) }
 }

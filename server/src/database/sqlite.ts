@@ -2,7 +2,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import SQLite from 'better-sqlite3'
 import { Kysely, SqliteDialect } from 'kysely'
-import type { Database, OnGroupCommit } from './database.ts'
+import type { Database, DatabaseObserver } from './database.ts'
 import { isMigrated, migrate } from './migrate.ts'
 import { ReportWorker } from './report-worker.ts'
 import { createSqliteKysely } from './sqlite-executor.ts'
@@ -10,7 +10,7 @@ import { createSqliteGroupCommit } from './sqlite-group-commit.ts'
 import type { Tables } from './tables.ts'
 
 /** One connection writes and another reads, so that a reader never sees uncommitted rows. */
-export function openSqlite(path: string, onGroup: OnGroupCommit): Database {
+export function openSqlite(path: string, { onGroup = () => {}, onRead }: DatabaseObserver): Database {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   // Created before SQLite opens it, readable by its owner only; its WAL files inherit the mode.
   closeSync(openSync(path, 'a', 0o600))
@@ -22,12 +22,13 @@ export function openSqlite(path: string, onGroup: OnGroupCommit): Database {
   const reports = new ReportWorker(`file:${path}`)
   const commits = createSqliteGroupCommit({ database: writer, trx, executor, onGroup })
   return {
-    read: createSqliteKysely<Tables>(reader).db,
+    read: createSqliteKysely<Tables>(reader, onRead).db,
     transact: commits.transact,
     runReport: (report, input, ms) => reports.run(report, input, ms),
     migrate: () => withSqliteConnection(path, migrate),
     isMigrated: () => withSqliteConnection(path, isMigrated),
     findDamage: async () => findDamage(reader),
+    connections: () => [],
     close: async () => {
       await commits.idle()
       await reports.close()

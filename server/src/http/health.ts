@@ -1,18 +1,25 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { HttpBindings } from '@hono/node-server'
 import type { Context, Env, Hono } from 'hono'
-import type { Deps } from '../core/context.ts'
-import { findInstallationSetting } from '../core/installation.ts'
+import { VERSION } from '../config.ts'
+import { type DatabaseHealth, isReady } from '../core/health.ts'
 import type { Metrics } from '../core/metrics.ts'
-import type { Database } from '../database/database.ts'
 import { clientAddress } from './server.ts'
 
-/** Liveness and readiness. They are not rate-limited, so they must stay cheap. `isDraining`: whether the server is stopping. */
-export function mountHealth<E extends Env>(app: Hono<E>, { db }: Deps, isDraining = () => false): void {
-  app.get('/healthz', (c) => c.json({ status: 'ok' }))
-  const isReady = createReadiness(db)
+export interface HealthOptions {
+  checkHealth: () => Promise<DatabaseHealth>
+  /** Whether the server is stopping. */
+  isDraining?: (() => boolean) | undefined
+}
+
+/** Liveness and readiness. They are not rate-limited, so they must stay cheap. */
+export function mountHealth<E extends Env>(
+  app: Hono<E>,
+  { checkHealth, isDraining = () => false }: HealthOptions,
+): void {
+  app.get('/healthz', (c) => c.json({ status: 'ok' }, 200, { 'X-Server-Version': VERSION }))
   app.get('/readyz', async (c) => {
-    const ready = !isDraining() && (await isReady())
+    const ready = !isDraining() && isReady(await checkHealth())
     return c.json({ status: ready ? 'ok' : 'unavailable' }, ready ? 200 : 503)
   })
 }
@@ -50,19 +57,4 @@ function hasToken(c: Context, token: string): boolean {
   const sent = /^Bearer +(\S+)$/i.exec(c.req.header('Authorization')?.trim() ?? '')?.[1] ?? ''
   const digest = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(sent), digest(token))
-}
-
-/** Whether the schema is current and the database is reachable. A current schema stays current, so it is checked until then. */
-export function createReadiness(db: Database): () => Promise<boolean> {
-  let migrated = false
-  return async () => {
-    try {
-      migrated ||= await db.isMigrated()
-      await findInstallationSetting(db.read, 'apiEnabled')
-      return migrated
-    } catch {
-      // The failing requests log the cause.
-      return false
-    }
-  }
 }

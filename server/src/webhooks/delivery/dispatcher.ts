@@ -20,8 +20,8 @@ export interface DispatcherOptions
   transport?: Transport
   /** How often leases are renewed and the outbox is polled, in milliseconds. */
   renewMs?: number
-  /** Called with the code of each finished delivery. */
-  onEnd?: (code: string) => void
+  /** Called with the code of each finished delivery, and its subscription. */
+  onEnd?: (code: string, subscriptionId: string) => void
 }
 
 /** Sends the deliveries of the outbox. */
@@ -211,7 +211,7 @@ class OutboxDispatcher implements Dispatcher {
     ended: Omit<Outcome, 'isComplete'> & { durationMs: number },
   ): void {
     const status = ended.code === 'ok' ? 'SENT' : 'FAILED'
-    this.#options.onEnd?.(ended.code)
+    this.#options.onEnd?.(ended.code, destination.id)
     this.#finished.push({ shopId: destination.shopId, id, status, ...ended, finishedAt: nowIso(this.#options) })
     const facts = { delivery: id, shop: destination.shopId, subscription: destination.id, event, ...ended }
     if (status === 'SENT') this.#options.log.debug(facts, 'webhook delivered')
