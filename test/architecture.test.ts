@@ -149,6 +149,29 @@ test.each(['server/src', 'sdk/src', 'cli/src', 'webhook-verifier/src'])('no impo
   expect(findCycle(edgesBetween(importsOf(join(repository, folder)), (file) => file))).toBeUndefined()
 })
 
+/** Where tests reach into the database: they test storage, measure it, or are the helpers that the other tests use. */
+const STORAGE_TESTS = ['database', 'support', 'long', 'bench', 'attack', 'mutation']
+const STORAGE_EXCEPTIONS: Record<string, string> = {
+  'test/cluster/fixture.ts': 'counts rows while all its servers are being killed',
+  'test/cluster/crash.test.ts': 'counts rows while all its servers are being killed',
+  'test/cluster/shared.test.ts': 'counts rows while all its servers are being killed',
+  'test/cli/support.ts': 'opens the database of a server for CLI tests without its HTTP listener',
+  'test/fuzz/hostile.ts': 'sends SQL as hostile input',
+  'test/revocation/ways.ts': 'opens the database as a second process does',
+  'test/webhooks/sender-process.ts': 'opens the database as a second process does',
+  'test/webhook-verifier/recipes/once.ts': 'is the receiver of an example, with its own database',
+}
+const STORAGE_ACCESS =
+  /\.sql\b|\bsql`|\.db\.(?!sha256)|\b(selectFrom|insertInto|updateTable|deleteFrom|openDatabase)\(|'better-sqlite3'|\b(select [^'`]+ from|insert into|delete from|update "?\w+"? set|(create|drop|alter) (table|trigger)) /i
+
+test('tests of behavior access the database only through test/support', () => {
+  const accesses = globSync('test/**/*.ts', { cwd: repository, exclude: ['**/node_modules/**'] })
+    .filter((file) => !STORAGE_TESTS.includes(file.split('/')[1]!))
+    .filter((file) => file !== 'test/architecture.test.ts')
+    .filter((file) => STORAGE_ACCESS.test(readFileSync(join(repository, file), 'utf8')))
+  expect(accesses.sort()).toEqual(Object.keys(STORAGE_EXCEPTIONS).sort())
+})
+
 test('pages escape all output', () => {
   const pages = globSync('admin/**/*.ts', { cwd: root })
   expect(pages.length).toBeGreaterThan(10)

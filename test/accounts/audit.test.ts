@@ -1,6 +1,7 @@
 import { describe, expect } from 'vitest'
 import { checkChains } from '../../server/src/accounts/audit-log.ts'
 import { hashAudit } from '../../server/src/core/audit.ts'
+import { deleteRows, insertRow, rowOf, rowsOf, updateRows } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
 import { expectOk, newAffiliate } from '../support/shop.ts'
 import { test } from '../support/test.ts'
@@ -9,16 +10,12 @@ test.beforeAll(async ({ server }) => {
   await Promise.all(Array.from({ length: 20 }, (_, i) => newAffiliate(server, { email: `a${i}@example.com` })))
 })
 
-const chain = (server: TestServer) =>
-  server.sql.prepare('select * from audits where "shopId" = ? order by seq').all(server.shop.shopId) as Record<
-    string,
-    string
-  >[]
+const chain = (server: TestServer) => rowsOf(server, 'audits', { shopId: server.shop.shopId })
 
 describe('the audit chain', () => {
   test('is valid when many changes share a transaction, with numbers without gaps', async ({ server }) => {
     const rows = chain(server)
-    expect(rows.map(({ seq }) => Number(seq))).toEqual(rows.map((_, i) => i + 1))
+    expect(rows.map(({ seq }) => seq)).toEqual(rows.map((_, i) => i + 1))
     expect(new Set(rows.map(({ hash }) => hash)).size).toBe(rows.length)
     expect(await checkChains(server.deps)).toMatchObject({ breaks: [] })
   })
@@ -27,47 +24,43 @@ describe('the audit chain', () => {
     const { shopId } = await server.createShop()
     const { heads } = await checkChains(server.deps)
     expect(heads.find((head) => head.shopId === server.shop.shopId)?.hash).toBe(chain(server).at(-1)?.hash)
-    server.sql.prepare('delete from audits where "shopId" = ?').run(shopId)
+    deleteRows(server, 'audits', { shopId })
     expect((await checkChains(server.deps)).breaks).toEqual([{ shopId, seq: 1, reason: 'MISSING' }])
-    server.sql.prepare('delete from shops where id = ?').run(shopId)
+    deleteRows(server, 'shops', { id: shopId })
   })
 
   test('each shop has its own chain', async ({ server }) => {
     const other = await server.createShop()
-    const { seq, previousHash } = server.sql
-      .prepare('select seq, "previousHash" from audits where "shopId" = ? order by seq limit 1')
-      .get(other.shopId) as Record<string, unknown>
-    expect([Number(seq), previousHash]).toEqual([1, ''])
+    const [first] = rowsOf(server, 'audits', { shopId: other.shopId })
+    expect(first).toMatchObject({ seq: 1, previousHash: '' })
   })
 
-  const tampered: [string, string, string][] = [
-    ['a changed row', `update audits set "data" = '{"x":1}' where "shopId" = ? and seq = 5`, 'CHANGED'],
-    ['a row of another actor', `update audits set "actor" = 'operator' where "shopId" = ? and seq = 5`, 'CHANGED'],
-    ['a missing row', `delete from audits where "shopId" = ? and seq = 5`, 'MISSING'],
+  const fifthOf = ({ shop: { shopId } }: TestServer) => ({ shopId, seq: 5 })
+  const damages: [what: string, damage: (server: TestServer) => unknown, reason: string][] = [
+    ['a changed row', (server) => updateRows(server, 'audits', { data: '{"x":1}' }, fifthOf(server)), 'CHANGED'],
+    [
+      'a row with another actor',
+      (server) => updateRows(server, 'audits', { actor: 'operator' }, fifthOf(server)),
+      'CHANGED',
+    ],
+    ['a missing row', (server) => deleteRows(server, 'audits', fifthOf(server)), 'MISSING'],
   ]
-  test.for(tampered)('%s is detected', async ([_, change, reason], { server }) => {
-    const { shopId } = server.shop
-    const before = server.sql.prepare('select * from audits where "shopId" = ? and seq = 5').get(shopId) as object
-    server.sql.prepare(change).run(shopId)
-    expect((await checkChains(server.deps)).breaks).toEqual([{ shopId, seq: 5, reason }])
-    server.sql.prepare('delete from audits where "shopId" = ? and seq = 5').run(shopId)
-    const names = Object.keys(before)
-    server.sql
-      .prepare(
-        `insert into audits (${names.map((name) => `"${name}"`).join()}) values (${names.map(() => '?').join()})`,
-      )
-      .run(...Object.values(before))
+  test.for(damages)('%s is detected', async ([_, damage, reason], { server }) => {
+    const before = rowOf(server, 'audits', fifthOf(server))
+    damage(server)
+    expect((await checkChains(server.deps)).breaks).toEqual([{ ...fifthOf(server), reason }])
+    deleteRows(server, 'audits', fifthOf(server))
+    insertRow(server, 'audits', before)
     expect((await checkChains(server.deps)).breaks).toEqual([])
   })
 
   test('a row rewritten with a recomputed hash no longer matches the next row', async ({ server }) => {
     const { shopId } = server.shop
-    const row = chain(server)[4] as Record<string, string>
-    const forged = { ...row, seq: 5, actor: 'operator' } as unknown as Parameters<typeof hashAudit>[0]
-    const set = server.sql.prepare('update audits set "actor" = ?, "hash" = ? where "shopId" = ? and seq = 5')
-    set.run('operator', hashAudit(forged), shopId)
+    const { actor, hash, ...row } = rowOf(server, 'audits', { shopId, seq: 5 })
+    const forged = hashAudit({ ...row, actor: 'operator' })
+    updateRows(server, 'audits', { actor: 'operator', hash: forged }, { shopId, seq: 5 })
     expect((await checkChains(server.deps)).breaks).toEqual([{ shopId, seq: 6, reason: 'UNLINKED' }])
-    set.run(row.actor, row.hash, shopId)
+    updateRows(server, 'audits', { actor, hash }, { shopId, seq: 5 })
   })
 })
 

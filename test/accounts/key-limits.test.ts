@@ -1,18 +1,19 @@
 import { describe, expect } from 'vitest'
 import * as shops from '../../server/src/accounts/shops.ts'
+import { updateRows } from '../support/inspect.ts'
 import { insertKeys } from '../support/keys.ts'
 import type { Reply, TestServer, TestShop } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
-import { test as baseTest, type Owner } from '../support/test.ts'
+import { type Owner, testWithNewShop } from '../support/test.ts'
 
-const test = baseTest.extend('options', { scope: 'file' }, { limited: true })
+const test = testWithNewShop.extend('options', { scope: 'file' }, { limited: true })
 
 const LIMIT = 100
 
 let shop: TestShop
 
-test.beforeEach(async ({ server }) => {
-  shop = await server.createShop()
+test.beforeEach(({ server }) => {
+  shop = server.shop
 })
 
 interface Key {
@@ -23,13 +24,11 @@ interface Key {
 }
 
 const codeOf = ({ status, headers }: Reply) => [status, headers.get('X-Error-Code')]
-const asOwner = (owner: Owner, method: string, path: string, body?: unknown) =>
-  owner(method, path, body, { key: shop.ownerToken })
 const tryCreate = (owner: Owner, more: object = {}) =>
-  asOwner(owner, 'POST', '/keys', { label: 'K', scopes: ['programs:read'], ...more })
+  owner('POST', '/keys', { label: 'K', scopes: ['programs:read'], ...more })
 const create = (owner: Owner, more?: object): Promise<Key> => expectOk(tryCreate(owner, more))
-const revoke = (owner: Owner, id: string) => expectOk(asOwner(owner, 'DELETE', `/keys/${id}`))
-const list = (owner: Owner): Promise<Key[]> => expectOk(asOwner(owner, 'GET', '/keys'))
+const revoke = (owner: Owner, id: string) => expectOk(owner('DELETE', `/keys/${id}`))
+const list = (owner: Owner): Promise<Key[]> => expectOk(owner('GET', '/keys'))
 /** A shop is made with one key. */
 const createMany = async (owner: Owner, count: number) => {
   const made: Key[] = []
@@ -37,7 +36,7 @@ const createMany = async (owner: Owner, count: number) => {
   return made
 }
 const call = (server: TestServer, key: string) => server.request('GET', '/api/v1/programs', { key })
-/** Uses a key so often; answers how many requests its window has left. */
+/** Sends requests with a key, and returns how many requests remain in its window. */
 async function use(server: TestServer, key: string, times: number): Promise<number> {
   const replies = await Promise.all(Array.from({ length: times }, () => call(server, key)))
   return Math.min(...replies.map(({ headers }) => Number(headers.get('X-RateLimit-Remaining'))))
@@ -56,7 +55,7 @@ describe('a shop has at most 20 active keys', () => {
     const [first] = await createMany(owner, 18)
     await create(owner, { expiresAt: new Date(server.deps.now() + 1000).toISOString() })
     expect(codeOf(await tryCreate(owner))).toEqual([409, 'key_limit_reached'])
-    expect((await asOwner(owner, 'POST', `/keys/${first!.id}/rotate`)).status).toBe(200)
+    expect((await owner('POST', `/keys/${first!.id}/rotate`)).status).toBe(200)
     server.clock.advance(1000)
     expect((await tryCreate(owner)).status).toBe(201)
   })
@@ -77,7 +76,7 @@ describe('a shop has as many rate limit windows as active keys', () => {
   test('a rotated key keeps its window', async ({ server, owner }) => {
     const { id, secret } = await create(owner)
     expect(await use(server, secret, 3)).toBe(LIMIT - 3)
-    const rotated = await expectOk(asOwner(owner, 'POST', `/keys/${id}/rotate`))
+    const rotated = await expectOk(owner('POST', `/keys/${id}/rotate`))
     expect(await use(server, rotated.secret, 1)).toBe(LIMIT - 4)
   })
 
@@ -135,14 +134,13 @@ test('inactive keys are listed until 200 later ones are inactive; the audit keep
 }) => {
   await insertKeys(await shops.operatorContext(server.deps, shop.shopId), 205)
   const ids = (await list(owner)).map(({ id }) => id).filter((id) => id !== shop.keyId)
-  const end = server.sql.prepare('update "apiKeys" set "revokedAt" = ? where id = ?')
-  for (const [i, id] of ids.entries()) end.run(new Date(server.deps.now() + i).toISOString(), id)
+  for (const [i, id] of ids.entries())
+    updateRows(server, 'apiKeys', { revokedAt: new Date(server.deps.now() + i).toISOString() }, { id })
   server.clock.advance(205)
   const { id } = await create(owner)
   const keys = await list(owner)
   expect(keys.filter(({ status }) => status === 'active').map((key) => key.id)).toEqual([id, shop.keyId])
   const ended = keys.filter(({ status }) => status === 'revoked').map((key) => key.id)
   expect(new Set(ended)).toEqual(new Set(ids.slice(5)))
-  const audits = server.sql.prepare(`select count(*) from audits where "shopId" = ? and action = 'key.created'`)
-  expect(Number(audits.pluck().get(shop.shopId))).toBe(2)
+  expect(await expectOk(owner('GET', '/audit?action=key.created'))).toHaveLength(2)
 })

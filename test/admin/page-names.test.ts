@@ -1,5 +1,6 @@
 // SQLite only: the pages call the use cases that are tested on both databases
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { updateRows } from '../support/inspect.ts'
 import { HOSTILE_NAMES, REAL_NAMES } from '../support/names.ts'
 import { convert, expectOk, newAffiliate } from '../support/shop.ts'
 import { openPageShop, type PageShop } from './page-shop.ts'
@@ -40,7 +41,7 @@ async function pagesOf(name: string): Promise<[string, string][]> {
     shown.push([path, text])
   }
   // The overview shows ten affiliates: remove this one from the period.
-  server.sql.prepare('update commissions set "happenedAt" = ?').run('2026-01-01T00:00:00.000Z')
+  updateRows(server, 'commissions', { happenedAt: '2026-01-01T00:00:00.000Z' })
   return shown
 }
 

@@ -1,3 +1,4 @@
+import { rowsOf } from '../support/inspect.ts'
 import { staffOf } from '../support/owner.ts'
 import { testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
@@ -14,12 +15,6 @@ export const FOREIGN: Record<string, string>[] = [
   { Origin: 'null' },
 ]
 
-interface AuditRow {
-  action: string
-  actor: string
-  subjectId: string | null
-}
-
 export const codeOf = ({ status, headers }: Opened) => [status, headers.get('X-Error-Code')]
 
 export type PageShop = Awaited<ReturnType<typeof openPageShop>>
@@ -33,8 +28,7 @@ export async function openPageShop() {
   await staff.signIn(await staffOf(server))
   const { affiliate } = await withAffiliate(server, { program: { autoApproveOrder: false } })
   await expectOk(server.request('PATCH', `/api/v1/affiliates?id=${affiliate.id}`, { body: { name: HOSTILE } }))
-  const audits = () =>
-    server.sql.prepare('select "action", "actor", "subjectId" from audits order by "seq"').all() as AuditRow[]
+  const audits = () => rowsOf(server, 'audits').map(({ action, actor, subjectId }) => ({ action, actor, subjectId }))
   let made = 0
   /** Reports an order and returns the id of its commission. */
   const order = async (body: object = {}) => {

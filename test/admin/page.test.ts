@@ -1,6 +1,6 @@
 // SQLite only: the pages call the use cases that are tested on both databases
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { refuseInserts } from '../support/faults.ts'
+import { rejectWrites } from '../support/faults.ts'
 import { admin } from '../support/owner.ts'
 import { expectOk } from '../support/shop.ts'
 import { visitorOf } from './page-fixture.ts'
@@ -135,7 +135,7 @@ describe('another shop', () => {
 test('503 when the audit cannot be written; nothing is shown or changed', async () => {
   const id = await order()
   const csrf = /name="csrf" value="(\w+)"/.exec((await owner.open('/admin')).text)?.[1] ?? ''
-  const mend = refuseInserts(server, 'audits')
+  const mend = rejectWrites(server, 'insert', 'audits')
   const shown = await owner.open('/admin/keys')
   const sent = await owner.send(`/admin/commissions/${id}/approve`, [['csrf', csrf]])
   mend()

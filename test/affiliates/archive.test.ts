@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { auditLog } from '../support/inspect.ts'
+import { auditLog, rowOf } from '../support/inspect.ts'
 import { refusal } from '../support/refusal.ts'
 import { type Client, test } from '../support/test.ts'
 
@@ -16,7 +16,7 @@ test('200 with a message; the data is kept', async ({ server, client }) => {
   server.clock.advance(1000)
   const { data, response } = await client.affiliates.archive(affiliate.id).withResponse()
   expect([response.status, data]).toEqual([200, { ok: true, message: 'Affiliate archived.', id: affiliate.id }])
-  const row = server.sql.prepare('select * from affiliates where id = ?').get(affiliate.id)
+  const row = rowOf(server, 'affiliates', { id: affiliate.id })
   const now = new Date(server.clock.ms).toISOString()
   expect(row).toMatchObject({ ...affiliate, deletedAt: now, updatedAt: now })
 })

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { auditLog, countOf, outbox, subscribe } from '../support/inspect.ts'
+import { expectOk } from '../support/shop.ts'
 import { type Client, test } from '../support/test.ts'
 
 const STATUSES = ['PENDING', 'ACTIVE', 'APPROVED', 'REJECTED'] as const
@@ -93,22 +94,20 @@ test('201 auto-approved also through the default program', async ({ server }) =>
 })
 
 test('each event is sent to the matching subscriptions, in order', async ({ server }) => {
-  const { shopId, key } = await server.createShop()
+  const { shopId, key, ownerToken } = await server.createShop()
   const other = server.clientOf(key)
   const { id } = await other.affiliates.create({ email: 'a@example.com', name: 'A' })
   await other.affiliates.update(id, { status: 'ACTIVE' })
-  expect(countOf(server, 'webhookEvents', `"shopId" = '${shopId}'`), 'nobody was subscribed').toBe(0)
+  expect(countOf(server, 'webhookEvents', { shopId }), 'nobody was subscribed').toBe(0)
 
   const all = subscribe(server, [], shopId)
   const rejections = subscribe(server, ['affiliate.rejected', 'commission.created'], shopId)
   const nothing = subscribe(server, ['affiliate.created', 'made.up'], shopId)
   await other.affiliates.update(id, { status: 'REJECTED' })
-  const rows = server.sql
-    .prepare(
-      `select d."subscriptionId", e.event, d.status from deliveries d join "webhookEvents" e on e.id = d."eventId"
-       where d."shopId" = ? order by d.id`,
-    )
-    .all(shopId)
+  const sent: { subscriptionId: string; event: string; status: string }[] = await expectOk(
+    server.owner('GET', '/deliveries', undefined, { key: ownerToken }),
+  )
+  const rows = sent.map(({ subscriptionId, event, status }) => ({ subscriptionId, event, status })).reverse()
   expect(rows).toHaveLength(3)
   expect(rows).toEqual(
     expect.arrayContaining([

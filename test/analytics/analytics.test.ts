@@ -1,15 +1,12 @@
 import { describe, expect } from 'vitest'
-import { addAffiliate, addCommission, addDebt, commissionRow, insertRows } from '../payouts/rows.ts'
+import { addAffiliate, addCommission, addDebt, commissionRow } from '../payouts/rows.ts'
+import { insertRows } from '../support/inspect.ts'
 import { refusal } from '../support/refusal.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
-import { type Client, test } from '../support/test.ts'
+import { type Client, testWithNewShop as test } from '../support/test.ts'
 
 const OCTOBER = { from: '2026-10-01', to: '2026-10-31T23:59:59.999Z' }
-
-test.beforeEach(({ server }) => {
-  for (const table of ['commissions', 'affiliates', 'journey']) server.sql.exec(`delete from "${table}"`)
-})
 
 const click = (server: TestServer, body: object) =>
   expectOk(

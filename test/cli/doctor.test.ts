@@ -3,8 +3,9 @@ import { globSync, readdirSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import SQLite from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { updateRows } from '../support/inspect.ts'
+import { openSqliteSql } from '../support/sql.ts'
 import { cli, ended, json, openShop, type Shop, start, withAffiliate, wrongWith } from './support.ts'
 
 let shop: Shop
@@ -73,10 +74,8 @@ test('7 when the service does not respond, or another one does', async () => {
 test('8 when the total of a batch is wrong', async () => {
   await shop.order('d-1', '2026-10-05')
   const { id } = await shop.client.payouts.create({ periodStart: '2026-10-01', periodEnd: '2026-10-31' })
-  const sql = new SQLite(join(shop.dataDir, 'referral.db'))
-  sql
-    .prepare('update commissions set "commissionAmountCents" = "commissionAmountCents" + 1 where "payoutBatchId" = ?')
-    .run(id)
+  const sql = openSqliteSql(join(shop.dataDir, 'referral.db'))
+  updateRows({ sql }, 'commissions', { commissionAmountCents: 1 }, { payoutBatchId: id })
   sql.close()
   const { code, find } = await examine()
   expect([code, find('payouts')[0]]).toEqual([

@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { rowsOf } from '../support/inspect.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { withAffiliate } from '../support/shop.ts'
@@ -84,7 +85,7 @@ test('5,000 orders, killed midway and run again, are each recorded once', async 
   // Orders sent before the kill are detected by the journal or by the service.
   expect(report).toMatchObject({ sent: 5000 - half, knownBefore: half, failed: 0, attributed: 5000 - half })
   expect(await total()).toBe(5000)
-  const { sum } = server.sql.prepare('select sum(orderSubtotalCents) as sum from commissions').get() as { sum: number }
+  const sum = rowsOf(server, 'commissions').reduce((total, row) => total + row.orderSubtotalCents, 0)
   expect(sum).toBe(Array.from({ length: 5000 }, (_, i) => ((i % 500) + 1) * 100 + 50).reduce((a, b) => a + b))
 
   let requests = 0

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { newAffiliate, withAffiliate } from '../support/shop.ts'
+import { expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
 import { type Client, test } from '../support/test.ts'
 
 let nisa: { id: string; campaignId: string }
@@ -128,10 +128,11 @@ test('affiliateId, programId and status filter, alone and together', async ({ cl
   expect(await found(client, { programId: 'prg_none' })).toEqual([])
 })
 
-test('payoutBatchId finds the commissions of a batch', async ({ server, client }) => {
-  server.sql.prepare(`update commissions set "payoutBatchId" = 'bat_1' where "externalOrderId" in ('a', 'd')`).run()
-  expect(await found(client, { payoutBatchId: 'bat_1' })).toEqual(['d', 'a'])
-  server.sql.prepare(`update commissions set "payoutBatchId" = null`).run()
+test('payoutBatchId finds the commissions of a batch', async ({ client, owner }) => {
+  const { id } = await client.payouts.create({ periodStart: '2026-10-01', periodEnd: '2026-10-02' })
+  expect(await found(client, { payoutBatchId: id })).toEqual(['b', 'a'])
+  await expectOk(owner('POST', `/payouts/${id}/cancel`))
+  expect(await found(client, { payoutBatchId: id })).toEqual([])
 })
 
 test.for(['status=approved', 'limit=0', 'page=0', 'affiliateId=', `externalOrderId=${'x'.repeat(261)}`])(

@@ -1,4 +1,6 @@
+import type { Commission } from '@referral/sdk'
 import { expect } from 'vitest'
+import { commissionsOf } from '../payouts/rows.ts'
 import { admin } from '../support/owner.ts'
 import type { Reply, TestServer, TestShop } from '../support/server.ts'
 import { convert, expectOk, newAffiliate } from '../support/shop.ts'
@@ -7,19 +9,7 @@ export const OCTOBER = { periodStart: '2026-10-01', periodEnd: '2026-10-31T23:59
 export const NOVEMBER = { periodStart: '2026-11-01', periodEnd: '2026-11-30T23:59:59.999Z' }
 export const IN_OCTOBER = '2026-10-20T12:00:00.000Z'
 
-export interface Row {
-  id: string
-  orderId: string
-  orderStatus: string
-  commissionAmountCents: number
-  taxWithheldCents: number
-  payoutBatchId: string | null
-  affiliateId: string
-  trackingMethod: string
-  happenedAt: string
-}
-
-/** One shop's money: its orders, what is done to them, and what the database says. */
+/** The orders, commissions and payouts of one shop. */
 export class Till {
   readonly server: TestServer
   readonly shop: TestShop
@@ -39,7 +29,7 @@ export class Till {
     return newAffiliate(this.server, { key, campaignId: id, code })
   }
 
-  /** An order of October; answers its commission's id. */
+  /** Reports an order of October and returns the id of its commission. */
   async order(given: object = {}): Promise<string> {
     const order = {
       externalOrderId: `t-${++this.#orders}`,
@@ -71,27 +61,20 @@ export class Till {
     return body.data[0]
   }
 
-  rows = (where = '1 = 1'): Row[] =>
-    this.server.sql
-      .prepare(`select * from commissions where "shopId" = ? and ${where} order by id`)
-      .all(this.shop.shopId) as Row[]
-  row = (id: string): Row => this.rows(`id = '${id}'`)[0]!
+  /** Its commissions and adjustments, in the order of their ids. */
+  rows = () => commissionsOf(this.server.clientOf(this.shop.key))
+  row = async (id: string) => (await this.rows()).find((row) => row.id === id)!
 
-  /** Every batch is worth what its rows are, and pays nobody less than nothing. */
-  checkBatches(): void {
-    const batches = this.server.sql
-      .prepare(`select * from "payoutBatches" where "shopId" = ?`)
-      .all(this.shop.shopId) as Record<string, number | string>[]
-    for (const batch of batches) {
-      const rows = this.rows(`"payoutBatchId" = '${batch.id}'`)
-      const sum = (pick: (row: Row) => number, of = rows) => of.reduce((total, row) => total + Number(pick(row)), 0)
-      const net = (of: Row[]) => sum((row) => row.commissionAmountCents, of) - sum((row) => row.taxWithheldCents, of)
-      expect({
-        commissions: Number(batch.commissions),
-        commissionCents: Number(batch.commissionCents),
-        taxWithheldCents: Number(batch.taxWithheldCents),
-        netPayableCents: Number(batch.netPayableCents),
-      }).toEqual({
+  /** The totals of each batch equal the sums of its commissions, and no affiliate is paid a negative amount. */
+  async checkBatches(): Promise<void> {
+    const { data: batches } = await this.server.clientOf(this.shop.key).payouts.list({ limit: 100 })
+    const all = await this.rows()
+    for (const { id, totals } of batches) {
+      const rows = all.filter((row) => row.payoutBatchId === id)
+      const sum = (pick: (row: Commission) => number, of = rows) => of.reduce((total, row) => total + pick(row), 0)
+      const net = (of: Commission[]) =>
+        sum((row) => row.commissionAmountCents, of) - sum((row) => row.taxWithheldCents, of)
+      expect(totals).toMatchObject({
         commissions: rows.length,
         commissionCents: sum((row) => row.commissionAmountCents),
         taxWithheldCents: sum((row) => row.taxWithheldCents),

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
+import { rowOf, updateRows } from '../support/inspect.ts'
 import { convert, expectOk } from '../support/shop.ts'
 import { test } from '../support/test.ts'
 import { Till } from './money.ts'
@@ -108,23 +109,18 @@ test(`${ORDERS} random orders: replaying the stored facts gives byte-identical d
 })
 
 test('modified facts do not give the recorded decision', async ({ server, owner }) => {
-  const { changes } = server.sql
-    .prepare(
-      `update orders set "facts" = replace("facts", '"amountCents":', '"amountCents":1') where "orderId" = 'api:o-1'`,
-    )
-    .run()
-  expect(changes).toBe(1)
+  const { facts } = rowOf(server, 'orders', { orderId: 'api:o-1' })
+  const modified = facts.replaceAll('"amountCents":', '"amountCents":1')
+  expect(modified).not.toBe(facts)
+  updateRows(server, 'orders', { facts: modified }, { orderId: 'api:o-1' })
   const { replay } = await expectOk(owner('GET', '/orders/o-1/explanation'))
   expect(replay.identical).toBe(false)
 })
 
 test('an order that an earlier engine version decided the same way is identical', async ({ server, owner }) => {
-  const { changes } = server.sql
-    .prepare(
-      `update orders set "decision" = replace("decision", '"engineVersion":"2"', '"engineVersion":"1"') where "orderId" = 'api:o-2'`,
-    )
-    .run()
-  expect(changes).toBe(1)
+  const { decision } = rowOf(server, 'orders', { orderId: 'api:o-2' })
+  const earlier = decision.replace('"engineVersion":"2"', '"engineVersion":"1"')
+  updateRows(server, 'orders', { decision: earlier }, { orderId: 'api:o-2' })
   const { replay } = await expectOk(owner('GET', '/orders/o-2/explanation'))
   expect(replay).toMatchObject({ identical: true, engineVersion: '2', recordedEngineVersion: '1' })
 })

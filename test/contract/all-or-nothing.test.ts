@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { operations } from '../support/document.ts'
-import { failStatement, refuseInserts } from '../support/faults.ts'
+import { failStatement, rejectWrites } from '../support/faults.ts'
 import type { TestServer } from '../support/server.ts'
 import { type Call, callOperation, exampleServer, ID, snapshot } from './fixture.ts'
 
@@ -18,7 +18,7 @@ describe.each(changes.map((op) => [op.id, op] as const))('%s', (id, op) => {
   test('503 when the audit cannot be written: nothing changed, nothing to send, and a retry succeeds', async () => {
     const server = await exampleServer()
     const before = snapshot(server)
-    const mend = refuseInserts(server, 'audits')
+    const mend = rejectWrites(server, 'insert', 'audits')
     const { status, headers } = await change(server)
     expect([status, headers.get('X-Error-Code'), headers.get('Retry-After')]).toEqual([503, 'audit_unavailable', '1'])
     expect(snapshot(server)).toBe(before)

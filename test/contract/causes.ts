@@ -1,5 +1,8 @@
+import type { ShopRow } from '../../server/src/database/tables.ts'
 import { withoutMemory, withStalledBody } from '../support/bodies.ts'
 import type { DocumentedOperation } from '../support/document.ts'
+import { removeTable, violateUniqueness, whileBroken } from '../support/faults.ts'
+import { deleteRows, subscribe, updateRows } from '../support/inspect.ts'
 import type { Reply, TestServer, TestShop } from '../support/server.ts'
 import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
 import { type Call, call, callOperation, ID } from './fixture.ts'
@@ -21,29 +24,14 @@ const calling =
   ({ server }, op) =>
     callOperation(server, op, given)
 
-async function brokenBy(
-  server: TestServer,
-  breakIt: string,
-  mendIt: string,
+async function withKeyChanged(
+  { server }: World,
+  column: 'expiresAt' | 'revokedAt',
   work: () => Promise<Reply>,
 ): Promise<Reply> {
-  server.sql.exec(breakIt)
-  try {
-    return await work()
-  } finally {
-    server.sql.exec(mendIt)
-  }
-}
-
-async function withKeyChanged({ server }: World, column: string, work: () => Promise<Reply>): Promise<Reply> {
-  const set = (value: string | null) =>
-    server.sql.prepare(`update "apiKeys" set "${column}" = ? where id = ?`).run(value, server.shop.keyId)
+  const set = (value: string | null) => updateRows(server, 'apiKeys', { [column]: value }, { id: server.shop.keyId })
   set('2026-11-01T00:00:00.000Z')
-  try {
-    return await work()
-  } finally {
-    set(null)
-  }
+  return whileBroken(() => set(null), work)
 }
 
 /** Another request changes the row between the read and the write of this one. */
@@ -79,10 +67,7 @@ export const sharedCauses: Record<string, Cause> = {
     server.deps.now = now
     return reply
   },
-  storage_unavailable: ({ server }, op) =>
-    brokenBy(server, 'alter table "apiKeys" rename to gone', 'alter table gone rename to "apiKeys"', () =>
-      callOperation(server, op),
-    ),
+  storage_unavailable: ({ server }, op) => whileBroken(removeTable(server, 'apiKeys'), () => callOperation(server, op)),
   api_disabled: ({ server, switchedOff }, op) => callOperation(server, op, { key: switchedOff.key }),
   invalid_json: calling({ raw: '{"email": ' }),
   body_timeout: ({ server }, op) => withStalledBody(server, (given) => callOperation(server, op, given)),
@@ -110,13 +95,9 @@ export const causes: Record<string, Cause> = {
   'createAffiliate email_taken': badBody({ email: 'NISA@example.com', name: 'N' }),
   'createAffiliate concurrent_change': async ({ server }) => {
     // A unique index that refuses twice: what two processes with one random code would see.
-    const reply = brokenBy(
-      server,
-      `create trigger broken after insert on affiliates begin insert into "idempotencyKeys" select "shopId", "key", '', '', null, '' from "idempotencyKeys" limit 1; end`,
-      'drop trigger broken',
-      () => call(server, 'createAffiliate', { body: { email: 'raced@example.com', name: 'Raced' } }),
+    return whileBroken(violateUniqueness(server, 'affiliates'), () =>
+      call(server, 'createAffiliate', { body: { email: 'raced@example.com', name: 'Raced' } }),
     )
-    return reply
   },
   'updateAffiliate invalid_parameter': badQuery(''),
   'updateAffiliate invalid_body': badBody({ status: 'NICE' }),
@@ -139,12 +120,7 @@ export const causes: Record<string, Cause> = {
   'createProgram unknown_property': badBody({ name: 'N', discountType: 'PERCENT' }),
   'createProgram commission_percent_invalid': badBody({ name: 'N', commissionPercent: 101 }),
   'createProgram concurrent_change': ({ server }) =>
-    brokenBy(
-      server,
-      `create trigger broken after insert on programs begin insert into "idempotencyKeys" select "shopId", "key", '', '', null, '' from "idempotencyKeys" limit 1; end`,
-      'drop trigger broken',
-      () => call(server, 'createProgram'),
-    ),
+    whileBroken(violateUniqueness(server, 'programs'), () => call(server, 'createProgram')),
   'updateProgram invalid_parameter': badQuery(''),
   'updateProgram invalid_body': badBody({ cookieDurationDays: -1 }),
   'updateProgram unknown_property': badBody({ defaultCommissionBps: 1 }),
@@ -208,7 +184,7 @@ export const causes: Record<string, Cause> = {
         ),
       )
     }
-    server.sql.prepare('update shops set "minimumPayoutCents" = 5000 where id = ?').run(shopId)
+    updateRows(server, 'shops', { minimumPayoutCents: 5000 }, { id: shopId })
     const month = { periodStart: '2026-10-01', periodEnd: '2026-11-01' }
     const of = { ...month, affiliateIds: [affiliate.id] }
     const replies = await Promise.all([
@@ -231,7 +207,7 @@ export const causes: Record<string, Cause> = {
   },
   'payPayout payout_not_payable': async ({ server }) => {
     const { id } = await freshBatch(server)
-    server.sql.prepare(`update "payoutBatches" set status = 'FAILED' where id = ?`).run(id)
+    updateRows(server, 'payoutBatches', { status: 'FAILED' }, { id })
     return call(server, 'payPayout', { query: `id=${id}&action=pay` })
   },
   'payPayout concurrent_change': async ({ server }, op) => {
@@ -263,13 +239,9 @@ export const causes: Record<string, Cause> = {
   'createWebhook webhook_url_refused': badBody({ url: 'https://127.0.0.1/x' }),
   'createWebhook concurrent_change': raced('createWebhook', {}, {}),
   'createWebhook webhook_limit_reached': async ({ server }, op) => {
-    const plant = server.sql.prepare(
-      `insert into subscriptions (id, "shopId", url, events, source, "createdAt", "updatedAt")
-       values (?, ?, 'https://hooks.example.com/', '["never"]', 'api', '', '')`,
-    )
-    for (let i = 0; i < 100; i++) plant.run(`whs_limit${i}`, server.shop.shopId)
+    const ids = Array.from({ length: 100 }, () => subscribe(server, ['never']))
     const reply = await callOperation(server, op)
-    server.sql.exec(`delete from subscriptions where id like 'whs_limit%'`)
+    for (const id of ids) deleteRows(server, 'subscriptions', { id })
     return reply
   },
   'deleteWebhook invalid_parameter': badQuery(''),
@@ -289,12 +261,11 @@ export const causes: Record<string, Cause> = {
 const LARGEST_RATE = { commissionType: 'FLAT_PER_ITEM', commissionPercent: 21_474_836.47 }
 const ORDER = { amountCents: 10_000, discountCents: 1000, couponCode: 'NISA16', occurredAt: '2026-10-20T15:04:05.000Z' }
 
-async function withThreshold(server: TestServer, columns: Record<string, unknown>): Promise<Reply> {
+async function withThreshold(server: TestServer, columns: Partial<ShopRow>): Promise<Reply> {
   const { shopId, key } = await server.createShop()
   await withAffiliate(server, { key })
   await expectOk(convert(server, { ...ORDER, externalOrderId: 'x' }, { key }))
-  for (const [name, value] of Object.entries(columns))
-    server.sql.prepare(`update shops set "${name}" = ? where id = ?`).run(value, shopId)
+  updateRows(server, 'shops', columns, { id: shopId })
   return call(server, 'createPayout', { key })
 }
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import * as shops from '../../server/src/accounts/shops.ts'
 import { documentedSentence, operations } from '../support/document.ts'
 import { causes, sharedCauses, type World } from './causes.ts'
 import { exampleServer, snapshot } from './fixture.ts'
@@ -9,7 +10,7 @@ beforeAll(async () => {
   const server = await exampleServer()
   const scopeless = await server.createShop('PROFESSIONAL', ['webhooks:read'])
   const switchedOff = await server.createShop()
-  server.sql.prepare('update shops set "apiEnabled" = 0 where id = ?').run(switchedOff.shopId)
+  await shops.set(server.deps, switchedOff.shopId, { api: 'off' })
   world = {
     server,
     scopeless,

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { PRIMARY_KEYS } from '../../server/src/database/table-keys.ts'
+import { TABLE_NAMES } from '../../server/src/database/table-keys.ts'
 import { document } from '../support/document.ts'
 import { countOf } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
@@ -49,7 +49,7 @@ test.for(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'])('%s of the events allows onl
   expect([status, headers.get('Allow')]).toEqual([405, 'POST'])
 })
 
-const tables = Object.keys(PRIMARY_KEYS).filter((table) => table !== 'audits')
+const tables = TABLE_NAMES.filter((table) => table !== 'audits')
 const rows = (server: TestServer) => Object.fromEntries(tables.map((table) => [table, countOf(server, table)]))
 
 test.for(paths.filter(({ methods }) => methods.includes('GET')))(

@@ -1,5 +1,7 @@
 import { withoutMemory, withStalledBody } from '../support/bodies.ts'
 import { type DocumentedOperation, ownerOperations } from '../support/document.ts'
+import { rejectWrites, removeTable, violateUniqueness, whileBroken } from '../support/faults.ts'
+import { deleteRows, rowsOf, subscribe, updateRows } from '../support/inspect.ts'
 import {
   admin,
   callOwner,
@@ -22,15 +24,6 @@ const calling =
   (given: OwnerCall): Cause =>
   (server, op) =>
     callOwner(server, op, given)
-
-async function broken(server: OwnerServer, [breakIt, mendIt]: [string, string], work: () => Promise<Reply>) {
-  server.sql.exec(breakIt)
-  try {
-    return await work()
-  } finally {
-    server.sql.exec(mendIt)
-  }
-}
 
 /** A method that the path does not have. */
 function foreignMethod({ path }: DocumentedOperation): string {
@@ -55,8 +48,7 @@ export const sharedCauses: Record<string, Cause> = {
   },
   rate_limited: async (server, op) => {
     const session = sessionFor(server, op)
-    const users = server.sql.prepare('select id from users where "shopId" = ?').pluck().all(server.shop.shopId)
-    for (const id of users) server.exhausted.add(`user:${id}`)
+    for (const { id } of rowsOf(server, 'users', { shopId: server.shop.shopId })) server.exhausted.add(`user:${id}`)
     const reply = await callOwner(server, op, session)
     server.exhausted.clear()
     return reply
@@ -72,17 +64,10 @@ export const sharedCauses: Record<string, Cause> = {
     server.deps.now = now
     return reply
   },
-  storage_unavailable: (server, op) =>
-    broken(server, ['alter table users rename to gone', 'alter table gone rename to users'], () =>
-      callOwner(server, op),
-    ),
+  storage_unavailable: (server, op) => whileBroken(removeTable(server, 'users'), () => callOwner(server, op)),
   audit_unavailable: async (server, op) => {
     const session = sessionFor(server, op)
-    return broken(
-      server,
-      [`create trigger broken before insert on audits begin select raise(abort, 'disk'); end`, 'drop trigger broken'],
-      () => callOwner(server, op, session),
-    )
+    return whileBroken(rejectWrites(server, 'insert', 'audits'), () => callOwner(server, op, session))
   },
   invalid_json: calling({ raw: '{"token": ' }),
   body_timeout: (server, op) => withStalledBody(server, (given) => callOwner(server, op, given)),
@@ -131,16 +116,9 @@ async function inFullShop(server: OwnerServer, op: DocumentedOperation, kind: 'p
 
 /** A row inserted after the second read, as by another process on a database without a write lock. */
 const insertedTwice =
-  (table: string): Cause =>
+  (table: 'connections' | 'productRules' | 'geoRules'): Cause =>
   (server, op) =>
-    broken(
-      server,
-      [
-        `create trigger broken after insert on "${table}" begin insert into "idempotencyKeys" select "shopId", "key", '', '', null, '' from "idempotencyKeys" limit 1; end`,
-        'drop trigger broken',
-      ],
-      () => callOwner(server, op),
-    )
+    whileBroken(violateUniqueness(server, table), () => callOwner(server, op))
 
 const moves = Object.fromEntries(
   ['approve', 'reject', 'cancel', 'reverse', 'reopen', 'refund'].flatMap((action) => {
@@ -299,11 +277,10 @@ export const causes: Record<string, Cause> = {
     )
     await freshCommission(server)
     const { data } = (await admin(server, 'GET', `/deliveries?subscriptionId=${subscriptionId}`)).body
-    server.sql
-      .prepare(`update deliveries set "status" = 'SENT', "finishedAt" = "createdAt" where id = ?`)
-      .run(data[0].id)
+    const { id, createdAt } = data[0]
+    updateRows(server, 'deliveries', { status: 'SENT', finishedAt: createdAt }, { id })
     await expectOk(server.request('DELETE', `/api/v1/webhooks?id=${subscriptionId}`))
-    return callOwnerOperation(server, 'redeliver', { id: data[0].id })
+    return callOwnerOperation(server, 'redeliver', { id })
   },
   'redeliver delivery_not_finished': async (server) => {
     const { id } = await expectOk(callOwnerOperation(server, 'redeliver'))
@@ -314,15 +291,9 @@ export const causes: Record<string, Cause> = {
   'updateWebhook webhook_url_refused': badBody({ url: 'https://127.0.0.1/x' }),
   'updateWebhook webhook_not_found': unknown,
   'updateWebhook webhook_limit_reached': async (server, op) => {
-    const events = JSON.stringify(['x'.repeat(1024 * 1024)])
-    server.sql
-      .prepare(
-        `insert into subscriptions (id, "shopId", url, events, source, "createdAt", "updatedAt")
-         values ('whs_large', ?, 'https://hooks.example.com/', ?, 'api', '', '')`,
-      )
-      .run(server.shop.shopId, events)
+    const id = subscribe(server, ['x'.repeat(1024 * 1024)])
     const reply = await callOwner(server, op, { body: { events: ['commission.created', 'one.more'] } })
-    server.sql.exec(`delete from subscriptions where id = 'whs_large'`)
+    deleteRows(server, 'subscriptions', { id })
     return reply
   },
   'updateWebhook concurrent_change': raced({ body: { secret: 'a' } }, { body: { secret: 'b' } }),

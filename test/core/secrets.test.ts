@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, expect } from 'vitest'
 import { createSecret, isWellFormed, type SecretKind } from '../../server/src/core/secret.ts'
+import { watchReads } from '../support/faults.ts'
+import { allTables, rowOf, rowsOf } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
 import { test } from '../support/test.ts'
 
@@ -47,28 +49,6 @@ describe('a secret', () => {
   })
 })
 
-interface Executor {
-  executeQuery: (query: { sql: string }) => Promise<{ rows: Record<string, unknown>[] }>
-}
-
-/** Counts how often keys are looked for, and may change what is found. */
-function reading(server: TestServer, change: (row: Record<string, unknown>) => Record<string, unknown> = (row) => row) {
-  const executor = server.deps.db.read.getExecutor() as unknown as Executor
-  const { executeQuery } = executor
-  let reads = 0
-  executor.executeQuery = async (query) => {
-    if (query.sql.includes('apiKeys')) reads++
-    const found = await executeQuery.call(executor, query)
-    return { ...found, rows: found.rows.map(change) }
-  }
-  return {
-    reads: () => reads,
-    end: () => {
-      executor.executeQuery = executeQuery
-    },
-  }
-}
-
 const get = async (server: TestServer, token: string) => {
   const { status, headers } = await server.request('GET', '/api/v1/programs', { key: token })
   return [status, headers.get('X-Error-Code')]
@@ -77,17 +57,19 @@ const get = async (server: TestServer, token: string) => {
 describe('a key', () => {
   test('with a wrong checksum is rejected before any database query', async ({ server }) => {
     const typo = server.shop.key.slice(0, -1) + (server.shop.key.endsWith('a') ? 'b' : 'a')
-    const watched = reading(server)
+    const watched = watchReads(server, 'apiKeys')
     expect(await get(server, typo)).toEqual([403, 'key_unknown'])
-    const before = watched.reads()
+    const before = watched.count()
     expect(await get(server, createSecret('rk', random))).toEqual([403, 'key_unknown'])
     watched.end()
-    expect([before, watched.reads() > 0]).toEqual([0, true])
+    expect([before, watched.count() > 0]).toEqual([0, true])
   })
 
   test('whose row has another hash is rejected, however it was found', async ({ server }) => {
     const other = createHash('sha256').update('another').digest('hex')
-    const watched = reading(server, (row) => ('keySecretHash' in row ? { ...row, keySecretHash: other } : row))
+    const watched = watchReads(server, 'apiKeys', (row) =>
+      'keySecretHash' in row ? { ...row, keySecretHash: other } : row,
+    )
     const found = await get(server, server.shop.key)
     watched.end()
     expect(found).toEqual([403, 'key_unknown'])
@@ -96,15 +78,13 @@ describe('a key', () => {
 
   test('is stored only as its SHA-256, like an owner token', async ({ server }) => {
     const { key, keyId, ownerToken } = await server.createShop()
-    const stored = (table: string, column: string) =>
-      server.sql.prepare(`select "${column}" from "${table}"`).pluck().all()
     const hash = (secret: string) => createHash('sha256').update(secret).digest('hex')
-    const row = server.sql.prepare('select * from "apiKeys" where id = ?').get(keyId) as Record<string, unknown>
+    const row = rowOf(server, 'apiKeys', { id: keyId })
     expect(row.secretHash).toBe(hash(key))
     expect(row.prefix).toBe(key.slice(0, 10))
-    expect(stored('users', 'tokenHash')).toContain(hash(ownerToken))
-    for (const table of server.sql.tables()) {
-      const text = JSON.stringify(server.sql.prepare(`select * from "${table}"`).all())
+    expect(rowsOf(server, 'users').map(({ tokenHash }) => tokenHash)).toContain(hash(ownerToken))
+    for (const [table, rows] of allTables(server)) {
+      const text = JSON.stringify(rows)
       for (const secret of [key, ownerToken]) expect(text.includes(secret.slice(10)), table).toBe(false)
     }
   })

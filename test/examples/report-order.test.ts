@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type ServerType, serve } from '@hono/node-server'
 import { afterAll, expect } from 'vitest'
+import { rowsOf } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
 import { withAffiliate } from '../support/shop.ts'
 import { test } from '../support/test.ts'
@@ -106,7 +107,7 @@ test('reports the order as a conversion and prints the decision', async ({ serve
       restrictionReasonCode: null,
     },
   })
-  const facts = JSON.parse(server.sql.prepare('select facts from orders').pluck().get() as string)
+  const facts = JSON.parse(rowsOf(server, 'orders')[0]!.facts)
   expect(facts.order.shipping).toEqual({ country: 'US', state: 'TX', city: 'Austin', postalCode: '78704' })
   expect(facts.order.lines[1]).toEqual({
     productId: '8104427749457',

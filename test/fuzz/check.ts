@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import type { DocumentedOperation } from '../support/document.ts'
+import { updateRows } from '../support/inspect.ts'
 import { admin } from '../support/owner.ts'
 import { expectOk } from '../support/shop.ts'
 import { whyNotAcceptable } from './accepted.ts'
@@ -44,6 +45,6 @@ const newest = ({ server }: FuzzWorld) => server.logs.findLast((line) => line.in
 /** A shop that was switched off, or that stores sign for with another secret, would refuse whatever comes next. */
 async function undo({ server, storeSecret }: FuzzWorld, op: DocumentedOperation): Promise<void> {
   if (op.id !== 'updateSettings') return
-  server.sql.prepare('update shops set "apiEnabled" = 1').run()
+  updateRows(server, 'shops', { apiEnabled: 1 })
   await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: storeSecret }))
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { DocumentedOperation } from '../support/document.ts'
-import type { Sql } from '../support/sql.ts'
+import { allTables } from '../support/inspect.ts'
 import { type Call, callsOf } from './call.ts'
 import { directCalls } from './direct.ts'
 import type { FuzzWorld } from './world.ts'
@@ -15,24 +15,21 @@ export interface Foreign {
   sent: string
 }
 
-const OWNERLESS = new Set(['installationSettings'])
-
 export function foreignTo({ server, stranger }: FuzzWorld): Foreign {
-  const { sql, shop } = server
-  const tables = sql.tables().filter((name) => !OWNERLESS.has(name))
-  const rowsOf = (shopId: string) => tables.flatMap((name) => rowsIn(sql, name, shopId))
-  const strange = new Set(rowsOf(stranger.shopId).flatMap(textsOf))
-  const texts = [...new Set(rowsOf(shop.shopId).flatMap(textsOf))].filter(
-    (text) => text.length >= 8 && !strange.has(text),
-  )
-  return { texts: [...texts, shop.shopId], rows: () => JSON.stringify(rowsOf(shop.shopId)), sent: '' }
+  const { shop } = server
+  const ownRows = () => rowsOfShop(server, shop.shopId)
+  const strange = new Set(rowsOfShop(server, stranger.shopId).flatMap(textsOf))
+  const texts = [...new Set(ownRows().flatMap(textsOf))].filter((text) => text.length >= 8 && !strange.has(text))
+  return { texts: [...texts, shop.shopId], rows: () => JSON.stringify(ownRows()), sent: '' }
 }
 
-function rowsIn(sql: Sql, name: string, shopId: string): Row[] {
-  const column = name === 'shops' ? 'id' : 'shopId'
-  const rows = sql.prepare(`select * from "${name}" where "${column}" = ?`).all(shopId) as Row[]
-  return rows.map(({ lastUsedAt, ...row }) => row).sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
-}
+const rowsOfShop = (server: FuzzWorld['server'], shopId: string): Row[] =>
+  allTables(server).flatMap(([table, rows]) =>
+    rows
+      .filter((row) => row[table === 'shops' ? 'id' : 'shopId'] === shopId)
+      .map(({ lastUsedAt, ...row }) => row)
+      .sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)),
+  )
 
 // Times, words that are everybody’s, and ids that are made of what a caller sent.
 const COMMON = /^\d{4}-\d\d-\d\d|^[a-z]+$|^[[{]|^(api|shopify):/i

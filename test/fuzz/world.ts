@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
-import { engine } from '../support/database.ts'
 import { type DocumentedOperation, operations, ownerOperations, requiredHeaders } from '../support/document.ts'
 import { admin, ID, type OwnerServer, ownerServer } from '../support/owner.ts'
 import type { TestShop } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
+import { watchRows } from '../support/watch-rows.ts'
 import type { Call } from './call.ts'
 import type { Known } from './from-schema.ts'
 
@@ -46,7 +46,7 @@ export async function fuzzWorld(): Promise<FuzzWorld> {
     storeSecret: SECRET,
     ids,
     send: (op, call) => send(server, stranger, op, call),
-    state: stateOf(server),
+    state: watchRows(server),
   }
 }
 
@@ -76,37 +76,4 @@ function credentialOf({ shop }: OwnerServer, stranger: TestShop, op: DocumentedO
   if (credential === 'odd') return isOwners ? shop.key : shop.ownerToken
   const whose = credential === 'own' ? shop : stranger
   return isOwners ? whose.ownerToken : whose.key
-}
-
-/** Asking twenty tables one by one takes PostgreSQL too long. */
-function stateOf({ sql }: OwnerServer): () => string {
-  const tables = sql.tables()
-  if (engine === 'postgres') {
-    const each = tables.map(
-      (name) => `select '${name}' as t, md5(coalesce(string_agg(r, ',' order by r), '')) as h
-        from (select (to_jsonb(x) - 'lastUsedAt')::text as r from "${name}" x) y`,
-    )
-    const all = sql.prepare(`select string_agg(t || h, ',' order by t) from (${each.join(' union all ')}) z`).pluck()
-    return () => String(all.get())
-  }
-  // Every commit of another connection changes this number, so that most looks cost nothing.
-  const commits = sql.prepare('pragma data_version').pluck()
-  let seen: unknown
-  let text = ''
-  return () => {
-    const now = commits.get()
-    if (now !== seen) {
-      seen = now
-      text = tables
-        .map((name) => {
-          const rows = sql.prepare(`select * from "${name}"`).all() as Record<string, unknown>[]
-          return rows
-            .map(({ lastUsedAt, ...row }) => JSON.stringify(row))
-            .sort()
-            .join('\n')
-        })
-        .join('\n\n')
-    }
-    return text
-  }
 }

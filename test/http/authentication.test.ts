@@ -1,5 +1,7 @@
 import { expect } from 'vitest'
+import { rowsOf } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
+import { expectOk } from '../support/shop.ts'
 import { test } from '../support/test.ts'
 
 const get = (server: TestServer, authorization?: string) =>
@@ -38,16 +40,17 @@ test('403 for a key with a typing error, of another type, or unknown', async ({ 
 })
 
 test('403 immediately after a key is revoked', async ({ server }) => {
-  const { key, keyId } = await server.createShop()
+  const { key, keyId, ownerToken } = await server.createShop()
   expect((await get(server, `Bearer ${key}`)).status).toBe(200)
-  server.sql.prepare('update "apiKeys" set "revokedAt" = ? where id = ?').run('2026-11-02T12:00:00.000Z', keyId)
+  await expectOk(server.owner('DELETE', `/keys/${keyId}`, undefined, { key: ownerToken }))
   expect(await statusAndCode(get(server, `Bearer ${key}`))).toEqual([403, 'key_revoked'])
 })
 
 test('403 from the instant a key expires', async ({ server }) => {
-  const { key, keyId } = await server.createShop()
   const expiresAt = new Date(server.clock.ms + 1).toISOString()
-  server.sql.prepare('update "apiKeys" set "expiresAt" = ? where id = ?').run(expiresAt, keyId)
+  const { secret: key } = await expectOk(
+    server.owner('POST', '/keys', { label: 'Short', scopes: ['programs:read'], expiresAt }),
+  )
   expect((await get(server, `Bearer ${key}`)).status).toBe(200)
   server.clock.advance(1)
   expect(await statusAndCode(get(server, `Bearer ${key}`))).toEqual([403, 'key_expired'])
@@ -75,26 +78,24 @@ test('the plan is checked before the scope, and the scope before the body', asyn
 test('only the hash of a key is stored, and neither logs nor audit contain the key', async ({ server }) => {
   const { key } = await server.createShop()
   await get(server, `Bearer ${key}`)
-  for (const table of ['apiKeys', 'audits', 'users']) {
-    expect(JSON.stringify(server.sql.prepare(`select * from "${table}"`).all())).not.toContain(key.slice(11))
-  }
+  for (const table of ['apiKeys', 'audits', 'users'] as const)
+    expect(JSON.stringify(rowsOf(server, table))).not.toContain(key.slice(11))
   expect(server.logs.join('')).not.toContain(key.slice(11))
 })
 
 test('the last use is recorded once a minute', async ({ server }) => {
-  const { key, keyId } = await server.createShop()
-  const lastUsed = () => server.sql.prepare('select "lastUsedAt" from "apiKeys" where id = ?').pluck().get(keyId)
-  const settled = () => server.db.transact(async () => {})
+  const { key, keyId, ownerToken } = await server.createShop()
+  const lastUsed = async () => {
+    const keys = await expectOk(server.owner('GET', '/keys', undefined, { key: ownerToken }))
+    return keys.find(({ id }: { id: string }) => id === keyId).lastUsedAt
+  }
   await get(server, `Bearer ${key}`)
-  await settled()
-  const first = lastUsed()
+  const first = await lastUsed()
   expect(first).toBe(new Date(server.clock.ms).toISOString())
   server.clock.advance(59_999)
   await get(server, `Bearer ${key}`)
-  await settled()
-  expect(lastUsed()).toBe(first)
+  expect(await lastUsed()).toBe(first)
   server.clock.advance(1)
   await get(server, `Bearer ${key}`)
-  await settled()
-  expect(lastUsed()).toBe(new Date(server.clock.ms).toISOString())
+  expect(await lastUsed()).toBe(new Date(server.clock.ms).toISOString())
 })

@@ -13,6 +13,7 @@ import {
   wholesOf,
 } from '../support/document.ts'
 import { failStatement } from '../support/faults.ts'
+import { rowsOf } from '../support/inspect.ts'
 import { admin, callOwner, FRESH, type OwnerServer, sessionFor } from '../support/owner.ts'
 import type { Reply, RequestOptions } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
@@ -130,10 +131,7 @@ describe('secrets, tokens and body contents stay out of logs, errors, metrics an
   test('none of them is stored anywhere', async ({ ownerServer: server }) => {
     expect(planted).toBeGreaterThan(80)
     expect([...statuses].sort()).toEqual(expect.arrayContaining([200, 201, 400, 401, 403, 503]))
-    const audits = server.sql
-      .prepare('select * from audits')
-      .all()
-      .map((row) => JSON.stringify(row))
+    const audits = rowsOf(server, 'audits').map((row) => JSON.stringify(row))
     const places = { logs: server.logs, refusals, audits, metrics: [(await metrics.text()).text] }
     const secrets = [server.shop.key, server.shop.ownerToken, server.staff, Buffer.alloc(32, 7).toString('base64')]
     const found = Object.entries(places).flatMap(([place, lines]) =>

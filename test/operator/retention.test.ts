@@ -2,8 +2,8 @@ import { expect } from 'vitest'
 import { nowIso } from '../../server/src/core/context.ts'
 import { check } from '../../server/src/operator/check.ts'
 import { purgeExpired } from '../../server/src/operator/retention.ts'
-import { recordResults } from '../../server/src/webhooks/delivery-queries.ts'
-import { countOf } from '../support/inspect.ts'
+import { beforeTransaction, rejectWrites } from '../support/faults.ts'
+import { countOf, deleteRows, insertRows, rowsOf, updateRows } from '../support/inspect.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
 import { test as baseTest } from '../support/test.ts'
@@ -35,28 +35,27 @@ test('deliveries are deleted 30 days after they ended, and events without a deli
   server.clock.advance(Date.now() + 60_000 - server.clock.ms)
   await server.request('POST', '/api/v1/webhooks', { body: { url: 'https://example.com/hook', secret: 'shh' } })
   await withAffiliate(server)
-  server.sql.exec('delete from deliveries')
-  server.sql.exec('delete from "webhookEvents"')
+  deleteRows(server, 'deliveries')
+  deleteRows(server, 'webhookEvents')
   const names = ['ended', 'again', 'waits']
   for (const name of names) await convert(server, { externalOrderId: name, amountCents: 100, couponCode: 'NISA16' })
   const owner = { key: server.shop.ownerToken }
   const [waits, again, ended] = (await server.request('GET', '/admin/v1/deliveries', owner)).body.data
-  const end = (id: string) =>
-    server.db.transact((trx) => {
-      const how = { status: 'FAILED', code: 'timeout', httpStatus: null, durationMs: 1 } as const
-      return recordResults(trx, [{ shopId: server.shop.shopId, id, ...how, finishedAt: nowIso(server.deps) }])
-    })
+  const end = (id: string) => {
+    const result = { status: 'FAILED', code: 'timeout', durationMs: 1, finishedAt: nowIso(server.deps) } as const
+    updateRows(server, 'deliveries', result, { id })
+  }
   const left = () => [
-    server.sql.prepare('select id from deliveries order by id').pluck().all(),
-    server.sql.prepare('select id from "webhookEvents" order by id').pluck().all(),
+    rowsOf(server, 'deliveries').map(({ id }) => id),
+    rowsOf(server, 'webhookEvents').map(({ id }) => id),
   ]
   const keep = async () => {
     await purgeExpired(server.deps)
     expect(await check(server.deps)).toMatchObject({ ok: true, problems: [] })
     return left()
   }
-  await end(ended.id)
-  await end(again.id)
+  end(ended.id)
+  end(again.id)
   const all = left()
   server.clock.advance(30 * DAY)
   expect(await keep()).toEqual(all)
@@ -68,7 +67,7 @@ test('deliveries are deleted 30 days after they ended, and events without a deli
     [waits.id, id],
     [again.eventId, waits.eventId],
   ])
-  await end(id)
+  end(id)
   server.clock.advance(30 * DAY + 1)
   await keep()
   expect(await keep()).toEqual([[waits.id], [waits.eventId]])
@@ -83,7 +82,7 @@ test('deliveries of an expired stream are deleted with it', async () => {
   await withAffiliate(server)
   await convert(server, { externalOrderId: '1', amountCents: 100, couponCode: 'NISA16' })
   await stream.body?.cancel()
-  const rows = () => ['streams', 'streamDeliveries'].map((table) => countOf(server, table))
+  const rows = () => [countOf(server, 'streams'), countOf(server, 'streamDeliveries')]
   await purgeExpired(server.deps)
   expect(rows()).toEqual([1, 3])
   server.clock.advance(2 * 3_600_000)
@@ -92,30 +91,27 @@ test('deliveries of an expired stream are deleted with it', async () => {
   await server.close()
 })
 
-/** Replies that have had their time, more than two lots of them. */
-function fillWithReplies(server: TestServer): void {
-  server.sql.exec(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 1200)
-    insert into "idempotencyKeys" ("shopId", key, fingerprint, result, "expiresAt", "createdAt")
-    select 'shp_1', 'k' || i, 'x', 'x', '2020-01-01', '2020-01-01' from n`)
+const LONG_AGO = '2020-01-01'
+
+/** Expired responses, more than two batches of deletions. */
+function fillWithResponses(server: TestServer): void {
+  const row = { shopId: 'shp_1', fingerprint: 'x', result: 'x', expiresAt: LONG_AGO, createdAt: LONG_AGO }
+  const rows = Array.from({ length: 1200 }, (_, i) => ({ ...row, key: `k${i}` }))
+  insertRows(server, 'idempotencyKeys', rows)
 }
 
 test('a server that is stopping does not wait for the remaining deletions', async () => {
   const server = await testServer()
-  fillWithReplies(server)
+  fillWithResponses(server)
   const stop = new AbortController()
-  const { transact } = server.db
   let transactions = 0
-  const db: typeof server.db = {
-    ...server.db,
-    transact: (work, shopId) => {
-      transactions++
-      stop.abort()
-      return transact(work, shopId)
-    },
-  }
-  await purgeExpired({ ...server.deps, db, stopping: stop.signal })
+  beforeTransaction(server, () => {
+    transactions++
+    stop.abort()
+  })
+  await purgeExpired({ ...server.deps, stopping: stop.signal })
   expect(transactions).toBe(1)
-  expect(Number(server.sql.prepare('select count(*) from "idempotencyKeys"').pluck().get())).toBe(700)
+  expect(countOf(server, 'idempotencyKeys')).toBe(700)
   await server.close()
 })
 
@@ -123,31 +119,28 @@ test('a failed deletion does not prevent the others', async () => {
   const server = await testServer({ config: { journeyRetentionDays: 7 } })
   await withAffiliate(server)
   await server.request('POST', '/api/v1/events', { body: { type: 'click', ref: 'nisa-karim' } })
-  const [journey, deliveries] = ['journey', 'deliveries'].map((table) =>
-    server.sql.prepare(`select count(*) from "${table}"`).pluck(),
-  )
-  expect(journey?.get()).toBe(1)
-  fillWithReplies(server)
-  server.sql.exec(`create trigger stuck after delete on "idempotencyKeys" begin select raise(abort, 'stuck'); end`)
+  expect(countOf(server, 'journey')).toBe(1)
+  fillWithResponses(server)
+  rejectWrites(server, 'delete', 'idempotencyKeys')
   server.clock.advance(400 * DAY)
   await purgeExpired(server.deps)
-  expect([journey?.get(), deliveries?.get()]).toEqual([0, 0])
-  expect(server.sql.prepare('select count(*) from "idempotencyKeys"').pluck().get()).toBe(1200)
+  expect([countOf(server, 'journey'), countOf(server, 'deliveries')]).toEqual([0, 0])
+  expect(countOf(server, 'idempotencyKeys')).toBe(1200)
   await server.close()
 })
 
 test('events that are kept do not hide later ones', async () => {
   const server = await testServer()
-  const old = (prefix: string) => `'${prefix}_00000000000000000000' || (100000 + i)`
-  const numbers = 'with recursive n(i) as (select 1 union all select i + 1 from n where i < 1100)'
-  server.sql.exec(`${numbers} insert into "webhookEvents" (id, "shopId", event, body, "createdAt")
-    select ${old('evt')}, '${server.shop.shopId}', 'x', '{}', '2020-01-01' from n`)
-  server.sql.exec(`${numbers} insert into deliveries (id, "shopId", "eventId", "subscriptionId", "webhookId", status, "createdAt")
-    select ${old('dlv')}, '${server.shop.shopId}', ${old('evt')}, 'whs_1', 'x', 'PENDING', '2020-01-01' from n where i <= 600`)
+  const { shopId } = server.shop
+  const old = (prefix: string, i: number) => `${prefix}_00000000000000000000${100_001 + i}`
+  const event = { shopId, event: 'x', body: '{}', createdAt: LONG_AGO }
+  const delivery = { shopId, subscriptionId: 'whs_1', webhookId: 'x', status: 'PENDING', createdAt: LONG_AGO } as const
+  const numbers = Array.from({ length: 1100 }, (_, i) => i)
+  const events = numbers.map((i) => ({ ...event, id: old('evt', i) }))
+  const deliveries = numbers.slice(0, 600).map((i) => ({ ...delivery, id: old('dlv', i), eventId: old('evt', i) }))
+  insertRows(server, 'webhookEvents', events)
+  insertRows(server, 'deliveries', deliveries)
   await purgeExpired(server.deps)
-  const counts = ['webhookEvents', 'deliveries'].map((table) =>
-    Number(server.sql.prepare(`select count(*) from "${table}"`).pluck().get()),
-  )
-  expect(counts).toEqual([600, 600])
+  expect([countOf(server, 'webhookEvents'), countOf(server, 'deliveries')]).toEqual([600, 600])
   await server.close()
 })

@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest'
-import { countOf } from '../support/inspect.ts'
+import { removeTable } from '../support/faults.ts'
+import { countOf, rowOf } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
 import { newAffiliate, withAffiliate } from '../support/shop.ts'
 import { test } from '../support/test.ts'
@@ -11,9 +12,7 @@ test.beforeAll(async ({ server }) => {
   mara = await newAffiliate(server, { code: 'MARA', name: 'Mara Lind' })
 })
 
-type Entry = Record<string, string | null>
-const stored = (server: TestServer, id: string) =>
-  server.sql.prepare('select * from journey where id = ?').get(id) as Entry
+const stored = (server: TestServer, id: string) => rowOf(server, 'journey', { id })
 const post = (server: TestServer, body: object, headers = {}) =>
   server.request('POST', '/api/v1/events', { body, headers })
 
@@ -185,7 +184,8 @@ test('no key is needed; with one, the same touch is stored once', async ({ serve
 })
 
 test('a touch writes no audit record, no event and no order', async ({ server, client }) => {
-  const counts = () => ['audits', 'webhookEvents', 'orders', 'commissions'].map((table) => countOf(server, table))
+  const counts = () =>
+    (['audits', 'webhookEvents', 'orders', 'commissions'] as const).map((table) => countOf(server, table))
   const before = counts()
   await client.events.click({ ref: nisa.slug })
   await client.events.pageView({ url: 'https://shop.example/' })
@@ -203,10 +203,10 @@ test('unknown properties, and those of an order, are tolerated and not stored', 
 test.for([
   ['affiliates', 'the look-up of the affiliate'],
   ['journey', 'storing the touch'],
-])('503 when table %s fails: %s, without details in the response', async ([table], { server }) => {
-  server.sql.exec(`alter table "${table}" rename to gone`)
+] as const)('503 when table %s fails: %s, without details in the response', async ([table], { server }) => {
+  const restore = removeTable(server, table)
   const reply = await post(server, { type: 'click', ref: 'canary-ref', customerEmail: 'canary@example.com' })
-  server.sql.exec(`alter table gone rename to "${table}"`)
+  restore()
   expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([503, 'storage_unavailable'])
   expect(JSON.stringify(reply.body)).not.toContain('canary')
   expect((await post(server, { type: 'click', ref: nisa.slug })).status).toBe(202)

@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest'
+import type { ProductRuleRow } from '../../server/src/database/tables.ts'
 import { insertRow } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
@@ -60,7 +61,12 @@ test('400 for 10,000 lines, naming the field', async ({ server }) => {
 describe('product rules', () => {
   test.beforeAll(async ({ server }) => {
     const { program } = await withAffiliate(server, { code: 'RULES', email: 'rules@example.com' })
-    const rule = (kind: string, value: string, commissionType: string, rate: number) =>
+    const rule = (
+      kind: ProductRuleRow['kind'],
+      value: string,
+      commissionType: ProductRuleRow['commissionType'],
+      rate: number,
+    ) =>
       insertRow(server, 'productRules', {
         id: server.deps.newId('rul'),
         shopId: server.shop.shopId,

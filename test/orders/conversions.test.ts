@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { countOf } from '../support/inspect.ts'
+import { countOf, updateRows } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, withAffiliate } from '../support/shop.ts'
 import { type Client, test } from '../support/test.ts'
@@ -108,7 +108,7 @@ describe('aliases', () => {
 
 test('USD when no currency is sent, also in a shop of another currency', async ({ server }) => {
   const other = await server.createShop()
-  server.sql.prepare(`update shops set currency = 'EUR' where id = ?`).run(other.shopId)
+  updateRows(server, 'shops', { currency: 'EUR' }, { id: other.shopId })
   await withAffiliate(server, { code: 'EUR', key: other.key })
   const eur = server.clientOf(other.key)
   for (const [externalOrderId, currency] of [

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect } from 'vitest'
+import type { ConnectionRow } from '../../server/src/database/tables.ts'
 import { insertRow } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
 import { expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
@@ -30,7 +31,7 @@ async function attribution(client: Client, evidence: Evidence) {
 const of = (person: Person | null, ...rest: unknown[]) => [person?.id ?? null, ...rest]
 const nobody = (reasonCode: string) => [null, null, 0, reasonCode]
 
-function connect(server: TestServer, kind: string, value: string, person: Person) {
+function connect(server: TestServer, kind: ConnectionRow['kind'], value: string, person: Person) {
   const createdAt = new Date(server.clock.ms).toISOString()
   const { shopId } = server.shop
   insertRow(server, 'connections', {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
-import { grow } from '../database/plans/shop-data.ts'
+import { insertRows, rowOf, rowsOf, updateRows } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
 import { expectOk, newAffiliate } from '../support/shop.ts'
 import { type Client, type Owner, test } from '../support/test.ts'
@@ -39,10 +39,15 @@ test.beforeAll(async ({ server, client }) => {
     // Of no program: the default of 30 days holds.
     { id: (await newAffiliate(server)).id, days: 30 },
   ]
-  server.sql.prepare(`update affiliates set "campaignId" = null where id = ?`).run(people[5]?.id)
-  const columns = { emailKey: `'x' || n.i`, codeKey: `'x' || n.i`, slug: `'x' || n.i` }
-  grow(server, 'affiliates', { huge: 120, others: 0, columns, like: `"campaignId" = '${short}'` })
-  others = server.sql.prepare(`select id from affiliates where "campaignId" = ?`).pluck().all(short) as string[]
+  updateRows(server, 'affiliates', { campaignId: null }, { id: people[5]!.id! })
+  const row = rowOf(server, 'affiliates', { id: people[1]!.id! })
+  const copies = Array.from({ length: 120 }, (_, i) => ({ emailKey: `x${i}`, codeKey: `x${i}`, slug: `x${i}` }))
+  insertRows(
+    server,
+    'affiliates',
+    copies.map((copy, i) => ({ ...row, id: `${row.id}-${i}`, ...copy })),
+  )
+  others = rowsOf(server, 'affiliates', { campaignId: short }).map(({ id }) => id)
 })
 
 const iso = (ms: number) => new Date(ms).toISOString()
@@ -71,17 +76,14 @@ const runs = fc.array(
   { minLength: 1, maxLength: 6 },
 )
 
-/** Stores the clicks of a session at once: thousands of requests would say no more. */
+/** Inserts the clicks of a session: reporting them would take thousands of requests. */
 function store(server: TestServer, sessionId: string, all: Click[]): void {
-  for (let from = 0; from < all.length; from += 500) {
-    const rows = all.slice(from, from + 500).map(({ id, clickId, at }, n) => {
-      const values = [`jrn_${sessionId}_${from + n}`, server.shop.shopId, iso(at), sessionId, clickId, iso(at)]
-      return `(${values.map((value) => `'${value}'`)}, ${id === null ? 'null' : `'${id}'`}, 'click')`
-    })
-    server.sql.exec(
-      `insert into journey (id, "shopId", "occurredAt", "sessionId", "clickId", "createdAt", "affiliateId", type) values ${rows}`,
-    )
-  }
+  const { shopId } = server.shop
+  const rows = all.map(({ id: affiliateId, clickId, at }, n) => {
+    const times = { occurredAt: iso(at), createdAt: iso(at) }
+    return { id: `jrn_${sessionId}_${n}`, shopId, sessionId, clickId, affiliateId, type: 'click', ...times } as const
+  })
+  insertRows(server, 'journey', rows)
 }
 
 const clicksOf = (sessionId: string, orderAt: number, given: Run[]): Click[] =>

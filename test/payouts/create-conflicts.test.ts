@@ -1,19 +1,22 @@
 import { describe, expect } from 'vitest'
+import { updateRows } from '../support/inspect.ts'
 import { refusal } from '../support/refusal.ts'
 import type { TestServer } from '../support/server.ts'
-import { test } from '../support/test.ts'
+import { expectOk } from '../support/shop.ts'
+import { type Owner, testWithNewShop as test } from '../support/test.ts'
 import { addAffiliate, addCommission, OCTOBER } from './rows.ts'
 
 let nisa: string
 
 test.beforeEach(({ server }) => {
-  for (const table of ['commissions', 'affiliates', 'payoutBatches', 'audits'])
-    server.sql.exec(`delete from "${table}"`)
   nisa = addAffiliate(server)
 })
 
-const setShop = (server: TestServer, column: string, value: unknown) =>
-  server.sql.prepare(`update shops set "${column}" = ? where id = ?`).run(value, server.shop.shopId)
+/** The legacy setting can no longer be sent. */
+const setLegacyMinimum = (server: TestServer, legacyMinimumPayout: string | null) =>
+  updateRows(server, 'shops', { legacyMinimumPayout }, { id: server.shop.shopId })
+const setMinimum = (owner: Owner, minimumPayoutCents: number | null) =>
+  expectOk(owner('PATCH', '/settings', { minimumPayoutCents }))
 
 describe('409', () => {
   test('mixed currencies are named', async ({ server, client }) => {
@@ -34,12 +37,11 @@ describe('409', () => {
     [4000, 5000, 4000, true],
   ])(
     'shop minimum %j, server minimum %i: a batch of %i cents: %j',
-    async ([shop, usual, cents, expected], { server, client }) => {
+    async ([shop, usual, cents, expected], { server, client, owner }) => {
       addCommission(server, { affiliateId: nisa, commissionAmountCents: cents + 7, taxWithheldCents: 7 })
-      setShop(server, 'minimumPayoutCents', shop)
+      await setMinimum(owner, shop)
       server.deps.config.minimumPayoutCents = usual
       const { data, error } = await client.payouts.create(OCTOBER).safe()
-      setShop(server, 'minimumPayoutCents', null)
       server.deps.config.minimumPayoutCents = 0
       if (expected) expect(data?.minimumPayoutCents).toBe(shop ?? usual)
       else
@@ -57,20 +59,17 @@ describe('409', () => {
     [1000, '10.01', 'payout_threshold_needs_reconciliation'],
     [null, '50', 'payout_threshold_needs_reconciliation'],
     [1000, 'ten', 'payout_threshold_needs_reconciliation'],
-  ])('minimum %j with the legacy setting %s: %s', async ([cents, legacy, code], { server, client }) => {
+  ])('minimum %j with the legacy setting %s: %s', async ([cents, legacy, code], { server, client, owner }) => {
     addCommission(server, { affiliateId: nisa, commissionAmountCents: 100_000 })
-    setShop(server, 'minimumPayoutCents', cents)
-    setShop(server, 'legacyMinimumPayout', legacy)
+    await setMinimum(owner, cents)
+    setLegacyMinimum(server, legacy)
     const { error } = await client.payouts.create(OCTOBER).safe()
-    setShop(server, 'minimumPayoutCents', null)
-    setShop(server, 'legacyMinimumPayout', null)
     expect(error?.code).toBe(code)
     if (code) expect(error?.message).toContain(`(${legacy}) and the current one (${cents ?? 0} cents) conflict`)
   })
 
   test('404 for no eligible commissions takes precedence over every conflict', async ({ server, client }) => {
-    setShop(server, 'legacyMinimumPayout', '50')
+    setLegacyMinimum(server, '50')
     expect(await refusal(client.payouts.create(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
-    setShop(server, 'legacyMinimumPayout', null)
   })
 })

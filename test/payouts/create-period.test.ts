@@ -1,14 +1,12 @@
 import { describe, expect } from 'vitest'
 import { refusal } from '../support/refusal.ts'
 import type { TestServer } from '../support/server.ts'
-import { test } from '../support/test.ts'
+import { testWithNewShop as test } from '../support/test.ts'
 import { addAffiliate, addCommission, OCTOBER } from './rows.ts'
 
 let nisa: string
 
 test.beforeEach(({ server }) => {
-  for (const table of ['commissions', 'affiliates', 'payoutBatches', 'audits'])
-    server.sql.exec(`delete from "${table}"`)
   nisa = addAffiliate(server)
 })
 

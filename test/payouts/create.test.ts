@@ -1,14 +1,13 @@
 import { describe, expect } from 'vitest'
-import { countOf } from '../support/inspect.ts'
+import { rejectWrites } from '../support/faults.ts'
+import { auditLog } from '../support/inspect.ts'
 import { refusal } from '../support/refusal.ts'
-import { test } from '../support/test.ts'
-import { addAffiliate, addCommission, commissionsOf, OCTOBER } from './rows.ts'
+import { testWithNewShop as test } from '../support/test.ts'
+import { addAffiliate, addCommission, commissionsOf, OCTOBER, versionsOf } from './rows.ts'
 
 let nisa: string
 
 test.beforeEach(({ server }) => {
-  for (const table of ['commissions', 'affiliates', 'payoutBatches', 'audits'])
-    server.sql.exec(`delete from "${table}"`)
   nisa = addAffiliate(server)
 })
 
@@ -17,6 +16,7 @@ test('200 the batch, its rows PAYABLE, one audit', async ({ server, client }) =>
   addCommission(server, { affiliateId: nisa, commissionAmountCents: 1440, taxWithheldCents: 144 })
   addCommission(server, { affiliateId: nisa, commissionAmountCents: 60 })
   addCommission(server, { affiliateId: omar, commissionAmountCents: 500, taxWithheldCents: 50 })
+  const audits = auditLog(server)
   const batch = await client.payouts.create(OCTOBER)
   const now = new Date(server.clock.ms).toISOString()
   expect(batch).toEqual({
@@ -33,11 +33,10 @@ test('200 the batch, its rows PAYABLE, one audit', async ({ server, client }) =>
     updatedAt: now,
     paidAt: null,
   })
-  for (const row of commissionsOf(server)) {
-    expect(row).toMatchObject({ orderStatus: 'PAYABLE', payoutBatchId: batch.id, updatedAt: now, version: 2 })
-  }
-  const audits = server.sql.prepare('select action, "subjectId", data from audits').all()
-  expect(audits).toEqual([{ action: 'payout.created', subjectId: batch.id, data: expect.any(String) }])
+  for (const row of await commissionsOf(client))
+    expect(row).toMatchObject({ orderStatus: 'PAYABLE', payoutBatchId: batch.id, updatedAt: now })
+  expect(versionsOf(server)).toEqual([2, 2, 2])
+  expect(audits()).toMatchObject([{ action: 'payout.created', subjectId: batch.id, data: expect.any(Object) }])
   expect((await client.payouts.list({ id: batch.id })).data).toEqual([batch])
 })
 
@@ -63,9 +62,10 @@ describe('selected commissions', () => {
     addCommission(server, { affiliateId: nisa, orderStatus: 'PAYABLE', payoutBatchId: 'bat_earlier' })
     addCommission(server, { affiliateId: nisa, commissionAmountCents: 0 })
     addCommission(server, { affiliateId: nisa, shopId: other.shopId })
-    const before = commissionsOf(server, '1 = 1', other.shopId)
+    const theirs = server.clientOf(other.key)
+    const before = await commissionsOf(theirs)
     expect(await refusal(client.payouts.create(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
-    expect(commissionsOf(server, '1 = 1', other.shopId)).toEqual(before)
+    expect(await commissionsOf(theirs)).toEqual(before)
   })
 
   test('commissions of archived and rejected affiliates are held back and counted', async ({ server, client }) => {
@@ -79,9 +79,8 @@ describe('selected commissions', () => {
     addCommission(server, { affiliateId: rejected, commissionAmountCents: 5, currency: 'EUR' })
     const batch = await client.payouts.create(OCTOBER)
     expect([batch.totals.commissionCents, batch.heldBack]).toEqual([2000, { commissions: 2, commissionCents: 340 }])
-    expect(commissionsOf(server, '"payoutBatchId" is null').map((row) => row.orderStatus)).toEqual(
-      Array(3).fill('APPROVED'),
-    )
+    const free = (await commissionsOf(client)).filter((row) => row.payoutBatchId === null)
+    expect(free.map((row) => row.orderStatus)).toEqual(Array(3).fill('APPROVED'))
     expect(await refusal(client.payouts.create(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
   })
 
@@ -105,17 +104,20 @@ describe('selected commissions', () => {
     expect(await total({ programId: null, affiliateIds: null, currency: 'USD' })).toBe(111)
     const made = await client.payouts.create({ ...OCTOBER, programId: 'prg_a', currency: 'USD' })
     expect(made.totals.netPayableCents).toBe(101)
-    expect(commissionsOf(server, '"payoutBatchId" is null').map((row) => row.commissionAmountCents)).toEqual([10, 1000])
+    const free = (await commissionsOf(client)).filter((row) => row.payoutBatchId === null)
+    expect(free.map((row) => row.commissionAmountCents)).toEqual([10, 1000])
   })
 })
 
 describe('dryRun', () => {
   test('200 the batch that create would make, and nothing is written', async ({ server, client }) => {
-    const before = [addCommission(server, { affiliateId: nisa }), commissionsOf(server)]
+    addCommission(server, { affiliateId: nisa })
+    const [before, audits] = [await commissionsOf(client), auditLog(server)]
     const preview = await client.payouts.preview(OCTOBER)
     expect(preview.id).toBeNull()
-    expect([before[0], commissionsOf(server)]).toEqual(before)
-    for (const table of ['payoutBatches', 'audits']) expect(countOf(server, table)).toBe(0)
+    expect([await commissionsOf(client), versionsOf(server)]).toEqual([before, [1]])
+    expect(audits()).toEqual([])
+    expect((await client.payouts.list()).data).toEqual([])
     const made = await client.payouts.create(OCTOBER)
     expect({ ...preview, id: made.id }).toEqual(made)
   })
@@ -144,7 +146,10 @@ describe('dryRun', () => {
   })
 })
 
-test('the same Idempotency-Key returns the same batch, although no commissions are left', async ({ server }) => {
+test('the same Idempotency-Key returns the same batch, although no commissions are left', async ({
+  server,
+  client,
+}) => {
   addCommission(server, { affiliateId: nisa })
   const call = () =>
     server.request('POST', '/api/v1/payouts', { body: OCTOBER, headers: { 'Idempotency-Key': 'once' } })
@@ -154,15 +159,15 @@ test('the same Idempotency-Key returns the same batch, although no commissions a
     expect([reply.status, reply.headers.get('Idempotent-Replayed')]).toEqual([200, 'true'])
     expect(reply.body).toEqual(first?.body)
   }
-  expect(countOf(server, 'payoutBatches')).toBe(1)
+  expect((await client.payouts.list()).data).toHaveLength(1)
 })
 
 test('503 and nothing changed when the audit cannot be written', async ({ server, client }) => {
   addCommission(server, { affiliateId: nisa })
-  const before = commissionsOf(server)
-  server.sql.exec(`create trigger broken before insert on audits begin select raise(abort, 'disk'); end`)
+  const before = await commissionsOf(client)
+  const allowWrites = rejectWrites(server, 'insert', 'audits')
   expect(await refusal(client.payouts.create(OCTOBER))).toEqual([503, 'audit_unavailable'])
-  server.sql.exec('drop trigger broken')
-  expect(commissionsOf(server)).toEqual(before)
+  allowWrites()
+  expect(await commissionsOf(client)).toEqual(before)
   expect((await client.payouts.create(OCTOBER)).totals.commissions).toBe(1)
 })

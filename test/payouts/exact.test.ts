@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest'
+import { updateRows } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
 import { test } from '../support/test.ts'
@@ -76,9 +77,8 @@ test('409 for sums that exceed the integers of the database', async ({ server })
       convert(server, { externalOrderId: id, amountCents: 1, couponCode: 'VAST16', occurredAt: at }, { key }),
     )
   // Above 2^63; orders would have to be 4,300.
-  server.sql
-    .prepare('update commissions set "commissionAmountCents" = 9000000000000000000 where "shopId" = ?')
-    .run(shopId)
+  // The driver of SQLite takes an integer of this size only as a BigInt.
+  updateRows(server, 'commissions', { commissionAmountCents: 9_000_000_000_000_000_000n as never }, { shopId })
   const body = { ...OCTOBER, affiliateIds: [affiliate.id] }
   const reply = await server.request('POST', '/api/v1/payouts', { key, body })
   expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([409, 'total_too_large'])

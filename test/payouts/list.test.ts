@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
-import { engine } from '../support/database.ts'
+import { rejectWrites, removeTable } from '../support/faults.ts'
 import { auditLog } from '../support/inspect.ts'
-import type { Reply, TestServer } from '../support/server.ts'
+import type { TestServer } from '../support/server.ts'
 import { type Client, test } from '../support/test.ts'
 import { addAffiliate, addCommission, OCTOBER } from './rows.ts'
 
@@ -76,8 +76,8 @@ describe('include=lines', () => {
     expect((await client.payouts.list()).data[0]).not.toHaveProperty('lines')
   })
 
-  test('archived affiliates keep their names', async ({ server, client }) => {
-    server.sql.prepare(`update affiliates set "deletedAt" = '2026-11-01' where id = ?`).run(omar)
+  test('archived affiliates keep their names', async ({ client }) => {
+    await client.affiliates.archive(omar)
     const [batch] = (await client.payouts.list({ id: ids[0], include: 'lines' })).data
     expect(batch?.lines?.map((line) => line.name)).toEqual(['Nisa Karim', 'Omar Ali'])
   })
@@ -94,31 +94,17 @@ describe('the audit', () => {
     ])
   })
 
-  const broken = async (server: TestServer, make: string, mend: string): Promise<Reply> => {
-    server.sql.exec(make)
-    const reply = await server.request('GET', '/api/v1/payouts')
-    server.sql.exec(mend)
-    return reply
-  }
-  const unless = (action: string) =>
-    engine === 'sqlite'
-      ? `create trigger broken before insert on audits when new.action = '${action}' begin select raise(abort, 'disk'); end`
-      : `create function broken() returns trigger language plpgsql as $$ begin raise 'disk'; end $$;
-         create trigger broken before insert on audits for each row when (new.action = '${action}') execute function broken()`
+  const rejectAudit = (action: string) => (server: TestServer) => rejectWrites(server, 'insert', 'audits', { action })
 
-  test.for([
-    ['the access', unless('payouts.accessed'), 'drop trigger broken', 'audit_unavailable', []],
-    ['the completion', unless('payouts.listed'), 'drop trigger broken', 'audit_unavailable', ['payouts.accessed']],
-    [
-      'the read',
-      'alter table "payoutBatches" rename to gone',
-      'alter table gone rename to "payoutBatches"',
-      'storage_unavailable',
-      ['payouts.accessed'],
-    ],
-  ])('503 and nothing shown when %s fails', async ([_, make, mend, code, written], { server, client }) => {
+  test.for<[what: string, damage: (server: TestServer) => () => void, code: string, written: string[]]>([
+    ['the access', rejectAudit('payouts.accessed'), 'audit_unavailable', []],
+    ['the completion', rejectAudit('payouts.listed'), 'audit_unavailable', ['payouts.accessed']],
+    ['the read', (server) => removeTable(server, 'payoutBatches'), 'storage_unavailable', ['payouts.accessed']],
+  ])('503 and nothing shown when %s fails', async ([_, damage, code, written], { server, client }) => {
     const audited = auditLog(server)
-    const reply = await broken(server, make, mend)
+    const restore = damage(server)
+    const reply = await server.request('GET', '/api/v1/payouts')
+    restore()
     expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([503, code])
     expect(Object.keys(reply.body)).toEqual(['error'])
     expect(audited().map((row) => row.action)).toEqual(written)

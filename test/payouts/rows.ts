@@ -1,24 +1,14 @@
+import type { Commission } from '@referral/sdk'
 import type { AffiliateRow, CommissionRow } from '../../server/src/database/tables.ts'
+import { insertRows, rowsOf } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
+import type { Client } from '../support/test.ts'
+
+// Payouts are tested with commissions in states that take many requests, or that none can produce.
 
 const AT = '2026-10-20T12:00:00.000Z'
 
-/** So many rows in one statement that a database takes their values. */
-const AT_ONCE = 500
-
-/** Inserts rows as they are stored, all of one shape. */
-export function insertRows({ sql }: TestServer, table: string, rows: object[]): void {
-  const names = Object.keys(rows[0] ?? {})
-  const places = `(${names.map(() => '?')})`
-  for (let i = 0; i < rows.length; i += AT_ONCE) {
-    const some = rows.slice(i, i + AT_ONCE)
-    sql
-      .prepare(`insert into "${table}" (${names.map((name) => `"${name}"`)}) values ${some.map(() => places)}`)
-      .run(...some.flatMap((row) => Object.values(row)))
-  }
-}
-
-/** An approved affiliate as it is stored. */
+/** The row of an approved affiliate. */
 export function affiliateRow(server: TestServer, given: Partial<AffiliateRow> = {}): AffiliateRow {
   const id = server.deps.newId('aff')
   const none = {
@@ -56,7 +46,7 @@ export function affiliateRow(server: TestServer, given: Partial<AffiliateRow> = 
   }
 }
 
-/** Stores an approved affiliate; answers its id. */
+/** Inserts an approved affiliate and returns its id. */
 export function addAffiliate(server: TestServer, given: Partial<AffiliateRow> = {}): string {
   const row = affiliateRow(server, given)
   insertRows(server, 'affiliates', [row])
@@ -65,7 +55,7 @@ export function addAffiliate(server: TestServer, given: Partial<AffiliateRow> = 
 
 type CommissionGiven = Partial<CommissionRow> & { affiliateId: string }
 
-/** An approved commission of 1000 cents in October as it is stored. */
+/** The row of an approved commission of 1000 cents in October. */
 export function commissionRow(server: TestServer, given: CommissionGiven): CommissionRow {
   const id = server.deps.newId('com')
   return {
@@ -102,14 +92,14 @@ export function commissionRow(server: TestServer, given: CommissionGiven): Commi
   }
 }
 
-/** Stores an approved commission of 1000 cents in October; answers its id. */
+/** Inserts an approved commission of 1000 cents in October and returns its id. */
 export function addCommission(server: TestServer, given: CommissionGiven): string {
   const row = commissionRow(server, given)
   insertRows(server, 'commissions', [row])
   return row.id
 }
 
-/** What a refund after payment leaves behind: money to take back. */
+/** Inserts the adjustment of a refund after payment: an amount that the affiliate owes. */
 export const addDebt = (server: TestServer, affiliateId: string, cents: number, given: Partial<CommissionRow> = {}) =>
   addCommission(server, {
     affiliateId,
@@ -121,9 +111,16 @@ export const addDebt = (server: TestServer, affiliateId: string, cents: number, 
     ...given,
   })
 
-/** Commissions as they are stored, in the order of their ids. */
-export const commissionsOf = ({ sql, shop }: TestServer, where = '1 = 1', shopId = shop.shopId): CommissionRow[] =>
-  sql.prepare(`select * from commissions where "shopId" = ? and ${where} order by id`).all(shopId) as CommissionRow[]
+/** All commissions of a shop, in the order of their ids. */
+export async function commissionsOf({ commissions }: Client): Promise<Commission[]> {
+  const all: Commission[] = []
+  for await (const commission of commissions.list({ limit: 100 })) all.push(commission)
+  return all.sort((a, b) => (a.id < b.id ? -1 : 1))
+}
 
-/** The whole month as a batch asks for it. */
+/** How often each commission of the shop was written, by its id. */
+export const versionsOf = (server: TestServer) =>
+  rowsOf(server, 'commissions', { shopId: server.shop.shopId }).map(({ version }) => version)
+
+/** October as the period of a batch. */
 export const OCTOBER = { periodStart: '2026-10-01', periodEnd: '2026-10-31T23:59:59.999Z' }

@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { rowOf } from '../support/inspect.ts'
 import { fillRules } from '../support/owner.ts'
 import type { Reply, TestServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
@@ -30,8 +31,7 @@ test('an order stores only the rules of its own products, and is paid by them', 
   expect(commission.amountCents).toBe(250)
   const without = await expectOk(sell(server, 'without-rule', '3'))
   expect(without.commission.amountCents).toBe(160)
-  const facts = (orderId: string) =>
-    JSON.parse(server.sql.prepare('select facts from orders where "orderId" = ?').pluck().get(orderId) as string)
+  const facts = (orderId: string) => JSON.parse(rowOf(server, 'orders', { orderId }).facts)
   expect(facts('api:with-rule').programs[programId].productRules).toEqual([
     { productId: '2', variantId: null, commissionType: 'PERCENT_OF_SALE', rate: 2500 },
   ])

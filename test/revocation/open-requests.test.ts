@@ -1,6 +1,7 @@
 import { afterAll, describe, expect } from 'vitest'
 import { callOperation, snapshot } from '../contract/fixture.ts'
 import { type DocumentedOperation, operations, ownerOperations, requiredHeaders } from '../support/document.ts'
+import { beforeTransaction } from '../support/faults.ts'
 import { bytesOf, type Captured, capture, type HeldRequests, holdRequests } from '../support/held-requests.ts'
 import { callOwner, type OwnerServer } from '../support/owner.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
@@ -67,18 +68,15 @@ async function whileOpen(server: OwnerServer, op: DocumentedOperation, { make, r
 /** The credential is taken away after everything was checked at the door, and before the transaction begins. */
 async function beforeCommit(server: OwnerServer, op: DocumentedOperation, { make, refusal }: Way): Promise<void> {
   const { headers, revoke, restore } = await make(other)
-  const { transact } = server.db
   let before = ''
-  server.db.transact = async (work, shopId) => {
-    // What is written without a shop, such as the last use of a key, is no change by the caller.
-    if (shopId === server.shop.shopId && before === '') {
-      await revoke()
-      before = snapshot(server)
-    }
-    return transact(work, shopId)
-  }
+  const end = beforeTransaction(server, async (shopId) => {
+    // Transactions without a shop, such as the one of the last use of a key, are no change by the caller.
+    if (shopId !== server.shop.shopId || before !== '') return
+    await revoke()
+    before = snapshot(server)
+  })
   const answer = await (await held.hold(await bytesFor(server, op, headers)))()
-  server.db.transact = transact
+  end()
   expect(before, 'the operation began no transaction').not.toBe('')
   expect(told(answer), answer?.body).toEqual(refusal)
   expect(snapshot(server), 'a refused request changed the database').toBe(before)

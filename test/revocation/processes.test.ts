@@ -2,7 +2,7 @@ import { afterAll, expect } from 'vitest'
 import * as shops from '../../server/src/accounts/shops.ts'
 import { call } from '../support/calls.ts'
 import { bytesOf, holdLastByte } from '../support/held-requests.ts'
-import { countOf } from '../support/inspect.ts'
+import { countOf, insertRow } from '../support/inspect.ts'
 import { type RunningServer, startServer } from '../support/process.ts'
 import type { TestServer } from '../support/server.ts'
 import { test } from '../support/test.ts'
@@ -104,9 +104,7 @@ test('an API switched off by one process accepts no change in the other, not eve
   const { secret } = await newKey(server)
   expect((await call(second, secret, ['POST', '/api/v1/affiliates', affiliate()])).status).toBe(201)
   const finish = await hold(second, secret)
-  await server.deps.db.transact((trx) =>
-    trx.insertInto('installationSettings').values({ name: 'apiEnabled', value: 'off' }).execute(),
-  )
+  insertRow(server, 'installationSettings', { name: 'apiEnabled', value: 'off' })
   const before = affiliates(server)
   const { status, headers } = await call(second, secret, ['POST', '/api/v1/affiliates', affiliate()])
   expect([status, headers.get('X-Error-Code')]).toEqual([503, 'api_disabled'])

@@ -4,6 +4,7 @@ import * as users from '../../server/src/accounts/users.ts'
 import { callOperation, snapshot } from '../contract/fixture.ts'
 import { manyNames } from '../fuzz/heavy.ts'
 import { operation } from '../support/document.ts'
+import { afterReport, beforeTransaction } from '../support/faults.ts'
 import { bytesOf, capture, type HeldRequests, holdRequests } from '../support/held-requests.ts'
 import { callOwner, ID, type OwnerServer } from '../support/owner.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
@@ -85,14 +86,9 @@ describe('a key that is revoked while its request is open', () => {
 
   test('403 for queued analytics', async ({ ownerServer: server }) => {
     const { headers, revoke } = await revoked.make(other)
-    const { runReport } = server.db
-    server.db.runReport = async (...job) => {
-      const result = await runReport(...job)
-      await revoke()
-      return result as never
-    }
+    const end = afterReport(server, revoke)
     const reply = await server.request('GET', '/api/v1/analytics', { key: null, headers })
-    server.db.runReport = runReport
+    end()
     expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual(revoked.refusal)
   })
 })
@@ -123,14 +119,12 @@ describe('a user who is revoked while a request is open', () => {
     for (const isLink of [false, true]) {
       const { named, ownerToken } = await newOwner(other)
       const token = isLink ? (await users.createLink(other.deps, named)).token : ownerToken
-      const { transact } = server.db
       let before = ''
-      server.db.transact = async (work, shopId) => {
-        server.db.transact = transact
+      const end = beforeTransaction(server, async () => {
+        end()
         await users.revoke(other.deps, named)
         before = snapshot(server)
-        return transact(work, shopId)
-      }
+      })
       const reply = await server.request('POST', '/admin/v1/session', { key: null, body: { token } })
       expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([401, 'sign_in_refused'])
       expect(snapshot(server)).toBe(before)

@@ -9,6 +9,7 @@ import type { Deps } from '../../server/src/core/context.ts'
 import { createApiSwitch } from '../../server/src/core/installation.ts'
 import { openDatabase } from '../../server/src/database/database.ts'
 import type { ApiKeyRow } from '../../server/src/database/tables.ts'
+import { updateFromOutside } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
 
 /** A credential made for one request, and how to take it away as another process would. */
@@ -41,7 +42,7 @@ const bearer = (secret: string) => ({ Authorization: `Bearer ${secret}` })
 const now = ({ server }: OtherProcess) => new Date(server.clock.ms).toISOString()
 
 const setKey = ({ deps }: OtherProcess, id: string, changes: Partial<ApiKeyRow>) =>
-  deps.db.transact((trx) => trx.updateTable('apiKeys').set(changes).where('id', '=', id).execute())
+  updateFromOutside(deps.db, 'apiKeys', changes, { id })
 
 /** A new key, and a revocation that is given its id. */
 const keyWay = (
@@ -102,7 +103,7 @@ export async function newOwner({ deps, server }: OtherProcess) {
 }
 
 const lowerRole = ({ deps }: OtherProcess, userId: string) =>
-  deps.db.transact((trx) => trx.updateTable('users').set({ role: 'STAFF' }).where('id', '=', userId).execute())
+  updateFromOutside(deps.db, 'users', { role: 'STAFF' }, { id: userId })
 
 /** Of owner tokens. */
 export const tokenWays: Record<string, Way> = {
@@ -153,13 +154,7 @@ export const sessionWays: Record<string, Way> = {
     }),
   ),
   'the session expired': sessionWay([401, 'session_expired'], (other, { session: { session } }) =>
-    other.deps.db.transact((trx) =>
-      trx
-        .updateTable('sessions')
-        .set({ expiresAt: now(other) })
-        .where('tokenHash', '=', session.tokenHash)
-        .execute(),
-    ),
+    updateFromOutside(other.deps.db, 'sessions', { expiresAt: now(other) }, { tokenHash: session.tokenHash }),
   ),
   'the user of the session was revoked': sessionWay([401, 'session_expired'], ({ deps }, { owner }) =>
     users.revoke(deps, owner.named),

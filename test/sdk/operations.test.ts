@@ -1,6 +1,7 @@
 // SQLite only: it tests routes and methods, not storage.
 import { createReferralClient } from '@referral/sdk'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import * as shops from '../../server/src/accounts/shops.ts'
 import { causes, sharedCauses, type World } from '../contract/causes.ts'
 import { callOperation, exampleServer } from '../contract/fixture.ts'
 import { type DocumentedOperation, operations } from '../support/document.ts'
@@ -13,7 +14,7 @@ beforeAll(async () => {
   const server = await exampleServer()
   const scopeless = await server.createShop('PROFESSIONAL', ['webhooks:read'])
   const switchedOff = await server.createShop()
-  server.sql.prepare('update shops set "apiEnabled" = 0 where id = ?').run(switchedOff.shopId)
+  await shops.set(server.deps, switchedOff.shopId, { api: 'off' })
   const [other, starter] = [await server.createShop(), await server.createShop('STARTER')]
   world = { server, scopeless, switchedOff, other, starter }
   methods = await methodsByRoute()

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { snapshot } from '../contract/fixture.ts'
 import { withoutMemory, withStalledBody } from '../support/bodies.ts'
 import { type DocumentedOperation, documentedSentence, ownerOperations, requiredHeaders } from '../support/document.ts'
-import { failStatement, refuseInserts } from '../support/faults.ts'
+import { failStatement, rejectWrites, removeTable, whileBroken } from '../support/faults.ts'
+import { updateRows } from '../support/inspect.ts'
 import { admin } from '../support/owner.ts'
 import { type Reply, type RequestOptions, type TestServer, testServer } from '../support/server.ts'
 import { expectOk, withAffiliate } from '../support/shop.ts'
@@ -54,14 +55,6 @@ async function storeServer(op: DocumentedOperation): Promise<TestServer> {
   return server
 }
 
-async function broken(work: () => Promise<Reply>, mend: () => unknown): Promise<Reply> {
-  try {
-    return await work()
-  } finally {
-    mend()
-  }
-}
-
 /** The body of another topic. */
 const OTHERS: Record<string, string> = {
   recordStoreOrder: '{"id": 1, "financial_status": "pending", "cancelled_at": null}',
@@ -79,26 +72,26 @@ const causes: Record<string, (server: TestServer, op: DocumentedOperation) => Pr
   store_signature_missing: (server, op) => notify(server, op, { signature: null }),
   store_signature_invalid: (server, op) => notify(server, op, { signature: 'bm8=' }),
   store_domain_mismatch: (server, op) => {
-    server.sql.prepare(`update shops set "storeDomain" = 'hats.myshopify.com'`).run()
-    return broken(
+    updateRows(server, 'shops', { storeDomain: 'hats.myshopify.com' })
+    return whileBroken(
+      () => updateRows(server, 'shops', { storeDomain: null }),
       () => notify(server, op),
-      () => server.sql.prepare('update shops set "storeDomain" = null').run(),
     )
   },
   store_refund_limit_reached: (server, op) =>
     notify(server, op, { text: `{"id": 51, "order_id": ${CROWDED}, "refund_line_items": []}` }),
   plan_required: async (server, op) => {
-    server.sql.prepare(`update shops set "plan" = 'GROWTH'`).run()
-    return broken(
+    updateRows(server, 'shops', { plan: 'GROWTH' })
+    return whileBroken(
+      () => updateRows(server, 'shops', { plan: 'PROFESSIONAL' }),
       () => notify(server, op),
-      () => server.sql.prepare(`update shops set "plan" = 'PROFESSIONAL'`).run(),
     )
   },
   rate_limited: (server, op) => {
     server.exhausted.add(`store:${server.shop.shopId}`)
-    return broken(
-      () => notify(server, op),
+    return whileBroken(
       () => server.exhausted.clear(),
+      () => notify(server, op),
     )
   },
   method_not_allowed: (server, op) => notify(server, op, { method: 'GET' }),
@@ -107,23 +100,18 @@ const causes: Record<string, (server: TestServer, op: DocumentedOperation) => Pr
     server.deps.now = () => {
       throw new TypeError('a bug')
     }
-    return broken(
-      () => notify(server, op),
+    return whileBroken(
       () => {
         server.deps.now = now
       },
+      () => notify(server, op),
     )
   },
   storage_unavailable: (server, op) => {
-    server.sql.exec('alter table shops rename to gone')
-    return broken(
-      () => notify(server, op),
-      () => server.sql.exec('alter table gone rename to shops'),
-    )
+    return whileBroken(removeTable(server, 'shops'), () => notify(server, op))
   },
   audit_unavailable: (server, op) => {
-    const mend = refuseInserts(server, 'audits')
-    return broken(() => notify(server, op), mend)
+    return whileBroken(rejectWrites(server, 'insert', 'audits'), () => notify(server, op))
   },
 }
 

@@ -1,4 +1,5 @@
 import { StorageError } from '../../server/src/database/storage-error.ts'
+import type { Tables } from '../../server/src/database/tables.ts'
 import type { TestServer } from './server.ts'
 
 type Execute = (query: unknown) => Promise<unknown>
@@ -39,8 +40,95 @@ export const failStatement = (server: TestServer, n: number): (() => void) =>
     throw new StorageError('disk I/O error', { code: '58030', isLost: false })
   })
 
-/** Lets no row into a table. Answers how to mend it. */
-export function refuseInserts({ sql }: TestServer, table: string): () => void {
-  sql.exec(`create trigger broken before insert on "${table}" begin select raise(abort, 'disk'); end`)
+/**
+ * Makes the database reject writes to a table: all of them, or those of rows with these values.
+ *
+ * @returns a function that allows them again.
+ */
+export function rejectWrites<Name extends keyof Tables>(
+  { sql }: Pick<TestServer, 'sql'>,
+  event: 'insert' | 'update' | 'delete',
+  table: Name,
+  only: Partial<Tables[Name]> = {},
+): () => void {
+  const terms = Object.entries(only).map(([name, value]) => `new."${name}" = '${value}'`)
+  const when = terms.length > 0 ? `when (${terms.join(' and ')}) ` : ''
+  sql.exec(`create trigger broken before ${event} on "${table}" ${when}begin select raise(abort, 'disk'); end`)
   return () => void sql.exec('drop trigger broken')
+}
+
+/** Makes inserts into a table violate a unique index, as when another request inserted the same row first. */
+export function violateUniqueness({ sql }: Pick<TestServer, 'sql'>, table: keyof Tables): () => void {
+  sql.exec(`create trigger broken after insert on "${table}" begin insert into "idempotencyKeys"
+    select "shopId", "key", '', '', null, '' from "idempotencyKeys" limit 1; end`)
+  return () => void sql.exec('drop trigger broken')
+}
+
+/** Sends a request while something is broken, and restores it afterwards. */
+export async function whileBroken<T>(restore: () => unknown, send: () => Promise<T>): Promise<T> {
+  try {
+    return await send()
+  } finally {
+    restore()
+  }
+}
+
+/** Makes every statement on a table fail. Returns a function that restores it. */
+export function removeTable({ sql }: Pick<TestServer, 'sql'>, table: keyof Tables): () => void {
+  sql.exec(`alter table "${table}" rename to gone`)
+  return () => void sql.exec(`alter table gone rename to "${table}"`)
+}
+
+/** Runs `happen` before each transaction begins. Returns a function that ends this. */
+export function beforeTransaction(
+  { db }: Pick<TestServer, 'db'>,
+  happen: (shopId: string | undefined) => unknown,
+): () => void {
+  const { transact } = db
+  db.transact = async (work, shopId) => {
+    await happen(shopId)
+    return transact(work, shopId)
+  }
+  return () => {
+    db.transact = transact
+  }
+}
+
+interface QueryExecutor {
+  executeQuery: (query: { sql: string }) => Promise<{ rows: Record<string, unknown>[] }>
+}
+
+/** Counts the queries outside of transactions that name a table, and may change the rows that they find. */
+export function watchReads(
+  { db }: Pick<TestServer, 'db'>,
+  table: keyof Tables,
+  change: (row: Record<string, unknown>) => Record<string, unknown> = (row) => row,
+): { count: () => number; end: () => void } {
+  const executor = db.read.getExecutor() as unknown as QueryExecutor
+  const { executeQuery } = executor
+  let reads = 0
+  executor.executeQuery = async (query) => {
+    if (query.sql.includes(table)) reads++
+    const found = await executeQuery.call(executor, query)
+    return { ...found, rows: found.rows.map(change) }
+  }
+  return {
+    count: () => reads,
+    end: () => {
+      executor.executeQuery = executeQuery
+    },
+  }
+}
+
+/** Runs `happen` after each report is computed and before its result is used. Returns a function that ends this. */
+export function afterReport({ db }: Pick<TestServer, 'db'>, happen: () => unknown): () => void {
+  const { runReport } = db
+  db.runReport = async (...job) => {
+    const result = await runReport(...job)
+    await happen()
+    return result as never
+  }
+  return () => {
+    db.runReport = runReport
+  }
 }

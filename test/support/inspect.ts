@@ -1,8 +1,114 @@
 import { expect } from 'vitest'
+import type { Database } from '../../server/src/database/database.ts'
+import { PRIMARY_KEYS } from '../../server/src/database/table-keys.ts'
+import type { Tables } from '../../server/src/database/tables.ts'
 import { pointerTo, problems } from './document.ts'
 import type { TestServer } from './server.ts'
 
-// What the database holds, for tests whose subject is what is stored: the outbox, the audit log and row counts.
+// Access to stored rows, for tests whose subject is storage: the outbox, the audit log, damage, retention and states
+// that no request can produce.
+
+/** A connection of its own to a server's database. */
+export type Connection = Pick<TestServer, 'sql'>
+
+type Table = keyof typeof PRIMARY_KEYS
+type Columns<Name extends Table> = Partial<Tables[Name]>
+
+const quoted = (names: string[]) => names.map((name) => `"${name}"`)
+
+/** Every given column equals its value; null matches null. */
+function matching(where: object): { condition: string; values: unknown[] } {
+  const terms = Object.entries(where).map(([name, value]) => `"${name}" ${value === null ? 'is null' : '= ?'}`)
+  return { condition: terms.join(' and ') || '1 = 1', values: Object.values(where).filter((value) => value !== null) }
+}
+
+/** The rows of a table with these values, in the order of their ids. */
+export function rowsOf<Name extends Table>(
+  { sql }: Connection,
+  table: Name,
+  where: Columns<Name> = {},
+): Tables[Name][] {
+  const keys = (PRIMARY_KEYS[table] as string[]).toSorted((a, b) => Number(a === 'shopId') - Number(b === 'shopId'))
+  const { condition, values } = matching(where)
+  return sql
+    .prepare(`select * from "${table}" where ${condition} order by ${quoted(keys)}`)
+    .all(...values) as Tables[Name][]
+}
+
+/** The only row with these values. */
+export function rowOf<Name extends Table>(server: Connection, table: Name, where: Columns<Name>): Tables[Name] {
+  const [row, ...others] = rowsOf(server, table, where)
+  if (!row || others.length > 0) throw new Error(`${others.length + Number(!!row)} rows of ${table}, not one`)
+  return row
+}
+
+/** The number of rows of a table with these values. */
+export function countOf<Name extends Table>({ sql }: Connection, table: Name, where: Columns<Name> = {}): number {
+  const { condition, values } = matching(where)
+  return Number(
+    sql
+      .prepare(`select count(*) from "${table}" where ${condition}`)
+      .pluck()
+      .get(...values),
+  )
+}
+
+/** Rows in one statement, fewer than a database accepts values. */
+const BATCH_SIZE = 500
+
+/** Inserts rows that have the same columns, past every check of the server. */
+export function insertRows<Name extends Table>({ sql }: Connection, table: Name, rows: Columns<Name>[]): void {
+  const names = Object.keys(rows[0] ?? {})
+  const places = `(${names.map(() => '?')})`
+  for (let i = 0; i < rows.length; i += BATCH_SIZE) {
+    const batch = rows.slice(i, i + BATCH_SIZE)
+    sql
+      .prepare(`insert into "${table}" (${quoted(names)}) values ${batch.map(() => places)}`)
+      .run(...batch.flatMap((row) => Object.values(row)))
+  }
+}
+
+/** Inserts one row, past every check of the server. */
+export const insertRow = <Name extends Table>(server: Connection, table: Name, row: Columns<Name>): void =>
+  insertRows(server, table, [row])
+
+/** Changes rows past every check of the server, and returns how many. */
+export function updateRows<Name extends Table>(
+  { sql }: Connection,
+  table: Name,
+  change: Columns<Name>,
+  where: Columns<Name> = {},
+): number {
+  const { condition, values } = matching(where)
+  const assignments = quoted(Object.keys(change)).map((name) => `${name} = ?`)
+  return sql.prepare(`update "${table}" set ${assignments} where ${condition}`).run(...Object.values(change), ...values)
+    .changes
+}
+
+/** Changes rows as another process does, without blocking the requests of the server that are in progress. */
+export const updateFromOutside = <Name extends Table>(
+  db: Database,
+  table: Name,
+  change: Columns<Name>,
+  where: Columns<Name>,
+): Promise<unknown> =>
+  db.transact((trx) => {
+    const update = trx.updateTable(table as 'shops').set(change as object)
+    return update.where((term) => term.and(where as object)).execute()
+  })
+
+/** Deletes rows past every check of the server. */
+export function deleteRows<Name extends Table>({ sql }: Connection, table: Name, where: Columns<Name> = {}): void {
+  const { condition, values } = matching(where)
+  sql.prepare(`delete from "${table}" where ${condition}`).run(...values)
+}
+
+/** The rows of every table, by its name. */
+export const allTables = ({ sql }: Connection): [table: string, rows: Record<string, unknown>[]][] =>
+  sql.tables().map((table) => [table, sql.prepare(`select * from "${table}"`).all() as Record<string, unknown>[]])
+
+/** Every row of every table, to show that a secret is stored nowhere. */
+export const allRows = (server: Connection): unknown[] => allTables(server).flatMap(([, rows]) => rows)
 
 export interface Announced {
   event: string
@@ -13,25 +119,25 @@ export interface Announced {
 }
 
 /** Inserts a webhook subscription and returns its id; without event names it receives every event. */
-export function subscribe({ sql, shop, deps }: TestServer, events: string[] = [], shopId = shop.shopId): string {
-  const id = deps.newId('whs')
-  const now = new Date(deps.now()).toISOString()
-  sql
-    .prepare(
-      `insert into subscriptions (id, "shopId", url, events, source, secret, "createdAt", "updatedAt")
-       values (?, ?, 'https://hooks.example.com/', ?, 'api', null, ?, ?)`,
-    )
-    .run(id, shopId, JSON.stringify(events), now, now)
+export function subscribe(server: TestServer, events: string[] = [], shopId = server.shop.shopId): string {
+  const id = server.deps.newId('whs')
+  const now = new Date(server.deps.now()).toISOString()
+  insertRow(server, 'subscriptions', {
+    id,
+    shopId,
+    url: 'https://hooks.example.com/',
+    events: JSON.stringify(events),
+    source: 'api',
+    secret: null,
+    createdAt: now,
+    updatedAt: now,
+  })
   return id
 }
 
 /** Returns a function that returns the events added to the outbox since its last call, each validated against its schema. */
-export function outbox({ sql }: TestServer) {
-  const rows = () =>
-    sql.prepare('select id, event, body from "webhookEvents" order by id').all() as Record<
-      'id' | 'event' | 'body',
-      string
-    >[]
+export function outbox(server: Connection) {
+  const rows = () => rowsOf(server, 'webhookEvents')
   let seen = rows().length
   return (): Announced[] => {
     const fresh = rows().slice(seen)
@@ -55,7 +161,7 @@ export interface Audited {
 }
 
 /** Returns a function that returns the audit rows added since its last call, oldest first. */
-export function auditLog({ sql }: TestServer) {
+export function auditLog({ sql }: Connection) {
   const rows = () =>
     sql.prepare('select action, "subjectId", actor, data, "shopId" from audits order by id').all() as (Omit<
       Audited,
@@ -68,19 +174,3 @@ export function auditLog({ sql }: TestServer) {
     return fresh.map((row) => ({ ...row, data: JSON.parse(row.data) }))
   }
 }
-
-/** Inserts one row, past every check of the server. */
-export function insertRow({ sql }: TestServer, table: string, row: Record<string, unknown>): void {
-  const names = Object.keys(row)
-  sql
-    .prepare(`insert into "${table}" (${names.map((name) => `"${name}"`)}) values (${names.map(() => '?')})`)
-    .run(...Object.values(row))
-}
-
-/** The number of rows of a table. */
-export const countOf = ({ sql }: TestServer, table: string, where = '1 = 1'): number =>
-  sql.prepare(`select count(*) from "${table}" where ${where}`).pluck().get() as number
-
-/** Every row of every table, to show that a secret is stored nowhere. */
-export const allRows = ({ sql }: TestServer): unknown[] =>
-  sql.tables().flatMap((table) => sql.prepare(`select * from "${table}"`).all())

@@ -1,6 +1,7 @@
 import * as shops from '../../server/src/accounts/shops.ts'
 import { exampleServer, ID as PUBLIC } from '../contract/fixture.ts'
 import { type DocumentedOperation, operation } from './document.ts'
+import { insertRows, rowOf, updateRows } from './inspect.ts'
 import type { Reply, RequestOptions, TestServer } from './server.ts'
 import { convert, expectOk, newAffiliate } from './shop.ts'
 
@@ -46,9 +47,8 @@ export async function ownerServer(): Promise<OwnerServer> {
   await expectOk(admin(server, 'POST', '/product-rules', rule))
   server.pin('dlv', ID.delivery)
   await manualOrders(server)
-  server.sql
-    .prepare(`update deliveries set "status" = 'SENT', "code" = 'ok', "finishedAt" = "createdAt" where id = ?`)
-    .run(ID.delivery)
+  const { createdAt } = rowOf(server, 'deliveries', { id: ID.delivery })
+  updateRows(server, 'deliveries', { status: 'SENT', code: 'ok', finishedAt: createdAt }, { id: ID.delivery })
   await expectOk(admin(server, 'PUT', `/geo-rules/${ID.manual}`, { countries: ['US'] }))
   await freshProgram(server)
   const { headers } = await signIn(server)
@@ -83,20 +83,28 @@ async function freshProgram(server: TestServer): Promise<void> {
 
 /** Product rules of products nobody sells, or geo rules of programs nobody has, as many as a shop needs to reach its limit. */
 export function fillRules(
-  { sql }: TestServer,
+  server: TestServer,
   { shopId, programId }: { shopId: string; programId: string },
   count: number,
 ) {
   const at = '2026-11-01T00:00:00.000Z'
-  const numbers = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})`
-  const rule = `'${shopId}', '${programId}', 'product', cast(700000000 + i as text), 'PERCENT_OF_SALE', 1000, '${at}'`
+  const numbers = Array.from({ length: count }, (_, i) => i + 1)
+  const product = { shopId, programId, kind: 'product', commissionType: 'PERCENT_OF_SALE', rate: 1000 } as const
+  const geo = { shopId, countries: '["US"]', states: '[]', cities: '[]', postalPrefixes: '[]', updatedAt: at }
+  const productRuleOf = (i: number) => ({
+    id: `${shopId}-${i}`,
+    ...product,
+    value: `${700_000_000 + i}`,
+    createdAt: at,
+  })
   return {
-    product: () =>
-      sql.exec(`${numbers} insert into "productRules" ("id", "shopId", "programId", "kind", "value", "commissionType", "rate",
-        "createdAt") select '${shopId}-' || i, ${rule} from n`),
+    product: () => insertRows(server, 'productRules', numbers.map(productRuleOf)),
     geo: () =>
-      sql.exec(`${numbers} insert into "geoRules" ("programId", "shopId", "countries", "states", "cities", "postalPrefixes",
-        "updatedAt") select '${shopId}-' || i, '${shopId}', '["US"]', '[]', '[]', '[]', '${at}' from n`),
+      insertRows(
+        server,
+        'geoRules',
+        numbers.map((i) => ({ programId: `${shopId}-${i}`, ...geo })),
+      ),
   }
 }
 

@@ -77,39 +77,47 @@ export async function testServer(options: TestServerOptions = {}) {
     return response
   })
   const createShop = (plan: shops.Plan = 'PROFESSIONAL', scopes = ['all']) => newShop(deps, plan, scopes)
-  const shop = await createShop()
+  const clientOf = (apiKey: string) => createReferralClient({ apiKey, baseUrl: 'http://test', fetch, maxRetries: 0 })
 
-  async function request(
-    method: string,
-    path: string,
-    { body, raw, headers = {}, key = shop.key }: RequestOptions = {},
-  ): Promise<Reply> {
-    const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body))
-    const response = await fetch(`http://test${path}`, {
-      method,
-      headers: { ...(key === null ? {} : { Authorization: `Bearer ${key}` }), ...headers },
-      body: payload as BodyInit | undefined,
-      ...(payload instanceof ReadableStream && { duplex: 'half' }),
-    })
-    const isJson = response.headers.get('Content-Type')?.includes('json')
+  /** What sends requests of one shop. */
+  const asShop = (shop: TestShop) => {
+    async function request(
+      method: string,
+      path: string,
+      { body, raw, headers = {}, key = shop.key }: RequestOptions = {},
+    ): Promise<Reply> {
+      const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body))
+      const response = await fetch(`http://test${path}`, {
+        method,
+        headers: { ...(key === null ? {} : { Authorization: `Bearer ${key}` }), ...headers },
+        body: payload as BodyInit | undefined,
+        ...(payload instanceof ReadableStream && { duplex: 'half' }),
+      })
+      const isJson = response.headers.get('Content-Type')?.includes('json')
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: isJson ? await response.json() : await response.text(),
+      }
+    }
     return {
-      status: response.status,
-      headers: response.headers,
-      body: isJson ? await response.json() : await response.text(),
+      shop,
+      /** The SDK with the shop's key; `clientOf` takes another one. */
+      client: clientOf(shop.key),
+      request,
+      /** A request to the admin API with the owner's token. */
+      owner: (method: string, path: string, body?: unknown, options: RequestOptions = {}) =>
+        request(method, `/admin/v1${path}`, { key: shop.ownerToken, body, ...options }),
     }
   }
-
-  const owner = (method: string, path: string, body?: unknown, options: RequestOptions = {}) =>
-    request(method, `/admin/v1${path}`, { key: shop.ownerToken, body, ...options })
-  const clientOf = (apiKey: string) => createReferralClient({ apiKey, baseUrl: 'http://test', fetch, maxRetries: 0 })
 
   return {
     app,
     limiter,
     bodies,
     fetch,
-    /** The SDK with the shop's key; `clientOf` takes another one. */
-    client: clientOf(shop.key),
+    ...asShop(await createShop()),
+    asShop,
     clientOf,
     deps,
     db,
@@ -117,13 +125,9 @@ export async function testServer(options: TestServerOptions = {}) {
     logs,
     /** Callers (`key:<id>`) whose window is used up. */
     exhausted,
-    shop,
     /** The database, as DATABASE_URL. */
     url,
     createShop,
-    request,
-    /** A request to the admin API with the owner's token. */
-    owner,
     /** A second connection, for looking and for breaking things. */
     sql,
     /** The next ids of a kind. */

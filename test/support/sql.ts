@@ -115,10 +115,12 @@ function withPlaces(text: string, given: unknown[]): { text: string; values: unk
 
 /** The one thing that tests say in SQLite's own words: a trigger that breaks what is done to a table, and its end. */
 function inPostgres(text: string): string {
-  const trigger = /^create trigger (\w+) (before|after) (\w+) on "?(\w+)"? begin (.*); end$/is.exec(text)
+  const trigger = /^create trigger (\w+) (before|after) (\w+) on "?(\w+)"? (when \(.*?\) )?begin (.*); end$/is.exec(
+    text,
+  )
   if (!trigger) return text.replace(/^drop trigger (\w+)$/i, 'drop function $1 cascade')
-  const [, name, moment, event, table, body = ''] = trigger
+  const [, name, moment, event, table, when = '', body = ''] = trigger
   const steps = body.replace(/select raise\(abort, ('[^']*')\)/gi, 'raise $1')
   return `create function ${name}() returns trigger language plpgsql as $$ begin ${steps}; return new; end $$;
-    create trigger ${name} ${moment} ${event} on "${table}" for each row execute function ${name}()`
+    create trigger ${name} ${moment} ${event} on "${table}" for each row ${when}execute function ${name}()`
 }

@@ -7,6 +7,9 @@ export type Client = TestServer['client']
 export type Owner = TestServer['owner']
 
 type ForEachCase = <Case extends unknown[] | [unknown]>(cases: readonly Case[]) => ReturnType<typeof fixtures.for<Case>>
+type ForEachCaseWithNewShop = <Case extends unknown[] | [unknown]>(
+  cases: readonly Case[],
+) => ReturnType<typeof perShop.for<Case>>
 
 const closedAfterwards =
   <Server extends TestServer>(create: () => Promise<Server>) =>
@@ -45,3 +48,20 @@ const fixtures = baseTest
  */
 // Infers tuples for the cases of `test.for`, as vitest does for `test.each`.
 export const test: { for: ForEachCase } & typeof fixtures = fixtures
+
+const perShop = baseTest
+  .extend('options', { scope: 'file' }, {} as TestServerOptions)
+  .extend('installation', { scope: 'file' }, async ({ options }, { onCleanup }) => {
+    const server = await testServer(options)
+    onCleanup(server.close)
+    return server
+  })
+  .extend('server', async ({ installation }): Promise<TestServer> => {
+    const shop = await installation.createShop()
+    return { ...installation, ...installation.asShop(shop) }
+  })
+  .extend('client', ({ server }) => server.client)
+  .extend('owner', ({ server }) => server.owner)
+
+/** Like `test`, with a new shop of the same server for each test. */
+export const testWithNewShop: { for: ForEachCaseWithNewShop } & typeof perShop = perShop

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { countOf } from '../support/inspect.ts'
 import type { Reply } from '../support/server.ts'
 import { type Fixture, names, webhookFixture } from './fixture.ts'
 
@@ -17,7 +18,6 @@ afterEach(() => fixture.close())
 const parallel = (call: (i: number) => Promise<Reply>) => Promise.all(Array.from({ length: N }, (_, i) => call(i)))
 const subscribe = (headers: Record<string, string> = {}) =>
   fixture.request('POST', PATH, { body: { url: URL }, headers })
-const count = (table: string) => fixture.sql.prepare(`select count(*) from "${table}"`).pluck().get()
 
 function expectOneWinner(replies: Reply[]) {
   expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(N - 1).fill(409)])
@@ -26,17 +26,17 @@ function expectOneWinner(replies: Reply[]) {
 }
 
 test('concurrent subscribe calls: one subscription is stored, with one audit record', async () => {
-  const before = count('audits') as number
+  const before = countOf(fixture, 'audits')
   expectOneWinner(await parallel(() => subscribe()))
-  expect(count('subscriptions')).toBe(1)
-  expect(count('audits')).toBe(before + 1)
+  expect(countOf(fixture, 'subscriptions')).toBe(1)
+  expect(countOf(fixture, 'audits')).toBe(before + 1)
   expect((await subscribe()).status).toBe(200)
 })
 
 test('concurrent unsubscribe and subscribe calls: one wins', async () => {
   const { id } = (await subscribe()).body.data
   expectOneWinner(await parallel((i) => (i % 2 ? subscribe() : fixture.request('DELETE', `${PATH}?id=${id}`))))
-  expect([0, 2]).toContain(count('subscriptions'))
+  expect([0, 2]).toContain(countOf(fixture, 'subscriptions'))
 })
 
 test('concurrent calls of different shops do not affect each other', async () => {
@@ -52,7 +52,7 @@ test('the same Idempotency-Key in parallel: one subscription, the rest are repla
   const replies = await parallel(() => subscribe({ 'Idempotency-Key': 'once' }))
   expect(new Set(replies.map(({ body }) => body.data.id)).size).toBe(1)
   expect(replies.filter(({ headers }) => headers.get('Idempotent-Replayed') === 'true')).toHaveLength(N - 1)
-  expect(count('subscriptions')).toBe(1)
+  expect(countOf(fixture, 'subscriptions')).toBe(1)
 })
 
 test('a repeated call returns the first response, even when its host is no longer public', async () => {

@@ -3,6 +3,8 @@ import { unwrap } from '@referral/webhook-verifier'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { problems } from '../support/document.ts'
+import { rejectWrites } from '../support/faults.ts'
+import { rowsOf } from '../support/inspect.ts'
 import { convert, newAffiliate, withAffiliate } from '../support/shop.ts'
 import { type Fixture, until, webhookFixture } from './fixture.ts'
 
@@ -40,9 +42,9 @@ test('the bytes of a delivered conversion are the bytes that are signed', async 
     data: { externalOrderId: 'x1' },
   })
   expect(problems('/components/schemas/CommissionCreatedEvent', JSON.parse(body.toString()))).toEqual([])
-  expect(fixture.sql.prepare('select body from "webhookEvents"').pluck().get()).toBe(body.toString())
+  expect(rowsOf(fixture, 'webhookEvents').map((event) => event.body)).toEqual([body.toString()])
 
-  await until(() => fixture.deliveries(`"status" = 'SENT'`).length === 1)
+  await until(() => fixture.deliveries({ status: 'SENT' }).length === 1)
   const [delivery] = fixture.deliveries()
   expect(delivery).toMatchObject({ code: 'ok', httpStatus: 200, webhookId: headers['webhook-id'] })
 })
@@ -69,7 +71,7 @@ test('an event is sent only to subscriptions to all events or to its name', asyn
   await fixture.send()
   await newAffiliate(fixture)
   await until(() => fixture.receiver.received.length === 3)
-  await until(() => fixture.deliveries(`"status" = 'SENT'`).length === 3)
+  await until(() => fixture.deliveries({ status: 'SENT' }).length === 3)
   const events = (path: string) => fixture.receiver.to(path).map(({ headers }) => headers['x-service-event'])
   expect(events('/all')).toEqual(['affiliate.approved', 'affiliate.status_changed'])
   expect(events('/approved')).toEqual(['affiliate.approved'])
@@ -105,10 +107,10 @@ test('nothing is sent for a change that was rolled back', async () => {
   await fixture.send()
   const { id } = await newAffiliate(fixture)
   await until(() => fixture.receiver.received.length === 2)
-  fixture.sql.exec(`create trigger broken before insert on audits begin select raise(abort, 'no audit'); end`)
+  const allowWrites = rejectWrites(fixture, 'insert', 'audits')
   const reply = await fixture.request('PATCH', `/api/v1/affiliates?id=${id}`, { body: { status: 'REJECTED' } })
   expect(reply.status).toBe(503)
-  fixture.sql.exec('drop trigger broken')
+  allowWrites()
   expect(fixture.deliveries()).toHaveLength(2)
 })
 
@@ -116,5 +118,5 @@ test('a failed delivery does not affect the call that caused it', async () => {
   fixture.plant('http://127.0.0.1:1/')
   await fixture.send()
   await newAffiliate(fixture)
-  await until(() => fixture.deliveries(`"status" = 'FAILED'`).length === 2)
+  await until(() => fixture.deliveries({ status: 'FAILED' }).length === 2)
 })

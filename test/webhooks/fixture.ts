@@ -2,10 +2,11 @@ import type { Config } from '../../server/src/config.ts'
 import type { DeliveryRow } from '../../server/src/database/tables.ts'
 import { createDispatcher, type DispatcherOptions } from '../../server/src/webhooks/delivery/dispatcher.ts'
 import { sealSecret } from '../../server/src/webhooks/delivery/signing.ts'
+import { insertRow, rowsOf } from '../support/inspect.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
-/** Names that tests know; nothing is ever asked of a real DNS server. */
+/** The addresses of host names; no DNS server is queried. */
 export const names = new Map<string, string[]>()
 
 export async function resolve(host: string): Promise<string[]> {
@@ -18,10 +19,12 @@ export interface Fixture extends TestServer {
   receiver: Receiver
   /** Starts a sender over the same outbox; mutations wake the latest. */
   send: (options?: Partial<DispatcherOptions>) => Promise<ReturnType<typeof createDispatcher>>
-  /** Saves a subscription as it is, past every check. */
+  /** Inserts a subscription past every check. */
   plant: (url: string, given?: { events?: string[]; secret?: string; shopId?: string }) => string
-  deliveries: (where?: string) => DeliveryRow[]
-  /** Asks for a test event. */
+  deliveries: (where?: Partial<DeliveryRow>) => DeliveryRow[]
+  /** The deliveries that are no longer pending. */
+  finished: () => DeliveryRow[]
+  /** Requests a test event. */
   test: () => Promise<void>
 }
 
@@ -45,16 +48,13 @@ export async function webhookFixture(config: Partial<Config> = {}): Promise<Fixt
     plant: (url, { events = [], secret, shopId = server.shop.shopId } = {}) => {
       const id = `whs_planted${String(planted++).padStart(5, '0')}`
       const sealed = secret === undefined ? null : sealSecret(server.deps.vault, id, secret)
-      server.sql
-        .prepare(
-          `insert into subscriptions (id, "shopId", url, events, source, secret, "createdAt", "updatedAt")
-           values (@id, @shopId, @url, @events, 'api', @sealed, @at, @at)`,
-        )
-        .run({ id, shopId, url, events: JSON.stringify(events), sealed, at: new Date(server.clock.ms).toISOString() })
+      const at = new Date(server.clock.ms).toISOString()
+      const row = { id, shopId, url, events: JSON.stringify(events), source: 'api', secret: sealed }
+      insertRow(server, 'subscriptions', { ...row, createdAt: at, updatedAt: at })
       return id
     },
-    deliveries: (where = 'true') =>
-      server.sql.prepare(`select * from deliveries where ${where} order by id`).all() as DeliveryRow[],
+    deliveries: (where = {}) => rowsOf(server, 'deliveries', where),
+    finished: () => rowsOf(server, 'deliveries').filter(({ finishedAt }) => finishedAt !== null),
     test: async () => {
       const body = { url: 'https://hooks.example.com/' }
       const { status } = await server.request('POST', '/api/v1/webhooks?test=1', { body })

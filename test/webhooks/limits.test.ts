@@ -51,7 +51,7 @@ test('an event is sent only to subscriptions that name it', async () => {
   await subscribe('/all', [])
   await fixture.send()
   await newAffiliate(fixture)
-  await until(() => fixture.deliveries(`"status" = 'SENT'`).length === 3)
+  await until(() => fixture.deliveries({ status: 'SENT' }).length === 3)
   const events = (path: string) => fixture.receiver.to(path).map(({ headers }) => headers['x-service-event'])
   expect(events('/odd')).toEqual(['affiliate.approved'])
   expect(events('/all')).toEqual(['affiliate.approved', 'affiliate.status_changed'])

@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { registerLeaseHolder, unregisterLeaseHolder } from '../../server/src/webhooks/delivery/lease.ts'
+import { rejectWrites } from '../support/faults.ts'
+import { deleteRows, rowsOf, updateRows } from '../support/inspect.ts'
 import { type Fixture, until, webhookFixture } from './fixture.ts'
 
 let fixture: Fixture
@@ -12,17 +14,14 @@ beforeEach(async () => {
 afterEach(() => fixture.close())
 
 const ids = () => fixture.receiver.received.map(({ headers }) => headers['webhook-id'])
-const sent = () => fixture.deliveries(`"status" = 'SENT'`).length
-const waiting = () => fixture.deliveries(`"status" = 'PENDING'`).length
+const sent = () => fixture.deliveries({ status: 'SENT' }).length
+const waiting = () => fixture.deliveries({ status: 'PENDING' }).length
 const testEvents = async (count: number) => {
   for (let i = 0; i < count; i++) await fixture.test()
 }
-const claim = (id: string, by: string) =>
-  fixture.sql
-    .prepare('update subscriptions set "claimedBy" = ?, "claimedAt" = ? where id = ?')
-    .run(by, new Date(fixture.clock.ms).toISOString(), id)
-const claimed = () =>
-  fixture.sql.prepare('select count(*) from subscriptions where "claimedBy" is not null').pluck().get()
+const claim = (id: string, claimedBy: string) =>
+  updateRows(fixture, 'subscriptions', { claimedBy, claimedAt: new Date(fixture.clock.ms).toISOString() }, { id })
+const claimed = () => rowsOf(fixture, 'subscriptions').filter(({ claimedBy }) => claimedBy !== null).length
 
 test('a dispatcher sends events recorded before it started', async () => {
   fixture.plant(fixture.receiver.at('/ok'), { secret: 'x' })
@@ -69,7 +68,7 @@ test('deliveries leased by another process are sent soon after it releases them'
   claim(id, 'elsewhere/1/x')
   await fixture.send()
   await fixture.test()
-  fixture.sql.prepare('update subscriptions set "claimedBy" = null where id = ?').run(id)
+  updateRows(fixture, 'subscriptions', { claimedBy: null }, { id })
   await until(() => sent() === 1)
 })
 
@@ -138,7 +137,7 @@ test('claimed deliveries are dropped when their subscription is removed', async 
 test('pending deliveries of a removed subscription are deleted', async () => {
   const id = fixture.plant(fixture.receiver.at('/ok'))
   await fixture.test()
-  fixture.sql.prepare('delete from subscriptions where id = ?').run(id)
+  deleteRows(fixture, 'subscriptions', { id })
   await fixture.send()
   await until(() => fixture.deliveries().length === 0)
   expect(fixture.receiver.received).toEqual([])
@@ -147,10 +146,10 @@ test('pending deliveries of a removed subscription are deleted', async () => {
 test('a temporary database failure loses no delivery', async () => {
   fixture.plant(fixture.receiver.at('/ok'))
   await fixture.send({ renewMs: 50 })
-  fixture.sql.exec(`create trigger broken before update on deliveries begin select raise(abort, 'broken'); end`)
+  const allowWrites = rejectWrites(fixture, 'update', 'deliveries')
   await testEvents(3)
   await until(() => fixture.logs.some((line) => line.includes('outbox_sync_failed')))
-  fixture.sql.exec('drop trigger broken')
+  allowWrites()
   await until(() => sent() === 3)
   expect(fixture.receiver.received).toHaveLength(3)
 })

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { updateRows } from '../support/inspect.ts'
 import { type Fixture, until, webhookFixture } from './fixture.ts'
 
 const SECRET = 'never-in-a-log'
@@ -15,7 +16,7 @@ afterEach(() => fixture.close())
 async function outcomeOf(url: string, secret?: string) {
   fixture.plant(url, { secret })
   await fixture.test()
-  await until(() => fixture.deliveries(`"finishedAt" is not null`).length === 1)
+  await until(() => fixture.finished().length === 1)
   return fixture.deliveries()[0]!
 }
 
@@ -55,7 +56,7 @@ test('connect when the connection is refused or reset', async () => {
   expect(await outcomeOf(`http://${host}/`)).toMatchObject({ code: 'connect', httpStatus: null })
   fixture.plant(fixture.receiver.at('/reset'))
   await fixture.test()
-  await until(() => fixture.deliveries(`"code" = 'connect'`).length === 3)
+  await until(() => fixture.deliveries({ code: 'connect' }).length === 3)
 })
 
 test('connect for what is not HTTP', async () => {
@@ -75,10 +76,10 @@ test('tls when the receiver does not support TLS', async () => {
 test('secret_unreadable when no key decrypts the secret; nothing is sent', async () => {
   const id = fixture.plant(fixture.receiver.at('/ok'), { secret: SECRET })
   const foreign = fixture.deps.vault.seal(SECRET, 'whs_another')
-  fixture.sql.prepare('update subscriptions set secret = ? where id = ?').run(foreign, id)
+  updateRows(fixture, 'subscriptions', { secret: foreign }, { id })
   await fixture.send()
   await fixture.test()
-  await until(() => fixture.deliveries(`"code" = 'secret_unreadable'`).length === 1)
+  await until(() => fixture.deliveries({ code: 'secret_unreadable' }).length === 1)
   expect(fixture.receiver.received).toEqual([])
 })
 
@@ -104,9 +105,9 @@ test('a long response is judged by its status, and does not truncate the next de
   const id = fixture.plant(fixture.receiver.at('/sized/1000000'))
   for (let n = 1; n <= 3; n++) {
     await fixture.test()
-    await until(() => fixture.deliveries(`"status" = 'SENT'`).length === n)
+    await until(() => fixture.deliveries({ status: 'SENT' }).length === n)
   }
-  expect(fixture.deliveries(`"code" = 'ok' and "subscriptionId" = '${id}'`)).toHaveLength(3)
+  expect(fixture.deliveries({ code: 'ok', subscriptionId: id })).toHaveLength(3)
 })
 
 test('64 KiB are counted for each delivery, not for its connection', async () => {
@@ -114,9 +115,9 @@ test('64 KiB are counted for each delivery, not for its connection', async () =>
   const id = fixture.plant(fixture.receiver.at('/sized/40000'))
   for (let n = 1; n <= 5; n++) {
     await fixture.test()
-    await until(() => fixture.deliveries(`"status" = 'SENT'`).length === n)
+    await until(() => fixture.deliveries({ status: 'SENT' }).length === n)
   }
-  expect(fixture.deliveries(`"code" = 'ok' and "subscriptionId" = '${id}'`)).toHaveLength(5)
+  expect(fixture.deliveries({ code: 'ok', subscriptionId: id })).toHaveLength(5)
   expect(fixture.receiver.connections()).toBe(1)
 })
 
@@ -148,7 +149,7 @@ test('logs contain ids and codes, never the URL, secret, payload or network erro
   fixture.plant('https://private.example.com/in-the-url')
   fixture.plant('https://127.0.0.1/in-the-url')
   await fixture.test()
-  await until(() => fixture.deliveries(`"finishedAt" is not null`).length === 5)
+  await until(() => fixture.finished().length === 5)
   const logs = fixture.logs.filter((line) => line.includes('webhook not delivered'))
   expect(logs).toHaveLength(5)
   for (const hidden of [SECRET, 'in-the-url', '127.0.0.1', 'private.example', 'This is a test', 'ECONN', 'socket']) {

@@ -47,7 +47,7 @@ test('a name that resolves to a private address after it was stored is rejected 
   for (const name of ['flips.example.com', 'flips-six.example.com']) expect(await save(name)).toBe(200)
   await fixture.send({ resolve: createResolve([dns.address]) })
   await fixture.request('POST', '/api/v1/webhooks?test=1', { body: { url: 'https://8.8.8.8/' } })
-  await until(() => fixture.deliveries(`"code" = 'refused_url'`).length === 2)
+  await until(() => fixture.deliveries({ code: 'refused_url' }).length === 2)
 })
 
 test('one private address among public ones is rejected, when stored and at delivery', async () => {
@@ -56,14 +56,14 @@ test('one private address among public ones is rejected, when stored and at deli
   for (const name of mixed) fixture.plant(url(name))
   await fixture.send({ resolve: createResolve([dns.address]) })
   await fixture.request('POST', '/api/v1/webhooks?test=1', { body: { url: 'https://8.8.8.8/' } })
-  await until(() => fixture.deliveries(`"code" = 'refused_url'`).length === 3)
+  await until(() => fixture.deliveries({ code: 'refused_url' }).length === 3)
 })
 
 test('a name that does not exist is stored, and its deliveries fail with dns', async () => {
   expect(await save('nowhere.example.com')).toBe(200)
   await fixture.send({ resolve: createResolve([dns.address]) })
   await fixture.request('POST', '/api/v1/webhooks?test=1', { body: { url: 'https://8.8.8.8/' } })
-  await until(() => fixture.deliveries(`"code" = 'dns' and "status" = 'FAILED'`).length === 1)
+  await until(() => fixture.deliveries({ code: 'dns', status: 'FAILED' }).length === 1)
 })
 
 test('the connection uses the address that was checked, after a single lookup', async () => {
@@ -81,7 +81,7 @@ test('the connection uses the address that was checked, after a single lookup', 
   await fixture.send({ resolve: createResolve([dns.address]), route })
   await fixture.request('POST', '/api/v1/webhooks?test=1', { body: { url: 'https://8.8.8.8/' } })
   // The receiver speaks no TLS, so the handshake fails; where it was attempted is what counts.
-  await until(() => fixture.deliveries(`"code" = 'tls'`).length === 1)
+  await until(() => fixture.deliveries({ code: 'tls' }).length === 1)
   expect(reached).toEqual([PUBLIC])
   expect(dns.asked.get('A flips.example.com')).toBe(1)
 })

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { expect } from 'vitest'
 import { purgeExpired } from '../../server/src/operator/retention.ts'
-import { countOf } from '../support/inspect.ts'
+import { countOf, rowsOf, updateRows } from '../support/inspect.ts'
 import { staffOf } from '../support/owner.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
@@ -63,7 +63,7 @@ test('200 the exact bytes and headers of each event, signed with a secret of its
   expect([event, id]).toEqual(['delivery', data.headers['webhook-id']])
   expect(data.headers['X-Service-Event']).toBe('commission.created')
   expect(data.headers['X-Service-Signature']).toBe(createHmac('sha256', secret).update(data.body).digest('hex'))
-  const stored = server.sql.prepare('select body from "webhookEvents" order by id desc limit 1').pluck().get()
+  const stored = rowsOf(server, 'webhookEvents').at(-1)?.body
   expect(data.body).toBe(stored)
   expect(countOf(server, 'deliveries')).toBe(0)
   expect((await server.request('GET', '/api/v1/webhooks')).body.data).toEqual([])
@@ -126,10 +126,9 @@ test('200 with new events only when the gap was too long', async ({ server }) =>
   expect(JSON.parse((await second.next()).data.body).data.externalOrderId).toBe(`s-${orders}`)
   await second.leave()
   await purgeExpired(server.deps)
-  // The first is forgotten with all that was kept for it.
-  expect(server.sql.prepare('select count(*) from streams where id = ?').pluck().get(data.subscriptionId)).toBe(0)
-  const kept = server.sql.prepare('select count(*) from "streamDeliveries" where "streamId" = ?')
-  expect(kept.pluck().get(data.subscriptionId)).toBe(0)
+  // The first stream is deleted with its deliveries.
+  expect(countOf(server, 'streams', { id: data.subscriptionId })).toBe(0)
+  expect(countOf(server, 'streamDeliveries', { streamId: data.subscriptionId })).toBe(0)
 })
 
 test('200 another shop receives none of its events, and cannot resume it', async ({ server }) => {
@@ -161,9 +160,8 @@ test('200 the log shows how deliveries ended, and a redelivery carries the same 
   await order(server)
   const [{ id, ...waiting }] = (await owner('GET', '/deliveries?status=PENDING')).body.data
   expect(waiting).toMatchObject({ event: 'commission.created', code: null, finishedAt: null, webhookId: id })
-  server.sql
-    .prepare(`update deliveries set "status" = 'FAILED', "code" = 'timeout', "finishedAt" = ? where id = ?`)
-    .run('2026-11-02T12:00:10.000Z', id)
+  const finished = { status: 'FAILED', code: 'timeout', finishedAt: '2026-11-02T12:00:10.000Z' } as const
+  updateRows(server, 'deliveries', finished, { id })
   let woken = 0
   server.deps.wakeDispatcher = () => {
     woken++

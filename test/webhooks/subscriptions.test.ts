@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { document } from '../support/document.ts'
+import { rejectWrites } from '../support/faults.ts'
+import { rowOf, rowsOf } from '../support/inspect.ts'
 import type { RequestOptions } from '../support/server.ts'
 import { type Fixture, names, webhookFixture } from './fixture.ts'
 
@@ -16,7 +18,7 @@ afterEach(() => fixture.close())
 
 const post = (body: object, options: RequestOptions = {}) => fixture.request('POST', PATH, { body, ...options })
 const list = async (options: RequestOptions = {}) => (await fixture.request('GET', PATH, options)).body
-const audits = (action: string) => fixture.sql.prepare('select * from audits where "action" = ?').all(action)
+const audits = (action: string) => rowsOf(fixture, 'audits', { action })
 
 test('200 with the subscription; the list shows it, newest first, and never the secret', async () => {
   const first = await post({ url: URL })
@@ -71,7 +73,7 @@ test('400 without a url', async () => {
 
 test('the secret is stored encrypted, and the audit contains neither it nor the URL', async () => {
   const { id } = (await post({ url: URL, secret: SECRET, source: URL, events: [SECRET] })).body.data
-  const { secret } = fixture.sql.prepare('select secret from subscriptions where id = ?').get(id) as { secret: string }
+  const secret = rowOf(fixture, 'subscriptions', { id }).secret!
   expect(secret).not.toContain(SECRET)
   expect(fixture.deps.vault.open(secret, id)).toBe(SECRET)
   expect(fixture.deps.vault.open(secret, 'whs_another')).toBeNull()
@@ -80,7 +82,7 @@ test('the secret is stored encrypted, and the audit contains neither it nor the 
     { subjectId: id, actor: `key:${fixture.shop.keyId}`, shopId: fixture.shop.shopId },
   ])
   expect(audits('webhook.deleted')).toMatchObject([{ subjectId: id }])
-  const everything = JSON.stringify([fixture.sql.prepare('select * from audits').all(), fixture.logs])
+  const everything = JSON.stringify([rowsOf(fixture, 'audits'), fixture.logs])
   for (const hidden of [SECRET, 'hooks.example.com', 'in-the-url']) expect(everything).not.toContain(hidden)
 })
 
@@ -110,7 +112,7 @@ test('404 for the subscription of another shop, which is kept; each shop sees it
 
 test('503 when the audit fails, and nothing is stored', async () => {
   const { id } = (await post({ url: URL })).body.data
-  fixture.sql.exec(`create trigger broken before insert on audits begin select raise(abort, 'no audit'); end`)
+  const allowWrites = rejectWrites(fixture, 'insert', 'audits')
   for (const reply of [
     await post({ url: URL, secret: SECRET }),
     await fixture.request('POST', `${PATH}?test=1`, { body: { url: URL } }),
@@ -118,7 +120,7 @@ test('503 when the audit fails, and nothing is stored', async () => {
   ]) {
     expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([503, 'audit_unavailable'])
   }
-  fixture.sql.exec('drop trigger broken')
+  allowWrites()
   expect((await list()).data).toHaveLength(1)
   expect(fixture.deliveries()).toEqual([])
   expect((await fixture.request('DELETE', `${PATH}?id=${id}`)).status).toBe(200)

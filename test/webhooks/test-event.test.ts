@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { problems } from '../support/document.ts'
-import { countOf } from '../support/inspect.ts'
+import { countOf, rowsOf } from '../support/inspect.ts'
 import { type Fixture, names, until, webhookFixture } from './fixture.ts'
 
 let fixture: Fixture
@@ -12,7 +12,7 @@ afterEach(() => fixture.close())
 
 const ask = (url: string | undefined) =>
   fixture.request('POST', '/api/v1/webhooks?test=1', { body: { url, events: ['x'], secret: 'x' } })
-const SAID = { ok: true, message: 'Test event sent to the subscriptions that accept it.' }
+const RESPONSE = { ok: true, message: 'Test event sent to the subscriptions that accept it.' }
 
 test('it is sent to subscriptions to all events or to test, not to the url, and creates no subscription', async () => {
   fixture.plant(fixture.receiver.at('/all'))
@@ -20,8 +20,8 @@ test('it is sent to subscriptions to all events or to test, not to the url, and 
   fixture.plant(fixture.receiver.at('/filtered'), { events: ['commission.created'] })
   await fixture.send()
   const { status, body } = await ask(fixture.receiver.at('/asked'))
-  expect([status, body]).toEqual([200, SAID])
-  await until(() => fixture.deliveries(`"status" = 'SENT'`).length === 2)
+  expect([status, body]).toEqual([200, RESPONSE])
+  await until(() => fixture.deliveries({ status: 'SENT' }).length === 2)
   expect(fixture.receiver.received.map(({ url }) => url).sort()).toEqual(['/all', '/named'])
   for (const { headers, body: bytes } of fixture.receiver.received) {
     expect(headers['x-service-event']).toBe('test')
@@ -35,15 +35,13 @@ test('it is sent to subscriptions to all events or to test, not to the url, and 
     expect(problems('/components/schemas/TestEvent', event)).toEqual([])
   }
   expect(countOf(fixture, 'subscriptions')).toBe(3)
-  expect(
-    fixture.sql.prepare(`select "subjectId", "data" from audits where "action" = 'webhook.test_sent'`).all(),
-  ).toEqual([{ subjectId: null, data: '{}' }])
+  expect(rowsOf(fixture, 'audits', { action: 'webhook.test_sent' })).toMatchObject([{ subjectId: null, data: '{}' }])
 })
 
 test('the response is the same without a matching subscription', async () => {
   fixture.plant(fixture.receiver.at('/filtered'), { events: ['commission.created'] })
   const { status, body } = await ask('https://hooks.example.com/')
-  expect([status, body]).toEqual([200, SAID])
+  expect([status, body]).toEqual([200, RESPONSE])
   expect(fixture.deliveries()).toEqual([])
 })
 

@@ -71,7 +71,7 @@ describe.skipIf(!hasOpenssl)('https', () => {
   const codeOf = async (name: string, path = '/') => {
     at.plant(`https://${name}:${(server.address() as AddressInfo).port}${path}`)
     await at.test()
-    await until(() => at.deliveries(`"finishedAt" is not null`).length === 1)
+    await until(() => at.finished().length === 1)
     return at.deliveries()[0]!.code
   }
 

@@ -3,6 +3,7 @@ import { expect } from 'vitest'
 import { createDeliver } from '../../server/src/webhooks/delivery/deliver.ts'
 import type { Destination } from '../../server/src/webhooks/queries.ts'
 import { codeOf } from '../commissions/money.ts'
+import { rowOf, rowsOf } from '../support/inspect.ts'
 import { staffOf } from '../support/owner.ts'
 import type { TestServer } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
@@ -27,7 +28,7 @@ async function headersFor(server: TestServer, id: string): Promise<Record<string
     close: async () => {},
   }
   const deliver = createDeliver({ ...server.deps, transport: transport as never })
-  const destination = server.sql.prepare('select * from subscriptions where id = ?').get(id) as Destination
+  const destination: Destination = rowOf(server, 'subscriptions', { id })
   await deliver(destination, {
     shopId: destination.shopId,
     id: 'dlv_1',
@@ -72,11 +73,7 @@ test('200 the address and the events; changing nothing writes nothing', async ({
     url,
     events: ['commission.created'],
   })
-  const audits = () =>
-    server.sql
-      .prepare(`select "data" from audits where "action" = 'webhook.updated' and "subjectId" = ?`)
-      .pluck()
-      .all(id)
+  const audits = () => rowsOf(server, 'audits', { action: 'webhook.updated', subjectId: id }).map(({ data }) => data)
   expect(audits()).toEqual([JSON.stringify({ fields: ['url', 'events'], names: 1, hasSecret: true })])
   await expectOk(update(owner, id, { url, secret: 'old' }))
   expect(audits()).toHaveLength(1)

@@ -22,7 +22,7 @@ async function sendAndDie(at: Fixture): Promise<string[]> {
   await once(child, 'exit')
   // What it sent last is still on its way to this process.
   await sleep(40)
-  const waiting = new Set(at.deliveries(`"status" = 'PENDING'`).map(({ webhookId }) => webhookId))
+  const waiting = new Set(at.deliveries({ status: 'PENDING' }).map(({ webhookId }) => webhookId))
   return [...new Set(received.map(({ headers }) => headers['webhook-id'] ?? ''))].filter((id) => waiting.has(id))
 }
 
@@ -44,7 +44,7 @@ export const promise: LongTest = {
       most = Math.max(most, unrecorded.length)
     }
     const sender = await at.send()
-    await until(() => at.deliveries(`"status" = 'PENDING'`).length === 0, 60_000, 'the rest')
+    await until(() => at.deliveries({ status: 'PENDING' }).length === 0, 60_000, 'the rest')
     await sender.stop()
     await sleep(40)
     const times = Map.groupBy(at.receiver.received, ({ headers }) => headers['webhook-id'] ?? '')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { snapshot } from '../../contract/fixture.ts'
 import { endBackendOnce, FAULTS, holdLock } from '../../support/broken-storage.ts'
-import { failStatement, refuseInserts } from '../../support/faults.ts'
+import { failStatement, rejectWrites } from '../../support/faults.ts'
 import type { Reply, TestServer } from '../../support/server.ts'
 import { expectOk } from '../../support/shop.ts'
 import { mutations, type ReadyMutation } from '../mutations.ts'
@@ -51,7 +51,7 @@ async function expectRetried({ id, server, call }: ReadyMutation): Promise<void>
 }
 
 async function breakQuickly(ready: ReadyMutation): Promise<void> {
-  const faults = { ...FAULTS, 'audit refused': (server: TestServer) => refuseInserts(server, 'audits') }
+  const faults = { ...FAULTS, 'audit refused': (server: TestServer) => rejectWrites(server, 'insert', 'audits') }
   for (const [fault, breakIt] of Object.entries(faults)) {
     const mend = breakIt(ready.server)
     await expectUnavailable(ready, fault)

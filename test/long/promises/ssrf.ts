@@ -91,7 +91,7 @@ async function refuseToDeliver(
   await at.send({ resolve: createResolve([dns]) })
   await at.test()
   await settled(at, forms.length + REDIRECTS.length + ALLOWED + FLIPS)
-  const [refused, ok] = ['refused_url', 'ok'].map((code) => at.deliveries(`code = '${code}'`).length)
+  const [refused, ok] = ['refused_url', 'ok'].map((code) => at.deliveries({ code }).length)
   if (refused !== forms.length + REDIRECTS.length + FLIPS) throw new Error(`${refused} deliveries were refused`)
   const arrived = Array.from({ length: ALLOWED }, (_, i) => at.receiver.to(`/allowed/${i}`).length)
   if (ok !== ALLOWED || arrived.some((count) => count !== 1))
