@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { FAULTS } from '../support/broken-storage.ts'
 import { until } from '../support/calls.ts'
 import { engine } from '../support/database.ts'
+import { beforeTransaction } from '../support/faults.ts'
 import { test } from '../support/test.ts'
 
 /** A commit is due every 5 seconds. */
@@ -24,12 +25,8 @@ test.runIf(engine === 'sqlite')(
 
 test('probes commit once per 5 seconds, not once per request', async ({ server }) => {
   let writes = 0
-  const { transact } = server.db
-  server.db.transact = (...change) => {
-    writes++
-    return transact(...change)
-  }
+  const end = beforeTransaction(server, () => void writes++)
   for (let i = 0; i < 50; i++) expect((await server.request('GET', '/readyz')).status).toBe(200)
   expect(writes).toBeLessThanOrEqual(1)
-  server.db.transact = transact
+  end()
 })
