@@ -58,7 +58,7 @@ const examplesOf = (responses: Record<string, DocumentedResponse>) =>
     Object.values(deref(response).content ?? {}).flatMap((content) =>
       Object.entries(content.examples ?? { page: { value: content.example } }).map(([name, example]) => ({
         name,
-        // `2XX` stands for 200; other successes are documented by status.
+        // `2XX` means 200; other successes are documented by status.
         status: status === '2XX' ? 200 : Number(status),
         body: deref(example).value,
         isShared: Boolean(response.$ref ?? example.$ref),

@@ -10,7 +10,7 @@ export interface Page<T> {
 }
 
 /**
- * A list. `await` returns its first page, or the page that was asked for. `for await` iterates over all rows, from
+ * A list. `await` returns its first page, or the requested page. `for await` iterates over all rows, from
  * `page` or after `after` when given. No request is sent before that.
  */
 export interface PagedCall<T> extends Call<Page<T>>, AsyncIterable<T> {
@@ -67,7 +67,7 @@ class PagedList<T extends object> extends LazyCall<Page<T>> implements PagedCall
   }
 
   /**
-   * Yields each row once, even when rows are added or removed meanwhile: rows that moved to a later page are skipped, and
+   * Yields each row once, even when rows are added or removed during the iteration: rows that moved to a later page are skipped, and
    * when the list got shorter the previous pages are read again, because rows moved there.
    */
   async *[Symbol.asyncIterator](): AsyncIterator<T> {

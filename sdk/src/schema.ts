@@ -262,7 +262,7 @@ export interface paths {
          *     **click** and **page_view**: stored for the customer's journey and as evidence for later orders. The response is 202 after they are on disk.
          *     An unknown `ref` is stored too. Send the `id` of a click as `clickId` of the order. Both are safe to retry after a 503.
          *
-         *     A click id belongs to the affiliate it first named. A later click with the same id and another affiliate is stored under the `id` of the response instead,
+         *     A click id belongs to the affiliate that it was first recorded with. A later click with the same id and another affiliate is stored under the `id` of the response instead,
          *     so that orders with the click id are still credited to the first affiliate. Ids are compared exactly, and each shop has its own.
          *     A click with `occurredAt` in the future gets the time of receipt, and so does a page view up to 5 minutes ahead; a page view further ahead is rejected.
          *
@@ -1428,7 +1428,7 @@ export interface components {
             updatedAt: components["schemas"]["Instant"];
         };
         CouponWarning: {
-            /** @description `slug_of_another_affiliate`: the code wins over the slug. `mixed_scripts`: Latin letters beside Cyrillic or Greek ones. More may be added. */
+            /** @description `slug_of_another_affiliate`: the code wins over the slug. `mixed_scripts`: Latin letters next to Cyrillic or Greek ones. More may be added. */
             code: string;
             message: string;
             /** @description The affiliate with that slug. */

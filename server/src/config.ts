@@ -27,7 +27,7 @@ export interface Config {
   shutdownDelaySeconds: number
 }
 
-/** An invalid setting, which stops the start. The message is shown to the operator. */
+/** An invalid setting, which prevents startup. The message is shown to the operator. */
 export class ConfigError extends Error {}
 
 type Environment = Record<string, string | undefined>
@@ -84,7 +84,7 @@ const keyFile = (dataDir: string) => resolve(dataDir, 'encryption.key')
 /** Marks a new encryption key until its database exists. */
 const firstStartFile = (dataDir: string) => resolve(dataDir, 'first-start')
 
-/** Records that the database exists. From now on, a missing database next to its encryption key stops the start. */
+/** Records that the database exists. From now on, a missing database next to its encryption key prevents startup. */
 export function endFirstStart({ dataDir }: Pick<Config, 'dataDir'>): void {
   rmSync(firstStartFile(dataDir), { force: true })
 }

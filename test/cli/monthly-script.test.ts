@@ -21,9 +21,9 @@ beforeAll(async () => {
     `#!/bin/sh
 n=$(($(cat "$COUNT") + 1)); echo $n >"$COUNT"
 if [ "$n.before" = "$KILL" ]; then kill -9 0; fi
-if [ "$n.before" = "$MEANWHILE_AT" ]; then "${process.execPath}" "${MAIN}" $MEANWHILE >/dev/null || exit; fi
+if [ "$n.before" = "$CONCURRENT_AT" ]; then "${process.execPath}" "${MAIN}" $CONCURRENT >/dev/null || exit; fi
 code=0; "${process.execPath}" "${MAIN}" "$@" || code=$?
-if [ "$n.after" = "$MEANWHILE_AT" ]; then "${process.execPath}" "${MAIN}" $MEANWHILE >/dev/null || exit; fi
+if [ "$n.after" = "$CONCURRENT_AT" ]; then "${process.execPath}" "${MAIN}" $CONCURRENT >/dev/null || exit; fi
 if [ "$n.after" = "$KILL" ]; then kill -9 0; fi
 exit $code
 `,
@@ -39,10 +39,10 @@ const out = join(folder.path, 'out')
 beforeEach(() => rmSync(out, { recursive: true, force: true }))
 
 let runs = 0
-function run(args: string[], kill = '', meanwhile = { at: '', command: '' }) {
+function run(args: string[], kill = '', concurrent = { at: '', command: '' }) {
   const count = join(folder.path, `count-${++runs}`)
   writeFileSync(count, '0')
-  const other = { MEANWHILE_AT: meanwhile.at, MEANWHILE: meanwhile.command }
+  const other = { CONCURRENT_AT: concurrent.at, CONCURRENT: concurrent.command }
   const env = bare({ ...shop.env, REFERRAL: wrapper, COUNT: count, KILL: kill, ...other })
   // A separate process group, so that a kill ends only this run.
   return ended(spawn('sh', [script, ...args], { env, cwd: folder.path, detached: true })).then((result) => ({

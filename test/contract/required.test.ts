@@ -148,7 +148,7 @@ test.for<[operation: string, body: object, sentence: string, code?: string]>([
   ],
   ['moderateCommissions', moderate, 'Send either ids or filter, not both.'],
   ['moderateCommissions', { ...moderate, ids: [] }, 'ids must be a list of 1 to 500 items or null.'],
-  ['runBacktest', { programId: ID.program }, 'Send at least one other setting to try.'],
+  ['runBacktest', { programId: ID.program }, 'Send at least one setting to backtest.'],
 ])(
   '400 by the document and by the server for %s with %j',
   async ([id, body, sentence, code = 'invalid_body'], { ownerServer: server }) => {

@@ -21,7 +21,7 @@ describe('goods', () => {
     expect(pay({ shippingCents: 999, taxCents: 777 }).baseCents).toBe(10_000)
   })
 
-  test('line totals stand in for the amount', () => {
+  test('line totals replace a missing amount', () => {
     const lines = [line({ quantity: 3, priceCents: 250 }), line({ priceCents: 50 })]
     expect(pay({ amountCents: null, lines })).toMatchObject({ subtotalCents: 800, baseCents: 800, amountCents: 128 })
   })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** What has broken servers before, wherever a value may stand. */
+/** Values that are known to break servers. */
 const VALUES: unknown[] = [
   null,
   true,

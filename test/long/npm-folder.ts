@@ -3,7 +3,7 @@ import { cpSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Finished, temporaryFolder } from '../support/process.ts'
-import { Missing } from './promise.ts'
+import { Missing } from './guarantee.ts'
 
 const DOCUMENT = fileURLToPath(new URL('../../openapi.yaml', import.meta.url))
 const UNREACHABLE = /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|ETIMEDOUT|ERR_SOCKET_TIMEOUT)\b/

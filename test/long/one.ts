@@ -1,21 +1,20 @@
 import setUpPostgres from '../support/postgres.ts'
-import { type Given, type LongTest, Missing } from './promise.ts'
+import { type Given, type LongTest, Missing } from './guarantee.ts'
 
-/** Runs one promise and reports the result to its parent: node one.ts <name> <engine> <scale>. */
+/** Runs one guarantee and reports the result to its parent: node one.ts <name> <engine> <scale>. */
 const [, , name = '', engine = 'sqlite', scale = '1'] = process.argv
 
 async function verdict() {
   try {
-    const { promise } = (await import(`./promises/${name}.ts`)) as { promise: LongTest }
+    const { guarantee } = (await import(`./guarantees/${name}.ts`)) as { guarantee: LongTest }
     // As in the normal tests: a throwaway PostgreSQL, its address in TEST_POSTGRES_URL.
     const tearDown = engine === 'postgres' ? await setUpPostgres() : async () => {}
-    const says = await promise.run({ engine: engine as Given['engine'], scale: Number(scale) }).finally(tearDown)
-    return { kept: true, says }
+    const summary = await guarantee.run({ engine: engine as Given['engine'], scale: Number(scale) }).finally(tearDown)
+    return { kept: true, summary }
   } catch (error) {
-    if (error instanceof Missing) return { missing: true, says: error.message }
-    return { says: error instanceof Error ? (error.stack ?? error.message) : String(error) }
+    if (error instanceof Missing) return { missing: true, summary: error.message }
+    return { summary: error instanceof Error ? (error.stack ?? error.message) : String(error) }
   }
 }
 
-const said = await verdict()
-process.send?.(said, () => process.exit(0))
+process.send?.(await verdict(), () => process.exit(0))

@@ -3,21 +3,21 @@ import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { whyNoPostgres } from '../support/postgres-cluster.ts'
-import type { Engine, LongTest } from './promise.ts'
+import type { Engine, LongTest } from './guarantee.ts'
 
-/** One line for each promise, with its figure: pnpm test:long [name…] [--scale 0.1]. Ends with 1 when one is broken. */
-const FOLDER = new URL('promises/', import.meta.url)
+/** Prints one line per guarantee, with its figures: pnpm test:long [name…] [--scale 0.1]. Exits with 1 when one fails. */
+const FOLDER = new URL('guarantees/', import.meta.url)
 const ENGINES = { sqlite: 'SQLite', postgres: 'PostgreSQL' }
 
 interface Verdict {
   kept?: boolean
   missing?: boolean
-  says: string
+  summary: string
 }
 
 interface Chosen {
   name: string
-  promise: LongTest
+  guarantee: LongTest
   engine: Engine
 }
 
@@ -29,28 +29,28 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   })
 }
 
-/** Ends a process with all that it has started: it leads a group of its own. */
+/** Kills a process and its children, which share a process group. */
 function end(pid: number | undefined): void {
   try {
     if (pid) process.kill(-pid, 'SIGKILL')
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }
 
-function judge({ name, promise, engine }: Chosen, scale: string): Promise<Verdict> {
+function judge({ name, guarantee, engine }: Chosen, scale: string): Promise<Verdict> {
   const child = fork(fileURLToPath(new URL('one.ts', import.meta.url)), [name, engine, scale], {
     detached: true,
     env: { ...process.env, TEST_ENGINE: engine, NODE_NO_WARNINGS: '1' },
   })
   running = child.pid
-  return new Promise<Verdict>((answer) => {
+  return new Promise<Verdict>((resolve) => {
     const minutes = setTimeout(
-      () => answer({ says: `not done within ${promise.minutes} minutes` }),
-      promise.minutes * 60_000,
+      () => resolve({ summary: `timed out after ${guarantee.minutes} minutes` }),
+      guarantee.minutes * 60_000,
     )
-    child.once('message', (said) => answer(said as Verdict))
-    child.once('exit', (code, signal) => answer({ says: `it ended with ${code ?? signal} and said nothing` }))
+    child.once('message', (verdict) => resolve(verdict as Verdict))
+    child.once('exit', (code, signal) => resolve({ summary: `exited with ${code ?? signal} without a result` }))
     child.once('exit', () => clearTimeout(minutes))
   }).finally(() => end(child.pid))
 }
@@ -58,11 +58,11 @@ function judge({ name, promise, engine }: Chosen, scale: string): Promise<Verdic
 async function choose(names: string[]): Promise<Chosen[]> {
   const known = readdirSync(FOLDER).map((file) => file.replace(/\.ts$/, ''))
   const unknown = names.filter((name) => !known.includes(name))
-  if (unknown.length > 0) throw new Error(`There is no ${unknown.join(', ')}; there are ${known.join(', ')}.`)
+  if (unknown.length > 0) throw new Error(`Unknown: ${unknown.join(', ')}. Known: ${known.join(', ')}.`)
   const chosen: Chosen[] = []
   for (const name of known.filter((one) => names.length === 0 || names.includes(one))) {
-    const { promise } = (await import(`${FOLDER}${name}.ts`)) as { promise: LongTest }
-    for (const engine of promise.engines ?? (['sqlite'] as const)) chosen.push({ name, promise, engine })
+    const { guarantee } = (await import(`${FOLDER}${name}.ts`)) as { guarantee: LongTest }
+    for (const engine of guarantee.engines ?? (['sqlite'] as const)) chosen.push({ name, guarantee, engine })
   }
   return chosen
 }
@@ -73,18 +73,18 @@ const { values, positionals } = parseArgs({
 })
 const noPostgres = await whyNoPostgres()
 const startedAt = performance.now()
-let broken = 0
+let failed = 0
 for (const chosen of await choose(positionals)) {
-  const { promise, engine, name } = chosen
+  const { guarantee, engine, name } = chosen
   if (values.engine && values.engine !== engine) continue
   const at = performance.now()
-  const isAbsent = engine === 'postgres' && noPostgres
-  const said = isAbsent ? { missing: true, says: noPostgres } : await judge(chosen, values.scale)
-  const where = promise.engines ? `, ${ENGINES[engine]}` : ''
+  const isMissing = engine === 'postgres' && noPostgres
+  const verdict = isMissing ? { missing: true, summary: noPostgres } : await judge(chosen, values.scale)
+  const where = guarantee.engines ? `, ${ENGINES[engine]}` : ''
   const seconds = Math.round((performance.now() - at) / 1000)
-  const word = said.kept ? '' : said.missing ? 'SKIPPED, because ' : 'BROKEN: '
-  console.log(`${promise.says}${where}: ${word}${said.says} (${name}, ${seconds} s)`)
-  if (!said.kept && !said.missing) broken++
+  const outcome = verdict.kept ? '' : verdict.missing ? 'SKIPPED, because ' : 'FAILED: '
+  console.log(`${guarantee.title}${where}: ${outcome}${verdict.summary} (${name}, ${seconds} s)`)
+  if (!verdict.kept && !verdict.missing) failed++
 }
-console.log(`${broken} broken; ${Math.round((performance.now() - startedAt) / 1000)} s in all`)
-process.exit(broken > 0 ? 1 : 0)
+console.log(`${failed} failed; ${Math.round((performance.now() - startedAt) / 1000)} s in total`)
+process.exit(failed > 0 ? 1 : 0)

@@ -1,8 +1,8 @@
 import { call, withAffiliate } from '../support/calls.ts'
 import { freePort, type RunningServer } from '../support/process.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
+import type { Given } from './guarantee.ts'
 import { Load } from './load.ts'
-import type { Given } from './promise.ts'
 import { createWorld, type World } from './world.ts'
 
 export interface UnderLoad {

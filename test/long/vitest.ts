@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { temporaryFolder } from '../support/process.ts'
-import type { Engine } from './promise.ts'
+import type { Engine } from './guarantee.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 

@@ -6,7 +6,7 @@ import { check } from '../../server/src/operator/check.ts'
 import { administer, databaseUrl } from '../support/database.ts'
 import { insertKeys } from '../support/keys.ts'
 import { type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
-import type { Given } from './promise.ts'
+import type { Given } from './guarantee.ts'
 
 /** A database that no connection is open to unless a server runs or `look` looks. */
 export interface World {

@@ -5,7 +5,7 @@ import { createCluster } from './postgres-cluster.ts'
 /** Before all tests on PostgreSQL: a server, the one that TEST_POSTGRES_URL names or a throwaway one, and a template. */
 export default async function setUp(): Promise<() => Promise<void>> {
   const given = process.env.TEST_POSTGRES_URL
-  // Nothing here outlives the run, so nothing needs to survive a power cut.
+  // Nothing here outlives the run, so nothing needs to survive a power loss.
   const cluster = given
     ? undefined
     : await createCluster(['fsync=off', 'full_page_writes=off', 'synchronous_commit=off'])

@@ -37,7 +37,7 @@ export function addKeys(program: Command): void {
     )
     .addOption(new Option('--expires <time>', 'when the key expires (default: never)'))
   for (const [verb, perform, summary] of [
-    ['rotate', rotateKey, 'replace the secret of a key; the old one stops working at once'],
+    ['rotate', rotateKey, 'replace the secret of a key; the old one stops working immediately'],
     ['revoke', revokeKey, 'revoke a key permanently'],
   ] as const)
     defineCommand<{ yes?: boolean }>(keys, `${verb} <id>`, {

@@ -9,7 +9,7 @@ import type { SessionRow, ShopRow, UserRow } from '../database/tables.ts'
 import * as sessions from './queries.ts'
 import { findShop, findUser, findUserByToken } from './queries.ts'
 
-const SESSION_MS = 12 * 3_600_000
+export const SESSION_MS = 12 * 3_600_000
 const LINK_MS = 15 * 60_000
 
 /** A user of a shop, with the session of the request, if any. */

@@ -235,7 +235,7 @@ export async function decideAgain(ctx: Context, trx: Transaction, row: Commissio
   if (decision.restrictionReasonCode !== null || decision.attribution.affiliateId === null) {
     throw conflict(
       'commission_still_restricted',
-      `This order still earns nothing: ${decision.restrictionReasonCode ?? decision.attribution.reasonCode}. Resolve the restriction and retry.`,
+      `This order still earns no commission: ${decision.restrictionReasonCode ?? decision.attribution.reasonCode}. Resolve the restriction and retry.`,
     )
   }
   const snapshot = toRefundSnapshot(facts, decision)

@@ -4,6 +4,7 @@ import { prepared, preparedInsert, preparedWrite } from '../database/prepared.ts
 import type { IdempotencyKeyRow } from '../database/tables.ts'
 import { type Context, type MutationContext, nowIso } from './context.ts'
 
+/** How long a stored response is kept, unless it is kept forever. `operator/retention.ts` deletes expired ones. */
 const RETENTION_MS = 30 * 86_400_000
 
 /**

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { getCookie } from 'hono/cookie'
-import { findBySession, findOwner, isCsrfToken, type Owner } from '../accounts/sessions.ts'
+import { findBySession, findOwner, isCsrfToken, type Owner, SESSION_MS } from '../accounts/sessions.ts'
 import { ApiError, forbidden, rateLimited } from '../contract/errors.ts'
 import type { Operation } from '../contract/spec.ts'
 import type { OwnerContext } from '../core/context.ts'
@@ -150,7 +150,6 @@ async function limitSignInAttempts(server: Server, address: string): Promise<voi
 }
 
 export const SESSION_COOKIE = 'referral_session'
-const SESSION_SECONDS = 12 * 3600
 
 /** What a browser sends with a request: its session, its CSRF token and where the request comes from. */
 export interface BrowserRequest {
@@ -184,7 +183,7 @@ function isCrossSite(c: Context, url: URL): boolean {
 
 /** The `Set-Cookie` value that starts a session, or ends it for null. The cookie is limited to `/admin`. */
 export function sessionCookie(secret: string | null, isHttps: boolean): string {
-  const age = secret === null ? 0 : SESSION_SECONDS
+  const age = secret === null ? 0 : SESSION_MS / 1000
   const secure = isHttps ? '; Secure' : ''
   return `${SESSION_COOKIE}=${secret ?? ''}; Path=/admin; Max-Age=${age}; HttpOnly; SameSite=Strict${secure}`
 }

@@ -137,7 +137,7 @@ const tooManySubscriptions = () =>
 const tooManyNames = () =>
   conflict(
     'webhook_limit_reached',
-    'The event names of your subscriptions exceed 1 MiB together. Remove some and retry.',
+    'The event names of your subscriptions exceed 1 MiB in total. Remove some and retry.',
   )
 
 const webhookUrlRefused = () =>

@@ -34,7 +34,7 @@ export interface Gathered {
 }
 
 let count = 0
-/** Sorts by time, as the server's own ids do: new rows stand at the end of every index. */
+/** Sorts by time, as the server's own ids do: new rows are at the end of every index. */
 export const newId = (prefix: string): string =>
   `${prefix}_${Date.now().toString(36)}${(count++ % 1e9).toString().padStart(9, '0')}${process.pid}`
 

@@ -104,7 +104,7 @@ const GROWTH: Record<string, Growth> = {
 const click = { createdAt: AT, occurredAt: AT, orderId: 'null', externalOrderId: 'null' }
 const like = `type = 'click' and "affiliateId" is not null`
 
-/** The journey is the largest table, and the most unequal: most clicks stand alone, and one session has half of them. */
+/** The journey is the largest table, and the most unequal: most clicks have a session of their own, and one session has half of them. */
 const JOURNEY: Growth[] = [
   {
     huge: 100_000,

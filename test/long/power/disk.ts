@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Step } from './trace.ts'
 
-/** Which of the writes that were not synced yet a power cut leaves on the disk. */
+/** Which unsynced writes remain on the disk after a power loss. */
 export const FATES = ['drop all', 'keep all', 'random', 'prefix'] as const
 export type Fate = (typeof FATES)[number]
 
@@ -42,7 +42,7 @@ export class Disk {
     }
   }
 
-  /** The files after a power cut now. */
+  /** The files after a power loss at this moment. */
   cut(fate: Fate): Map<string, Buffer> {
     const image = new Map<string, Buffer>()
     for (const [path, { durable, isNamed, unsynced }] of this.#files) {

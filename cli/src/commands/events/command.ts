@@ -18,7 +18,7 @@ export function addEvents(program: Command): void {
   defineCommand<ImportOptions>(events, 'import <file>', {
     summary: 'report the orders of a CSV file',
     details: [
-      'Reads exports of Shopify, WooCommerce and Stripe, and other CSV files with a header; - is standard input. Shows the column of each field, then asks for confirmation; without a terminal, it sends at once.',
+      'Reads exports of Shopify, WooCommerce and Stripe, and other CSV files with a header; - is standard input. Shows the column of each field, then asks for confirmation; without a terminal, it sends immediately.',
       '--dry-run lists every failed row, writes failed.csv, and lets the service evaluate a sample of the orders (--forecast).',
       'Amounts are in cents if the column name ends in "cents", otherwise decimal. Ambiguous files are rejected until you pass --money, --decimal or --prices, as are files whose amounts are already after the discount. If prices include tax, it is subtracted from the goods in proportion. Times without an offset require --timezone; without a date column, every order is dated now. An order whose payment date is empty gets its creation date; without either, it fails.',
       'Of several coupons, the first that belongs to an affiliate counts. Rows that only contain another line item of the order above are skipped. Orders that are unpaid, canceled, disputed or in an unknown status fail, unless you pass --any-status. Orders refunded in full or in part always fail: a nonzero amount in any column with "refund" in its name counts as a refund. An order that is already recorded with another amount or affiliate fails too.',

@@ -1,4 +1,4 @@
-import { type LongTest, sized } from '../promise.ts'
+import { type LongTest, sized } from '../guarantee.ts'
 import { runTests } from '../vitest.ts'
 
 const FILES = [
@@ -9,8 +9,8 @@ const FILES = [
 ]
 
 /** Callers that have all read the same before any of them writes. */
-export const promise: LongTest = {
-  says: 'Of several who change the same at once, one wins',
+export const guarantee: LongTest = {
+  title: 'Of concurrent changes to one resource, one succeeds',
   engines: ['sqlite', 'postgres'],
   minutes: 6,
   run: async (given) => {

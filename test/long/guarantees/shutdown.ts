@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '../../support/calls.ts'
+import { figure, type LongTest, sized } from '../guarantee.ts'
 import { checkLedger } from '../ledger.ts'
-import { figure, type LongTest, sized } from '../promise.ts'
 import { startUnderLoad } from '../under-load.ts'
 import type { World } from '../world.ts'
 
@@ -16,8 +16,8 @@ const storedOrders = ({ look }: World) =>
  * SIGTERM under load, again and again. A request that the server worked on was answered: what it stored, it told. A
  * connection that nobody accepted any more is not counted.
  */
-export const promise: LongTest = {
-  says: 'SIGTERM resets no accepted request and loses no event',
+export const guarantee: LongTest = {
+  title: 'SIGTERM resets no accepted request and loses no event',
   engines: ['sqlite', 'postgres'],
   minutes: 10,
   run: async (given) => {

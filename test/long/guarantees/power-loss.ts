@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { figure, type LongTest, Missing, sized } from '../guarantee.ts'
 import { cutPower } from '../power/cuts.ts'
 import { whyNoRecorder } from '../power/trace.ts'
-import { figure, type LongTest, Missing, sized } from '../promise.ts'
 
 const NORMAL = pathToFileURL(fileURLToPath(new URL('../power/normal.ts', import.meta.url))).href
 
 /** FULL loses nothing; NORMAL, the control, must lose something, or the test could not see it. */
-export const promise: LongTest = {
-  says: 'An acknowledged conversion outlives a power cut',
+export const guarantee: LongTest = {
+  title: 'An acknowledged conversion survives a power loss',
   minutes: 6,
   run: async (given) => {
     const missing = whyNoRecorder()

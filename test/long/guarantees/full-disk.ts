@@ -4,9 +4,9 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { until, withAffiliate } from '../../support/calls.ts'
 import { temporaryFolder } from '../../support/process.ts'
+import { figure, type LongTest, Missing, sized } from '../guarantee.ts'
 import { checkLedger } from '../ledger.ts'
 import { Load } from '../load.ts'
-import { figure, type LongTest, Missing, sized } from '../promise.ts'
 import { createWorld, type World } from '../world.ts'
 
 const BYTES = 64 * 1024 * 1024
@@ -36,8 +36,8 @@ async function fillAndFree({ folder }: World, load: Load): Promise<void> {
   await until(() => load.acknowledged.length > acknowledged + 48, 20_000, 'going on')
 }
 
-export const promise: LongTest = {
-  says: 'A real disk that is full',
+export const guarantee: LongTest = {
+  title: 'A full disk loses no acknowledged order',
   minutes: 6,
   run: async (given) => {
     const world = await createWorld(given, {}, mountSmall())

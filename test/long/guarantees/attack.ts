@@ -1,15 +1,15 @@
 import { holdUploads } from '../../attack/held-uploads.ts'
 import { isTooLong, MAX_STALL_MS, measureStalls } from '../../attack/measure.ts'
 import { isSlowed, measureNeighbors, neighborTable } from '../../attack/neighbors.ts'
-import { figure, type Given, type LongTest, sized } from '../promise.ts'
-import { promise as revokedKeys } from './revoked-keys.ts'
+import { figure, type Given, type LongTest, sized } from '../guarantee.ts'
+import { guarantee as revokedKeys } from './revoked-keys.ts'
 
 const UPLOADS = [200, 400]
 /** Both pools of bodies whose sender is unknown hold 32 MiB; buffers of sockets and garbage come on top. */
 const MAX_GROWTH_MIB = 256
 
 interface Row {
-  says: string
+  title: string
   figures: string
   isKept: boolean
 }
@@ -20,10 +20,10 @@ async function stalls(given: Given): Promise<Row> {
   const all = await measureStalls(size, { tries: 5 })
   const worst = all.reduce((a, b) => (b.cpuMs > a.cpuMs ? b : a))
   const figures = `${worst.cpuMs.toFixed(1)} ms of work (${worst.wallMs.toFixed(1)} ms by the clock) at ${figure(size.commissions)} commissions: ${worst.operation} ${worst.name}`
-  return { says: `worst stall, at most ${MAX_STALL_MS} ms`, figures, isKept: !all.some(isTooLong) }
+  return { title: `worst stall, at most ${MAX_STALL_MS} ms`, figures, isKept: !all.some(isTooLong) }
 }
 
-/** What is promised: how many times its usual time an order of another shop may take. */
+/** The limit: how many times its usual time an order of another shop may take. */
 const MAX_TIMES = 2
 
 /** Orders of one shop beside the heaviest requests of another, compared with orders alone. */
@@ -31,7 +31,7 @@ async function neighbors(given: Given): Promise<Row> {
   const size = { commissions: sized(20_000, given), affiliates: sized(2000, given) }
   const delays = await measureNeighbors(size, { seconds: Math.max(2, sized(6, given)), rounds: 5 })
   return {
-    says: `another shop's p99, at most ${MAX_TIMES} × that without a load`,
+    title: `another shop's p99, at most ${MAX_TIMES} × that without a load`,
     figures: `\n    ${neighborTable(delays).replaceAll('\n', '\n    ')}`,
     isKept: !delays.some((delay) => isSlowed(delay, MAX_TIMES)),
   }
@@ -48,11 +48,11 @@ async function memory(): Promise<Row> {
     ({ uploads, refused, beforeMiB, heldMiB, status }) =>
       refused >= 0.9 * uploads && heldMiB - beforeMiB <= MAX_GROWTH_MIB && status === 200,
   )
-  return { says: `memory without credentials, at most ${MAX_GROWTH_MIB} MiB more`, figures: lines.join('; '), isKept }
+  return { title: `memory without credentials, at most ${MAX_GROWTH_MIB} MiB more`, figures: lines.join('; '), isKept }
 }
 
 async function revocation(given: Given): Promise<Row> {
-  return { says: 'requests that a revoked key opens', figures: `0; ${await revokedKeys.run(given)}`, isKept: true }
+  return { title: 'requests that a revoked key grants', figures: `0; ${await revokedKeys.run(given)}`, isKept: true }
 }
 
 /** One table of what an attacker reaches. */
@@ -60,13 +60,13 @@ async function run(given: Given): Promise<string> {
   const rows: Row[] = []
   if (given.engine === 'sqlite') rows.push(await stalls(given), await memory())
   rows.push(await neighbors(given), await revocation(given))
-  const table = rows.map(({ says, figures, isKept }) => `  ${isKept ? '' : 'BROKEN '}${says}: ${figures}`).join('\n')
+  const table = rows.map(({ title, figures, isKept }) => `  ${isKept ? '' : 'BROKEN '}${title}: ${figures}`).join('\n')
   if (rows.some(({ isKept }) => !isKept)) throw new Error(`\n${table}`)
   return `\n${table}`
 }
 
-export const promise: LongTest = {
-  says: 'Holds under attack',
+export const guarantee: LongTest = {
+  title: 'Limits hold under attack',
   engines: ['sqlite', 'postgres'],
   minutes: 25,
   run,

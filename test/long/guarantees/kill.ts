@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '../../support/calls.ts'
 import type { RunningServer } from '../../support/process.ts'
+import { figure, type LongTest, sized } from '../guarantee.ts'
 import { checkLedger } from '../ledger.ts'
 import type { Load } from '../load.ts'
-import { figure, type LongTest, sized } from '../promise.ts'
 import { startUnderLoad } from '../under-load.ts'
 import type { World } from '../world.ts'
 
@@ -40,8 +40,8 @@ const waiting = ({ look }: World) =>
   })
 
 /** The server is killed at random moments under load and started again; then the database is compared with the responses. */
-export const promise: LongTest = {
-  says: 'An acknowledged conversion is never lost or doubled (kill -9)',
+export const guarantee: LongTest = {
+  title: 'An acknowledged conversion is neither lost nor duplicated (kill -9)',
   engines: ['sqlite', 'postgres'],
   minutes: 12,
   run: async (given) => {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { insertDeliveries, insertWebhookEvent } from '../../../server/src/core/outbox.ts'
 import { until } from '../../support/calls.ts'
 import { type Fixture, webhookFixture } from '../../webhooks/fixture.ts'
-import { figure, type LongTest, sized } from '../promise.ts'
+import { figure, type LongTest, sized } from '../guarantee.ts'
 
 const SENDERS = 4
 const SUBSCRIPTIONS = 20
@@ -28,8 +28,8 @@ async function fillOutbox({ db, deps, shop }: Fixture, subscriptions: string[], 
 }
 
 /** Four processes share an outbox, and none is killed. */
-export const promise: LongTest = {
-  says: 'No event is sent twice while nothing fails',
+export const guarantee: LongTest = {
+  title: 'Without failures, no event is sent twice',
   engines: ['sqlite', 'postgres'],
   minutes: 6,
   run: async (given) => {

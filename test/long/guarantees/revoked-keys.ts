@@ -1,6 +1,6 @@
 import { call } from '../../support/calls.ts'
 import type { RunningServer } from '../../support/process.ts'
-import { figure, type Given, type LongTest, sized } from '../promise.ts'
+import { figure, type Given, type LongTest, sized } from '../guarantee.ts'
 import { createWorld } from '../world.ts'
 
 const KEYS = 50
@@ -45,8 +45,8 @@ async function run(given: Given): Promise<string> {
   return `revoked in one process, refused in another: ${figure(refused)} of ${figure(keys * CALLS_PER_KEY)}`
 }
 
-export const promise: LongTest = {
-  says: 'A revoked key opens nothing',
+export const guarantee: LongTest = {
+  title: 'A revoked key grants nothing',
   engines: ['sqlite', 'postgres'],
   minutes: 2,
   run,

@@ -9,7 +9,7 @@ import { cli } from '../../cli/support.ts'
 import { temporaryFolder } from '../../support/process.ts'
 import { testServer } from '../../support/server.ts'
 import { withAffiliate } from '../../support/shop.ts'
-import { figure, type LongTest, sized } from '../promise.ts'
+import { figure, type LongTest, sized } from '../guarantee.ts'
 
 /** One order as the shop knows it, before it is written in a dialect. */
 interface Sale {
@@ -114,8 +114,8 @@ const csvOf = (rows: Cells[]) =>
     .map((cells) => `${cells.map(quoted).join(',')}\n`)
     .join('')
 
-export const promise: LongTest = {
-  says: 'Exports of three kinds of shops are imported to the cent',
+export const guarantee: LongTest = {
+  title: 'Order exports of three shop systems are imported to the cent',
   minutes: 20,
   run: async (given) => {
     const count = sized(20_000, given)

@@ -1,19 +1,18 @@
-/** What one promise is tested on. */
 export type Engine = 'sqlite' | 'postgres'
 
 export interface Given {
-  /** 1 is the stated size; less for a trial. */
+  /** 1 for the full size, less for a shorter run. */
   scale: number
   engine: Engine
 }
 
-/** One promise, kept in `promises/<name>.ts` as `export const promise`. It runs in a process of its own. */
+/** One guarantee, kept in `guarantees/<name>.ts` as `export const guarantee`. It runs in a process of its own. */
 export interface LongTest {
-  /** What is promised, as its line begins. */
-  says: string
-  /** Runs once for each, with `TEST_ENGINE` set; SQLite alone when not given. */
+  /** The guarantee, as the start of its line in the report. */
+  title: string
+  /** Runs once per engine, with `TEST_ENGINE` set. Defaults to SQLite only. */
   engines?: Engine[]
-  /** The timeout, after which it has failed. */
+  /** The timeout. */
   minutes: number
   /** Returns the figures. @throws the violation, or `Missing`. */
   run: (given: Given) => Promise<string>
@@ -22,8 +21,8 @@ export interface LongTest {
 /** A required tool is missing: the runner logs that the check is skipped. */
 export class Missing extends Error {}
 
-/** The stated size, or less in a trial; at least one. */
+/** The full size times the scale, at least 1. */
 export const sized = (full: number, { scale }: Given): number => Math.max(1, Math.round(full * scale))
 
-/** Whole numbers as people read them. */
+/** Formats an integer with thousands separators. */
 export const figure = (n: number): string => n.toLocaleString('en-US')

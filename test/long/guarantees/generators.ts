@@ -3,8 +3,8 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Use, Used } from '../generators/use.ts'
+import { figure, type Given, type LongTest } from '../guarantee.ts'
 import { type NpmFolder, npmFolder } from '../npm-folder.ts'
-import { figure, type Given, type LongTest } from '../promise.ts'
 import { createWorld } from '../world.ts'
 
 /** Each as a stranger calls it, with its defaults. Consumers of the same names are in `test/long/generators`. */
@@ -73,8 +73,8 @@ async function run(given: Given): Promise<string> {
   }
 }
 
-export const promise: LongTest = {
-  says: 'Clients from outside generators compile and work',
+export const guarantee: LongTest = {
+  title: 'Clients of third-party generators compile and work',
   minutes: 5,
   run,
 }

@@ -1,7 +1,7 @@
 import { fuzz, type Tally } from '../../fuzz/check.ts'
 import { fuzzPages, readPages, sessionOf } from '../../fuzz/pages.ts'
 import { fuzzed, fuzzWorld } from '../../fuzz/world.ts'
-import { figure, type Given, type LongTest, sized } from '../promise.ts'
+import { figure, type Given, type LongTest, sized } from '../guarantee.ts'
 
 async function run(given: Given): Promise<string> {
   const seed = Date.now() % 2 ** 31
@@ -30,8 +30,8 @@ async function run(given: Given): Promise<string> {
   return `${figure(count(0, 600))} calls of ${fuzzed.length} operations, ${figure(count(400, 500))} refused and nothing changed, ${figure(count(200, 300))} done, ${figure(visits)} visits of the Developer page, 0 bugs, 0 replies against the document`
 }
 
-export const promise: LongTest = {
-  says: 'Bad input breaks nothing',
+export const guarantee: LongTest = {
+  title: 'Invalid input causes no fault',
   engines: ['sqlite', 'postgres'],
   minutes: 6,
   run,

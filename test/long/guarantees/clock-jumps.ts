@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { call, until, withAffiliate } from '../../support/calls.ts'
 import { startReceiver } from '../../webhooks/receiver.ts'
+import { figure, type LongTest, sized } from '../guarantee.ts'
 import { checkLedger } from '../ledger.ts'
 import { Load } from '../load.ts'
-import { figure, type LongTest, sized } from '../promise.ts'
 import { createWorld } from '../world.ts'
 
 const CLOCK = new URL('../clock.ts', import.meta.url).href
 const REPLAYED = 16
 
 /** The wall clock of a server under load jumps: hours, days and a year, forwards and backwards. */
-export const promise: LongTest = {
-  says: 'A clock that jumps costs nothing',
+export const guarantee: LongTest = {
+  title: 'Clock jumps lose and duplicate nothing',
   engines: ['sqlite', 'postgres'],
   minutes: 2,
   run: async (given) => {

@@ -6,7 +6,7 @@ import { fine, hosts, rebound, urls } from '../../webhooks/corpus.ts'
 import { startDnsServer } from '../../webhooks/dns-server.ts'
 import { type Fixture, webhookFixture } from '../../webhooks/fixture.ts'
 import { carrying, insideFour, spelledFour } from '../../webhooks/spellings.ts'
-import { figure, type Given, type LongTest, sized } from '../promise.ts'
+import { figure, type Given, type LongTest, sized } from '../guarantee.ts'
 
 const ALLOWED = 50
 const REDIRECTS = [301, 302, 303, 307, 308]
@@ -118,4 +118,4 @@ async function run(given: Given): Promise<string> {
   }
 }
 
-export const promise: LongTest = { says: 'Webhooks reach only public addresses', minutes: 3, run }
+export const guarantee: LongTest = { title: 'Webhooks reach public addresses only', minutes: 3, run }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { missing, startInstances } from '../../cluster/fixture.ts'
 import { call, metric } from '../../support/calls.ts'
 import { whyNoRedis } from '../../support/redis.ts'
-import { figure, type Given, type LongTest, Missing, sized } from '../promise.ts'
+import { figure, type Given, type LongTest, Missing, sized } from '../guarantee.ts'
 
 const PROCESSES = 4
 const UNCOUNTED = 'referral_limit_store_failures_total'
@@ -105,4 +105,8 @@ async function run(given: Given): Promise<string> {
   }
 }
 
-export const promise: LongTest = { says: 'The rate limit is exact, and open when its store is gone', minutes: 3, run }
+export const guarantee: LongTest = {
+  title: 'The rate limit is exact, and fails open when its store is unavailable',
+  minutes: 3,
+  run,
+}

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { operations, ownerOperations } from '../../support/document.ts'
 import { freePort } from '../../support/process.ts'
+import type { Given, LongTest } from '../guarantee.ts'
 import { type NpmFolder, npmFolder } from '../npm-folder.ts'
-import type { Given, LongTest } from '../promise.ts'
 import { createWorld } from '../world.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies are read as plain JSON
@@ -200,8 +200,8 @@ async function run(given: Given): Promise<string> {
   }
 }
 
-export const promise: LongTest = {
-  says: 'Prism finds nothing against the server',
+export const guarantee: LongTest = {
+  title: 'Prism reports no violation',
   minutes: 5,
   run,
 }

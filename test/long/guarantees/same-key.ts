@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { call, withAffiliate } from '../../support/calls.ts'
-import { figure, type LongTest, sized } from '../promise.ts'
+import { figure, type LongTest, sized } from '../guarantee.ts'
 import { createWorld } from '../world.ts'
 
 const CALLERS = 32
@@ -14,8 +14,8 @@ function spell(id: string, n: number): string {
 }
 
 /** Two processes, 50 keys, 32 callers each at the same time: one commission for each key, returned to every caller. */
-export const promise: LongTest = {
-  says: 'Same key, same body, in parallel',
+export const guarantee: LongTest = {
+  title: 'Concurrent requests with one key create one commission',
   engines: ['sqlite', 'postgres'],
   minutes: 2,
   run: async (given) => {

@@ -6,8 +6,8 @@ import { backup, restore } from '../../../server/src/database/backup.ts'
 import { openDatabase } from '../../../server/src/database/database.ts'
 import { check } from '../../../server/src/operator/check.ts'
 import { until, withAffiliate } from '../../support/calls.ts'
+import { figure, type LongTest, sized } from '../guarantee.ts'
 import { Load } from '../load.ts'
-import { figure, type LongTest, sized } from '../promise.ts'
 import { createWorld } from '../world.ts'
 
 /** What a backup holds when it is restored elsewhere. */
@@ -25,8 +25,8 @@ async function restored(file: string, folder: string) {
 }
 
 /** Copies are made while the server works, and each is put in place and read. */
-export const promise: LongTest = {
-  says: 'A backup under load holds what was acknowledged before it began',
+export const guarantee: LongTest = {
+  title: 'A backup under load contains every change acknowledged before it started',
   minutes: 6,
   run: async (given) => {
     const world = await createWorld(given)

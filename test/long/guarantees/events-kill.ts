@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { until } from '../../support/calls.ts'
 import { type Fixture, webhookFixture } from '../../webhooks/fixture.ts'
-import { figure, type LongTest, sized } from '../promise.ts'
+import { figure, type LongTest, sized } from '../guarantee.ts'
 
 /** Fast, slow, and with an answer that is recorded as a failure. */
 const PATHS = ['/ok/1', '/ok/2', '/slow/10', '/slow/25', '/slow/60', '/status/500', '/status/410']
@@ -27,8 +27,8 @@ async function sendAndDie(at: Fixture): Promise<string[]> {
 }
 
 /** The dispatcher is killed repeatedly; only its in-flight deliveries are sent again, and none is missing. */
-export const promise: LongTest = {
-  says: 'Every event is delivered or recorded as failed (kill -9 while sending)',
+export const guarantee: LongTest = {
+  title: 'Every event is delivered or recorded as failed (kill -9 while sending)',
   engines: ['sqlite', 'postgres'],
   minutes: 10,
   run: async (given) => {

@@ -1,6 +1,6 @@
 import { foreignTo, trespass } from '../../fuzz/tenants.ts'
 import { fuzzed, fuzzWorld } from '../../fuzz/world.ts'
-import { figure, type Given, type LongTest, sized } from '../promise.ts'
+import { figure, type Given, type LongTest, sized } from '../guarantee.ts'
 
 async function run(given: Given): Promise<string> {
   const seed = Date.now() % 2 ** 31
@@ -21,8 +21,8 @@ async function run(given: Given): Promise<string> {
   return `${figure(calls)} calls of a stranger to ${ops.length} operations with ids of another shop in every place: 0 of its ${foreign.texts.length} texts told, 0 of its rows changed`
 }
 
-export const promise: LongTest = {
-  says: 'A shop never sees or changes another',
+export const guarantee: LongTest = {
+  title: 'A shop never reads or changes data of another shop',
   engines: ['sqlite', 'postgres'],
   minutes: 5,
   run,

@@ -4,8 +4,8 @@ import { endBackendOnce, FAULTS, holdLock } from '../../support/broken-storage.t
 import { failStatement, rejectWrites } from '../../support/faults.ts'
 import type { Reply, TestServer } from '../../support/server.ts'
 import { expectOk } from '../../support/shop.ts'
+import { type Given, type LongTest, sized } from '../guarantee.ts'
 import { mutations, type ReadyMutation } from '../mutations.ts'
-import { type Given, type LongTest, sized } from '../promise.ts'
 
 /** The response while storage fails: 503 with Retry-After, no change, and no wake-up of the dispatcher. */
 async function expectUnavailable({ id, server, call }: ReadyMutation, fault: string): Promise<void> {
@@ -88,8 +88,8 @@ async function run(given: Given): Promise<string> {
 }
 
 /** Every operation that changes something, under every fault of storage. */
-export const promise: LongTest = {
-  says: 'Audit or persistence unavailable',
+export const guarantee: LongTest = {
+  title: 'A failed change leaves the database unchanged',
   engines: ['sqlite', 'postgres'],
   minutes: 8,
   run,

@@ -1,6 +1,6 @@
 import { fuzzRaw } from '../../fuzz/raw.ts'
 import { fuzzWorld } from '../../fuzz/world.ts'
-import { figure, type Given, type LongTest, sized } from '../promise.ts'
+import { figure, type Given, type LongTest, sized } from '../guarantee.ts'
 
 async function run(given: Given): Promise<string> {
   const seed = Date.now() % 2 ** 31
@@ -15,4 +15,4 @@ async function run(given: Given): Promise<string> {
   }
 }
 
-export const promise: LongTest = { says: 'Malformed HTTP causes no fault', minutes: 3, run }
+export const guarantee: LongTest = { title: 'Malformed HTTP causes no fault', minutes: 3, run }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { figure, type LongTest, sized } from '../promise.ts'
+import { figure, type LongTest, sized } from '../guarantee.ts'
 import { runTests } from '../vitest.ts'
 
 /** Nothing here outlives the run, so it need not wait for a disk. */
@@ -8,8 +8,8 @@ const MEMORY = '/dev/shm'
 const FILE = 'test/commissions/money.property.test.ts'
 
 /** Random sequences of orders, refunds, moderation, batches and payments against an arithmetic of the test's own. */
-export const promise: LongTest = {
-  says: 'Money sums are exact',
+export const guarantee: LongTest = {
+  title: 'Monetary sums are exact',
   engines: ['sqlite', 'postgres'],
   minutes: 12,
   run: async (given) => {

@@ -1,6 +1,6 @@
 import { heavyRequests, stallOf } from '../../fuzz/heavy.ts'
 import { fuzzWorld } from '../../fuzz/world.ts'
-import { type Given, type LongTest, sized } from '../promise.ts'
+import { type Given, type LongTest, sized } from '../guarantee.ts'
 
 const MS = 50
 
@@ -23,4 +23,4 @@ async function run(given: Given): Promise<string> {
   return figure
 }
 
-export const promise: LongTest = { says: 'No request stops the others', minutes: 2, run }
+export const guarantee: LongTest = { title: 'No request blocks the others', minutes: 2, run }

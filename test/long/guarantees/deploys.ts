@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Answer, call, withAffiliate } from '../../support/calls.ts'
 import { freePort, type RunningServer, startServer } from '../../support/process.ts'
 import { type ProxyName, requiredSettings, startProxy, whyNoProxy } from '../../support/proxies.ts'
-import { figure, type Given, type LongTest, Missing, sized } from '../promise.ts'
+import { figure, type Given, type LongTest, Missing, sized } from '../guarantee.ts'
 import { createWorld, type World } from '../world.ts'
 
 const SERVERS = 3
@@ -99,8 +99,8 @@ async function deploy(name: ProxyName, given: Given): Promise<string> {
   }
 }
 
-export const promise: LongTest = {
-  says: 'Rolling restarts of three servers behind a proxy fail no request',
+export const guarantee: LongTest = {
+  title: 'Rolling restarts of three servers behind a proxy fail no request',
   engines: ['postgres'],
   minutes: 20,
   run: async (given) => {

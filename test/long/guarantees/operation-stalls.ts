@@ -1,6 +1,6 @@
 import { isTooLong, MAX_STALL_MS, measureStalls } from '../../attack/measure.ts'
 import { stallTable } from '../../attack/stall.ts'
-import { figure, type Given, type LongTest, sized } from '../promise.ts'
+import { figure, type Given, type LongTest, sized } from '../guarantee.ts'
 
 async function run(given: Given): Promise<string> {
   const size = { commissions: sized(1_000_000, given), affiliates: sized(100_000, given) }
@@ -12,4 +12,4 @@ async function run(given: Given): Promise<string> {
   return `${operations} operations, ${stalls.length} requests, ${of}; work of the thread, by the clock:\n${stallTable(stalls)}`
 }
 
-export const promise: LongTest = { says: 'No operation stops the others', minutes: 10, run }
+export const guarantee: LongTest = { title: 'No operation blocks the others', minutes: 10, run }
