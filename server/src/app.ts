@@ -51,7 +51,7 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
     throw new ApiError(404, 'path_unknown', 'No such path.')
   })
   app.onError((error, c) => {
-    const { status, body, headers } = errorResponse(server, error, c.get('request').requestId)
+    const { status, body, headers } = errorResponse(server, error, c.get('request'))
     for (const [name, value] of Object.entries(headers)) c.header(name, value)
     return c.json(body, status as ContentfulStatusCode)
   })

@@ -2,7 +2,7 @@ import type { Server, ServerResponse } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from './app.ts'
-import { baseUrlOf, type Config, encryptionKeySource, endFirstStart, readConfig } from './config.ts'
+import { baseUrlOf, type Config, encryptionKeySource, endFirstStart, readConfig, VERSION } from './config.ts'
 import type { Deps } from './core/context.ts'
 import { createDeps } from './core/context.ts'
 import { createHealthCheck } from './core/health.ts'
@@ -65,6 +65,7 @@ export async function serve(): Promise<void> {
     await dispatcher.drain(WEBHOOK_DRAIN_MS)
     await Promise.all([limits.close(), db.close()])
   })
+  deps.log.info({ version: VERSION, node: process.versions.node, url }, 'started')
   if (demo) console.log(demo)
   console.log(`listening on ${url}`)
 }

@@ -182,6 +182,8 @@ describe.skipIf(missing)('processes and their dependencies fail under load', () 
           'counting again',
         )
       }
+      const lines = (text: string) => server.log().split(text).length - 1
+      expect(lines('the rate limit store does not respond')).toBe(2)
     },
   )
 })

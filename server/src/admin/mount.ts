@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { ApiError } from '../contract/errors.ts'
 import { rejectMethod, toApiError } from '../http/response.ts'
-import type { Env, Server } from '../http/server.ts'
+import { type Env, logFields, type Server } from '../http/server.ts'
 import { mountAssets } from './assets.ts'
 import { commissionRoutes } from './commissions.ts'
 import { deliveryRoutes } from './deliveries.ts'
@@ -41,7 +41,7 @@ export function mountAdmin(app: Hono<Env>, server: Server): void {
     if (c.req.method === 'GET' && pathname.endsWith('/')) return c.redirect(pathname.slice(0, -1) + search, 308)
     throw new ApiError(404, 'path_unknown', 'No such page.')
   })
-  pages.onError((error, c) => sendPage(c, problemPage(toApiError(server, error, c.get('request').requestId))))
+  pages.onError((error, c) => sendPage(c, problemPage(toApiError(server, error, logFields(c.get('request'))))))
   app.route('/', pages)
 }
 

@@ -19,7 +19,7 @@ import { toLookupText } from '../http/parse-request.ts'
 import { limitPublic } from '../http/rate-limit.ts'
 import { shopOwner } from '../http/read-body.ts'
 import { toApiError } from '../http/response.ts'
-import type { Env, Server } from '../http/server.ts'
+import { type Env, logFields, type Server } from '../http/server.ts'
 import { MAX_FORM_BYTES, readForm, withFormLabels } from './form.ts'
 import { clearFlashCookie, FLASH_COOKIE, flashCookie, layout, readFlash } from './layout.ts'
 import { problemView, sendPage } from './problem.ts'
@@ -96,7 +96,7 @@ async function act({ c, server, browser, owner, request }: Call, { act }: Action
 async function renderError({ c, server, request }: Call, route: Route, thrown: Error): Promise<Response> {
   const reason = 'act' in route ? await findSessionError(request.ctx).then((ended) => ended ?? thrown) : thrown
   if (isSessionOver(reason)) return askToSignIn(c, route, reason)
-  const error = toApiError(server, reason, request.ctx.requestId)
+  const error = toApiError(server, reason, logFields(c.get('request')))
   const formPage = 'act' in route && [400, 404, 409].includes(error.status) ? route.page : undefined
   // The page of the form may no longer exist.
   const view = (await formPage?.(request).catch(() => undefined)) ?? problemView(error)

@@ -34,7 +34,7 @@ export function mountSignIn(app: Hono<Env>, server: Server): void {
       })
       return await startSession(server, c, { form, isHttps: browser.isHttps })
     } catch (thrown) {
-      const error = toApiError(server, thrown as Error, requestId)
+      const error = toApiError(server, thrown as Error, { requestId })
       const note = html`<p class="notice bad" role="alert">${error.message}</p>`
       // A rejected link stays invalid, so the page asks for a token.
       return sendPage(c, { ...error, status: error.status, page: page(null, nextPath(form), note) })

@@ -64,6 +64,7 @@ function requireScope(op: Operation, { scopes }: Caller): void {
 async function identifyCaller(server: Server, request: RequestState): Promise<{ caller: Caller; limit: number }> {
   try {
     const caller = await authenticateKey(server.deps, request.authorization)
+    request.caller = { shopId: caller.shop.id, keyId: caller.key.id }
     return { caller, limit: requirePlan(caller) }
   } catch (error) {
     if (!(error instanceof ApiError) || error.status === 503) throw error

@@ -28,6 +28,7 @@ export async function authorizeOwner(
   const token = request.authorization === null ? undefined : ownerToken(request.authorization)
   const find: FindOwner = token ? byToken(token) : bySession(server, browser)
   const owner = await find(server.deps.db.read).catch((error) => rejectUnknown(server, request, error))
+  request.caller = { shopId: owner.shop.id, userId: owner.user.id }
   await limitOwner(server, owner)
   requireRole(op, owner)
   if (owner.session && op.method !== 'GET' && !isSameSiteWithCsrfToken(server, owner, browser)) {

@@ -44,6 +44,8 @@ export interface LimiterOptions {
   store?: RateLimiterAbstract
   /** Called for each request that is allowed without being counted. */
   onFailure?: () => void
+  /** Called once when the store fails repeatedly, and once when it responds again. */
+  onOutage?: (isOut: boolean) => void
   /** The key of a subject in the store. */
   keyOf?: (subject: string) => string
   /** How long a request waits for the store, in milliseconds. */
@@ -61,6 +63,7 @@ export function createRateLimiter(options: LimiterOptions = {}): RateLimiter {
   const {
     store = new RateLimiterMemory(LIMITER_OPTIONS),
     onFailure = () => {},
+    onOutage = () => {},
     keyOf = (subject) => subject,
     timeoutMs = STORE_TIMEOUT_MS,
   } = options
@@ -74,11 +77,13 @@ export function createRateLimiter(options: LimiterOptions = {}): RateLimiter {
     if (performance.now() < coolsDownUntil) return allow()
     try {
       const state = await look()
+      if (failures >= MAX_FAILURES) onOutage(false)
       failures = 0
       return toRateLimit(limit, state)
     } catch {
       // Any failure allows the request and is counted in the metric.
       failures++
+      if (failures === MAX_FAILURES) onOutage(true)
       if (failures >= MAX_FAILURES) coolsDownUntil = performance.now() + COOLDOWN_MS
       return allow()
     }
@@ -168,12 +173,16 @@ function stateOfRejection(error: unknown): RateLimiterRes {
 
 /** Opens the limiter of a server process. `close` disconnects its store. */
 export async function openRateLimiter(
-  { config, vault }: Pick<Deps, 'config' | 'vault'>,
+  { config, vault, log }: Pick<Deps, 'config' | 'vault' | 'log'>,
   onFailure?: () => void,
 ): Promise<{ limiter: RateLimiter; close: () => Promise<void> }> {
   const { store, isShared, close } = await openLimitStore(config, LIMITER_OPTIONS)
   const keyOf = isShared ? hashAddress(vault) : undefined
-  return { limiter: createRateLimiter({ store, onFailure, keyOf }), close }
+  const onOutage = (isOut: boolean) => {
+    if (isOut) log.warn('the rate limit store does not respond; requests pass without being counted')
+    else log.info('the rate limit store responds again')
+  }
+  return { limiter: createRateLimiter({ store, onFailure, onOutage, keyOf }), close }
 }
 
 /** A shared store gets key ids as they are, and addresses only as a keyed hash. */

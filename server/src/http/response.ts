@@ -3,7 +3,7 @@ import { setImmediate as breathe } from 'node:timers/promises'
 import type { Context } from 'hono'
 import { ApiError, internalError, storageUnavailable, tooManyReports } from '../contract/errors.ts'
 import { isStorageError, QueueFullError } from '../database/storage-error.ts'
-import type { Server } from './server.ts'
+import { type LogFields, logFields, type RequestState, type Server } from './server.ts'
 
 /** A response before serialization. A string body is HTML. */
 export interface ApiResponse {
@@ -95,24 +95,24 @@ export const rejectMethod =
   }
 
 /** The response for a thrown error. */
-export function errorResponse(server: Server, thrown: Error, requestId: string): ApiResponse {
-  const { status, code, message, retryAfter, headers: detail } = toApiError(server, thrown, requestId)
+export function errorResponse(server: Server, thrown: Error, request: RequestState): ApiResponse {
+  const { status, code, message, retryAfter, headers: detail } = toApiError(server, thrown, logFields(request))
   const headers: Record<string, string> = { ...detail, 'X-Error-Code': code }
   if (retryAfter !== undefined) headers['Retry-After'] = String(retryAfter)
   return { status, body: { error: message }, headers }
 }
 
 /** Converts a thrown error to the one the caller sees. Details for the operator go to the log. */
-export function toApiError({ deps }: Pick<Server, 'deps'>, thrown: Error, requestId: string): ApiError {
+export function toApiError({ deps }: Pick<Server, 'deps'>, thrown: Error, fields: LogFields): ApiError {
   const error = isStorageError(thrown) ? toUnavailable(thrown) : thrown
   if (!(error instanceof ApiError)) {
-    deps.log.error({ requestId, name: error.name, stack: error.stack }, 'bug')
+    deps.log.error({ ...fields, name: error.name, stack: error.stack }, 'bug')
     return internalError()
   }
   // The driver's message may contain data, so only its code is logged.
   const cause = error.cause as { code?: string; name?: string } | undefined
   if (error.status === 503 && cause)
-    deps.log.error({ requestId, code: error.code, cause: cause.code ?? cause.name }, 'unavailable')
+    deps.log.error({ ...fields, code: error.code, cause: cause.code ?? cause.name }, 'unavailable')
   return error
 }
 

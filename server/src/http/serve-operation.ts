@@ -23,16 +23,23 @@ import {
 import { rateLimitHeaders } from './rate-limit.ts'
 import { addressOwner, type BodyOwner, readBody, shopOwner, storeOwner } from './read-body.ts'
 import { type ApiResponse, errorResponse, NOSNIFF, toResponse } from './response.ts'
-import { clientAddress, clientNetwork, type Env, type RequestState, resolveRequestId, type Server } from './server.ts'
+import {
+  clientAddress,
+  clientNetwork,
+  type Env,
+  logFields,
+  type RequestState,
+  resolveRequestId,
+  type Server,
+  traceIdOf,
+} from './server.ts'
 
 /** Serves one operation. The response is built once with all its headers, because Hono copies it for each one added later. */
 export function serveOperation(server: Server, op: Operation) {
   return async function serveOperation(c: HonoContext<Env>): Promise<Response> {
     const request = startRequest(server, c)
     request.operation = op.id
-    const response = await execute(server, op, { c, request }).catch((error) =>
-      errorResponse(server, error, request.requestId),
-    )
+    const response = await execute(server, op, { c, request }).catch((error) => errorResponse(server, error, request))
     const headers = await standardHeaders(server, request, op.path)
     finishRequest(server, request, c, response.status)
     return toResponse(response, { ...headers, ...op.deprecation })
@@ -48,6 +55,7 @@ export function startRequest(server: Server, c: HonoContext<Env>): RequestState 
       return clientNetwork(clientAddress(c, server.deps.config.trustProxy))
     },
     requestId: resolveRequestId(c.req.header('X-Request-Id'), server.deps),
+    traceId: traceIdOf(c.req.header('traceparent')),
   }
   c.set('request', request)
   return request
@@ -77,8 +85,12 @@ export function finishRequest(
   const ms = performance.now() - request.startedAt
   metrics?.request(request.operation ?? 'other', status, ms / 1000)
   const { method, path } = c.req
-  deps.log.info({ requestId: request.requestId, method, path, status, ms: Math.round(ms) }, 'request')
+  const level = PROBES.has(path) ? 'debug' : 'info'
+  deps.log[level]({ ...logFields(request), method, path, status, ms: Math.round(ms) }, 'request')
 }
+
+/** Called every few seconds by machines. */
+const PROBES = new Set(['/healthz', '/readyz', '/metrics'])
 
 interface IncomingCall {
   c: HonoContext<Env>
@@ -123,6 +135,7 @@ const authorizers: { [S in Scheme]: Authorizer<Contexts[S]> } = {
   },
   storeSignature: async (server, _op, { c, request }) => {
     const store = await identifyStore(server, c)
+    request.caller = { shopId: store.shop.id }
     const hash = signatureHash(store)
     return {
       queueKey: store.shop.id,

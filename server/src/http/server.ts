@@ -32,12 +32,33 @@ export interface RequestState {
   /** The client's address or network; requests without a valid key are rate-limited by it. */
   address: string
   requestId: string
+  /** From the header `traceparent`, to find the request in the traces and logs of the caller. */
+  traceId: string | undefined
   /** The operation id, once the path is matched. */
   operation?: string
+  /** The caller, once its credential is found. */
+  caller?: { shopId: string; keyId?: string; userId?: string }
   /** Sent in the `X-RateLimit-*` headers. */
   rateLimit?: RateLimit
   /** The memory reserved for the body. */
   bodyReservation?: BodyReservation
+}
+
+export type LogFields = Pick<RequestState, 'requestId'> &
+  Partial<RequestState['caller'] & Pick<RequestState, 'traceId' | 'operation'>>
+
+/** The fields of each log line about a request. Names no secret and no personal data. */
+export const logFields = ({ requestId, traceId, operation, caller }: RequestState): LogFields => ({
+  requestId,
+  traceId,
+  operation,
+  ...caller,
+})
+
+/** The trace id of a W3C `traceparent` header. */
+export function traceIdOf(header: string | undefined): string | undefined {
+  const id = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}(-|$)/.exec(header ?? '')?.[1]
+  return id && !/^0+$/.test(id) ? id : undefined
 }
 
 /** The Hono variables of a request. */
