@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { auditLog, rowOf } from '../support/inspect.ts'
-import { refusal } from '../support/refusal.ts'
+import { rejection } from '../support/rejection.ts'
 import { type Client, test } from '../support/test.ts'
 
 let people = 0
@@ -35,17 +35,17 @@ test('hidden from lists, searches and coupons, under every filter', async ({ cli
 
 test('404 to change, archive again, or assign a code', async ({ client }) => {
   const { id } = await archived(client)
-  expect(await refusal(client.affiliates.update(id, { phone: '1' }))).toEqual([404, 'affiliate_not_found'])
-  expect(await refusal(client.affiliates.update(id, {}))).toEqual([404, 'affiliate_not_found'])
-  expect(await refusal(client.affiliates.archive(id))).toEqual([404, 'affiliate_not_found'])
-  expect(await refusal(client.coupons.assign({ affiliateId: id, code: 'NEW' }))).toEqual([404, 'affiliate_not_found'])
+  expect(await rejection(client.affiliates.update(id, { phone: '1' }))).toEqual([404, 'affiliate_not_found'])
+  expect(await rejection(client.affiliates.update(id, {}))).toEqual([404, 'affiliate_not_found'])
+  expect(await rejection(client.affiliates.archive(id))).toEqual([404, 'affiliate_not_found'])
+  expect(await rejection(client.coupons.assign({ affiliateId: id, code: 'NEW' }))).toEqual([404, 'affiliate_not_found'])
 })
 
 test('404 for an id that does not exist or belongs to another shop', async ({ server, client }) => {
   const other = await server.createShop()
   const theirs = await server.clientOf(other.key).affiliates.create({ email: 'f@example.com', name: 'F' })
   for (const id of ['aff_none', theirs.id])
-    expect(await refusal(client.affiliates.archive(id))).toEqual([404, 'affiliate_not_found'])
+    expect(await rejection(client.affiliates.archive(id))).toEqual([404, 'affiliate_not_found'])
   expect((await server.clientOf(other.key).affiliates.list()).data).toEqual([theirs])
 })
 
@@ -54,7 +54,7 @@ test('the code and the slug stay reserved', async ({ client }) => {
   const next = await client.affiliates.create({ email: 'next@example.com', name: 'Gone' })
   expect(next.slug).not.toBe(slug)
   const code = discountCode.toLowerCase()
-  expect(await refusal(client.coupons.assign({ affiliateId: next.id, code }))).toEqual([409, 'discount_code_taken'])
+  expect(await rejection(client.coupons.assign({ affiliateId: next.id, code }))).toEqual([409, 'discount_code_taken'])
 })
 
 test('one audit record, also when several requests archive at once', async ({ server, client }) => {

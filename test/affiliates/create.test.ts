@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { auditLog, countOf } from '../support/inspect.ts'
-import { refusal } from '../support/refusal.ts'
+import { rejection } from '../support/rejection.ts'
 import type { TestServer } from '../support/server.ts'
 import { test } from '../support/test.ts'
 
@@ -108,7 +108,7 @@ test('the email address is trimmed, and returned as sent', async ({ server }) =>
 test('409 for an email address in use, in any letter case', async ({ client }) => {
   await client.affiliates.create({ email: 'Ünal@Example.com', name: 'Ü' })
   for (const taken of ['Ünal@Example.com', 'ünal@example.com', ' ÜNAL@EXAMPLE.COM ', 'U\u0308nal@example.com'])
-    expect(await refusal(client.affiliates.create({ email: taken, name: 'X' })), taken).toEqual([409, 'email_taken'])
+    expect(await rejection(client.affiliates.create({ email: taken, name: 'X' })), taken).toEqual([409, 'email_taken'])
 })
 
 test('201 for the email address of an archived affiliate, with another slug and code', async ({ client }) => {
@@ -118,7 +118,7 @@ test('201 for the email address of an archived affiliate, with another slug and 
   const second = await client.affiliates.create({ ...given, email: 'AGAIN@example.com' })
   expect([second.slug, second.id === first.id]).toEqual(['again-2', false])
   expect(second.discountCode).not.toBe(first.discountCode)
-  expect(await refusal(client.affiliates.create(given))).toEqual([409, 'email_taken'])
+  expect(await rejection(client.affiliates.create(given))).toEqual([409, 'email_taken'])
 })
 
 test('201 for an email address that another shop uses', async ({ server, client }) => {

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { auditLog, outbox, subscribe } from '../support/inspect.ts'
-import { refusal } from '../support/refusal.ts'
+import { rejection } from '../support/rejection.ts'
 import type { TestServer } from '../support/server.ts'
 import { type Client, test } from '../support/test.ts'
 
@@ -132,7 +132,7 @@ test('200 and nothing written for an empty body or unchanged values', async ({ s
 describe('email', () => {
   test('409 for an address that another affiliate uses', async ({ client }) => {
     const [first, second] = [await create(client), await create(client)]
-    expect(await refusal(client.affiliates.update(second.id, { email: first.email.toUpperCase() }))).toEqual([
+    expect(await rejection(client.affiliates.update(second.id, { email: first.email.toUpperCase() }))).toEqual([
       409,
       'email_taken',
     ])
@@ -143,7 +143,7 @@ describe('email', () => {
     const { data } = (await patch(server, id, { email: ` ${email.toUpperCase()} ` })).body
     expect(data.email).toBe(email.toUpperCase())
     const taken = client.affiliates.create({ email, name: 'X' })
-    expect(await refusal(taken)).toEqual([409, 'email_taken'])
+    expect(await rejection(taken)).toEqual([409, 'email_taken'])
   })
 
   test('an address no longer in use is available', async ({ client }) => {
@@ -167,9 +167,9 @@ describe('campaignId', () => {
     const foreign = await server.clientOf(other.key).programs.create({ name: 'Foreign' })
     for (const campaignId of ['prg_none', foreign.id]) {
       const update = client.affiliates.update(id, { campaignId, phone: '1' })
-      expect(await refusal(update)).toEqual([404, 'program_not_found'])
+      expect(await rejection(update)).toEqual([404, 'program_not_found'])
       const created = client.affiliates.create({ email: 'lost@example.com', name: 'Lost', campaignId })
-      expect(await refusal(created)).toEqual([404, 'program_not_found'])
+      expect(await rejection(created)).toEqual([404, 'program_not_found'])
     }
     expect((await client.affiliates.list({ q: 'lost@' })).data).toEqual([])
   })
@@ -185,7 +185,7 @@ test('404 for an id that does not exist or belongs to another shop', async ({ se
   const other = await server.createShop()
   const foreign = await server.clientOf(other.key).affiliates.create({ email: 'f@example.com', name: 'F' })
   for (const id of ['aff_none', foreign.id])
-    expect(await refusal(client.affiliates.update(id, { phone: '1' }))).toEqual([404, 'affiliate_not_found'])
+    expect(await rejection(client.affiliates.update(id, { phone: '1' }))).toEqual([404, 'affiliate_not_found'])
 })
 
 test('the audit record contains the names of the changed fields, not their values', async ({ server, client }) => {
@@ -212,5 +212,5 @@ test('the audit record contains the names of the changed fields, not their value
 })
 
 test('400 for a blank name before 404 for an unknown id', async ({ client }) => {
-  expect(await refusal(client.affiliates.update('aff_none', { name: ' ' }))).toEqual([400, 'invalid_body'])
+  expect(await rejection(client.affiliates.update('aff_none', { name: ' ' }))).toEqual([400, 'invalid_body'])
 })

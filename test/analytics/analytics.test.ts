@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { addAffiliate, addCommission, addDebt, commissionRow } from '../payouts/rows.ts'
 import { insertRows } from '../support/inspect.ts'
-import { refusal } from '../support/refusal.ts'
+import { rejection } from '../support/rejection.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
 import { type Client, testWithNewShop as test } from '../support/test.ts'
@@ -118,7 +118,7 @@ describe('the period', () => {
 
   test('400 when reversed', async ({ client }) => {
     const reversed = client.analytics.get({ from: '2026-10-01T00:00:00Z', to: '2026-10-01T01:00:00+02:00' })
-    expect(await refusal(reversed)).toEqual([400, 'period_invalid'])
+    expect(await rejection(reversed)).toEqual([400, 'period_invalid'])
   })
 })
 

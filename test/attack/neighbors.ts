@@ -187,7 +187,7 @@ async function delayOf({ process, keys }: Neighbors, seconds: number): Promise<D
     sent.catch(() => {})
     sending.push(sent)
   }
-  // A refusal is thrown only when nothing is open any more.
+  // An error is thrown only when nothing is open any more.
   for (const sent of await Promise.allSettled(sending)) if (sent.status === 'rejected') throw sent.reason
   const p99 = (all: number[]) => all.sort((a, b) => a - b)[Math.ceil(all.length * 0.99) - 1]!
   return { wallMs: p99(took.map(({ wallMs }) => wallMs)), cpuMs: p99(took.map(({ cpuMs }) => cpuMs)) }

@@ -258,16 +258,16 @@ const payee = (change: Partial<Payee> = {}): Payee => ({
 })
 
 test('payees that a payment file cannot contain are excluded, not changed', () => {
-  const refusal = (format: ExportFormat, change: Partial<Payee>, currency = 'USD') =>
+  const rejection = (format: ExportFormat, change: Partial<Payee>, currency = 'USD') =>
     format.exclusionReason(payee(change), currency)
   for (const format of [exportFormats.paypal, exportFormats.wise]) {
-    expect(refusal(format, {})).toBeUndefined()
-    expect(refusal(format, { netPayableCents: 0 })).toBe('nothing to pay')
-    expect(refusal(format, { netPayableCents: -1 })).toBe('nothing to pay')
-    expect(refusal(format, { email: '=cmd@example.com' })).toMatch('email')
-    expect(refusal(format, { email: '+tag@example.com' })).toMatch('email')
+    expect(rejection(format, {})).toBeUndefined()
+    expect(rejection(format, { netPayableCents: 0 })).toBe('nothing to pay')
+    expect(rejection(format, { netPayableCents: -1 })).toBe('nothing to pay')
+    expect(rejection(format, { email: '=cmd@example.com' })).toMatch('email')
+    expect(rejection(format, { email: '+tag@example.com' })).toMatch('email')
   }
-  expect(refusal(exportFormats.paypal, { netPayableCents: 1050 }, 'HUF')).toMatch('decimals')
+  expect(rejection(exportFormats.paypal, { netPayableCents: 1050 }, 'HUF')).toMatch('decimals')
   expect(exportFormats.paypal.cells(payee({ netPayableCents: 1100 }), 'HUF')[1]).toBe(11)
   expect(exportFormats.paypal.maxRows).toBe(5000)
   expect(exportFormats.wise.maxRows).toBe(1000)

@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.server.close())
 
-/** These bring about a change of their own before the refusal. */
+/** These cases change rows themselves before the request is rejected. */
 const CHANGES =
   /concurrent|taken|reused|already_paid|not_payable|threshold|mixed|total_too_large|commission_percent_required/
 
@@ -40,7 +40,7 @@ for (const op of operations.filter((one) => !one.isPublic)) {
           expect(reply, `nothing brings ${code} about`).toBeDefined()
           expect({ status: String(reply?.status), code: reply?.headers.get('X-Error-Code') }).toEqual({ status, code })
           if (!op.shared.includes(status)) expect(reply?.body.error).toBe(documentedSentence(op, status, code))
-          if (before) expect(snapshot(world.server), 'a refusal changed the database').toBe(before)
+          if (before) expect(snapshot(world.server), 'a rejected request changed the database').toBe(before)
         })
       }
     }

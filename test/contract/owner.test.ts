@@ -7,7 +7,7 @@ import { snapshot } from './fixture.ts'
 import { causes, sharedCauses } from './owner-causes.ts'
 
 const ops = ownerOperations.filter((op) => op.path.startsWith('/admin/'))
-/** These bring about a change of their own before the refusal. */
+/** These cases change rows themselves before the request is rejected. */
 const CHANGES =
   /concurrent|already|is_adjustment|still_restricted|exceeds|total_too_large|limit_reached|percent_required|webhook_not_found|not_finished/
 
@@ -33,7 +33,7 @@ describe.each(ops.map((op) => [op.id, op] as const))('%s', (id, op) => {
         expect(reply, `nothing brings ${code} about`).toBeDefined()
         expect({ status: String(reply?.status), code: reply?.headers.get('X-Error-Code') }).toEqual({ status, code })
         if (!op.shared.includes(status)) expect(reply?.body.error).toBe(documentedSentence(op, status, code))
-        expect(snapshot(calm), 'a refusal changed the database').toBe(before)
+        expect(snapshot(calm), 'a rejected request changed the database').toBe(before)
       })
     }
   }

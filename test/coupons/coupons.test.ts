@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { auditLog } from '../support/inspect.ts'
-import { refusal } from '../support/refusal.ts'
+import { rejection } from '../support/rejection.ts'
 import type { TestServer } from '../support/server.ts'
 import { type Client, test } from '../support/test.ts'
 
@@ -108,7 +108,7 @@ test('409 for a code that another affiliate of the shop has, in any letter case'
     ['Ünal', 'U\u0308NAL'],
   ] as const) {
     await client.coupons.assign({ affiliateId: first.id, code: given })
-    expect(await refusal(client.coupons.assign({ affiliateId: second.id, code: asked })), asked).toEqual([
+    expect(await rejection(client.coupons.assign({ affiliateId: second.id, code: asked })), asked).toEqual([
       409,
       'discount_code_taken',
     ])
@@ -145,7 +145,7 @@ test('404 for an affiliate that does not exist or belongs to another shop', asyn
   const { key } = await server.createShop()
   const foreign = await server.clientOf(key).affiliates.create({ email: 'f@example.com', name: 'F' })
   for (const affiliateId of ['aff_none', foreign.id])
-    expect(await refusal(client.coupons.assign({ affiliateId }))).toEqual([404, 'affiliate_not_found'])
+    expect(await rejection(client.coupons.assign({ affiliateId }))).toEqual([404, 'affiliate_not_found'])
   expect((await server.clientOf(key).affiliates.list()).data).toEqual([foreign])
 })
 

@@ -75,10 +75,10 @@ describe('PATCH', () => {
   })
 
   test('a flat amount does not become a percentage implicitly', () => {
-    const refusal = { ok: false, reason: 'NEEDS_COMMISSION_PERCENT' }
-    expect(withType(perOrder, 'PERCENT_OF_SALE')).toEqual(refusal)
+    const rejection = { ok: false, reason: 'NEEDS_COMMISSION_PERCENT' }
+    expect(withType(perOrder, 'PERCENT_OF_SALE')).toEqual(rejection)
     expect(patchRate({ commissionType: 'FLAT_PER_ITEM', rate: 5 }, { commissionType: 'PERCENT_OF_SALE' })).toEqual(
-      refusal,
+      rejection,
     )
   })
 

@@ -14,7 +14,7 @@ export interface Tally {
 
 /**
  * Sends `numRuns` requests of an operation. No response may be a 5xx or violate the document (the world's fetch checks that),
- * no refusal may have changed a row, and nothing may be accepted that the document refuses. @throws with the call that broke it.
+ * a rejected request must not change a row, and a request that the document rejects must not be accepted. @throws with the call that broke it.
  */
 export async function fuzz(world: FuzzWorld, op: DocumentedOperation, numRuns: number, seed: number): Promise<Tally> {
   const tally: Tally = { calls: 0, byStatus: {} }

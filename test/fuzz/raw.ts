@@ -126,7 +126,7 @@ export async function fuzzRaw(world: FuzzWorld, { numRuns, seed }: { numRuns: nu
       if (Object.keys(JSON.parse(body)).join() !== 'error') throw new Error(`answered ${status} with ${body}`)
     }
     if (answers.every(({ status }) => status >= 400) && world.state() !== before)
-      throw new Error('a refusal changed something')
+      throw new Error('a rejected request changed rows')
     if (logs.some((one) => one.includes('"bug"'))) throw new Error(logs.findLast((one) => one.includes('"bug"')))
   })
   try {

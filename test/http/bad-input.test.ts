@@ -12,7 +12,7 @@ test.beforeAll(async ({ server }) => {
 
 const order = { externalOrderId: 'bad', amountCents: 10_000, couponCode: 'NISA16' }
 
-/** A refusal is one sentence, never a dump, and leaves no trace. */
+/** A rejected request gets a one-sentence error without internal details, and changes nothing. */
 async function refused(server: TestServer, call: () => Promise<Reply>): Promise<string> {
   const before = snapshot(server)
   const { status, body } = await call()

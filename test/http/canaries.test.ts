@@ -24,7 +24,7 @@ const STORE_SECRET = 'cnryStoreSecret'
 const WEBHOOK_SECRET = 'cnryWebhookSecret'
 const window = async () => ({ limit: 100, remaining: 100, reset: 60, exceeded: false })
 const metrics = createMetrics()
-const refusals: string[] = []
+const rejections: string[] = []
 const statuses = new Set<number>()
 
 let through: OwnerServer
@@ -52,7 +52,7 @@ async function send(
   )
   const text = await response.text()
   statuses.add(response.status)
-  if (response.status >= 400) refusals.push(`${text} ${JSON.stringify([...response.headers])}`)
+  if (response.status >= 400) rejections.push(`${text} ${JSON.stringify([...response.headers])}`)
   return { status: response.status, headers: response.headers, body: text.startsWith('{') ? JSON.parse(text) : text }
 }
 
@@ -132,7 +132,7 @@ describe('secrets, tokens and body contents stay out of logs, errors, metrics an
     expect(planted).toBeGreaterThan(80)
     expect([...statuses].sort()).toEqual(expect.arrayContaining([200, 201, 400, 401, 403, 503]))
     const audits = rowsOf(server, 'audits').map((row) => JSON.stringify(row))
-    const places = { logs: server.logs, refusals, audits, metrics: [(await metrics.text()).text] }
+    const places = { logs: server.logs, rejections, audits, metrics: [(await metrics.text()).text] }
     const secrets = [server.shop.key, server.shop.ownerToken, server.staff, Buffer.alloc(32, 7).toString('base64')]
     const found = Object.entries(places).flatMap(([place, lines]) =>
       lines

@@ -178,10 +178,10 @@ describe('what is checked before the body', () => {
       () => head('/admin/v1/keys', { 'Content-Length': 9 }),
       [401, 'owner_credentials_missing'],
     ],
-  ] as const)('%s is rejected by its headers alone', async ([_what, bytes, refusal], { server }) => {
+  ] as const)('%s is rejected by its headers alone', async ([_what, bytes, rejection], { server }) => {
     const client = open()
     client.write(bytes(server))
-    expect(told(await client.answer())).toEqual(refusal)
+    expect(told(await client.answer())).toEqual(rejection)
     client.close()
   })
 })

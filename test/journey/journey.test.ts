@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { refusal } from '../support/refusal.ts'
+import { rejection } from '../support/rejection.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
 import { type Client, test } from '../support/test.ts'
 
@@ -182,6 +182,6 @@ describe('from and to', () => {
 
   test('400 when reversed', async ({ client }) => {
     const reversed = client.journey.get({ sessionId: 's-1', from: '2026-10-02', to: '2026-10-01' })
-    expect(await refusal(reversed)).toEqual([400, 'period_invalid'])
+    expect(await rejection(reversed)).toEqual([400, 'period_invalid'])
   })
 })

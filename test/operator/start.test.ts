@@ -158,7 +158,7 @@ test('the log is JSON without keys and without the query', async () => {
   expect(server.log()).not.toContain(key)
 })
 
-test('a port in use stops the start with one sentence', async () => {
+test('a port in use prevents startup with one sentence', async () => {
   server = await startServer(env())
   const port = new URL(server.url).port
   const second = temporaryFolder()
@@ -194,7 +194,7 @@ test.each([
     { REFERRAL_ENCRYPTION_KEY: 'short' },
     'REFERRAL_ENCRYPTION_KEY must hold 32 bytes in base64 (openssl rand -base64 32 makes them).',
   ],
-])('%j stops the start with one sentence', async (wrong, sentence) => {
+])('%j prevents startup with one sentence', async (wrong, sentence) => {
   const { code, stderr } = await run(['serve'], { ...env(), ...wrong } as Record<string, string>)
   expect([code, stderr.trim()]).toEqual([1, sentence])
 })

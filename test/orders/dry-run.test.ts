@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { snapshot } from '../contract/fixture.ts'
 import { subscribe } from '../support/inspect.ts'
-import { refusal } from '../support/refusal.ts'
+import { rejection } from '../support/rejection.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, withAffiliate } from '../support/shop.ts'
 import { test } from '../support/test.ts'
@@ -130,9 +130,9 @@ test('aliases and checks are those of a report', async ({ server, client }) => {
     processedAt: '2026-10-01',
   })
   expect([status, body.commission.amountCents]).toEqual([200, 16])
-  expect(await refusal(client.events.dryRun({ externalOrderId: 'x' }))).toEqual([400, 'invalid_body'])
+  expect(await rejection(client.events.dryRun({ externalOrderId: 'x' }))).toEqual([400, 'invalid_body'])
   const ahead = { externalOrderId: 'x', amountCents: 1, occurredAt: '2026-11-02T12:05:00.001Z' }
-  expect(await refusal(client.events.dryRun(ahead))).toEqual([400, 'occurred_at_in_future'])
+  expect(await rejection(client.events.dryRun(ahead))).toEqual([400, 'occurred_at_in_future'])
 })
 
 test.for(['0', 'true', ''])('400 for dryRun=%s', async (value, { server }) => {

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import * as shops from '../../server/src/accounts/shops.ts'
 import * as users from '../../server/src/accounts/users.ts'
-import { refusal } from '../support/refusal.ts'
+import { rejection } from '../support/rejection.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
 import { test } from '../support/test.ts'
@@ -56,7 +56,7 @@ describe('one address', () => {
   ])('409 for %j when there is %j', async ([first, second], { client }) => {
     const { id } = await client.affiliates.create({ email: first, name: 'First' })
     expect((await client.affiliates.list({ limit: 1 })).data[0]).toMatchObject({ id, email: first })
-    expect(await refusal(client.affiliates.create({ email: second, name: 'Second' }))).toEqual([409, 'email_taken'])
+    expect(await rejection(client.affiliates.create({ email: second, name: 'Second' }))).toEqual([409, 'email_taken'])
   })
 
   test('dots and tags are part of an address that is registered', async ({ client }) => {
@@ -169,7 +169,7 @@ describe('one code', () => {
   ])('%j and %j', async ([first, second], { server, client }) => {
     const [{ id }, other] = [await newAffiliate(server, { campaignId }), await newAffiliate(server, { campaignId })]
     expect((await client.coupons.assign({ affiliateId: id, code: first })).code).toBe(first)
-    expect(await refusal(client.coupons.assign({ affiliateId: other.id, code: second }))).toEqual([
+    expect(await rejection(client.coupons.assign({ affiliateId: other.id, code: second }))).toEqual([
       409,
       'discount_code_taken',
     ])
@@ -199,13 +199,13 @@ describe('one code', () => {
     'A\u{e0041}',
   ])('400 for %j', async (code, { server, client }) => {
     const { id } = await newAffiliate(server)
-    expect(await refusal(client.coupons.assign({ affiliateId: id, code }))).toEqual([400, 'discount_code_invalid'])
+    expect(await rejection(client.coupons.assign({ affiliateId: id, code }))).toEqual([400, 'discount_code_invalid'])
   })
 
   test('its length is measured as sent', async ({ server, client }) => {
     const { id } = await newAffiliate(server)
     expect((await client.coupons.assign({ affiliateId: id, code: 'ﷺﷺﷺﷺﷺﷺﷺﷺﷺ' })).code).toBe('ﷺﷺﷺﷺﷺﷺﷺﷺﷺ')
-    expect(await refusal(client.coupons.assign({ affiliateId: id, code: 'e\u0301'.repeat(5) }))).toEqual([
+    expect(await rejection(client.coupons.assign({ affiliateId: id, code: 'e\u0301'.repeat(5) }))).toEqual([
       400,
       'discount_code_invalid',
     ])

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { auditLog, countOf, outbox, rowsOf, subscribe } from '../support/inspect.ts'
-import { refusal } from '../support/refusal.ts'
+import { rejection } from '../support/rejection.ts'
 import { convert, newAffiliate, withAffiliate } from '../support/shop.ts'
 import { test } from '../support/test.ts'
 
@@ -153,6 +153,6 @@ test('409 for the same key with another order, and nothing is written', async ({
   await client.events.conversion(first, { idempotencyKey: 'reused' })
   const before = countOf(server, 'orders')
   const other = client.events.conversion({ ...first, externalOrderId: 'k-2' }, { idempotencyKey: 'reused' })
-  expect(await refusal(other)).toEqual([409, 'idempotency_key_reused'])
+  expect(await rejection(other)).toEqual([409, 'idempotency_key_reused'])
   expect(countOf(server, 'orders')).toBe(before)
 })

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { updateRows } from '../support/inspect.ts'
-import { refusal } from '../support/refusal.ts'
+import { rejection } from '../support/rejection.ts'
 import type { TestServer } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
 import { type Owner, testWithNewShop as test } from '../support/test.ts'
@@ -70,6 +70,6 @@ describe('409', () => {
 
   test('404 for no eligible commissions takes precedence over every conflict', async ({ server, client }) => {
     setLegacyMinimum(server, '50')
-    expect(await refusal(client.payouts.create(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
+    expect(await rejection(client.payouts.create(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { refusal } from '../support/refusal.ts'
+import { rejection } from '../support/rejection.ts'
 import type { TestServer } from '../support/server.ts'
 import { testWithNewShop as test } from '../support/test.ts'
 import { addAffiliate, addCommission, OCTOBER } from './rows.ts'
@@ -56,7 +56,7 @@ describe('the period', () => {
     ['reversed bounds', '2026-10-31', '2026-10-01'],
     ['bounds that an offset reverses', '2026-10-01T00:00:00Z', '2026-10-01T01:00:00+02:00'],
   ])('400 for %s', async ([_, periodStart, periodEnd], { client }) => {
-    expect(await refusal(client.payouts.create({ periodStart, periodEnd }))).toEqual([400, 'period_invalid'])
+    expect(await rejection(client.payouts.create({ periodStart, periodEnd }))).toEqual([400, 'period_invalid'])
   })
 
   test.for([

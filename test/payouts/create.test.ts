@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { rejectWrites } from '../support/faults.ts'
 import { auditLog } from '../support/inspect.ts'
-import { refusal } from '../support/refusal.ts'
+import { rejection } from '../support/rejection.ts'
 import { testWithNewShop as test } from '../support/test.ts'
 import { addAffiliate, addCommission, commissionsOf, OCTOBER, versionsOf } from './rows.ts'
 
@@ -50,7 +50,7 @@ describe('selected commissions', () => {
     '404 when there is only %s',
     async (orderStatus, { server, client }) => {
       addCommission(server, { affiliateId: nisa, orderStatus })
-      expect(await refusal(client.payouts.create(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
+      expect(await rejection(client.payouts.create(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
     },
   )
 
@@ -64,7 +64,7 @@ describe('selected commissions', () => {
     addCommission(server, { affiliateId: nisa, shopId: other.shopId })
     const theirs = server.clientOf(other.key)
     const before = await commissionsOf(theirs)
-    expect(await refusal(client.payouts.create(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
+    expect(await rejection(client.payouts.create(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
     expect(await commissionsOf(theirs)).toEqual(before)
   })
 
@@ -81,7 +81,7 @@ describe('selected commissions', () => {
     expect([batch.totals.commissionCents, batch.heldBack]).toEqual([2000, { commissions: 2, commissionCents: 340 }])
     const free = (await commissionsOf(client)).filter((row) => row.payoutBatchId === null)
     expect(free.map((row) => row.orderStatus)).toEqual(Array(3).fill('APPROVED'))
-    expect(await refusal(client.payouts.create(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
+    expect(await rejection(client.payouts.create(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
   })
 
   test('affiliateIds, programId and currency filter, alone and together', async ({ server, client }) => {
@@ -123,7 +123,7 @@ describe('dryRun', () => {
   })
 
   test('returns the errors of create', async ({ client }) => {
-    expect(await refusal(client.payouts.preview(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
+    expect(await rejection(client.payouts.preview(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
   })
 
   test('null is treated as omitted, like any other optional field', async ({ server }) => {
@@ -166,7 +166,7 @@ test('503 and nothing changed when the audit cannot be written', async ({ server
   addCommission(server, { affiliateId: nisa })
   const before = await commissionsOf(client)
   const allowWrites = rejectWrites(server, 'insert', 'audits')
-  expect(await refusal(client.payouts.create(OCTOBER))).toEqual([503, 'audit_unavailable'])
+  expect(await rejection(client.payouts.create(OCTOBER))).toEqual([503, 'audit_unavailable'])
   allowWrites()
   expect(await commissionsOf(client)).toEqual(before)
   expect((await client.payouts.create(OCTOBER)).totals.commissions).toBe(1)

@@ -52,11 +52,11 @@ test.each([
   '2026-10-31\n',
   '２０２６-10-31',
 ])('rejects %j', (text) => {
-  const refusal = expect.objectContaining({
+  const rejection = expect.objectContaining({
     status: 400,
     message: 'to must be an ISO 8601 date (2026-10-31) or a timestamp with an offset (2026-10-31T23:59:59.999Z).',
   })
-  expect(thrown(() => parseQueryInstant('to', text))).toEqual(refusal)
+  expect(thrown(() => parseQueryInstant('to', text))).toEqual(rejection)
   expect(thrown(() => parseQueryInstant('to', text))).toMatchObject({ code: 'invalid_parameter' })
   expect(thrown(() => parseBodyInstant('to', text))).toMatchObject({ code: 'invalid_body' })
 })

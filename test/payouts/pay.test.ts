@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { rejectWrites } from '../support/faults.ts'
 import { updateRows } from '../support/inspect.ts'
-import { refusal } from '../support/refusal.ts'
+import { rejection } from '../support/rejection.ts'
 import type { TestServer } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
 import { type Client, testWithNewShop as test } from '../support/test.ts'
@@ -86,9 +86,9 @@ test.for(['', '&action=cancel', '&action=PAY', '&action=pay&expectedTotalCents=1
 )
 
 test('404 for a batch that does not exist, and for one of another shop', async ({ server, client }) => {
-  expect(await refusal(client.payouts.pay('bat_none'))).toEqual([404, 'payout_not_found'])
+  expect(await rejection(client.payouts.pay('bat_none'))).toEqual([404, 'payout_not_found'])
   const stranger = server.clientOf((await server.createShop()).key)
-  expect(await refusal(stranger.payouts.pay(batch.id))).toEqual([404, 'payout_not_found'])
+  expect(await rejection(stranger.payouts.pay(batch.id))).toEqual([404, 'payout_not_found'])
   expect(await paid(client)).toEqual([])
 })
 
@@ -99,7 +99,7 @@ test.for([
   const state = async () => [await commissionsOf(client), (await client.payouts.list()).data]
   const before = await state()
   const allowWrites = rejectWrites(server, table === 'audits' ? 'insert' : 'update', table)
-  expect(await refusal(client.payouts.pay(batch.id))).toEqual([503, code])
+  expect(await rejection(client.payouts.pay(batch.id))).toEqual([503, code])
   allowWrites()
   expect(await state()).toEqual(before)
   expect((await client.payouts.pay(batch.id)).ok).toBe(true)

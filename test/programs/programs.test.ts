@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { auditLog, countOf } from '../support/inspect.ts'
-import { refusal } from '../support/refusal.ts'
+import { rejection } from '../support/rejection.ts'
 import type { TestServer } from '../support/server.ts'
 import { test } from '../support/test.ts'
 
@@ -166,6 +166,6 @@ test('404 to change a program that does not exist or belongs to another shop', a
   const { key } = await server.createShop()
   const foreign = await server.clientOf(key).programs.create({ name: 'Foreign' })
   for (const id of ['prg_none', foreign.id])
-    expect(await refusal(client.programs.update(id, { name: 'Mine' }))).toEqual([404, 'program_not_found'])
+    expect(await rejection(client.programs.update(id, { name: 'Mine' }))).toEqual([404, 'program_not_found'])
   expect((await server.clientOf(key).programs.list()).data).toEqual([foreign])
 })

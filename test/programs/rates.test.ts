@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { refusal } from '../support/refusal.ts'
+import { rejection } from '../support/rejection.ts'
 import { type Client, test } from '../support/test.ts'
 
 type Type = 'PERCENT_OF_SALE' | 'FLAT_PER_ORDER' | 'FLAT_PER_ITEM'
@@ -62,7 +62,7 @@ describe('on create', () => {
     ['FLAT_PER_ITEM', 21474836.48],
     ['FLAT_PER_ITEM', 1e21],
   ])('400 for %s %d', async ([type, sent], { client }) => {
-    expect(await refusal(create(client, type, sent))).toEqual([400, 'commission_percent_invalid'])
+    expect(await rejection(create(client, type, sent))).toEqual([400, 'commission_percent_invalid'])
   })
 
   test('the message contains the range of the type', async ({ server }) => {
@@ -137,7 +137,7 @@ describe('on change', () => {
     const flat = await client.programs.update(id, { commissionType: 'FLAT_PER_ORDER', commissionPercent: 7.5 })
     expect(rate(flat)).toEqual(['FLAT_PER_ORDER', 0, 750])
     const capped = client.programs.update(id, { commissionType: 'PERCENT_OF_SALE', commissionPercent: 101 })
-    expect(await refusal(capped)).toEqual([400, 'commission_percent_invalid'])
+    expect(await rejection(capped)).toEqual([400, 'commission_percent_invalid'])
   })
 
   test('the stored type again, alone, changes nothing', async ({ server, client }) => {
@@ -152,7 +152,7 @@ describe('on change', () => {
     '400 for %d %%, judged by the stored type',
     async (commissionPercent, { client }) => {
       const { id } = await create(client, 'PERCENT_OF_SALE', 16)
-      expect(await refusal(client.programs.update(id, { commissionPercent }))).toEqual([
+      expect(await rejection(client.programs.update(id, { commissionPercent }))).toEqual([
         400,
         'commission_percent_invalid',
       ])

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { refusal } from '../support/refusal.ts'
+import { rejection } from '../support/rejection.ts'
 import type { TestServer } from '../support/server.ts'
 import { type Client, test } from '../support/test.ts'
 
@@ -96,7 +96,7 @@ describe('discountValue', () => {
   ] as const)('400 for %s %d', async ([discountType, discountValue], { client }) => {
     const { id } = await create(client)
     const update = client.programs.update(id, { discountType, discountValue })
-    expect(await refusal(update)).toEqual([400, 'discount_value_invalid'])
+    expect(await rejection(update)).toEqual([400, 'discount_value_invalid'])
   })
 
   test('400 for a value that the stored type does not allow, and for a type that the stored value does not', async ({
@@ -104,11 +104,11 @@ describe('discountValue', () => {
   }) => {
     const { id } = await create(client)
     await client.programs.update(id, { discountType: 'PERCENT', discountValue: 50 })
-    expect(await refusal(client.programs.update(id, { discountValue: 150 }))).toEqual([400, 'discount_value_invalid'])
+    expect(await rejection(client.programs.update(id, { discountValue: 150 }))).toEqual([400, 'discount_value_invalid'])
     await client.programs.update(id, { discountType: 'FIXED' })
     await client.programs.update(id, { discountValue: 150 })
     const update = client.programs.update(id, { discountType: 'PERCENT' })
-    expect(await refusal(update)).toEqual([400, 'discount_value_invalid'])
+    expect(await rejection(update)).toEqual([400, 'discount_value_invalid'])
     const both = await client.programs.update(id, { discountType: 'PERCENT', discountValue: 15 })
     expect([both.discountType, both.discountValue]).toEqual(['PERCENT', 15])
   })
@@ -141,5 +141,5 @@ test('recorded commissions keep their rate and program', async ({ client }) => {
 })
 
 test('400 for a blank name before 404 for an unknown id', async ({ client }) => {
-  expect(await refusal(client.programs.update('prg_none', { name: ' ' }))).toEqual([400, 'invalid_body'])
+  expect(await rejection(client.programs.update('prg_none', { name: ' ' }))).toEqual([400, 'invalid_body'])
 })

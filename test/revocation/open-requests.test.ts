@@ -54,19 +54,19 @@ async function bytesFor(
 const told = (answer: RawAnswer | undefined) => [answer?.status, answer?.headers['x-error-code']]
 
 /** The credential is taken away while all but the last byte of the request has arrived. */
-async function whileOpen(server: OwnerServer, op: DocumentedOperation, { make, refusal }: Way): Promise<void> {
+async function whileOpen(server: OwnerServer, op: DocumentedOperation, { make, rejection }: Way): Promise<void> {
   const { headers, revoke, restore } = await make(other)
   const finish = await held.hold(await bytesFor(server, op, headers))
   await revoke()
   const before = snapshot(server)
   const answer = await finish()
-  expect(told(answer), answer?.body).toEqual(refusal)
+  expect(told(answer), answer?.body).toEqual(rejection)
   expect(snapshot(server), 'a refused request changed the database').toBe(before)
   await restore?.()
 }
 
 /** The credential is taken away after everything was checked at the door, and before the transaction begins. */
-async function beforeCommit(server: OwnerServer, op: DocumentedOperation, { make, refusal }: Way): Promise<void> {
+async function beforeCommit(server: OwnerServer, op: DocumentedOperation, { make, rejection }: Way): Promise<void> {
   const { headers, revoke, restore } = await make(other)
   let before = ''
   const end = beforeTransaction(server, async (shopId) => {
@@ -78,7 +78,7 @@ async function beforeCommit(server: OwnerServer, op: DocumentedOperation, { make
   const answer = await (await held.hold(await bytesFor(server, op, headers)))()
   end()
   expect(before, 'the operation began no transaction').not.toBe('')
-  expect(told(answer), answer?.body).toEqual(refusal)
+  expect(told(answer), answer?.body).toEqual(rejection)
   expect(snapshot(server), 'a refused request changed the database').toBe(before)
   await restore?.()
 }
@@ -98,7 +98,7 @@ describe.each(cases)('%s', (_what, ops, ways) => {
     describe(name, () => {
       for (const op of ops) {
         // Staff may do it too.
-        if (way.refusal[1] === 'role_missing' && op.roles.includes('STAFF')) continue
+        if (way.rejection[1] === 'role_missing' && op.roles.includes('STAFF')) continue
         test(`${op.id} while the request was open`, ({ ownerServer: server }) => whileOpen(server, op, way))
         if (!READS.includes(op.id))
           test(`${op.id} before the transaction began`, ({ ownerServer: server }) => beforeCommit(server, op, way))

@@ -42,8 +42,8 @@ describe('a key that is revoked while its request is open', () => {
     const body = { email: 'replayed@example.com', name: 'Replayed' }
     const headers = { 'Idempotency-Key': 'replayed' }
     await expectOk(server.request('POST', '/api/v1/affiliates', { body, headers }))
-    expect(told(await late('/api/v1/affiliates', { body, headers }))).toEqual(revoked.refusal)
-    expect(told(await late('/api/v1/affiliates', { body: { ...body, name: 'X' }, headers }))).toEqual(revoked.refusal)
+    expect(told(await late('/api/v1/affiliates', { body, headers }))).toEqual(revoked.rejection)
+    expect(told(await late('/api/v1/affiliates', { body: { ...body, name: 'X' }, headers }))).toEqual(revoked.rejection)
     expect(
       (await server.request('POST', '/api/v1/affiliates', { body, headers })).headers.get('Idempotent-Replayed'),
     ).toBe('true')
@@ -57,7 +57,7 @@ describe('a key that is revoked while its request is open', () => {
     ['an address that is taken', '/api/v1/affiliates', { body: { email: 'nisa@example.com', name: 'N' } }],
     ['an affiliate that does not exist', '/api/v1/coupons', { body: { affiliateId: 'aff_none' } }],
   ])('403 for %s', async (_what, path, options: RequestOptions) => {
-    expect(told(await late(path, options))).toEqual(revoked.refusal)
+    expect(told(await late(path, options))).toEqual(revoked.rejection)
   })
 
   test('403 for a large dry run that was queued behind others', async ({ ownerServer: server }) => {
@@ -81,7 +81,7 @@ describe('a key that is revoked while its request is open', () => {
     await Promise.all(waiting)
     expect(replies[0]?.status).toBe(200)
     const last = replies.at(-1)
-    expect([last?.status, last?.headers.get('X-Error-Code')]).toEqual(revoked.refusal)
+    expect([last?.status, last?.headers.get('X-Error-Code')]).toEqual(revoked.rejection)
   })
 
   test('403 for queued analytics', async ({ ownerServer: server }) => {
@@ -89,18 +89,18 @@ describe('a key that is revoked while its request is open', () => {
     const end = afterReport(server, revoke)
     const reply = await server.request('GET', '/api/v1/analytics', { key: null, headers })
     end()
-    expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual(revoked.refusal)
+    expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual(revoked.rejection)
   })
 })
 
 describe('a user who is revoked while a request is open', () => {
   test('403 for a backtest, which changes nothing', async ({ ownerServer: server }) => {
-    const { make, refusal } = tokenWays['the user was revoked']!
+    const { make, rejection } = tokenWays['the user was revoked']!
     const { headers, revoke } = await make(other)
     const call = await capture(server, (fake) => callOwner(fake, operation('runBacktest')))
     const finish = await held.hold(bytesOf(call, headers))
     await revoke()
-    expect(told(await finish())).toEqual(refusal)
+    expect(told(await finish())).toEqual(rejection)
   })
 
   test('401 for signing in, with a token and with a link: no session is created', async ({ ownerServer: server }) => {
@@ -146,7 +146,7 @@ describe('a form of the Developer page', () => {
       expect(forms(server).length).toBeGreaterThan(10)
       for (const path of forms(server)) {
         // Staff may sign out and send again.
-        if (way.refusal[1] === 'role_missing' && /sign-out|redeliver|test/.test(path)) continue
+        if (way.rejection[1] === 'role_missing' && /sign-out|redeliver|test/.test(path)) continue
         const sent: Record<string, string>[] = [{ label: 'Late', scopes: 'payouts:read' }, { periodStart: 'x' }]
         for (const fields of sent) {
           const { headers, revoke } = await way.make(other)
@@ -157,7 +157,7 @@ describe('a form of the Developer page', () => {
           await revoke()
           const before = snapshot(server)
           const answer = await finish()
-          expect(told(answer), path).toEqual(way.refusal)
+          expect(told(answer), path).toEqual(way.rejection)
           expect(answer?.body, path).not.toContain('NISA16')
           expect(snapshot(server), path).toBe(before)
         }
@@ -169,7 +169,7 @@ describe('a form of the Developer page', () => {
 describe('a stream', () => {
   const ways = { ...tokenWays, ...sessionWays }
 
-  test.for(Object.entries(ways).filter(([, way]) => way.refusal[1] !== 'role_missing'))(
+  test.for(Object.entries(ways).filter(([, way]) => way.rejection[1] !== 'role_missing'))(
     'ends within a second, and shows no event, when %s',
     async ([_name, { make }], { ownerServer: server }) => {
       const { headers, revoke } = await make(other)

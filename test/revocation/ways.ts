@@ -22,7 +22,7 @@ export interface Credential {
 
 /** A way to invalidate a credential, and the error that its holder gets afterwards. */
 export interface Way {
-  refusal: [status: number, code: string]
+  rejection: [status: number, code: string]
   make: (other: OtherProcess) => Promise<Credential>
 }
 
@@ -46,11 +46,11 @@ const setKey = ({ deps }: OtherProcess, id: string, changes: Partial<ApiKeyRow>)
 
 /** A new key, and a revocation that is given its id. */
 const keyWay = (
-  refusal: Way['refusal'],
+  rejection: Way['rejection'],
   revoke: (other: OtherProcess, keyId: string) => Promise<unknown>,
   restore?: (other: OtherProcess) => Promise<unknown>,
 ): Way => ({
-  refusal,
+  rejection,
   make: async (other) => {
     const ctx = await shops.operatorContext(other.deps, other.server.shop.shopId)
     const { keyId, secret } = await keys.createApiKey(ctx, { label: 'To be revoked', scopes: ['all'] })
@@ -108,14 +108,14 @@ const lowerRole = ({ deps }: OtherProcess, userId: string) =>
 /** Of owner tokens. */
 export const tokenWays: Record<string, Way> = {
   'the user was revoked': {
-    refusal: [403, 'owner_token_unknown'],
+    rejection: [403, 'owner_token_unknown'],
     make: async (other) => {
       const { named, ownerToken } = await newOwner(other)
       return { headers: bearer(ownerToken), revoke: async () => void (await users.revoke(other.deps, named)) }
     },
   },
   'the role was lowered': {
-    refusal: [403, 'role_missing'],
+    rejection: [403, 'role_missing'],
     make: async (other) => {
       const { userId, ownerToken } = await newOwner(other)
       return { headers: bearer(ownerToken), revoke: async () => void (await lowerRole(other, userId)) }
@@ -128,8 +128,8 @@ interface OpenSession {
   session: Awaited<ReturnType<typeof sessions.signIn>>
 }
 
-const sessionWay = (refusal: Way['refusal'], revoke: (other: OtherProcess, open: OpenSession) => unknown): Way => ({
-  refusal,
+const sessionWay = (rejection: Way['rejection'], revoke: (other: OtherProcess, open: OpenSession) => unknown): Way => ({
+  rejection,
   make: async (other) => {
     const owner = await newOwner(other)
     const session = await sessions.signIn({ ...other.deps, requestId: 'req_test' }, owner.ownerToken)
@@ -176,11 +176,11 @@ const setSettings = async (other: OtherProcess, sent: Settings): Promise<void> =
   void (await settings.update(await operator(other), sent))
 
 const storeWay = (
-  refusal: Way['refusal'],
+  rejection: Way['rejection'],
   revoke: (other: OtherProcess) => Promise<void>,
   restore?: (other: OtherProcess) => Promise<void>,
 ): Way => ({
-  refusal,
+  rejection,
   make: async (other) => {
     await setSettings(other, { storeWebhookSecret: SECRET })
     return { headers: {}, revoke: () => revoke(other), ...(restore && { restore: () => restore(other) }) }

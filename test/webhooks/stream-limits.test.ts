@@ -43,7 +43,7 @@ async function listen(given: Given = {}) {
   return { id: /"subscriptionId":"(\w+)"/.exec(value)![1]!, reader, leave }
 }
 
-async function refusal(given: Given = {}) {
+async function rejection(given: Given = {}) {
   const response = await request(given)
   if (response.status === 200) await response.body?.cancel()
   return [response.status, response.headers.get('X-Error-Code')]
@@ -54,12 +54,12 @@ const LIMIT = [409, 'stream_limit_reached']
 
 test('409 for the 6th stream of a user, until one is closed; other users have their own', async () => {
   const [first] = [await listen(), await listen(), await listen(), await listen(), await listen()]
-  expect(await refusal()).toEqual(LIMIT)
-  expect(await refusal()).toEqual(LIMIT)
+  expect(await rejection()).toEqual(LIMIT)
+  expect(await rejection()).toEqual(LIMIT)
   await listen({ token: await staffOf(server) })
   await first.leave()
   await listen()
-  expect(await refusal()).toEqual(LIMIT)
+  expect(await rejection()).toEqual(LIMIT)
   // What was refused has left nothing behind.
   expect(count()).toBe(7)
 })
@@ -69,7 +69,7 @@ test('409 for the 21st stream of a shop; other shops have their own', async () =
   for (let n = 0; n < 4; n++) tokens.push(await staffOf(server, `staff${n}@shop.example`))
   const streams = []
   for (const token of tokens.slice(0, 4)) for (let n = 0; n < 5; n++) streams.push(await listen({ token }))
-  expect(await refusal({ token: tokens[4] })).toEqual(LIMIT)
+  expect(await rejection({ token: tokens[4] })).toEqual(LIMIT)
   const other = await server.createShop()
   await listen({ token: other.ownerToken })
   await streams[7]!.leave()
@@ -107,18 +107,18 @@ test('a stream without a listener is closed before one with a listener, and befo
 test('resuming replaces the stream: it counts once, and the previous connection ends', async () => {
   const first = await listen()
   for (let n = 0; n < 4; n++) await listen()
-  expect(await refusal()).toEqual(LIMIT)
+  expect(await rejection()).toEqual(LIMIT)
   const second = await listen({ after: first.id })
   expect(second.id).toBe(first.id)
   let last = await first.reader.read()
   while (!last.done) last = await first.reader.read()
-  expect(await refusal()).toEqual(LIMIT)
+  expect(await rejection()).toEqual(LIMIT)
   expect(count()).toBe(5)
 })
 
 test('a stream whose process has ended counts no longer than 45 s', async () => {
   for (let n = 0; n < 5; n++) await listen()
-  expect(await refusal()).toEqual(LIMIT)
+  expect(await rejection()).toEqual(LIMIT)
   server.clock.advance(46_000)
   await listen()
 })
@@ -132,7 +132,7 @@ test('HEAD opens no stream and stores nothing', async () => {
     expect([status, headers.get('Content-Type'), body]).toEqual([200, 'text/event-stream; charset=utf-8', null])
   }
   expect([count(), audits()]).toEqual([0, before])
-  expect(await refusal({ method: 'HEAD', token: 'ro_nobody' })).toEqual([403, 'owner_token_unknown'])
+  expect(await rejection({ method: 'HEAD', token: 'ro_nobody' })).toEqual([403, 'owner_token_unknown'])
 })
 
 test('a listener that never reads is disconnected, and its missed events take no memory', async () => {

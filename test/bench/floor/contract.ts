@@ -31,7 +31,7 @@ export const hashOf = (request: IncomingMessage): string =>
 
 const windows = new Map<string, { used: number; endsAt: number }>()
 
-/** Counts a call, and writes what the contract says about it; 401, 403 and 429 as one refusal. */
+/** Counts a call, and writes what the contract says about it; 401, 403 and 429 as one rejection. */
 export function admit(response: ServerResponse, caller: Caller | undefined, scope: string): caller is Caller {
   const now = Date.now()
   const limit = LIMITS[caller?.plan ?? ''] ?? 0

@@ -7,7 +7,7 @@ async function run(given: Given): Promise<string> {
   const world = await fuzzWorld()
   try {
     const { requests, answers, refused } = await fuzzRaw(world, { numRuns: sized(5000, given), seed })
-    return `${figure(requests)} requests broken on the wire, ${figure(answers)} answers, ${figure(refused)} of them refusals in JSON that changed nothing; 0 bugs`
+    return `${figure(requests)} requests broken on the wire, ${figure(answers)} answers, ${figure(refused)} of them rejections in JSON that changed nothing; 0 bugs`
   } catch (error) {
     throw new Error(`seed ${seed}: ${(error as Error).message}`)
   } finally {
