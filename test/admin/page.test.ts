@@ -135,10 +135,10 @@ describe('another shop', () => {
 test('503 when the audit cannot be written; nothing is shown or changed', async () => {
   const id = await order()
   const csrf = /name="csrf" value="(\w+)"/.exec((await owner.open('/admin')).text)?.[1] ?? ''
-  const mend = rejectWrites(server, 'insert', 'audits')
+  const restore = rejectWrites(server, 'insert', 'audits')
   const shown = await owner.open('/admin/keys')
   const sent = await owner.send(`/admin/commissions/${id}/approve`, [['csrf', csrf]])
-  mend()
+  restore()
   expect([shown, sent].map(codeOf)).toEqual(Array(2).fill([503, 'audit_unavailable']))
   expect(shown.text).not.toContain('rk_')
   expect(sent.headers.get('Retry-After')).toBe('1')

@@ -3,8 +3,9 @@ import { createHmac } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { turnsOf } from '../fuzz/heavy.ts'
-import { storeServer } from '../stores/fixture.ts'
+import { storeOf } from '../stores/fixture.ts'
 import { admin, fillRules, type OwnerServer, ownerServer } from '../support/owner.ts'
+import { testServer } from '../support/server.ts'
 import { convert, expectOk } from '../support/shop.ts'
 import { watchLoop } from './stall.ts'
 
@@ -55,7 +56,7 @@ test('the lines of a conversion are validated in slices', async () => {
 })
 
 test('a notification of 4 MiB is hashed while it arrives', async () => {
-  const store = await storeServer()
+  const store = await storeOf(await testServer())
   const body = Buffer.alloc(4 * MIB, ' ')
   /** The longest time that reading it, and rejecting its signature, blocks the event loop. */
   const stall = async (): Promise<number> => {

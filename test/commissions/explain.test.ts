@@ -72,8 +72,8 @@ describe('every reason code is listed, with its outcome', () => {
     const explained = await order(server, given)
     expect(explained).toMatchObject({ outcome: 'NOBODY', commission: null, affiliate: null, restriction: null })
     expect(explained.summary).toBe(`Nobody was credited: ${reasonCode}.`)
-    const said = reasonCode === 'NO_EVIDENCE' ? explained.evidence[0].because : candidatesOf(explained)[0]?.because
-    expect(said).toBe(because)
+    const shown = reasonCode === 'NO_EVIDENCE' ? explained.evidence[0].because : candidatesOf(explained)[0]?.because
+    expect(shown).toBe(because)
     expect(explained.replay.identical).toBe(true)
   })
 })

@@ -18,11 +18,11 @@ describe.each(changes.map((op) => [op.id, op] as const))('%s', (id, op) => {
   test('503 when the audit cannot be written: nothing changed, nothing to send, and a retry succeeds', async () => {
     const server = await exampleServer()
     const before = snapshot(server)
-    const mend = rejectWrites(server, 'insert', 'audits')
+    const restore = rejectWrites(server, 'insert', 'audits')
     const { status, headers } = await change(server)
     expect([status, headers.get('X-Error-Code'), headers.get('Retry-After')]).toEqual([503, 'audit_unavailable', '1'])
     expect(snapshot(server)).toBe(before)
-    mend()
+    restore()
     expect((await change(server)).status).toBeLessThan(300)
     await server.close()
   })
@@ -32,9 +32,9 @@ describe.each(changes.map((op) => [op.id, op] as const))('%s', (id, op) => {
     const before = snapshot(server)
     let failed = 0
     for (let n = 1; ; n++) {
-      const mend = failStatement(server, n)
+      const restore = failStatement(server, n)
       const { status } = await change(server)
-      mend()
+      restore()
       if (status < 300) break
       expect(status, `statement ${n}`).toBe(503)
       expect(snapshot(server), `statement ${n}`).toBe(before)

@@ -59,9 +59,9 @@ async function prepare(op: DocumentedOperation, value: unknown): Promise<OwnerCa
 async function failEverywhere(op: DocumentedOperation, call: OwnerCall): Promise<number> {
   const before = snapshot(busy)
   for (let n = 1; ; n++) {
-    const mend = failStatement(busy, n)
+    const restore = failStatement(busy, n)
     const { status, body } = await callOwner(busy, op, call)
-    mend()
+    restore()
     if (status < 300) return n
     expect([n, status], JSON.stringify(body)).toEqual([n, 503])
     expect(snapshot(busy), `statement ${n}`).toBe(before)

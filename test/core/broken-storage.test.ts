@@ -8,12 +8,12 @@ import { countOf } from '../support/inspect.ts'
 describe.each(['recordEvent', 'createPayout'])('%s', (id) => {
   test.each(Object.entries(FAULTS))('503 and no change: %s; requests succeed afterwards', async (_, breakIt) => {
     const server = await exampleServer()
-    const mend = breakIt(server)
+    const restore = breakIt(server)
     const before = snapshot(server)
     const { status, headers } = await call(server, id)
     expect([status, headers.get('Retry-After')]).toEqual([503, '1'])
     expect(snapshot(server)).toBe(before)
-    mend()
+    restore()
     expect((await call(server, id)).status).toBeLessThan(300)
     await server.close()
   })
@@ -24,9 +24,9 @@ describe.each(['recordEvent', 'createPayout'])('%s', (id) => {
       const server = await exampleServer()
       const audits = () => countOf(server, 'audits')
       const before = audits()
-      const mend = endBackendOnce(server, 2)
+      const restore = endBackendOnce(server, 2)
       expect((await call(server, id)).status).toBeLessThan(300)
-      mend()
+      restore()
       expect(audits() - before).toBe(1)
       await server.close()
     },

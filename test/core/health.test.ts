@@ -14,11 +14,11 @@ test.runIf(engine === 'sqlite')(
   async ({ server }) => {
     const ready = async () => (await server.request('GET', '/readyz')).status
     expect(await ready()).toBe(200)
-    const mend = FAULTS['read-only file']!(server)
+    const restore = FAULTS['read-only file']!(server)
     await until(async () => (await ready()) === 503, NOTICED_MS, '503')
     expect(await ready()).toBe(503)
     expect((await server.request('GET', '/healthz')).status).toBe(200)
-    mend()
+    restore()
     await until(async () => (await ready()) === 200, NOTICED_MS, '200')
   },
 )

@@ -1,4 +1,4 @@
-// SQLite only: PostgreSQL brings its own backups.
+// SQLite only: PostgreSQL has its own backups.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'

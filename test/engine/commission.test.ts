@@ -26,7 +26,7 @@ describe('goods', () => {
     expect(pay({ amountCents: null, lines })).toMatchObject({ subtotalCents: 800, baseCents: 800, amountCents: 128 })
   })
 
-  test('the amount sent is the subtotal whatever the lines say', () => {
+  test('the amount sent is the subtotal whatever the lines add up to', () => {
     for (const priceCents of [1, 999_999]) {
       expect(pay({ lines: [line({ priceCents })] })).toMatchObject({ subtotalCents: 10_000, baseCents: 10_000 })
     }

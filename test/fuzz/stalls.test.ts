@@ -33,7 +33,7 @@ test('a long list of invalid items takes no longer than one of valid items', asy
   expect(wrong.ms).toBeLessThan(right.ms + 15)
 })
 
-describe('many parallel large requests let others run in between', () => {
+describe('other requests are served between many parallel large ones', () => {
   const MANY = 32
   let world: FuzzWorld
   beforeAll(async () => {

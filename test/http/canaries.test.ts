@@ -113,9 +113,9 @@ describe('secrets, tokens and body contents stay out of logs, errors, metrics an
     const body = schema && op.id !== 'createSession' ? plant(example, schema) : undefined
     const id = await FRESH[op.id]?.(server)
     const given = { ...(body && { body }), ...(id && { id }) }
-    const mend = failStatement(server, 1)
+    const restore = failStatement(server, 1)
     await call(server, op, given)
-    mend()
+    restore()
     await call(server, op, given)
     if (schema) await call(server, op, { raw: `{"cnryBroken": "cnry${planted++}x` })
     if (schema)

@@ -45,7 +45,7 @@ test('loads no external resources and runs no script', () => {
   expect(page).not.toMatch(/<script|<link|src=|@import|url\(/)
 })
 
-test('lets a browser load nothing, run nothing and frame nothing; its one style is named by its hash', async ({
+test('the content security policy allows no script, no frame and no other resource; its only style is allowed by hash', async ({
   server,
 }) => {
   const { headers } = await server.request('GET', '/api/v1/docs', { key: null })

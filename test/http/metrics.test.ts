@@ -106,9 +106,9 @@ test('no key, token or address is in them', async () => {
 test('the example dashboard uses existing metrics', async () => {
   const text = readFileSync(new URL('../../deploy/grafana-dashboard.json', import.meta.url), 'utf8')
   const asked = new Set(text.match(/\b(referral|nodejs|process)_[a-z0-9_]+(?=\{)/g))
-  const told = await (await read()).text()
+  const exposed = await (await read()).text()
   const kinds = /_(bucket|sum|count)$/
-  expect([...asked].filter((name) => !new RegExp(`^# TYPE ${name.replace(kinds, '')} `, 'm').test(told))).toEqual([])
+  expect([...asked].filter((name) => !new RegExp(`^# TYPE ${name.replace(kinds, '')} `, 'm').test(exposed))).toEqual([])
   expect(asked.size).toBeGreaterThan(10)
 })
 

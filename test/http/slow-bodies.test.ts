@@ -56,7 +56,7 @@ const head = (path: string, headers: Record<string, string | number>) => {
   return `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
 }
 const bearer = (server: TestServer, key = server.shop.key) => ({ Authorization: `Bearer ${key}` })
-const told = (answer: RawAnswer | undefined) => [answer?.status, answer?.headers['x-error-code']]
+const statusAndCode = (answer: RawAnswer | undefined) => [answer?.status, answer?.headers['x-error-code']]
 
 async function withLimits<T>(
   server: TestServer,
@@ -90,7 +90,7 @@ describe('time', () => {
       client.write(head(path.replace(':shop', server.shop.shopId), { ...credential(server), 'Content-Length': 100 }))
       client.write('{"a"')
       const answer = await client.answer()
-      expect(told(answer)).toEqual([400, 'body_timeout'])
+      expect(statusAndCode(answer)).toEqual([400, 'body_timeout'])
       expect(JSON.parse(answer!.body).error).toContain('did not arrive in time')
       expect(performance.now() - started).toBeLessThan(1500)
       // The connection is not kept for the rest of it.
@@ -110,7 +110,7 @@ describe('time', () => {
       const writing = setInterval(() => client.write(wire(' ')), 20)
       const answer = await client.answer()
       clearInterval(writing)
-      expect(told(answer)).toEqual([400, 'body_timeout'])
+      expect(statusAndCode(answer)).toEqual([400, 'body_timeout'])
       client.close()
     }),
   )
@@ -124,7 +124,7 @@ describe('time', () => {
         client.write(body.slice(at, at + 512))
         await sleep(100)
       }
-      expect(told(await client.answer())).toEqual([201, undefined])
+      expect(statusAndCode(await client.answer())).toEqual([201, undefined])
       client.close()
     }))
 
@@ -133,7 +133,7 @@ describe('time', () => {
       const client = open()
       client.write(bytes)
       const answer = await client.answer()
-      expect(told(answer)).toEqual([400, 'request_timeout'])
+      expect(statusAndCode(answer)).toEqual([400, 'request_timeout'])
       expect(answer?.headers['x-request-id']).toMatch(/^req_/)
       await sleep(50)
       expect(client.isClosed()).toBe(true)
@@ -181,7 +181,7 @@ describe('what is checked before the body', () => {
   ] as const)('%s is rejected by its headers alone', async ([_what, bytes, rejection], { server }) => {
     const client = open()
     client.write(bytes(server))
-    expect(told(await client.answer())).toEqual(rejection)
+    expect(statusAndCode(await client.answer())).toEqual(rejection)
     client.close()
   })
 })
@@ -239,7 +239,7 @@ describe('memory', () => {
       const { held, refused, end } = await hold(server, 20, 200 * KIB, storePath(server.shop.shopId), signed('{}'))
       // A quarter of 1 MiB, of which each takes what has arrived of it.
       expect([held, refused.length]).toEqual([1, 19])
-      expect(refused.map(told)).toEqual(Array(19).fill([503, 'server_busy']))
+      expect(refused.map(statusAndCode)).toEqual(Array(19).fill([503, 'server_busy']))
       expect(refused[0]?.headers['retry-after']).toBe('1')
       const small = { key: null, raw: '{}', headers: signed('{}') }
       expect((await server.request('POST', storePath(server.shop.shopId), small)).status).not.toBe(503)
@@ -259,7 +259,7 @@ describe('memory', () => {
     withLimits(server, LIMITS, async () => {
       const { held, refused, end } = await hold(server, 10, 250 * KIB, '/api/v1/affiliates', bearer(server))
       expect([held, refused.length]).toEqual([2, 8])
-      expect(told(refused[0])).toEqual([503, 'server_busy'])
+      expect(statusAndCode(refused[0])).toEqual([503, 'server_busy'])
       expect((await affiliate(server, server.shop.key, 60 * KIB)).status).toBe(201)
       expect((await affiliate(server, other.key, 250 * KIB)).status).toBe(201)
       await end()

@@ -16,7 +16,7 @@ afterEach(async () => {
   folder.remove()
 })
 
-/** A client that says it will send 100 bytes, sends 4, and then nothing. */
+/** A client that announces 100 bytes and sends only 4. */
 async function stall() {
   const key = /^REFERRAL_API_KEY=(.*)$/m.exec(readFileSync(join(folder.path, 'demo.env'), 'utf8'))?.[1]
   const { port } = new URL(server.url)

@@ -146,7 +146,7 @@ describe('limit', () => {
     expect(await found(2)).toEqual(ids.slice(-2))
   })
 
-  test('100 entries unless it says otherwise', async ({ server, client }) => {
+  test('100 entries by default', async ({ server, client }) => {
     const body = { type: 'click', ref: nisa.slug, sessionId: 'busy' }
     await Promise.all(Array.from({ length: 101 }, () => expectOk(server.request('POST', '/api/v1/events', { body }))))
     const { journey, total } = await client.journey.get({ sessionId: 'busy' })

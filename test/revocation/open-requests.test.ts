@@ -51,7 +51,7 @@ async function bytesFor(
   return bytesOf({ ...request, path, options: { raw } }, { ...credential, ...requiredHeaders(op), ...signed(raw) })
 }
 
-const told = (answer: RawAnswer | undefined) => [answer?.status, answer?.headers['x-error-code']]
+const statusAndCode = (answer: RawAnswer | undefined) => [answer?.status, answer?.headers['x-error-code']]
 
 /** The credential is taken away while all but the last byte of the request has arrived. */
 async function whileOpen(server: OwnerServer, op: DocumentedOperation, { make, rejection }: Way): Promise<void> {
@@ -60,7 +60,7 @@ async function whileOpen(server: OwnerServer, op: DocumentedOperation, { make, r
   await revoke()
   const before = snapshot(server)
   const answer = await finish()
-  expect(told(answer), answer?.body).toEqual(rejection)
+  expect(statusAndCode(answer), answer?.body).toEqual(rejection)
   expect(snapshot(server), 'a refused request changed the database').toBe(before)
   await restore?.()
 }
@@ -78,7 +78,7 @@ async function beforeCommit(server: OwnerServer, op: DocumentedOperation, { make
   const answer = await (await held.hold(await bytesFor(server, op, headers)))()
   end()
   expect(before, 'the operation began no transaction').not.toBe('')
-  expect(told(answer), answer?.body).toEqual(rejection)
+  expect(statusAndCode(answer), answer?.body).toEqual(rejection)
   expect(snapshot(server), 'a refused request changed the database').toBe(before)
   await restore?.()
 }

@@ -24,7 +24,7 @@ afterAll(async () => {
   await other.close()
 })
 
-const told = (answer: RawAnswer | undefined) => [answer?.status, answer?.headers['x-error-code']]
+const statusAndCode = (answer: RawAnswer | undefined) => [answer?.status, answer?.headers['x-error-code']]
 const request = (method: string, path: string, options: RequestOptions) => ({ method, path, options })
 
 describe('a key that is revoked while its request is open', () => {
@@ -42,8 +42,10 @@ describe('a key that is revoked while its request is open', () => {
     const body = { email: 'replayed@example.com', name: 'Replayed' }
     const headers = { 'Idempotency-Key': 'replayed' }
     await expectOk(server.request('POST', '/api/v1/affiliates', { body, headers }))
-    expect(told(await late('/api/v1/affiliates', { body, headers }))).toEqual(revoked.rejection)
-    expect(told(await late('/api/v1/affiliates', { body: { ...body, name: 'X' }, headers }))).toEqual(revoked.rejection)
+    expect(statusAndCode(await late('/api/v1/affiliates', { body, headers }))).toEqual(revoked.rejection)
+    expect(statusAndCode(await late('/api/v1/affiliates', { body: { ...body, name: 'X' }, headers }))).toEqual(
+      revoked.rejection,
+    )
     expect(
       (await server.request('POST', '/api/v1/affiliates', { body, headers })).headers.get('Idempotent-Replayed'),
     ).toBe('true')
@@ -57,7 +59,7 @@ describe('a key that is revoked while its request is open', () => {
     ['an address that is taken', '/api/v1/affiliates', { body: { email: 'nisa@example.com', name: 'N' } }],
     ['an affiliate that does not exist', '/api/v1/coupons', { body: { affiliateId: 'aff_none' } }],
   ])('403 for %s', async (_what, path, options: RequestOptions) => {
-    expect(told(await late(path, options))).toEqual(revoked.rejection)
+    expect(statusAndCode(await late(path, options))).toEqual(revoked.rejection)
   })
 
   test('403 for a large dry run that was queued behind others', async ({ ownerServer: server }) => {
@@ -100,7 +102,7 @@ describe('a user who is revoked while a request is open', () => {
     const call = await capture(server, (fake) => callOwner(fake, operation('runBacktest')))
     const finish = await held.hold(bytesOf(call, headers))
     await revoke()
-    expect(told(await finish())).toEqual(rejection)
+    expect(statusAndCode(await finish())).toEqual(rejection)
   })
 
   test('401 for signing in, with a token and with a link: no session is created', async ({ ownerServer: server }) => {
@@ -110,7 +112,7 @@ describe('a user who is revoked while a request is open', () => {
       const finish = await held.hold(bytesOf(request('POST', '/admin/v1/session', { body: { token } }), {}))
       await users.revoke(other.deps, named)
       const before = snapshot(server)
-      expect(told(await finish())).toEqual([401, 'sign_in_refused'])
+      expect(statusAndCode(await finish())).toEqual([401, 'sign_in_refused'])
       expect(snapshot(server)).toBe(before)
     }
   })
@@ -157,7 +159,7 @@ describe('a form of the Developer page', () => {
           await revoke()
           const before = snapshot(server)
           const answer = await finish()
-          expect(told(answer), path).toEqual(way.rejection)
+          expect(statusAndCode(answer), path).toEqual(way.rejection)
           expect(answer?.body, path).not.toContain('NISA16')
           expect(snapshot(server), path).toBe(before)
         }
@@ -196,5 +198,5 @@ describe('a stream', () => {
 test('the same calls succeed with a credential that is not revoked', async ({ ownerServer: server }) => {
   const call = await capture(server, (fake) => callOperation(fake, operation('createAffiliate')))
   const answer = await (await held.hold(bytesOf(call, { Authorization: `Bearer ${server.shop.key}` })))()
-  expect(told(answer)).toEqual([201, undefined])
+  expect(statusAndCode(answer)).toEqual([201, undefined])
 })

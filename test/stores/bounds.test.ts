@@ -1,14 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import type { Reply } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
-import { type Store, storeServer } from './fixture.ts'
+import { test } from '../support/test.ts'
+import { type Store, storeOf } from './fixture.ts'
 import { orderPayload, refundPayload } from './payloads.ts'
 
 let store: Store
-beforeAll(async () => {
-  store = await storeServer()
+test.beforeAll(async ({ server }) => {
+  store = await storeOf(server)
 })
-afterAll(() => store.server.close())
 
 const many = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
 /** A paid order of one piece for 100.00, changed. */
@@ -155,21 +155,21 @@ describe('refunds stored before the commission of their order', () => {
       'refunds-create',
       refundPayload({ id, orderId, items: many(count, (i) => ({ ...items[i]!, subtotal: 10 })) }),
     )
-  const told = async (pending: Promise<Reply>) => {
+  const statusAndCode = async (pending: Promise<Reply>) => {
     const { status, headers } = await pending
     return [status, headers.get('X-Error-Code')]
   }
 
   test('409 after 50 of one order; the stored ones count once, and so does the next one', async () => {
     const id = store.nextId()
-    for (let n = 1; n <= 50; n++) expect(await told(refund(id, n, 1))).toEqual([200, null])
-    expect(await told(refund(id, 51, 1))).toEqual([409, 'store_refund_limit_reached'])
-    expect(await told(refund(id, 50, 1))).toEqual([200, null])
-    expect(await told(refund(store.nextId(), 51, 1))).toEqual([200, null])
+    for (let n = 1; n <= 50; n++) expect(await statusAndCode(refund(id, n, 1))).toEqual([200, null])
+    expect(await statusAndCode(refund(id, 51, 1))).toEqual([409, 'store_refund_limit_reached'])
+    expect(await statusAndCode(refund(id, 50, 1))).toEqual([200, null])
+    expect(await statusAndCode(refund(store.nextId(), 51, 1))).toEqual([200, null])
     const lines = items.map((line, i) => ({ ...line, quantity: i === 0 ? 100 : 1 }))
     await expectOk(record(orderPayload({ id, lines, codes: ['NISA16'] })))
     expect((await store.commission(id)).commissionAmountCents).toBe((1099 - 50) * 160)
-    expect(await told(refund(id, 51, 1))).toEqual([200, null])
+    expect(await statusAndCode(refund(id, 51, 1))).toEqual([200, null])
     expect((await store.commission(id)).commissionAmountCents).toBe((1099 - 51) * 160)
   })
 

@@ -137,9 +137,9 @@ describe.each(ops.map((op) => [op.id, op] as const))('%s', (id, op) => {
   test('503 whichever statement fails: nothing changed, and the next try succeeds; again it changes nothing', async () => {
     const before = snapshot(server)
     for (let n = 1; ; n++) {
-      const mend = failStatement(server, n)
+      const restore = failStatement(server, n)
       const { status } = await notify(server, op)
-      mend()
+      restore()
       if (status === 200) break
       expect([n, status]).toEqual([n, 503])
       expect(snapshot(server), `statement ${n}`).toBe(before)

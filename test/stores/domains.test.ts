@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { snapshot } from '../contract/fixture.ts'
 import { admin } from '../support/owner.ts'
 import type { Reply } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
-import { type Store, storeServer, type Topic } from './fixture.ts'
+import { test } from '../support/test.ts'
+import { type Store, storeOf, type Topic } from './fixture.ts'
 import { canceledPayload, orderPayload, refundPayload } from './payloads.ts'
 
 const DOMAIN = 'hats.myshopify.com'
@@ -11,10 +12,9 @@ const OTHER = 'other.myshopify.com'
 const codes = ['NISA16']
 
 let store: Store
-beforeAll(async () => {
-  store = await storeServer()
+test.beforeAll(async ({ server }) => {
+  store = await storeOf(server)
 })
-afterAll(() => store.server.close())
 
 const set = (body: object) => admin(store.server, 'PATCH', '/settings', body)
 const urlOf = (host: string) => `https://${host}/548380009/orders/b1946ac92492d2347c6235b4d2611184/authenticate?key=x`
@@ -91,7 +91,7 @@ describe('without a domain', () => {
 })
 
 describe('with a domain', () => {
-  beforeEach(async () => {
+  test.beforeEach(async () => {
     await expectOk(set({ storeDomain: DOMAIN, storeDomainAliases: ['hats.example'] }))
   })
   const text: Record<Topic, (url: unknown) => string> = {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { expect } from 'vitest'
 import { admin } from '../support/owner.ts'
-import { type Reply, type TestServer, testServer } from '../support/server.ts'
+import type { Reply, TestServer } from '../support/server.ts'
 import { expectOk, withAffiliate } from '../support/shop.ts'
 
 export type Topic = 'orders-paid' | 'orders-cancelled' | 'refunds-create'
@@ -21,9 +21,6 @@ export interface Store {
   commission: (id: number | string) => Promise<Record<string, unknown>>
   nextId: () => number
 }
-
-export const storeServer = async (options: Parameters<typeof testServer>[0] = {}): Promise<Store> =>
-  storeOf(await testServer(options))
 
 /** Gives the shop of a server a store and an affiliate with the code NISA16, who earns 16%. */
 export async function storeOf(server: TestServer): Promise<Store> {

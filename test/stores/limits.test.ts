@@ -1,34 +1,36 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import * as shops from '../../server/src/accounts/shops.ts'
 import { createApiSwitch } from '../../server/src/core/installation.ts'
 import { snapshot } from '../contract/fixture.ts'
 import { admin } from '../support/owner.ts'
 import type { Reply } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
-import { type Store, sign, storeServer } from './fixture.ts'
+import { testWithNewShop } from '../support/test.ts'
+import { type Store, sign, storeOf } from './fixture.ts'
 import { canceledPayload, orderPayload, refundPayload } from './payloads.ts'
 
-/** What the document says a shop may send within a minute. */
+/** The documented number of notifications per shop and minute. */
 const LIMIT = 2000
 
-let store: Store
-beforeEach(async () => {
-  store = await storeServer({ limited: true })
-})
-afterEach(() => store.server.close())
+const test = testWithNewShop.extend('options', { scope: 'file' }, { limited: true })
 
-const told = ({ status, headers }: Reply) => [status, headers.get('X-Error-Code')]
+let store: Store
+test.beforeEach(async ({ server }) => {
+  store = await storeOf(server)
+})
+
+const statusAndCode = ({ status, headers }: Reply) => [status, headers.get('X-Error-Code')]
 const order = () => orderPayload({ id: store.nextId(), codes: ['NISA16'] })
-/** Uses up so many places of a window without that many requests. */
+/** Uses up a part of a window without sending requests. */
 const spend = (shopId: string, count: number) =>
   Promise.all(Array.from({ length: count }, () => store.server.limiter.consume(`store:${shopId}`, LIMIT)))
 
 test('429 with Retry-After beyond 2,000 notifications of a shop within a minute, and nothing is recorded', async () => {
   const { shopId } = store.server.shop
   await spend(shopId, LIMIT - 3)
-  expect(told(await store.notify('orders-paid', order()))).toEqual([200, null])
-  expect(told(await store.notify('orders-cancelled', canceledPayload({ id: 1 })))).toEqual([200, null])
-  expect(told(await store.notify('refunds-create', refundPayload({ id: 1, orderId: 1 })))).toEqual([200, null])
+  expect(statusAndCode(await store.notify('orders-paid', order()))).toEqual([200, null])
+  expect(statusAndCode(await store.notify('orders-cancelled', canceledPayload({ id: 1 })))).toEqual([200, null])
+  expect(statusAndCode(await store.notify('refunds-create', refundPayload({ id: 1, orderId: 1 })))).toEqual([200, null])
   const before = snapshot(store.server)
   const text = order()
   for (const [topic, body] of [
@@ -37,7 +39,7 @@ test('429 with Retry-After beyond 2,000 notifications of a shop within a minute,
     ['refunds-create', refundPayload({ id: 2, orderId: 1 })],
   ] as const) {
     const reply = await store.notify(topic, body)
-    expect(told(reply)).toEqual([429, 'rate_limited'])
+    expect(statusAndCode(reply)).toEqual([429, 'rate_limited'])
     expect(Number(reply.headers.get('Retry-After'))).toBeGreaterThan(0)
     expect(Number(reply.headers.get('Retry-After'))).toBeLessThanOrEqual(60)
   }
@@ -56,8 +58,8 @@ test('the window belongs to the shop: other shops, API keys and wrong signatures
   const headers = store.headersOf('orders-paid', text)
   const send = (shopId: string) =>
     server.request('POST', store.pathOf('orders-paid', shopId), { key: null, raw: text, headers })
-  expect(told(await send(server.shop.shopId))).toEqual([429, 'rate_limited'])
-  expect(told(await send(other.shopId))).toEqual([200, null])
+  expect(statusAndCode(await send(server.shop.shopId))).toEqual([429, 'rate_limited'])
+  expect(statusAndCode(await send(other.shopId))).toEqual([200, null])
   expect(await remaining()).toBe(before - 1)
 })
 
@@ -66,16 +68,16 @@ test('an unsigned notification does not count', async () => {
   const text = order()
   for (let i = 0; i < 5; i++) {
     const reply = await store.notify('orders-paid', text, { 'X-Shopify-Hmac-Sha256': sign(text, 'another') })
-    expect(told(reply)).toEqual([401, 'store_signature_invalid'])
+    expect(statusAndCode(reply)).toEqual([401, 'store_signature_invalid'])
   }
-  expect(told(await store.notify('orders-paid', text))).toEqual([200, null])
+  expect(statusAndCode(await store.notify('orders-paid', text))).toEqual([200, null])
 })
 
 test('the legacy Enterprise plan may send ten times as many', async () => {
   const { deps, shop } = store.server
   await shops.set(deps, shop.shopId, { plan: 'ENTERPRISE' })
   await spend(shop.shopId, LIMIT)
-  expect(told(await store.notify('orders-paid', order()))).toEqual([200, null])
+  expect(statusAndCode(await store.notify('orders-paid', order()))).toEqual([200, null])
 })
 
 test.each(['FREE', 'STARTER', 'GROWTH'] as const)(
@@ -86,17 +88,17 @@ test.each(['FREE', 'STARTER', 'GROWTH'] as const)(
     await shops.set(deps, shop.shopId, { plan })
     const before = snapshot(store.server)
     const reply = await store.notify('orders-paid', text)
-    expect([...told(reply), reply.body.error]).toEqual([
+    expect([...statusAndCode(reply), reply.body.error]).toEqual([
       403,
       'plan_required',
       'Store notifications require the Professional plan.',
     ])
     // Nobody without the secret learns the plan of a shop.
     const unsigned = await store.notify('orders-paid', text, { 'X-Shopify-Hmac-Sha256': sign(text, 'another') })
-    expect(told(unsigned)).toEqual([401, 'store_signature_invalid'])
+    expect(statusAndCode(unsigned)).toEqual([401, 'store_signature_invalid'])
     expect(snapshot(store.server)).toBe(before)
     await shops.set(deps, shop.shopId, { plan: 'PROFESSIONAL' })
-    expect(told(await store.notify('orders-paid', text))).toEqual([200, null])
+    expect(statusAndCode(await store.notify('orders-paid', text))).toEqual([200, null])
   },
 )
 

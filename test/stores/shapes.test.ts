@@ -1,13 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { expectOk, newAffiliate } from '../support/shop.ts'
-import { type Store, storeServer } from './fixture.ts'
+import { test } from '../support/test.ts'
+import { type Store, storeOf } from './fixture.ts'
 import { canceledPayload, orderPayload, refundPayload } from './payloads.ts'
 
 let store: Store
-beforeAll(async () => {
-  store = await storeServer()
+test.beforeAll(async ({ server }) => {
+  store = await storeOf(server)
 })
-afterAll(() => store.server.close())
 
 const line = { product_id: 632910392, variant_id: 808950810, quantity: 1, price: '100.00' }
 const codes = ['NISA16']

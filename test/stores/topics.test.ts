@@ -1,15 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { snapshot } from '../contract/fixture.ts'
 import type { Reply } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
-import { type Store, storeServer, type Topic } from './fixture.ts'
+import { test } from '../support/test.ts'
+import { type Store, storeOf, type Topic } from './fixture.ts'
 import { canceledPayload, orderPayload, refundPayload } from './payloads.ts'
 
 let store: Store
-beforeAll(async () => {
-  store = await storeServer()
+test.beforeAll(async ({ server }) => {
+  store = await storeOf(server)
 })
-afterAll(() => store.server.close())
 
 const line = { product_id: 632910392, variant_id: 808950810, quantity: 1, price: '100.00' }
 const codes = ['NISA16']

@@ -3,8 +3,8 @@ import { databaseFile, engine } from './database.ts'
 import { beforeStatement } from './faults.ts'
 import type { TestServer } from './server.ts'
 
-/** How to mend what was broken. */
-type Mend = () => void
+/** Ends the damage. */
+type Restore = () => void
 
 const writers = new Map<string, SQLite.Database>()
 const { pragma } = SQLite.prototype
@@ -21,7 +21,7 @@ function writerOf({ url }: TestServer): SQLite.Database {
 }
 
 /** There is no page left for a change of any size: SQLite itself says that the disk is full, when the audit is written. */
-function fillDisk(server: TestServer): Mend {
+function fillDisk(server: TestServer): Restore {
   server.sql.exec('create table filler (content)')
   server.sql.exec(
     'create trigger full before insert on audits begin insert into filler values (zeroblob(4000000)); end',
@@ -36,13 +36,13 @@ function fillDisk(server: TestServer): Mend {
 }
 
 /** The database may be read only, as on a file system that was mounted again after a fault. */
-function forbidWrites(server: TestServer): Mend {
+function forbidWrites(server: TestServer): Restore {
   writerOf(server).pragma('query_only = on')
   return () => void writerOf(server).pragma('query_only = off')
 }
 
 /** Another connection holds the lock that every change needs, for longer than the server waits. */
-export function holdLock({ sql, shop }: TestServer): Mend {
+export function holdLock({ sql, shop }: TestServer): Restore {
   sql.exec(engine === 'sqlite' ? 'begin immediate' : 'begin')
   if (engine === 'postgres') sql.prepare('select seq from "auditHeads" where "shopId" = ? for update').get(shop.shopId)
   return () => sql.exec('rollback')
@@ -52,11 +52,11 @@ const END_OTHERS =
   'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()'
 
 /** PostgreSQL ends all connections before the n-th statement of every change. */
-export const endBackends = (server: TestServer, n: number): Mend =>
+export const endBackends = (server: TestServer, n: number): Restore =>
   beforeStatement(server, { n, ofShops: true }, () => server.sql.exec(END_OTHERS))
 
 /** PostgreSQL ends the connection of the next change once, before its n-th statement, which is not the first. */
-export function endBackendOnce(server: TestServer, n: number): Mend {
+export function endBackendOnce(server: TestServer, n: number): Restore {
   let isEnded = false
   return beforeStatement(server, { n, ofShops: true }, () => {
     if (!isEnded) server.sql.exec(`${END_OTHERS} and xact_start is not null`)
@@ -65,7 +65,7 @@ export function endBackendOnce(server: TestServer, n: number): Mend {
 }
 
 /** The ways in which storage breaks at once; `holdLock` takes its time. */
-export const FAULTS: Record<string, (server: TestServer) => Mend> =
+export const FAULTS: Record<string, (server: TestServer) => Restore> =
   engine === 'sqlite'
     ? { 'disk full': fillDisk, 'read-only file': forbidWrites }
     : {

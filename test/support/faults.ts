@@ -10,7 +10,7 @@ interface Place {
   ofShops?: boolean
 }
 
-/** Lets something happen before the n-th statement; what it throws fails the statement. Answers how to mend it. */
+/** Runs `happen` before the n-th statement; an error that it throws fails the statement. Returns a function that ends this. */
 export function beforeStatement({ db }: TestServer, { n, ofShops }: Place, happen: () => void): () => void {
   const { transact } = db
   db.transact = (work, shopId) =>
@@ -34,7 +34,7 @@ export function beforeStatement({ db }: TestServer, { n, ofShops }: Place, happe
   }
 }
 
-/** Makes the n-th statement of every transaction's work fail as a broken disk would. Answers how to mend it. */
+/** Makes the n-th statement of every transaction fail like a broken disk. Returns a function that ends this. */
 export const failStatement = (server: TestServer, n: number): (() => void) =>
   beforeStatement(server, { n }, () => {
     throw new StorageError('disk I/O error', { code: '58030', isLost: false })

@@ -9,6 +9,7 @@ import { createDeps } from '../../server/src/core/context.ts'
 import { openLimitStore } from '../../server/src/database/limit-store.ts'
 import { createRateLimiter, LIMITER_OPTIONS, type RateLimiter } from '../../server/src/http/rate-limit.ts'
 import { BodyBudget } from '../../server/src/http/read-body.ts'
+import { testConfig } from '../../server/src/testing/config.ts'
 import { checkedFetch } from './checked-fetch.ts'
 import { asCall, testDatabase } from './database.ts'
 
@@ -136,28 +137,6 @@ export async function testServer(options: TestServerOptions = {}) {
       await limits.close()
       await remove()
     },
-  }
-}
-
-function testConfig(dataDir: string, given: Partial<Config> = {}): Config {
-  return {
-    host: '127.0.0.1',
-    port: 0,
-    dataDir,
-    databaseUrl: '',
-    redisUrl: undefined,
-    demo: false,
-    encryptionKeys: [new Uint8Array(32).fill(7)],
-    apiDisabled: false,
-    minimumPayoutCents: 0,
-    journeyRetentionDays: undefined,
-    metricsToken: undefined,
-    webhookAllow: [],
-    trustProxy: 0,
-    keepAliveSeconds: 75,
-    shutdownDelaySeconds: 0,
-    logLevel: 'silent',
-    ...given,
   }
 }
 

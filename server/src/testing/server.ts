@@ -5,13 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createApiKey } from '../accounts/keys.ts'
 import * as shops from '../accounts/shops.ts'
 import { createApp } from '../app.ts'
-import type { Config } from '../config.ts'
 import { createDeps, type Deps } from '../core/context.ts'
 import { openDatabase } from '../database/database.ts'
 import type { RateLimiter } from '../http/rate-limit.ts'
 import { createDispatcher } from '../webhooks/delivery/dispatcher.ts'
 import type { Resolve } from '../webhooks/delivery/public-url.ts'
 import type { Transport } from '../webhooks/delivery/transport.ts'
+import { testConfig } from './config.ts'
 import { type FaultKind, type FaultOptions, withFaults } from './faults.ts'
 
 export type { FaultKind, FaultOptions }
@@ -58,7 +58,7 @@ export const testServer = async (options: TestServerOptions = {}): Promise<TestS
   let ms = new Date(options.now ?? '2026-11-02T12:00:00.000Z').getTime()
   // Skips DNS: every receiver has a public address.
   const resolve: Resolve = async () => ['9.9.9.9']
-  const deps: Deps & { resolve: Resolve } = { ...createDeps(configOf(dataDir), db), now: () => ms, resolve }
+  const deps: Deps & { resolve: Resolve } = { ...createDeps(testConfig(dataDir), db), now: () => ms, resolve }
   const app = createApp(deps, { limiter: limiterOf(() => ms, options.requestsPerMinute) })
   const { fetch, fail } = withFaults(async (request) => app.fetch(request))
   const { captured, idle, stop } = await captureDeliveries(deps)
@@ -90,25 +90,6 @@ export const testServer = async (options: TestServerOptions = {}): Promise<TestS
     },
   }
 }
-
-const configOf = (dataDir: string): Config => ({
-  host: '127.0.0.1',
-  port: 0,
-  dataDir,
-  databaseUrl: '',
-  redisUrl: undefined,
-  demo: false,
-  encryptionKeys: [new Uint8Array(32).fill(1)],
-  apiDisabled: false,
-  minimumPayoutCents: 0,
-  journeyRetentionDays: undefined,
-  metricsToken: undefined,
-  webhookAllow: [],
-  trustProxy: 0,
-  keepAliveSeconds: 75,
-  shutdownDelaySeconds: 0,
-  logLevel: 'silent',
-})
 
 /** Counts in windows of the test clock, so that advancing it starts a new one. */
 const limiterOf = (now: () => number, limit = Number.MAX_SAFE_INTEGER): RateLimiter => {

@@ -58,7 +58,7 @@ async function fillTheRest(server: TestServer): Promise<Released['answered']> {
   return { ...answered, status, reply: body }
 }
 
-/** A store cancels an order that we do not know yet. */
+/** A store cancels an order before it is recorded. */
 async function cancelStoreOrder(server: TestServer): Promise<void> {
   const secret = 'of the store'
   await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: secret }))

@@ -19,16 +19,16 @@ async function expectUnavailable({ id, server, call }: ReadyMutation, fault: str
 
 let probes = 0
 /** Another change succeeds immediately, without a restart. */
-const expectMended = (server: TestServer) =>
+const expectRestoreed = (server: TestServer) =>
   expectOk(server.request('POST', '/api/v1/programs', { body: { name: `After ${++probes}` } }))
 
 /** Breaks every statement of its transaction, one after the other. Answers how many. */
 async function failEach(ready: ReadyMutation): Promise<number> {
   for (let n = 1; ; n++) {
     const before = snapshot(ready.server)
-    const mend = failStatement(ready.server, n)
+    const restore = failStatement(ready.server, n)
     const reply = await ready.call()
-    mend()
+    restore()
     if (reply.status < 300) {
       assert.ok(n > 1, `${ready.id}: no statement was there to break`)
       return n - 1
@@ -43,9 +43,9 @@ const FINE = (reply: Reply) => reply.status < 300
 async function expectRetried({ id, server, call }: ReadyMutation): Promise<void> {
   const audits = () => Number(server.sql.prepare('select count(*) from audits').pluck().get())
   const before = audits()
-  const mend = endBackendOnce(server, 2)
+  const restore = endBackendOnce(server, 2)
   const reply = await call()
-  mend()
+  restore()
   assert.ok(FINE(reply), `${id}: ${reply.status} after a connection ended once`)
   assert.ok(audits() > before, `${id}: no audit after a connection ended once`)
 }
@@ -53,10 +53,10 @@ async function expectRetried({ id, server, call }: ReadyMutation): Promise<void>
 async function breakQuickly(ready: ReadyMutation): Promise<void> {
   const faults = { ...FAULTS, 'audit refused': (server: TestServer) => rejectWrites(server, 'insert', 'audits') }
   for (const [fault, breakIt] of Object.entries(faults)) {
-    const mend = breakIt(ready.server)
+    const restore = breakIt(ready.server)
     await expectUnavailable(ready, fault)
-    mend()
-    await expectMended(ready.server)
+    restore()
+    await expectRestoreed(ready.server)
   }
 }
 
@@ -64,10 +64,10 @@ async function breakQuickly(ready: ReadyMutation): Promise<void> {
 async function lockAll(all: ReadyMutation[]): Promise<void> {
   await Promise.all(
     all.map(async (ready) => {
-      const mend = holdLock(ready.server)
+      const restore = holdLock(ready.server)
       await expectUnavailable(ready, 'locked')
-      mend()
-      await expectMended(ready.server)
+      restore()
+      await expectRestoreed(ready.server)
     }),
   )
 }

@@ -1,0 +1,22 @@
+import type { Config } from '../config.ts'
+
+/** The settings of a server in a test. */
+export const testConfig = (dataDir: string, given: Partial<Config> = {}): Config => ({
+  host: '127.0.0.1',
+  port: 0,
+  dataDir,
+  databaseUrl: '',
+  redisUrl: undefined,
+  demo: false,
+  encryptionKeys: [new Uint8Array(32).fill(7)],
+  apiDisabled: false,
+  minimumPayoutCents: 0,
+  journeyRetentionDays: undefined,
+  metricsToken: undefined,
+  webhookAllow: [],
+  trustProxy: 0,
+  keepAliveSeconds: 75,
+  shutdownDelaySeconds: 0,
+  logLevel: 'silent',
+  ...given,
+})
