@@ -1,4 +1,5 @@
 import type { CommanderError } from 'commander'
+import { exitCodeOf } from './command.ts'
 import type { CliContext } from './context.ts'
 import { CliError, exitCode, toFailure } from './errors.ts'
 import type { GlobalOptions } from './output/style.ts'
@@ -13,7 +14,7 @@ export async function runCli(context: CliContext, argv: readonly string[]): Prom
   try {
     rejectSecretArguments(argv)
     await program.parseAsync(normalizeJsonFlag(argv), { from: 'user' })
-    return Number(process.exitCode ?? exitCode.done)
+    return exitCodeOf(program)
   } catch (thrown) {
     if (isCommanderError(thrown) && thrown.exitCode === 0) return exitCode.done
     // The command name is missing: commander has printed the help.

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { CliContext } from './context.ts'
-import type { ExitCode } from './errors.ts'
+import { type ExitCode, exitCode } from './errors.ts'
 import { Run } from './run.ts'
 
 /** What help, the reference and shell completion show of a command, besides its name and options. */
@@ -21,6 +21,7 @@ type CommandAction<Options> = (run: Run, input: { options: Options; args: string
 
 const metadataByCommand = new WeakMap<Command, CommandMetadata>()
 const contextByRoot = new WeakMap<Command, CliContext>()
+const exitCodeByRoot = new WeakMap<Command, ExitCode>()
 
 export const metadataOf = (command: Command): CommandMetadata | undefined => metadataByCommand.get(command)
 
@@ -28,6 +29,9 @@ export const metadataOf = (command: Command): CommandMetadata | undefined => met
 export function attachContext(root: Command, context: CliContext): void {
   contextByRoot.set(root, context)
 }
+
+/** The exit code of the command that ran in this tree. */
+export const exitCodeOf = (root: Command): ExitCode => exitCodeByRoot.get(root) ?? exitCode.done
 
 const rootOf = (command: Command): Command => (command.parent ? rootOf(command.parent) : command)
 
@@ -43,12 +47,13 @@ export function defineCommand<Options = Record<string, never>>(
   if (writes) command.addOption(new Option('--dry-run', 'show what would be done without doing it'))
   if (examples) command.addHelpText('after', `\nExamples:\n${examples.map((example) => `  $ ${example}`).join('\n')}`)
   return command.action(async () => {
-    const context = contextByRoot.get(rootOf(command))
+    const root = rootOf(command)
+    const context = contextByRoot.get(root)
     if (!context) throw new Error('This command tree has no context and cannot run commands.')
     const run = new Run(context, command.optsWithGlobals())
     const code = await action(run, { options: command.opts<Options & Record<string, unknown>>(), args: command.args })
     await run.flush()
-    process.exitCode = code ?? 0
+    if (code !== undefined) exitCodeByRoot.set(root, code)
   })
 }
 

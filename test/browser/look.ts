@@ -4,7 +4,9 @@ import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 
 const FOLDER = fileURLToPath(new URL('../.screenshots/', import.meta.url))
-mkdirSync(FOLDER, { recursive: true })
+/** Drawing them takes longer than checking the pages, so only who sets SCREENSHOTS=1 gets them. */
+const draws = process.env.SCREENSHOTS === '1'
+if (draws) mkdirSync(FOLDER, { recursive: true })
 
 /** Every page, by name and address; some are found by the first link of their kind there. */
 export const SCREENS: [name: string, path: string, link?: string][] = [
@@ -30,12 +32,12 @@ const SERIOUS = ['serious', 'critical']
 
 /**
  * The serious faults of the page that is open: in light on a large screen, in dark on a small one, where what does not
- * fit is told too. Keeps screenshots by the name.
+ * fit is told too. Keeps screenshots by the name, when asked for.
  */
 export async function look(page: Page, name?: string) {
   const size = page.viewportSize() ?? { width: 1280, height: 720 }
   const keep = async (kind: string) => {
-    if (name) await page.screenshot({ path: `${FOLDER}${name}-${kind}.png`, fullPage: true })
+    if (name && draws) await page.screenshot({ path: `${FOLDER}${name}-${kind}.png`, fullPage: true })
   }
   await page.evaluate(axe.source)
   await page.emulateMedia({ colorScheme: 'light' })
@@ -56,7 +58,9 @@ export async function look(page: Page, name?: string) {
 }
 
 async function faults(page: Page): Promise<string[]> {
-  const { violations } = await page.evaluate(() => (globalThis as unknown as Axe).axe.run())
+  const { violations } = await page.evaluate(() =>
+    (globalThis as unknown as Axe).axe.run({ resultTypes: ['violations'] }),
+  )
   return violations
     .filter(({ impact }) => SERIOUS.includes(impact ?? ''))
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)

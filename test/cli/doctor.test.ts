@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { updateRows } from '../support/inspect.ts'
 import { openSqliteSql } from '../support/sql.ts'
-import { cli, ended, json, openShop, type Shop, start, withAffiliate, wrongWith } from './support.ts'
+import { cli, cliProcess, ended, json, openShop, type Shop, start, withAffiliate, wrongWith } from './support.ts'
 
 let shop: Shop
 beforeAll(async () => {
@@ -90,7 +90,7 @@ test('dev --once prints one signed webhook and leaves no files behind', async ()
     ...readdirSync('/dev/shm').filter((name) => name.startsWith('referral-dev-')),
   ]
   const before = left()
-  const { code, stdout } = await cli(['dev', '--once', '--json'])
+  const { code, stdout } = await cliProcess(['dev', '--once', '--json'])
   expect(code).toBe(0)
   const made = JSON.parse(stdout)
   expect(wrongWith('DevServer', made)).toEqual([])

@@ -1,6 +1,16 @@
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { cli, ended, noTerminal, onTerminal, openShop, type Shop, start, withAffiliate, wrongWith } from './support.ts'
+import {
+  cliProcess,
+  ended,
+  noTerminal,
+  onTerminal,
+  openShop,
+  type Shop,
+  start,
+  withAffiliate,
+  wrongWith,
+} from './support.ts'
 
 let shop: Shop
 beforeAll(async () => {
@@ -11,7 +21,7 @@ afterAll(() => shop.close())
 
 /** Runs a failing command with --json and returns the object on standard error. */
 async function fails(args: string[], env = shop.env) {
-  const { code, stdout, stderr } = await cli([...args, '--json'], { env })
+  const { code, stdout, stderr } = await cliProcess([...args, '--json'], { env })
   expect(stdout).toBe('')
   const failure = JSON.parse(stderr.trim().split('\n').at(-1) ?? '')
   expect(wrongWith('Failure', failure)).toEqual([])
@@ -19,12 +29,12 @@ async function fails(args: string[], env = shop.env) {
 }
 
 test.concurrent('0 on success', async () => {
-  expect((await cli(['affiliates', 'list'], { env: shop.env })).code).toBe(0)
+  expect((await cliProcess(['affiliates', 'list'], { env: shop.env })).code).toBe(0)
 })
 
 test.concurrent('0 when the change was already made', async () => {
   const [affiliate] = (await shop.client.affiliates.list()).data
-  expect((await cli(['affiliates', 'approve', affiliate?.id ?? ''], { env: shop.env })).code).toBe(0)
+  expect((await cliProcess(['affiliates', 'approve', affiliate?.id ?? ''], { env: shop.env })).code).toBe(0)
 })
 
 test.concurrent('1 when a receiver rejects an event', async () => {
@@ -38,7 +48,7 @@ test.concurrent('1 when a receiver rejects an event', async () => {
 
 test.concurrent('2 for invalid usage, and when the API rejects the request', async () => {
   expect((await fails(['affiliates', 'list', '--statsu', 'PENDING'])).code).toBe(2)
-  expect((await cli(['affiliates'], { env: shop.env })).code).toBe(2)
+  expect((await cliProcess(['affiliates'], { env: shop.env })).code).toBe(2)
   expect((await fails(['programs', 'update', 'prg_1'])).failure.message).toBe(
     'No change was given. Pass at least one option, such as --commission.',
   )
@@ -116,7 +126,7 @@ test.concurrent('7 when the service is unavailable or unreachable', async () => 
 test.concurrent('8 on partial failure, with a report', async () => {
   const receiver = createServer((_, response) => response.end()).listen(0)
   const { port } = receiver.address() as { port: number }
-  const { code, stdout } = await cli(['webhooks', 'check', `http://127.0.0.1:${port}`, '--json'], {
+  const { code, stdout } = await cliProcess(['webhooks', 'check', `http://127.0.0.1:${port}`, '--json'], {
     env: { REFERRAL_WEBHOOK_SECRET: 'something' },
   })
   receiver.closeAllConnections()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { temporaryFolder } from '../support/process.ts'
 import { SHOPIFY_COLUMNS, shopifyOrder } from './shopify-export.ts'
-import { cli, openShop, type Shop, withAffiliate, wrongWith } from './support.ts'
+import { cli, cliProcess, openShop, type Shop, withAffiliate, wrongWith } from './support.ts'
 
 const folder = temporaryFolder()
 let shop: Shop
@@ -308,12 +308,12 @@ test('a dry run lists every failed row, writes failed.csv and prints a forecast'
 
 test('standard input, and --from instead of the detected format', async () => {
   const input = csvOf(SHOPIFY_COLUMNS, [shopifyOrder('5001')])
-  const piped = await cli(['events', 'import', '-', '--json'], { env: shop.env, input, cwd: folder.path })
+  const piped = await cliProcess(['events', 'import', '-', '--json'], { env: shop.env, input, cwd: folder.path })
   expect({ code: piped.code, report: JSON.parse(piped.stdout) }).toMatchObject({
     code: 0,
     report: { file: '-', sent: 1 },
   })
-  const again = await cli(['events', 'import', '-', '--json'], { env: shop.env, input, cwd: folder.path })
+  const again = await cliProcess(['events', 'import', '-', '--json'], { env: shop.env, input, cwd: folder.path })
   expect(JSON.parse(again.stdout)).toMatchObject({ sent: 0, knownBefore: 1 })
   const plain = await importCsv('plain.csv', csvOf(SHOPIFY_COLUMNS, [shopifyOrder('5002')]), '--from', 'csv')
   expect({ code: plain.code, stderr: plain.stderr }).toMatchObject({

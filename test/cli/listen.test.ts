@@ -4,7 +4,7 @@ import { receive } from '@referral/webhook-verifier'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readSseMessages } from '../../cli/src/commands/webhooks/sse.ts'
 import { freePort, type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
-import { cli, ended, json, start, wrongWith } from './support.ts'
+import { cliProcess, ended, json, start, wrongWith } from './support.ts'
 
 const folder = temporaryFolder()
 let server: RunningServer
@@ -99,12 +99,12 @@ test('--after continues an earlier run, and an interrupted run prints it', async
   expect(code).toBe(130)
   const id = /--after (\S+)/.exec(stderr)?.[1] ?? ''
   await order('r-2')
-  const { stdout } = await cli(['webhooks', 'listen', '--after', id, '--count', '1', '--json'], { env })
+  const { stdout } = await cliProcess(['webhooks', 'listen', '--after', id, '--count', '1', '--json'], { env })
   expect(JSON.parse(JSON.parse(stdout.trim().split('\n')[1] ?? '').body).data.externalOrderId).toBe('r-2')
 }, 30_000)
 
 test('4 with an unknown token', async () => {
-  const { code, stdout } = await cli(['webhooks', 'listen', '--json'], {
+  const { code, stdout } = await cliProcess(['webhooks', 'listen', '--json'], {
     env: { REFERRAL_BASE_URL: server.url, REFERRAL_OWNER_TOKEN: 'ro_wrong' },
   })
   expect({ code, stdout }).toEqual({ code: 4, stdout: '' })

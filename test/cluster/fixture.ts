@@ -8,6 +8,7 @@ import { check } from '../../server/src/operator/check.ts'
 import { createCluster, type PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts'
 import { type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
 import { createRedis, type TestRedis, whyNoRedis } from '../support/redis.ts'
+import { SCRATCH } from '../support/scratch.ts'
 
 /** Why these tests cannot run here; logged. */
 export const missing = await whyNoPostgres()
@@ -41,7 +42,10 @@ export interface Instances {
 export async function startInstances(count: number, more: Record<string, string> = {}): Promise<Instances> {
   const folder = temporaryFolder()
   const settings = ['fsync=off', 'full_page_writes=off']
-  const [postgres, redis] = await Promise.all([createCluster(settings), noRedis ? undefined : createRedis()])
+  const [postgres, redis] = await Promise.all([
+    createCluster(settings, { home: SCRATCH }),
+    noRedis ? undefined : createRedis(),
+  ])
   const env: Record<string, string> = {
     REFERRAL_DATA_DIR: folder.path,
     DATABASE_URL: postgres.url,

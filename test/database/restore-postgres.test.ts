@@ -25,7 +25,7 @@ describe.skipIf(!bin)('the documented commands, in a database with an extension 
   let made = 0
 
   beforeAll(async () => {
-    cluster = await createCluster(['fsync=off', 'shared_preload_libraries=pg_stat_statements'], bin)
+    cluster = await createCluster(['fsync=off', 'shared_preload_libraries=pg_stat_statements'], { installed: bin })
     await asSuperuser('postgres', 'create role referral login')
   }, 60_000)
   afterAll(async () => {

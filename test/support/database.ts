@@ -1,10 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { type Database, openDatabase } from '../../server/src/database/database.ts'
+import { SCRATCH } from './scratch.ts'
 import { openPostgresSql, openSqliteSql, type Sql } from './sql.ts'
 
 /** The database engine of this test run, set by the test configuration. */
@@ -24,10 +24,9 @@ export interface TestDatabase {
 
 /** A database of its own with today's schema. */
 export async function testDatabase(): Promise<TestDatabase> {
-  const made = await emptyDatabase(process.env.TEST_POSTGRES_TEMPLATE)
+  const made = await createDatabase({ isMigrated: true })
   const db = await openDatabase(made.url)
   if (engine === 'postgres') readBeforeWriting(db)
-  else await db.migrate()
   const settled = watchWriting(db)
   return {
     ...made,
@@ -41,22 +40,47 @@ export async function testDatabase(): Promise<TestDatabase> {
   }
 }
 
-/** A database of its own with nothing in it; on PostgreSQL a copy of another one. */
-export async function emptyDatabase(
-  template = 'template0',
-): Promise<Pick<TestDatabase, 'url' | 'dir' | 'sql' | 'remove'>> {
-  const dir = mkdtempSync(join(tmpdir(), 'referral-test-'))
+/** A database of its own with nothing in it. */
+export const emptyDatabase = () => createDatabase({ isMigrated: false })
+
+/** Copying a migrated database takes a fraction of the time of migrating one, on both engines. */
+async function createDatabase({
+  isMigrated,
+}: {
+  isMigrated: boolean
+}): Promise<Pick<TestDatabase, 'url' | 'dir' | 'sql' | 'remove'>> {
+  const dir = mkdtempSync(join(SCRATCH, 'referral-test-'))
   const removeDir = () => rmSync(dir, { recursive: true, force: true })
   if (engine === 'sqlite') {
     const file = join(dir, 'referral.db')
+    if (isMigrated) {
+      migratedFile ??= migrateFile()
+      writeFileSync(file, await migratedFile, { mode: 0o600 })
+    }
     return { url: `file:${file}`, dir, sql: openSqliteSql(file), remove: async () => removeDir() }
   }
-  const { url, drop } = await copyOf(template)
+  const { url, drop } = await copyOf((isMigrated && process.env.TEST_POSTGRES_TEMPLATE) || 'template0')
   const remove = async () => {
     await drop()
     removeDir()
   }
   return { url, dir, sql: openPostgresSql(url), remove }
+}
+
+let migratedFile: Promise<Buffer> | undefined
+
+/** The bytes of a migrated SQLite database. */
+async function migrateFile(): Promise<Buffer> {
+  const dir = mkdtempSync(join(SCRATCH, 'referral-test-'))
+  const file = join(dir, 'referral.db')
+  try {
+    const db = await openDatabase(`file:${file}`)
+    await db.migrate()
+    await db.close()
+    return readFileSync(file)
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
 }
 
 /** Of a request: it reads, then it is about to write, then it does. */
@@ -119,7 +143,6 @@ function watchWriting(db: Database): () => Promise<unknown> {
 
 let made = 0
 
-/** Copying a migrated database takes a third of the time of migrating one. */
 async function copyOf(template: string): Promise<{ url: string; drop: () => Promise<void> }> {
   const { TEST_POSTGRES_URL: home = '' } = process.env
   const name = `referral_test_${process.pid}_${++made}`

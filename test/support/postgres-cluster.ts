@@ -35,14 +35,15 @@ export interface PostgresCluster {
 
 /**
  * A throwaway PostgreSQL on a free loopback port. `settings` are added to its own, as `name=value`; `installed`: the folder
- * of other binaries than those of the package.
+ * of other binaries than those of the package; `home`: the folder that gets its data.
  */
-export async function createCluster(settings: string[] = [], installed?: string): Promise<PostgresCluster> {
-  const base = mkdtempSync(join(tmpdir(), 'referral-postgres-'))
-  chmodSync(base, 0o711)
-  if (LENT.uid) chownSync(base, LENT.uid, LENT.gid)
+export async function createCluster(
+  settings: string[] = [],
+  { installed, home = tmpdir() }: { installed?: string; home?: string } = {},
+): Promise<PostgresCluster> {
+  const base = lentFolder(tmpdir())
   const bin = installed ?? (await reachableBinaries(base))
-  const data = join(base, 'data')
+  const data = lentFolder(home)
   const given = ['-D', data, '-U', 'postgres', '--auth=trust', '--no-sync', '--encoding=UTF8', '--locale=C']
   const made = spawnSync(join(bin, 'initdb'), given, { ...LENT, cwd: base, encoding: 'utf8' })
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr || made.error}`)
@@ -77,9 +78,16 @@ export async function createCluster(settings: string[] = [], installed?: string)
     thaw: () => signalAll('SIGCONT'),
     remove: async () => {
       await end('SIGQUIT')
-      rmSync(base, { recursive: true, force: true })
+      for (const folder of [base, data]) rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+function lentFolder(home: string): string {
+  const folder = mkdtempSync(join(home, 'referral-postgres-'))
+  chmodSync(folder, 0o711)
+  if (LENT.uid) chownSync(folder, LENT.uid, LENT.gid)
+  return folder
 }
 
 /** The folder of the binaries; a copy when the lent user cannot reach the checkout. */

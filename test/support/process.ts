@@ -7,6 +7,9 @@ import { fileURLToPath } from 'node:url'
 
 const MAIN = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url))
 
+/** Shared by the hundreds of processes that the tests start, which otherwise compile the same modules each time. */
+export const COMPILE_CACHE = join(tmpdir(), 'referral-test-compile-cache')
+
 export interface Finished {
   code: number | null
   stdout: string
@@ -28,7 +31,7 @@ export async function freePort(): Promise<number> {
 }
 
 function start(args: string[], env: Record<string, string>, under: string[] = []): ChildProcess {
-  const plain = { PATH: process.env.PATH ?? '', NODE_NO_WARNINGS: '1' }
+  const plain = { PATH: process.env.PATH ?? '', NODE_NO_WARNINGS: '1', NODE_COMPILE_CACHE: COMPILE_CACHE }
   const [command = '', ...rest] = [...under, process.execPath, MAIN, ...args]
   return spawn(command, rest, { env: { ...plain, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
 }

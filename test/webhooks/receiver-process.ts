@@ -1,20 +1,51 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
-/** Runs as its own process: sends its parent the port, then every request, and responds as the path specifies. */
-const server = createServer((request, response) => {
-  const chunks: Buffer[] = []
-  request.on('data', (chunk) => chunks.push(chunk))
-  request.on('end', () => {
-    const { method, url = '/', headers, rawHeaders } = request
-    const { remotePort = 0 } = request.socket
-    const body = Buffer.concat(chunks).toString('base64')
-    process.send?.({ method, url, headers, rawHeaders, body, at: Date.now(), remotePort })
-    answer(request, response)
-  })
+type Send = (message: object) => void
+
+const stops = new Map<number, () => void>()
+
+/**
+ * Runs as its own process and serves as many receivers as its parent asks for. Each sends its port, then every request,
+ * and responds as the path specifies.
+ */
+process.on('message', ({ open, close }: { open?: number; close?: number }) => {
+  if (open !== undefined)
+    stops.set(
+      open,
+      startReceiver((message) => process.send?.({ receiver: open, ...message })),
+    )
+  if (close === undefined) return
+  stops.get(close)?.()
+  stops.delete(close)
 })
 
-function answer({ url = '/', socket }: IncomingMessage, response: ServerResponse) {
+/** Returns how to stop it, which resets its connections. */
+function startReceiver(send: Send): () => void {
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk) => chunks.push(chunk))
+    request.on('end', () => {
+      const { method, url = '/', headers, rawHeaders } = request
+      const { remotePort = 0 } = request.socket
+      const body = Buffer.concat(chunks).toString('base64')
+      send({ method, url, headers, rawHeaders, body, at: Date.now(), remotePort })
+      answer(request, response, send)
+    })
+  })
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  })
+  server.listen(0, '127.0.0.1', () => send({ port: (server.address() as AddressInfo).port }))
+  return () => {
+    server.close()
+    for (const socket of sockets) socket.resetAndDestroy()
+  }
+}
+
+function answer({ url = '/', socket }: IncomingMessage, response: ServerResponse, send: Send) {
   const [, kind = '', value = ''] = url.split('?')[0]!.split('/')
   if (kind === 'hang') return
   if (kind === 'reset') return void socket.resetAndDestroy()
@@ -26,11 +57,11 @@ function answer({ url = '/', socket }: IncomingMessage, response: ServerResponse
   if (kind === 'half') return void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf')
   if (kind === 'until-close') return void socket.end('HTTP/1.1 200 OK\r\n\r\nall of it')
   if (kind === 'keep-alive') {
-    socket.on('close', () => process.send?.({ closed: url, bytes: socket.bytesWritten }))
+    socket.on('close', () => send({ closed: url, bytes: socket.bytesWritten }))
     return void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\nKeep-Alive: timeout=600\r\n\r\n')
   }
   const raw = endless[kind]
-  if (raw) return pour(socket, url, raw, Number(value))
+  if (raw) return pour(socket, url, raw, Number(value), send)
   response.end('ok')
 }
 
@@ -48,16 +79,21 @@ const endless: Record<string, { head: string; more: string }> = {
 }
 
 /** Writes about so many bytes every 10 ms, until the other side has had enough. */
-function pour(socket: Socket, url: string, { head, more }: { head: string; more: string }, size: number): void {
+function pour(
+  socket: Socket,
+  url: string,
+  { head, more }: { head: string; more: string },
+  size: number,
+  send: Send,
+): void {
   socket.write(head)
   const portion = more === '' ? '' : more.repeat(Math.max(1, Math.round(size / more.length)))
   const pouring = setInterval(() => socket.write(portion), 10)
   socket.on('error', () => {})
   socket.on('close', () => {
     clearInterval(pouring)
-    process.send?.({ closed: url, bytes: socket.bytesWritten })
+    send({ closed: url, bytes: socket.bytesWritten })
   })
 }
 
-server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }))
 process.on('disconnect', () => process.exit(0))

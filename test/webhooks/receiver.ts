@@ -1,5 +1,6 @@
-import { fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { COMPILE_CACHE } from '../support/process.ts'
 
 export interface Received {
   method: string
@@ -17,17 +18,40 @@ interface Closed {
   bytes: number
 }
 
-/** A receiver in a process of its own, on loopback. receiver-process.ts defines what each path does. */
+type Message = { receiver: number } & ({ port: number } | Closed | (Omit<Received, 'body'> & { body: string }))
+
+let child: ChildProcess | undefined
+let opened = 0
+const running = new Set<number>()
+
+/** The process of the receivers of this one: starting one for each test took most of the time. It ends with this one. */
+function receiverProcess(): ChildProcess {
+  if (child?.connected) return child
+  const file = fileURLToPath(new URL('receiver-process.ts', import.meta.url))
+  child = fork(file, { stdio: 'inherit', env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE } })
+  child.setMaxListeners(0)
+  child.unref()
+  return child
+}
+
+/** A receiver on loopback, in another process. receiver-process.ts defines what each path does. */
 export async function startReceiver() {
-  const child = fork(fileURLToPath(new URL('receiver-process.ts', import.meta.url)), { stdio: 'inherit' })
+  const child = receiverProcess()
+  const id = opened++
   const received: Received[] = []
   const closed: Closed[] = []
+  let listen: (message: Message) => void = () => {}
   const port = await new Promise<number>((ready) => {
-    child.on('message', (message: { port: number } | Closed | (Omit<Received, 'body'> & { body: string })) => {
+    listen = (message) => {
+      if (message.receiver !== id) return
       if ('port' in message) ready(message.port)
       else if ('closed' in message) closed.push(message)
       else received.push({ ...message, body: Buffer.from(message.body, 'base64') })
-    })
+    }
+    running.add(id)
+    child.channel?.ref()
+    child.on('message', listen)
+    child.send({ open: id })
   })
   return {
     port,
@@ -41,7 +65,13 @@ export async function startReceiver() {
     connections: () => new Set(received.map(({ remotePort }) => remotePort)).size,
     /** What came to a path. */
     to: (path: string) => received.filter(({ url }) => url === path),
-    stop: () => void child.kill('SIGKILL'),
+    stop: () => {
+      child.off('message', listen)
+      running.delete(id)
+      child.send({ close: id }, () => {
+        if (running.size === 0) child.channel?.unref()
+      })
+    },
   }
 }
 

@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
-import { cli } from '../../cli/support.ts'
+import { cliProcess } from '../../cli/support.ts'
 import { temporaryFolder } from '../../support/process.ts'
 import { testServer } from '../../support/server.ts'
 import { withAffiliate } from '../../support/shop.ts'
@@ -135,7 +135,7 @@ export const guarantee: LongTest = {
         const file = join(folder.path, `${name}.csv`)
         writeFileSync(file, csvOf(sales.map(write)))
         const args = ['events', 'import', file, '--timezone', 'UTC', '--parallel', '16', '--json']
-        const { code, stdout, stderr } = await cli(args, { env })
+        const { code, stdout, stderr } = await cliProcess(args, { env })
         assert.equal(code, 8, stderr)
         const counted = sales.filter((sale) => sale.counts)
         const { sent, failed } = JSON.parse(stdout)
