@@ -57,7 +57,10 @@ function ask(question: Question): Row[] & { changes?: number } {
   port ??= startWorker()
   Atomics.store(signal, 0, 0)
   port.postMessage(question)
-  Atomics.wait(signal, 0, 0, ANSWER_MS)
+  // The notification of the previous answer may come late, so waking up is not enough.
+  const until = performance.now() + ANSWER_MS
+  for (let left = ANSWER_MS; left > 0 && Atomics.load(signal, 0) === 0; left = until - performance.now())
+    Atomics.wait(signal, 0, 0, left)
   const answer: Answer | undefined = receiveMessageOnPort(port)?.message
   if (!answer || answer.error) throw new Error(`${answer?.error ?? 'no answer'}: ${question.text}`)
   return Object.assign(answer.rows, { changes: answer.changes })
