@@ -223,7 +223,7 @@ export interface paths {
          * @description Creates a subscription. The URL must be public HTTPS; it is checked now and again before each delivery. `events` filters by name, and an empty list means all;
          *     any text is accepted, and unknown names receive nothing. The `secret` signs each delivery and is never returned.
          *
-         *     A shop has at most 100 subscriptions, and their event names take at most 1 MiB together, as JSON; beyond that the response is 409 `webhook_limit_reached`.
+         *     A shop has at most 100 subscriptions, and their event names at most 1 MiB in total, as JSON; beyond that the response is 409 `webhook_limit_reached`.
          *     Delivery is fair among shops. Each server sends at most 16 concurrent deliveries per subscription, 64 per shop and host, and 128 per shop. A subscription whose last response was
          *     incomplete gets one at a time and at most one per second, with 8 concurrent ones per shop.
          *     Writes the audit record `webhook.created`, without URL and secret, in the same transaction.
@@ -346,7 +346,7 @@ export interface paths {
          * Create an API key
          * @description The response contains the secret, which is never returned again. Keys can be created on any plan; the plan is checked when a key is used.
          *     A shop can have 20 active keys; revoked and expired ones do not count. Each key has its own rate-limit window, and a shop has at most
-         *     20 windows: a key created after 20 others continues the window that has been without a key the longest.
+         *     20 windows: a key created after 20 others reuses the window that has been without an active key the longest.
          *
          *     Writes the audit record `key.created` in the same transaction.
          */
@@ -931,7 +931,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * A store order was cancelled
+         * A store order was canceled
          * @description An unpaid commission becomes `CANCELED`, a paid one `REVERSED` with a negative row, as with manual moderation. A cancellation of an order without a commission is stored and
          *     applied once there is one. An order without `cancelled_at` is rejected. A repeated notification changes nothing. Writes the audit record of the change in the same transaction.
          */

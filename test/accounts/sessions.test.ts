@@ -39,7 +39,7 @@ describe('a session', () => {
       [{ ...headers, 'X-CSRF-Token': 'x' }, 'no token at all'],
       [{ ...headers, Origin: 'https://evil.example' }, 'another site'],
       [{ ...headers, 'Sec-Fetch-Site': 'cross-site' }, 'another site'],
-      [{ ...headers, 'Sec-Fetch-Site': 'same-site' }, 'a neighbour'],
+      [{ ...headers, 'Sec-Fetch-Site': 'same-site' }, 'another site of the same domain'],
       [{ ...headers, Origin: 'null' }, 'a page without origin'],
     ] as const) {
       expect(codeOf(await withSession(owner, forged, 'POST', '/keys', body)), why).toEqual([403, 'csrf_token_invalid'])

@@ -157,7 +157,7 @@ describe.runIf(isThere)('the Developer page', () => {
       return { status: reply.status(), withCookie: /referral_session/.test(sent.cookie ?? '') }
     }
     expect(await forge(stage.evil.stranger)).toEqual({ status: 401, withCookie: false })
-    expect(await forge(stage.evil.neighbour)).toEqual({ status: 403, withCookie: true })
+    expect(await forge(stage.evil.sameSite)).toEqual({ status: 403, withCookie: true })
     const form = { label: 'Forged', scopes: 'programs:read' }
     for (const fields of [form, { ...form, csrf: '0'.repeat(64) }]) {
       const reply = await owner.request.post(`${stage.url}/admin/keys`, { form: fields })

@@ -84,9 +84,9 @@ async function startEvil() {
   })
   await new Promise((done) => server.listen(0, '127.0.0.1', () => done(undefined)))
   const { port } = server.address() as AddressInfo
-  // A site is told from another by its host: another port is a neighbour, which cookies go along with.
+  // Browsers distinguish sites by host and send cookies to every port: another port is the same site, but another origin.
   return {
-    neighbour: `http://127.0.0.1:${port}`,
+    sameSite: `http://127.0.0.1:${port}`,
     stranger: `http://localhost:${port}`,
     stop: () => {
       server.closeAllConnections()
