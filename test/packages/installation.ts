@@ -10,8 +10,6 @@ const SERVER_README = new URL('../../server/README.md', import.meta.url)
 
 /** The published packages, installed as their READMEs say. */
 export interface Installation {
-  /** The folder in which `npx @referral/server` keeps its data. */
-  shop: string
   /** A project with all packages, and the test of the server's README. */
   project: string
   /** The bin folder of the global installation of the CLI. */
@@ -20,14 +18,14 @@ export interface Installation {
 
 /** @param node the folder of the Node.js to install with */
 export async function install(user: NpmUser, node?: string): Promise<Installation> {
-  const [shop, project, prefix] = [user.project('shop'), user.project('project'), join(user.path, 'global')]
+  const [project, prefix] = [user.project('project'), join(user.path, 'global')]
   cpSync(JOB, project, { recursive: true })
   const [, example = ''] = /^```js\n(.*?)^```/ms.exec(readFileSync(SERVER_README, 'utf8')) ?? []
   writeFileSync(join(project, 'readme.test.mjs'), example)
   const packages = ['@referral/sdk', '@referral/webhook-verifier', '@referral/server', '@referral/cli']
   await user.run(['npm', 'install', '--prefer-offline', ...packages], { folder: project, node })
   await user.run(['npm', 'install', '--global', '--prefix', prefix, '@referral/cli'], { folder: user.path, node })
-  return { shop, project, globalBin: join(prefix, 'bin') }
+  return { project, globalBin: join(prefix, 'bin') }
 }
 
 /** What the main job produced. */
@@ -39,13 +37,19 @@ export interface JobResult {
   pages: Record<string, string>
 }
 
-/** Starts the server with npx, reports an order with the SDK, verifies its webhook, and pays it with the global CLI. */
+/**
+ * Starts the server with npx, reports an order with the SDK, verifies its webhook, and pays it with the global CLI.
+ *
+ * @param nodes the folders of the Node.js of the server and the CLI, and of the SDK and the verifier
+ */
 export async function runJob(
   user: NpmUser,
-  { shop, project, globalBin }: Installation,
-  node?: string,
+  { project, globalBin }: Installation,
+  { node, sdkNode = node }: { node: string | undefined; sdkNode?: string | undefined },
 ): Promise<JobResult> {
   const [port, receiver] = [String(await freePort()), String(await freePort())]
+  // The server keeps its data in the current folder.
+  const shop = user.project(`shop-${port}`)
   const env = { PORT: port, REFERRAL_WEBHOOK_ALLOW: `127.0.0.1:${receiver}`, LOG_LEVEL: 'error' }
   const server = user.start(['npx', '-y', '--prefer-offline', '@referral/server'], { folder: shop, node, env })
   try {
@@ -53,7 +57,7 @@ export async function runJob(
     const demo = readDemoEnv(shop)
     const reported = await user.run(['node', 'order.mjs'], {
       folder: project,
-      node,
+      node: sdkNode,
       env: { ...demo, RECEIVER_PORT: receiver },
     })
     const referral = async (...args: string[]) =>

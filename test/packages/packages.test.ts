@@ -84,7 +84,7 @@ test('the types of the packages compile without skipping libraries', async ({ sk
 
 test('the main job runs on the oldest supported Node.js: server, order, webhook, payout', async ({ skip }) => {
   if (unreachable || !nodes[OLDEST]) return skip(unreachable ?? `there is no Node.js ${OLDEST} for this machine`)
-  expect(await runJob(user, installed, nodes[OLDEST])).toMatchObject({
+  expect(await runJob(user, installed, { node: nodes[OLDEST] })).toMatchObject({
     order: {
       commission: { amountCents: 1_440, status: 'APPROVED' },
       event: { event: 'commission.created', data: { commissionAmountCents: 1_440 } },

@@ -1,12 +1,14 @@
 // Reports an order with the SDK and waits for its webhook, which the verifier checks.
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { createServer } from 'node:http'
 import { createReferralClient } from '@referral/sdk'
 import { webhook } from '@referral/webhook-verifier/node'
 
 const secret = 'a secret of at least 32 characters'
-const { promise: received, resolve } = Promise.withResolvers()
-const receiver = createServer(webhook({ secret }, resolve)).listen(Number(process.env.RECEIVER_PORT), '127.0.0.1')
+const deliveries = new EventEmitter()
+const received = once(deliveries, 'event')
+const handle = webhook({ secret }, async (event) => void deliveries.emit('event', event))
+const receiver = createServer(handle).listen(Number(process.env.RECEIVER_PORT), '127.0.0.1')
 await once(receiver, 'listening')
 
 const client = createReferralClient({
@@ -26,6 +28,7 @@ const { commission } = await client.events.conversion({
 })
 // Analytics are computed in the report worker, which is a file of its own.
 const analytics = await client.analytics.get()
-console.log(JSON.stringify({ commission, analytics, event: await received }))
+const [event] = await received
+console.log(JSON.stringify({ commission, analytics, event }))
 receiver.close()
 receiver.closeAllConnections()
