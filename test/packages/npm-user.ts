@@ -51,7 +51,9 @@ export function npmUser({ registry, coldCache = false }: NpmUserOptions): NpmUse
   if (!coldCache && existsSync(cache)) symlinkSync(cache, join(home, '.npm/_cacache'))
 
   const ownPath = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'))
-  const own = Object.entries(process.env).filter(([name]) => /^(tmpdir|npm_config_registry|\w+_proxy)$/i.test(name))
+  const own = Object.entries(process.env).filter(([name]) =>
+    /^(tmpdir|npm_config_registry|\w+_proxy|node_extra_ca_certs)$/i.test(name),
+  )
   const spawnIn = ([command = '', ...args]: string[], { folder, node, env }: Place, options: SpawnOptions = {}) =>
     spawn(command, args, {
       cwd: folder,
