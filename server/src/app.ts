@@ -15,6 +15,7 @@ import { type HealthOptions, mountHealth, mountMetrics } from './http/health.ts'
 import { ParseQueue } from './http/parse-request.ts'
 import { createRateLimiter, type RateLimiter } from './http/rate-limit.ts'
 import { BodyBudget } from './http/read-body.ts'
+import { ReadTurns } from './http/read-turns.ts'
 import { errorResponse, rejectMethod } from './http/response.ts'
 import { finishRequest, serveOperation, standardHeaders, startRequest } from './http/serve-operation.ts'
 import type { Env, Server } from './http/server.ts'
@@ -34,6 +35,7 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
     limiter: options.limiter ?? createRateLimiter(),
     bodyBudget: options.bodyBudget ?? new BodyBudget(),
     parseQueue: new ParseQueue(),
+    readTurns: new ReadTurns(),
     apiSwitch: createApiSwitch(deps),
     recordKeyUse: createKeyUseRecorder(deps),
     metrics: options.metrics,

@@ -190,7 +190,9 @@ async function execute<Id extends OperationId>(
   if (caller && op.takesIdempotencyKey)
     await setIdempotencyKey(caller, op, c, { query: parameters.query, canonical: parsed?.canonical ?? 'null' })
   const handle: Handlers<Contexts>[Id] = handlers[op.id]
-  const reply: AnyReply = await handle(ctx, { ...parameters, body })
+  const run = async (): Promise<AnyReply> => handle(ctx, { ...parameters, body })
+  const isRead = caller && op.method === 'GET' && !op.streams
+  const reply = await (isRead ? server.readTurns.run(caller.shop.id, run, recheck) : run())
   if (caller && op.audit) await recordAccess(caller, op.audit, Object.values(pathParametersOf(c))[0] ?? null)
   const replayed = caller?.idempotency?.replayed && { 'Idempotent-Replayed': 'true' }
   return { status: reply.status, body: reply.body, headers: { ...reply.headers, ...replayed } }

@@ -7,6 +7,7 @@ import type { Metrics } from '../core/metrics.ts'
 import type { ParseQueue } from './parse-request.ts'
 import type { RateLimit, RateLimiter } from './rate-limit.ts'
 import type { BodyBudget, BodyReservation } from './read-body.ts'
+import type { ReadTurns } from './read-turns.ts'
 
 /** What all requests of one server process share. */
 export interface Server {
@@ -14,6 +15,7 @@ export interface Server {
   limiter: RateLimiter
   bodyBudget: BodyBudget
   parseQueue: ParseQueue
+  readTurns: ReadTurns
   apiSwitch: ApiSwitch
   metrics: Metrics | undefined
   recordKeyUse: (key: KeyWithShop['key']) => void
