@@ -73,7 +73,7 @@ const cpuNow = () => {
 }
 
 /** Returns the longest turn of the event loop since then, by the clock and by the work of this thread. */
-export function watchLoop(): () => Promise<{ wallMs: number; cpuMs: number }> {
+function watchLoop(): () => Promise<{ wallMs: number; cpuMs: number }> {
   const longest = { wallMs: 0, cpuMs: 0 }
   let wall = performance.now()
   let cpu = cpuNow()
