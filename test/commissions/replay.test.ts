@@ -120,6 +120,7 @@ test('modified facts do not give the recorded decision', async ({ server, owner 
 test('an order that an earlier engine version decided the same way is identical', async ({ server, owner }) => {
   const { decision } = rowOf(server, 'orders', { orderId: 'api:o-2' })
   const earlier = decision.replace('"engineVersion":"2"', '"engineVersion":"1"')
+  expect(earlier).not.toBe(decision)
   updateRows(server, 'orders', { decision: earlier }, { orderId: 'api:o-2' })
   const { replay } = await expectOk(owner('GET', '/orders/o-2/explanation'))
   expect(replay).toMatchObject({ identical: true, engineVersion: '2', recordedEngineVersion: '1' })
