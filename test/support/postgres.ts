@@ -3,7 +3,7 @@ import { administer, databaseUrl } from './database.ts'
 import { createCluster } from './postgres-cluster.ts'
 import { SCRATCH } from './scratch.ts'
 
-/** Nothing here outlives the run, so nothing needs to survive a power cut. Small buffers make dropping databases fast. */
+/** Nothing here outlives the run, so nothing needs to survive a power loss. Small buffers make dropping databases fast. */
 const SETTINGS = [
   'fsync=off',
   'full_page_writes=off',
