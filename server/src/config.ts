@@ -21,6 +21,8 @@ export interface Config {
   /** The number of trusted proxies that set `X-Forwarded-For`. */
   trustProxy: number
   logLevel: string
+  /** Unknown `REFERRAL_*` variables, each with the nearest known one. */
+  unknownSettings: { variable: string; nearest: string }[]
   /** How long an idle connection stays open for another request. */
   keepAliveSeconds: number
   /** How long requests are still accepted after the signal to stop. */
@@ -43,9 +45,12 @@ export const VERSION: string = JSON.parse(readFileSync(new URL('../package.json'
 type FirstStart = 'allowed' | 'rejected'
 
 /** Reads the environment. Nothing else does. Creates the encryption key on the first start. */
-export function readConfig(env: Environment = process.env, firstStart: FirstStart = 'allowed'): Config {
+export function readConfig(given: Environment = process.env, firstStart: FirstStart = 'allowed'): Config {
+  const unknownSettings = findUnknownSettings(given)
+  const env = withSecretFiles(given)
   const { dataDir, databaseUrl } = readDataLocation(env)
   return {
+    unknownSettings,
     host: env.HOST || '127.0.0.1',
     port: integer(env, 'PORT', { usual: 8787, minimum: 1, maximum: 65_535 }) ?? 8787,
     dataDir,
@@ -66,7 +71,8 @@ export function readConfig(env: Environment = process.env, firstStart: FirstStar
 }
 
 /** Reads where the data is. Unlike {@link readConfig}, does not need or create an encryption key. */
-export function readDataLocation(env: Environment = process.env): Pick<Config, 'dataDir' | 'databaseUrl'> {
+export function readDataLocation(given: Environment = process.env): Pick<Config, 'dataDir' | 'databaseUrl'> {
+  const env = withSecretFiles(given)
   const dataDir = resolve(ROOT, env.REFERRAL_DATA_DIR || '.referral')
   return { dataDir, databaseUrl: checkDatabaseUrl(env.DATABASE_URL || `file:${dataDir}/referral.db`) }
 }
@@ -77,7 +83,88 @@ export const baseUrlOf = ({ host, port }: Pick<Config, 'host' | 'port'>): string
 
 /** Where the encryption key is stored, for messages. */
 export const encryptionKeySource = (dataDir: string, env: Environment = process.env): string =>
-  env.REFERRAL_ENCRYPTION_KEY ? 'REFERRAL_ENCRYPTION_KEY' : keyFile(dataDir)
+  env[fileVariable('REFERRAL_ENCRYPTION_KEY')] ||
+  (env.REFERRAL_ENCRYPTION_KEY ? 'REFERRAL_ENCRYPTION_KEY' : keyFile(dataDir))
+
+/** Settings that can also be read from a file, whose path is in `<name>_FILE`. */
+export const SECRET_SETTINGS = ['DATABASE_URL', 'REDIS_URL', 'REFERRAL_ENCRYPTION_KEY', 'METRICS_TOKEN'] as const
+
+const fileVariable = (name: string) => `${name}_FILE`
+
+/** The environment with the content of the files that `<name>_FILE` names. */
+function withSecretFiles(env: Environment): Environment {
+  const secrets: Environment = {}
+  for (const name of SECRET_SETTINGS) {
+    const path = env[fileVariable(name)]
+    if (!path) continue
+    if (env[name]) throw new ConfigError(`${name} and ${fileVariable(name)} are both set. Remove one of them.`)
+    secrets[name] = readSecret(fileVariable(name), path)
+  }
+  return { ...env, ...secrets, ...Object.fromEntries(SECRET_SETTINGS.map((name) => [fileVariable(name), undefined])) }
+}
+
+function readSecret(variable: string, path: string): string {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    throw new ConfigError(`The file of ${variable} cannot be read: ${(error as Error).message}.`)
+  }
+  if (!text) throw new ConfigError(`The file of ${variable} is empty: ${path}.`)
+  return text
+}
+
+/** Every setting whose name begins with `REFERRAL_`. */
+const KNOWN_SETTINGS = [
+  'REFERRAL_API_DISABLED',
+  'REFERRAL_DATA_DIR',
+  'REFERRAL_DEMO',
+  'REFERRAL_ENCRYPTION_KEY',
+  'REFERRAL_ENCRYPTION_KEY_FILE',
+  'REFERRAL_JOURNEY_RETENTION_DAYS',
+  'REFERRAL_KEEP_ALIVE_SECONDS',
+  'REFERRAL_MINIMUM_PAYOUT_CENTS',
+  'REFERRAL_SHUTDOWN_DELAY_SECONDS',
+  'REFERRAL_TRUST_PROXY',
+  'REFERRAL_WEBHOOK_ALLOW',
+]
+/** Read by the CLI, the SDK and the examples, which often share an environment with the server. */
+const CLIENT_SETTINGS = /^REFERRAL_(BASE_URL|API_KEY|OWNER_TOKEN|SHOP_ID|PROFILE|CONFIG_DIR|WEBHOOK_SECRET)$/
+/** Set by Kubernetes for a service whose name begins with `referral`. */
+const KUBERNETES_VARIABLES = /^REFERRAL_(\w+_)?(PORT|SERVICE)(_|$)/
+/** The longest distance at which a name is a typing error. */
+const TYPO_DISTANCE = 2
+
+/** @throws ConfigError for a name that is a typing error: the setting that was meant would be ignored. */
+function findUnknownSettings(env: Environment): Config['unknownSettings'] {
+  const isUnknown = (name: string) =>
+    name.startsWith('REFERRAL_') &&
+    !KNOWN_SETTINGS.includes(name) &&
+    !CLIENT_SETTINGS.test(name) &&
+    !KUBERNETES_VARIABLES.test(name)
+  return Object.keys(env)
+    .filter((name) => env[name] && isUnknown(name))
+    .map((variable) => {
+      const distances = KNOWN_SETTINGS.map((name) => ({ nearest: name, distance: editDistance(variable, name) }))
+      const { nearest, distance } = distances.sort((a, b) => a.distance - b.distance)[0]!
+      if (distance <= TYPO_DISTANCE) throw new ConfigError(`${variable} is not a setting. Did you mean ${nearest}?`)
+      return { variable, nearest }
+    })
+}
+
+/** The number of letters to insert, delete or replace (Levenshtein). */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, n) => n)
+  for (let i = 1; i <= a.length; i++) {
+    const above = row
+    row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = above[j - 1]! + Number(a[i - 1] !== b[j - 1])
+      row.push(Math.min(replaced, above[j]! + 1, row[j - 1]! + 1))
+    }
+  }
+  return row[b.length]!
+}
 
 const keyFile = (dataDir: string) => resolve(dataDir, 'encryption.key')
 

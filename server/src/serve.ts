@@ -41,6 +41,7 @@ export async function serve(): Promise<void> {
   deps.wakeDispatcher = dispatcher.wake
   const stopping = new AbortController()
   deps.stopping = stopping.signal
+  for (const unknown of config.unknownSettings) deps.log.warn(unknown, 'unknown setting')
   if (config.webhookAllow.length > 0)
     deps.log.warn({ targets: config.webhookAllow.length }, 'webhooks may be sent to private addresses')
   const url = baseUrlOf(config)

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Config, readConfig } from '../../server/src/config.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Config, readConfig, SECRET_SETTINGS } from '../../server/src/config.ts'
 import { temporaryFolder } from '../support/process.ts'
 
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')
@@ -55,6 +55,79 @@ test('the encryption key is generated in the documented file, and required with 
   expect(() => readConfig({ REFERRAL_DATA_DIR: folder.path, DATABASE_URL: 'postgres://localhost/x' })).toThrow(
     'REFERRAL_ENCRYPTION_KEY must be set with PostgreSQL',
   )
+})
+
+const VALUES = {
+  DATABASE_URL: 'postgres://referral:secret@db/referral',
+  REDIS_URL: 'redis://cache:6379',
+  REFERRAL_ENCRYPTION_KEY: Buffer.alloc(32, 3).toString('base64'),
+  METRICS_TOKEN: 'token',
+}
+const settingsOf = ({ databaseUrl, redisUrl, encryptionKeys, metricsToken }: Config) => [
+  databaseUrl,
+  redisUrl,
+  Buffer.from(encryptionKeys[0]!).toString('base64'),
+  metricsToken,
+]
+
+describe('secrets from files', () => {
+  const secret = (name: string, text: string) => {
+    const file = join(folder.path, name)
+    writeFileSync(file, text)
+    return { [`${name}_FILE`]: file }
+  }
+
+  test('each documented secret is read from the file that its variable with _FILE names', () => {
+    expect(Object.keys(VALUES)).toEqual([...SECRET_SETTINGS])
+    const documented = /^(.+) can also be read from a file/m.exec(read('docs/self-hosting.md'))?.[1] ?? ''
+    expect(marked(documented).sort()).toEqual(Object.keys(VALUES).sort())
+    const files = Object.entries(VALUES).map(([name, text]) => secret(name, `${text}\n`))
+    expect(settingsOf(readConfig(Object.assign({}, ...files)))).toEqual(Object.values(VALUES))
+  })
+
+  test('a file that is missing, empty or given twice stops the start', () => {
+    expect(() => readConfig({ METRICS_TOKEN_FILE: join(folder.path, 'none') })).toThrow(
+      /^The file of METRICS_TOKEN_FILE cannot be read: ENOENT/,
+    )
+    expect(() => readConfig(secret('REDIS_URL', '\n'))).toThrow(/^The file of REDIS_URL_FILE is empty/)
+    expect(() => readConfig({ ...secret('METRICS_TOKEN', 'a'), METRICS_TOKEN: 'b' })).toThrow(
+      'METRICS_TOKEN and METRICS_TOKEN_FILE are both set. Remove one of them.',
+    )
+  })
+})
+
+describe('unknown settings', () => {
+  const unknown = (variable: string, value = 'x') =>
+    readConfig({ REFERRAL_DATA_DIR: folder.path, [variable]: value }).unknownSettings
+
+  test.each([
+    ['REFERRAL_ENCRYPTON_KEY', 'REFERRAL_ENCRYPTION_KEY'],
+    ['REFERRAL_DATADIR', 'REFERRAL_DATA_DIR'],
+    ['REFERRAL_DEMOS', 'REFERRAL_DEMO'],
+  ])('%s stops the start and names %s', (variable, nearest) => {
+    expect(() => unknown(variable)).toThrow(`${variable} is not a setting. Did you mean ${nearest}?`)
+  })
+
+  test('a name that differs by more than two letters is reported with the nearest one', () => {
+    const variable = 'REFERRAL_TRUST_PROXIES'
+    expect(unknown(variable)).toEqual([{ variable, nearest: 'REFERRAL_TRUST_PROXY' }])
+  })
+
+  test('every documented setting is known', () => {
+    const names = rows.flatMap((row) => row.names).filter((name) => name.startsWith('REFERRAL_'))
+    expect(names.length).toBeGreaterThan(8)
+    for (const name of names) {
+      const typo = `${name.slice(0, -1)}__`
+      expect(() => unknown(typo), typo).toThrow(`Did you mean ${name}?`)
+    }
+  })
+
+  test('variables of the clients and of Kubernetes are ignored', () => {
+    const client = ['BASE_URL', 'API_KEY', 'OWNER_TOKEN', 'SHOP_ID', 'PROFILE', 'CONFIG_DIR', 'WEBHOOK_SECRET']
+    const kubernetes = ['PORT', 'PORT_8787_TCP_ADDR', 'SERVICE_HOST', 'SERVER_SERVICE_PORT', 'SERVER_PORT_8787_TCP']
+    for (const name of [...client, ...kubernetes]) expect(unknown(`REFERRAL_${name}`), name).toEqual([])
+    expect(unknown('REFERRAL_DEMOO', '')).toEqual([])
+  })
 })
 
 test('other pages link to the table instead of repeating it', () => {

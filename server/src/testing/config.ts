@@ -15,6 +15,7 @@ export const testConfig = (dataDir: string, given: Partial<Config> = {}): Config
   metricsToken: undefined,
   webhookAllow: [],
   trustProxy: 0,
+  unknownSettings: [],
   keepAliveSeconds: 75,
   shutdownDelaySeconds: 0,
   logLevel: 'silent',
