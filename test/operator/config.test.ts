@@ -85,7 +85,7 @@ describe('secrets from files', () => {
     expect(settingsOf(readConfig(Object.assign({}, ...files)))).toEqual(Object.values(VALUES))
   })
 
-  test('a file that is missing, empty or given twice stops the start', () => {
+  test('a file that is missing, empty or given twice prevents startup', () => {
     expect(() => readConfig({ METRICS_TOKEN_FILE: join(folder.path, 'none') })).toThrow(
       /^The file of METRICS_TOKEN_FILE cannot be read: ENOENT/,
     )
@@ -104,7 +104,7 @@ describe('unknown settings', () => {
     ['REFERRAL_ENCRYPTON_KEY', 'REFERRAL_ENCRYPTION_KEY'],
     ['REFERRAL_DATADIR', 'REFERRAL_DATA_DIR'],
     ['REFERRAL_DEMOS', 'REFERRAL_DEMO'],
-  ])('%s stops the start and names %s', (variable, nearest) => {
+  ])('%s prevents startup, and the message names %s', (variable, nearest) => {
     expect(() => unknown(variable)).toThrow(`${variable} is not a setting. Did you mean ${nearest}?`)
   })
 
