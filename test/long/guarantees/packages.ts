@@ -16,7 +16,6 @@ const SDK_ONLY = ['20.0.0', '20.20.2']
 /** The last release of each kind that must be rejected by the server and the CLI with a message. */
 const REJECTED = ['8.17.0', '20.20.2', '22.18.0']
 
-const progress = (t: string) => console.error(Math.round(performance.now() / 1000), t)
 const VITEST = 'vitest@5.1.1'
 
 async function run(): Promise<string> {
@@ -37,13 +36,14 @@ async function check(user: NpmUser): Promise<string> {
   const nodes = new Map<string, string>()
   for (const version of new Set([...SUPPORTED, ...SDK_ONLY, ...REJECTED])) {
     const folder = await user.installNode(version)
-    progress(`Node.js ${version}`)
     if (folder) nodes.set(version, folder)
   }
   const tarballs = await pack(user.path)
-  progress('packed')
   await publish(user, tarballs)
   const [firstInstallMs, installed] = await timed(() => install(user, nodes.get(SUPPORTED[0] ?? '')))
+
+  const folder = join(installed.project, 'node_modules')
+  const size = `${packagesIn(folder)} packages, ${kilobytes(sizeOf(folder))}`
 
   const jobs: string[] = []
   const durations: number[] = []
@@ -60,24 +60,19 @@ async function check(user: NpmUser): Promise<string> {
     const { code, stderr } = await user.finish(['node', '--test'], { folder: installed.project, node })
     assert.equal(code, 0, `node --test on ${version}: ${stderr}`)
     durations.push(ms)
-    progress(`job on ${version} ${ms}`)
     jobs.push(sdkVersion === version ? version : `${version} (SDK on ${sdkVersion})`)
   }
   for (const version of REJECTED) await checkRejection(user, version, nodes.get(version))
-  progress('rejections')
   await checkVitest(user, installed.project)
-  progress('vitest')
   await checkDev(user)
-  progress('dev')
 
   const ratio = startRatio(join(installed.globalBin, 'referral'), nodes.get(SUPPORTED.at(-1) ?? ''))
   assert.ok(ratio <= 2.5, `referral --version takes ${ratio} times as long as node -e 0`)
   const sizes = tarballs.map((path) => `${basename(path).replace(/-\d.*/, '')} ${kilobytes(statSync(path).size)}`)
-  const folder = join(installed.project, 'node_modules')
   return [
     `main job on Node.js ${jobs.join(', ')}; rejected with a message: ${REJECTED.join(', ')}`,
     `tarballs: ${sizes.join(', ')}`,
-    `all four installed from a cold cache in ${seconds(firstInstallMs)}: ${packagesIn(folder)} packages, ${kilobytes(sizeOf(folder))}`,
+    `all four installed from a cold cache in ${seconds(firstInstallMs)}: ${size}`,
     `first npx @referral/server to a paid order ${seconds(durations[0] ?? 0)}, later ${seconds(durations[1] ?? 0)}`,
     `referral --version takes ${ratio} times as long as node -e 0`,
   ].join('; ')
