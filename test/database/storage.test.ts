@@ -131,9 +131,10 @@ test('the head of an audit chain advances only with committed work', async () =>
   const other = await openDatabase(database.url)
   const append = (on: Database, i: number) =>
     on.transact(async (trx, chain) => {
-      const { seq } = await chain.head()
-      await put(trx, `row ${seq + 1}`)
-      chain.advance({ seq: seq + 1, hash: `hash ${seq + 1}` })
+      await chain.append(async ({ seq }) => {
+        await put(trx, `row ${seq + 1}`)
+        return { seq: seq + 1, hash: `hash ${seq + 1}` }
+      })
       if (i % 25 === 7) throw new Error('late')
     }, SHOP)
   const results = await Promise.allSettled(Array.from({ length: 100 }, (_, i) => append(i % 2 ? db : other, i)))
@@ -144,7 +145,7 @@ test('the head of an audit chain advances only with committed work', async () =>
 })
 
 test('a transaction without a shop has no audit chain', async () => {
-  await expect(db.transact((_, chain) => chain.head())).rejects.toThrow('needs a shopId')
+  await expect(db.transact((_, chain) => chain.append(async (last) => last))).rejects.toThrow('needs a shopId')
 })
 
 test('repeated and parallel migrations change nothing', async () => {

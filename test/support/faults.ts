@@ -13,22 +13,26 @@ interface Place {
 /** Runs `happen` before the n-th statement; an error that it throws fails the statement. Returns a function that ends this. */
 export function beforeStatement({ db }: TestServer, { n, ofShops }: Place, happen: () => void): () => void {
   const { transact } = db
-  db.transact = (work, shopId) =>
-    transact(async (trx, chain) => {
-      if (ofShops && shopId === undefined) return work(trx, chain)
-      const executor = trx.getExecutor() as unknown as { executeQuery: Execute }
-      const execute = executor.executeQuery
-      let count = 0
-      executor.executeQuery = async (query) => {
-        if (++count === n) happen()
-        return execute.call(executor, query)
-      }
-      try {
-        return await work(trx, chain)
-      } finally {
-        executor.executeQuery = execute
-      }
-    }, shopId)
+  db.transact = (work, shopId, touches) =>
+    transact(
+      async (trx, chain) => {
+        if (ofShops && shopId === undefined) return work(trx, chain)
+        const executor = trx.getExecutor() as unknown as { executeQuery: Execute }
+        const execute = executor.executeQuery
+        let count = 0
+        executor.executeQuery = async (query) => {
+          if (++count === n) happen()
+          return execute.call(executor, query)
+        }
+        try {
+          return await work(trx, chain)
+        } finally {
+          executor.executeQuery = execute
+        }
+      },
+      shopId,
+      touches,
+    )
   return () => {
     db.transact = transact
   }

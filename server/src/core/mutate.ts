@@ -3,6 +3,7 @@ import type { AuditChain, Transaction } from '../database/database.ts'
 import { forEachYielding } from '../database/event-loop.ts'
 import { CommitOutcomeUnknownError, isStorageError, isUniqueViolation } from '../database/storage-error.ts'
 import type { ShopRow } from '../database/tables.ts'
+import type { Touches } from '../database/touches.ts'
 import { hashAudit, insertAudit } from './audit.ts'
 import { type Context, type MutationContext, nowIso } from './context.ts'
 import { findStoredResponse, storeResponse } from './idempotency.ts'
@@ -36,12 +37,19 @@ type ShopId = Pick<ShopRow, 'id'>
  * The transaction first checks the caller's credential again, so a revoked one changes nothing and gets no stored response.
  * Transactions on one shop run one after the other, so a credential cannot be revoked between check and commit.
  *
+ * @param touches what `work` reads or writes that other work with touches writes, so that independent changes share round
+ *   trips to the database; without it, `work` runs alone. The caller's `Idempotency-Key` is always included.
  * @throws ApiError 401, 403 or 503 as for a new request when the credential is no longer valid; 409
  *   `idempotency_key_reused` or `concurrent_change`; 503 when storage or audit fail; whatever `work` throws.
  */
-export async function mutate<Shop extends ShopId, T>(ctx: MutationContext<Shop>, work: Work<Shop, T>): Promise<T> {
+export async function mutate<Shop extends ShopId, T>(
+  ctx: MutationContext<Shop>,
+  work: Work<Shop, T>,
+  touches?: Touches,
+): Promise<T> {
   try {
-    const run = () => ctx.db.transact((trx, chain) => attempt(ctx, { trx, chain }, work), ctx.shop.id)
+    const all = touches && ctx.idempotency ? [...touches, `idempotencyKey:${ctx.idempotency.key}`] : touches
+    const run = () => ctx.db.transact((trx, chain) => attempt(ctx, { trx, chain }, work), ctx.shop.id, all)
     // Another request inserted the same row first: the second attempt finds it and returns what a later call would get.
     const done = await run().catch((error) => (isUniqueViolation(error) ? run() : Promise.reject(error)))
     if (done.replayed && ctx.idempotency) ctx.idempotency.replayed = true
@@ -86,22 +94,22 @@ async function begin<Shop extends ShopId, T>(ctx: MutationContext<Shop>, trx: Tr
 
 async function writeAudit(ctx: MutationContext, { trx, chain }: OpenTransaction, entry: AuditEntry) {
   try {
-    const last = await chain.head()
     const row = {
       id: ctx.newId('aud'),
       shopId: ctx.shop.id,
-      seq: last.seq + 1,
       actor: ctx.actor,
       action: entry.action,
       subjectId: entry.subjectId,
       data: JSON.stringify(entry.data ?? {}),
       requestId: ctx.requestId,
       createdAt: nowIso(ctx),
-      previousHash: last.hash,
     }
-    const hash = hashAudit(row)
-    await insertAudit(trx, ctx.shop.id, { ...row, hash })
-    chain.advance({ seq: row.seq, hash })
+    await chain.append(async (last) => {
+      const linked = { ...row, seq: last.seq + 1, previousHash: last.hash }
+      const hash = hashAudit(linked)
+      await insertAudit(trx, ctx.shop.id, { ...linked, hash })
+      return { seq: linked.seq, hash }
+    })
   } catch (error) {
     throw isStorageError(error) ? auditUnavailable(error) : error
   }
@@ -113,4 +121,4 @@ async function writeAudit(ctx: MutationContext, { trx, chain }: OpenTransaction,
  * @throws ApiError 503 `audit_unavailable` or `storage_unavailable`.
  */
 export const recordAccess = (ctx: Context, action: string, subjectId: string | null): Promise<undefined> =>
-  mutate(ctx, async () => ({ result: undefined, audit: { action, subjectId } }))
+  mutate(ctx, async () => ({ result: undefined, audit: { action, subjectId } }), [])

@@ -16,9 +16,11 @@ export interface WebhookEvent {
  */
 export async function enqueue(ctx: MutationContext, trx: Transaction, events: WebhookEvent[]): Promise<boolean> {
   if (events.length === 0) return false
-  const filters = await listSubscriptionFilters(trx, ctx.shop.id)
   const createdAt = nowIso(ctx)
-  const streams = await listOpenStreams(trx, ctx.shop.id, createdAt)
+  const [filters, streams] = await Promise.all([
+    listSubscriptionFilters(trx, ctx.shop.id),
+    listOpenStreams(trx, ctx.shop.id, createdAt),
+  ])
   const deliveries: NewDelivery[] = []
   const streamed: Omit<StreamDeliveryRow, 'shopId' | 'seq'>[] = []
   const latest = new Map<string, string>()
@@ -85,19 +87,21 @@ const findStreams = prepared<{ shopId: string; now: string }>()((db, { shopId, n
 export const listOpenStreams = (db: Reader, shopId: string, now: string): Promise<Pick<StreamRow, 'id' | 'events'>[]> =>
   findStreams(db, { shopId, now })
 
+const insertStreamDelivery = preparedWrite<Omit<StreamDeliveryRow, 'seq'>>()((trx, row) =>
+  // One statement, so that changes which run side by side get different numbers.
+  sql`insert into "streamDeliveries" ("shopId", id, "streamId", "eventId", seq)
+    select cast(${row.shopId} as text), cast(${row.id} as text), cast(${row.streamId} as text), cast(${row.eventId} as text),
+      coalesce(max(seq), 0) + 1
+    from "streamDeliveries" where "shopId" = ${row.shopId} and "streamId" = ${row.streamId}`.compile(trx),
+)
+
 /** Appends to the queues of streams, in the given order. */
 export async function insertStreamDeliveries(
   trx: Transaction,
   shopId: string,
   rows: Omit<StreamDeliveryRow, 'shopId' | 'seq'>[],
 ): Promise<void> {
-  for (const row of rows) {
-    const seq = (await findLastSeq(trx, shopId, row.streamId)) + 1
-    await trx
-      .insertInto('streamDeliveries')
-      .values({ shopId, ...row, seq })
-      .execute()
-  }
+  await Promise.all(rows.map((row) => insertStreamDelivery(trx, { shopId, ...row })))
 }
 
 /** The number of the newest delivery of a stream; 0 when there is none. */

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import { isPostgresUrl } from '../config.ts'
 import type { AuditHeadRow, Tables } from './tables.ts'
+import type { Touches } from './touches.ts'
 
 /** A SQLite or PostgreSQL database. Writing is only possible through `transact`. */
 export interface Database {
@@ -9,9 +10,11 @@ export interface Database {
   /**
    * Runs `work` in a transaction and resolves once the commit is on disk. `work` does no I/O except its own queries, does
    * not nest, and may run more than once. With `shopId`, transactions on the same shop run one after the other across all
-   * processes, so rows it has read do not change before its commit; `chain` is the audit chain of that shop.
+   * processes, so rows it has read do not change before its commit; `chain` is the audit chain of that shop. On PostgreSQL,
+   * work on one shop runs side by side in one transaction if its declared `touches` have nothing in common; without them,
+   * it runs alone.
    */
-  transact: <T>(work: TransactionWork<T>, shopId?: string) => Promise<T>
+  transact: <T>(work: TransactionWork<T>, shopId?: string, touches?: Touches) => Promise<T>
   /** Runs a report in a separate thread with its own read connection; shops take turns. */
   runReport: <Input extends ReportRequest, Result>(
     report: Report<Input, Result>,
@@ -78,20 +81,22 @@ export type Transaction = Kysely<Tables>
 export type AuditHead = Pick<AuditHeadRow, 'seq' | 'hash'>
 
 /**
- * The head of a shop's audit chain within a transaction. The row that stores it is also the shop's write lock: a
- * transaction reads it when it begins, and updates it before the commit if the chain has grown.
+ * A shop's audit chain within a transaction. The row that stores its head is also the shop's write lock: a transaction reads
+ * it when it begins, and updates it before the commit if the chain has grown.
  */
 export interface AuditChain {
-  /** @throws Error when the transaction was started without a shop. */
-  head: () => Promise<AuditHead>
-  /** Moves the head to an audit row that was inserted. */
-  advance: (to: AuditHead) => void
+  /**
+   * Appends a row. `write` inserts it, linked to the last row, and returns the new head. When work runs side by side, `write`
+   * runs after all of it, in the order of the work.
+   *
+   * @throws Error when the transaction was started without a shop.
+   */
+  append: (write: (last: AuditHead) => Promise<AuditHead>) => Promise<void>
 }
 
 /** The chain of a transaction without a shop. */
 export const NO_CHAIN: AuditChain = {
-  head: () => Promise.reject(new Error('A transaction that writes to an audit needs a shopId')),
-  advance: () => {},
+  append: () => Promise.reject(new Error('A transaction that writes to an audit needs a shopId')),
 }
 
 /** Runs `work` with one plain connection and ordinary transactions, for work on the whole database such as a copy. */

@@ -3,10 +3,13 @@ import type pg from 'pg'
 import type { OnGroupCommit, TransactionWork } from './database.ts'
 import { toStorageError } from './postgres-pool.ts'
 import { PostgresSession } from './postgres-session.ts'
+import { runVerified, touchCheck, UndeclaredTouchError } from './postgres-touch-check.ts'
 import { CommitOutcomeUnknownError, type StorageError } from './storage-error.ts'
+import { planWaves, type Touches } from './touches.ts'
 
 interface Job {
   work: TransactionWork<unknown>
+  touches: Touches | undefined
   resolve: (value: never) => void
   reject: (error: unknown) => void
   isSettled: boolean
@@ -19,11 +22,21 @@ interface GroupOptions {
   wasCommitted: (xid: string) => Promise<boolean | undefined>
 }
 
-/** The job that caused a rollback, and its error. */
+/** A job that a transaction was rolled back for, and its error. */
 interface FailedJob {
   job: Job
   error: unknown
   isRetryable: boolean
+}
+
+/** What became of a job. */
+interface Outcome {
+  job: Job
+  /** Called after the commit. */
+  settle: () => void
+  hasThrown: boolean
+  /** It threw after it wrote. */
+  failed: FailedJob | undefined
 }
 
 /** Serialization failure and deadlock: may succeed when retried. */
@@ -31,54 +44,74 @@ const RETRYABLE = ['40001', '40P01']
 const MAX_ATTEMPTS = 4
 
 /**
- * Settles all jobs, which share one transaction. A job that fails after it wrote is removed and the others run again; it
- * then gets a transaction of its own, where each statement is awaited, so that it sees exactly which one failed.
+ * Settles all jobs, which share one transaction. Jobs that fail after they wrote are removed and the others run again. A
+ * removed job then gets a transaction of its own, where each statement is awaited, so that it sees exactly which one failed.
+ * When a statement fails that several jobs share, each of them gets a transaction of its own.
  *
  * @throws StorageError when the connection is lost or the transaction could not begin; some jobs are not settled then.
  */
 async function runGroup(session: PostgresSession<Job>, jobs: Job[], options: GroupOptions): Promise<void> {
   const separate: Job[] = []
   for (let group = jobs; group.length > 0; group = group.filter((job) => !separate.includes(job))) {
-    const failed = await attempt(session, group, { ...options, isEager: true })
-    if (!failed) break
-    separate.push(failed.job)
+    const failed = await attempt(session, group, { ...options, isBatched: true })
+    if (failed.length === 0) break
+    separate.push(...failed.map(({ job }) => job))
   }
   for (const job of separate) await runSeparately(session, job, options)
 }
 
 async function runSeparately(session: PostgresSession<Job>, job: Job, options: GroupOptions): Promise<void> {
   for (let tries = 1; ; tries++) {
-    const failed = await attempt(session, [job], { ...options, isEager: false })
+    const [failed] = await attempt(session, [job], { ...options, isBatched: false })
     if (!failed) return
     if (!failed.isRetryable || tries === MAX_ATTEMPTS) return settle(job, () => job.reject(failed.error))
     await sleep(Math.random() * 20 * tries)
   }
 }
 
-/** Runs the jobs in one transaction. On failure, rolls back and returns the failed job; no job is settled. */
+/** Runs the jobs in one transaction. On failure, rolls back and returns the failed jobs; no job is settled. */
 async function attempt(
   session: PostgresSession<Job>,
   jobs: Job[],
-  { shopId, wasCommitted, isEager }: GroupOptions & { isEager: boolean },
-): Promise<FailedJob | undefined> {
-  session.begin(shopId, isEager)
-  const settlements: (() => void)[] = []
-  let thrower: { job: Job; error: unknown } | undefined
-  for (const job of jobs) {
-    session.owner = job
-    const writesBefore = session.writes
-    try {
-      const value = await job.work(session.trx, session.chain)
-      settlements.push(() => settle(job, () => job.resolve(value as never)))
-    } catch (error) {
-      if (session.failure || session.writes !== writesBefore) thrower = { job, error }
-      else settlements.push(() => settle(job, () => job.reject(error)))
+  { shopId, wasCommitted, isBatched }: GroupOptions & { isBatched: boolean },
+): Promise<FailedJob[]> {
+  session.begin({ shopId, isBatched })
+  const outcomes: Outcome[] = []
+  try {
+    for (const wave of planWaves(jobs)) {
+      const run = async () => void outcomes.push(...(await runWave(session, wave)))
+      if (touchCheck.isEnabled && wave.length > 1) await runVerified(session, wave, run)
+      else await run()
+      if (session.failure || outcomes.some(({ failed }) => failed)) break
     }
-    if (thrower || session.failure) break
+  } catch (error) {
+    if (!(error instanceof UndeclaredTouchError)) throw error
+    await session.rollback()
+    for (const job of jobs) settle(job, () => job.reject(error))
+    return []
   }
-  if (thrower || session.failure) await session.rollback()
-  else if (await commit(session, wasCommitted)) for (const settleOne of settlements) settleOne()
-  return findFailedJob(session, thrower)
+  const throwers = outcomes.flatMap(({ failed }) => failed ?? [])
+  if (session.failure || throwers.length > 0) await session.rollback()
+  else if (await commit(session, wasCommitted)) for (const outcome of outcomes) outcome.settle()
+  return findFailedJobs(session, throwers)
+}
+
+/** Runs jobs side by side that share no touch, then links their audit rows in order. */
+async function runWave(session: PostgresSession<Job>, wave: Job[]): Promise<Outcome[]> {
+  const outcomes = await Promise.all(wave.map((job) => runJob(session, job)))
+  for (const outcome of outcomes) if (!outcome.hasThrown) await session.linkAudits(outcome.job)
+  return outcomes
+}
+
+async function runJob(session: PostgresSession<Job>, job: Job): Promise<Outcome> {
+  const handle = session.open(job)
+  try {
+    const value = await job.work(handle.trx, handle.chain)
+    return { job, settle: () => settle(job, () => job.resolve(value as never)), hasThrown: false, failed: undefined }
+  } catch (error) {
+    const failed = session.failure || handle.hasWritten ? { job, error, isRetryable: false } : undefined
+    return { job, settle: () => settle(job, () => job.reject(error)), hasThrown: true, failed }
+  }
 }
 
 async function commit(session: PostgresSession<Job>, wasCommitted: GroupOptions['wasCommitted']): Promise<boolean> {
@@ -96,17 +129,18 @@ async function commit(session: PostgresSession<Job>, wasCommitted: GroupOptions[
   }
 }
 
-function findFailedJob(
-  session: PostgresSession<Job>,
-  thrower: { job: Job; error: unknown } | undefined,
-): FailedJob | undefined {
+function findFailedJobs(session: PostgresSession<Job>, throwers: FailedJob[]): FailedJob[] {
   const { failure } = session
-  if (!failure) return thrower && { ...thrower, isRetryable: false }
-  const { error, owner } = failure
+  // After a failed statement, the other jobs throw because of it.
+  if (!failure) return throwers
+  const { error, owners } = failure
   // Without an owner, the transaction could not begin, for example because the shop's lock timed out.
-  if (error.isLost || owner === undefined) throw error
-  const isOwn = thrower?.job === owner
-  return { job: owner, error: isOwn ? thrower?.error : error, isRetryable: RETRYABLE.includes(error.code) }
+  if (error.isLost || owners.length === 0) throw error
+  const isRetryable = RETRYABLE.includes(error.code)
+  return owners.map((job) => {
+    const thrown = throwers.find((one) => one.job === job)
+    return { job, error: thrown ? thrown.error : error, isRetryable }
+  })
 }
 
 function settle(job: Job, callback: () => void): void {
@@ -119,7 +153,8 @@ const MAX_GROUP = 64
 const OUTCOME_TIMEOUT_MS = 2000
 
 /**
- * Group commit per shop: all queued work on a shop shares one transaction and one fsync, and settles after it. Locking the
+ * Group commit per shop: all queued work on a shop shares one transaction and one fsync, and settles after it; work that
+ * has nothing in common also shares round trips, because it runs side by side with merged statements. Locking the
  * shop's row in `auditHeads` serializes the groups of several processes. A transaction locks at most one shop, so there are
  * no deadlocks between them. Work without a shop has a transaction of its own.
  */
@@ -135,9 +170,9 @@ export class PostgresGroupCommit {
   }
 
   /** @throws StorageError, and whatever `work` throws. */
-  transact<T>(work: TransactionWork<T>, shopId?: string): Promise<T> {
+  transact<T>(work: TransactionWork<T>, shopId?: string, touches?: Touches): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const job: Job = { work, resolve: resolve as (value: never) => void, reject, isSettled: false }
+      const job: Job = { work, touches, resolve: resolve as (value: never) => void, reject, isSettled: false }
       if (shopId === undefined) return this.#track(this.#run([job], undefined))
       const queue = this.#queues.get(shopId)
       if (queue) return void queue.push(job)

@@ -31,7 +31,7 @@ export function openPostgres(url: string, { onGroup = () => {}, onRead }: Databa
   const commits = new PostgresGroupCommit(writing, onGroup)
   return {
     read: createPostgresKysely<Tables>(timed(readFrom(reading), onRead)),
-    transact: (work, shopId) => commits.transact(work, shopId),
+    transact: (work, shopId, touches) => commits.transact(work, shopId, touches),
     runReport: (report, input, ms) => reports.run(report, input, ms),
     migrate: async () => {
       await checkConnection(writing)

@@ -156,9 +156,8 @@ export class SqliteAuditHeads {
   chainOf(shopId: string | undefined): AuditChain {
     if (shopId === undefined) return NO_CHAIN
     return {
-      head: async () => this.#headOf(shopId),
-      advance: (to) => {
-        this.#heads.set(shopId, to)
+      append: async (write) => {
+        this.#heads.set(shopId, await write(this.#headOf(shopId)))
         this.#moved.add(shopId)
       },
     }

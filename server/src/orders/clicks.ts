@@ -1,13 +1,14 @@
 import { findAffiliateByCodeOrSlug, findAffiliateByRef, findAffiliatesById } from '../affiliates/queries.ts'
 import type { components } from '../contract/schema.d.ts'
 import { type Context, nowIso } from '../core/context.ts'
-import { mutate } from '../core/mutate.ts'
+import { type Mutation, mutate } from '../core/mutate.ts'
 import { parseBodyInstant } from '../core/time.ts'
 import type { Transaction } from '../database/database.ts'
 import type { JourneyRow } from '../database/tables.ts'
 import { emailKey, trimToNull } from '../engine/normalize.ts'
 import { findClickOwner, insertJourneyEntry } from '../journey/queries.ts'
 import { rejectFuture } from './conversions.ts'
+import { clickTouch, sessionTouch } from './record-order.ts'
 
 type Schemas = components['schemas']
 type Touch = Schemas['ClickEvent'] | Schemas['PageViewEvent']
@@ -19,11 +20,13 @@ type Touch = Schemas['ClickEvent'] | Schemas['PageViewEvent']
  */
 export async function record(ctx: Context, body: Touch): Promise<Schemas['TouchReply']> {
   const occurredAt = occurredAtOf(ctx, body)
-  return mutate(ctx, async (trx) => {
+  const work = async (trx: Transaction): Promise<Mutation<Schemas['TouchReply']>> => {
     const { id, clickId } = await storeTouch(ctx, trx, { body, occurredAt })
     // Touches are not audited: the stored row is the record.
     return { result: { ok: true, message: replyMessage(body, clickId), id }, audit: null }
-  })
+  }
+  const [clickId, sessionId] = [trimToNull(body.clickId), trimToNull(body.sessionId)]
+  return mutate(ctx, work, [...(clickId ? [clickTouch(clickId)] : []), ...(sessionId ? [sessionTouch(sessionId)] : [])])
 }
 
 /** When a touch occurred. A time in the future becomes the time of receipt, so that it does not win over later clicks. */

@@ -2,26 +2,30 @@ import { toDecision } from '../commissions/queries.ts'
 import { invalid, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { type Context, nowIso } from '../core/context.ts'
-import { mutate } from '../core/mutate.ts'
+import { type Mutation, mutate } from '../core/mutate.ts'
 import { parseBodyInstant } from '../core/time.ts'
+import type { Transaction } from '../database/database.ts'
+import type { ShopRow } from '../database/tables.ts'
 import { CLOCK_TOLERANCE_MS } from '../engine/attribution.ts'
 import { decide } from '../engine/decide.ts'
 import type { Decision, Order, OrderLine } from '../engine/facts.ts'
 import { orderKey, storedOrderId, trimToNull } from '../engine/normalize.ts'
 import { findOrder } from './queries.ts'
-import { gatherFacts, type IncomingOrder, recordOrder } from './record-order.ts'
+import { gatherFacts, type IncomingOrder, recordOrder, touchesOf } from './record-order.ts'
 
 type Schemas = components['schemas']
+
+interface Recorded {
+  reply: Schemas['ConversionReply']
+  alreadyRecorded: boolean
+}
 
 /**
  * Records a conversion, once per order.
  *
  * @throws ApiError 400 `idempotency_key_required`, `invalid_body` or `occurred_at_in_future`, 409 `idempotency_key_reused`.
  */
-export async function record(
-  ctx: Context,
-  body: Conversion,
-): Promise<{ reply: Schemas['ConversionReply']; alreadyRecorded: boolean }> {
+export async function record(ctx: Context, body: Conversion): Promise<Recorded> {
   if (!ctx.idempotency) {
     throw invalid(
       'idempotency_key_required',
@@ -29,11 +33,12 @@ export async function record(
     )
   }
   const incoming = toIncomingOrder(ctx, body)
-  return mutate(ctx, async (trx, shop) => {
+  const work = async (trx: Transaction, shop: ShopRow): Promise<Mutation<Recorded>> => {
     const { result, ...written } = await recordOrder({ ...ctx, shop }, trx, incoming)
     const reply = toReply(result.decision, result.commissionId)
     return { ...written, result: { reply, alreadyRecorded: result.alreadyRecorded }, keepResponse: 'forever' }
-  })
+  }
+  return mutate(ctx, work, touchesOf(incoming))
 }
 
 /** @throws ApiError 400 as `record`. */

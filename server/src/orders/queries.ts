@@ -12,11 +12,18 @@ export const findOrder = async (db: Reader, shopId: string, orderId: string): Pr
 
 const upsert = preparedWrite<OrderRow>()((trx, row) => {
   const { shopId, orderId, commissionId, orderAt, facts, decision, createdAt, updatedAt } = row
-  const changes = { commissionId, orderAt, facts, decision, updatedAt }
   return trx
     .insertInto('orders')
-    .values({ shopId, orderId, createdAt, ...changes })
-    .onConflict((conflict) => conflict.columns(['shopId', 'orderId']).doUpdateSet(changes))
+    .values({ shopId, orderId, createdAt, commissionId, orderAt, facts, decision, updatedAt })
+    .onConflict((conflict) =>
+      conflict.columns(['shopId', 'orderId']).doUpdateSet((eb) => ({
+        commissionId: eb.ref('excluded.commissionId'),
+        orderAt: eb.ref('excluded.orderAt'),
+        facts: eb.ref('excluded.facts'),
+        decision: eb.ref('excluded.decision'),
+        updatedAt: eb.ref('excluded.updatedAt'),
+      })),
+    )
     .compile()
 })
 

@@ -11,6 +11,7 @@ import { type Context, nowIso } from '../core/context.ts'
 import type { Mutation } from '../core/mutate.ts'
 import type { Reader, Transaction } from '../database/database.ts'
 import type { AffiliateRow, CommissionRow, ProgramRow, ShopRow } from '../database/tables.ts'
+import type { Touches } from '../database/touches.ts'
 import { DEFAULT_COOKIE_DAYS } from '../engine/attribution.ts'
 import { decide } from '../engine/decide.ts'
 import type { AffiliateFact, Click, Decision, Facts, Matches, Order, OrderLine, ProgramFact } from '../engine/facts.ts'
@@ -46,6 +47,21 @@ export interface RecordedOrder {
   /** The order was recorded before, and nothing was changed. */
   alreadyRecorded: boolean
 }
+
+/** What recording an order reads and writes besides settings: the order, its click, its session and its customer. */
+export function touchesOf({ order, orderId }: Pick<IncomingOrder, 'order' | 'orderId'>): Touches {
+  const { clickId, sessionId, customerId, customerEmail } = order
+  return [
+    `order:${orderId}`,
+    ...(clickId ? [clickTouch(clickId)] : []),
+    ...(sessionId ? [sessionTouch(sessionId)] : []),
+    ...(customerId ? [`customerId:${customerId}`] : []),
+    ...(customerEmail ? [`customerEmail:${emailKey(customerEmail)}`] : []),
+  ]
+}
+
+export const clickTouch = (clickId: string): string => `click:${clickId}`
+export const sessionTouch = (sessionId: string): string => `session:${sessionId}`
 
 /**
  * Records an order from any source: gathers facts, decides, and stores the decision once. A credited order keeps its first

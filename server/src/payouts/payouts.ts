@@ -167,7 +167,7 @@ function rejectUnpayable({ status, netPayableCents }: PayoutBatchRow, expectedCe
   }
 }
 
-const recordAudit = (ctx: Context, audit: AuditEntry) => mutate(ctx, async () => ({ result: undefined, audit }))
+const recordAudit = (ctx: Context, audit: AuditEntry) => mutate(ctx, async () => ({ result: undefined, audit }), [])
 
 type Schemas = components['schemas']
 

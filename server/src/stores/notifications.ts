@@ -11,14 +11,19 @@ import { type Context, nowIso } from '../core/context.ts'
 import { type AuditEntry, type Mutation, mutate } from '../core/mutate.ts'
 import type { Transaction } from '../database/database.ts'
 import { forEachYielding } from '../database/event-loop.ts'
-import type { CommissionRow, StoreNoticeRow } from '../database/tables.ts'
+import type { CommissionRow, ShopRow, StoreNoticeRow } from '../database/tables.ts'
 import { storedOrderId } from '../engine/normalize.ts'
-import { recordOrder } from '../orders/record-order.ts'
+import { recordOrder, touchesOf } from '../orders/record-order.ts'
 import { recomputeBatch } from '../payouts/batch.ts'
 import { minimalRefund, storeId, toStoreOrder, toStoreRefund } from './payload.ts'
 import { insertStoreNoticeIfNew, listStoredRefunds, listStoreNotices } from './queries.ts'
 
 type Reply = components['schemas']['ActionReply']
+
+interface RecordedPaidOrder {
+  reply: Reply
+  alreadyRecorded: boolean
+}
 
 const MAX_STORED_REFUNDS = 50
 /** The total length of their stored bodies: about 5,000 line items. */
@@ -31,13 +36,10 @@ const FINAL_STATUSES: CommissionRow['orderStatus'][] = ['CANCELED', 'REVERSED', 
  *
  * @throws ApiError 400 `invalid_body` or 401 `store_domain_mismatch`.
  */
-export async function recordPaidOrder(
-  ctx: Context,
-  body: Body<'recordStoreOrder'>,
-): Promise<{ reply: Reply; alreadyRecorded: boolean }> {
+export async function recordPaidOrder(ctx: Context, body: Body<'recordStoreOrder'>): Promise<RecordedPaidOrder> {
   const { order, orderName, codes } = toStoreOrder(ctx, body)
   const orderId = storedOrderId('shopify', order.externalOrderId)
-  return mutate(ctx, async (trx, shop) => {
+  const work = async (trx: Transaction, shop: ShopRow): Promise<Mutation<RecordedPaidOrder>> => {
     requireSourceDomain(shop, body.order_status_url)
     const couponCode = await firstKnownCode(ctx, trx, codes)
     const incoming = { order: { ...order, couponCode }, orderId, orderName, trackingMethod: 'STORE_ORDER' as const }
@@ -49,7 +51,8 @@ export async function recordPaidOrder(
     const reply: Reply = { ok: true, message, ...(commissionId && { id: commissionId }) }
     const audits = [audit ?? [], later].flat()
     return { ...written, result: { reply, alreadyRecorded }, audit: audits.length ? audits : null }
-  })
+  }
+  return mutate(ctx, work, touchesOf({ order, orderId }))
 }
 
 /**
