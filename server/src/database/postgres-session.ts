@@ -135,6 +135,7 @@ export class PostgresSession<Job> {
 
   /** Returns whether the transaction was committed; it was not when a statement failed. @throws StorageError */
   async commit(): Promise<boolean> {
+    this.#transaction++
     this.#batch.flush()
     if (this.#movedHead) {
       const { seq, hash } = this.#movedHead
