@@ -57,6 +57,7 @@ async function runGroup(session: PostgresSession<Job>, jobs: Job[], options: Gro
     if (failed.length === 0) break
     separate.push(...failed.map(({ job }) => job))
   }
+  touchCheck.separated += separate.length
   for (const job of separate) await runSeparately(session, job, options)
 }
 

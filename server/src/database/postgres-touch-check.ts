@@ -6,7 +6,11 @@ import type { PostgresSession, TracedStatement } from './postgres-session.ts'
  * Verifies declared touches in tests. It replays the statements of each job of a wave twice, without the writes of the other
  * jobs and after them. A result that differs depends on another job, so the two must share a touch.
  */
-export const touchCheck = { isEnabled: false }
+export const touchCheck = {
+  isEnabled: false,
+  /** How many jobs got a transaction of their own after a shared one had failed. */
+  separated: 0,
+}
 
 /** Work that ran side by side depends on each other, but declared no common touch. */
 export class UndeclaredTouchError extends Error {
