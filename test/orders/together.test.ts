@@ -2,10 +2,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { touchCheck } from '../../server/src/database/postgres-touch-check.ts'
 import { check } from '../../server/src/operator/check.ts'
-import { type Store, storeServer } from '../stores/fixture.ts'
+import { type Store, storeOf } from '../stores/fixture.ts'
 import { canceledPayload, orderPayload, refundPayload } from '../stores/payloads.ts'
 import { subscribe } from '../support/inspect.ts'
-import type { Reply } from '../support/server.ts'
+import { type Reply, testServer } from '../support/server.ts'
 import { convert, expectOk, newAffiliate } from '../support/shop.ts'
 
 const CODES = ['NISA16', 'MARA', 'KEVIN', 'PAT']
@@ -19,7 +19,7 @@ let parallel: Shop
 let sequential: Shop
 
 async function newShop(): Promise<Shop> {
-  const store = await storeServer()
+  const store = await storeOf(await testServer())
   await store.server.client.affiliates.update(store.affiliate.id, { email: 'nisa@example.com' })
   const { campaignId } = await expectOk(store.server.request('GET', '/api/v1/affiliates')).then(([first]) => first)
   await store.server.client.programs.update(campaignId, { lifetimeCommission: true })

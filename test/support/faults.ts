@@ -89,9 +89,9 @@ export function beforeTransaction(
   happen: (shopId: string | undefined) => unknown,
 ): () => void {
   const { transact } = db
-  db.transact = async (work, shopId) => {
+  db.transact = async (work, shopId, touches) => {
     await happen(shopId)
-    return transact(work, shopId)
+    return transact(work, shopId, touches)
   }
   return () => {
     db.transact = transact
