@@ -44,12 +44,12 @@ test('work without a common touch shares its statements, and each part gets its 
     const found = await get(trx, `before${i % 10}-${i}`)
     await put(trx, `after${i}`)
     const rows = await sql<{ name: string }>`select name from "installationSettings"
-      where name like ${`before${i % 10}-%`} order by value desc, name limit ${(i % 3) + 1}`.execute(trx)
+      where name like ${`before${i % 10}-%`} and value <> ${`${i}`} order by value desc, name limit 2`.execute(trx)
     return [found?.value, rows.rows.length]
   })
   // begin, lock, three statements, and commit.
   expect(query.mock.calls.length).toBeLessThanOrEqual(8)
-  expect(values(results)).toEqual(numbers.map((i) => [`${i}`, (i % 3) + 1]))
+  expect(values(results)).toEqual(numbers.map((i) => [`${i}`, 2]))
   expect(await names()).toHaveLength(2 * JOBS)
 })
 

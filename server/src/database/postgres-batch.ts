@@ -112,9 +112,12 @@ export class StatementBatch<Owner> {
 
 /** Whether other values of the same statement can be sent with it. */
 function canMerge({ isRead, insert }: StatementShape, { sql, parameters }: CompiledQuery): boolean {
-  if (insert) return true
-  return isRead && /^\s*select\b/i.test(sql) && parameters.every(isPlain)
+  return insert !== undefined || (isRead && canMergeRead(sql, parameters))
 }
+
+/** A limit that is not known when the statement is planned would make PostgreSQL expect to read most of a table. */
+export const canMergeRead = (sql: string, parameters: readonly unknown[]): boolean =>
+  /^\s*select\b/i.test(sql) && !/\b(limit|offset) \$/i.test(sql) && parameters.every(isPlain)
 
 const isPlain = (value: unknown) => value === null || typeof value === 'string' || Number.isSafeInteger(value)
 
@@ -159,16 +162,26 @@ async function readEach(on: pg.Pool | pg.PoolClient, queries: CompiledQuery[]): 
 }
 
 async function readLaterally(on: pg.Pool | pg.PoolClient, queries: CompiledQuery[]): Promise<unknown[][]> {
-  const [{ sql, parameters }] = queries as [CompiledQuery]
-  const columns = parameters.map((_, i) => queries.map((query) => query.parameters[i]))
-  const types = columns.map((values) => (values.some((value) => typeof value === 'number') ? 'bigint' : 'text'))
-  const { rows, fields } = await runArrays(on, { sql: lateralText(sql, types), parameters: columns })
+  const { rows, fields } = await runArrays(
+    on,
+    mergeReads(
+      queries[0]!.sql,
+      queries.map(({ parameters }) => parameters),
+    ),
+  )
   const names = fields.slice(1)
   const found: unknown[][] = queries.map(() => [])
   for (const [position, ...values] of rows) {
     found[(position as number) - 1]!.push(Object.fromEntries(names.map((name, i) => [name, values[i]])))
   }
   return found
+}
+
+/** One statement for several sets of parameters. The first column of its rows is the position of the set, from 1. */
+export function mergeReads(sql: string, sets: (readonly unknown[])[]): { sql: string; parameters: unknown[][] } {
+  const parameters = sets[0]!.map((_, i) => sets.map((set) => set[i]))
+  const types = parameters.map((values) => (values.some((value) => typeof value === 'number') ? 'bigint' : 'text'))
+  return { sql: lateralText(sql, types), parameters }
 }
 
 const lateralTexts = new Map<string, string>()

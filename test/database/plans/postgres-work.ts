@@ -56,7 +56,10 @@ export async function openPostgresWork(url: string) {
   }
 }
 
-const literal = (value: unknown) => (value === null ? 'null' : pg.escapeLiteral(String(value)))
+const literal = (value: unknown) =>
+  value === null ? 'null' : pg.escapeLiteral(Array.isArray(value) ? arrayLiteral(value) : String(value))
+const arrayLiteral = (values: unknown[]) =>
+  `{${values.map((value) => (value === null ? 'NULL' : JSON.stringify(String(value))))}}`
 
 function total(plan: Plan, mode: string): Work {
   const nodes = scans(plan)
