@@ -35,7 +35,7 @@ test('slow reads of one shop leave connections for the orders of another', async
   for (const reply of await Promise.all(reads)) expect(reply.status).toBe(200)
 })
 
-test('a read that waited for its turn is rejected when its key was revoked meanwhile', async () => {
+test('a read is rejected when its key was revoked while it waited for its turn', async () => {
   const { id, secret } = await expectOk(admin(server, 'POST', '/keys', { label: 'Leaked', scopes: ['payouts:read'] }))
   const reads = Array.from({ length: MANY }, () => listPayouts(secret))
   await expect.poll(() => openReads(lock)).toBeGreaterThan(0)
