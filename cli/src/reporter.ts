@@ -26,7 +26,7 @@ export class Reporter {
     this.#context.stderr.write(`${this.palette.yellow('warning:')} ${sanitizeText(message)}\n`)
   }
 
-  /** Writes text unchanged, also with `--quiet`, such as the table before a prompt. The caller sanitizes it. */
+  /** Writes text unchanged, even with `--quiet`, such as the table before a prompt. The caller sanitizes it. */
   write(text: string): void {
     this.#context.stderr.write(text)
   }

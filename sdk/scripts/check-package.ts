@@ -1,5 +1,5 @@
 // Packs the package, installs it into an empty project and uses it from there, as ES module and as CommonJS.
-// With --runtimes also without DOM types, with arethetypeswrong, and on every Node, Deno and Bun that the registry
+// With --runtimes, also checks it without DOM types, with arethetypeswrong, and on every Node, Deno and Bun that the registry
 // provides; the missing ones are reported as skipped.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -10,7 +10,7 @@ export interface Config {
   databaseUrl: string
   redisUrl: string | undefined
   demo: boolean
-  /** 32 bytes each, the newest first. */
+  /** 32 bytes each, newest first. */
   encryptionKeys: Uint8Array[]
   apiDisabled: boolean
   minimumPayoutCents: number
@@ -171,7 +171,7 @@ const keyFile = (dataDir: string) => resolve(dataDir, 'encryption.key')
 /** Marks a new encryption key until its database exists. */
 const firstStartFile = (dataDir: string) => resolve(dataDir, 'first-start')
 
-/** Records that the database exists. From now on, a missing database next to its encryption key prevents startup. */
+/** Records that the database exists. From then on, a missing database next to its encryption key prevents startup. */
 export function endFirstStart({ dataDir }: Pick<Config, 'dataDir'>): void {
   rmSync(firstStartFile(dataDir), { force: true })
 }
@@ -282,7 +282,7 @@ function encryptionKeys(
 function decodeKey(text: string, where: string): Uint8Array {
   const bytes = Buffer.from(text.trim(), 'base64')
   if (bytes.length !== 32)
-    throw new ConfigError(`${where} must hold 32 bytes in base64 (openssl rand -base64 32 makes them).`)
+    throw new ConfigError(`${where} must contain 32 bytes in base64 (openssl rand -base64 32 makes them).`)
   return bytes
 }
 

@@ -91,7 +91,7 @@ function closeConnectionsAfterResponses(server: Server): void {
 
 /** Stops accepting connections and drains in-flight requests. `unused`: connections without a request yet. */
 async function drainRequests(server: Server, unused: Set<Socket>): Promise<void> {
-  // Closes the listener only. The method of the HTTP server would also close connections whose first request is on its way.
+  // Closes the listener only. The HTTP server's own method would also close connections whose first request is in transit.
   const closed = new Promise((done) => NetServer.prototype.close.call(server, done))
   const until = performance.now() + FIRST_REQUEST_MS
   const closeIdle = () => {

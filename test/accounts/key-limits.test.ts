@@ -80,7 +80,7 @@ describe('a shop has as many rate limit windows as active keys', () => {
     expect(await use(server, rotated.secret, 1)).toBe(LIMIT - 4)
   })
 
-  /** What is left to each of 25 keys that are used twice and ended one after the other, beside one that stays. */
+  /** The remaining requests of each of 25 keys that are used twice and ended one by one, while another key stays active. */
   async function churn(server: TestServer, more: () => object, end: (key: Key) => Promise<unknown>): Promise<number[]> {
     await use(server, shop.key, 5)
     const left: number[] = []

@@ -32,7 +32,7 @@ test('201 a key that works immediately, with its secret shown once', async ({ se
   expect(JSON.stringify([everything, server.logs])).not.toContain(secret)
 })
 
-test('a key that expires works until then', async ({ server, owner }) => {
+test('a key with an expiry works until it expires', async ({ server, owner }) => {
   const { secret } = await create(owner, { expiresAt: '2026-11-02T13:00:00Z' })
   expect(await status(server, secret)).toEqual([200, null])
   server.clock.advance(3_600_000)

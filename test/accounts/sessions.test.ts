@@ -28,7 +28,7 @@ describe('a session', () => {
     expect(response.headers.get('Set-Cookie')).toContain('; Secure')
   })
 
-  test('reads need the cookie, changes also the CSRF token', async ({ server, owner }) => {
+  test('reads need the cookie; changes also need the CSRF token', async ({ server, owner }) => {
     const { headers, cookie } = await signIn(server)
     expect((await withSession(owner, { Cookie: cookie }, 'GET', '/keys')).status).toBe(200)
     const body = { label: 'Page', scopes: ['payouts:read'] }

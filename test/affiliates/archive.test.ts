@@ -57,7 +57,7 @@ test('the code and the slug stay reserved', async ({ client }) => {
   expect(await rejection(client.coupons.assign({ affiliateId: next.id, code }))).toEqual([409, 'discount_code_taken'])
 })
 
-test('one audit record, also when several requests archive at once', async ({ server, client }) => {
+test('one audit record, even when several requests archive at once', async ({ server, client }) => {
   const affiliate = await client.affiliates.create({ email: 'race@example.com', name: 'Race' })
   const audits = auditLog(server)
   const replies = await Promise.all(

@@ -52,7 +52,7 @@ test('201 with a name derived from first and last name, or from the first alone'
   expect([first.name, first.firstName, first.lastName]).toEqual(['Cher', 'Cher', null])
 })
 
-test('201 with the sent name beside a first and last name', async ({ client }) => {
+test('201 with the sent name when a first and last name are sent too', async ({ client }) => {
   const affiliate = await client.affiliates.create({
     email: email(),
     name: 'Countess',

@@ -86,7 +86,7 @@ test('201 already approved in a program that auto-approves, with both events', a
   ])
 })
 
-test('201 auto-approved also through the default program', async ({ server }) => {
+test('201 auto-approved when it joins the default program', async ({ server }) => {
   const { key } = await server.createShop()
   const other = server.clientOf(key)
   await other.programs.create({ name: 'Auto', autoApproveAffiliate: true })

@@ -231,7 +231,7 @@ test('days and affiliates add up to the totals, for any rows', () => {
 test.each([
   ['at the limit', [9_007_199_254_740_990, 1], 9_007_199_254_740_991],
   ['one cent above it', [9_007_199_254_740_991, 1], null],
-  ['above it on the way only', [9_007_199_254_740_991, 3, -4], 9_007_199_254_740_990],
+  ['above it in a partial sum only', [9_007_199_254_740_991, 3, -4], 9_007_199_254_740_990],
 ])('sums are exact or null: %s', (_, amounts, expected) => {
   const rows = amounts.map((commissionAmountCents) =>
     row({ commissionAmountCents, trackingMethod: 'ADJUSTMENT', orderSubtotalCents: 0 }),

@@ -9,7 +9,7 @@ export const MAX_STALL_MS = 50
 /** By the clock and by the work of this thread: other processes of a busy machine only lengthen the first. */
 export const isTooLong = ({ wallMs, cpuMs }: Stall): boolean => wallMs > MAX_STALL_MS && cpuMs > MAX_STALL_MS
 
-/** The worst stall of every heavy request, one after the other, on a shop of this size. */
+/** The worst stall of each heavy request, sent one at a time, on a shop of this size. */
 export async function measureStalls(size: Size, { tries }: { tries: number }): Promise<Stall[]> {
   const server = await ownerServer()
   // No address is looked up.

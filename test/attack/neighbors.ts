@@ -15,10 +15,10 @@ import { heavyRequests, STORE_SECRET } from './heavy-requests.ts'
 import { fillLargeShop, type Size } from './large-shop.ts'
 import { type LoadCall, type LoadStream, startSteadyLoad } from './steady-load.ts'
 
-/** The most keys that a shop can have; each may send 100 requests a minute. */
+/** The maximum number of keys of a shop; each may send 100 requests per minute. */
 const KEYS = 20
 const KEYS_PER_SECOND = (KEYS * 100) / 60
-/** The limit of the store of a shop is that of all its keys. */
+/** The limit of a shop's store equals that of all its keys. */
 const STORE_PER_SECOND = KEYS_PER_SECOND
 const OWNER_PER_SECOND = 600 / 60
 /** Ordinary orders of the neighbor, within its own limit. */
@@ -27,47 +27,47 @@ const SUBSCRIPTIONS = 100
 const MIB = 1024 * 1024
 const PATIENCE_MS = 60_000
 
-/** p99 of how long an order takes. */
+/** p99 latency of an order. */
 export interface Delay {
   wallMs: number
-  /** What the main thread of the server worked until the response: a busy machine lengthens only the time by the clock. */
+  /** CPU time of the server's main thread until the response: a busy machine increases only the wall time. */
   cpuMs: number
 }
 
 export interface NeighborDelay {
   name: string
   /** Medians of all rounds. */
-  beside: Delay
-  /** Beside as many requests of the same shop, each light. */
+  underLoad: Delay
+  /** Alongside as many requests of the same shop, each light. */
   light: Delay
-  /** While the load is sent to a server that only reads it: what the sender takes of the machine is in both figures. */
+  /** While the load is sent to a server that only reads it, so that both figures include the cost of sending. */
   alone: Delay
-  /** The least and the most of the rounds alone: the noise of the machine. */
+  /** Minimum and maximum of the rounds without load: the noise of the machine. */
   aloneMs: [number, number]
-  /** How often each status came to the other shop, in all rounds. */
+  /** How often the other shop received each status, in all rounds. */
   statuses: Record<string, number>
 }
 
 /**
- * Whether orders take more than `times` as long beside a load, both by the clock and by work: other programs of a busy
- * machine lengthen only the first.
+ * Whether orders take more than `times` as long alongside a load, both in wall time and in CPU time: other programs on a
+ * busy machine increase only the former.
  */
-export const isSlowed = ({ beside, alone }: NeighborDelay, times: number): boolean =>
-  (['wallMs', 'cpuMs'] as const).every((ms) => beside[ms] > times * alone[ms])
+export const isSlowed = ({ underLoad, alone }: NeighborDelay, times: number): boolean =>
+  (['wallMs', 'cpuMs'] as const).every((ms) => underLoad[ms] > times * alone[ms])
 
 /** One line for each load. */
 export const neighborTable = (delays: NeighborDelay[]): string =>
   delays
-    .map(({ name, beside, light, alone, aloneMs, statuses }) => {
+    .map(({ name, underLoad, light, alone, aloneMs, statuses }) => {
       const of = ({ wallMs, cpuMs }: Delay) => `${wallMs.toFixed(1)} ms (work ${cpuMs.toFixed(1)} ms)`
       const times = (a: Delay, b: Delay) =>
         `${(a.wallMs / b.wallMs).toFixed(1)} × (work ${(a.cpuMs / b.cpuMs).toFixed(1)} ×)`
       const noise = aloneMs.map((ms) => ms.toFixed(1)).join('–')
-      return `${name}: p99 ${of(beside)}, alone ${of(alone)} (rounds ${noise} ms), beside light requests ${of(light)}; ${times(beside, alone)} of alone, ${times(beside, light)} of light; ${JSON.stringify(statuses)}`
+      return `${name}: p99 ${of(underLoad)}, alone ${of(alone)} (rounds ${noise} ms), alongside light requests ${of(light)}; ${times(underLoad, alone)} of alone, ${times(underLoad, light)} of light; ${JSON.stringify(statuses)}`
     })
     .join('\n')
 
-/** What one shop does while the orders of its neighbor are timed. */
+/** The load of one shop while the orders of another are timed. */
 interface Load {
   name: string
   streams: LoadStream[]
@@ -80,7 +80,7 @@ interface Load {
 interface Neighbors {
   server: OwnerServer
   process: RunningServer
-  /** Reads whatever it is sent. */
+  /** A server that reads every request. */
   sink: string
   receiver: Receiver
   /** The neighbor's. */
@@ -96,31 +96,31 @@ interface Rounds {
   only?: string
 }
 
-/** p99 of the neighbor's orders beside each load: medians of rounds that alternate between no load and each load. */
+/** p99 of the neighbor's orders alongside each load: medians of rounds that alternate between no load and each load. */
 export async function measureNeighbors(size: Size, { seconds, rounds, only = '' }: Rounds): Promise<NeighborDelay[]> {
   const at = await startNeighbors(size)
   const measured = at.loads
     .filter(({ name }) => name.includes(only))
-    .map((load) => ({ load, alone: [] as Delay[], light: [] as Delay[], beside: [] as Delay[] }))
+    .map((load) => ({ load, alone: [] as Delay[], light: [] as Delay[], underLoad: [] as Delay[] }))
   const counts = new Map<Load, Record<string, number>>()
   try {
     await delayOf(at, 2)
     // The first requests of each kind compile code.
     for (const { load } of measured) await round(at, load, 1)
     for (let n = 0; n < rounds; n++) {
-      for (const { load, alone, light, beside } of measured) {
+      for (const { load, alone, light, underLoad } of measured) {
         alone.push((await besideLoad(at, { url: at.sink, streams: load.streams, seconds })).delay)
         light.push((await besideLoad(at, { url: at.process.url, streams: load.light, seconds })).delay)
         const heavy = await round(at, load, seconds)
-        beside.push(heavy.delay)
+        underLoad.push(heavy.delay)
         const statuses = counts.get(load) ?? {}
         for (const [status, count] of Object.entries(heavy.statuses)) statuses[status] = (statuses[status] ?? 0) + count
         counts.set(load, statuses)
       }
     }
-    return measured.map(({ load, alone, light, beside }) => ({
+    return measured.map(({ load, alone, light, underLoad }) => ({
       name: load.name,
-      beside: median(beside),
+      underLoad: median(underLoad),
       light: median(light),
       alone: median(alone),
       aloneMs: [Math.min(...alone.map(({ wallMs }) => wallMs)), Math.max(...alone.map(({ wallMs }) => wallMs))],
@@ -161,7 +161,7 @@ async function besideLoad(
 
 let orders = 0
 
-/** Of orders at a steady rate, whether earlier ones have been answered or not. */
+/** Latencies of orders sent at a fixed rate, whether earlier ones have been answered or not. */
 async function delayOf({ process, keys }: Neighbors, seconds: number): Promise<Delay> {
   const took: Delay[] = []
   const sending: Promise<void>[] = []
@@ -187,17 +187,17 @@ async function delayOf({ process, keys }: Neighbors, seconds: number): Promise<D
     sent.catch(() => {})
     sending.push(sent)
   }
-  // An error is thrown only when nothing is open any more.
+  // Throws only after all connections are closed.
   for (const sent of await Promise.allSettled(sending)) if (sent.status === 'rejected') throw sent.reason
   const p99 = (all: number[]) => all.sort((a, b) => a - b)[Math.ceil(all.length * 0.99) - 1]!
   return { wallMs: p99(took.map(({ wallMs }) => wallMs)), cpuMs: p99(took.map(({ cpuMs }) => cpuMs)) }
 }
 
-/** How long the main thread of a process has worked, as Linux reports it. */
+/** CPU time of the main thread of a process, as reported by Linux. */
 const workedMs = ({ pid }: RunningServer): number =>
   Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ', 1)[0]) / 1e6
 
-/** Keeps the server on one processor and whatever sends requests, PostgreSQL too, on another. */
+/** Pins the server to one processor, and the senders and PostgreSQL to another. */
 function separateProcessors(): string[] {
   if (availableParallelism() < 2 || spawnSync('taskset', ['-acp', '1', String(process.pid)]).status !== 0) return []
   return ['taskset', '-c', '0']
@@ -209,7 +209,7 @@ async function startSink(): Promise<{ url: string; stop: () => void }> {
   return { url: `http://127.0.0.1:${port}`, stop: () => void child.kill('SIGKILL') }
 }
 
-/** A real server process with a large shop, and a small one beside it. */
+/** A real server process with a large shop and a small one. */
 async function startNeighbors(size: Size): Promise<Neighbors> {
   const under = separateProcessors()
   const [server, receiver, sink] = await Promise.all([ownerServer(), startReceiver(), startSink()])
@@ -297,7 +297,7 @@ async function loadsOf(server: OwnerServer, { size, receiver, tokens, newKeys }:
   ]
 }
 
-/** All that only reads, as heavy as it may be. */
+/** All reads, as heavy as allowed. */
 async function readsOf(server: OwnerServer, size: Size): Promise<LoadCall[]> {
   const reads = (await heavyRequests(server, size)).filter(({ operation }) => READS.has(operation))
   return Promise.all(
@@ -336,7 +336,7 @@ function largestStoreOrder({ shop }: OwnerServer): LoadCall {
   }
 }
 
-/** As many subscriptions as a shop can have, to a receiver that never answers. Returns what takes all of them away. */
+/** Creates the maximum number of subscriptions, to a receiver that never responds. Returns a function that removes them. */
 async function subscribe(
   server: OwnerServer,
   { shop, receiver }: { shop: TestShop; receiver: Receiver },

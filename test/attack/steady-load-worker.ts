@@ -5,7 +5,7 @@ import type { LoadCall, LoadStream } from './steady-load.ts'
 
 const { url, streams, seconds } = workerData as { url: string; streams: LoadStream[]; seconds: number }
 const statuses: Record<string, number> = {}
-/** Unanswered requests fill memory; beyond this, requests are left out. */
+/** Unanswered requests fill memory; beyond this, requests are skipped. */
 const MAX_OPEN = 32
 const PATIENCE_MS = 60_000
 const agent = new Agent({ keepAlive: true, maxSockets: MAX_OPEN })

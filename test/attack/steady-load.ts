@@ -10,7 +10,7 @@ export interface LoadCall {
   storeSecret?: string
 }
 
-/** Calls that are sent one after the other, so many each second, whether earlier ones have been answered or not. */
+/** Calls that are sent in sequence at a fixed rate, whether earlier ones have been answered or not. */
 export interface LoadStream {
   perSecond: number
   calls: LoadCall[]

@@ -146,7 +146,7 @@ describe.runIf(isThere)('the Developer page', () => {
     await page.context().close()
   })
 
-  test('rejects forms of other sites, also of a same-site origin that receives the cookie, and forms without the CSRF token', async () => {
+  test('rejects forms of other sites, even of a same-site origin that receives the cookie, and forms without the CSRF token', async () => {
     const to = encodeURIComponent(`${stage.url}/admin/keys`)
     const forge = async (from: string) => {
       const [reply] = await Promise.all([

@@ -98,7 +98,7 @@ async function startEvil() {
 /** Notes what a page complains about: its script, its policy, and what it could not load. */
 export function watch(page: Page, complaints: string[]): void {
   page.on('console', (message) => {
-    // The browser says so of every page with an error status, also of those that tests ask for.
+    // The browser logs this for every page with an error status, including those that tests request.
     const isPage = message.text().startsWith('Failed to load resource') && message.location().url === page.url()
     if (['error', 'warning'].includes(message.type()) && !isPage) complaints.push(message.text())
   })

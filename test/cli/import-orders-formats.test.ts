@@ -101,7 +101,7 @@ test('WooCommerce: only paid orders are imported, in the time zone of the shop',
   expect(made.W2).toMatchObject({ happenedAt: '2026-06-30T22:30:00.000Z' })
 }, 30_000)
 
-test('WooCommerce: a refund in any column fails the order, also with --any-status', async () => {
+test('WooCommerce: a refund in any column fails the order, even with --any-status', async () => {
   const cases: [column: string, value: string, none: string][] = [
     ['refund_items', 'Hat', ''],
     ['Order Refund Amount', '20.00', '0.00'],
@@ -247,7 +247,7 @@ test('Shopify: the subtotal is after the discount, and the order name is kept', 
 }, 30_000)
 
 test('prices that include tax are reduced by it, and mixed files are rejected', async () => {
-  // 119.00 for goods and 5.95 for shipping include 19 % tax: 19.95 in total, 19.00 of it for the goods.
+  // 119.00 for goods and 5.95 for shipping include 19% tax: 19.95 in total, 19.00 of it for the goods.
   const gross = { Subtotal: '119.00', Shipping: '5.95', Taxes: '19.95', Total: '124.95' }
   const { report } = await importCsv('gross.csv', csvOf(SHOPIFY_COLUMNS, [shopifyOrder('2001', gross)]))
   expect(report).toMatchObject({ sent: 1 })
@@ -264,7 +264,7 @@ test('prices that include tax are reduced by it, and mixed files are rejected', 
   expect((await importCsv('mixed.csv', mixed, '--prices', 'without-tax')).report).toMatchObject({ sent: 2 })
 }, 30_000)
 
-test('of several coupons the first that belongs to an affiliate counts', async () => {
+test('with several coupons, the first that belongs to an affiliate wins', async () => {
   const rows = [
     shopifyOrder('3001', { 'Discount Code': 'SUMMER, NISA16' }),
     shopifyOrder('3002', { 'Discount Code': 'LENA12, NISA16' }),

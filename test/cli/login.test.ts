@@ -47,7 +47,7 @@ test('a key from standard input is verified, stored privately and used', async (
   expect(JSON.stringify(who)).not.toContain(key())
 })
 
-test('both secrets can be stored together or one after the other', async () => {
+test('both secrets can be stored together or one at a time', async () => {
   const token = shop.env.REFERRAL_OWNER_TOKEN ?? ''
   await json(['login', '--base-url', shop.server.url], { env: env(), input: `${key()}\n` })
   const both = await json(['login', '--base-url', shop.server.url], { env: env(), input: token })

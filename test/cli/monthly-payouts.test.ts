@@ -25,7 +25,7 @@ const batches = async () =>
     totals.netPayableCents,
   ])
 
-test('approved commissions from before the period are reported, also for an empty period', async () => {
+test('approved commissions from before the period are reported, even for an empty period', async () => {
   await shop.order('june', '2026-06-10T12:00:00Z')
   await shop.order('july', '2026-07-10T12:00:00Z')
   const july = await payouts('preview', '--month', '2026-07', '--affiliate', affiliate)

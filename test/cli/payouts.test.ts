@@ -204,7 +204,7 @@ test('5 when the total of an export is too large to represent exactly', async ()
   expect(stderr).toContain('Export fewer batches at a time.')
 })
 
-test('an export is readable only by its owner, also when it replaces a file that others could read', async () => {
+test('an export is readable only by its owner, even when it replaces a file that others could read', async () => {
   const [batch] = await batches()
   const command = ['payouts', 'export', batch?.id ?? '', '--format', 'csv', '--dir', folder.path, '--force']
   const [first] = await json<{ file: string }[]>(command, { env: shop.env })

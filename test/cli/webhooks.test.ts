@@ -128,7 +128,7 @@ interface CheckReport {
   probes: { name: string; passed: boolean; advice: string | null }[]
 }
 
-test('a correct receiver scores 100 %', async () => {
+test('a correct receiver scores 100%', async () => {
   const junit = join(folder.path, 'right.xml')
   const { code, stdout } = await cli(['webhooks', 'check', await serve(right()), '--json', '--junit', junit], { env })
   const report: CheckReport = JSON.parse(stdout)

@@ -37,7 +37,7 @@ test('commands create a program, an affiliate, a code and an order', async () =>
   ]) {
     const flat = await cli(['programs', ...words, '--type', 'FLAT_PER_ORDER', '--json'], { env: shop.env })
     expect({ code: flat.code, stdout: flat.stdout }).toEqual({ code: 2, stdout: '' })
-    expect(JSON.parse(flat.stderr).message).toContain('16 means 16.00 for each order, not 16 %')
+    expect(JSON.parse(flat.stderr).message).toContain('16 means 16.00 for each order, not 16%')
   }
   expect(await client.programs.list()).toMatchObject({ data: [{ commissionType: 'PERCENT_OF_SALE' }] })
 

@@ -20,7 +20,7 @@ export class Till {
     this.shop = shop
   }
 
-  /** A program at 16 % and an approved affiliate with that code. */
+  /** A program at 16% and an approved affiliate with that code. */
   async affiliate(code = 'NISA16', program: object = {}) {
     const { key } = this.shop
     const { id } = await expectOk(

@@ -127,7 +127,7 @@ function plainExcess(from: Json, to: Json, where: Where): string[] {
     if (to[key] !== undefined && from[key] !== to[key]) changes.push(`${at} ${words.bound} ${key} ${to[key]}`)
   if (to.uniqueItems && !from.uniqueItems) changes.push(`${at} ${words.bound} uniqueItems`)
   if (side === 'request' && from.default !== undefined && from.default !== to.default)
-    changes.push(`${at} is no longer ${JSON.stringify(from.default)} when left out`)
+    changes.push(`${at} is no longer ${JSON.stringify(from.default)} when omitted`)
   if (to.items) changes.push(...excess(from.items ?? {}, to.items, { side, at: `${at}[]` }))
   return [...changes, ...fieldChanges(from, to, where)]
 }

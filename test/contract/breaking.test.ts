@@ -135,7 +135,7 @@ describe('breaks', () => {
       (copy) => {
         copy.components.parameters.Limit.schema.default = 10
       },
-      'GET /api/v1/coupons: limit is no longer 20 when left out',
+      'GET /api/v1/coupons: limit is no longer 20 when omitted',
     ],
     [
       'a field of a response that is gone',

@@ -80,7 +80,7 @@ export const call = (server: TestServer, id: string, given: Call = {}) => callOp
 
 /** One hash of every row except those that only record accesses. */
 export function snapshot(server: TestServer, except: string[] = []): string {
-  // An audit is left out with its head.
+  // An audit chain is excluded together with its head.
   const left = except.includes('audits') ? [...except, 'auditHeads'] : except
   if (engine === 'postgres') return hashOfRows(server, left)
   const hash = createHash('sha256')

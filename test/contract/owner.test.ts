@@ -55,7 +55,7 @@ async function prepare(op: DocumentedOperation, value: unknown): Promise<OwnerCa
   return { ...sessionFor(busy, op), ...body, ...(id && { id }) }
 }
 
-/** Fails one statement after the other until there is none left to fail: 503 and no change each time. */
+/** Fails each statement in turn until none is left: 503 and no change each time. */
 async function failEverywhere(op: DocumentedOperation, call: OwnerCall): Promise<number> {
   const before = snapshot(busy)
   for (let n = 1; ; n++) {

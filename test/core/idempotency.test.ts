@@ -38,7 +38,7 @@ test('property order and whitespace of the body do not matter', async ({ server 
   expect([again.status, again.headers.get('Idempotent-Replayed')]).toEqual([201, 'true'])
 })
 
-test('unknown properties are part of the body, also of a large one', async ({ server }) => {
+test('unknown properties are part of the body, even of a large one', async ({ server }) => {
   const headers = { 'Idempotency-Key': 'k-unknown' }
   const lineItems = Array.from({ length: 1000 }, (_, i) => ({
     priceCents: 1,
@@ -129,7 +129,7 @@ test('neither the key table nor the log contains the body', async ({ server }) =
   expect(rows + server.logs.join('')).not.toContain('canary@example.com')
 })
 
-test('201 with the recorded decision for a repeated order with a new key, also in parallel', async ({ server }) => {
+test('201 with the recorded decision for a repeated order with a new key, even in parallel', async ({ server }) => {
   const replies = await Promise.all(
     Array.from({ length: 32 }, (_, i) => convert(server, order('r10'), { idempotencyKey: `r10-${i}` })),
   )

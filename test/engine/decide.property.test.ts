@@ -10,7 +10,7 @@ const RUNS = { numRuns: 1000 }
 const total = (values: number[]) => values.reduce((sum, value) => sum + value, 0)
 const isAmount = (value: number) => Number.isSafeInteger(value) && value >= 0 && !Object.is(value, -0)
 
-test('the same facts give the same bytes, also after a JSON round trip, and are not changed', () => {
+test('the same facts give the same bytes, even after a JSON round trip, and are not changed', () => {
   fc.assert(
     fc.property(anyFacts, (facts) => {
       const before = JSON.stringify(facts)

@@ -46,7 +46,7 @@ describe('amounts', () => {
   })
 })
 
-test('every decision contains the engine version, also without attribution', () => {
+test('every decision contains the engine version, even without attribution', () => {
   expect(ENGINE_VERSION).toMatch(/^\d+$/)
   expect([decide(facts()), decide(couponFacts())].map((one) => one.engineVersion)).toEqual([
     ENGINE_VERSION,

@@ -70,7 +70,7 @@ function divided(snapshot: RefundSnapshot, totals: RefundedGoods | undefined, re
     RefundLine[],
   ]
   if (one.length === 0 || two.length === 0) return [refund]
-  // Pieces that are worth nothing point at no part of the order, so an amount beside them is shared by all.
+  // Pieces without value belong to no part of the order, so an amount sent with them is shared by all parts.
   const worth = (some: RefundLine[], before = totals) => applyRefund(snapshot, before, items(some))
   const half = worth(one)
   const values = [half, worth(two, half.refunded)].map(

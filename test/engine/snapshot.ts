@@ -20,7 +20,7 @@ export function items(lineItems: RefundLine[], amountCents: number | null = null
   return { refundId: 'r', amountCents, lineItems }
 }
 
-/** Applies refunds one after the other, each to the totals as they are stored. */
+/** Applies refunds in order, each to the stored totals of the earlier ones. */
 export function totalsAfter(snapshot: RefundSnapshot, refunds: readonly Refund[]): RefundedGoods | undefined {
   let totals: RefundedGoods | undefined
   for (const refund of refunds) totals = JSON.parse(JSON.stringify(applyRefund(snapshot, totals, refund).refunded))

@@ -41,7 +41,7 @@ describe('other requests are served between many parallel large ones', () => {
   })
   afterAll(() => world.server.close())
 
-  test('store orders, one after the other', async () => {
+  test('store orders, one at a time', async () => {
     const order = heavyNotifications(world).find(({ name }) => name === 'orders-paid with 1,000 lines')!
     const send = () => stallOf(world, order, { tries: 1 })
     const [one, all] = [await turnsOf(send), await turnsOf(() => Promise.all(Array.from({ length: MANY }, send)))]
@@ -49,7 +49,7 @@ describe('other requests are served between many parallel large ones', () => {
     expect(all).toBeGreaterThan((MANY * one) / 4)
   })
 
-  test('conversions of many different names, one after the other', async () => {
+  test('conversions of many different names, one at a time', async () => {
     let sent = 0
     const send = async () => {
       const raw = `{"externalOrderId":"names-${++sent}","amountCents":1,"x":${manyNames(`n${sent}_`)}}`

@@ -71,7 +71,7 @@ describe('400 names the field', () => {
     expect(await refused(server, () => convert(server, { ...order, ...change }))).toBe(sentence)
   })
 
-  test('an unknown property of an affiliate, also a misleading one', async ({ server }) => {
+  test('an unknown property of an affiliate, even a misleading one', async ({ server }) => {
     const raw = (text: string) => server.request('POST', '/api/v1/affiliates', { raw: text })
     expect(await refused(server, () => raw('{"email":"a@b.co","name":"A","rank":1}'))).toBe(
       'rank is not a property of this request.',

@@ -68,7 +68,7 @@ interface TextSchema {
 const isFreeText = (schema: TextSchema): boolean =>
   schema.anyOf?.some(isFreeText) ||
   ([schema.type].flat().includes('string') && !schema.enum && !schema.format && (schema.pattern ?? '\\S') === '\\S')
-/** What names something that exists or takes few characters; the label of a key names the key, also in the audit. */
+/** Values that reference something that exists or are short; the label of a key identifies the key, even in the audit. */
 const NAMES =
   /id$|ids$|^(label|code|kind|action|value|ref|type|secret|token|url|hookUrl|target_url|storeDomain)$|Code$/i
 

@@ -47,7 +47,7 @@ test('a line names the shop, the key, the operation and the trace of the caller'
   })
 })
 
-test('a malformed traceparent and an unknown key are left out', async () => {
+test('a malformed traceparent and an unknown key are omitted', async () => {
   const line = await lineOf('/api/v1/affiliates', 'rk_unknown', {
     traceparent: `00-${'0'.repeat(32)}-b7ad6b7169203331-01`,
   })

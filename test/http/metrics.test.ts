@@ -59,7 +59,7 @@ test('rate-limited requests are counted', async () => {
   expect(await value('referral_limit_store_failures_total')).toBe(0)
 })
 
-/** The request line and headers as they are sent, for what `fetch` does not let a caller set. */
+/** The exact request line and headers, for what `fetch` does not let a caller set. */
 async function readRaw(lines: string[], version = '1.1'): Promise<number | undefined> {
   const port = Number(new URL(server.url).port)
   const [answer] = await sendRaw(port, `GET /metrics HTTP/${version}\r\n${lines.join('\r\n')}\r\n\r\n`, { ends: true })

@@ -11,7 +11,7 @@ test.beforeAll(async ({ ownerServer: server }) => {
   await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: SECRET }))
 })
 
-/** Names that no row can have, as they are written in a path. */
+/** Names that no row can have, as written in a path. */
 const NAMES: [string, string][] = [
   ['U+0000', '%00'],
   ['U+0000 inside', 'a%00b'],

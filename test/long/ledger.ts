@@ -3,7 +3,7 @@ import type { Database } from '../../server/src/database/database.ts'
 import { decide } from '../../server/src/engine/decide.ts'
 import type { Acknowledged, Sent } from './load.ts'
 
-/** 16 %, half up, in whole cents: an arithmetic of its own, which the engine's must meet. */
+/** 16%, half up, in whole cents: an arithmetic of its own, which the engine's must meet. */
 const share = (cents: number) => Number((BigInt(cents) * 1600n + 5000n) / 10_000n)
 
 /** Every order that was acknowledged is there once, for its money, with one audit and one reply. */
@@ -23,7 +23,7 @@ export async function checkLedger(
     const [row] = byOrder.get(id) ?? []
     return row && row.commissionAmountCents !== share(amountCents)
   })
-  assert.deepEqual(wrong, [], 'each commission is 16 % of its order')
+  assert.deepEqual(wrong, [], 'each commission is 16% of its order')
   const counts = await countAll(db)
   const { length } = commissions
   assert.deepEqual(counts, { orders: length, audits: length, replies: length })

@@ -101,7 +101,7 @@ for (const target of positionals.length > 0 ? positionals : Object.keys(TARGETS)
     }
   }
   console.log(
-    `${target}: ${score(all).toFixed(1)} % of ${dead(all) + alive(all)} mutants noticed, ${alive(all)} were not (goal ${GOAL} %)`,
+    `${target}: ${score(all).toFixed(1)}% of ${dead(all) + alive(all)} mutants noticed, ${alive(all)} were not (goal ${GOAL}%)`,
   )
   isBelow ||= !(score(all) >= GOAL)
 }

@@ -192,7 +192,7 @@ test.each([
   ],
   [
     { REFERRAL_ENCRYPTION_KEY: 'short' },
-    'REFERRAL_ENCRYPTION_KEY must hold 32 bytes in base64 (openssl rand -base64 32 makes them).',
+    'REFERRAL_ENCRYPTION_KEY must contain 32 bytes in base64 (openssl rand -base64 32 makes them).',
   ],
 ])('%j prevents startup with one sentence', async (wrong, sentence) => {
   const { code, stderr } = await run(['serve'], { ...env(), ...wrong } as Record<string, string>)

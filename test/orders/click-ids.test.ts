@@ -65,14 +65,14 @@ describe('a click id belongs to the affiliate it first named', () => {
     expect(await winner(client, { clickId })).toEqual([nisa.id, 'CLICK_MATCH'])
   })
 
-  test('the id of a response belongs to its affiliate too, also with your own id', async ({ client }) => {
+  test('the id of a response belongs to its affiliate too, even when you send your own id', async ({ client }) => {
     const first = await client.events.click({ ref: nisa.slug, clickId })
     const taken = await client.events.click({ ref: mara.slug, clickId: first.id })
     expect(await winner(client, { clickId: first.id })).toEqual([nisa.id, 'CLICK_MATCH'])
     expect(await winner(client, { clickId: taken.id })).toEqual([mara.id, 'CLICK_MATCH'])
   })
 
-  test('the same affiliate keeps it when clicked again, also by a click without another affiliate', async ({
+  test('the same affiliate keeps it when clicked again, even by a click without another affiliate', async ({
     client,
   }) => {
     for (const names of [{ ref: nisa.slug }, { ref: nisa.slug }, {}, { ref: 'nobody' }]) {

@@ -126,7 +126,7 @@ describe('product rules', () => {
       { productId: '7001', quantity: 1 },
       { productId: '7002', quantity: 2 },
     ]
-    // 10,000 less 4,000: 2,000 for the single piece at 50 %, the other 8,000 at 16 %.
+    // 10,000 less 4,000: 2,000 for the single piece at 50%, the other 8,000 at 16%.
     expect(await amount(server, { amountCents: 10_000, lineItems })).toBe(1000 + 1280)
   })
 

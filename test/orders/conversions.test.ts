@@ -106,7 +106,7 @@ describe('aliases', () => {
   })
 })
 
-test('USD when no currency is sent, also in a shop of another currency', async ({ server }) => {
+test('USD when no currency is sent, even in a shop with another currency', async ({ server }) => {
   const other = await server.createShop()
   updateRows(server, 'shops', { currency: 'EUR' }, { id: other.shopId })
   await withAffiliate(server, { code: 'EUR', key: other.key })

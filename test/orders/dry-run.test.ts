@@ -80,7 +80,7 @@ test('200 with the decision and its trace, without a key, and nothing is written
   expect(snapshot(server)).toBe(before)
 })
 
-test('200 and nothing written also with a key, which can be used again', async ({ server }) => {
+test('200 and nothing written, even with a key, which can be used again', async ({ server }) => {
   const before = snapshot(server)
   const headers = { 'Idempotency-Key': 'dry-key' }
   expect((await dryRun(server, order, headers)).status).toBe(200)

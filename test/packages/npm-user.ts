@@ -47,7 +47,7 @@ export function npmUser({ registry, coldCache = false }: NpmUserOptions): NpmUse
   const lines = [`@referral:registry=${registry}`, `${registry.replace('http:', '')}:_authToken=local`]
   writeFileSync(join(home, '.npmrc'), `${lines.join('\n')}\naudit=false\nfund=false\nupdate-notifier=false\n`)
   const cache = join(homedir(), '.npm/_cacache')
-  // Only the downloads are shared: npx keeps what it has installed beside them, and would not install it again.
+  // Only the downloads are shared: npx keeps its installations in the same folder, and would not install them again.
   if (!coldCache && existsSync(cache)) symlinkSync(cache, join(home, '.npm/_cacache'))
 
   const ownPath = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'))

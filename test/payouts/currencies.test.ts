@@ -5,7 +5,7 @@ import type { TestServer, TestShop } from '../support/server.ts'
 import { convert, expectOk, newAffiliate } from '../support/shop.ts'
 import { test } from '../support/test.ts'
 
-// A USD shop with 5.50 per order, 2.00 per item of product 7, and 16 % of everything in another program.
+// A USD shop with 5.50 per order, 2.00 per item of product 7, and 16% of everything in another program.
 let shop: TestShop
 let programs: Record<'flat' | 'percent' | 'mixed', string>
 const owner = () => ({ Authorization: `Bearer ${shop.ownerToken}` })

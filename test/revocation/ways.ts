@@ -87,7 +87,7 @@ export const keyWays: Record<string, Way> = {
     ({ deps }) => createApiSwitch(deps).set(false),
     async ({ deps, server }) => {
       await createApiSwitch(deps).set(true)
-      // Callers without a key learn of it within a second, and until then it may look off at the door.
+      // Callers without a key notice within a second; before that, the API may still look disabled.
       while ((await server.request('GET', '/api/v1/programs')).status !== 200) await sleep(20)
     },
   ),

@@ -141,7 +141,7 @@ describe('400 for what the commission depends on', () => {
     ])
   })
 
-  test('a number of 1,025 digits, also in an unused property', async () => {
+  test('a number of 1,025 digits, even in an unused property', async () => {
     const text = paid({}).replace('"total_weight":567', `"total_weight":${'9'.repeat(1025)}`)
     const { status, body } = await record(text)
     expect([status, body.error]).toEqual([400, 'A number must have at most 1024 characters.'])
@@ -190,7 +190,7 @@ describe('a body that is not JSON is rejected in used properties', () => {
     ['cut off', (text: string) => text.slice(0, -1)],
     ['twice', (text: string) => text + text],
     ['with a comma at the end', (text: string) => `${text.slice(0, -1)},}`],
-    ['with a comma at the start', (text: string) => `{,${text.slice(1)}`],
+    ['with a leading comma', (text: string) => `{,${text.slice(1)}`],
     ['without a colon', (text: string) => text.replace('"currency":', '"currency"')],
     ['without a value', (text: string) => text.replace('"USD"', '')],
     [

@@ -81,7 +81,7 @@ describe('orders-paid', () => {
     expect((await convert(server, twin)).body.commission.amountCents).toBe(1440)
   })
 
-  test('changes nothing when it is repeated, also in parallel and with changes', async ({ server }) => {
+  test('changes nothing when it is repeated, even in parallel and with changes', async ({ server }) => {
     const id = store.nextId()
     const text = orderPayload({ id, codes: ['NISA16'] })
     const replies = await Promise.all(Array.from({ length: 8 }, () => store.notify('orders-paid', text)))

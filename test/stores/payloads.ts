@@ -67,7 +67,7 @@ const lineItem = (line: Line, index: number, currency: string) => ({
 
 export interface OrderGiven {
   id?: number
-  /** Digits that no number can hold are put in as they are. */
+  /** Inserts digits that exceed the range of numbers unchanged. */
   rawId?: string
   lines?: Line[]
   subtotal?: string
@@ -197,7 +197,7 @@ export interface RefundGiven {
   id?: number
   orderId?: number
   items?: (Line & { subtotal: number })[]
-  /** Money beside the items, as the store writes it: below zero when it went to the buyer. */
+  /** Money not related to items, as the store writes it: negative when it went to the buyer. */
   discrepancy?: string
   shipping?: string
 }

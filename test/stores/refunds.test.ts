@@ -109,7 +109,7 @@ describe('refunds-create', () => {
     expect((await store.commission(id)).commissionAmountCents).toBe(2500)
   })
 
-  test('is in the currency of the order, also where a flat rate is in the currency of the shop', async ({ server }) => {
+  test("is in the order's currency, even where a flat rate is in the shop's currency", async ({ server }) => {
     const flat = { name: 'Flat', autoApproveOrder: true, commissionType: 'FLAT_PER_ORDER', commissionPercent: 5 }
     const { id: campaignId } = await expectOk(server.request('POST', '/api/v1/programs', { body: flat }))
     await newAffiliate(server, { campaignId, code: 'YENS' })

@@ -18,7 +18,7 @@ const both = (shop: string, buyer: string) => ({
 })
 const record = (text: string) => expectOk(store.notify('orders-paid', text))
 
-test('a buyer who pays in another currency: the amounts in the shop currency count, also in the refund', async () => {
+test('a buyer who pays in another currency: the amounts in the shop currency count, even in the refund', async () => {
   const id = store.nextId()
   const order = JSON.parse(orderPayload({ id, lines: [{ ...line, quantity: 2 }], subtotal: '180.00', codes }))
   order.presentment_currency = 'JPY'
@@ -117,7 +117,7 @@ test('items that were restocked to two places are two items of one line', async 
   expect((await store.commission(id)).commissionAmountCents).toBe(3200)
 })
 
-test('the signature is over the raw bytes, also of non-ASCII text and long ids', async () => {
+test('the signature is over the raw bytes, including non-ASCII text and long ids', async () => {
   const rawId = '820982911946154508'
   const text = changed(orderPayload({ codes }), { note: 'für “Ada” ✓ 👩‍👩‍👧', id: 0 }).replace(
     '"id":0',

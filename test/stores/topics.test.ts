@@ -121,7 +121,7 @@ describe('signed bytes of one topic, sent to the endpoint of another with its to
     }
   })
 
-  test('a canceled order is recorded as canceled, also without a cancellation notification', async () => {
+  test('a canceled order is recorded as canceled, even without a cancellation notification', async () => {
     const id = store.nextId()
     const reply = await store.notify('orders-paid', canceledPayload({ id, codes }))
     expect(reply.status).toBe(200)

@@ -26,7 +26,7 @@ export interface DocumentedOperation {
 // biome-ignore lint/suspicious/noExplicitAny: the document is walked as plain JSON
 type Json = any
 
-/** The status of a documented response: `2XX` is 200, beside successes with a status of their own. */
+/** The status of a documented response: `2XX` is 200 when other successes are documented by status. */
 export const statusOf = (documented: string): number => (documented === '2XX' ? 200 : Number(documented))
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete']

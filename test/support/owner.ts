@@ -212,6 +212,6 @@ export async function signIn(server: TestServer, token = server.shop.ownerToken)
   return { reply, cookie, headers: { Cookie: cookie, 'X-CSRF-Token': reply.body.data?.csrfToken ?? '' } }
 }
 
-/** What a call of an operation needs beside the owner's token: only who came with a session can end one. */
+/** What a call of an operation needs in addition to the owner's token: only a session can be ended. */
 export const sessionFor = (server: OwnerServer, op: { id: string }): OwnerCall =>
   op.id === 'deleteSession' ? { key: null, headers: server.session } : {}

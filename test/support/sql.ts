@@ -52,7 +52,7 @@ function startWorker(): MessagePort {
   return port1
 }
 
-/** Sleeps until a worker has asked PostgreSQL; the event loop is blocked until then, as with SQLite. */
+/** Sleeps until a worker has queried PostgreSQL, and blocks the event loop as SQLite does. */
 function ask(question: Question): Row[] & { changes?: number } {
   port ??= startWorker()
   Atomics.store(signal, 0, 0)

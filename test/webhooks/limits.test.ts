@@ -78,7 +78,7 @@ test('parallel calls never exceed the limit', async () => {
   expect(count()).toBe(100)
 })
 
-test('409 when the event names of a shop exceed 1 MiB together, also by a change', async () => {
+test('409 when the event names of a shop exceed 1 MiB in total, even through an update', async () => {
   const first = await post({ events: ['x'.repeat(600 * 1024)] })
   expect(first.status).toBe(200)
   expect(codeOf(await post({ events: ['y'.repeat(600 * 1024)] }))).toEqual([409, 'webhook_limit_reached'])

@@ -22,7 +22,7 @@ interface Message {
   }
 }
 
-/** A client of the stream that reads one message after the other. */
+/** A client of the stream that reads one message at a time. */
 async function listen(server: TestServer, query = '', lastEventId?: string) {
   const response = await server.app.request(`/admin/v1/deliveries/stream${query}`, {
     headers: {

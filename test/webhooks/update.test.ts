@@ -46,7 +46,7 @@ const signed = (secret: string, { 'webhook-timestamp': at }: Record<string, stri
   `v1,${createHmac('sha256', secret).update(`dlv_1.${at}.{}`).digest('base64')}`
 const plain = (secret: string) => createHmac('sha256', secret).update('{}').digest('hex')
 
-test('200 a new secret signs immediately, and the old one also for 24 hours', async ({ server, owner }) => {
+test('200 a new secret signs immediately, and the old one signs for another 24 hours', async ({ server, owner }) => {
   const { id } = await subscribe(server)
   expect(await expectOk(update(owner, id, { secret: 'new' }))).toMatchObject({ id, hasSecret: true })
   const both = await headersFor(server, id)

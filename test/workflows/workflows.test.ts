@@ -25,7 +25,7 @@ afterAll(async () => {
   folder.remove()
 })
 
-/** Runs a workflow of the Arazzo file against the server; every reply is checked against the contract on the way. */
+/** Runs a workflow of the Arazzo file against the server; checks every response against the contract. */
 function respect(workflow: string, inputs: Record<string, string>): Promise<{ code: number | null; output: string }> {
   const given = Object.entries({ apiKey: key, ...inputs }).flatMap(([name, value]) => ['-i', `${name}=${value}`])
   const args = ['respect', 'test/workflows/referral.arazzo.yaml', '-w', workflow, '-S', `api=${server.url}`, ...given]

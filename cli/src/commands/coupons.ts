@@ -16,7 +16,7 @@ const COLUMNS: Column<Coupon>[] = [
 
 function showDiscount({ discountEnabled, discountType, discountValue }: Coupon): string {
   if (!discountEnabled || discountValue === null) return '–'
-  return discountType === 'PERCENT' ? `${discountValue} %` : `${discountValue}`
+  return discountType === 'PERCENT' ? `${discountValue}%` : `${discountValue}`
 }
 
 export function addCoupons(program: Command): void {

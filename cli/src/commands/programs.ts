@@ -19,7 +19,7 @@ const COLUMNS: Column<Program>[] = [
 ]
 
 function showRate({ commissionType, defaultCommissionBps }: Program): string {
-  return commissionType === 'PERCENT_OF_SALE' ? `${defaultCommissionBps / 100} %` : `${defaultCommissionBps} cents`
+  return commissionType === 'PERCENT_OF_SALE' ? `${defaultCommissionBps / 100}%` : `${defaultCommissionBps} cents`
 }
 
 interface ProgramOptions {
@@ -132,7 +132,7 @@ function requireFlatRate({ type = '', commission }: ProgramOptions): void {
   const meaning = FLAT_RATE_EXAMPLES[type]
   if (meaning && commission === undefined)
     throw usageError(
-      `--type ${type} requires --commission. The number is in currency units: 16 means ${meaning}, not 16 %.`,
+      `--type ${type} requires --commission. The number is in currency units: 16 means ${meaning}, not 16%.`,
     )
 }
 

@@ -77,7 +77,7 @@ export async function create(ctx: Context, input: KeyInput): Promise<ApiKey & { 
 export const find = async (ctx: Context, id: string): Promise<ApiKey> => toApiKey(await findActive(ctx, id))
 
 /**
- * Replaces the secret of a key. The old secret is invalid from the commit on.
+ * Replaces the secret of a key. The old secret becomes invalid when the change commits.
  *
  * @throws ApiError 404 `key_not_found`, 409 `key_already_revoked` or `concurrent_change`.
  */
@@ -108,7 +108,7 @@ export async function revoke(ctx: Context, id: string) {
   })
 }
 
-/** As {@link create}, for the operator; `all` means every scope. */
+/** Like {@link create}, for the operator; `all` means every scope. */
 export async function createApiKey(ctx: Context, input: KeyInput): Promise<{ keyId: string; secret: string }> {
   const scopes = input.scopes.includes('all') ? SCOPES : input.scopes
   const { id, secret } = await create(ctx, { ...input, scopes })
@@ -177,7 +177,7 @@ export async function assignWindow(ctx: Context, trx: Transaction): Promise<stri
   if (surplus.length > 0) await deleteApiKeys(trx, ctx.shop.id, surplus)
   if (new Set(keys.map(windowOf)).size < MAX_ACTIVE_KEYS) return null
   const inUse = new Set(active.map(windowOf))
-  // Ordered by the end of the last key of each window, the latest first.
+  // Ordered by when the last key of each window ended, latest first.
   const free = [...new Set(ended.map(windowOf))].filter((window) => !inUse.has(window))
   return free.at(-1) ?? null
 }

@@ -24,7 +24,7 @@ export async function createLink(deps: Deps, named: NamedUser): Promise<{ userId
   return { userId: user.id, token: await createSignInLink(ctx, user.id) }
 }
 
-/** Revokes a user: the owner token is invalid from now on, and every session ends. */
+/** Revokes a user: invalidates the owner token and ends every session. */
 export async function revoke(deps: Deps, named: NamedUser): Promise<{ userId: string }> {
   const { ctx, user } = await findActiveUser(deps, named)
   return mutate(ctx, async (trx) => {
@@ -38,7 +38,7 @@ export async function revoke(deps: Deps, named: NamedUser): Promise<{ userId: st
 
 /**
  * Replaces a user's owner token; the new one is in the result only. The old token, sessions and sign-in links of the user
- * are invalid from the commit on.
+ * become invalid when the change commits.
  */
 export async function replaceToken(deps: Deps, named: NamedUser): Promise<{ userId: string; ownerToken: string }> {
   const { ctx, user } = await findActiveUser(deps, named)

@@ -5,14 +5,14 @@ import { type Html, html } from './html.ts'
 import type { PageRequest } from './route.ts'
 
 export const MAX_FORM_BYTES = 64 * 1024
-/** A page of commissions has some hundred; thirty thousand take longer to read than anything else a page does. */
+/** A page of commissions has a few hundred; reading thirty thousand would take longer than anything else a page does. */
 const MAX_FIELDS = 1000
 const AMPERSAND = 0x26
 
 /**
  * Reads the fields of a form. Forms contain text only.
  *
- * @throws ApiError 400 for another kind of body, too many fields and text that cannot be stored; 400 and 503 of {@link readBody}.
+ * @throws ApiError 400 for a body of another type, too many fields, or text that cannot be stored; 400 and 503 as in {@link readBody}.
  */
 export async function readForm(...[server, c, expected]: Parameters<typeof readBody>): Promise<URLSearchParams> {
   const type = c.req.header('Content-Type')?.split(';')[0]?.trim().toLowerCase()

@@ -54,7 +54,7 @@ export const explanation = (
 ${found.restriction ? html`<p><code>${found.restriction.code}</code> ${found.restriction.because}</p>` : ''}
 ${facts(found, names)}</section>
 <h2>Evidence</h2>
-<p class="hint">In your shop’s order of precedence. The first kind with valid evidence wins. Of several clicks the ${found.clickTouch.toLowerCase()} one counts.</p>
+<p class="hint">In your shop’s order of precedence. The first kind with valid evidence wins. If there are several clicks, the ${found.clickTouch.toLowerCase()} one counts.</p>
 <ol class="evidence">${found.evidence.map((one) => kind(one, names))}</ol>
 <h2>Calculation</h2>
 ${arithmetic(found)}
@@ -71,12 +71,12 @@ const facts = (found: Explanation, names: Names): Html => {
 </dl>`
 }
 
-/** The currency of flat rates, which is that of the last lines of the calculation. */
+/** The currency of flat rates: that of the last lines of the calculation. */
 const flatCurrencyOf = ({ arithmetic, order }: Explanation): string =>
   arithmetic.at(-1)?.currency ?? String(order.currency)
 
 function rate({ commissionType, rate }: NonNullable<Explanation['program']>, currency: string): string {
-  if (commissionType === 'PERCENT_OF_SALE') return `${rate / 100} % of goods`
+  if (commissionType === 'PERCENT_OF_SALE') return `${rate / 100}% of goods`
   return `${money(rate, currency)} ${commissionType === 'FLAT_PER_ITEM' ? 'per item' : 'per order'}`
 }
 

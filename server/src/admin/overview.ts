@@ -93,7 +93,7 @@ ${
           html`<a href="${urlWithQuery('/admin/journey', { affiliateId: one.affiliateId })}">${isolated(one.name || one.affiliateId)}</a>`,
           one.orders,
           one.clicks,
-          `${(one.conversionRate * 100).toFixed(1)} %`,
+          `${(one.conversionRate * 100).toFixed(1)}%`,
           money(one.revenueCents, currency),
           money(one.commissionCents, currency),
         ]),

@@ -20,7 +20,7 @@ export const ACTIONS: Column = { label: 'Actions', kind: 'actions' }
 export const CHOICE: Column = { label: 'Select', kind: 'choice' }
 
 /**
- * Renders a table in a container that scrolls horizontally, also by keyboard. On small screens each row becomes a card
+ * Renders a table in a container that scrolls horizontally, including by keyboard. On small screens each row becomes a card
  * with labeled cells; the ARIA roles preserve the table for screen readers.
  */
 export function table(name: string, columns: readonly Column[], rows: (Cell[] | Row)[]): Html {

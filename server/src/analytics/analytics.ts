@@ -49,10 +49,10 @@ export interface AnalyticsRequest {
 
 type Analytics = components['schemas']['Analytics']
 
-/** How many commissions are read at most, the newest ones. */
+/** The maximum number of commissions to read, newest first. */
 const MAX_COMMISSIONS = 10_000
 
-/** The sums of a period; null when one exceeds the exact numbers. */
+/** The sums of a period; null when one exceeds the largest exact integer. */
 export const analyticsReport = defineReport(
   import.meta.url,
   'analyticsReport',
@@ -85,7 +85,7 @@ export const analyticsReport = defineReport(
   },
 )
 
-/** Adds the names of affiliates, archived ones included. */
+/** Adds the names of affiliates, including archived ones. */
 async function withNames(db: Reader, shopId: string, top: sums.TopAffiliate[]): Promise<Analytics['topAffiliates']> {
   const people = await findAffiliatesById(
     db,

@@ -55,7 +55,7 @@ export interface BacktestRequest {
   to?: string
 }
 
-/** The comparison, null when a sum exceeds the exact numbers; or why the rate is invalid for a program. */
+/** The comparison, null when a sum exceeds the largest exact integer; or why the rate is invalid for a program. */
 export type BacktestResult =
   | { report: components['schemas']['Backtest'] | null }
   | { rejected: { reason: RateError; type: RateType } }
@@ -191,7 +191,7 @@ export function addOutcome(ledger: Ledger, { orderId, currency, current, propose
     ledger.examples.push({ orderId, currency, current: before, proposed: after })
 }
 
-/** The report; null when an amount exceeds the exact numbers. @param names by affiliate id */
+/** The report; null when an amount exceeds the largest exact integer. @param names by affiliate id */
 export function ledgerToReport(
   { orders, changed, examples, accounts }: Ledger,
   names: Map<string, string>,

@@ -87,7 +87,7 @@ export async function findCommissionsById(db: Reader, shopId: string, ids: strin
       .selectAll()
       .where('shopId', '=', shopId)
       .where('id', 'in', ids)
-      // Sorted when they have been found: SQLite would rather walk through the shop in this order.
+      // Sorted after they are found; otherwise SQLite would scan the whole shop in this order.
       .orderBy(withoutIndex(db, 'happenedAt'))
       .orderBy('id')
       .execute()

@@ -203,7 +203,7 @@ export async function findRefundedGoods(
   }
 }
 
-/** As {@link findRefundedGoods}, computed from every refund: a new decision may split the order differently. */
+/** Like {@link findRefundedGoods}, but computed from every refund: a new decision may split the order differently. */
 export async function recomputeRefundedGoods(
   trx: Transaction,
   shopId: string,

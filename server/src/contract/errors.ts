@@ -39,7 +39,7 @@ export const conflict = (code: ErrorCode, message: string, cause?: unknown) =>
 export const concurrentChange = (cause?: unknown) =>
   conflict('concurrent_change', 'This was modified by another request. Fetch it again and retry.', cause)
 
-/** The sums of a report exceed the largest exact number, so rounding would lose cents. */
+/** The sums of a report exceed the largest exact integer, so rounding would lose cents. */
 export const totalTooLarge = () =>
   conflict(
     'total_too_large',

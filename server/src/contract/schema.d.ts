@@ -71,7 +71,7 @@ export interface paths {
         /**
          * Update a program
          * @description Send only the fields to change. The result of the change is validated as a whole. A new `commissionType` without `commissionPercent` converts a stored
-         *     percentage to currency units (16 % becomes 16.00) and keeps a flat amount between flat types; from a flat type to a percentage, `commissionPercent` is required.
+         *     percentage to currency units (16% becomes 16.00) and keeps a flat amount between flat types; from a flat type to a percentage, `commissionPercent` is required.
          *     Recorded commissions keep the rate they were recorded with.
          *     Writes the audit record `program.updated` in the same transaction.
          */
@@ -170,7 +170,7 @@ export interface paths {
         };
         /**
          * Totals of a period
-         * @description Totals, one row per day, and the ten affiliates that earned most. Both bounds are inclusive; the default is the last 30 days.
+         * @description Totals, one row per day, and the ten affiliates that earned the most. Both bounds are inclusive; the default is the last 30 days.
          *     Totals are in one currency: `currency` selects it and defaults to the shop's, and `currencies` lists those in the period.
          *     The newest 10,000 commissions are read; `truncated` is true when there are more. `page` and `limit` are accepted and ignored.
          *     Totals are exact: one above 9007199254740991 cents returns 409 `total_too_large`.
@@ -214,7 +214,7 @@ export interface paths {
         };
         /**
          * List webhook subscriptions
-         * @description All subscriptions of the shop, newest first. `available_events` are the names a subscription may filter on; `emitted_events` are those that are sent today.
+         * @description All subscriptions of the shop, newest first. `available_events` are the names a subscription may filter on; `emitted_events` are those that are currently sent.
          */
         get: operations["listWebhooks"];
         put?: never;
@@ -419,7 +419,7 @@ export interface paths {
         head?: never;
         /**
          * Update the shop's settings
-         * @description Updates the sent fields. They apply from the next request on, in every process, and not to recorded orders.
+         * @description Updates the sent fields. They apply to every later request, in every process, but not to recorded orders.
          *     `attributionPrecedence` is a list of all four kinds of evidence, highest precedence first, or a preset: `default`, `link-first` (links before coupons)
          *     or `customer-first` (known customers first). `apiEnabled: false` disables `/api/v1` for this shop; `/admin/v1` stays available.
          *
@@ -445,7 +445,7 @@ export interface paths {
          * Connect a customer or a product to an affiliate
          * @description Later orders of the customer, or with the product or variant, are evidence for the affiliate. Email addresses are compared and stored
          *     as in `EmailInput`, all other values exactly; products and variants are numeric ids, as text. The number of connections is not
-         *     limited, apart from the limit of 600 requests a minute of a user.
+         *     limited, apart from the limit of 600 requests per minute per user.
          *
          *     Writes the audit record `connection.created` in the same transaction.
          */
@@ -1436,7 +1436,7 @@ export interface components {
         };
         CouponAssign: {
             affiliateId: components["schemas"]["Id"];
-            /** @description At most 9 characters (code points, as sent), none of them whitespace, a control character, an invisible format character or a direction mark; none of `0`, `o` and `O`, also not in compatibility form (fullwidth `０`). Returned as sent. Left out: a code is generated. */
+            /** @description At most 9 characters (code points, as sent), none of them whitespace, a control character, an invisible format character or a direction mark; none of `0`, `o` and `O`, not even in compatibility form (fullwidth `０`). Returned as sent. If omitted, a code is generated. */
             code?: string | null;
         };
         CouponReply: {
@@ -1699,7 +1699,7 @@ export interface components {
         TouchReply: {
             /** @constant */
             ok: true;
-            /** @description A confirmation. Mentions if the click was stored under a new id, because its `clickId` belongs to another affiliate. */
+            /** @description A confirmation. States whether the click was stored under a new id because its `clickId` belongs to another affiliate. */
             message: string;
             /** @description The click id to send as `clickId`. It identifies this click, whatever `clickId` was sent. */
             id: string;
@@ -1844,7 +1844,7 @@ export interface components {
             lastUsedAt: string | null;
             /**
              * Format: date-time
-             * @description The key is rejected from this instant on.
+             * @description The key is rejected at this instant and later.
              */
             expiresAt: string | null;
             /** @enum {string} */
@@ -1914,7 +1914,7 @@ export interface components {
             taxWithholdingBps: number;
             attributionPrecedence: components["schemas"]["AttributionPrecedence"];
             /**
-             * @description Which of several clicks of a session wins: the last or the first that has not expired. Clicks at the same time are ordered by click id.
+             * @description Which click of a session wins when there are several: the last or the first that has not expired. Clicks at the same time are ordered by click id.
              * @enum {string}
              */
             clickTouch: "LAST" | "FIRST";
@@ -2350,7 +2350,7 @@ export interface components {
             /** @description The header `webhook-id`; a redelivery keeps that of the first. */
             webhookId: string;
             status: components["schemas"]["DeliveryStatus"];
-            /** @description `ok`, `http_4xx`, `http_5xx`, `timeout`, `tls`, `dns`, `connect`, `refused_url` or `secret_unreadable`; null until it has ended. A response counts when it is complete: `timeout` also means that its body did not end within 10 seconds, `connect` that the connection broke before its end. Of a response longer than 64 KiB, headers included, the status counts. */
+            /** @description `ok`, `http_4xx`, `http_5xx`, `timeout`, `tls`, `dns`, `connect`, `refused_url` or `secret_unreadable`; null until the delivery has ended. A response counts when it is complete: `timeout` also means that the body did not end within 10 seconds, and `connect` that the connection broke before the body ended. A response longer than 64 KiB, including headers, counts by its status. */
             code: string | null;
             /** @description The status of the response; null without a complete one. */
             httpStatus: number | null;
@@ -3759,7 +3759,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The totals exceed the largest exact number. */
+            /** @description The totals exceed the largest exact integer. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5521,7 +5521,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The totals exceed the largest exact number. */
+            /** @description The totals exceed the largest exact integer. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];

@@ -61,7 +61,7 @@ export type Scheme = SecuritySchemes[keyof SecuritySchemes]
 /** The context of an operation: that of its security scheme. */
 export type ContextOf<Id extends OperationId, Contexts extends Record<Scheme, unknown>> = Contexts[SecuritySchemes[Id]]
 
-/** What all replies have in common. */
+/** The parts that all replies have in common. */
 export interface AnyReply {
   status: number
   body: unknown

@@ -96,7 +96,7 @@ export interface OwnerContext extends AuthenticatedContext {
 
 export interface Idempotency {
   key: string
-  /** Of what the key was used for (operation, declared query and canonical body), with each encryption key, the newest first. */
+  /** Fingerprints of the request sent with the key (operation, declared query and canonical body), one per encryption key, newest first. */
   fingerprints: [string, ...string[]]
   /** Set when the response is a stored one. */
   replayed?: boolean

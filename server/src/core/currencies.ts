@@ -1,4 +1,7 @@
-/** ISO 4217 currencies without two digits. `Intl` has the digits of everyday use instead, such as none for HUF. */
+/**
+ * ISO 4217 currencies whose minor unit is not two digits. `Intl` reflects everyday use, such as no digits for HUF.
+ * `cli/src/money.ts` has a copy; a test keeps them equal.
+ */
 const CURRENCIES_BY_DIGITS: readonly [digits: number, currencies: string][] = [
   [0, 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'],
   [3, 'BHD IQD JOD KWD LYD OMR TND'],

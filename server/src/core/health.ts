@@ -14,7 +14,7 @@ export interface DatabaseHealth {
 
 export const isReady = ({ isUp, isMigrated, isWritable }: DatabaseHealth): boolean => isUp && isMigrated && isWritable
 
-/** Together below two seconds, which callers wait for the response. */
+/** Their sum is below the two seconds that callers wait. */
 const READ_TIMEOUT_MS = 1000
 const WRITE_TIMEOUT_MS = 500
 /** How often a commit proves that the database can be written, and how often after one failed. */
@@ -24,14 +24,14 @@ const RETRY_INTERVAL_MS = 500
 const WRITE_STALLED_MS = 10_000
 
 /**
- * Returns a function that checks the database and responds within two seconds, also when the database does not. Calls share
- * one probe, so that they do not queue up at a database that hangs.
+ * Returns a function that checks the database and responds within two seconds, even when the database does not. Calls share
+ * one probe, so that they do not queue up behind a hung database.
  */
 export function createHealthCheck({ db, log }: Pick<Deps, 'db' | 'log'>): () => Promise<DatabaseHealth> {
   let isMigrated = false
   let reported: boolean | undefined
   const reading = createProbe(async () => {
-    // A current schema stays current, so it is checked until then.
+    // A current schema stays current, so it is checked only until it first succeeds.
     isMigrated ||= await db.isMigrated()
     await probeRead(db.read)
   })

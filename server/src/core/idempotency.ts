@@ -8,7 +8,7 @@ import { type Context, type MutationContext, nowIso } from './context.ts'
 const RETENTION_MS = 30 * 86_400_000
 
 /**
- * The stored result of an earlier call with the same `Idempotency-Key`, or undefined.
+ * The stored response to an earlier request with the same `Idempotency-Key`, or undefined.
  *
  * @throws ApiError 409 `idempotency_key_reused` when the key was used with another body.
  */
@@ -28,8 +28,8 @@ export async function findStoredResponse<T>(ctx: MutationContext, db: Reader): P
 }
 
 /**
- * As {@link findStoredResponse}, before a transaction: a use case that rejects requests before its transaction returns the
- * stored result first, so that a retry gets the same response whatever has changed since. `mutate` looks again.
+ * Like {@link findStoredResponse}, but before a transaction: a use case that rejects requests before its transaction
+ * returns the stored response first, so that a retry gets it whatever has changed since. `mutate` looks again.
  *
  * @throws ApiError 409 `idempotency_key_reused`, and as for a new request when the credential is no longer valid.
  */
@@ -41,7 +41,7 @@ export async function findReplay<T>(ctx: Context): Promise<T | undefined> {
   return stored.result
 }
 
-/** Stores the result under the caller's key, in the transaction of the change. */
+/** Stores the response under the caller's `Idempotency-Key`, in the transaction of the change. */
 export async function storeResponse(
   ctx: MutationContext,
   trx: Transaction,
@@ -81,12 +81,12 @@ const deleteExpired = preparedWrite<{ shopId: string; key: string; now: string }
     .compile(),
 )
 
-/** An expired key may be used again. */
+/** Deletes an expired stored response; its key may be used again. */
 export async function deleteExpiredKey(trx: Transaction, shopId: string, key: string, now: string): Promise<void> {
   await deleteExpired(trx, { shopId, key, now })
 }
 
-/** Deletes some expired replies of all shops. Returns whether there may be more. */
+/** Deletes some expired stored responses of all shops. Returns whether there may be more. */
 export async function deleteExpiredKeys(trx: Transaction, now: string, limit = 500): Promise<boolean> {
   const rows = await trx
     .selectFrom('idempotencyKeys')

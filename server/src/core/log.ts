@@ -1,7 +1,7 @@
 import { fstatSync, writeSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
 
-/** Limit of the queue while the reader of standard error is too slow. Further lines are dropped and counted. */
+/** Maximum queue size while the reader of standard error is too slow. Further lines are dropped and counted. */
 const MAX_QUEUED_BYTES = 1024 * 1024
 const RETRY_MS = 20
 /** How long the process waits for the reader before it exits. */

@@ -77,7 +77,7 @@ export function createMetrics(): Metrics {
       readDatabase = watchDatabase(deps, checkHealth, registers)
     },
     text: async () => {
-      // Before the text is built: gauges that collect on their own would leave earlier ones at their last values.
+      // Update all gauges first; otherwise one scrape would mix old and new values.
       await readDatabase()
       failingGauge.set(failing.count())
       dropped.reset()
@@ -129,7 +129,7 @@ function watchDatabase(
 }
 
 const FAILING_AFTER = 3
-/** A subscription without deliveries for this long no longer counts; it may have been deleted. */
+/** A subscription without deliveries for this long is no longer counted; it may have been deleted. */
 const FORGET_MS = 60 * 60_000
 
 /** Subscriptions by consecutive failures. */

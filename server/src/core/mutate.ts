@@ -35,7 +35,7 @@ type ShopId = Pick<ShopRow, 'id'>
  * transaction or not at all. The dispatcher is woken after the commit. `work` may run more than once.
  *
  * The transaction first checks the caller's credential again, so a revoked one changes nothing and gets no stored response.
- * Transactions on one shop run one after the other, so a credential cannot be revoked between check and commit.
+ * Transactions on one shop run one at a time, so a credential cannot be revoked between check and commit.
  *
  * @param touches what `work` reads or writes that other work with touches writes, so that independent changes share round
  *   trips to the database; without it, `work` runs alone. The caller's `Idempotency-Key` is always included.

@@ -73,7 +73,7 @@ const findFilters = prepared<{ shopId: string }>()((db, { shopId }) =>
   db.selectFrom('subscriptions').select(['id', 'events']).where('shopId', '=', shopId).compile(),
 )
 
-/** The ids and event filters of the shop's subscriptions, in no order. */
+/** The ids and event filters of the shop's subscriptions, in no particular order. */
 export const listSubscriptionFilters = (
   db: Reader,
   shopId: string,
@@ -83,7 +83,7 @@ const findStreams = prepared<{ shopId: string; now: string }>()((db, { shopId, n
   db.selectFrom('streams').select(['id', 'events']).where('shopId', '=', shopId).where('expiresAt', '>', now).compile(),
 )
 
-/** The streams that have not expired: connected now, or disconnected a short while ago. */
+/** The streams that have not expired: connected now, or disconnected recently. */
 export const listOpenStreams = (db: Reader, shopId: string, now: string): Promise<Pick<StreamRow, 'id' | 'events'>[]> =>
   findStreams(db, { shopId, now })
 

@@ -8,7 +8,7 @@ import type { Context } from './context.ts'
 /**
  * The position after which a list starts: the item with the id `after`; undefined for the start of the list.
  *
- * @throws ApiError 400 `invalid_parameter` when the shop has no such item, or with a page number as well.
+ * @throws ApiError 400 `invalid_parameter` when the shop has no such item, or when `page` is also sent.
  */
 export async function readCursor(
   ctx: Context,
@@ -27,7 +27,7 @@ export interface PageQuery {
   /** Counted from 1. */
   page: number
   limit: number
-  /** The list starts after this item; page 1 is what follows it. */
+  /** The list starts after this item; page 1 follows it. */
   start?: Cursor
 }
 

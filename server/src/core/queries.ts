@@ -12,7 +12,7 @@ export const withoutIndex = (db: Reader, column: string) => {
   return db.getExecutor().adapter instanceof SqliteAdapter ? sql<string>`${plain} || ''` : plain
 }
 
-/** The tables whose rows count their changes. */
+/** Tables with a `version` column. */
 type VersionedTable = 'affiliates' | 'programs' | 'commissions' | 'payoutBatches'
 
 /** Updates a row unless its version changed since it was read. Returns whether it was updated. */
@@ -23,7 +23,7 @@ export async function updateIfUnchanged<Row extends { id: string; version: numbe
   { row, changes }: { row: Row; changes: Partial<Row> },
 ): Promise<boolean> {
   const { numUpdatedRows } = await trx
-    // The statement is the same for every table; which columns there are is checked by the callers' types.
+    // The statement is the same for every table; the callers' types check the columns.
     .updateTable(table as 'programs')
     .set({ ...changes, version: row.version + 1 })
     .where('shopId', '=', shopId)
@@ -37,8 +37,8 @@ export async function updateIfUnchanged<Row extends { id: string; version: numbe
 const SUM_PART_BASE = 2 ** 26
 
 /**
- * The sum of a column of cents, in two parts for {@link joinSumParts}. A plain sum above 2^63 fails in the database, and above 2^53 it loses
- * cents on its way out.
+ * The sum of a column of cents, in two parts for {@link joinSumParts}. A plain sum above 2^63 fails in the database, and one above 2^53
+ * loses cents when it is read.
  */
 export const sumParts = (column: 'commissionAmountCents' | 'taxWithheldCents') => {
   const [cents, base] = [sql.ref(`commissions.${column}`), sql.lit(SUM_PART_BASE)]

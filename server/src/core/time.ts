@@ -5,7 +5,7 @@ const FORMAT = /^(\d{4}-\d\d-\d\d)(?:[Tt](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?
 
 /**
  * Parses an instant of a query into the form in which it is stored and compared: `YYYY-MM-DDTHH:mm:ss.SSSZ`. A date alone
- * is midnight UTC; digits below a millisecond are cut off. Returns undefined for a missing value.
+ * is midnight UTC; digits below a millisecond are truncated. Returns undefined for a missing value.
  *
  * @throws ApiError 400 `invalid_parameter` for a text without an offset or an instant that does not exist.
  */
@@ -15,7 +15,7 @@ export function parseQueryInstant(name: string, text: string | null | undefined)
   return read('invalid_parameter', name, text)
 }
 
-/** As {@link parseQueryInstant}, for a property of a request body. @throws ApiError 400 `invalid_body`. */
+/** Like {@link parseQueryInstant}, for a property of a request body. @throws ApiError 400 `invalid_body`. */
 export function parseBodyInstant(name: string, text: string): string
 export function parseBodyInstant(name: string, text: string | null | undefined): string | undefined
 export function parseBodyInstant(name: string, text: string | null | undefined): string | undefined {
@@ -64,7 +64,7 @@ function normalize(text: string): string | undefined {
   const [, date, minutes = '00:00', seconds = '00', fraction = '', sign, hoursOff = '00', minutesOff = '00'] = match
   const local = `${date}T${minutes}:${seconds}.${fraction.slice(0, 3).padEnd(3, '0')}Z`
   const at = new Date(local)
-  // Date rolls 30 February and 24:00 over to another day; text that does not round-trip does not exist.
+  // Date rolls 30 February and 24:00 over to another day; an instant that does not round-trip does not exist.
   if (Number.isNaN(at.getTime()) || at.toISOString() !== local) return undefined
   if (Number(hoursOff) > 23 || Number(minutesOff) > 59) return undefined
   const offset = (Number(hoursOff) * 60 + Number(minutesOff)) * 60_000

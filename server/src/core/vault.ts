@@ -9,7 +9,7 @@ export interface Vault {
   open: (sealed: string, bound: string) => string | null
   /** A keyed hash (HMAC-SHA-256), to compare texts without storing them. */
   fingerprint: (text: string) => string
-  /** The fingerprints of a text with each of the keys, the newest first. A long text is hashed in slices. */
+  /** The fingerprints of a text with each of the keys, newest first. A long text is hashed in slices. */
   fingerprints: (text: string) => Promise<[string, ...string[]]>
   /** Whether a fingerprint, made with any of the keys, is of this text. */
   hasFingerprint: (fingerprint: string, text: string) => boolean
@@ -20,7 +20,7 @@ interface KeyPair {
   hashing: Uint8Array
 }
 
-/** @param keys 32 bytes each, the newest first; older keys only decrypt and compare. */
+/** @param keys 32 bytes each, newest first; older keys only decrypt and compare. */
 export function createVault(keys: Uint8Array[]): Vault {
   const pairs = keys.map(derive)
   const newest = pairs[0]
@@ -82,7 +82,7 @@ function open(pair: KeyPair, sealed: string, bound: string): string | null {
   try {
     return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
   } catch {
-    // A wrong key and a changed byte fail alike.
+    // A wrong key and a changed byte fail the same way.
     return null
   }
 }

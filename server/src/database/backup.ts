@@ -32,7 +32,7 @@ const ALL_PAGES = 0x7fffffff
 const checksumFile = (file: string) => `${file}.sha256`
 
 /**
- * Writes a consistent copy of a SQLite database into a new file, also while the server writes, and its SHA-256 into
+ * Writes a consistent copy of a SQLite database into a new file, even while the server writes, and its SHA-256 into
  * `<file>.sha256`. Only the owner can read both. Returns the size and the checksum.
  *
  * @throws BackupError
@@ -96,7 +96,7 @@ export async function restore(file: string, url: string): Promise<Restored> {
 /**
  * Runs `work` on a private copy of a backup, which is not changed.
  *
- * @throws BackupError as {@link restore}.
+ * @throws BackupError same as {@link restore}.
  */
 export async function withBackup<T>(file: string, work: (url: string, isVerified: boolean) => Promise<T>): Promise<T> {
   if (!existsSync(file)) throw new BackupError(`There is no file ${file}.`)

@@ -38,8 +38,8 @@ export function copyDatabase(from: string, to: string): Promise<CopiedTable[]> {
 }
 
 /**
- * Checks that a SQLite source exists, since opening it would create it, and that no server is using it, whose later writes
- * would not be copied.
+ * Checks that a SQLite source exists, since opening it would create it, and that no server is using it, because
+ * later writes would not be copied.
  *
  * @throws CopyError
  */

@@ -9,7 +9,7 @@ export interface Database {
   read: Reader
   /**
    * Runs `work` in a transaction and resolves once the commit is on disk. `work` does no I/O except its own queries, does
-   * not nest, and may run more than once. With `shopId`, transactions on the same shop run one after the other across all
+   * not nest, and may run more than once. With `shopId`, transactions on the same shop run one at a time across all
    * processes, so rows it has read do not change before its commit; `chain` is the audit chain of that shop. On PostgreSQL,
    * work on one shop runs side by side in one transaction if its declared `touches` have nothing in common; without them,
    * it runs alone.

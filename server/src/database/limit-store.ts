@@ -45,7 +45,7 @@ async function openPostgres(url: string, options: StoreOptions): Promise<LimitSt
     keepIdle: true,
     setupSql,
   })
-  // Connects ahead, since a request waits less than that takes. A failure is retried by the first request.
+  // Connects eagerly: connecting takes longer than a request may wait. The first request retries a failure.
   await pool.query('select 1').catch(() => {})
   const table = { storeClient: pool, storeType: 'pool', tableName: 'rateLimits', tableCreated: true }
   return { store: new RateLimiterPostgres({ ...options, ...table }), isShared: true, close: () => pool.end() }
@@ -54,7 +54,7 @@ async function openPostgres(url: string, options: StoreOptions): Promise<LimitSt
 async function openRedis(url: string, options: StoreOptions): Promise<LimitStore> {
   const { Redis } = await import('ioredis')
   const client = new Redis(url, {
-    // Requests that cannot be counted are accepted: they do not wait until Redis is back.
+    // Requests that cannot be counted are accepted; they do not wait for Redis to return.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: COMMAND_TIMEOUT_MS,

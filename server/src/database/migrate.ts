@@ -29,7 +29,7 @@ const WAIT_MS = 60_000
 
 /**
  * Kysely's migrator locks and uses a transaction on PostgreSQL only. On SQLite, this lock is polled instead of using the
- * busy timeout, which would block the event loop and thus a migration in the same process.
+ * busy timeout, which would block the event loop, including a migration in the same process.
  */
 async function withWriteLock(db: Kysely<never>, work: (db: Kysely<never>) => Promise<void>): Promise<void> {
   await sql`pragma busy_timeout = 0`.execute(db)
@@ -80,7 +80,7 @@ export async function findSchemaProblem(db: Kysely<never>): Promise<string | und
     : 'has the schema of an earlier version. Run referral-server migrate first.'
 }
 
-/** A table that exists since the first release, and not in development versions before it. */
+/** A table that has existed since the first release, but not in development versions before it. */
 const FIRST_RELEASE_TABLE = 'installationSettings'
 
 /**

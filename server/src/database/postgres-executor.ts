@@ -46,7 +46,7 @@ export function createPostgresKysely<Tables>(send: Send): Kysely<Tables> {
 const MAX_NAMES = 500
 const names = new Map<string, string>()
 
-/** Limits prepared statements: lists of ids produce ever new texts, and each connection keeps every named one in memory. */
+/** Limits prepared statements: lists of ids keep producing new statements, and each connection keeps every named one in memory. */
 function statementName(sql: string): string | undefined {
   const known = names.get(sql)
   if (known || names.size >= MAX_NAMES) return known

@@ -18,7 +18,7 @@ interface Job {
 interface GroupOptions {
   /** The shop that the transaction locks. */
   shopId: string | undefined
-  /** Whether a transaction was committed whose connection was lost during the commit; undefined when that is unknown. */
+  /** Whether a transaction whose connection was lost during commit was committed; undefined when unknown. */
   wasCommitted: (xid: string) => Promise<boolean | undefined>
 }
 

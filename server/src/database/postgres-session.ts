@@ -56,7 +56,7 @@ const LOCK_SHOP = `insert into "auditHeads" as head ("shopId", seq, hash) values
   returning seq, hash, pg_current_xact_id()::text as xid`
 const STORE_HEAD = 'update "auditHeads" set seq = $2, hash = $3 where "shopId" = $1'
 
-/** Runs transactions one after the other on one connection. */
+/** Runs transactions on one connection, one at a time. */
 export class PostgresSession<Job> {
   failure: Failure<Job> | undefined
   /** The transaction id, to query the outcome of a commit over another connection. */

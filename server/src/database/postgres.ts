@@ -25,7 +25,7 @@ export function openPostgres(url: string, { onGroup = () => {}, onRead }: Databa
     statementTimeoutMs: WRITE_TIMEOUT_MS,
     lockTimeoutMs: LOCK_TIMEOUT_MS,
     pipeline: true,
-    // An acknowledged write is on disk, even if the default of the database is otherwise.
+    // An acknowledged write is on disk, whatever the database's default.
     setupSql: `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`,
   })
   const commits = new PostgresGroupCommit(writing, onGroup)
@@ -91,7 +91,7 @@ async function checkConnection(pool: pg.Pool): Promise<void> {
 
 const READ_ONLY = '25006'
 
-/** Retries a read once whose connection was lost, for example one that was idle during a restart. */
+/** Retries a read once if its connection was lost, for example one that was idle during a restart. */
 function retryRead<T>(error: StorageError, again: () => Promise<T>): Promise<T> {
   if (error.code === READ_ONLY) throw new Error('Writing is only possible inside transact', { cause: error })
   if (error.isLost) return again()

@@ -100,7 +100,7 @@ export function preparedInsert<Name extends keyof Tables>(
 
 /**
  * An index hint for SQLite, after the table in `from`. SQLite plans with averages or without statistics: when one session
- * has half of a shop's clicks, it would scan the whole shop. PostgreSQL has no such clause, and statistics for skewed values.
+ * has half of a shop's clicks, it would scan the whole shop. PostgreSQL has no such clause, but has statistics on skewed values.
  */
 export const indexedBy = (db: Reader, index: string): RawBuilder<unknown> =>
   db.getExecutor().adapter instanceof SqliteAdapter ? sql`indexed by ${sql.ref(index)}` : sql``

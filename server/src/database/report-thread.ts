@@ -13,7 +13,7 @@ interface ReportMessage {
   input: ReportRequest
 }
 
-// On Linux, a priority belongs to a thread: reports do not compete with the requests of other shops for a processor.
+// On Linux, a priority belongs to a thread: reports do not compete with the requests of other shops for CPU time.
 if (process.platform === 'linux') setPriority(REPORT_PRIORITY)
 
 const db = await openReader(workerData as string)

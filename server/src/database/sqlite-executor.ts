@@ -53,7 +53,7 @@ export class SqliteExecutor extends DefaultQueryExecutor {
   #prepare(sql: string): SQLite.Statement {
     let statement = this.#statements.get(sql)
     if (!statement) {
-      // Lists of ids produce ever new texts; the cap bounds the memory.
+      // Lists of ids keep producing new statements; the cap bounds the memory.
       if (this.#statements.size >= 1000) this.#statements.clear()
       statement = this.#database.prepare(withStablePlan(sql))
       this.#statements.set(sql, statement)

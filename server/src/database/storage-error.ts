@@ -1,6 +1,6 @@
 import SQLite from 'better-sqlite3'
 
-/** A failure of the database or the connection to it, with any driver. `code`: the SQLSTATE, else the system error code. */
+/** A failure of the database or the connection to it, from any driver. `code`: the SQLSTATE, else the system error code. */
 export class StorageError extends Error {
   readonly code: string
   /** Whether the connection was lost or refused; a new connection may work. */

@@ -48,9 +48,9 @@ export const GLOBAL_TABLES: string[] = [
   'signInLinks',
   // Settings of the installation.
   'installationSettings',
-  // Kept by the rate limiter, on PostgreSQL.
+  // Maintained by the rate limiter, on PostgreSQL.
   'rateLimits',
-  // Kept by Kysely's migrator.
+  // Maintained by Kysely's migrator.
   'kysely_migration',
   'kysely_migration_lock',
 ]

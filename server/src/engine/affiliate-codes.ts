@@ -86,7 +86,7 @@ export function codeKey(text: string): string {
 
 /**
  * Returns a code of 8 characters from random bytes, every character equally likely, or null when too few bytes are usable.
- * About 7 % are discarded, so 32 bytes suffice in practice; otherwise call again with new bytes.
+ * About 7% are discarded, so 32 bytes suffice in practice; otherwise call again with new bytes.
  */
 export function codeFromBytes(bytes: Uint8Array): string | null {
   const usable = [...bytes].filter((byte) => byte < UNBIASED_LIMIT).slice(0, CODE_LENGTH)

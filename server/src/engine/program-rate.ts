@@ -3,7 +3,7 @@ import { fromHundredths, hundredthsOf } from './money.ts'
 
 /** The largest stored amount: signed 32-bit cents. */
 export const MAX_CENTS = 2_147_483_647
-/** 100 % in basis points. */
+/** 100% in basis points. */
 export const MAX_BPS = 10_000
 
 /** The type of a program's discount. */
@@ -38,7 +38,7 @@ export function commissionPercentOf({ commissionType, rate }: Rate): number {
 }
 
 /**
- * Changes the commission type without a new value: a percentage becomes currency units (16 % becomes 16.00), a flat amount
+ * Changes the commission type without a new value: a percentage becomes currency units (16% becomes 16.00), a flat amount
  * keeps its cents, and a flat amount does not convert to a percentage.
  */
 export function withType(stored: Rate, commissionType: CommissionType): RateResult {

@@ -24,7 +24,7 @@ const SIGNATURE = /^[A-Za-z0-9+/]{43}=$/
 /**
  * Checks everything that does not need the body, so that no body is buffered for a shop that accepts no notifications.
  *
- * @throws ApiError 401 `store_signature_missing` or `store_signature_invalid`, also for a shop that does not exist.
+ * @throws ApiError 401 `store_signature_missing` or `store_signature_invalid`, even for a shop that does not exist.
  */
 export async function identifyStore({ deps }: Server, c: HonoContext): Promise<UnverifiedStore> {
   const signature = c.req.header('X-Shopify-Hmac-Sha256')

@@ -244,7 +244,7 @@ class OpenObject {
 /** Keeps a scalar; an array or object in its place stays empty. */
 const SCALAR: Selection = { maxItems: 0 }
 
-/** Sets an own property, also for the name `__proto__`. */
+/** Sets an own property, even for the name `__proto__`. */
 function setOwn(object: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== '__proto__') object[name] = value
   else Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true })

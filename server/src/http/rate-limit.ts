@@ -185,7 +185,7 @@ export async function openRateLimiter(
   return { limiter: createRateLimiter({ store, onFailure, onOutage, keyOf }), close }
 }
 
-/** A shared store gets key ids as they are, and addresses only as a keyed hash. */
+/** A shared store receives key ids unchanged, and addresses only as a keyed hash. */
 const hashAddress = (vault: Vault) => (subject: string) => {
   const [kind, name = ''] = subject.split(/:(.*)/s)
   return kind === 'key' ? subject : `${kind}:${vault.fingerprint(name).slice(0, 32)}`

@@ -1,5 +1,5 @@
 /**
- * Reads of one shop that run at a time. PostgreSQL reads on eight connections, which all shops share; without this limit,
+ * How many reads of one shop run at a time. PostgreSQL reads on eight connections, which all shops share; without this limit,
  * the lists of one shop occupy them all, and the orders of the others wait.
  */
 const MAX_READS = 3

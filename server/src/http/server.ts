@@ -49,7 +49,7 @@ export interface RequestState {
 export type LogFields = Pick<RequestState, 'requestId'> &
   Partial<RequestState['caller'] & Pick<RequestState, 'traceId' | 'operation'>>
 
-/** The fields of each log line about a request. Names no secret and no personal data. */
+/** The fields of each log line about a request. Contains no secrets and no personal data. */
 export const logFields = ({ requestId, traceId, operation, caller }: RequestState): LogFields => ({
   requestId,
   traceId,

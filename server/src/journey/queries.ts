@@ -94,7 +94,7 @@ const clickById = prepared<ClickKey>()((db, { shopId, clickId }) =>
 )
 
 /**
- * The click with this click id, which is the caller's own or the id of the click itself. Of several, the newest one with an
+ * The click with this click id, which is the caller's own or the id of the click itself. If there are several, the newest with an
  * affiliate that is not after the order, since the same id may be clicked again later. A click after the order is
  * returned only when there is no other, so that the decision can explain it.
  */

@@ -171,7 +171,7 @@ function isJson(value: unknown): boolean {
   }
 }
 
-/** Names a row. A damaged key may contain any bytes, so that only printable characters are kept. */
+/** Names a row. A damaged key may contain any bytes, so only printable characters are kept. */
 const describeRow = (table: TableName, row: Row): string =>
   `Row ${PRIMARY_KEYS[table].map((key) => String(row[key]).replace(/[^ -~]/g, '?')).join(' ')} of ${table}`
 

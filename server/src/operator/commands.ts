@@ -11,7 +11,7 @@ import type { SeedOptions } from './seed.ts'
 
 type Print = (value: object, text: string) => void
 
-/** Commands for the operator. They access the database directly, also while the server runs. */
+/** Commands for the operator. They access the database directly, even while the server runs. */
 export function addOperatorCommands(program: Command): void {
   const add = <Options>(
     parent: Command,
@@ -160,7 +160,7 @@ const JSON_OPTION = ['--json', 'print one JSON object'] as const
 function addDataCommands(program: Command): void {
   program
     .command('backup <file>')
-    .description('write a consistent copy of a SQLite database, also while the server runs')
+    .description('write a consistent copy of a SQLite database, even while the server runs')
     .option(...JSON_OPTION)
     .action(async (file: string, { json }: Json) => {
       const config = readConfig()

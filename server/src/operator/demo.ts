@@ -74,7 +74,7 @@ async function createDemoShop(deps: Deps, url: string): Promise<Record<string, s
   }
 }
 
-/** A published program that pays 16 % and auto-approves orders. */
+/** A published program that pays 16% and auto-approves orders. */
 export const demoProgram = (name: string) =>
   ({
     name,
@@ -111,7 +111,7 @@ Referral Program API with a demo shop
   API key         ${key}
   credentials     ${file}
 
-Report an order of 100.00 with a discount of 10.00. The coupon belongs to the affiliate Nisa, who earns 16 %:
+Report an order of 100.00 with a discount of 10.00. The coupon belongs to the affiliate Nisa, who earns 16%:
 
   curl ${url}/api/v1/events -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -H 'Idempotency-Key: order-1001' -d '{"externalOrderId":"1001","amountCents":10000,"discountCents":1000,"couponCode":"${CODE}"}'
 

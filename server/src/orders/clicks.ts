@@ -14,7 +14,7 @@ type Schemas = components['schemas']
 type Touch = Schemas['ClickEvent'] | Schemas['PageViewEvent']
 
 /**
- * Stores a click or a page view. A reference that matches no affiliate is stored without one.
+ * Stores a click or a page view. A reference that matches no affiliate is stored with no affiliate.
  *
  * @throws ApiError 400 `invalid_body` or `occurred_at_in_future`, 503 when it cannot be stored.
  */
@@ -69,7 +69,7 @@ export async function storeTouch(
   return { id, clickId }
 }
 
-/** The affiliate of the first reference that matches one; at last, the affiliate that the click id belongs to. */
+/** The affiliate of the first reference that matches one; failing that, the affiliate that the click id belongs to. */
 async function resolveAffiliate(
   trx: Transaction,
   shopId: string,

@@ -41,7 +41,7 @@ export async function record(ctx: Context, body: Conversion): Promise<Recorded> 
   return mutate(ctx, work, touchesOf(incoming))
 }
 
-/** @throws ApiError 400 as `record`. */
+/** @throws ApiError 400, same as {@link recordConversion}. */
 export function toIncomingOrder(ctx: Context, body: Conversion): IncomingOrder {
   const order = toOrder(ctx, body)
   const orderName = body.orderName ?? null
@@ -52,7 +52,7 @@ export function toIncomingOrder(ctx: Context, body: Conversion): IncomingOrder {
  * Decides a conversion without recording it. `alreadyRecorded`: the order was recorded before, so reporting it again would
  * change nothing.
  *
- * @throws ApiError 400 as `record`.
+ * @throws ApiError 400, same as {@link recordConversion}.
  */
 export async function dryRun(
   ctx: Context,
@@ -135,14 +135,14 @@ const toLine = (line: components['schemas']['LineItem']): OrderLine => ({
 
 function checkAmount(amountCents: number | null, lines: OrderLine[]): void {
   if (lines.reduce((sum, line) => sum + line.quantity, 0) > MAX_QUANTITY) {
-    throw invalidBody(`lineItems must not hold more than ${MAX_QUANTITY} items in total.`)
+    throw invalidBody(`lineItems must not contain more than ${MAX_QUANTITY} items in total.`)
   }
   if (amountCents !== null) return
   const total = lines.reduce((sum, line) => sum + line.quantity * (line.priceCents ?? 0), 0)
   if (total > MAX_CENTS) throw invalidBody(`lineItems must not add up to more than ${MAX_CENTS} cents.`)
 }
 
-/** When the order was placed; by default now. */
+/** When the order was placed; defaults to now. */
 function readOrderAt(ctx: Context, occurredAt: string | null | undefined): string {
   const at = parseBodyInstant('occurredAt', occurredAt || null)
   if (!at) return nowIso(ctx)
@@ -163,7 +163,7 @@ export function clickIdFromNotes(
   const values = (attributes ?? []).filter(({ name }) => name === CLICK_ATTRIBUTE).map(({ value }) => value)
   const texts = values.map((value) => (typeof value === 'number' ? String(value) : value))
   const reference = texts.find((text): text is string => typeof text === 'string' && trimToNull(text) !== null)
-  // A note can be of any length. One character more than a click id can have matches none, and still fits the index.
+  // A note can be of any length. One character over the maximum cannot match any click id, and still fits the index.
   return reference === undefined ? null : firstCharacters(reference, MAX_CLICK_ID + 1)
 }
 

@@ -334,7 +334,7 @@ export async function findRelevantClicks(db: Reader, shopId: string, visit: Orde
   return [...new Map([...newest, ...edges].map((click) => [clickKey(click), click])).values()]
 }
 
-/** The click windows at the time of an order, longest first. Zero days turn link evidence off. */
+/** The click windows at the time of an order, longest first. Zero days disable link evidence. */
 function openWindows(orderAt: string, cookieDays: number[]): ClickWindow[] {
   const open = [...new Set(cookieDays)].filter((days) => days > 0).sort((a, b) => b - a)
   return open.map((days) => ({ days, since: new Date(Date.parse(orderAt) - days * DAY_MS).toISOString() }))

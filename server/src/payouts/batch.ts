@@ -23,8 +23,8 @@ export const payoutNotFound = () => notFound('payout_not_found', 'No payout batc
 
 /**
  * Recomputes the totals of an `OPEN` batch, in the transaction that changed one of its commissions. The debts of affiliates
- * with a negative total are carried forward; an empty batch becomes `FAILED`. Other batches do not change. The caller
- * writes the audit.
+ * with a negative total are carried forward; an empty batch becomes `FAILED`. Other batches do not change. Does not
+ * audit; the caller must.
  *
  * @throws ApiError 404 `payout_not_found`, 409 `concurrent_change`.
  */
@@ -51,7 +51,7 @@ export interface ComputedBatch {
 
 /**
  * Computes a batch from the sums of its commissions, all of one currency. Affiliates with a negative total are raised to
- * zero, and their debt is carried forward. Null when a sum exceeds the exact numbers.
+ * zero, and their debt is carried forward. Null when a sum exceeds the largest exact integer.
  */
 export function computeBatch(rows: readonly Subtotal[], periodEnd: string): ComputedBatch | null {
   const byAffiliate = Map.groupBy(rows, (row) => row.affiliateId)
@@ -105,7 +105,7 @@ export interface BatchPlan extends ComputedBatch {
 }
 
 /**
- * Reads the commissions that a request selects.
+ * Parses the request body into a commission filter.
  *
  * @throws ApiError 400 `invalid_body`, or `period_invalid` unless the end is after the start.
  */
@@ -120,7 +120,7 @@ export function readFilter(body: Body<'createPayout'>): CandidateFilter {
 /**
  * Checks whether these sums make a batch.
  *
- * @param initialSums the sums at the start of the request: they distinguish too few commissions from commissions that a
+ * @param initialSums the sums read before the transaction: they distinguish too few commissions from commissions that a
  *   concurrent batch took
  *
  * @throws ApiError 404 `no_eligible_commissions`; 409 `payout_claimed_concurrently`,
@@ -175,7 +175,7 @@ function minimumPayout({ shop, config }: Context, currency: string): number {
   )
 }
 
-/** 409 when a total of a batch, or the amount held back, exceeds the exact numbers. */
+/** 409 when a total of a batch, or the amount held back, exceeds the largest exact integer. */
 export const batchTooLarge = () =>
   conflict(
     'total_too_large',

@@ -44,7 +44,7 @@ export async function list(ctx: Context, query: Query<'listPayouts'>) {
 }
 
 /**
- * Returns one batch, without an audit record: the caller writes it.
+ * Returns one batch. Does not audit; the caller must.
  *
  * @throws ApiError 404 `payout_not_found`.
  */
@@ -67,8 +67,8 @@ export async function show(ctx: Context, id: string) {
 }
 
 /**
- * Creates a batch of the approved commissions of a period; with `dryRun` only returns it. Of concurrent requests, each
- * commission goes to exactly one; the remaining commissions may still make a batch.
+ * Creates a batch of the approved commissions of a period; with `dryRun` only returns it. When
+ * requests race, each commission goes to exactly one; the rest may still form a batch.
  *
  * @throws ApiError 400 `period_invalid`, 404 `no_eligible_commissions`, and the 409s of {@link planBatch}.
  */
@@ -194,7 +194,7 @@ export function toBatch(row: Omit<PayoutBatchRow, 'id' | 'shopId' | 'version'> &
 export type Lines = Map<string, Schemas['PayoutLine'][]>
 
 /**
- * What each batch pays to each affiliate, archived affiliates included. Reads every commission of the batches, so it runs
+ * What each batch pays to each affiliate, including archived affiliates. Reads every commission of the batches, so it runs
  * in the report worker.
  */
 export const batchLinesReport = defineReport(

@@ -106,7 +106,7 @@ const lineTaxes = (body: StoreOrder, currency: string): number =>
     .flatMap((line) => line.tax_lines ?? [])
     .reduce((sum, tax) => sum + Math.max(0, centsOf(tax.price, currency) ?? 0), 0)
 
-/** An amount in minor units; null when missing or malformed. @throws ApiError 400 when it exceeds the exact numbers. */
+/** An amount in minor units; null when missing or malformed. @throws ApiError 400 when it exceeds the largest exact integer. */
 function centsOf(amount: Schemas['StoreMoney'] | undefined, currency: string): number | null {
   const minor = minorUnits(amount, currency)
   if (minor === null) return null
@@ -175,7 +175,7 @@ export function toStoreRefund(body: StoreRefund, currency: string): RefundInput 
   }
 }
 
-/** Clamping is safe: every order is below the largest exact number, and a refund is limited to what is left. */
+/** Clamping is safe: every order is below the largest exact integer, and a refund is limited to what is left. */
 function clampToSafeInteger(cents: bigint): number {
   if (cents <= 0n) return 0
   return toSafeNumber(cents) ?? Number.MAX_SAFE_INTEGER

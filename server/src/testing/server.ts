@@ -19,7 +19,7 @@ export type { FaultKind, FaultOptions }
 export interface TestServerOptions {
   /** Default `empty`. */
   scenario?: Scenario
-  /** The time at the start. Default 2026-11-02T12:00:00.000Z. */
+  /** The initial time. Default 2026-11-02T12:00:00.000Z. */
   now?: Date | string
   /** Requests per key and minute of the test clock. Default: unlimited. */
   requestsPerMinute?: number
@@ -172,11 +172,11 @@ export interface Seeds {
   orders: string[]
 }
 
-/** The data at the start. Each scenario includes the ones before it. */
+/** The initial data. Each scenario includes the ones before it. */
 export type Scenario =
   /** A shop of the Professional plan, and a key with every scope. */
   | 'empty'
-  /** A published program of 16 % that auto-approves orders, and an approved affiliate with the code NISA16. */
+  /** A published program of 16% that auto-approves orders, and an approved affiliate with the code NISA16. */
   | 'affiliate'
   /** Three orders of 100.00 with the code in October 2026, all approved and not paid out yet. */
   | 'orders'

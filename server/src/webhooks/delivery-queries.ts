@@ -215,7 +215,7 @@ export async function deleteUnreferencedEvents(trx: Transaction, range: IdRange)
   return end
 }
 
-/** Deletes a batch of the deliveries of an expired stream, and in the end the stream. Returns whether there may be more. */
+/** Deletes a batch of the deliveries of an expired stream, and finally the stream. Returns whether there may be more. */
 export async function deleteExpiredStreams(trx: Transaction, now: string): Promise<boolean> {
   const expired = trx.selectFrom('streams').select(['shopId', 'id']).where('expiresAt', '<=', now)
   const stream = await expired.limit(1).executeTakeFirst()

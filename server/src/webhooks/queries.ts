@@ -178,7 +178,7 @@ export async function updateStream(
   await trx.updateTable('streams').set(changes).where('shopId', '=', shopId).where('id', '=', id).execute()
 }
 
-/** Records until when a connection is open, null when it has ended. Returns whether it still is the stream's. */
+/** Records until when a connection is open, null when it has ended. Returns whether the connection still owns the stream. */
 export async function updateConnection(
   trx: Transaction,
   { shopId, id, connection }: Pick<StreamRow, 'shopId' | 'id' | 'connection'>,

@@ -88,7 +88,7 @@ export async function unsubscribe(ctx: Context, id: string): Promise<components[
 }
 
 /**
- * As {@link sendTest}, for the API, where `url` is required and validated. Nothing is sent to `url` itself.
+ * Like {@link sendTest}, for the API, where `url` is required and validated. Nothing is sent to `url` itself.
  *
  * @throws ApiError 400 `invalid_body` without a URL, 400 `webhook_url_refused`.
  */
@@ -154,7 +154,7 @@ type ShownSubscription = Pick<
   'id' | 'url' | 'events' | 'source' | 'secret' | 'createdAt' | 'updatedAt'
 >
 
-/** A subscription as openapi.yaml shows it. */
+/** A subscription as in openapi.yaml. */
 export const toSubscription = ({ secret, ...row }: ShownSubscription): Subscription => ({
   id: row.id,
   url: row.url,

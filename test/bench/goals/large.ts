@@ -74,7 +74,7 @@ export async function p9({ rounds, seconds, rows }: Options): Promise<void> {
   const p50 = (subject: Subject) => millis(spreadOf((measured.get(subject) ?? []).map((one) => one.p50Micros)).median)
   print({
     goal: 'P9',
-    what: `p50 of a page at 90 % of ${rows.toLocaleString('en')} rows ÷ page 1`,
+    what: `p50 of a page at 90% of ${rows.toLocaleString('en')} rows ÷ page 1`,
     wanted: { most: 1.5 },
     ratio: ratios(measured, [far, ours], (sample) => sample.p50Micros),
     ours: p50(far),

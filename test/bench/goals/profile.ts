@@ -45,6 +45,6 @@ const placeOf = (url: string): string =>
 function printShares(shares: Map<string, number>, most: number): void {
   const all = [...shares.values()].reduce((sum, one) => sum + one, 0)
   const sorted = [...shares].sort(([, a], [, b]) => b - a).slice(0, most)
-  for (const [name, micros] of sorted) console.log(`${((micros / all) * 100).toFixed(1).padStart(6)} %  ${name}`)
+  for (const [name, micros] of sorted) console.log(`${((micros / all) * 100).toFixed(1).padStart(6)}%  ${name}`)
   console.log()
 }

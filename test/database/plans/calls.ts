@@ -134,7 +134,7 @@ const stream: Call = async (server) => {
   return listen({ 'Last-Event-ID': body })
 }
 
-/** What an operation is called with beside its example. */
+/** What an operation is called with in addition to its example. */
 const SPECIAL: Record<string, Call[]> = {
   recordEvent: [
     ...ORDERS.map(

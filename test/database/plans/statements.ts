@@ -16,7 +16,7 @@ type Execute = (query: CompiledQuery) => Promise<unknown>
 
 const MOST_VALUES = 4
 
-/** Remembers every statement that a server runs from now on. */
+/** Collects every statement that a server runs from this call on. */
 export function watchStatements(server: TestServer): {
   seen: Map<string, Statement>
   causing: (cause: string) => void

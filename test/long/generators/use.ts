@@ -2,7 +2,7 @@
 export interface Given {
   baseUrl: string
   apiKey: string
-  /** The discount code of an approved affiliate whose program pays 16 %. */
+  /** The discount code of an approved affiliate whose program pays 16%. */
   code: string
 }
 

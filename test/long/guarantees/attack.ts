@@ -26,7 +26,7 @@ async function stalls(given: Given): Promise<Row> {
 /** The limit: how many times its usual time an order of another shop may take. */
 const MAX_TIMES = 2
 
-/** Orders of one shop beside the heaviest requests of another, compared with orders alone. */
+/** Orders of one shop alongside the heaviest requests of another, compared with orders alone. */
 async function neighbors(given: Given): Promise<Row> {
   const size = { commissions: sized(20_000, given), affiliates: sized(2000, given) }
   const delays = await measureNeighbors(size, { seconds: Math.max(2, sized(6, given)), rounds: 5 })

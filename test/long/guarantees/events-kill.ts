@@ -20,7 +20,7 @@ async function sendAndDie(at: Fixture): Promise<string[]> {
   await until(() => received.length >= enough, 20_000, 'deliveries')
   child.kill('SIGKILL')
   await once(child, 'exit')
-  // What it sent last is still on its way to this process.
+  // Its last deliveries are still in transit to this process.
   await sleep(40)
   const waiting = new Set(at.deliveries({ status: 'PENDING' }).map(({ webhookId }) => webhookId))
   return [...new Set(received.map(({ headers }) => headers['webhook-id'] ?? ''))].filter((id) => waiting.has(id))
@@ -61,6 +61,6 @@ export const guarantee: LongTest = {
     assert.equal(rows.length, kills * ROUND * PATHS.length)
     await at.close()
     const repeated = at.receiver.received.length - rows.length
-    return `${kills} kills, ${figure(rows.length)} deliveries, none left out, ${repeated} sent twice, of ${[...underWay.values()].reduce((a, b) => a + b, 0)} in flight at a kill (at most ${most} at one)`
+    return `${kills} kills, ${figure(rows.length)} deliveries, none missing, ${repeated} sent twice, of ${[...underWay.values()].reduce((a, b) => a + b, 0)} in flight at a kill (at most ${most} at one)`
   },
 }

@@ -22,7 +22,7 @@ let probes = 0
 const expectRestoreed = (server: TestServer) =>
   expectOk(server.request('POST', '/api/v1/programs', { body: { name: `After ${++probes}` } }))
 
-/** Breaks every statement of its transaction, one after the other. Answers how many. */
+/** Breaks each statement of its transaction in turn. Returns how many there were. */
 async function failEach(ready: ReadyMutation): Promise<number> {
   for (let n = 1; ; n++) {
     const before = snapshot(ready.server)

@@ -28,7 +28,7 @@ function mountSmall(): ReturnType<typeof temporaryFolder> {
 async function fillAndFree({ folder }: World, load: Load): Promise<void> {
   const ballast = join(folder, 'ballast')
   const before = load.refused.get(503) ?? 0
-  // What does not fit any more is left out.
+  // Writes as much as fits.
   assert.throws(() => writeFileSync(ballast, Buffer.alloc(BYTES)), { code: 'ENOSPC' })
   await until(() => (load.refused.get(503) ?? 0) > before + 24, 20_000, 'a full disk')
   rmSync(ballast)

@@ -29,7 +29,7 @@ interface Sale {
 const decimal = (cents: number) => `${Math.trunc(cents / 100)}.${String(cents % 100).padStart(2, '0')}`
 const day = (at: Date) => at.toISOString().slice(0, 19).replace('T', ' ')
 
-/** The same sales in every run: every tenth is not paid in the end, rotating through the reasons. */
+/** The same sales in every run: every tenth is finally unpaid, rotating through the reasons. */
 function salesOf(prefix: string, count: number): Sale[] {
   return Array.from({ length: count }, (_, i) => {
     const goods = 1000 + ((i * 7919) % 90_000)
@@ -140,7 +140,7 @@ export const guarantee: LongTest = {
         const counted = sales.filter((sale) => sale.counts)
         const { sent, failed } = JSON.parse(stdout)
         assert.deepEqual({ sent, failed }, { sent: counted.length, failed: count - counted.length }, name)
-        // 16 % of the goods net of discount, rounded half up, for orders with a coupon of an affiliate.
+        // 16% of the goods net of discount, rounded half up, for orders with a coupon of an affiliate.
         const expected = counted
           .filter((sale) => sale.code !== '')
           .reduce((sum, sale) => sum + Math.floor(((sale.goods - sale.discount) * 16 + 50) / 100), 0)

@@ -1,7 +1,7 @@
 import { createReferralClient } from '@referral/sdk'
 import { testServer } from '@referral/server/testing'
 
-// A shop with an approved affiliate whose discount code is NISA16 and who earns 16 %.
+// A shop with an approved affiliate whose discount code is NISA16 and who earns 16%.
 const server = await testServer({ scenario: 'affiliate' })
 const client = createReferralClient({ apiKey: server.apiKey, baseUrl: server.baseUrl, fetch: server.fetch })
 

@@ -40,7 +40,7 @@ export async function refund(run: Run, id: string, options: RefundOptions): Prom
   run.printRecord(reply)
 }
 
-/** The service ignores a repeated refund id, also with another amount, which must not look like success. */
+/** The service ignores a repeated refund id, even with another amount, which must not look like success. */
 function rejectDifferentRefund(request: RefundCreate, { refund, data }: RefundReply): void {
   if ((request.amountCents ?? null) === refund.amountCents && itemsKey(request) === itemsKey(refund)) return
   const amount = formatMoney(refund.goodsCents, data.currency)

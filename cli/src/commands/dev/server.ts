@@ -65,7 +65,7 @@ function resolveServerMain(): string {
   } catch {
     throw new CliError(exitCode.notFound, 'The package @referral/server is not installed.', {
       code: 'server_missing',
-      hint: 'Install it beside the CLI (npm install --global @referral/server), or run npx -p @referral/cli -p @referral/server referral dev.',
+      hint: 'Install it with the CLI (npm install --global @referral/server), or run npx -p @referral/cli -p @referral/server referral dev.',
     })
   }
 }

@@ -88,7 +88,7 @@ export class OrderSender {
     { client, limiter, signal }: { client: ReferralClient; limiter: RateLimiter; signal: AbortSignal },
   ): Promise<void> {
     const counts = this.#counts
-    // Derived from the content, so that the service detects a repeated order also without the journal.
+    // Derived from the content, so that the service detects a repeated order even without the journal.
     const idempotencyKey = `import-${orderHash(order)}`
     const result = await client.events.conversion(order, { idempotencyKey, maxRetries: 5, signal }).safe()
     limiter.release(result.error ? result.error.rateLimit : result.rateLimit)

@@ -71,7 +71,7 @@ function print(run: Run, report: Report): void {
     run.printRows(report.probes, [result, 'name', 'expected', 'got'])
   }
   for (const { name, advice } of report.probes) if (advice) run.reporter.info(`${name}: ${advice}`)
-  run.reporter.info(`${report.score} % (${report.passed} of ${report.total})`)
+  run.reporter.info(`${report.score}% (${report.passed} of ${report.total})`)
 }
 
 const escaped = (text: string) => sanitizeText(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)

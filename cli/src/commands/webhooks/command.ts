@@ -80,7 +80,7 @@ function addListen(webhooks: Command): void {
   defineCommand<ListenOptions>(webhooks, 'listen', {
     summary: 'receive events on this machine without a tunnel',
     details:
-      'Opens a temporary subscription, prints its secret, and forwards every event with the original bytes and headers. Reconnects automatically, also after a restart of the service, and receives the events that were missed. `--json` prints one object per line. Runs until Ctrl-C.',
+      'Opens a temporary subscription, prints its secret, and forwards every event with the original bytes and headers. Reconnects automatically, even after a restart of the service, and receives the events that were missed. `--json` prints one object per line. Runs until Ctrl-C.',
     output: 'Listened',
     owner: true,
     examples: [

@@ -8,7 +8,7 @@ export interface ReceiverResponse {
 
 const TIMEOUT_MS = 10_000
 
-/** Parses the URL of a receiver: http or https, also on this machine. */
+/** Parses the URL of a receiver: http or https, including one on this machine. */
 export function parseReceiverUrl(text: string): string {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
     throw usageError(`${text} is not a URL such as http://localhost:3000/webhooks.`)

@@ -5,7 +5,7 @@ export interface SseMessage {
   data: string
 }
 
-/** Parses a stream of server-sent events, split at any byte. Calls `onBytes` for every chunk, also for keep-alive comments. */
+/** Parses a stream of server-sent events, split at any byte. Calls `onBytes` for every chunk, including keep-alive comments. */
 export async function* readSseMessages(
   body: ReadableStream<Uint8Array>,
   onBytes: () => void,

@@ -38,7 +38,7 @@ const parseEventNames = (text: string): string[] =>
         .map((name) => name.trim())
         .filter(Boolean)
 
-/** The service accepts any event name, also one that is never sent. */
+/** The service accepts any event name, even one that is never sent. */
 async function warnAboutUnsentEvents(run: Run, client: ReferralClient, events: readonly string[]): Promise<void> {
   if (events.length === 0) return
   const { data, error } = await client.webhooks.list().safe()
@@ -54,7 +54,7 @@ async function warnAboutUnsentEvents(run: Run, client: ReferralClient, events: r
 
 const receivesTest = ({ events }: WebhookSubscription) => events.length === 0 || events.includes('test')
 
-/** Sends a test event. The service returns OK also without a receiver, so the subscriptions are read first. */
+/** Sends a test event. The service returns OK even without a receiver, so the subscriptions are read first. */
 export async function sendTest(run: Run): Promise<undefined> {
   const client = await run.client()
   const { data } = await client.webhooks.list()

@@ -38,7 +38,7 @@ export interface SyncRequest {
   afterShop: string
   /** By shop: the subscriptions after this one come first. */
   afterSubscription: ReadonlyMap<string, string>
-  /** How many more deliveries to claim of each subscription, given the pending subscriptions by shop. */
+  /** How many more deliveries to claim from each subscription, given the pending subscriptions by shop. */
   plan: (pending: ReadonlyMap<string, string[]>) => Map<string, number>
 }
 
@@ -48,7 +48,7 @@ export interface SyncResult {
   deliveries: Delivery[]
   /** The subscriptions that were visited, by shop. Fewer shops than a page means that there are no others. */
   visited: ReadonlyMap<string, string[]>
-  /** The subscriptions among them that deliveries were to be claimed of. */
+  /** Those of them from which deliveries were to be claimed. */
   planned: ReadonlySet<string>
   /** There are pending deliveries that another process has leased. */
   isShared: boolean
@@ -130,7 +130,7 @@ async function pageAround<Row extends { id: string }>(
 interface SubscriptionShare {
   shopId: string
   id: string
-  /** How many deliveries to claim at most. */
+  /** The maximum number of deliveries to claim. */
   room: number
   /** How many deliveries of the subscription this process has claimed and not finished. */
   unfinished: number

@@ -72,7 +72,7 @@ const AMBIGUOUS = /[\s\\\p{Cc}\p{Cf}]/u
  * Parses a subscription's URL: https, a public host name or a public literal address, no user information, any port but
  * 0. DNS is not queried here.
  *
- * @param allow `host:port` pairs that are accepted without these checks, also with http
+ * @param allow `host:port` pairs that are accepted without these checks, even over http
  * @returns undefined for a URL that is not allowed
  */
 export function readTarget(url: string, allow: readonly string[]): Target | undefined {

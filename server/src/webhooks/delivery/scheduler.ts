@@ -76,7 +76,7 @@ const MAX_CLAIMED_PER_SHOP = 1024
 const RESERVED_CLAIMED = 512
 
 /**
- * How many more deliveries to claim of each subscription: proportional to the width of its queue, at most a fair share of
+ * How many more deliveries to claim from each subscription: proportional to the width of its queue, at most a fair share of
  * its shop and of its queue, and in batches, because a transaction for a single one is not worth it.
  */
 export class ClaimPlan {
@@ -160,7 +160,7 @@ export class DeliveryScheduler {
   readonly #widths = new Map<string, number>()
   #queued = 0
 
-  /** How many more deliveries to claim of these subscriptions, given by shop. */
+  /** How many more deliveries to claim from these subscriptions, given by shop. */
   plan(pending: ReadonlyMap<string, string[]>): Map<string, number> {
     const plan = new ClaimPlan(this.#queued, Math.max(pending.size, this.#shops.size))
     for (const [shopId, subscriptionIds] of pending) {
@@ -199,9 +199,9 @@ export class DeliveryScheduler {
   }
 
   /**
-   * Finishes a delivery. Without a complete response the queue drops its other deliveries.
+   * Finishes a delivery. Without a complete response the queue releases its other deliveries.
    *
-   * @returns the ids of the dropped deliveries
+   * @returns the ids of the released deliveries
    */
   end(queue: Queue, { id }: Delivery, isComplete: boolean): string[] {
     this.#count(queue, -1)
@@ -216,7 +216,7 @@ export class DeliveryScheduler {
     return dropped
   }
 
-  /** Replaces the destinations, and drops the deliveries of those that are gone. Returns the ids of the dropped ones. */
+  /** Replaces the destinations, and releases the deliveries of removed ones. Returns the ids of the released deliveries. */
   updateDestinations(destinations: ReadonlyMap<string, Destination>): string[] {
     const dropped: string[] = []
     for (const shop of this.#shops.values()) {

@@ -12,7 +12,7 @@ export const openSecret = (vault: Vault, subscriptionId: string, sealed: string)
 /**
  * The request headers of a delivery, with its id and signatures.
  *
- * @param secret undefined for a subscription without one; of several, the first signs both headers and the others sign
+ * @param secret undefined for a subscription without one; if there are several, the first signs both headers and the others sign
  *   the Standard Webhooks header too.
  * @param delivery `at` in milliseconds since 1970.
  */
@@ -30,7 +30,7 @@ export async function deliveryHeaders(
 
 /**
  * The signature headers, computed by the package that receivers verify them with. Without a secret
- * `X-Service-Signature` is empty and `webhook-signature` is left out.
+ * `X-Service-Signature` is empty and `webhook-signature` is omitted.
  */
 export async function signatureHeaders(
   secret: string | string[] | undefined,
