@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { createPool } from './postgres-failover.ts'
 import { StorageError } from './storage-error.ts'
 
 /** Options of a pool; timeouts in milliseconds, 0 for none. Parameters in the URL take precedence. */
@@ -42,7 +43,6 @@ export function openPool(
   { max, statementTimeoutMs: statementMs, lockTimeoutMs: lockMs, ...given }: PoolOptions,
 ): pg.Pool {
   const options: pg.PoolConfig & { pipeline?: boolean } = {
-    connectionString: url,
     application_name: 'referral-server',
     max,
     types,
@@ -64,7 +64,7 @@ export function openPool(
     },
   }
   // For a lost idle connection, which the pool has removed.
-  return new pg.Pool(options).on('error', () => {})
+  return createPool(url, options).on('error', () => {})
 }
 
 /** The number of connections: `?pool=` in the URL, or the default. @throws Error */
@@ -77,8 +77,8 @@ export function poolSize(url: string, fallback: number): number {
 }
 
 // 08: connection exceptions; 57P01 to 57P03: the server shuts down, crashed or is starting; 53300: too many connections;
-// 25P03: idle-in-transaction timeout.
-const CONNECTION_LOST_CODES = /^(08|57P0[1-3]|53300|25P03)/
+// 25P03: idle-in-transaction timeout; 25006: the primary became a standby.
+const CONNECTION_LOST_CODES = /^(08|57P0[1-3]|53300|25P03|25006)/
 // A migration of another process changed the columns of a prepared statement.
 const STALE_PLAN = /cached plan must not change/
 
