@@ -9,6 +9,7 @@ import type { Deps } from './core/context.ts'
 import { createHealthCheck } from './core/health.ts'
 import { createApiSwitch } from './core/installation.ts'
 import type { Metrics } from './core/metrics.ts'
+import type { Tracing } from './core/tracing.ts'
 import { createKeyUseRecorder } from './http/authorize-key.ts'
 import { mountDocument } from './http/docs.ts'
 import { type HealthOptions, mountHealth, mountMetrics } from './http/health.ts'
@@ -24,6 +25,7 @@ export interface AppOptions {
   limiter?: RateLimiter
   bodyBudget?: BodyBudget
   metrics?: Metrics
+  tracing?: Tracing | undefined
   checkHealth?: HealthOptions['checkHealth']
   isDraining?: HealthOptions['isDraining']
 }
@@ -39,6 +41,7 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
     apiSwitch: createApiSwitch(deps),
     recordKeyUse: createKeyUseRecorder(deps),
     metrics: options.metrics,
+    tracing: options.tracing,
   }
   const app = new Hono<Env>({ router: new StaticPathsFirstRouter() })
   for (const op of operations) app.on(op.method, op.path, serveOperation(server, op))

@@ -21,12 +21,26 @@ export interface Config {
   /** The number of trusted proxies that set `X-Forwarded-For`. */
   trustProxy: number
   logLevel: string
+  /** Undefined when no collector is set. */
+  tracing: TracingConfig | undefined
   /** Unknown `REFERRAL_*` variables, each with the nearest known one. */
   unknownSettings: { variable: string; nearest: string }[]
   /** How long an idle connection stays open for another request. */
   keepAliveSeconds: number
   /** How long requests are still accepted after the signal to stop. */
   shutdownDelaySeconds: number
+}
+
+/** Where traces are sent, from the standard variables of OpenTelemetry. */
+export interface TracingConfig {
+  /** The URL of the collector for traces. */
+  endpoint: string
+  headers: Record<string, string>
+  /** Attributes of this process, such as `service.name`. */
+  resource: Record<string, string>
+  sampler: string
+  /** The share of traces that are sent, from 0 to 1. */
+  ratio: number
 }
 
 /** An invalid setting, which prevents startup. The message is shown to the operator. */
@@ -67,6 +81,7 @@ export function readConfig(given: Environment = process.env, firstStart: FirstSt
     keepAliveSeconds: integer(env, 'REFERRAL_KEEP_ALIVE_SECONDS', { usual: 75, minimum: 1, maximum: 3600 }) ?? 75,
     shutdownDelaySeconds: integer(env, 'REFERRAL_SHUTDOWN_DELAY_SECONDS', { usual: 0, maximum: 300 }) ?? 0,
     logLevel: oneOf(env, 'LOG_LEVEL', LOG_LEVELS, 'info'),
+    tracing: readTracing(env),
   }
 }
 
@@ -211,6 +226,43 @@ function oneOf(env: Environment, name: string, values: string[], usual: string):
   const text = env[name] || usual
   if (!values.includes(text)) throw new ConfigError(`${name} must be one of ${values.join(', ')}, not "${text}".`)
   return text
+}
+
+const SAMPLERS = ['always_on', 'always_off', 'traceidratio'].flatMap((name) => [name, `parentbased_${name}`])
+
+function readTracing(env: Environment): TracingConfig | undefined {
+  const base = env.OTEL_EXPORTER_OTLP_ENDPOINT
+  const endpoint = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || (base && `${base.replace(/\/$/, '')}/v1/traces`)
+  const isOff = env.OTEL_SDK_DISABLED?.toLowerCase() === 'true' || env.OTEL_TRACES_EXPORTER === 'none'
+  if (!endpoint || isOff) return undefined
+  if (!/^https?:\/\//.test(endpoint) || !URL.canParse(endpoint))
+    throw new ConfigError(`OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL, not "${endpoint}".`)
+  oneOf(env, 'OTEL_EXPORTER_OTLP_PROTOCOL', ['http/json'], 'http/json')
+  const sampler = oneOf(env, 'OTEL_TRACES_SAMPLER', SAMPLERS, 'parentbased_always_on')
+  const share = Number(env.OTEL_TRACES_SAMPLER_ARG || 1)
+  if (!(share >= 0 && share <= 1))
+    throw new ConfigError(`OTEL_TRACES_SAMPLER_ARG must be from 0 to 1, not "${env.OTEL_TRACES_SAMPLER_ARG}".`)
+  const named = { 'service.name': 'referral-server', 'service.version': VERSION }
+  const resource = { ...named, ...keysAndValues(env, 'OTEL_RESOURCE_ATTRIBUTES') }
+  if (env.OTEL_SERVICE_NAME) resource['service.name'] = env.OTEL_SERVICE_NAME
+  const ratio = sampler.endsWith('traceidratio') ? share : Number(sampler.endsWith('always_on'))
+  return { endpoint, headers: keysAndValues(env, 'OTEL_EXPORTER_OTLP_HEADERS'), resource, sampler, ratio }
+}
+
+/** Comma-separated `key=value` pairs, percent-encoded. The message omits the values, which may be secret. */
+function keysAndValues(env: Environment, name: string): Record<string, string> {
+  const entries = (env[name] ?? '').split(',').filter((entry) => entry.trim())
+  return Object.fromEntries(
+    entries.map((entry) => {
+      const [key = '', value] = entry.split(/=(.*)/s).map((text) => text.trim())
+      try {
+        if (key && value !== undefined) return [key, decodeURIComponent(value)]
+      } catch {
+        // Rejected below, like an entry without a value.
+      }
+      throw new ConfigError(`${name} must list key=value, comma-separated and percent-encoded.`)
+    }),
+  )
 }
 
 function checkDatabaseUrl(url: string): string {

@@ -8,6 +8,7 @@ import { createDeps } from './core/context.ts'
 import { createHealthCheck } from './core/health.ts'
 import { checkEncryptionKey } from './core/installation.ts'
 import { createMetrics } from './core/metrics.ts'
+import { createTracing } from './core/tracing.ts'
 import { openDatabase } from './database/database.ts'
 import { createListener } from './http/listen.ts'
 import { openRateLimiter } from './http/rate-limit.ts'
@@ -47,8 +48,9 @@ export async function serve(): Promise<void> {
   const url = baseUrlOf(config)
   const demo = config.demo ? await prepareDemo(deps, url) : undefined
   const limits = await openRateLimiter(deps, metrics.limitStoreFailure)
+  const tracing = config.tracing && createTracing(config.tracing, deps)
   let isDraining = false
-  const app = createApp(deps, { limiter: limits.limiter, metrics, checkHealth, isDraining: () => isDraining })
+  const app = createApp(deps, { limiter: limits.limiter, metrics, tracing, checkHealth, isDraining: () => isDraining })
   const keepAliveMs = config.keepAliveSeconds * 1000
   const server = await bind(createListener(app.fetch, { ...deps, limiter: limits.limiter }, { keepAliveMs }), config)
   const unused = trackUnusedConnections(server)
@@ -64,7 +66,7 @@ export async function serve(): Promise<void> {
     stopping.abort()
     await drainRequests(server, unused)
     await dispatcher.drain(WEBHOOK_DRAIN_MS)
-    await Promise.all([limits.close(), db.close()])
+    await Promise.all([limits.close(), db.close(), tracing?.close()])
   })
   deps.log.info({ version: VERSION, node: process.versions.node, url }, 'started')
   if (demo) console.log(demo)

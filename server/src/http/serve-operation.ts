@@ -5,6 +5,7 @@ import type { Selection } from '../contract/selection.ts'
 import type { AnyReply, ContextOf, Handlers, Operation, OperationId, Scheme } from '../contract/spec.ts'
 import type { Context, Contexts, PublicContext } from '../core/context.ts'
 import { recordAccess } from '../core/mutate.ts'
+import { parseTraceParent } from '../core/tracing.ts'
 import { authorizeKey, currentRateLimit } from './authorize-key.ts'
 import { authorizeOwner, authorizeSignIn, browserRequestOf } from './authorize-owner.ts'
 import { authorizeStore, identifyStore } from './authorize-store.ts'
@@ -31,7 +32,6 @@ import {
   type RequestState,
   resolveRequestId,
   type Server,
-  traceIdOf,
 } from './server.ts'
 
 /** Serves one operation. The response is built once with all its headers, because Hono copies it for each one added later. */
@@ -48,14 +48,17 @@ export function serveOperation(server: Server, op: Operation) {
 
 /** Assigns the request id and starts the clock. */
 export function startRequest(server: Server, c: HonoContext<Env>): RequestState {
+  const traceparent = c.req.header('traceparent')
+  const span = server.tracing?.start(traceparent)
   const request: RequestState = {
+    span,
     startedAt: performance.now(),
     authorization: c.req.header('Authorization') ?? null,
     get address() {
       return clientNetwork(clientAddress(c, server.deps.config.trustProxy))
     },
     requestId: resolveRequestId(c.req.header('X-Request-Id'), server.deps),
-    traceId: traceIdOf(c.req.header('traceparent')),
+    traceId: span?.traceId ?? parseTraceParent(traceparent)?.traceId,
   }
   c.set('request', request)
   return request
@@ -85,8 +88,24 @@ export function finishRequest(
   const ms = performance.now() - request.startedAt
   metrics?.request(request.operation ?? 'other', status, ms / 1000)
   const { method, path } = c.req
+  if (!PROBES.has(path)) endSpan(request, method, status)
   const level = PROBES.has(path) ? 'debug' : 'info'
   deps.log[level]({ ...logFields(request), method, path, status, ms: Math.round(ms) }, 'request')
+}
+
+/** Names the span by the operation: paths contain ids. */
+function endSpan({ span, operation, caller, requestId }: RequestState, method: string, status: number): void {
+  span?.end({
+    name: operation ?? method,
+    isError: status >= 500,
+    attributes: {
+      'http.request.method': method,
+      'http.response.status_code': status,
+      'referral.request.id': requestId,
+      'referral.shop.id': caller?.shopId,
+      'referral.key.id': caller?.keyId,
+    },
+  })
 }
 
 /** Called every few seconds by machines. */

@@ -4,6 +4,7 @@ import type { KeyWithShop } from '../accounts/queries.ts'
 import type { Deps } from '../core/context.ts'
 import type { ApiSwitch } from '../core/installation.ts'
 import type { Metrics } from '../core/metrics.ts'
+import type { RequestSpan, Tracing } from '../core/tracing.ts'
 import type { ParseQueue } from './parse-request.ts'
 import type { RateLimit, RateLimiter } from './rate-limit.ts'
 import type { BodyBudget, BodyReservation } from './read-body.ts'
@@ -18,6 +19,7 @@ export interface Server {
   readTurns: ReadTurns
   apiSwitch: ApiSwitch
   metrics: Metrics | undefined
+  tracing: Tracing | undefined
   recordKeyUse: (key: KeyWithShop['key']) => void
 }
 
@@ -36,6 +38,8 @@ export interface RequestState {
   requestId: string
   /** From the header `traceparent`, to find the request in the traces and logs of the caller. */
   traceId: string | undefined
+  /** Ended with the response; undefined when traces are off. */
+  span: RequestSpan | undefined
   /** The operation id, once the path is matched. */
   operation?: string
   /** The caller, once its credential is found. */
@@ -56,12 +60,6 @@ export const logFields = ({ requestId, traceId, operation, caller }: RequestStat
   operation,
   ...caller,
 })
-
-/** The trace id of a W3C `traceparent` header. */
-export function traceIdOf(header: string | undefined): string | undefined {
-  const id = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}(-|$)/.exec(header ?? '')?.[1]
-  return id && !/^0+$/.test(id) ? id : undefined
-}
 
 /** The Hono variables of a request. */
 export type Env = { Variables: { request: RequestState } }

@@ -19,5 +19,6 @@ export const testConfig = (dataDir: string, given: Partial<Config> = {}): Config
   keepAliveSeconds: 75,
   shutdownDelaySeconds: 0,
   logLevel: 'silent',
+  tracing: undefined,
   ...given,
 })
