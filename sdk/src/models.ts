@@ -15,7 +15,7 @@ export type RestrictionReasonCode = Open<Schemas['RestrictionReasonCode']>
 
 /** A person or company that refers customers. */
 export interface Affiliate extends Open<Schemas['Affiliate']> {}
-/** The terms of a group of affiliates: commission rate and attribution window. */
+/** The terms of a group of affiliates: commission rate and click window. */
 export interface Program extends Open<Schemas['Program']> {}
 /** What an affiliate earns for one order. All `*Cents` are minor units of `currency`. */
 export interface Commission extends Open<Schemas['Commission']> {}

@@ -120,8 +120,10 @@ const fetchResponse = (
         const text = await response.text()
         return { response, text, json: parseJson(text) }
       } catch (cause) {
-        const reason = cause instanceof Error ? cause.message : cause
-        throw new ConnectionError(`Connection to ${new URL(url).origin} failed: ${reason}`, { ...details, cause })
+        throw new ConnectionError(`Connection to ${new URL(url).origin} failed: ${reasonOf(cause)}`, {
+          ...details,
+          cause,
+        })
       }
     },
     {
@@ -131,6 +133,12 @@ const fetchResponse = (
       onTimeout: () => new TimeoutError(`No response within ${timeoutMs} ms.`, details),
     },
   )
+}
+
+/** The innermost cause, because `fetch` itself only reports that it failed. Several refused addresses have no message. */
+const reasonOf = (failure: unknown): unknown => {
+  const { message, code, cause } = (failure ?? {}) as { message?: unknown; code?: unknown; cause?: unknown }
+  return cause == null ? message || code || failure : reasonOf(cause)
 }
 
 const parseJson = (text: string): unknown => {

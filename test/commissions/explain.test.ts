@@ -66,7 +66,7 @@ describe('every reason code is listed, with its outcome', () => {
     ['NO_EVIDENCE', {}, 'The order contains no such evidence.'],
     ['NO_MATCH', { couponCode: 'NOBODY' }, 'It does not match an affiliate of your shop.'],
     ['CLICK_NOT_FOUND', { clickId: 'none' }, 'No such click is stored.'],
-    ['CLICK_EXPIRED', { clickId: 'old' }, "The click is older than the program's cookie duration of 30 days."],
+    ['CLICK_EXPIRED', { clickId: 'old' }, "The click is older than the program's click window of 30 days."],
     ['CLICK_AFTER_ORDER', { clickId: 'later' }, 'The click came after the order.'],
   ])('%s', async ([reasonCode, given, because], { server }) => {
     const explained = await order(server, given)

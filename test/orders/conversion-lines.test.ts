@@ -164,7 +164,9 @@ describe('flat programs', () => {
     const row = await rowFor(server, { couponCode: 'MAX', amountCents: 1, lineItems: [{ quantity: 999_999 }] })
     expect(row.commissionAmountCents).toBe(2_147_483_647 * 999_999)
     const most = { externalOrderId: 'most', amountCents: 1, lineItems: [{ quantity: 1_000_000 }, {}] }
-    expect((await convert(server, most)).body.error).toBe('lineItems must not hold more than 1000000 items in total.')
+    expect((await convert(server, most)).body.error).toBe(
+      'lineItems must not contain more than 1000000 items in total.',
+    )
   })
 })
 

@@ -103,7 +103,7 @@ describe('400 for what the commission depends on', () => {
     [
       'a million pieces and one',
       { line_items: [{ ...line, quantity: 1_000_001 }] },
-      'line_items must not hold more than 1000000 items.',
+      'line_items must not contain more than 1000000 items.',
     ],
   ])('%s', async (_, changes, sentence) => {
     const { status, body } = await record(paid(changes))

@@ -8,7 +8,7 @@ import type { Transaction } from '../database/database.ts'
 import type { CommissionRow, OrderRow, PayoutBatchRow } from '../database/tables.ts'
 import { findOrder } from '../orders/queries.ts'
 import { findBatch } from '../payouts/queries.ts'
-import { commissionList } from './list-queries.ts'
+import { commissionList, readsManyRows } from './list-queries.ts'
 
 /**
  * Lists commissions by `happenedAt`, newest first.
@@ -19,12 +19,8 @@ export async function list(ctx: Context, query: Query<'listCommissions'>) {
   const bounds = checkPeriod(parseQueryInstant('from', query.from), parseQueryInstant('to', query.to))
   const externalOrderId = query.externalOrderId?.trim()
   const start = await readCursor(ctx, 'commissions', query)
-  const { affiliateId, payoutBatchId, from, to } = query
-  // These totals are counted row by row; other totals are stored, and other deep pages start at a counted day.
-  const isCounted = payoutBatchId || (affiliateId && (from || to))
-  const isWalked = isDeepPage(query) && (affiliateId || from || to)
-  const filter = { ...query, ...bounds, externalOrderId, start }
-  return readList(ctx, commissionList, filter, Boolean(isCounted || isWalked))
+  const filter = { ...query, ...bounds, externalOrderId }
+  return readList(ctx, commissionList, { ...filter, start }, readsManyRows(filter, isDeepPage(query)))
 }
 
 export const commissionNotFound = () =>

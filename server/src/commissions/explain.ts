@@ -183,7 +183,7 @@ const MISS_TEXTS: Record<MissCode, string> = {
   NO_EVIDENCE: 'The order contains no evidence.',
   NO_MATCH: 'It does not match an affiliate of your shop.',
   CLICK_NOT_FOUND: 'No such click is stored.',
-  CLICK_EXPIRED: 'The click is older than the cookie duration of the program.',
+  CLICK_EXPIRED: 'The click is older than the click window of the program.',
   CLICK_AFTER_ORDER: 'The click came after the order.',
 }
 
@@ -253,9 +253,9 @@ function missReason(candidate: Candidate, facts: Facts): string {
   const affiliate = affiliateOf(facts, candidate.affiliateId)
   const days = affiliate && programOf(facts, affiliate)?.cookieDurationDays
   if (candidate.kind === 'DIRECT_LINK' && days === 0)
-    return 'The program does not accept link evidence: its cookie duration is 0 days.'
+    return 'The program does not accept link evidence: its click window is 0 days.'
   if (candidate.reasonCode === 'CLICK_EXPIRED' && typeof days === 'number') {
-    return `The click is older than the program's cookie duration of ${days} days.`
+    return `The click is older than the program's click window of ${days} days.`
   }
   return MISS_TEXTS[candidate.reasonCode as MissCode]
 }

@@ -1,10 +1,59 @@
+import type { Query } from '../contract/spec.ts'
 import { afterCursor, type Page, type PageQuery, toPage } from '../core/pagination.ts'
-import { type CountFilter, countByDay, countRows, withoutIndex } from '../core/queries.ts'
+import { countByDay, countRows, withoutIndex } from '../core/queries.ts'
 import { defineReport, type Reader } from '../database/database.ts'
 import { preparedByShape } from '../database/prepared.ts'
 import type { CommissionRow } from '../database/tables.ts'
 import { storedOrderIds } from '../engine/normalize.ts'
 import { findCommissionByOrder } from './queries.ts'
+
+/** A column whose index can find the rows. */
+type IndexedColumn = 'orderId' | 'payoutBatchId' | 'affiliateId' | 'orderStatus' | 'programId'
+
+/** How a filter selects rows, and how they are counted. */
+type FilterRule = (
+  | { column: IndexedColumn; operator: '=' | 'in' }
+  /** No index is chosen for a range: the list is sorted by this column. */
+  | { column: 'happenedAt'; operator: '>=' | '<=' }
+) & {
+  /**
+   * The part of the stored counts that knows this filter. `rows`: none does, so the matching rows are counted; `few` when
+   * there are at most two.
+   */
+  countedBy: 'status' | 'programId' | 'scope' | 'day' | 'rows' | 'few'
+}
+
+type FilterName = Exclude<keyof Query<'listCommissions'>, 'page' | 'limit' | 'after'>
+
+/**
+ * Every filter of the list. All functions below derive from this table; a documented filter that is missing does not
+ * compile. Indexed columns are in the order in which they usually match the fewest rows.
+ */
+const filters = {
+  externalOrderId: { column: 'orderId', operator: 'in', countedBy: 'few' },
+  payoutBatchId: { column: 'payoutBatchId', operator: '=', countedBy: 'rows' },
+  affiliateId: { column: 'affiliateId', operator: '=', countedBy: 'scope' },
+  status: { column: 'orderStatus', operator: '=', countedBy: 'status' },
+  programId: { column: 'programId', operator: '=', countedBy: 'programId' },
+  from: { column: 'happenedAt', operator: '>=', countedBy: 'day' },
+  to: { column: 'happenedAt', operator: '<=', countedBy: 'day' },
+} as const satisfies Record<FilterName, FilterRule>
+
+const FILTER_NAMES = Object.keys(filters) as FilterName[]
+
+/** A filter as in a request; `from` and `to` are instants, both inclusive, of `happenedAt`. */
+export type ListFilter = { [Name in FilterName]?: string }
+
+/** A filter whose `externalOrderId` is the stored order id, such as `api:1001`, or one of two. */
+interface StoredFilter extends ListFilter {
+  otherOrderId?: string
+}
+
+/** A stored filter of one shop; `before` is an instant, exclusive. */
+interface ShopFilter extends StoredFilter {
+  shopId: string
+  before?: string
+}
 
 /** A filter with the start of its page. */
 interface PageFilter extends ShopFilter {
@@ -14,11 +63,15 @@ interface PageFilter extends ShopFilter {
   offset: number
 }
 
-/** A filter as in a request. */
-type ListFilter = Omit<CommissionFilter, 'orderId' | 'otherOrderId'> & {
-  /** The caller's own order id or the stored one. */
-  externalOrderId?: string
-}
+/** The filters that are present, in the order of the table. Empty values are ignored. */
+const presentIn = (filter: ListFilter) =>
+  FILTER_NAMES.flatMap((name) => {
+    const value = filter[name]
+    return value ? [{ name, value, ...filters[name] }] : []
+  })
+
+const isCountedBy = (filter: ListFilter, ...parts: FilterRule['countedBy'][]): boolean =>
+  presentIn(filter).some(({ countedBy }) => parts.includes(countedBy))
 
 /** The columns of the list in the order of openapi.yaml, so that rows need no copying. */
 const LISTED_COLUMNS = [
@@ -51,15 +104,15 @@ const LISTED_COLUMNS = [
   'updatedAt',
 ] as const satisfies (keyof CommissionRow)[]
 
-const selectBy = (readBy: IndexedColumn | undefined) =>
+const selectBy = (index: IndexedColumn | undefined) =>
   preparedByShape<PageFilter>()((db, values) => {
     const { afterAt, afterId, limit, offset } = values
-    const list = matching(db, values, readBy).select(LISTED_COLUMNS)
+    const list = matching(db, values, index).select(LISTED_COLUMNS)
     const rest = afterAt && afterId ? list.where(afterCursor('commissions', { at: afterAt, id: afterId })) : list
     return rest.orderBy('happenedAt', 'desc').orderBy('id', 'desc').limit(limit).offset(offset).compile()
   })
 
-const selects = {
+const selects: Record<IndexedColumn | 'all', ReturnType<typeof selectBy>> = {
   all: selectBy(undefined),
   orderId: selectBy('orderId'),
   payoutBatchId: selectBy('payoutBatchId'),
@@ -74,7 +127,7 @@ export async function listCommissions(
   shopId: string,
   { page, limit, start, ...input }: ListFilter & PageQuery,
 ): Promise<Page<Pick<CommissionRow, (typeof LISTED_COLUMNS)[number]>>> {
-  const filter = await readFilter(db, shopId, input)
+  const filter = await toStoredFilter(db, shopId, input)
   const total = await countCommissions(db, shopId, filter)
   const offset = (page - 1) * limit
   if (total <= offset) return toPage([], { page, limit }, total)
@@ -85,78 +138,37 @@ export async function listCommissions(
   return toPage(await select(db, { ...filter, shopId, limit, ...place }), { page, limit }, total)
 }
 
-/** Empty values are ignored. */
-async function readFilter(db: Reader, shopId: string, input: ListFilter): Promise<CommissionFilter> {
-  const { status, from, to, externalOrderId } = input
-  const filter: CommissionFilter = { status, from, to }
-  if (input.affiliateId) filter.affiliateId = input.affiliateId
-  if (input.programId) filter.programId = input.programId
-  if (input.payoutBatchId) filter.payoutBatchId = input.payoutBatchId
-  return externalOrderId ? { ...filter, ...(await orderFilter(db, shopId, externalOrderId)) } : filter
+async function toStoredFilter(db: Reader, shopId: string, input: ListFilter): Promise<StoredFilter> {
+  const filter: StoredFilter = Object.fromEntries(presentIn(input).map(({ name, value }) => [name, value]))
+  return filter.externalOrderId ? { ...filter, ...(await findOrderIds(db, shopId, filter.externalOrderId)) } : filter
 }
 
 /** The stored id takes precedence. Otherwise the text is the caller's own id, of either source. */
-async function orderFilter(db: Reader, shopId: string, text: string): Promise<CommissionFilter> {
+async function findOrderIds(db: Reader, shopId: string, text: string): Promise<StoredFilter> {
   const { exact, bySource } = storedOrderIds(text)
-  for (const orderId of exact) if (await findCommissionByOrder(db, shopId, orderId)) return { orderId }
-  const [orderId, otherOrderId] = bySource
-  return { orderId, otherOrderId }
-}
-
-export interface CommissionFilter {
-  status?: CommissionRow['orderStatus']
-  affiliateId?: string
-  programId?: string
-  payoutBatchId?: string
-  /** The stored order id, such as `api:1001`, or one of two. */
-  orderId?: string
-  otherOrderId?: string
-  /** Instants, both inclusive, of `happenedAt`. */
-  from?: string
-  to?: string
-}
-
-/** A filter of one shop. */
-export interface ShopFilter extends CommissionFilter {
-  shopId: string
-  before?: string
-}
-
-/** A column whose index can find the rows. */
-export type IndexedColumn = 'orderId' | 'payoutBatchId' | 'affiliateId' | 'orderStatus' | 'programId'
-
-/**
- * Commissions that match a filter. The index of `readBy` finds them; the other conditions are checked row by row.
- */
-export function matching(
-  db: Reader,
-  values: ShopFilter,
-  readBy: IndexedColumn | undefined = mostSelectiveByKind(values),
-) {
-  const { status, affiliateId, programId, payoutBatchId, orderId, otherOrderId, from, to, before } = values
-  let list = db.selectFrom('commissions').where('shopId', '=', values.shopId)
-  const equal = (column: IndexedColumn, value: string | undefined) => {
-    if (!value) return
-    list = list.where(column === readBy ? column : withoutIndex(db, column), '=', value)
+  for (const orderId of exact) {
+    if (await findCommissionByOrder(db, shopId, orderId)) return { externalOrderId: orderId }
   }
-  if (orderId) list = list.where('orderId', 'in', otherOrderId ? [orderId, otherOrderId] : [orderId])
-  equal('payoutBatchId', payoutBatchId)
-  equal('affiliateId', affiliateId)
-  equal('orderStatus', status)
-  equal('programId', programId)
-  if (from) list = list.where('happenedAt', '>=', from)
-  if (to) list = list.where('happenedAt', '<=', to)
-  return before ? list.where('happenedAt', '<', before) : list
+  const [externalOrderId, otherOrderId] = bySource
+  return { externalOrderId, otherOrderId }
 }
 
-/** The condition that usually matches the fewest rows. */
-export function mostSelectiveByKind(filter: CommissionFilter): IndexedColumn | undefined {
-  if (filter.orderId) return 'orderId'
-  if (filter.payoutBatchId) return 'payoutBatchId'
-  if (filter.affiliateId) return 'affiliateId'
-  if (filter.status) return 'orderStatus'
-  return filter.programId ? 'programId' : undefined
+/** Commissions that match a filter. This index finds them; the other conditions are checked row by row. */
+function matching(db: Reader, values: ShopFilter, index: IndexedColumn | undefined = mostSelectiveByKind(values)) {
+  let list = db.selectFrom('commissions').where('shopId', '=', values.shopId)
+  for (const { column, operator, value } of presentIn(values)) {
+    const isPlain = column === index || column === 'happenedAt'
+    const operand = operator === 'in' ? [value, ...(values.otherOrderId ? [values.otherOrderId] : [])] : value
+    list = list.where(isPlain ? column : withoutIndex(db, column), operator, operand)
+  }
+  return values.before ? list.where('happenedAt', '<', values.before) : list
 }
+
+/** The indexed columns of a filter, the one that usually matches the fewest rows first. */
+const indexedColumns = (filter: ListFilter): IndexedColumn[] =>
+  presentIn(filter).flatMap(({ column }) => (column === 'happenedAt' ? [] : column))
+
+const mostSelectiveByKind = (filter: ListFilter): IndexedColumn | undefined => indexedColumns(filter)[0]
 
 const count = preparedByShape<ShopFilter>()((db, values) =>
   matching(db, values)
@@ -174,19 +186,28 @@ const AFTER_DAYS = 'day;'
 /** The last day whose following day has a year of four digits. */
 const LAST_DAY = '9999-12-31'
 
+/** Whether a page of this filter reads many rows: they are counted one by one, or precede a deep page. */
+export const readsManyRows = (filter: ListFilter, isDeep: boolean): boolean =>
+  isCountedBy(filter, 'rows') || hasUncountedPeriod(filter) || (isDeep && isCountedBy(filter, 'scope', 'day'))
+
+/** The stored counts are by affiliate or by day, not by both. */
+const hasUncountedPeriod = (filter: ListFilter): boolean => isCountedBy(filter, 'scope') && isCountedBy(filter, 'day')
+
 /** The exact number of matching commissions. Rows are read only where a filter matches few of them. */
-export async function countCommissions(db: Reader, shopId: string, filter: CommissionFilter): Promise<number> {
-  const { payoutBatchId, orderId, from, to, affiliateId, programId, status } = filter
-  if (payoutBatchId || orderId) return countMatching(db, { ...filter, shopId })
+async function countCommissions(db: Reader, shopId: string, filter: StoredFilter): Promise<number> {
+  const { from, to, affiliateId, programId, status } = filter
   // Scopes of days contain a colon; ids of affiliates do not.
-  if (affiliateId?.includes(':')) return countMatching(db, { ...filter, shopId })
-  if (!from && !to) return countRows(db, shopId, { list: 'commissions', scope: affiliateId, programId, status })
+  const isUncounted = isCountedBy(filter, 'rows', 'few') || hasUncountedPeriod(filter) || affiliateId?.includes(':')
+  if (isUncounted) return countMatching(db, { ...filter, shopId })
+  if (!isCountedBy(filter, 'day')) {
+    return countRows(db, shopId, { list: 'commissions', scope: affiliateId, programId, status })
+  }
   const isDated = (!from || (DAY.test(from) && from < LAST_DAY)) && (!to || DAY.test(to))
-  return affiliateId || !isDated ? countMatching(db, { ...filter, shopId }) : countPeriod(db, shopId, filter)
+  return isDated ? countPeriod(db, shopId, filter) : countMatching(db, { ...filter, shopId })
 }
 
 /** Uses the stored counts of whole days, and counts the rows of the first and last day. */
-async function countPeriod(db: Reader, shopId: string, filter: CommissionFilter): Promise<number> {
+async function countPeriod(db: Reader, shopId: string, filter: StoredFilter): Promise<number> {
   const { from, to, programId, status } = filter
   const first = from && dayAfter(from)
   const last = to?.slice(0, 10)
@@ -210,15 +231,15 @@ const dayAfter = (at: string): string =>
 const DEEP_OFFSET = 400
 
 /** The start of a page. A deep page starts at its day, so that earlier rows are not read. */
-export async function findPageStart(
+async function findPageStart(
   db: Reader,
   shopId: string,
-  filter: CommissionFilter,
+  filter: StoredFilter,
   offset: number,
 ): Promise<{ before?: string; offset: number }> {
-  const { programId, status, affiliateId, payoutBatchId, orderId, from, to } = filter
-  const isNarrow = affiliateId || payoutBatchId || orderId || from || to
-  if (offset < DEEP_OFFSET || isNarrow) return { offset }
+  const { programId, status } = filter
+  const isCountedPerDay = !isCountedBy(filter, 'scope', 'day', 'rows', 'few')
+  if (offset < DEEP_OFFSET || !isCountedPerDay) return { offset }
   let skipped = 0
   let before: string | undefined
   for (const { day, rows } of await countByDay(db, { shopId, programId, status, from: 'day:', before: AFTER_DAYS })) {
@@ -229,22 +250,16 @@ export async function findPageStart(
   return before === undefined ? { offset } : { before, offset: offset - skipped }
 }
 
-/** The condition that matches the fewest rows; several broad ones are compared by their counts. */
-export async function findMostSelective(
-  db: Reader,
-  shopId: string,
-  filter: CommissionFilter,
-): Promise<IndexedColumn | undefined> {
-  const { orderId, payoutBatchId, affiliateId, status, programId } = filter
-  const broad: [IndexedColumn, Omit<CountFilter, 'list'>][] = []
-  if (affiliateId) broad.push(['affiliateId', { scope: affiliateId }])
-  if (status) broad.push(['orderStatus', { status }])
-  if (programId) broad.push(['programId', { programId }])
-  if (orderId || payoutBatchId || broad.length < 2) return mostSelectiveByKind(filter)
+/** The column that matches the fewest rows; several broad ones are compared by their counts. */
+async function findMostSelective(db: Reader, shopId: string, filter: StoredFilter): Promise<IndexedColumn | undefined> {
+  if (isCountedBy(filter, 'rows', 'few') || indexedColumns(filter).length < 2) return mostSelectiveByKind(filter)
   const counted = await Promise.all(
-    broad.map(async ([readBy, by]) => ({ readBy, rows: await countRows(db, shopId, { list: 'commissions', ...by }) })),
+    presentIn(filter).flatMap(({ column, countedBy, value }) => {
+      if (column === 'happenedAt') return []
+      return countRows(db, shopId, { list: 'commissions', [countedBy]: value }).then((rows) => ({ column, rows }))
+    }),
   )
-  return counted.reduce((least, one) => (one.rows < least.rows ? one : least)).readBy
+  return counted.reduce((least, one) => (one.rows < least.rows ? one : least)).column
 }
 
 export const commissionList = defineReport(

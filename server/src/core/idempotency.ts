@@ -5,7 +5,7 @@ import type { IdempotencyKeyRow } from '../database/tables.ts'
 import { type Context, type MutationContext, nowIso } from './context.ts'
 
 /** How long a stored response is kept, unless it is kept forever. `operator/retention.ts` deletes expired ones. */
-const RETENTION_MS = 30 * 86_400_000
+const RESPONSE_RETENTION_MS = 30 * 86_400_000
 
 /**
  * The stored response to an earlier request with the same `Idempotency-Key`, or undefined.
@@ -14,7 +14,7 @@ const RETENTION_MS = 30 * 86_400_000
  */
 export async function findStoredResponse<T>(ctx: MutationContext, db: Reader): Promise<{ result: T } | undefined> {
   if (!ctx.idempotency) return undefined
-  const row = await findKey(db, ctx.shop.id, ctx.idempotency.key)
+  const row = await findResponseRow(db, ctx.shop.id, ctx.idempotency.key)
   if (!row) return undefined
   ctx.idempotency.hasExpired = row.expiresAt !== null && row.expiresAt <= nowIso(ctx)
   if (ctx.idempotency.hasExpired) return undefined
@@ -33,7 +33,7 @@ export async function findStoredResponse<T>(ctx: MutationContext, db: Reader): P
  *
  * @throws ApiError 409 `idempotency_key_reused`, and as for a new request when the credential is no longer valid.
  */
-export async function findReplay<T>(ctx: Context): Promise<T | undefined> {
+export async function replayStoredResponse<T>(ctx: Context): Promise<T | undefined> {
   const stored = await findStoredResponse<T>(ctx, ctx.db.read)
   if (!stored || !ctx.idempotency) return undefined
   await ctx.recheck?.(ctx.db.read)
@@ -50,12 +50,12 @@ export async function storeResponse(
 ): Promise<void> {
   if (!ctx.idempotency) return
   const createdAt = nowIso(ctx)
-  if (ctx.idempotency.hasExpired) await deleteExpiredKey(trx, ctx.shop.id, ctx.idempotency.key, createdAt)
-  await insertKey(trx, ctx.shop.id, {
+  if (ctx.idempotency.hasExpired) await deleteExpiredResponse(trx, ctx.shop.id, ctx.idempotency.key, createdAt)
+  await insertResponse(trx, ctx.shop.id, {
     key: ctx.idempotency.key,
     fingerprint: ctx.idempotency.fingerprints[0],
     result: JSON.stringify(result),
-    expiresAt: keep === 'forever' ? null : new Date(ctx.now() + RETENTION_MS).toISOString(),
+    expiresAt: keep === 'forever' ? null : new Date(ctx.now() + RESPONSE_RETENTION_MS).toISOString(),
     createdAt,
   })
 }
@@ -64,13 +64,19 @@ const findByKey = prepared<{ shopId: string; key: string }>()((db, { shopId, key
   db.selectFrom('idempotencyKeys').selectAll().where('shopId', '=', shopId).where('key', '=', key).compile(),
 )
 
-export const findKey = async (db: Reader, shopId: string, key: string): Promise<IdempotencyKeyRow | undefined> =>
-  (await findByKey(db, { shopId, key }))[0]
+export const findResponseRow = async (
+  db: Reader,
+  shopId: string,
+  key: string,
+): Promise<IdempotencyKeyRow | undefined> => (await findByKey(db, { shopId, key }))[0]
 
 const insertOne = preparedInsert('idempotencyKeys')
 
-export const insertKey = (trx: Transaction, shopId: string, row: Omit<IdempotencyKeyRow, 'shopId'>): Promise<void> =>
-  insertOne(trx, { shopId, ...row })
+export const insertResponse = (
+  trx: Transaction,
+  shopId: string,
+  row: Omit<IdempotencyKeyRow, 'shopId'>,
+): Promise<void> => insertOne(trx, { shopId, ...row })
 
 const deleteExpired = preparedWrite<{ shopId: string; key: string; now: string }>()((trx, { shopId, key, now }) =>
   trx
@@ -82,18 +88,18 @@ const deleteExpired = preparedWrite<{ shopId: string; key: string; now: string }
 )
 
 /** Deletes an expired stored response; its key may be used again. */
-export async function deleteExpiredKey(trx: Transaction, shopId: string, key: string, now: string): Promise<void> {
+export async function deleteExpiredResponse(trx: Transaction, shopId: string, key: string, now: string): Promise<void> {
   await deleteExpired(trx, { shopId, key, now })
 }
 
 /** Deletes some expired stored responses of all shops. Returns whether there may be more. */
-export async function deleteExpiredKeys(trx: Transaction, now: string, limit = 500): Promise<boolean> {
+export async function deleteExpiredResponses(trx: Transaction, now: string, limit = 500): Promise<boolean> {
   const rows = await trx
     .selectFrom('idempotencyKeys')
     .select(['shopId', 'key'])
     .where('expiresAt', '<=', now)
     .limit(limit)
     .execute()
-  for (const { shopId, key } of rows) await deleteExpiredKey(trx, shopId, key, now)
+  for (const { shopId, key } of rows) await deleteExpiredResponse(trx, shopId, key, now)
   return rows.length === limit
 }

@@ -49,7 +49,7 @@ export async function mutate<Shop extends ShopId, T>(
 ): Promise<T> {
   try {
     const all = touches && ctx.idempotency ? [...touches, `idempotencyKey:${ctx.idempotency.key}`] : touches
-    const run = () => ctx.db.transact((trx, chain) => attempt(ctx, { trx, chain }, work), ctx.shop.id, all)
+    const run = () => ctx.db.transact((trx, chain) => runMutation(ctx, { trx, chain }, work), ctx.shop.id, all)
     // Another request inserted the same row first: the second attempt finds it and returns what a later call would get.
     const done = await run().catch((error) => (isUniqueViolation(error) ? run() : Promise.reject(error)))
     if (done.replayed && ctx.idempotency) ctx.idempotency.replayed = true
@@ -69,7 +69,7 @@ interface OpenTransaction {
   chain: AuditChain
 }
 
-async function attempt<Shop extends ShopId, T>(
+async function runMutation<Shop extends ShopId, T>(
   ctx: MutationContext<Shop>,
   { trx, chain }: OpenTransaction,
   work: Work<Shop, T>,

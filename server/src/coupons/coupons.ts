@@ -4,7 +4,7 @@ import { affiliateNotFound, concurrentChange, conflict, invalid } from '../contr
 import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
-import { findReplay } from '../core/idempotency.ts'
+import { replayStoredResponse } from '../core/idempotency.ts'
 import { mutate } from '../core/mutate.ts'
 import { isDeepPage, mapPage, readCursor } from '../core/pagination.ts'
 import { readList } from '../core/report.ts'
@@ -28,7 +28,7 @@ export async function list(ctx: Context, query: Query<'listCoupons'>) {
  * @throws ApiError 400 `discount_code_invalid`, 404 `affiliate_not_found`, 409 `discount_code_taken` or `concurrent_change`.
  */
 export async function assign(ctx: Context, body: Body<'assignCoupon'>) {
-  const replay = await findReplay<Schemas['Coupon']>(ctx)
+  const replay = await replayStoredResponse<Schemas['Coupon']>(ctx)
   if (replay) return replay
   const requested = body.code ?? undefined
   if (requested !== undefined && codeProblem(requested)) {

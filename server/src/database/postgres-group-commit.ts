@@ -53,7 +53,7 @@ const MAX_ATTEMPTS = 4
 async function runGroup(session: PostgresSession<Job>, jobs: Job[], options: GroupOptions): Promise<void> {
   const separate: Job[] = []
   for (let group = jobs; group.length > 0; group = group.filter((job) => !separate.includes(job))) {
-    const failed = await attempt(session, group, { ...options, isBatched: true })
+    const failed = await commitGroup(session, group, { ...options, isBatched: true })
     if (failed.length === 0) break
     separate.push(...failed.map(({ job }) => job))
   }
@@ -63,7 +63,7 @@ async function runGroup(session: PostgresSession<Job>, jobs: Job[], options: Gro
 
 async function runSeparately(session: PostgresSession<Job>, job: Job, options: GroupOptions): Promise<void> {
   for (let tries = 1; ; tries++) {
-    const [failed] = await attempt(session, [job], { ...options, isBatched: false })
+    const [failed] = await commitGroup(session, [job], { ...options, isBatched: false })
     if (!failed) return
     if (!failed.isRetryable || tries === MAX_ATTEMPTS) return settle(job, () => job.reject(failed.error))
     await sleep(Math.random() * 20 * tries)
@@ -71,7 +71,7 @@ async function runSeparately(session: PostgresSession<Job>, job: Job, options: G
 }
 
 /** Runs the jobs in one transaction. On failure, rolls back and returns the failed jobs; no job is settled. */
-async function attempt(
+async function commitGroup(
   session: PostgresSession<Job>,
   jobs: Job[],
   { shopId, wasCommitted, isBatched }: GroupOptions & { isBatched: boolean },

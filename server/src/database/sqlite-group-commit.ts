@@ -56,7 +56,7 @@ export function createSqliteGroupCommit({ database, trx, executor, onGroup }: Gr
   const idleWaiters: (() => void)[] = []
 
   /** Runs the jobs in one transaction. If one throws after it wrote, rolls back and returns that job; no job is settled. */
-  async function attempt(jobs: Job[]): Promise<Job | undefined> {
+  async function commitGroup(jobs: Job[]): Promise<Job | undefined> {
     const settlements: (() => void)[] = []
     try {
       await beginOrWait(begin)
@@ -97,12 +97,12 @@ export function createSqliteGroupCommit({ database, trx, executor, onGroup }: Gr
     let jobs = queue.splice(0, MAX_GROUP)
     onGroup(jobs.length)
     const separate: Job[] = []
-    for (let thrower = await attempt(jobs); thrower; thrower = await attempt(jobs)) {
+    for (let thrower = await commitGroup(jobs); thrower; thrower = await commitGroup(jobs)) {
       const failed = thrower
       separate.push(failed)
       jobs = jobs.filter((job) => job !== failed)
     }
-    for (const job of separate) await attempt([job])
+    for (const job of separate) await commitGroup([job])
     if (queue.length) return void setImmediate(flush)
     busy = false
     for (const done of idleWaiters.splice(0)) done()

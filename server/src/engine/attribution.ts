@@ -108,7 +108,8 @@ export function programOf(facts: Facts, affiliate: AffiliateFact): ProgramFact |
 const DAY_MS = 86_400_000
 /** Clocks of storefront and server differ, so a click may appear this much later than its order. */
 export const CLOCK_TOLERANCE_MS = 5 * 60_000
-export const DEFAULT_COOKIE_DAYS = 30
+/** The click window of new programs and of affiliates without a program. */
+export const DEFAULT_CLICK_WINDOW_DAYS = 30
 
 /** Evidence DIRECT_LINK in its order: `clickId`, `ref`, then the session's clicks, the preferred one first. */
 export function linkEvidence(facts: Facts): Candidate[] {
@@ -129,7 +130,7 @@ function refEvidence(facts: Facts): Candidate[] {
   const affiliate = affiliateOf(facts, facts.matches.ref)
   if (affiliate === null) return [miss(from, 'NO_MATCH')]
   return [
-    cookieDays(facts, affiliate) > 0 ? hit(from, affiliate.id, 'REF_MATCH') : miss(from, 'NO_MATCH', affiliate.id),
+    clickWindowDays(facts, affiliate) > 0 ? hit(from, affiliate.id, 'REF_MATCH') : miss(from, 'NO_MATCH', affiliate.id),
   ]
 }
 
@@ -151,20 +152,20 @@ function byTime(a: Click, b: Click): number {
 function evaluateClick(facts: Facts, from: Source, click: Click): Candidate {
   const affiliate = affiliateOf(facts, click.affiliateId)
   if (affiliate === null) return miss(from, 'NO_MATCH')
-  const missCode = cookieWindowMiss(facts.order.orderAt, click.clickAt, cookieDays(facts, affiliate))
+  const missCode = clickWindowMiss(facts.order.orderAt, click.clickAt, clickWindowDays(facts, affiliate))
   return missCode ? miss(from, missCode, affiliate.id) : hit(from, affiliate.id, 'CLICK_MATCH')
 }
 
 /** A click counts from `days` before the order, inclusive; 0 days disable link evidence. */
-function cookieWindowMiss(orderAt: string, clickAt: string, days: number): MissCode | null {
+function clickWindowMiss(orderAt: string, clickAt: string, days: number): MissCode | null {
   const age = Date.parse(orderAt) - Date.parse(clickAt)
   if (days <= 0 || !(age <= days * DAY_MS)) return 'CLICK_EXPIRED'
   return age < -CLOCK_TOLERANCE_MS ? 'CLICK_AFTER_ORDER' : null
 }
 
 /** Without a program the documented default applies; the missing program becomes a restriction later. */
-function cookieDays(facts: Facts, affiliate: AffiliateFact): number {
-  return programOf(facts, affiliate)?.cookieDurationDays ?? DEFAULT_COOKIE_DAYS
+function clickWindowDays(facts: Facts, affiliate: AffiliateFact): number {
+  return programOf(facts, affiliate)?.cookieDurationDays ?? DEFAULT_CLICK_WINDOW_DAYS
 }
 
 /** The product or variant that connects an order line to an affiliate. */

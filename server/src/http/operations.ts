@@ -86,7 +86,7 @@ export const handlers: Handlers<Contexts> = {
   recordEvent: async (ctx, { query, body }) => {
     if (body.type === 'click' || body.type === 'page_view') {
       if (query.dryRun) throw invalid('invalid_parameter', 'dryRun is allowed for conversions only.')
-      return { status: 202, body: await clicks.record(ctx, body) }
+      return { status: 202, body: await clicks.recordTouch(ctx, body) }
     }
     const { orderId, processedAt, ...named } = body
     const conversion = {
@@ -95,10 +95,10 @@ export const handlers: Handlers<Contexts> = {
       occurredAt: firstText(body.occurredAt, processedAt),
     }
     if (query.dryRun) {
-      const { reply, alreadyRecorded } = await conversions.dryRun(ctx, conversion)
+      const { reply, alreadyRecorded } = await conversions.dryRunConversion(ctx, conversion)
       return { status: 200, body: reply, headers: recordedHeaders(alreadyRecorded) }
     }
-    const { reply, alreadyRecorded } = await conversions.record(ctx, conversion)
+    const { reply, alreadyRecorded } = await conversions.recordConversion(ctx, conversion)
     return { status: 201, body: reply, headers: recordedHeaders(alreadyRecorded) }
   },
 

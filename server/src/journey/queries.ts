@@ -3,7 +3,7 @@ import { withoutIndex } from '../core/queries.ts'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import { indexedBy, prepared, preparedInsert, preparedWrite } from '../database/prepared.ts'
 import type { JourneyRow } from '../database/tables.ts'
-import { CLOCK_TOLERANCE_MS, DEFAULT_COOKIE_DAYS } from '../engine/attribution.ts'
+import { CLOCK_TOLERANCE_MS, DEFAULT_CLICK_WINDOW_DAYS } from '../engine/attribution.ts'
 
 interface JourneyFilter {
   sessionId?: string
@@ -197,13 +197,13 @@ export interface OrderSession {
   orderAt: string
 }
 
-/** A cookie duration, and since when a click counts under it. */
+/** A click window: its length, and the first instant within it. */
 export interface ClickWindow {
   days: number
   since: string
 }
 
-/** A click with the cookie duration of its affiliate's program. */
+/** A click with the click window of its affiliate's program. */
 export interface ClickWithWindow extends StoredClick {
   days: number
   hasAffiliate: boolean
@@ -252,8 +252,8 @@ export async function findSessionClicks(
 
 const edgeClicks = (way: 'asc' | 'desc') =>
   prepared<SessionRange & { since: string; limit: number }>()((db, values) =>
-    sql<ClickRow & { named: string | null; days: number | null }>`
-      select c.*, affiliates.id as named, programs."cookieDurationDays" as days from (
+    sql<ClickRow & { knownAffiliateId: string | null; days: number | null }>`
+      select c.*, affiliates.id as "knownAffiliateId", programs."cookieDurationDays" as days from (
         ${clicksOfSession(db, values)} and ${clickTime} >= ${values.since} and ${clickTime} <= ${values.latest}
         ${orderByTime(way)} limit ${values.limit}
       ) c
@@ -272,10 +272,10 @@ export async function findEdgeClicks(
   { edge, limit }: { edge: 'first' | 'last'; limit: number },
 ): Promise<ClickWithWindow[]> {
   const rows = await edges[edge](db, { shopId, sessionId, latest: latestClickFor(orderAt), since, limit })
-  const clicks = rows.map(({ named, days, ...row }) => ({
+  const clicks = rows.map(({ knownAffiliateId, days, ...row }) => ({
     ...toStoredClick(row),
-    days: days ?? DEFAULT_COOKIE_DAYS,
-    hasAffiliate: named !== null,
+    days: days ?? DEFAULT_CLICK_WINDOW_DAYS,
+    hasAffiliate: knownAffiliateId !== null,
   }))
   return clicks.sort(edge === 'first' ? byTime : (a, b) => byTime(b, a))
 }
@@ -290,30 +290,30 @@ export async function findEdgeClicksByAffiliate(
   { sessionId, orderAt }: OrderSession,
   windows: ClickWindow[],
 ): Promise<StoredClick[]> {
-  const clicked = sql`journey ${indexedBy(db, 'journey_clicks_session_affiliate')} where type = 'click'
+  const sessionClicks = sql`journey ${indexedBy(db, 'journey_clicks_session_affiliate')} where type = 'click'
     and "affiliateId" is not null and "shopId" = ${shopId} and "sessionId" = ${sessionId}`
   const values = sql.join(windows.map(({ days, since }) => sql`(cast(${days} as integer), cast(${since} as text))`))
   const edge = (way: 'asc' | 'desc') => sql`
     select (
-      select id from ${clicked} and "affiliateId" = people.id
-        and ${affiliateClickTime} >= people.id || people.since and ${affiliateClickTime} <= people.id || ${latestClickFor(orderAt)}
+      select id from ${sessionClicks} and "affiliateId" = affiliate_windows.id
+        and ${affiliateClickTime} >= affiliate_windows.id || affiliate_windows.since and ${affiliateClickTime} <= affiliate_windows.id || ${latestClickFor(orderAt)}
       order by ${affiliateClickTime} ${sql.raw(way)}, "clickId" ${sql.raw(way)} limit 1
-    ) from people`
+    ) from affiliate_windows`
   const { rows } = await sql<ClickRow>`
     with recursive windows(days, since) as (values ${values}),
-    named(id) as (
-      select min("affiliateId") from ${clicked}
+    clicked(id) as (
+      select min("affiliateId") from ${sessionClicks}
       union all
-      select (select min("affiliateId") from ${clicked} and "affiliateId" > named.id) from named where named.id is not null
+      select (select min("affiliateId") from ${sessionClicks} and "affiliateId" > clicked.id) from clicked where clicked.id is not null
     ),
     owners(id, days) as materialized (
-      select named.id, (
-        select coalesce(programs."cookieDurationDays", ${DEFAULT_COOKIE_DAYS}) from affiliates
+      select clicked.id, (
+        select coalesce(programs."cookieDurationDays", ${DEFAULT_CLICK_WINDOW_DAYS}) from affiliates
         left join programs on programs."shopId" = affiliates."shopId" and programs.id = affiliates."campaignId"
-        where affiliates."shopId" = ${shopId} and affiliates.id = named.id
-      ) from named
+        where affiliates."shopId" = ${shopId} and affiliates.id = clicked.id
+      ) from clicked
     ),
-    people(id, since) as (select owners.id, windows.since from owners join windows on windows.days = owners.days),
+    affiliate_windows(id, since) as (select owners.id, windows.since from owners join windows on windows.days = owners.days),
     edges(id) as (${edge('asc')} union ${edge('desc')})
     select id, "clickId", "affiliateId", "occurredAt" from journey
     where "shopId" = ${shopId} and id in (select id from edges)`.execute(db)

@@ -1,11 +1,11 @@
 import { encodeTime } from 'ulid'
 import { listShops } from '../accounts/queries.ts'
 import { type Deps, nowIso } from '../core/context.ts'
-import { deleteExpiredKeys } from '../core/idempotency.ts'
+import { deleteExpiredResponses } from '../core/idempotency.ts'
 import { bestEffort } from '../core/log.ts'
 import type { Transaction } from '../database/database.ts'
 import { deleteJourneyBefore } from '../journey/queries.ts'
-import { longestCookieDays } from '../programs/queries.ts'
+import { longestClickWindow } from '../programs/queries.ts'
 import {
   deleteExpiredStreams,
   deleteFinishedDeliveries,
@@ -35,7 +35,7 @@ export function startRetention(deps: Deps): void {
 export async function purgeExpired(deps: Deps): Promise<void> {
   const now = nowIso(deps)
   const steps = [
-    () => inBatches(deps, (trx) => deleteExpiredKeys(trx, now)),
+    () => inBatches(deps, (trx) => deleteExpiredResponses(trx, now)),
     () => inBatches(deps, (trx) => deleteExpiredStreams(trx, now)),
     // Before deliveries, with one more day of retention, so that a redelivery in progress keeps its event.
     () => purgeEvents(deps),
@@ -89,7 +89,7 @@ async function purgeDeliveries(deps: Deps): Promise<void> {
 async function purgeJourney(deps: Deps): Promise<void> {
   const { db, config } = deps
   if (config.journeyRetentionDays === undefined) return
-  const days = Math.max(config.journeyRetentionDays, await longestCookieDays(db.read))
+  const days = Math.max(config.journeyRetentionDays, await longestClickWindow(db.read))
   const before = new Date(deps.now() - days * DAY_MS).toISOString()
   await inBatches(deps, (trx) => deleteJourneyBefore(trx, before))
 }

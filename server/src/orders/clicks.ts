@@ -18,7 +18,7 @@ type Touch = Schemas['ClickEvent'] | Schemas['PageViewEvent']
  *
  * @throws ApiError 400 `invalid_body` or `occurred_at_in_future`, 503 when it cannot be stored.
  */
-export async function record(ctx: Context, body: Touch): Promise<Schemas['TouchReply']> {
+export async function recordTouch(ctx: Context, body: Touch): Promise<Schemas['TouchReply']> {
   const occurredAt = occurredAtOf(ctx, body)
   const work = async (trx: Transaction): Promise<Mutation<Schemas['TouchReply']>> => {
     const { id, clickId } = await storeTouch(ctx, trx, { body, occurredAt })

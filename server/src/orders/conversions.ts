@@ -25,7 +25,7 @@ interface Recorded {
  *
  * @throws ApiError 400 `idempotency_key_required`, `invalid_body` or `occurred_at_in_future`, 409 `idempotency_key_reused`.
  */
-export async function record(ctx: Context, body: Conversion): Promise<Recorded> {
+export async function recordConversion(ctx: Context, body: Conversion): Promise<Recorded> {
   if (!ctx.idempotency) {
     throw invalid(
       'idempotency_key_required',
@@ -54,7 +54,7 @@ export function toIncomingOrder(ctx: Context, body: Conversion): IncomingOrder {
  *
  * @throws ApiError 400, same as {@link recordConversion}.
  */
-export async function dryRun(
+export async function dryRunConversion(
   ctx: Context,
   body: Conversion,
 ): Promise<{ reply: Schemas['ConversionDryRun']; alreadyRecorded: boolean }> {

@@ -12,7 +12,7 @@ import type { Mutation } from '../core/mutate.ts'
 import type { Reader, Transaction } from '../database/database.ts'
 import type { AffiliateRow, CommissionRow, ProgramRow, ShopRow } from '../database/tables.ts'
 import type { Touches } from '../database/touches.ts'
-import { DEFAULT_COOKIE_DAYS } from '../engine/attribution.ts'
+import { DEFAULT_CLICK_WINDOW_DAYS } from '../engine/attribution.ts'
 import { decide } from '../engine/decide.ts'
 import type { AffiliateFact, Click, Decision, Facts, Matches, Order, OrderLine, ProgramFact } from '../engine/facts.ts'
 import { emailKey } from '../engine/normalize.ts'
@@ -29,7 +29,7 @@ import {
   replaceJourneyEntry,
   type StoredClick,
 } from '../journey/queries.ts'
-import { findGeoRules, findProductRules, findPrograms, listCookieDays } from '../programs/queries.ts'
+import { findGeoRules, findProductRules, findPrograms, listClickWindows } from '../programs/queries.ts'
 import { findOrder, upsertOrder } from './queries.ts'
 
 /** An order from any source, before it is decided. */
@@ -328,15 +328,15 @@ const DAY_MS = 86_400_000
 export async function findRelevantClicks(db: Reader, shopId: string, visit: OrderSession): Promise<StoredClick[]> {
   const newest = await findSessionClicks(db, shopId, visit, MAX_CLICKS)
   if (newest.length < MAX_CLICKS) return newest
-  const days = [...(await listCookieDays(db, shopId)), DEFAULT_COOKIE_DAYS]
+  const days = [...(await listClickWindows(db, shopId)), DEFAULT_CLICK_WINDOW_DAYS]
   const windows = openWindows(visit.orderAt, days)
   const edges = windows.length > 0 ? await findValidEdges(db, shopId, visit, windows) : []
   return [...new Map([...newest, ...edges].map((click) => [clickKey(click), click])).values()]
 }
 
 /** The click windows at the time of an order, longest first. Zero days disable link evidence. */
-function openWindows(orderAt: string, cookieDays: number[]): ClickWindow[] {
-  const open = [...new Set(cookieDays)].filter((days) => days > 0).sort((a, b) => b - a)
+function openWindows(orderAt: string, windowDays: number[]): ClickWindow[] {
+  const open = [...new Set(windowDays)].filter((days) => days > 0).sort((a, b) => b - a)
   return open.map((days) => ({ days, since: new Date(Date.parse(orderAt) - days * DAY_MS).toISOString() }))
 }
 
@@ -350,14 +350,14 @@ async function findValidEdges(
   visit: OrderSession,
   windows: ClickWindow[],
 ): Promise<StoredClick[]> {
-  const sinces = new Map(windows.map(({ days, since }) => [days, since]))
-  const isValid = ({ hasAffiliate: isNamed, days, occurredAt }: ClickWithWindow) => {
-    const since = sinces.get(days)
-    return isNamed && since !== undefined && occurredAt >= since
+  const sinceByDays = new Map(windows.map(({ days, since }) => [days, since]))
+  const isValid = ({ hasAffiliate, days, occurredAt }: ClickWithWindow) => {
+    const since = sinceByDays.get(days)
+    return hasAffiliate && since !== undefined && occurredAt >= since
   }
-  const stretch = { ...visit, since: windows[0]!.since }
+  const longestWindow = { ...visit, since: windows[0]!.since }
   const pages = await Promise.all(
-    (['first', 'last'] as const).map((edge) => findEdgeClicks(db, shopId, stretch, { edge, limit: MAX_CLICKS })),
+    (['first', 'last'] as const).map((edge) => findEdgeClicks(db, shopId, longestWindow, { edge, limit: MAX_CLICKS })),
   )
   const edges = pages.map((page) => page.find(isValid))
   const isCertain = edges.every((edge, n) => edge || pages[n]!.length < MAX_CLICKS)

@@ -55,10 +55,10 @@ export interface ComputedBatch {
  */
 export function computeBatch(rows: readonly Subtotal[], periodEnd: string): ComputedBatch | null {
   const byAffiliate = Map.groupBy(rows, (row) => row.affiliateId)
-  const carriedDebtRow = carryDebts(rows, periodEnd)
-  const totals = carriedDebtRow && payoutTotals([...rows, ...carriedDebtRow.map((debt) => debt.balancing)])
+  const carriedDebts = carryDebts(rows, periodEnd)
+  const totals = carriedDebts && payoutTotals([...rows, ...carriedDebts.map((debt) => debt.balancing)])
   if (!totals) return null
-  const debts = carriedDebtRow.map((debt) => ({
+  const debts = carriedDebts.map((debt) => ({
     ...debt,
     programId: onlyProgramOf(byAffiliate.get(debt.affiliateId) ?? []),
   }))
@@ -109,7 +109,7 @@ export interface BatchPlan extends ComputedBatch {
  *
  * @throws ApiError 400 `invalid_body`, or `period_invalid` unless the end is after the start.
  */
-export function readFilter(body: Body<'createPayout'>): CandidateFilter {
+export function parseCandidateFilter(body: Body<'createPayout'>): CandidateFilter {
   const periodStart = parseBodyInstant('periodStart', body.periodStart)
   const periodEnd = parseBodyInstant('periodEnd', body.periodEnd)
   if (periodEnd <= periodStart) throw invalid('period_invalid', 'periodEnd must be after periodStart.')

@@ -10,7 +10,7 @@ import { runReport } from '../core/report.ts'
 import { defineReport, type Reader } from '../database/database.ts'
 import type { PayoutBatchRow } from '../database/tables.ts'
 import { heldBack, payoutLines } from '../engine/payout.ts'
-import { type BatchPlan, batchTooLarge, insertDebts, payoutNotFound, planBatch, readFilter } from './batch.ts'
+import { type BatchPlan, batchTooLarge, insertDebts, parseCandidateFilter, payoutNotFound, planBatch } from './batch.ts'
 import * as queries from './queries.ts'
 import {
   cancelCarriedDebts,
@@ -73,7 +73,7 @@ export async function show(ctx: Context, id: string) {
  * @throws ApiError 400 `period_invalid`, 404 `no_eligible_commissions`, and the 409s of {@link planBatch}.
  */
 export async function create(ctx: Context, body: Body<'createPayout'>) {
-  const filter = readFilter(body)
+  const filter = parseCandidateFilter(body)
   if (body.dryRun) return preview(ctx, filter)
   // Only error messages depend on these sums, so they need no single snapshot.
   const initialSums = await queries.sumCandidates(ctx.db.read, ctx.shop.id, filter)

@@ -6,6 +6,7 @@ import { type Context, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import { mapPage, readCursor } from '../core/pagination.ts'
 import type { ProgramRow } from '../database/tables.ts'
+import { DEFAULT_CLICK_WINDOW_DAYS } from '../engine/attribution.ts'
 import type { Rate } from '../engine/facts.ts'
 import {
   commissionPercentOf,
@@ -30,7 +31,7 @@ export async function list(ctx: Context, query: Query<'listPrograms'>) {
  */
 export async function create(ctx: Context, body: Body<'createProgram'>) {
   const { description = null, commissionType = 'PERCENT_OF_SALE', commissionPercent = 16 } = body
-  const { cookieDurationDays = 30, status = 'DRAFT' } = body
+  const { cookieDurationDays = DEFAULT_CLICK_WINDOW_DAYS, status = 'DRAFT' } = body
   const name = requireName(body.name)
   const rate = rateFromInput(commissionType, commissionPercent)
   if (!rate.ok) throw rateError(rate.reason, commissionType)

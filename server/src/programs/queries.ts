@@ -75,8 +75,8 @@ export const updateProgramIfUnchanged = (
   changes: Partial<ProgramRow>,
 ): Promise<boolean> => updateIfUnchanged(trx, shopId, 'programs', { row, changes })
 
-/** The longest cookie duration of all programs, in days. */
-export async function longestCookieDays(db: Reader): Promise<number> {
+/** The longest click window of all programs, in days. */
+export async function longestClickWindow(db: Reader): Promise<number> {
   const row = await db
     .selectFrom('programs')
     .select((eb) => eb.fn.max('cookieDurationDays').as('days'))
@@ -84,8 +84,8 @@ export async function longestCookieDays(db: Reader): Promise<number> {
   return Number(row?.days ?? 0)
 }
 
-/** The distinct cookie durations of the shop's programs, in days. */
-export async function listCookieDays(db: Reader, shopId: string): Promise<number[]> {
+/** The distinct click windows of the shop's programs, in days. */
+export async function listClickWindows(db: Reader, shopId: string): Promise<number[]> {
   const rows = await db
     .selectFrom('programs')
     .select('cookieDurationDays')

@@ -42,7 +42,7 @@ export function toStoreOrder(ctx: Context, body: StoreOrder): IncomingStoreOrder
   const currency = /^[A-Z]{3}$/.test(body.currency ?? '') ? (body.currency ?? '') : ctx.shop.currency
   const lines = (body.line_items ?? []).filter(({ quantity }) => quantity !== 0).map((line) => toLine(line, currency))
   if (lines.reduce((sum, line) => sum + line.quantity, 0) > MAX_QUANTITY) {
-    throw invalidBody(`line_items must not hold more than ${MAX_QUANTITY} items.`)
+    throw invalidBody(`line_items must not contain more than ${MAX_QUANTITY} items.`)
   }
   const cents = (amount: Schemas['StoreMoney'] | undefined) => Math.max(0, centsOf(amount, currency) ?? 0)
   const emails = [body.email, body.contact_email, body.customer?.email]

@@ -9,9 +9,9 @@ import { deliveryHeaders, openSecret, sealSecret } from './delivery/signing.ts'
 import * as streams from './queries.ts'
 import { listRetainedStreams, type RetainedStream, updateStream } from './queries.ts'
 
-/** How long one connection lasts. Its stream is retained for an hour longer, so that a client can resume it. */
+/** How long one connection lasts. Its stream is retained for another hour, so that a client can resume it. */
 const CONNECTION_MS = 3_600_000
-const RETENTION_MS = 2 * CONNECTION_MS
+const STREAM_RETENTION_MS = 2 * CONNECTION_MS
 const POLL_INTERVAL_MS = 300
 const HEARTBEAT_INTERVAL_MS = 15_000
 /** How long a connection counts as open after a heartbeat, in case its process was killed. */
@@ -38,7 +38,7 @@ export async function open(
     const stream = {
       ...row,
       userId: ctx.user.id,
-      expiresAt: timeIn(ctx, RETENTION_MS),
+      expiresAt: timeIn(ctx, STREAM_RETENTION_MS),
       connection,
       connectedUntil: timeIn(ctx, CONNECTION_TIMEOUT_MS),
     }

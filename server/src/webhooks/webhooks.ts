@@ -2,7 +2,7 @@ import { concurrentChange, conflict, invalid, invalidBody, notFound } from '../c
 import type { components } from '../contract/schema.d.ts'
 import type { Body } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
-import { findReplay } from '../core/idempotency.ts'
+import { replayStoredResponse } from '../core/idempotency.ts'
 import { mutate } from '../core/mutate.ts'
 import type { Transaction } from '../database/database.ts'
 import type { SubscriptionRow } from '../database/tables.ts'
@@ -36,7 +36,7 @@ type SubscriptionInput = Omit<Body<'createWebhook'>, 'hookUrl' | 'target_url'>
  * `webhook_limit_reached`.
  */
 export async function subscribe(ctx: WebhookContext, body: SubscriptionInput): Promise<Subscription> {
-  const replay = await findReplay<Subscription>(ctx)
+  const replay = await replayStoredResponse<Subscription>(ctx)
   if (replay) return replay
   const url = await checkUrl(ctx, body.url)
   return mutate(ctx, async (trx) => {
@@ -93,7 +93,7 @@ export async function unsubscribe(ctx: Context, id: string): Promise<components[
  * @throws ApiError 400 `invalid_body` without a URL, 400 `webhook_url_refused`.
  */
 export async function sendTestFor(ctx: WebhookContext, url: string | null | undefined) {
-  const replay = await findReplay<components['schemas']['ActionReply']>(ctx)
+  const replay = await replayStoredResponse<components['schemas']['ActionReply']>(ctx)
   if (replay) return replay
   await checkUrl(ctx, url)
   return sendTest(ctx)

@@ -7,7 +7,7 @@ import {
   findConnectedAffiliate,
 } from '../../../server/src/affiliates/queries.ts'
 import { listCommissions } from '../../../server/src/commissions/list-queries.ts'
-import { findKey } from '../../../server/src/core/idempotency.ts'
+import { findResponseRow } from '../../../server/src/core/idempotency.ts'
 import { listOpenStreams, listSubscriptionFilters } from '../../../server/src/core/outbox.ts'
 import { openDatabase } from '../../../server/src/database/database.ts'
 import { findClick, findSessionClicks } from '../../../server/src/journey/queries.ts'
@@ -85,7 +85,7 @@ async function shippedSelects({ url, shopId, codes }: DataSet): Promise<Map<stri
   await findKeyWithShop(read, 'hash')
   await findShop(read, shopId)
   await listCommissions(read, shopId, { page: 1, limit: 20 })
-  await findKey(read, shopId, 'key')
+  await findResponseRow(read, shopId, 'key')
   await findOrder(read, shopId, 'api:1')
   const orderAt = new Date().toISOString()
   await findClick(read, shopId, 'unknown', orderAt)

@@ -3,24 +3,24 @@ import { type ColumnMapping, findColumn, mapColumns } from '../../csv/columns.ts
 import type { FailedRow } from '../../csv/failed-rows.ts'
 import type { Csv, CsvRow } from '../../csv/parse.ts'
 import { usageError } from '../../errors.ts'
-import {
-  columnNamesOf,
-  detectExportFormat,
-  type ExportFormat,
-  type ExportFormatName,
-  exportFormats,
-  paymentCheck,
-  refundCheck,
-} from './export-formats.ts'
 import { orderHash } from './journal.ts'
 import { detectMoneyColumn, type MoneyOptions } from './money-columns.ts'
+import {
+  columnNamesOf,
+  detectOrderExportFormat,
+  type OrderExportFormat,
+  type OrderExportFormatName,
+  orderExportFormats,
+  paymentCheck,
+  refundCheck,
+} from './order-export-formats.ts'
 import { currencyOf, type ParseSettings, type PriceBasis } from './order-fields.ts'
 import { checkTimezone, isMoney, type ParsedRow, parseOrder } from './parse-order.ts'
 import { detectPriceBasis, rejectDoubleDiscount, TOTAL_COLUMNS } from './totals.ts'
 
 export interface PlanOptions extends MoneyOptions {
   /** Detected from the header by default. */
-  from?: ExportFormatName
+  from?: OrderExportFormatName
   /** For times without an offset. */
   timezone?: string
   prices?: PriceBasis
@@ -39,7 +39,7 @@ export interface PendingOrder {
 }
 
 export interface ImportPlan {
-  format: ExportFormat
+  format: OrderExportFormat
   settings: ParseSettings
   orders: PendingOrder[]
   failed: FailedRow[]
@@ -52,7 +52,7 @@ export interface ImportPlan {
 /** Parses all rows of a file. @throws {CliError} usage when the file is ambiguous. */
 export function planImport(csv: Csv, options: PlanOptions): ImportPlan {
   checkTimezone(options.timezone)
-  const format = exportFormats[options.from ?? detectExportFormat(csv.header)]
+  const format = orderExportFormats[options.from ?? detectOrderExportFormat(csv.header)]
   const settings = parseSettingsFor(csv, format, options)
   const isDiscountMapped = options.map?.some((pair) => /^discountCents=./.test(pair))
   if (!isDiscountMapped) rejectDoubleDiscount(csv, settings)
@@ -90,7 +90,7 @@ export function planImport(csv: Csv, options: PlanOptions): ImportPlan {
   }
 }
 
-function parseSettingsFor({ header, rows }: Csv, format: ExportFormat, options: PlanOptions): ParseSettings {
+function parseSettingsFor({ header, rows }: Csv, format: OrderExportFormat, options: PlanOptions): ParseSettings {
   const mapping = mapColumns(header, columnNamesOf(format), options.map)
   for (const field of ['externalOrderId', 'amountCents'])
     if (!mapping[field])

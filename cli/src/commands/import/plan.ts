@@ -3,7 +3,7 @@ import { findColumn, mapColumns } from '../../csv/columns.ts'
 import type { FailedRow } from '../../csv/failed-rows.ts'
 import type { Csv, CsvRow } from '../../csv/parse.ts'
 import { notFoundError, usageError } from '../../errors.ts'
-import { detectExportFormat } from '../events/export-formats.ts'
+import { detectOrderExportFormat } from '../events/order-export-formats.ts'
 import { CONTACT_FIELDS, type Provider } from './providers.ts'
 
 /** An affiliate of the export. */
@@ -48,7 +48,7 @@ export function planImport(
   provider: Provider,
   overrides: readonly string[] | undefined,
 ): { mapping: Record<string, string>; affiliates: SourceAffiliate[]; failed: FailedRow[] } {
-  if (detectExportFormat(header) !== 'csv')
+  if (detectOrderExportFormat(header) !== 'csv')
     throw usageError('This looks like an order export. Use referral events import.')
   if (rows.length === 0) throw notFoundError('The file has no affiliates.')
   const mapping = mapColumns(header, provider.columns, overrides)

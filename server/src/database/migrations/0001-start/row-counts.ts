@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { required, type Schema } from './columns.ts'
+import { required, type Schema } from './schema.ts'
 
 /** A table whose rows are counted by scope, program and status. `$` is replaced by the row. */
 interface Counted {

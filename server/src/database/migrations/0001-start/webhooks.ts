@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { required, type Schema } from './columns.ts'
+import { required, type Schema } from './schema.ts'
 
 export async function createWebhooks(schema: Schema): Promise<void> {
   await subscriptions(schema)

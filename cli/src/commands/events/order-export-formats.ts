@@ -3,7 +3,7 @@ import type { CsvRow } from '../../csv/parse.ts'
 import { ORDER_FIELDS } from './order-fields.ts'
 
 /** The format of a shop system's order export. */
-export interface ExportFormat {
+export interface OrderExportFormat {
   title: string
   /** Columns that identify the format. */
   signatureColumns: readonly string[]
@@ -48,7 +48,7 @@ function stripeCheck(header: readonly string[]): RowCheck {
   }
 }
 
-export const exportFormats: Readonly<Record<'shopify' | 'woocommerce' | 'stripe' | 'csv', ExportFormat>> = {
+export const orderExportFormats: Readonly<Record<'shopify' | 'woocommerce' | 'stripe' | 'csv', OrderExportFormat>> = {
   shopify: {
     title: 'Shopify',
     signatureColumns: ['Financial Status', 'Lineitem name', 'Discount Code'],
@@ -177,18 +177,18 @@ export const exportFormats: Readonly<Record<'shopify' | 'woocommerce' | 'stripe'
   },
 }
 
-export type ExportFormatName = keyof typeof exportFormats
+export type OrderExportFormatName = keyof typeof orderExportFormats
 
 /** Returns the format whose identifying columns are all in the header, or `csv`. */
-export const detectExportFormat = (header: readonly string[]): ExportFormatName =>
-  (Object.keys(exportFormats) as ExportFormatName[]).find(
+export const detectOrderExportFormat = (header: readonly string[]): OrderExportFormatName =>
+  (Object.keys(orderExportFormats) as OrderExportFormatName[]).find(
     (name) =>
-      exportFormats[name].signatureColumns.length > 0 &&
-      exportFormats[name].signatureColumns.every((mark) => header.includes(mark)),
+      orderExportFormats[name].signatureColumns.length > 0 &&
+      orderExportFormats[name].signatureColumns.every((mark) => header.includes(mark)),
   ) ?? 'csv'
 
 /** The column names of each field in this format. */
-export const columnNamesOf = ({ columns }: ExportFormat): Readonly<Record<string, readonly string[]>> => ({
+export const columnNamesOf = ({ columns }: OrderExportFormat): Readonly<Record<string, readonly string[]>> => ({
   ...ORDER_FIELDS,
   ...columns,
 })
@@ -219,7 +219,7 @@ const isNoRefund = (text: string): boolean =>
  * Detects orders that are refunded in full or in part. Besides the known columns, it reads every column with `refund` in
  * its name that is not mapped, since crediting a refunded order in full is worse than rejecting a paid one.
  */
-export function refundCheck(format: ExportFormat, header: readonly string[], mapped: readonly string[]): RowCheck {
+export function refundCheck(format: OrderExportFormat, header: readonly string[], mapped: readonly string[]): RowCheck {
   const known = REFUND_COLUMNS.flatMap((name) => findColumn(header, [name]) ?? [])
   const others = header.filter(
     (name) => /refund(?!able)/i.test(name) && !known.includes(name) && !mapped.includes(name),
@@ -245,7 +245,7 @@ export function refundCheck(format: ExportFormat, header: readonly string[], map
 }
 
 /** Detects orders that are unpaid, canceled or disputed, or whose payment status is unknown. */
-export function paymentCheck(format: ExportFormat, header: readonly string[]): RowCheck {
+export function paymentCheck(format: OrderExportFormat, header: readonly string[]): RowCheck {
   const canceled = findColumn(header, ['canceledAt', 'cancelledAt', 'canceled date (UTC)'])
   const column = findColumn(header, format.statusColumns)
   const other = format.check?.(header)

@@ -1,0 +1,72 @@
+import { sql } from 'kysely'
+import { required, type Schema } from './schema.ts'
+
+export async function createCore(schema: Schema): Promise<void> {
+  await idempotencyKeys(schema)
+  await audits(schema)
+  await installation(schema)
+}
+
+/** Stored responses. */
+async function idempotencyKeys({ db, text }: Schema) {
+  await db.schema
+    .createTable('idempotencyKeys')
+    .addColumn('shopId', text, required)
+    .addColumn('key', text, required)
+    .addColumn('fingerprint', text, required)
+    .addColumn('result', text, required)
+    .addColumn('expiresAt', text)
+    .addColumn('createdAt', text, required)
+    .addPrimaryKeyConstraint('idempotencyKeys_pk', ['shopId', 'key'])
+    .execute()
+  await db.schema
+    .createIndex('idempotencyKeys_expiresAt')
+    .on('idempotencyKeys')
+    .columns(['expiresAt'])
+    .where(sql.ref('expiresAt'), 'is not', null)
+    .execute()
+}
+
+async function audits({ db, isPostgres, text }: Schema) {
+  await db.schema
+    .createTable('audits')
+    .addColumn('shopId', text, required)
+    .addColumn('id', text, required)
+    .addColumn('seq', 'integer', required)
+    .addColumn('actor', text, required)
+    .addColumn('action', text, required)
+    .addColumn('subjectId', text)
+    .addColumn('data', text, required)
+    .addColumn('requestId', text, required)
+    .addColumn('createdAt', text, required)
+    .addColumn('previousHash', text, required)
+    .addColumn('hash', text, required)
+    .addPrimaryKeyConstraint('audits_pk', ['shopId', 'seq'])
+    .execute()
+  await db.schema
+    .createTable('auditHeads')
+    .addColumn('shopId', text, required)
+    .addColumn('seq', 'integer', required)
+    .addColumn('hash', text, required)
+    .addPrimaryKeyConstraint('auditHeads_pk', ['shopId'])
+    .$call((table) => (isPostgres ? table.modifyEnd(sql`with (fillfactor = 50)`) : table))
+    .execute()
+}
+
+async function installation({ db, isPostgres, text }: Schema) {
+  await db.schema
+    .createTable('installationSettings')
+    .addColumn('name', text, required)
+    .addColumn('value', text, required)
+    .addPrimaryKeyConstraint('installationSettings_pk', ['name'])
+    .execute()
+  if (!isPostgres) return
+  // Rate limit windows, shared by processes. Losing them in a crash is acceptable, so the table is unlogged.
+  await db.schema
+    .createTable('rateLimits')
+    .modifyFront(sql`unlogged`)
+    .addColumn('key', text, (column) => column.primaryKey())
+    .addColumn('points', 'integer', required)
+    .addColumn('expire', 'bigint')
+    .execute()
+}
