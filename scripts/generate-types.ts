@@ -1,14 +1,18 @@
-// Writes the types of openapi.yaml for the server and the SDK. With --check it writes nothing and fails when one is stale.
+// Writes the types of openapi.yaml for the server and the SDK, and openapi.yaml as JSON for the server. With --check it
+// writes nothing and fails when one is stale.
 // A package of its own, because openapi-typescript needs the compiler API of TypeScript 5.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { load } from 'js-yaml'
+import { CORE_SCHEMA, load } from 'js-yaml'
 import openapiTS, { astToString, COMMENT_HEADER, type OpenAPITSOptions } from 'openapi-typescript'
 
 const root = new URL('../', import.meta.url)
 const document = new URL('openapi.yaml', root)
 
 const typesOf = async (options: OpenAPITSOptions): Promise<string> =>
-  astToString(await openapiTS(document, { silent: true, ...options }))
+  `${COMMENT_HEADER}${astToString(await openapiTS(document, { silent: true, ...options }))}`
+
+// The core schema keeps timestamps as text, as in JSON.
+const readDocument = () => load(readFileSync(document, 'utf8'), { schema: CORE_SCHEMA })
 
 interface Operation {
   operationId: string
@@ -17,7 +21,7 @@ interface Operation {
 
 /** The name of each operation's security scheme, `none` for a public one. The generated types leave it out. */
 function securityTypes(): string {
-  const { paths, security } = load(readFileSync(document, 'utf8')) as {
+  const { paths, security } = readDocument() as {
     paths: Record<string, Record<string, Partial<Operation>>>
     security: Record<string, string[]>[]
   }
@@ -27,19 +31,21 @@ function securityTypes(): string {
       const [scheme] = operation.security ?? security
       return operation.operationId ? [`  ${operation.operationId}: '${scheme ? Object.keys(scheme)[0] : 'none'}'`] : []
     })
-  return `export interface SecuritySchemes {\n${lines.join('\n')}\n}\n`
+  return `${COMMENT_HEADER}export interface SecuritySchemes {\n${lines.join('\n')}\n}\n`
 }
 
 const targets: Record<string, () => Promise<string> | string> = {
   'server/src/contract/schema.d.ts': () => typesOf({}),
   'server/src/contract/security.d.ts': securityTypes,
+  // One value a line, so that changes merge.
+  'server/src/contract/document.json': () => `${JSON.stringify(readDocument(), null, 1)}\n`,
   // A caller may leave out a field that has a default.
   'sdk/src/schema.ts': () => typesOf({ defaultNonNullable: false }),
 }
 
 for (const [path, generate] of Object.entries(targets)) {
   const target = new URL(path, root)
-  const text = `${COMMENT_HEADER}${await generate()}`
+  const text = await generate()
   if (existsSync(target) && readFileSync(target, 'utf8') === text) continue
   if (process.argv.includes('--check')) {
     console.error(`${path} is stale. Run \`pnpm run generate\`.`)

@@ -31,5 +31,6 @@ const copyDeclaration = (file: string) => {
 copyDeclaration('testing/server.d.ts')
 
 copy(join(root, '../openapi.yaml'), 'openapi.yaml')
+copy(join(root, 'src/contract/document.json'), 'contract/document.json')
 copy(join(root, 'src/admin/assets'), 'admin/assets')
 writeBin(root, out)

@@ -1,16 +1,9 @@
 import type { RateLimiterAbstract } from 'rate-limiter-flexible'
-import {
-  RateLimiterMemory,
-  RateLimiterPostgres,
-  RateLimiterRedis,
-  type RateLimiterStoreAbstract,
-} from 'rate-limiter-flexible'
 import { isPostgresUrl } from '../config.ts'
 
 export interface LimitStore {
-  store: RateLimiterAbstract
-  /** Whether other processes share the counters. */
-  isShared: boolean
+  /** Undefined when requests are counted in the memory of this process. */
+  store: RateLimiterAbstract | undefined
   close: () => Promise<void>
 }
 
@@ -32,7 +25,7 @@ export async function openLimitStore(
 ): Promise<LimitStore> {
   if (redisUrl) return openRedis(redisUrl, options)
   if (isPostgresUrl(databaseUrl)) return openPostgres(databaseUrl, options)
-  return { store: new RateLimiterMemory(options), isShared: false, close: async () => {} }
+  return { store: undefined, close: async () => {} }
 }
 
 async function openPostgres(url: string, options: StoreOptions): Promise<LimitStore> {
@@ -48,7 +41,8 @@ async function openPostgres(url: string, options: StoreOptions): Promise<LimitSt
   // Connects eagerly: connecting takes longer than a request may wait. The first request retries a failure.
   await pool.query('select 1').catch(() => {})
   const table = { storeClient: pool, storeType: 'pool', tableName: 'rateLimits', tableCreated: true }
-  return { store: new RateLimiterPostgres({ ...options, ...table }), isShared: true, close: () => pool.end() }
+  const { RateLimiterPostgres } = await import('rate-limiter-flexible')
+  return { store: new RateLimiterPostgres({ ...options, ...table }), close: () => pool.end() }
 }
 
 async function openRedis(url: string, options: StoreOptions): Promise<LimitStore> {
@@ -67,10 +61,7 @@ async function openRedis(url: string, options: StoreOptions): Promise<LimitStore
     client.once('ready', done)
     setTimeout(done, CONNECT_TIMEOUT_MS).unref()
   })
-  const store: RateLimiterStoreAbstract = new RateLimiterRedis({
-    ...options,
-    storeClient: client,
-    rejectIfRedisNotReady: true,
-  })
-  return { store, isShared: true, close: async () => client.disconnect() }
+  const { RateLimiterRedis } = await import('rate-limiter-flexible')
+  const store = new RateLimiterRedis({ ...options, storeClient: client, rejectIfRedisNotReady: true })
+  return { store, close: async () => client.disconnect() }
 }

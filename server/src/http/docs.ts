@@ -5,9 +5,9 @@ import {
   alternativesOf,
   deref,
   document,
-  documentText,
   type OperationObject,
   type Parameter,
+  readDocumentText,
   type Schema,
 } from '../contract/document.ts'
 import { requirement } from '../contract/validator.ts'
@@ -188,7 +188,7 @@ interface Representation {
 
 /** Serves the contract without a credential. Each format is built once and supports conditional requests. */
 export function mountDocument(app: Hono<Env>, server: Server): void {
-  const yaml = once(() => representationOf(documentText, 'application/yaml; charset=utf-8'))
+  const yaml = once(() => representationOf(readDocumentText(), 'application/yaml; charset=utf-8'))
   const json = once(() => representationOf(JSON.stringify(document), 'application/json'))
   const serve = (form: () => Representation) => async (c: Context<Env>) => {
     await limitPublic(server, c.get('request'))

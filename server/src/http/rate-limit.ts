@@ -1,4 +1,4 @@
-import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible'
 import { rateLimited } from '../contract/errors.ts'
 import type { Deps } from '../core/context.ts'
 import type { Vault } from '../core/vault.ts'
@@ -41,7 +41,8 @@ export const LIMITER_OPTIONS = {
 }
 
 export interface LimiterOptions {
-  store?: RateLimiterAbstract
+  /** Counts for several processes; without it, each counts for itself. */
+  store?: RateLimiterAbstract | undefined
   /** Called for each request that is allowed without being counted. */
   onFailure?: () => void
   /** Called once when the store fails repeatedly, and once when it responds again. */
@@ -58,10 +59,42 @@ const STORE_TIMEOUT_MS = 40
 const MAX_FAILURES = 3
 const COOLDOWN_MS = 1000
 
-/** Fixed windows in a store, which processes may share. Fails open: a request is allowed when the store fails or is slow. */
-export function createRateLimiter(options: LimiterOptions = {}): RateLimiter {
+/** Fixed windows, each from the first request of a subject. */
+export const createRateLimiter = ({ store, ...options }: LimiterOptions = {}): RateLimiter =>
+  store ? createSharedLimiter(store, options) : createMemoryLimiter()
+
+/** Windows in the memory of this process. */
+function createMemoryLimiter(): RateLimiter {
+  const windows = new Map<string, { used: number; endsAt: number }>()
+  let removesAt = 0
+  const removeExpired = (now: number) => {
+    for (const [subject, { endsAt }] of windows) if (endsAt <= now) windows.delete(subject)
+    removesAt = now + WINDOW_MS
+  }
+  return {
+    consume: async (subject, limit) => {
+      const now = Date.now()
+      let window = windows.get(subject)
+      if (!window || window.endsAt <= now) {
+        if (removesAt <= now) removeExpired(now)
+        window = { used: 0, endsAt: now + WINDOW_MS }
+        windows.set(subject, window)
+      }
+      window.used++
+      return toRateLimit(limit, { used: window.used, msLeft: window.endsAt - now })
+    },
+    peek: async (subject, limit) => {
+      const now = Date.now()
+      const window = windows.get(subject)
+      if (!window || window.endsAt <= now) return toRateLimit(limit, EMPTY_WINDOW)
+      return toRateLimit(limit, { used: window.used, msLeft: window.endsAt - now })
+    },
+  }
+}
+
+/** Windows in a store that processes share. Fails open: a request is allowed when the store fails or is slow. */
+function createSharedLimiter(store: RateLimiterAbstract, options: Omit<LimiterOptions, 'store'>): RateLimiter {
   const {
-    store = new RateLimiterMemory(LIMITER_OPTIONS),
     onFailure = () => {},
     onOutage = () => {},
     keyOf = (subject) => subject,
@@ -88,7 +121,7 @@ export function createRateLimiter(options: LimiterOptions = {}): RateLimiter {
       return allow()
     }
   }
-  const bounded = store instanceof RateLimiterMemory ? <T>(pending: Promise<T>) => pending : withTimeout(timeoutMs)
+  const bounded = withTimeout(timeoutMs)
   const count = createCounter(store)
   const look = async (subject: string): Promise<WindowCount> => {
     const state = await store.get(subject)
@@ -100,7 +133,8 @@ export function createRateLimiter(options: LimiterOptions = {}): RateLimiter {
   }
 }
 
-const EMPTY_WINDOW: WindowCount = { used: 0, msLeft: WINDOW_SECONDS * 1000 }
+const WINDOW_MS = WINDOW_SECONDS * 1000
+const EMPTY_WINDOW: WindowCount = { used: 0, msLeft: WINDOW_MS }
 
 const withTimeout =
   (ms: number) =>
@@ -113,7 +147,7 @@ const withTimeout =
     })
 
 function toRateLimit(limit: number, { used, msLeft }: WindowCount): RateLimit {
-  const reset = Math.ceil((msLeft > 0 ? msLeft : WINDOW_SECONDS * 1000) / 1000)
+  const reset = Math.ceil((msLeft > 0 ? msLeft : WINDOW_MS) / 1000)
   return { limit, remaining: Math.max(0, limit - used), reset, exceeded: used > limit }
 }
 
@@ -167,7 +201,7 @@ export function createCounter(store: RateLimiterAbstract): (subject: string) => 
 
 /** The store rejects with the state itself when its own limit is exceeded. */
 function stateOfRejection(error: unknown): RateLimiterRes {
-  if (error instanceof RateLimiterRes) return error
+  if (!(error instanceof Error) && (error as RateLimiterRes | undefined)?.consumedPoints) return error as RateLimiterRes
   throw error
 }
 
@@ -176,13 +210,12 @@ export async function openRateLimiter(
   { config, vault, log }: Pick<Deps, 'config' | 'vault' | 'log'>,
   onFailure?: () => void,
 ): Promise<{ limiter: RateLimiter; close: () => Promise<void> }> {
-  const { store, isShared, close } = await openLimitStore(config, LIMITER_OPTIONS)
-  const keyOf = isShared ? hashAddress(vault) : undefined
+  const { store, close } = await openLimitStore(config, LIMITER_OPTIONS)
   const onOutage = (isOut: boolean) => {
     if (isOut) log.warn('the rate limit store does not respond; requests pass without being counted')
     else log.info('the rate limit store responds again')
   }
-  return { limiter: createRateLimiter({ store, onFailure, onOutage, keyOf }), close }
+  return { limiter: createRateLimiter({ store, onFailure, onOutage, keyOf: hashAddress(vault) }), close }
 }
 
 /** A shared store receives key ids unchanged, and addresses only as a keyed hash. */

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../support/process.ts'
 
-const PROBE = new URL('./probe.ts', import.meta.url).href
+const PROBE = new URL('./probe.mjs', import.meta.url).href
 
 export interface Usage {
   cpuMicros: number
@@ -29,7 +29,7 @@ const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
 /** The server as it is shipped, with everything on but the demo shop. */
 export const launchOurs = (env: Record<string, string>): Promise<Subject> =>
-  launch('ours', fileOf('../../../server/src/main.ts'), {
+  launch('ours', fileOf('../../../server/start.mjs'), {
     args: ['serve'],
     env: { REFERRAL_DEMO: '0', REFERRAL_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'), ...env },
   })

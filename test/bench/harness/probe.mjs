@@ -1,14 +1,17 @@
-import { Session } from 'node:inspector/promises'
+/**
+ * Loaded into every server that is measured: answers its parent how much processor and memory it has used, and where.
+ * JavaScript, because Node's TypeScript compiler would add to both, as would the inspector.
+ */
+let session
 
-/** Loaded into every server that is measured: answers its parent how much processor and memory it has used, and where. */
-const session = new Session()
-
-const answers: Record<string, () => unknown> = {
+const answers = {
   usage: () => {
     const { user, system } = process.cpuUsage()
     return { cpuMicros: user + system, rssBytes: process.memoryUsage.rss() }
   },
   startProfile: async () => {
+    const { Session } = await import('node:inspector/promises')
+    session = new Session()
     session.connect()
     await session.post('Profiler.enable')
     await session.post('Profiler.start')
@@ -17,7 +20,7 @@ const answers: Record<string, () => unknown> = {
   stopProfile: async () => (await session.post('Profiler.stop')).profile,
 }
 
-process.on('message', async (question: string) => {
+process.on('message', async (question) => {
   process.send?.(await answers[question]?.())
 })
 // The server ends when it has nothing to do, not when nobody asks any more.
