@@ -5,6 +5,7 @@ import { readConfig } from '../../server/src/config.ts'
 import { createDeps } from '../../server/src/core/context.ts'
 import { openDatabase } from '../../server/src/database/database.ts'
 import { check } from '../../server/src/operator/check.ts'
+import { createPgBouncer } from '../support/pgbouncer.ts'
 import { createCluster, type PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts'
 import { type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
 import { createRedis, type TestRedis, whyNoRedis } from '../support/redis.ts'
@@ -38,17 +39,27 @@ export interface Instances {
   stop: () => Promise<void>
 }
 
+/** How the servers reach PostgreSQL: directly, or through PgBouncer in transaction mode. */
+export type Pooling = 'unnamed' | 'prepared'
+
+const POOLING = process.env.TEST_POOLING as Pooling | undefined
+
 /** Several server processes on one PostgreSQL and one Redis, all on loopback. */
-export async function startInstances(count: number, more: Record<string, string> = {}): Promise<Instances> {
+export async function startInstances(
+  count: number,
+  more: Record<string, string> = {},
+  pooling: Pooling | undefined = POOLING,
+): Promise<Instances> {
   const folder = temporaryFolder()
   const settings = ['fsync=off', 'full_page_writes=off']
   const [postgres, redis] = await Promise.all([
     createCluster(settings, { home: SCRATCH }),
     noRedis ? undefined : createRedis(),
   ])
+  const pooler = pooling && (await createPgBouncer(postgres.url, { isPrepared: pooling === 'prepared' }))
   const env: Record<string, string> = {
     REFERRAL_DATA_DIR: folder.path,
-    DATABASE_URL: postgres.url,
+    DATABASE_URL: pooler?.url ?? postgres.url,
     REDIS_URL: redis?.url ?? '',
     REFERRAL_ENCRYPTION_KEY: Buffer.alloc(32, 5).toString('base64'),
     LOG_LEVEL: 'warn',
@@ -81,7 +92,7 @@ export async function startInstances(count: number, more: Record<string, string>
     stop: async () => {
       await Promise.all(servers.map((server) => server.stop('SIGKILL')))
       await db.close()
-      await Promise.all([postgres.remove(), redis?.stop()])
+      await Promise.all([postgres.remove(), redis?.stop(), pooler?.stop()])
       folder.remove()
     },
   }

@@ -14,13 +14,17 @@ interface Report {
   testResults: { message: string; assertionResults: { failureMessages: string[] }[] }[]
 }
 
-/** Runs files of the normal suite on one engine, with more in the environment. Answers how many tests passed. */
-export async function runTests(files: string[], engine: Engine, env: Record<string, string> = {}): Promise<number> {
+/** Runs files of the normal suite in one project, with more in the environment. Answers how many tests passed. */
+export async function runTests(
+  files: string[],
+  project: Engine | 'pure',
+  env: Record<string, string> = {},
+): Promise<number> {
   const folder = temporaryFolder()
   const outputFile = join(folder.path, 'report.json')
   // The run has a PostgreSQL of its own.
   const { TEST_ENGINE: _, TEST_POSTGRES_URL: __, ...inherited } = process.env
-  const options = ['run', '--project', engine, '--reporter=json', `--outputFile=${outputFile}`, ...files]
+  const options = ['run', '--project', project, '--reporter=json', `--outputFile=${outputFile}`, ...files]
   const child = spawn(process.execPath, [join(ROOT, 'node_modules/vitest/vitest.mjs'), ...options], {
     cwd: ROOT,
     env: { ...inherited, ...env },

@@ -30,7 +30,7 @@ export async function openLimitStore(
 
 async function openPostgres(url: string, options: StoreOptions): Promise<LimitStore> {
   // Losing counters in a crash is acceptable; an fsync for every request is not.
-  const setupSql = 'set synchronous_commit = off'
+  const setupSql = (scope: string) => `set ${scope === 'transaction' ? 'local ' : ''}synchronous_commit = off`
   const { openPool } = await import('./postgres-pool.ts')
   const pool = openPool(url, {
     max: CONNECTIONS,

@@ -22,7 +22,18 @@ export async function migrate(db: Kysely<never>, list = migrations): Promise<voi
   }
   await (db.getExecutor().adapter instanceof SqliteAdapter
     ? db.connection().execute((on) => withWriteLock(on, run))
-    : run(db))
+    : db.transaction().execute((trx) => withTransactionLock(trx, run)))
+}
+
+/** The number that Kysely's migrator locks, so that processes of earlier versions wait as well. */
+const LOCK_ID = 3853314791062309107n
+const NO_TIMEOUTS = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']
+
+/** Locks within the transaction, because a session does not outlive it with transaction pooling. */
+async function withTransactionLock(trx: Kysely<never>, work: (trx: Kysely<never>) => Promise<void>): Promise<void> {
+  for (const name of NO_TIMEOUTS) await sql`select set_config(${name}, '0', true)`.execute(trx)
+  await sql`select pg_advisory_xact_lock(${LOCK_ID})`.execute(trx)
+  await work(trx)
 }
 
 const WAIT_MS = 60_000

@@ -80,7 +80,8 @@ class FailoverPool extends pg.Pool {
   readonly #hosts: Hosts
 
   constructor(hosts: Hosts, options: pg.PoolConfig) {
-    class Client extends pg.Client {
+    const Base = (options.Client as typeof pg.Client | undefined) ?? pg.Client
+    class Client extends Base {
       readonly hostIndex = hosts.current
 
       constructor(config: pg.ClientConfig) {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { OnGroupCommit, TransactionWork } from './database.ts'
-import { toStorageError } from './postgres-pool.ts'
+import { type PostgresPool, toStorageError } from './postgres-pool.ts'
 import { PostgresSession } from './postgres-session.ts'
 import { runVerified, touchCheck, UndeclaredTouchError } from './postgres-touch-check.ts'
 import { CommitOutcomeUnknownError, type StorageError } from './storage-error.ts'
@@ -160,12 +160,12 @@ const OUTCOME_TIMEOUT_MS = 2000
  * no deadlocks between them. Work without a shop has a transaction of its own.
  */
 export class PostgresGroupCommit {
-  readonly #pool: pg.Pool
+  readonly #pool: PostgresPool
   readonly #onGroup: OnGroupCommit
   readonly #queues = new Map<string, Job[]>()
   readonly #running = new Set<Promise<void>>()
 
-  constructor(pool: pg.Pool, onGroup: OnGroupCommit) {
+  constructor(pool: PostgresPool, onGroup: OnGroupCommit) {
     this.#pool = pool
     this.#onGroup = onGroup
   }
@@ -220,7 +220,8 @@ export class PostgresGroupCommit {
     let client: pg.PoolClient | undefined
     try {
       client = await this.#pool.connect()
-      await runGroup(new PostgresSession<Job>(client), jobs, { shopId, wasCommitted: (xid) => this.#wasCommitted(xid) })
+      const session = new PostgresSession<Job>(client, this.#pool.beginSql)
+      await runGroup(session, jobs, { shopId, wasCommitted: (xid) => this.#wasCommitted(xid) })
       client.release()
       return undefined
     } catch (error) {

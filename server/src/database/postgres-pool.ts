@@ -13,8 +13,14 @@ interface PoolOptions {
   idleInTransactionTimeoutMs?: number
   /** Keep idle connections open. */
   keepIdle?: true
-  /** Runs on every new connection. */
-  setupSql?: string
+  /** A statement that changes settings, for a session or for the transaction that has begun. */
+  setupSql?: (scope: 'session' | 'transaction') => string
+}
+
+/** A pool of connections to PostgreSQL, or to a pooler in front of it. */
+export interface PostgresPool extends pg.Pool {
+  /** Begins a transaction. Several statements when the settings of the pool apply to one transaction only. */
+  beginSql: string
 }
 
 const CONNECT_MS = 5000
@@ -37,11 +43,20 @@ const types = {
     oid === INT8 || oid === NUMERIC ? toNumber : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 }
 
-/** Opens a pool to `postgres://…`. TLS and timeouts can be set in the URL (`sslmode`, `sslrootcert`, `lock_timeout` …). */
+/**
+ * Opens a pool to `postgres://…`. TLS and timeouts can be set in the URL (`sslmode`, `sslrootcert`, `lock_timeout` …). With
+ * `pgbouncer=true` or `prepare=false`, nothing outlives a transaction, as transaction pooling requires.
+ */
 export function openPool(
   url: string,
   { max, statementTimeoutMs: statementMs, lockTimeoutMs: lockMs, ...given }: PoolOptions,
-): pg.Pool {
+): PostgresPool {
+  const timeouts = {
+    statement_timeout: statementMs,
+    lock_timeout: lockMs ?? 0,
+    // A process that hangs while it holds a shop's lock must not hold it forever.
+    idle_in_transaction_session_timeout: given.idleInTransactionTimeoutMs ?? IDLE_IN_TRANSACTION_MS,
+  }
   const options: pg.PoolConfig & { pipeline?: boolean } = {
     application_name: 'referral-server',
     max,
@@ -49,27 +64,96 @@ export function openPool(
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     connectionTimeoutMillis: CONNECT_MS,
-    statement_timeout: statementMs,
-    lock_timeout: lockMs,
-    // A process that hangs while it holds a shop's lock must not hold it forever.
-    idle_in_transaction_session_timeout: given.idleInTransactionTimeoutMs ?? IDLE_IN_TRANSACTION_MS,
     // For a network that drops packets; PostgreSQL's own timeouts are shorter.
     query_timeout: statementMs && statementMs + 5000,
     pipeline: given.pipeline ?? false,
     idleTimeoutMillis: given.keepIdle ? 0 : IDLE_MS,
-    onConnect: async (client) => {
-      // For a connection that is lost between statements: the next statement on it fails.
-      client.on('error', () => {})
-      if (given.setupSql) await client.query(given.setupSql)
-    },
   }
+  const { isShared, isPrepared } = readPooling(url)
+  const Client = isPrepared ? pg.Client : UnnamedClient
+  // For a connection that is lost between statements: the next statement on it fails.
+  const ignoreErrors = (client: pg.ClientBase) => void client.on('error', () => {})
+  if (isShared) {
+    const settings = Object.entries(timeouts).map(([name, ms]) => setLocal(name, readMs(url, name) ?? ms))
+    const beginSql = ['begin', given.setupSql?.('transaction'), ...settings].filter(Boolean).join('; ')
+    const shared = { ...options, Client, pipeline: true, onConnect: ignoreErrors }
+    return runSeparately(create(withoutTimeouts(url), shared, beginSql))
+  }
+  const onConnect = async (client: pg.ClientBase) => {
+    ignoreErrors(client)
+    if (given.setupSql) await client.query(given.setupSql('session'))
+  }
+  return create(url, { ...options, ...timeouts, Client, onConnect }, 'begin')
+}
+
+function create(url: string, options: pg.PoolConfig, beginSql: string): PostgresPool {
   // For a lost idle connection, which the pool has removed.
-  return createPool(url, options).on('error', () => {})
+  const pool = createPool(url, options).on('error', () => {})
+  return Object.assign(pool, { beginSql })
+}
+
+/** Makes each single statement of a pool a transaction, which has the settings of the pool. */
+function runSeparately(pool: PostgresPool): PostgresPool {
+  const query = async (...statement: [string, unknown[]]) => {
+    const client = await pool.connect()
+    // Sent together, which costs one round trip.
+    const sent = [client.query(pool.beginSql), client.query(...statement), client.query('commit')]
+    const [begun, done, committed] = await Promise.allSettled(sent)
+    const failed = [begun, done, committed].find((outcome) => outcome?.status === 'rejected')
+    client.release(failed !== undefined && toStorageError(failed.reason).isLost)
+    if (failed) throw failed.reason
+    return (done as PromiseFulfilledResult<pg.QueryResult>).value
+  }
+  return Object.assign(pool, { query: query as typeof pool.query })
+}
+
+/** Sends statements without names: a prepared statement belongs to a session. */
+class UnnamedClient extends pg.Client {
+  override query(...args: unknown[]): never {
+    const [statement, ...rest] = args
+    const isNamed = typeof statement === 'object' && statement !== null && 'name' in statement
+    const send = super.query as (...all: unknown[]) => unknown
+    return send.call(this, isNamed ? { ...statement, name: undefined } : statement, ...rest) as never
+  }
+}
+
+const TIMEOUTS = /([?&])(statement_timeout|lock_timeout|idle_in_transaction_session_timeout)=[^&]*/g
+
+/** Without them, pg would send these as startup parameters, which poolers reject. */
+const withoutTimeouts = (url: string) => url.replaceAll(TIMEOUTS, '$1')
+
+const setLocal = (name: string, ms: number) => `set local ${name} = ${ms}`
+
+const parameterOf = (url: string, name: string) => new RegExp(`[?&]${name}=([^&]*)`).exec(url)?.[1]
+
+/** @throws Error */
+function readMs(url: string, name: string): number | undefined {
+  const text = parameterOf(url, name)
+  if (text === undefined) return undefined
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  throw new Error(`${name} in DATABASE_URL must be a number of milliseconds, not "${text}".`)
+}
+
+/** @throws Error */
+function readFlag(url: string, name: string): boolean | undefined {
+  const text = parameterOf(url, name)
+  if (text === undefined || text === 'true' || text === 'false') return text && text === 'true'
+  throw new Error(`${name} in DATABASE_URL must be true or false, not "${text}".`)
+}
+
+/**
+ * Whether connections share sessions of PostgreSQL, and whether statements are prepared by name. Newer poolers keep prepared
+ * statements: `pgbouncer=true&prepare=true`.
+ */
+function readPooling(url: string): { isShared: boolean; isPrepared: boolean } {
+  const isBehindPooler = readFlag(url, 'pgbouncer') ?? false
+  const isPrepared = readFlag(url, 'prepare') ?? !isBehindPooler
+  return { isShared: isBehindPooler || !isPrepared, isPrepared }
 }
 
 /** The number of connections: `?pool=` in the URL, or the default. @throws Error */
 export function poolSize(url: string, fallback: number): number {
-  const text = /[?&]pool=([^&]*)/.exec(url)?.[1]
+  const text = parameterOf(url, 'pool')
   if (text === undefined) return fallback
   // At least one to read and one to write.
   if (/^\d{1,3}$/.test(text) && Number(text) >= 2) return Number(text)

@@ -44,7 +44,6 @@ interface BeginOptions {
 /** The transaction has failed already. */
 const ABORTED = '25P02'
 
-const BEGIN = CompiledQuery.raw('begin')
 /** The transaction id, queried first so that it is known before anything can fail. */
 const FIND_XID = CompiledQuery.raw('select pg_current_xact_id()::text as xid')
 /**
@@ -64,6 +63,7 @@ export class PostgresSession<Job> {
   /** Set to record the statements of the jobs. */
   trace: TracedStatement<Job>[] | undefined
   readonly #client: pg.PoolClient
+  readonly #beginSql: string
   readonly #batch: StatementBatch<Job>
   #options: BeginOptions = { shopId: undefined, isBatched: false }
   #pending: Promise<void>[] = []
@@ -74,8 +74,9 @@ export class PostgresSession<Job> {
   #movedHead: AuditHead | undefined
   #audits: QueuedAudit<Job>[] = []
 
-  constructor(client: pg.PoolClient) {
+  constructor(client: pg.PoolClient, beginSql: string) {
     this.#client = client
+    this.#beginSql = beginSql
     this.#batch = new StatementBatch(client, (error, owners) => this.#fail(error, owners))
   }
 
@@ -93,7 +94,8 @@ export class PostgresSession<Job> {
     this.#transaction++
     this.#movedHead = undefined
     this.#audits = []
-    this.#track(this.#run([], BEGIN))
+    // Several statements cannot be prepared.
+    this.#track(this.#client.query(this.#beginSql).catch((error) => this.#fail(error, [])))
     const { shopId } = options
     const first = shopId === undefined ? FIND_XID : CompiledQuery.raw(LOCK_SHOP, [shopId])
     const begun = this.#run<AuditHead & { xid: string }>([], first).then(({ rows }) => {

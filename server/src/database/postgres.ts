@@ -1,4 +1,4 @@
-import { type CompiledQuery, Kysely, PostgresDialect } from 'kysely'
+import { type CompiledQuery, Kysely, PostgresAdapter, PostgresDialect } from 'kysely'
 import type pg from 'pg'
 import type { Database, DatabaseObserver, PoolState } from './database.ts'
 import { isMigrated, migrate } from './migrate.ts'
@@ -26,7 +26,8 @@ export function openPostgres(url: string, { onGroup = () => {}, onRead }: Databa
     lockTimeoutMs: LOCK_TIMEOUT_MS,
     pipeline: true,
     // An acknowledged write is on disk, whatever the database's default.
-    setupSql: `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`,
+    setupSql: (scope) =>
+      `select set_config('synchronous_commit', 'on', ${scope === 'transaction'}) where current_setting('synchronous_commit') = 'off'`,
   })
   const commits = new PostgresGroupCommit(writing, onGroup)
   return {
@@ -50,7 +51,11 @@ export function openPostgres(url: string, { onGroup = () => {}, onRead }: Databa
 }
 
 const openReadPool = (url: string, max: number) =>
-  openPool(url, { max, statementTimeoutMs: READ_TIMEOUT_MS, setupSql: 'set default_transaction_read_only = on' })
+  openPool(url, {
+    max,
+    statementTimeoutMs: READ_TIMEOUT_MS,
+    setupSql: (scope) => (scope === 'session' ? 'set default_transaction_read_only = on' : 'set transaction read only'),
+  })
 
 const readFrom =
   (pool: pg.Pool): Send =>
@@ -98,17 +103,22 @@ function retryRead<T>(error: StorageError, again: () => Promise<T>): Promise<T> 
   throw error
 }
 
+/** Kysely locks migrations in the session, which transaction pooling does not keep; `migrate` has a lock of its own. */
+class PlainDialect extends PostgresDialect {
+  override createAdapter(): PostgresAdapter {
+    const withoutLock = { acquireMigrationLock: async () => {}, releaseMigrationLock: async () => {} }
+    return Object.assign(new PostgresAdapter(), withoutLock)
+  }
+}
+
 /** Runs `work` with a plain connection of its own. */
 export async function withPostgresConnection<Schema, T>(
   url: string,
   work: (db: Kysely<Schema>) => Promise<T>,
 ): Promise<T> {
   // Migrations and copies of large tables may take long, so there are no timeouts.
-  const db = new Kysely<Schema>({
-    dialect: new PostgresDialect({
-      pool: openPool(url, { max: 1, statementTimeoutMs: 0, idleInTransactionTimeoutMs: 0 }),
-    }),
-  })
+  const pool = openPool(url, { max: 1, statementTimeoutMs: 0, idleInTransactionTimeoutMs: 0 })
+  const db = new Kysely<Schema>({ dialect: new PlainDialect({ pool }) })
   try {
     return await work(db)
   } finally {
