@@ -68,8 +68,8 @@ export class InvalidResponseError extends ReferralError {
 }
 
 /**
- * The outcome of a write is unknown: the connection was lost or timed out before a usable response. `cause` is the last
- * failure. Call `reconcile()` before sending the write again.
+ * The outcome of a write is unknown: the connection was lost or timed out before a usable response arrived, or the API
+ * returned 503 `outcome_unknown`. `cause` is the last failure. Call `reconcile()` before sending the write again.
  */
 export class UnknownOutcomeError<T = unknown> extends ReferralError {
   readonly #reconcile: (() => Promise<T>) | undefined
@@ -150,7 +150,10 @@ export class InternalServerError extends ApiError {
   declare readonly status: 500
 }
 
-/** Storage is unavailable or the API is disabled. Nothing was written. */
+/**
+ * Storage is unavailable or the API is disabled. Nothing was written. A write whose 503 has the code `outcome_unknown` is
+ * an {@link UnknownOutcomeError} instead.
+ */
 export class ServiceUnavailableError extends ApiError {
   declare readonly status: 503
 }

@@ -26,16 +26,17 @@ export const readRateLimit = ({ headers }: Response): RateLimit | undefined => {
     : undefined
 }
 
-/** The API sends an error code with every error; a proxy or gateway in between does not. */
-const isFromApi = ({ headers }: Response) => headers.has('X-Error-Code')
-
-/** Whether a write may have been applied despite this response. The API's own 500 and 503 mean that nothing was written. */
-export const isOutcomeUnknown = (response: Response): boolean => response.status >= 500 && !isFromApi(response)
+/**
+ * Whether a write may have been applied despite this response: a 5xx without an error code is from a proxy or gateway,
+ * and all error codes of the API but `outcome_unknown` mean that nothing was written.
+ */
+export const isOutcomeUnknown = ({ status, headers }: Response): boolean =>
+  status >= 500 && (headers.get('X-Error-Code') ?? 'outcome_unknown') === 'outcome_unknown'
 
 /** Whether to retry after a response, or after none: when nothing was applied yet, or applying it twice is safe. */
 export const mayRetry = (policy: RetryPolicy, response: Response | undefined): boolean => {
   const { status } = response ?? {}
-  if (status === 429 || (response && status === 503 && isFromApi(response))) return true
+  if (status === 429 || (response && status === 503 && !isOutcomeUnknown(response))) return true
   return policy !== 'never' && (status === undefined || status >= 500)
 }
 

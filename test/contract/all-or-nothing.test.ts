@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { operations } from '../support/document.ts'
-import { failStatement, rejectWrites } from '../support/faults.ts'
+import { documentedSentence, operations } from '../support/document.ts'
+import { failStatement, loseCommits, rejectWrites } from '../support/faults.ts'
 import type { TestServer } from '../support/server.ts'
 import { type Call, callOperation, exampleServer, ID, snapshot } from './fixture.ts'
 
@@ -24,6 +24,15 @@ describe.each(changes.map((op) => [op.id, op] as const))('%s', (id, op) => {
     expect(snapshot(server)).toBe(before)
     restore()
     expect((await change(server)).status).toBeLessThan(300)
+    await server.close()
+  })
+
+  test('503 outcome_unknown when the connection is lost during the commit', async () => {
+    const server = await exampleServer()
+    loseCommits(server)
+    const { status, headers, body } = await change(server)
+    expect([status, headers.get('X-Error-Code'), headers.get('Retry-After')]).toEqual([503, 'outcome_unknown', '1'])
+    expect(body.error).toBe(documentedSentence(op, '503', 'outcome_unknown'))
     await server.close()
   })
 

@@ -1,6 +1,6 @@
 import { withoutMemory, withStalledBody } from '../support/bodies.ts'
 import { type DocumentedOperation, ownerOperations } from '../support/document.ts'
-import { rejectWrites, removeTable, violateUniqueness, whileBroken } from '../support/faults.ts'
+import { loseCommits, rejectWrites, removeTable, violateUniqueness, whileBroken } from '../support/faults.ts'
 import { deleteRows, rowsOf, subscribe, updateRows } from '../support/inspect.ts'
 import {
   admin,
@@ -69,6 +69,8 @@ export const sharedCauses: Record<string, Cause> = {
     const session = sessionFor(server, op)
     return whileBroken(rejectWrites(server, 'insert', 'audits'), () => callOwner(server, op, session))
   },
+  outcome_unknown: (server, op) =>
+    whileBroken(loseCommits(server), () => callOwner(server, op, sessionFor(server, op))),
   invalid_json: calling({ raw: '{"token": ' }),
   body_timeout: (server, op) => withStalledBody(server, (given) => callOwner(server, op, given)),
   server_busy: (server, op) => withoutMemory(server, () => callOwner(server, op)),

@@ -91,6 +91,43 @@ describe('a write whose response is lost', () => {
     expect((await call).response.status).toBe(201)
   })
 
+  test('a non-repeatable write is not sent again after a 503 with outcome_unknown', async () => {
+    const { client, requests } = scriptedClient([
+      errorResponse(503, 'outcome_unknown', { 'Retry-After': '1' }),
+      jsonResponse(201, { data: {} }),
+    ])
+    const error = await client
+      .POST('/admin/v1/keys', { body: { label: 'A', scopes: ['affiliates:read'] } })
+      .catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(UnknownOutcomeError)
+    expect(error).toMatchObject({ canReconcile: false, cause: { status: 503, code: 'outcome_unknown' } })
+    expect(requests).toHaveLength(1)
+  })
+
+  test('a keyed write is sent again with the same key after a 503 with outcome_unknown', async () => {
+    const unknown = errorResponse(503, 'outcome_unknown', { 'Retry-After': '1' })
+    const reply = jsonResponse(201, { attribution: {}, commission: { id: 'com_1' } }, { 'Idempotent-Replayed': 'true' })
+    const { client, requests } = scriptedClient([unknown, reply])
+    const call = client.events.conversion(order).withResponse()
+    await advanceUntilSettled(call)
+    expect(await call).toMatchObject({ idempotentReplayed: true, attempts: 2 })
+    expect(new Set(requests.map(({ headers }) => headers.get('Idempotency-Key'))).size).toBe(1)
+    const lasting = await failure(scriptedClient([unknown]).client.events.conversion(order))
+    expect(lasting).toBeInstanceOf(UnknownOutcomeError)
+    expect(lasting).toMatchObject({ canReconcile: true })
+  })
+
+  test('409 on an update that is sent again after outcome_unknown succeeds when the fields have the values', async () => {
+    const { client } = scriptedClient([
+      errorResponse(503, 'outcome_unknown', { 'Retry-After': '1' }),
+      errorResponse(409, 'concurrent_change'),
+      jsonResponse(200, { data: affiliate }),
+    ])
+    const call = client.affiliates.update('aff_1', { name: 'Noor' }).withResponse()
+    await advanceUntilSettled(call)
+    expect(await call).toMatchObject({ data: affiliate, recovered: true })
+  })
+
   test('an invalid certificate is a ConnectionError, because nothing was sent', async () => {
     const { client } = scriptedClient([connectionError('CERT_HAS_EXPIRED')])
     expect(await failure(client.events.conversion(order))).toBeInstanceOf(ConnectionError)

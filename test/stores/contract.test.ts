@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { snapshot } from '../contract/fixture.ts'
 import { withoutMemory, withStalledBody } from '../support/bodies.ts'
 import { type DocumentedOperation, documentedSentence, ownerOperations, requiredHeaders } from '../support/document.ts'
-import { failStatement, rejectWrites, removeTable, whileBroken } from '../support/faults.ts'
+import { failStatement, loseCommits, rejectWrites, removeTable, whileBroken } from '../support/faults.ts'
 import { updateRows } from '../support/inspect.ts'
 import { admin } from '../support/owner.ts'
 import { type Reply, type RequestOptions, type TestServer, testServer } from '../support/server.ts'
@@ -113,6 +113,7 @@ const causes: Record<string, (server: TestServer, op: DocumentedOperation) => Pr
   audit_unavailable: (server, op) => {
     return whileBroken(rejectWrites(server, 'insert', 'audits'), () => notify(server, op))
   },
+  outcome_unknown: (server, op) => whileBroken(loseCommits(server), () => notify(server, op)),
 }
 
 describe.each(ops.map((op) => [op.id, op] as const))('%s', (id, op) => {

@@ -1,4 +1,4 @@
-import { StorageError } from '../../server/src/database/storage-error.ts'
+import { CommitOutcomeUnknownError, StorageError } from '../../server/src/database/storage-error.ts'
 import type { Tables } from '../../server/src/database/tables.ts'
 import type { TestServer } from './server.ts'
 
@@ -134,5 +134,25 @@ export function afterReport({ db }: Pick<TestServer, 'db'>, happen: () => unknow
   }
   return () => {
     db.runReport = runReport
+  }
+}
+
+/** Makes every transaction lose its connection during the commit. Returns a function that ends this. */
+export function loseCommits({ db }: Pick<TestServer, 'db'>): () => void {
+  const { transact } = db
+  db.transact = (work, shopId, touches) =>
+    transact(
+      async (trx, chain) => {
+        await work(trx, chain)
+        throw new CommitOutcomeUnknownError('The connection was lost during a commit', {
+          code: 'commit_unknown',
+          isLost: true,
+        })
+      },
+      shopId,
+      touches,
+    )
+  return () => {
+    db.transact = transact
   }
 }

@@ -65,7 +65,7 @@ export const tooManyReports = (cause?: unknown) =>
 export const outcomeUnknown = (cause?: unknown) =>
   new ApiError(
     503,
-    'storage_unavailable',
+    'outcome_unknown',
     'Outcome unknown: the database connection was lost during the commit, so the change may have been applied. Retry with the same Idempotency-Key, or fetch the resource first.',
     { retryAfter: 1, cause },
   )

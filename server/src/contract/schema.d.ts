@@ -1100,7 +1100,7 @@ export interface components {
          * @description The machine-readable error code.
          * @enum {string}
          */
-        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "order_not_found" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "stream_limit_reached" | "total_too_large" | "unknown_property" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
+        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "stream_limit_reached" | "total_too_large" | "unknown_property" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
         /** @description An opaque id. */
         Id: string;
         IdempotencyKey: string;
@@ -2540,7 +2540,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The database or the audit log is unavailable and nothing was written, or the API is disabled. Safe to retry. */
+        /** @description The database or the audit log is unavailable, or the API is disabled. Nothing was written, except with `outcome_unknown`. */
         Unavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2555,7 +2555,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The database or the audit log is unavailable, the API is disabled, or the server is receiving too much data at once. Nothing was written. Safe to retry. */
+        /** @description The database or the audit log is unavailable, the API is disabled, or the server is receiving too much data at once. Nothing was written, except with `outcome_unknown`. */
         UnavailableOrBusy: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2672,7 +2672,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The database or the audit log is unavailable and nothing was written. Safe to retry. */
+        /** @description The database or the audit log is unavailable. Nothing was written, except with `outcome_unknown`. */
         UnavailableUnmetered: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2684,7 +2684,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The database or the audit log is unavailable, or the server is receiving too much data at once. Nothing was written. Safe to retry. */
+        /** @description The database or the audit log is unavailable, or the server is receiving too much data at once. Nothing was written, except with `outcome_unknown`. */
         UnavailableOrBusyUnmetered: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
