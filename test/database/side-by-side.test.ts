@@ -254,3 +254,34 @@ test('a statement that is asked for after its work has ended is rejected', async
   await expect(put(late!, 'late')).rejects.toThrow()
   expect(await names()).toEqual(['kept', 'next'])
 })
+
+const read = (i: number) =>
+  sql<{ name: string; n: number }>`select name, 1 / (length(value) - ${0}) as n from "installationSettings"
+    where name = ${`n${i}`}`.execute(db.read)
+
+test('reads of requests that arrive together share a statement, and each gets its own rows', async () => {
+  for (const i of numbers) await db.transact((trx) => put(trx, `n${i}`), SHOP)
+  const query = vi.spyOn(pg.Client.prototype, 'query')
+  const results = await Promise.all([...numbers, ...numbers, 99].map(read))
+  expect(results.map(({ rows }) => rows)).toEqual([
+    ...[...numbers, ...numbers].map((i) => [{ name: `n${i}`, n: 1 }]),
+    [],
+  ])
+  expect(query.mock.calls.length).toBeLessThan(10)
+})
+
+test('a read that fails, fails only its own request', async () => {
+  for (const i of numbers) await db.transact((trx) => put(trx, `n${i}`, i === 9 ? '' : 'x'), SHOP)
+  const results = await Promise.allSettled(numbers.map(read))
+  const rejected = results.flatMap((one, i) => (one.status === 'rejected' ? [[i, one.reason.code]] : []))
+  expect(rejected).toEqual([[9, '22012']])
+})
+
+test('merged reads are repeated when their connections were lost', async () => {
+  await Promise.all(numbers.map(read))
+  database.sql.exec(
+    'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+  )
+  const results = await Promise.all(numbers.map(read))
+  expect(results.map(({ rows }) => rows)).toEqual(numbers.map(() => []))
+})

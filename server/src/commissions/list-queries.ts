@@ -128,14 +128,22 @@ export async function listCommissions(
   { page, limit, start, ...input }: ListFilter & PageQuery,
 ): Promise<Page<Pick<CommissionRow, (typeof LISTED_COLUMNS)[number]>>> {
   const filter = await toStoredFilter(db, shopId, input)
-  const total = await countCommissions(db, shopId, filter)
+  const counting = countCommissions(db, shopId, filter)
   const offset = (page - 1) * limit
-  if (total <= offset) return toPage([], { page, limit }, total)
-  const place = start
-    ? { afterAt: start.at, afterId: start.id, offset }
-    : await findPageStart(db, shopId, filter, offset)
-  const select = selects[(await findMostSelective(db, shopId, filter)) ?? 'all']
-  return toPage(await select(db, { ...filter, shopId, limit, ...place }), { page, limit }, total)
+  const readPage = async () => {
+    const place = start
+      ? { afterAt: start.at, afterId: start.id, offset }
+      : await findPageStart(db, shopId, filter, offset)
+    const select = selects[(await findMostSelective(db, shopId, filter)) ?? 'all']
+    return select(db, { ...filter, shopId, limit, ...place })
+  }
+  // The first page needs no total, so both take one round trip.
+  if (offset === 0) {
+    const [total, rows] = await Promise.all([counting, readPage()])
+    return toPage(rows, { page, limit }, total)
+  }
+  const total = await counting
+  return toPage(total <= offset ? [] : await readPage(), { page, limit }, total)
 }
 
 async function toStoredFilter(db: Reader, shopId: string, input: ListFilter): Promise<StoredFilter> {

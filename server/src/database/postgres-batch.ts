@@ -121,8 +121,8 @@ export const canMergeRead = (sql: string, parameters: readonly unknown[]): boole
 
 const isPlain = (value: unknown) => value === null || typeof value === 'string' || Number.isSafeInteger(value)
 
-/** Runs statements of equal text as one. Returns the result of each. */
-function runMerged(
+/** Runs statements of equal text as one. Returns the result of each. @throws StorageError */
+export function runMerged(
   on: pg.Pool | pg.PoolClient,
   { insert }: StatementShape,
   queries: CompiledQuery[],

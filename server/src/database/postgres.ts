@@ -5,6 +5,7 @@ import { isMigrated, migrate } from './migrate.ts'
 import { createPostgresKysely, run, type Send } from './postgres-executor.ts'
 import { PostgresGroupCommit } from './postgres-group-commit.ts'
 import { openPool, poolSize } from './postgres-pool.ts'
+import { batchReads } from './postgres-read-batch.ts'
 import { ReportWorker } from './report-worker.ts'
 import type { StorageError } from './storage-error.ts'
 import type { Tables } from './tables.ts'
@@ -31,7 +32,7 @@ export function openPostgres(url: string, { onGroup = () => {}, onRead }: Databa
   })
   const commits = new PostgresGroupCommit(writing, onGroup)
   return {
-    read: createPostgresKysely<Tables>(timed(readFrom(reading), onRead)),
+    read: createPostgresKysely<Tables>(timed(batchReads(reading, readFrom(reading)), onRead)),
     transact: (work, shopId, touches) => commits.transact(work, shopId, touches),
     runReport: (report, input, ms) => reports.run(report, input, ms),
     migrate: async () => {
