@@ -4,6 +4,7 @@ import { p7 } from './goals/deliveries.ts'
 import { fairness } from './goals/fairness.ts'
 import { p5, p9 } from './goals/large.ts'
 import { p1, p2 } from './goals/lists.ts'
+import { p11, p12 } from './goals/network.ts'
 import { peers } from './goals/peers.ts'
 import { p8 } from './goals/postgres.ts'
 import { memory, p10 } from './goals/process.ts'
@@ -14,7 +15,7 @@ import { type Options, readOptions } from './harness/options.ts'
 
 type Goal = (options: Options) => Promise<void>
 
-const GOALS: Record<string, Goal> = { p1, p2, p3, p4, p5, p6, p7, p8, p9, p10 }
+const GOALS: Record<string, Goal> = { p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12 }
 /** Only when they are asked for by name. */
 const LONG: Record<string, Goal> = {
   fairness,

@@ -43,7 +43,7 @@ export async function p8({ rounds, seconds }: Options): Promise<void> {
   }
 }
 
-async function administer(url: string, statement: string): Promise<void> {
+export async function administer(url: string, statement: string): Promise<void> {
   const { default: pg } = await import('pg')
   const client = new pg.Client(url)
   await client.connect()

@@ -86,7 +86,7 @@ export async function copyOf(commissions: number): Promise<{ data: DataSet; fold
 }
 
 /** Makes a shop with keys, affiliates and commissions in an empty database. */
-export async function fill(url: string, commissions: number): Promise<DataSet> {
+export async function fill(url: string, commissions: number, keyCount = KEYS): Promise<DataSet> {
   const started = performance.now()
   const db = await openDatabase(url)
   await db.migrate()
@@ -98,8 +98,8 @@ export async function fill(url: string, commissions: number): Promise<DataSet> {
   const deps = createDeps({ ...config, logLevel: 'silent' }, db)
   const wanted = { name: 'Bench', plan: 'ENTERPRISE', currency: 'USD', ownerEmail: 'bench@example.com' } as const
   const { shopId } = await shops.create(deps, wanted)
-  await seed(deps, { shop: shopId, affiliates: 200, clicks: 0, commissions, days: 90 })
-  const keys = await insertKeys(await shops.operatorContext(deps, shopId), KEYS)
+  await seed(deps, { shop: shopId, affiliates: commissions > 0 ? 200 : 1, clicks: 0, commissions, days: 90 })
+  const keys = await insertKeys(await shops.operatorContext(deps, shopId), keyCount)
   await subscribe(deps, shopId)
   const page = { page: 1, limit: 200 }
   const codes = (await listAffiliates(db.read, shopId, page)).data.map((row) => row.discountCode)
