@@ -256,24 +256,35 @@ export async function gatherFacts(db: Reader, shop: ShopRow, order: Order): Prom
   }
 }
 
+/** Asks for everything at once, which costs one round trip on PostgreSQL. */
 async function gatherMatches(db: Reader, shopId: string, order: Order): Promise<Matches> {
-  const idOf = (row: AffiliateRow | undefined) => row?.id ?? null
-  const click = order.clickId ? await findClick(db, shopId, order.clickId, order.orderAt) : undefined
+  const { couponCode, affiliateCode, clickId, sessionId, ref, customerId, customerEmail, orderAt } = order
+  const idOf = async (finding: Promise<AffiliateRow | undefined>) => (await finding)?.id ?? null
+  const clickOf = async (id: string) => {
+    const click = await findClick(db, shopId, id, orderAt)
+    return click ? toClick(click, id) : null
+  }
+  const sessionClicksOf = async (id: string) =>
+    (await findRelevantClicks(db, shopId, { sessionId: id, orderAt })).map((row) => toClick(row, row.clickId))
+  const [byCoupon, byCode, click, sessionClicks, byRef, byCustomerId, byCustomerEmail, products] = await Promise.all([
+    couponCode ? idOf(findAffiliateByCodeOrSlug(db, shopId, couponCode)) : null,
+    affiliateCode ? idOf(findAffiliateByCodeOrSlug(db, shopId, affiliateCode)) : null,
+    clickId ? clickOf(clickId) : null,
+    sessionId ? sessionClicksOf(sessionId) : [],
+    ref ? idOf(findAffiliateByRef(db, shopId, ref)) : null,
+    customerId ? findConnectedAffiliate(db, shopId, 'customerId', customerId) : null,
+    customerEmail ? findConnectedAffiliate(db, shopId, 'customerEmail', emailKey(customerEmail)) : null,
+    findProductConnections(db, shopId, order.lines),
+  ])
   return {
-    couponCode: order.couponCode ? idOf(await findAffiliateByCodeOrSlug(db, shopId, order.couponCode)) : null,
-    affiliateCode: order.affiliateCode ? idOf(await findAffiliateByCodeOrSlug(db, shopId, order.affiliateCode)) : null,
-    click: click ? toClick(click, order.clickId ?? click.clickId) : null,
-    sessionClicks: order.sessionId
-      ? (await findRelevantClicks(db, shopId, { sessionId: order.sessionId, orderAt: order.orderAt })).map((row) =>
-          toClick(row, row.clickId),
-        )
-      : [],
-    ref: order.ref ? idOf(await findAffiliateByRef(db, shopId, order.ref)) : null,
-    customerId: order.customerId ? await findConnectedAffiliate(db, shopId, 'customerId', order.customerId) : null,
-    customerEmail: order.customerEmail
-      ? await findConnectedAffiliate(db, shopId, 'customerEmail', emailKey(order.customerEmail))
-      : null,
-    products: await findProductConnections(db, shopId, order.lines),
+    couponCode: byCoupon,
+    affiliateCode: byCode,
+    click,
+    sessionClicks,
+    ref: byRef,
+    customerId: byCustomerId,
+    customerEmail: byCustomerEmail,
+    products,
   }
 }
 
@@ -302,6 +313,10 @@ const toAffiliateFact = (row: AffiliateRow): AffiliateFact => ({
 })
 
 async function toProgramFact(db: Reader, row: ProgramRow, lines: OrderLine[]): Promise<ProgramFact> {
+  const [productRules, geoRule] = await Promise.all([
+    findProductRules(db, row.shopId, row.id, lines),
+    findGeoRules(db, row.shopId, row.id),
+  ])
   return {
     id: row.id,
     commissionType: row.commissionType,
@@ -309,8 +324,8 @@ async function toProgramFact(db: Reader, row: ProgramRow, lines: OrderLine[]): P
     cookieDurationDays: row.cookieDurationDays,
     autoApproveOrder: row.autoApproveOrder === 1,
     lifetimeCommission: row.lifetimeCommission === 1,
-    productRules: await findProductRules(db, row.shopId, row.id, lines),
-    geoRule: await findGeoRules(db, row.shopId, row.id),
+    productRules,
+    geoRule,
   }
 }
 
