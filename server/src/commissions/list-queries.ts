@@ -137,8 +137,9 @@ export async function listCommissions(
     const select = selects[(await findMostSelective(db, shopId, filter)) ?? 'all']
     return select(db, { ...filter, shopId, limit, ...place })
   }
-  // The first page needs no total, so both take one round trip.
-  if (offset === 0) {
+  // Both take one round trip. With several conditions an empty list would be searched for, so its total is read first.
+  const conditions = Object.values(filter).filter((value) => value !== undefined)
+  if (offset === 0 && conditions.length <= 1) {
     const [total, rows] = await Promise.all([counting, readPage()])
     return toPage(rows, { page, limit }, total)
   }
