@@ -57,9 +57,13 @@ export function createListener(
     keepAliveTimeout: keepAliveMs,
     connectionsCheckingInterval: Math.min(1000, headersTimeoutMs),
   }
-  const server = createServer(options, (incoming, outgoing) => {
+  const start = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     reading = incoming
-    return handle(incoming, outgoing)
+    void handle(incoming, outgoing)
+  }
+  const server = createServer(options, (incoming, outgoing) => {
+    if (outgoing.socket) start(incoming, outgoing)
+    else inTurn(incoming, outgoing, start)
   })
   // A request in progress may take longer, as long as its response is read. With this listener Node itself closes nothing.
   server.setTimeout(stallTimeoutMs, (socket: HttpSocket) => {
@@ -71,6 +75,38 @@ export function createListener(
   // Unknown expectations are ignored, as RFC 9110 allows.
   server.on('checkExpectation', (incoming, outgoing) => void server.emit('request', incoming, outgoing))
   return server
+}
+
+/** What may wait on one connection: requests, and their bodies in bytes, which no pool counts yet. Most clients wait for each response. */
+const MAX_WAITING = { requests: 100, bytes: 64 * 1024 }
+const waitingOn = new WeakMap<Duplex, { requests: number; bytes: number }>()
+
+/** How much of a body Node reads ahead, at most. */
+const bytesAhead = ({ headers }: IncomingMessage): number =>
+  headers['transfer-encoding'] ? MAX_WAITING.bytes : Math.min(Number(headers['content-length'] ?? 0), MAX_WAITING.bytes)
+
+/**
+ * Starts a request that arrived before the response to the previous one on its connection was sent. Node parses all
+ * requests of a packet in one turn; handled in that turn, 64 KiB of them block the others for too long.
+ */
+function inTurn(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  start: (incoming: IncomingMessage, outgoing: ServerResponse) => void,
+): void {
+  const { socket } = incoming
+  const waiting = waitingOn.get(socket) ?? { requests: 0, bytes: 0 }
+  const bytes = bytesAhead(incoming)
+  waiting.requests++
+  waiting.bytes += bytes
+  waitingOn.set(socket, waiting)
+  if (waiting.requests > MAX_WAITING.requests || waiting.bytes > MAX_WAITING.bytes) return void socket.destroy()
+  // Emitted when the responses before this one are sent.
+  outgoing.once('socket', () => {
+    waiting.requests--
+    waiting.bytes -= bytes
+    setImmediate(start, incoming, outgoing)
+  })
 }
 
 /** Node's parser error, with the last bytes received. */
