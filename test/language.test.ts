@@ -68,6 +68,22 @@ const BANNED: [pattern: RegExp, standard: string][] = [
   [/\bhangs? up\b/i, 'closes the connection'],
   [/\bbroken off\b/i, 'stopped, truncated'],
   [/(\/\*\*|\/\/) Answers\b/, 'Returns, Resolves to, Responses'],
+  [/\. Answers (how|what|which|when|the)\b/, 'Returns'],
+  [/\balso (when|while|with|without|where|if|in parallel|through|by)\b/i, 'even when, including'],
+  [/\bone (\w+ )?after the other\b/i, 'one at a time, in sequence'],
+  [/(\/\*\*|\/\/) As \{@link\b|\b400 as `/, 'Like {@link …}, same as'],
+  [/, see (\[|\{@)/, '; see'],
+  [/\d %( (of|are|and|tax|for|at|in|becomes)\b|[.,;:)'`]|$)/, 'N% without a space'],
+  [/\bin private\b/i, 'privately'],
+  [/\b(until then|in this time)\b/i, 'before that, during this time'],
+  [/\bthus\b/i, 'so, therefore'],
+  [/\b(the|largest) exact numbers?\b(?! of)/i, 'the largest exact integer'],
+  [/\bexists since\b/i, 'has existed since'],
+  [/\bany more\b/i, 'no longer'],
+  [/\bwhoever\b/i, 'a caller that …, anyone who'],
+  [/\bbeside\b/i, 'next to, alongside, in addition to'],
+  [/\bcookie (duration|window)\b|\battribution window\b/i, 'click window'],
+  [/\b(for|of) so many\b|\*\* So many\b/i, 'this many, the number of'],
 ]
 
 const EXCLUDED =

@@ -8,7 +8,7 @@ import { type RunningServer, startServer, temporaryFolder } from '../support/pro
 
 const MANY = 16
 const MAX_WAIT_MS = 100
-/** Other processes of a busy machine lengthen some tries. A key may send 100 requests in a minute. */
+/** Other processes on a busy machine slow down some tries. A key may send 100 requests per minute. */
 const TRIES = 6
 
 let folder: ReturnType<typeof temporaryFolder>

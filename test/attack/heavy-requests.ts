@@ -26,7 +26,7 @@ export async function heavyRequests(server: OwnerServer, size: Size): Promise<He
   return [...lists(size), ...reports(server), ...changes(server), ...ownerChanges(server), ...notifications(server)]
 }
 
-/** One that is the same each time. */
+/** A request that is the same each time. */
 function get(id: string, ...queries: string[]): HeavyRequest[] {
   const { method, path } = operation(id)
   return queries.map((query) => ({
@@ -271,7 +271,7 @@ function ownerChanges(server: OwnerServer): HeavyRequest[] {
       filter,
       ...rest,
     }))
-  // Filled up with others when earlier tries have used them up; those are skipped.
+  // Adds other commissions when earlier tries have used these up; those are skipped.
   const ids = (status: string) =>
     server.sql
       .prepare(`select id from commissions where id like 'com_x%' order by "orderStatus" = ? desc limit 500`)

@@ -7,14 +7,14 @@ import { call } from '../support/calls.ts'
 
 const MIB = 1024 * 1024
 const UPLOAD = 4 * MIB
-/** For the uploads to arrive and all but a few to be refused; below the time after which a pause ends an upload. */
+/** Time for the uploads to arrive and nearly all to be rejected; shorter than the pause that ends an upload. */
 const ARRIVAL_MS = 9000
 const HELD_MS = 1000
 
 export interface Memory {
   uploads: number
   beforeMiB: number
-  /** The most that the process took while the uploads were held open. */
+  /** The peak memory of the process while the uploads were held open. */
   heldMiB: number
   /** Answered before their last byte. */
   refused: number

@@ -8,7 +8,7 @@ export interface Size {
   affiliates: number
 }
 
-/** What the rows of a large shop are called, for the requests that name them. */
+/** Ids of the rows of a large shop, for requests that reference them. */
 export const LARGE = {
   /** Earned half of all commissions. */
   affiliate: ID.affiliate,
@@ -20,7 +20,7 @@ export const LARGE = {
   payoutPeriod: { periodStart: '2001-01-01', periodEnd: '2001-12-31' },
 }
 
-/** A batch as large as a shop makes in a month, with affiliates who owe. */
+/** A batch of the size of a monthly payout, with affiliates who owe. */
 const PAYOUT = { commissions: 6000, debts: 600 }
 
 type Row = Record<string, unknown>
@@ -97,7 +97,7 @@ export async function fillLargeShop(server: OwnerServer, { commissions, affiliat
     `id = '${ID.commission}'`,
   )
   multiply('orders', PAYOUT.commissions - debts, { orderId: `'api:p' || i`, commissionId: `'com_p' || i`, orderAt: at })
-  // What refunds after payment leave behind; more than the other commissions earned.
+  // Adjustments of refunds after payment, larger than what the other commissions earned.
   multiply(
     'commissions',
     debts,
@@ -141,7 +141,7 @@ export async function fillLargeShop(server: OwnerServer, { commissions, affiliat
   await recount({ databaseUrl: server.url })
 }
 
-/** Fast inserts into SQLite: counting and indexing each row takes most of the time. Returns what makes it as it was. */
+/** Fast inserts into SQLite: counting and indexing each row takes most of the time. Returns a function that restores the settings. */
 function dropIndexes({ sql }: OwnerServer): () => void {
   sql.exec('pragma synchronous = off; pragma cache_size = -1000000; pragma temp_store = memory')
   const dropped = sql

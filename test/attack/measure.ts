@@ -3,16 +3,16 @@ import { heavyRequests } from './heavy-requests.ts'
 import { fillLargeShop, type Size } from './large-shop.ts'
 import { type Stall, stallOf } from './stall.ts'
 
-/** What is promised: no request keeps the others waiting for longer. */
+/** The guarantee: no request blocks the others for longer. */
 export const MAX_STALL_MS = 50
 
-/** By the clock and by the work of this thread: other processes of a busy machine only lengthen the first. */
+/** In wall time and in CPU time of this thread: other processes on a busy machine increase only the former. */
 export const isTooLong = ({ wallMs, cpuMs }: Stall): boolean => wallMs > MAX_STALL_MS && cpuMs > MAX_STALL_MS
 
 /** The worst stall of each heavy request, sent one at a time, on a shop of this size. */
 export async function measureStalls(size: Size, { tries }: { tries: number }): Promise<Stall[]> {
   const server = await ownerServer()
-  // No address is looked up.
+  // Skips DNS.
   Object.assign(server.deps, { resolve: async () => ['8.8.8.8'] })
   try {
     await fillLargeShop(server, size)

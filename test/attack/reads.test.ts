@@ -29,7 +29,7 @@ test('slow reads of one shop leave connections for the orders of another', async
   const neighbor = await server.createShop()
   const reads = Array.from({ length: MANY }, () => listPayouts())
   await expect.poll(() => openReads(lock)).toBeGreaterThan(1)
-  const order = convert(server, { externalOrderId: 'beside', amountCents: 1 }, { key: neighbor.key })
+  const order = convert(server, { externalOrderId: 'neighbor', amountCents: 1 }, { key: neighbor.key })
   expect(await Promise.race([order, sleep(PATIENCE_MS, 'no response')])).toMatchObject({ status: 201 })
   await lock.query('rollback')
   for (const reply of await Promise.all(reads)) expect(reply.status).toBe(200)

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-// Reads every request and replies 200: what a load costs its sender, without a server that works.
+// Reads every request and responds with 200, to measure what a load costs its sender without a server's work.
 const server = createServer((request, response) => {
   request.resume().once('end', () => response.end('{}'))
 })

@@ -1,4 +1,4 @@
-// SQLite only: what is tested is how requests are read and responses are sent.
+// SQLite only: this tests how requests are read and responses are sent.
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { turnsOf } from '../fuzz/heavy.ts'

@@ -23,11 +23,11 @@ export interface Stall {
   status: number
   /** The longest time between two iterations of the event loop. */
   wallMs: number
-  /** What of it this thread worked; the rest is other processes of a busy machine, and the disk. */
+  /** The CPU time of this thread within it; the rest is other processes on a busy machine, and the disk. */
   cpuMs: number
 }
 
-/** How long the event loop stood still for a request, at best of some tries. What is within `enough` needs no further try. */
+/** How long the event loop was blocked by a request: the best of several tries, or the first within `enough`. */
 export async function stallOf(
   server: OwnerServer,
   request: HeavyRequest,
@@ -43,7 +43,7 @@ export async function stallOf(
       headers: { Authorization: `Bearer ${token}`, ...headers },
       body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
     })
-    // What the preparation left behind is not the request's.
+    // Excludes garbage left by the preparation.
     await new Promise((done) => setTimeout(done, 5))
     const watch = watchLoop()
     const response = await server.app.fetch(sent)
@@ -58,7 +58,7 @@ export async function stallOf(
   return best
 }
 
-/** What streams never ends; the first message of it is enough. */
+/** Streams never end; reads only the first message. */
 async function textOf(response: Response): Promise<string> {
   if (!response.headers.get('Content-Type')?.startsWith('text/event-stream')) return response.text()
   const reader = response.body?.getReader()
@@ -72,7 +72,7 @@ const cpuNow = () => {
   return (user + system) / 1000
 }
 
-/** Returns the longest turn of the event loop since then, by the clock and by the work of this thread. */
+/** Returns the longest turn of the event loop since the start, in wall time and in CPU time of this thread. */
 function watchLoop(): () => Promise<{ wallMs: number; cpuMs: number }> {
   const longest = { wallMs: 0, cpuMs: 0 }
   let wall = performance.now()
@@ -95,7 +95,7 @@ function watchLoop(): () => Promise<{ wallMs: number; cpuMs: number }> {
   }
 }
 
-/** One line for each request, the slowest first. */
+/** One line per request, slowest first. */
 export const stallTable = (stalls: Stall[]): string =>
   [...stalls]
     .sort((a, b) => b.cpuMs - a.cpuMs)

@@ -10,7 +10,7 @@ const MAX_OPEN = 32
 const PATIENCE_MS = 60_000
 const agent = new Agent({ keepAlive: true, maxSockets: MAX_OPEN })
 const open = new Set<Promise<void>>()
-// Numbers that no other load of the same database has used.
+// Numbers that no other load on the same database has used.
 let made = Date.now() * 1000
 
 interface PreparedCall {
@@ -67,7 +67,7 @@ const send = ({ method, path, headers, body }: PreparedCall): Promise<void> =>
 
 const prepared = streams.map(({ perSecond, calls, tokens }) => ({
   perSecond,
-  // More than are sent while the load is measured and stopped.
+  // More than are sent before the load is stopped.
   calls: Array.from({ length: Math.ceil(perSecond * (seconds + 2)) }, (_, n) =>
     prepare(calls[n % calls.length]!, tokens[n % tokens.length] ?? ''),
   ),

@@ -16,7 +16,7 @@ import { type Options, readOptions } from './harness/options.ts'
 type Goal = (options: Options) => Promise<void>
 
 const GOALS: Record<string, Goal> = { p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12 }
-/** Only when they are asked for by name. */
+/** Run only when selected by name. */
 const LONG: Record<string, Goal> = {
   fairness,
   memory,
@@ -36,7 +36,7 @@ console.log(
 for (const name of wanted) {
   const goal = GOALS[name] ?? LONG[name]
   if (!goal) throw new Error(`There is no ${name}; there are ${Object.keys({ ...GOALS, ...LONG }).join(', ')}.`)
-  // One that cannot run here says so and leaves the others to run.
+  // One that cannot run here is reported, and the others continue.
   await goal(options).catch((error) =>
     console.log(`${name.toUpperCase().padEnd(4)} could not be measured: ${error.message}`),
   )

@@ -64,7 +64,7 @@ const readEnv = (file: string): Record<string, string> =>
       .map((line) => line.split('=') as [string, string]),
   )
 
-/** The public API with a key; answers the status and the body. */
+/** Calls the public API with a key, and returns the status and the body. */
 const apiOf =
   (url: string, key: string) =>
   async (method: string, path: string, body?: object, by = key) => {
@@ -74,7 +74,7 @@ const apiOf =
     return { status: response.status, body: (await response.json()) as any }
   }
 
-/** A site whose page sends a form of its own making to the address that it is asked with, as soon as it is opened. */
+/** A site whose page submits a forged form to the address in its query as soon as it is opened. */
 async function startEvil() {
   const server = createServer((request, response) => {
     const target = new URL(request.url ?? '', 'http://evil').searchParams.get('to') ?? ''
@@ -95,7 +95,7 @@ async function startEvil() {
   }
 }
 
-/** Notes what a page complains about: its script, its policy, and what it could not load. */
+/** Collects the errors of a page: its script, its policy, and resources that failed to load. */
 export function watch(page: Page, complaints: string[]): void {
   page.on('console', (message) => {
     // The browser logs this for every page with an error status, including those that tests request.
@@ -105,7 +105,7 @@ export function watch(page: Page, complaints: string[]): void {
   page.on('pageerror', (error) => complaints.push(String(error)))
   page.on('requestfailed', (request) => {
     const why = request.failure()?.errorText
-    // Who goes on to the next page does not wait for an icon.
+    // Navigation aborts the request of an icon.
     if (why !== 'net::ERR_ABORTED') complaints.push(`${request.url()} ${why}`)
   })
   page.on('response', (response) => {

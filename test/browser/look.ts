@@ -4,7 +4,7 @@ import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 
 const FOLDER = fileURLToPath(new URL('../.screenshots/', import.meta.url))
-/** Drawing them takes longer than checking the pages, so only who sets SCREENSHOTS=1 gets them. */
+/** Rendering takes longer than checking the pages, so screenshots are written only with SCREENSHOTS=1. */
 const draws = process.env.SCREENSHOTS === '1'
 if (draws) mkdirSync(FOLDER, { recursive: true })
 

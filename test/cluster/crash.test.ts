@@ -13,9 +13,9 @@ let receiver: Receiver
 let shop: Shop
 
 interface Load {
-  /** Orders that were answered 201, with the answer. */
+  /** Orders that returned 201, with the response. */
   acknowledged: Map<string, Answer>
-  /** How often each other status was answered, or none. */
+  /** How often each other status was returned, or none. */
   refused: Map<string, number>
   stop: () => Promise<void>
 }
@@ -51,7 +51,7 @@ function startLoad(servers: () => RunningServer[]): Load {
   return { ...load, stop }
 }
 
-/** Every order that was acknowledged is there once, and a retry returns the same bytes. */
+/** Every acknowledged order is stored once, and a retry returns the same bytes. */
 async function expectNothingLost({ acknowledged }: Load) {
   const rows = await instances.query<{ id: string; externalOrderId: string }>(
     'select id, "externalOrderId" from commissions where "shopId" = $1',
@@ -169,7 +169,7 @@ describe.skipIf(missing)('processes and their dependencies fail under load', () 
       ]) {
         const before = await failures()
         await stop!()
-        // More than the limit: what cannot be counted is not refused. Half of them wait no longer than usual.
+        // More than the limit: what cannot be counted is not rejected. Half of them wait no longer than usual.
         expect(await ask(120)).toBeLessThan(3 * usual + 50)
         expect(await failures()).toBeGreaterThan(before)
         await goOn!()

@@ -21,7 +21,7 @@ if (noRedis && !missing) console.warn(`skipped: several instances with Redis, be
 export interface Shop {
   shopId: string
   ownerToken: string
-  /** Keys with every scope, each with a limit of its own. */
+  /** Keys with every scope, each with its own limit. */
   keys: string[]
 }
 
@@ -34,7 +34,7 @@ export interface Instances {
   start: () => Promise<RunningServer>
   createShop: (options?: { plan?: shops.Plan; keys?: number }) => Promise<Shop>
   query: <Row>(text: string, values?: unknown[]) => Promise<Row[]>
-  /** What does not fit together in the database. */
+  /** The inconsistencies of the database. */
   problems: () => Promise<string[]>
   stop: () => Promise<void>
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { metric, until } from '../support/calls.ts'
 import { type Instances, missing, startInstances } from './fixture.ts'
 
-/** What a load balancer or a scrape waits for, at most. */
+/** The timeout of a load balancer or a scrape. */
 const RESPONSE_MS = 2000
 /** A commit is due every 5 seconds. */
 const NOTICED_MS = 15_000
@@ -28,7 +28,7 @@ describe.skipIf(missing)('the health of a server whose PostgreSQL fails', () => 
     expect(await readiness()).toBe(200)
     instances.postgres.freeze()
     try {
-      // Also when many ask, and again and again: nothing queues up at the database.
+      // Even with many repeated probes, nothing queues up at the database.
       for (let round = 0; round < 3; round++) {
         const probes = await Promise.all(['/readyz', '/metrics', '/readyz', '/metrics', '/healthz'].map(get))
         expect(probes.map(({ status }) => status)).toEqual([503, 200, 503, 200, 200])

@@ -5,7 +5,7 @@ import type { Instances, Shop } from './fixture.ts'
 /** Load during the tests: callers of a shop report, repeat, click and read on every instance. */
 export interface Mix {
   shop: Shop
-  /** The orders that were acknowledged, with the text of the answer. */
+  /** The acknowledged orders, with the text of the response. */
   orders: Map<string, string>
   /** Unexpected responses, one line each. */
   wrong: string[]

@@ -32,7 +32,7 @@ for (const [pooling, skipped] of WAYS) {
     let instances: Instances
     let db: Database
     let url: string
-    // Two servers that start at once on an empty database: both migrate it, one after the other.
+    // Two servers that start at once on an empty database: both migrate it, one at a time.
     beforeAll(async () => {
       // Limits are counted through PgBouncer as well.
       instances = await startInstances(2, { REDIS_URL: '' }, pooling)

@@ -12,7 +12,7 @@ let instances: Instances
 let receiver: Receiver
 let mix: Mix
 
-/** The n-th caller, with an instance of its own. */
+/** The n-th caller, with its own instance. */
 const server = (n: number) => instances.servers[n % instances.servers.length]!
 const together = <T>(count: number, work: (n: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, n) => work(n)))
@@ -143,7 +143,7 @@ describe.skipIf(missing)('three processes on one PostgreSQL and one Redis, under
           ])
         : call(server(n), keys[n % 2]!, ['POST', '/api/v1/payouts', batch]),
     )
-    // 404: a batch that was asked for before there was anything to gather.
+    // 404: a batch that was requested before there were commissions to pay.
     expect(calls.map(({ status }) => status).filter((status) => ![200, 201, 404, 409].includes(status))).toEqual([])
     await call(server(1), keys[0]!, ['POST', '/api/v1/payouts', batch])
     expect(await count(`commissions where "shopId" = '${shopId}' and "payoutBatchId" is null`)).toBe(0)

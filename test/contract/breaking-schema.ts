@@ -11,7 +11,7 @@ interface Where {
   isPart?: boolean
 }
 
-/** A schema without `allOf`: the object it makes, and the unions beside it. */
+/** A schema without `allOf`: its object and its unions. */
 interface Flat {
   plain: Json
   choices: Json[][]
@@ -29,7 +29,7 @@ export const schemaChanges = (before: Json, after: Json, where: Where): string[]
 
 const busy = new Map<Json, Set<Json>>()
 
-/** Why a value of `from` may be none of `to`. A schema that holds itself is compared once. */
+/** Why a value of `from` may not be a value of `to`. A recursive schema is compared once. */
 function excess(from: Json, to: Json, where: Where): string[] {
   if (busy.get(from)?.has(to)) return []
   busy.set(from, (busy.get(from) ?? new Set()).add(to))
@@ -63,7 +63,7 @@ function alike(from: Flat, union: Json[]): Flat[] {
   return same.length > 0 ? same : union.map(flat)
 }
 
-/** The alternative that was meant is the one with the least against it. */
+/** The intended alternative is the one with the fewest problems. */
 const nearest = (all: string[][]): string[] => all.reduce((best, one) => (one.length < best.length ? one : best))
 
 /** Whether the object, or each alternative of one of its choices, is an alternative of this choice. */
@@ -132,7 +132,7 @@ function plainExcess(from: Json, to: Json, where: Where): string[] {
   return [...changes, ...fieldChanges(from, to, where)]
 }
 
-/** Fields of an object: none may be missing that was there, and none more be needed. */
+/** Fields of an object: none may be removed, and no other may become required. */
 function fieldChanges(from: Json, to: Json, { side, at, isPart }: Where): string[] {
   const { properties: had = {}, required: always = [] } = from
   const { properties: wanted = {}, required: needed = [] } = to

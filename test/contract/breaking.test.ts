@@ -293,7 +293,7 @@ describe('does not break', () => {
       },
     ],
     [
-      'a response that is never null any more',
+      'a response that is no longer null',
       (copy) => {
         schemas(copy).Affiliate.properties.phone.type = 'string'
       },

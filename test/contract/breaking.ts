@@ -28,7 +28,7 @@ export function breakingChanges(earlier: Json, later: Json, today = new Date().t
   )
   const webhooks = Object.entries<Json>(before.webhooks ?? {}).flatMap(([event, { post }]) => {
     const is = after.webhooks?.[event]?.post
-    // The other way round: what the server sends is what a receiver must take.
+    // Reversed: a receiver must accept what the server sends.
     return prefixed(
       `webhook ${event}`,
       is ? operationChanges(post, is, { sent: 'response', received: 'request' }) : ['is gone'],
@@ -37,7 +37,7 @@ export function breakingChanges(earlier: Json, later: Json, today = new Date().t
   return [...names, ...operations, ...webhooks]
 }
 
-/** Every reference followed; what refers to itself stays one object. */
+/** Follows every reference; a recursive schema stays one object. */
 function dereferenced(document: Json): Json {
   const known = new Map<string, Json>()
   const follow = (node: Json): Json => {
@@ -60,7 +60,7 @@ function dereferenced(document: Json): Json {
 const gone = (before: object = {}, after: object = {}) => Object.keys(before).filter((name) => !(name in after))
 const prefixed = (where: string, changes: string[]) => changes.map((change) => `${where}: ${change}`)
 
-/** Whoever could call still can: each credential, with the scopes it needs at most and the roles it allows at least. */
+/** Every earlier caller can still call: each credential needs at most the same scopes and allows at least the same roles. */
 function credentialChanges(before: Json[], after: Json[]): string[] {
   if (before.length === 0) return after.length === 0 ? [] : ['needs a credential']
   return before.flatMap((was) => {

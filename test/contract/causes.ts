@@ -7,7 +7,7 @@ import type { Reply, TestServer, TestShop } from '../support/server.ts'
 import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
 import { type Call, call, callOperation, ID } from './fixture.ts'
 
-/** Brings an error about on the example server. Other shops are at hand for what would disturb the first. */
+/** Causes an error on the example server. Other shops are available for causes that would disturb the first. */
 export type Cause = (world: World, op: DocumentedOperation) => Promise<Reply>
 
 export interface World {
@@ -94,7 +94,7 @@ export const causes: Record<string, Cause> = {
   'createAffiliate program_not_found': badBody({ email: 'n@example.com', name: 'N', campaignId: 'prg_none' }),
   'createAffiliate email_taken': badBody({ email: 'NISA@example.com', name: 'N' }),
   'createAffiliate concurrent_change': async ({ server }) => {
-    // A unique index that refuses twice: what two processes with one random code would see.
+    // A unique index that rejects twice, as when two processes generate the same random code.
     return whileBroken(violateUniqueness(server, 'affiliates'), () =>
       call(server, 'createAffiliate', { body: { email: 'raced@example.com', name: 'Raced' } }),
     )
@@ -269,7 +269,7 @@ async function withThreshold(server: TestServer, columns: Partial<ShopRow>): Pro
   return call(server, 'createPayout', { key })
 }
 
-/** A shop whose five commissions add up to more than any number holds exactly. */
+/** A shop whose five commissions add up to more than the largest exact integer. */
 async function largestCommissions(server: TestServer): Promise<TestShop> {
   const shop = await server.createShop()
   const { key } = shop

@@ -33,7 +33,7 @@ for (const op of operations.filter((one) => !one.isPublic)) {
     for (const [status, codes] of Object.entries(op.responses)) {
       for (const code of codes) {
         const cause = causes[`${op.id} ${code}`] ?? sharedCauses[code]
-        // A key with only this scope is refused everywhere else.
+        // A key with only this scope is rejected everywhere else.
         if (code === 'scope_missing' && op.scope === 'webhooks:read') continue
         if (testedElsewhere.has(code)) continue
         test(`${status} ${code}`, async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { operations, statusOf } from '../support/document.ts'
 import { call, callOperation, exampleServer, ID } from './fixture.ts'
 
-/** Keys and types of an example, so that a reply can be held against what the document promises. */
+/** Keys and types of an example, to compare a response with the document. */
 function shape(value: unknown): unknown {
   if (Array.isArray(value)) return value.length ? [shape(value[0])] : []
   if (value === null || typeof value !== 'object') return 'value'

@@ -24,7 +24,7 @@ const QUERY: Record<string, string> = {
   deleteWebhook: `id=${ID.webhook}`,
 }
 
-/** A server that holds what the document's examples speak of. */
+/** A server with the resources of the document's examples. */
 export async function exampleServer(): Promise<TestServer> {
   const server = await testServer()
   server.pin('prg', ID.program)
@@ -51,7 +51,7 @@ export async function exampleServer(): Promise<TestServer> {
   server.pin('bat', ID.batch)
   const october = { periodStart: '2026-10-01', periodEnd: '2026-10-31T23:59:59.999Z' }
   await expectOk(server.request('POST', '/api/v1/payouts', { body: october }))
-  // One more, so that the examples find something to pay.
+  // Another order, so that the examples have something to pay.
   await expectOk(convert(server, { ...order, externalOrderId: '1000-2' }))
   server.pin('whs', ID.webhook)
   await expectOk(

@@ -16,7 +16,7 @@ const lists = (function* listsOf(node: Json): Generator<string[]> {
 })(document)
 const documented = [...lists, Object.keys(document.webhooks)].filter((list) => list.length > 2)
 
-/** Lists and unions of texts in the source of a package that reaches its users apart from the document. */
+/** Lists and unions of texts in the source of a package that is published separately from the document. */
 function written(): { file: string; texts: string[] }[] {
   const files = globSync('{cli,sdk,webhook-verifier}/src/**/*.ts', { cwd: ROOT })
   return files.flatMap((file) => {

@@ -17,7 +17,7 @@ import {
 import type { Reply } from '../support/server.ts'
 import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
 
-/** Brings an error about on the example server. */
+/** Causes an error on the example server. */
 export type Cause = (server: OwnerServer, op: DocumentedOperation) => Promise<Reply>
 
 const calling =
@@ -91,14 +91,14 @@ const raced =
     return replies.find((reply) => reply.status === 409) ?? replies[0]
   }
 
-/** Of a key that was revoked before. */
+/** The errors of a key that was revoked before. */
 const revoked: Cause = async (server, op) => {
   const id = await FRESH[op.id]?.(server)
   await expectOk(callOwnerOperation(server, 'revokeKey', { id }))
   return callOwner(server, op, { id })
 }
 
-/** The row that takes back what a reversed commission was paid. */
+/** The row that claws back a reversed commission. */
 async function anAdjustment(server: OwnerServer): Promise<string> {
   const id = await FRESH.reverseCommission?.(server)
   await expectOk(callOwnerOperation(server, 'reverseCommission', { id }))
@@ -106,7 +106,7 @@ async function anAdjustment(server: OwnerServer): Promise<string> {
   return body.data[0].id
 }
 
-/** In a shop that has as many rules as it can. */
+/** In a shop that has reached its limit of rules. */
 async function inFullShop(server: OwnerServer, op: DocumentedOperation, kind: 'product' | 'geo'): Promise<Reply> {
   const { shopId, key, ownerToken } = await server.createShop()
   const { id } = await expectOk(server.request('POST', '/api/v1/programs', { key, body: { name: 'Full' } }))

@@ -48,7 +48,7 @@ test('no test causes an undocumented error', () => {
 
 const actorsSince = (audits: ReturnType<typeof auditLog>) => [...new Set(audits().map(({ actor }) => actor))]
 
-/** What the example of an operation is called with: something that it may use up. */
+/** The resources that the example of an operation may consume. */
 async function prepare(op: DocumentedOperation, value: unknown): Promise<OwnerCall> {
   const id = await FRESH[op.id]?.(busy)
   const body = value !== undefined && op.id !== 'createSession' ? { body: value } : {}

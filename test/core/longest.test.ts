@@ -4,7 +4,7 @@ import { convert, expectOk } from '../support/shop.ts'
 import { test } from '../support/test.ts'
 
 let texts = 0
-/** Text of three bytes a character that cannot be compressed, so that it is as long in the database as it gets. */
+/** Incompressible text of three bytes per character, so that it takes the maximum space in the database. */
 function longest(length: number): string {
   const bytes: number[] = []
   for (let i = 0; bytes.length < 2 * length; i++) bytes.push(...createHash('sha512').update(`${texts} ${i}`).digest())

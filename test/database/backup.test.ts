@@ -77,7 +77,7 @@ test('a restored backup contains the state of its time, and the replaced files a
   const later = await order()
   const target = join(folder, 'restored.db')
   copyFileSync(databaseFile(server.url), target)
-  // What a database that was not closed leaves behind, and would be taken for the end of the restored one.
+  // A leftover WAL of a database that was not closed, which would be applied to the restored one.
   copyFileSync(`${databaseFile(server.url)}-wal`, `${target}-wal`)
   const { replaced, isVerified } = await restore(file, `file:${target}`)
   expect([isVerified, existsSync(`${target}-wal`)]).toEqual([true, false])

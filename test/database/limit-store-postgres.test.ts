@@ -29,7 +29,7 @@ test('with a locked table, requests pass in time, each is logged, and counting r
     expect(await limiter.consume('key:a', 3)).toMatchObject({ remaining: 3, exceeded: false })
     took.push(performance.now() - startedAt)
   }
-  // The first three wait; a busy machine may hold up one of them, but not all.
+  // The first three wait; a busy machine may delay one of them, but not all.
   expect(Math.min(...took.slice(0, 3))).toBeLessThan(50)
   expect(Math.min(...took.slice(3))).toBeLessThan(5)
   expect(failures).toBe(6)

@@ -28,7 +28,7 @@ test('a request is accepted within 50 ms when the store does not respond, and la
     expect((await limiter.consume(`key:${i}`, 100)).exceeded).toBe(false)
     took.push(performance.now() - startedAt)
   }
-  // The least of each kind: what a busy machine adds is not ours.
+  // The minimum of each kind, which excludes delays of a busy machine.
   expect(Math.min(...took.slice(0, 3))).toBeLessThan(50)
   expect(Math.min(...took.slice(3))).toBeLessThan(5)
   expect([asked, failures]).toEqual([3, 10])

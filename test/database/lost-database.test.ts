@@ -15,7 +15,7 @@ afterEach(() => folder.remove())
 
 const names = () => readdirSync(folder.path).sort()
 const shops = async () => JSON.parse((await run(['shop', 'list', '--json'], env)).stdout).data.length
-/** A database in use, and nothing of it but its key and a backup. */
+/** A database that was in use, of which only the key and a backup are left. */
 async function lose(): Promise<void> {
   expect((await run(['shop', 'create', '--name', 'Hats'], env)).code).toBe(0)
   expect((await run(['backup', file('kept')], env)).code).toBe(0)
@@ -72,7 +72,7 @@ test('parallel and interrupted first starts count as first starts', async () => 
   expect(names()).toEqual(['encryption.key', 'referral.db'])
 
   for (const name of names()) rmSync(file(name))
-  // Stopped by a bad setting that is read after the key was made.
+  // Stopped by an invalid setting that is read after the key was created.
   expect((await run(['serve'], { ...env, LOG_LEVEL: 'loud' })).code).toBe(1)
   expect(existsSync(file('encryption.key'))).toBe(true)
   const server = await startServer(env)

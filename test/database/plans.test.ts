@@ -12,7 +12,7 @@ import { fillLikeYears } from './plans/shop-data.ts'
 import { openSqliteWork } from './plans/sqlite-work.ts'
 import { type Statement, watchStatements } from './plans/statements.ts'
 
-/** Rows that a statement may look at while others wait: a page far down, or the lines of some batches, are a thousand. */
+/** Rows that a statement may read while others wait: a deep page, or the lines of some batches, are a thousand. */
 const MAX_ROWS = 1500
 
 /** Statements that read as much as they report. */
@@ -21,7 +21,7 @@ const EXPECTED: Record<string, RegExp> = {
   'all connections of a shop, from an index alone': /^select count\(\*\) as "total" from "connections"/,
 }
 
-/** The smallest id of an index is its first entry, which only PostgreSQL says how it reads. */
+/** The smallest id is the first entry of an index, which only the plans of PostgreSQL show. */
 const ONLY_ON_POSTGRES = /select min\("affiliateId"\)/
 
 let statements: Statement[]
@@ -32,7 +32,7 @@ test.beforeAll(async ({ ownerServer: server }) => {
   await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: STORE_SECRET }))
   await server.client.events.click({ ref: 'nisa-karim', sessionId: 's' })
   await server.client.events.pageView({ url: 'https://shop.example/' })
-  // Something of everything, to be copied.
+  // Rows of every table, to be copied.
   for (const id of ['refundCommission', 'cancelStoreOrder', 'recordStoreOrder']) await exampleOf(id)(server)
   fillLikeYears(server)
   if (engine === 'postgres') server.sql.exec('analyze')

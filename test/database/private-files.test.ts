@@ -9,7 +9,7 @@ let folder: ReturnType<typeof temporaryFolder>
 let env: Record<string, string>
 let umask: number
 beforeEach(async () => {
-  // What most systems set: whoever asks for nothing gets files that everybody reads.
+  // The default of most systems, with which files are readable by all users unless a mode is given.
   umask = process.umask(0o022)
   folder = temporaryFolder()
   env = { REFERRAL_DATA_DIR: join(folder.path, 'data'), REFERRAL_DEMO: '0' }

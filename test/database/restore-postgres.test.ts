@@ -64,7 +64,7 @@ describe.skipIf(!bin)('the documented commands, in a database with an extension 
     return stdout
   }
 
-  /** Runs a command of the page as an administrator would, in a folder of its own. */
+  /** Runs a command of the page as an administrator would, in a separate folder. */
   const shell = (text: string, more: Record<string, string> = {}): SpawnSyncReturns<string> =>
     spawnSync('sh', ['-c', `run() { "$NODE" "$MAIN" "$@"; }\n${text}`], {
       cwd: folder.path,

@@ -71,7 +71,7 @@ test('the total of a list is exact for any filter', async () => {
     [
       ['', '1 = 1'],
       [`affiliateId=${affiliate}`, `"affiliateId" = '${affiliate}'`],
-      // What counts of days are kept under is nobody's id.
+      // The scope of a day's count is not an affiliate's id.
       ['affiliateId=day:2026-10-29', '1 = 0'],
     ],
     [

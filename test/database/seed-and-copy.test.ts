@@ -84,7 +84,7 @@ test('a database is copied from SQLite into this engine with identical rows, and
   await shops.set({ ...deps, db: empty.db }, shopId, { api: 'off' })
   expect(await check({ db: empty.db })).toMatchObject({ ok: true })
 
-  // And back, which gives the very same rows.
+  // Copying back gives the same rows.
   const back = `file:${join(target.deps.config.dataDir, 'back.db')}`
   const fresh = await openDatabase(back)
   await fresh.migrate()

@@ -1,4 +1,4 @@
-// PostgreSQL only: what connections to a server promise.
+// PostgreSQL only: the guarantees of connections to a server.
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Database, openDatabase, type Reader, type Transaction } from '../../server/src/database/database.ts'

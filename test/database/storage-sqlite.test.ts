@@ -1,4 +1,4 @@
-// SQLite only: what a connection to a file promises.
+// SQLite only: the guarantees of a connection to a file.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { statSync } from 'node:fs'

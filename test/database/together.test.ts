@@ -72,7 +72,7 @@ const outcomeOf = (shop: Shop, { status, headers, body }: Reply) => [
 type Call = (shop: Shop) => Promise<Reply>
 
 /**
- * Sends the calls together to one shop, and one after the other to another, in the order of the audit; what was not
+ * Sends the calls together to one shop, and one at a time to another, in the order of the audit; what was not
  * audited comes last, because it changed nothing. Expects the same responses and rows. Returns the responses.
  */
 async function sendTogether(calls: Call[]): Promise<Reply[]> {
@@ -183,7 +183,7 @@ test('one key for several orders: the first one is recorded, and 409 for the oth
   expect(replies.filter(({ status }) => status === 409)).toHaveLength(N - 2)
 })
 
-test('orders beside changes of their program and affiliates: each order sees a change completely or not at all', async () => {
+test('orders concurrent with changes of their program and affiliates: each order sees a change completely or not at all', async () => {
   await sendTogether(
     all.map((i): Call => {
       if (i === 11)
@@ -193,9 +193,9 @@ test('orders beside changes of their program and affiliates: each order sees a c
         return ({ server, affiliate }) =>
           server.request('PATCH', `/api/v1/affiliates?id=${affiliate.id}`, { body: { name: `Nisa ${i}` } })
       return order({
-        externalOrderId: unique('beside'),
+        externalOrderId: unique('concurrent'),
         couponCode: CODES[i % 4],
-        customerEmail: `beside-${i}@example.com`,
+        customerEmail: `concurrent-${i}@example.com`,
       })
     }),
   )
@@ -240,7 +240,7 @@ test('orders, cancellations and refunds of a store', async () => {
   expect(await check(parallel.server.deps)).toMatchObject({ ok: true })
 })
 
-test('clicks with one click id: it belongs to its first affiliate, and orders beside them are credited to it or to nobody', async () => {
+test('clicks with one click id: it belongs to its first affiliate, and concurrent orders are credited to it or to nobody', async () => {
   const { server } = parallel
   const affiliates = (await expectOk(server.request('GET', '/api/v1/affiliates'))) as { id: string; slug: string }[]
   const clickId = unique('click')

@@ -11,7 +11,7 @@ import { emptyDatabase, engine, testDatabase } from '../support/database.ts'
 import type { Sql } from '../support/sql.ts'
 import { type Released, released } from './released/released.ts'
 
-/** When the rows that were kept were made. */
+/** When the stored rows were created. */
 const THEN = Date.parse('2026-11-02T12:30:00.000Z')
 
 const ends: (() => Promise<void> | void)[] = []
@@ -38,7 +38,7 @@ async function left({ sqlite, postgres, rows }: Released) {
   return database
 }
 
-/** What the tables, indexes, triggers and functions are, however they came to be. */
+/** The definitions of tables, indexes, triggers and functions, however they were created. */
 function schemaOf(sql: Sql): unknown {
   if (engine === 'postgres') {
     const columns = `select table_name, column_name, data_type, is_nullable, column_default, collation_name
@@ -60,7 +60,7 @@ const upgrade = (url: string, list = migrations) =>
 
 const rowsIn = (sql: Sql, table: string) => sql.prepare(`select * from "${table}"`).all() as Record<string, unknown>[]
 
-/** Every row, by table, in no order. */
+/** Every row, by table, in no particular order. */
 const contents = (sql: Sql, tables: string[]) =>
   Object.fromEntries(
     tables.map((table) => [
@@ -168,7 +168,7 @@ test('this version is among the stored ones', () => {
   expect(released.map(({ version }) => version)).toContain('0.1.0')
 })
 
-/** What a later version may need: a column, filled from what is there, and an index. */
+/** What a later version may need: a column, filled from existing values, and an index. */
 async function addNickname(db: Kysely<unknown>): Promise<void> {
   await raw`alter table affiliates add column nickname text not null default ''`.execute(db)
   await raw`update affiliates set nickname = name || '!'`.execute(db)
@@ -184,7 +184,7 @@ test('an earlier version rejects a later schema', async () => {
   )
 })
 
-/** What development versions before the first release called their migrations. */
+/** The names of migrations in development versions before the first release. */
 const DEVELOPMENT = [['0001-start'], ['0001-start', '0002-row-counts'], ['0001-start', '0010-order-currency']]
 
 test.each(DEVELOPMENT.map((ran) => ({ ran })))(

@@ -17,7 +17,7 @@ describe('the key of an address', () => {
     ['"a@b"@example.com', '"a@b"@example.com'],
     ['a.b+c@gmail.com', 'a.b+c@gmail.com'],
     ['not an address', 'not an address'],
-    // A host name that URLs forbid, or would cut short, stays as it is.
+    // A host name that URLs forbid or would truncate is unchanged.
     ['a@ä/b.de', 'a@ä/b.de'],
     ['a@ä%41.de', 'a@ä%41.de'],
     ['a@ä:80', 'a@ä:80'],

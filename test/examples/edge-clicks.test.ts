@@ -9,7 +9,7 @@ let reports: Request[]
 beforeEach(async () => {
   server = await testServer({ scenario: 'affiliate' })
   reports = []
-  // What lies behind the edge: the shop's own pages, and the service.
+  // The origins of the edge worker: the shop's own pages, and the service.
   vi.stubGlobal('fetch', async (request: Request) => {
     if (request.url.startsWith(SHOP)) return new Response('a page', { headers: { 'Set-Cookie': 'cart=1' } })
     reports.push(request.clone())

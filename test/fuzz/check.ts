@@ -42,7 +42,7 @@ async function statusOf({ send }: FuzzWorld, op: DocumentedOperation, call: Call
 
 const newest = ({ server }: FuzzWorld) => server.logs.findLast((line) => line.includes('"bug"')) ?? server.logs.at(-1)
 
-/** A shop that was switched off, or that stores sign for with another secret, would refuse whatever comes next. */
+/** A shop that was disabled, or whose store secret was changed, would reject every later request. */
 async function undo({ server, storeSecret }: FuzzWorld, op: DocumentedOperation): Promise<void> {
   if (op.id !== 'updateSettings') return
   updateRows(server, 'shops', { apiEnabled: 1 })

@@ -4,10 +4,10 @@ import type { Call } from './call.ts'
 // biome-ignore lint/suspicious/noExplicitAny: the document is walked as plain JSON
 type Json = any
 
-/** What names something that a shop has. */
+/** The parameters that reference a resource of a shop. */
 const NAMES = /(^|[a-z])ids?$|code$|^(ref|value|q|email|actor|customerEmail|url)$/i
 
-/** A right call of an operation for each place that may name something, and each of the names in that place. */
+/** A valid call of an operation for each parameter that may reference something, with each of the ids. */
 export function directCalls(op: DocumentedOperation, names: string[]): Call[] {
   const content = document.paths[op.path][op.method.toLowerCase()].requestBody?.content['application/json']
   const body = content && deref(Object.values<Json>(content.examples ?? {})[0] ?? {}).value
@@ -17,7 +17,7 @@ export function directCalls(op: DocumentedOperation, names: string[]): Call[] {
   )
 }
 
-/** A place that says what it names is given that; any other is given everything. */
+/** A parameter that names its resource gets ids of that kind; any other gets all of them. */
 function fits({ name: place }: Place, name: string): boolean {
   if (/affiliateId/i.test(place)) return name.startsWith('aff_')
   if (/program|campaign/i.test(place)) return name.startsWith('prg_')
@@ -40,7 +40,7 @@ function placesOf(op: DocumentedOperation, schema: Json): Place[] {
 }
 
 function callWith(op: DocumentedOperation, example: Json, { place, name }: { place: Place; name: string }): Call {
-  // Any other value is used as is: a stranger has none of them.
+  // Any other value is used unchanged: another shop has none of them.
   const path = op.path.replace(/\{(\w+)\}/g, (_, one) =>
     encodeURIComponent(place.in === 'path' && place.name === one ? name : 'none'),
   )

@@ -18,7 +18,7 @@ const INSTANTS = [
   '1999-12-31',
 ]
 
-/** Values of a schema, most of them right; one in eight is what it must refuse. */
+/** Values of a schema, most of them valid; one in eight must be rejected. */
 export function fromSchema(schema: Schema, known: Known, name = ''): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 7, arbitrary: right(deref(schema), known, name) }, { weight: 1, arbitrary: hostileValue })
 }

@@ -1,7 +1,7 @@
 import { heavyNotifications } from './heavy-store.ts'
 import type { FuzzWorld } from './world.ts'
 
-/** Requests as large and as twisted as they may be. */
+/** Requests as large and as nested as allowed. */
 export interface Heavy {
   name: string
   method: string
@@ -75,8 +75,8 @@ export function heavyRequests(world: FuzzWorld): Heavy[] {
 }
 
 /**
- * How long the event loop stood still for a request, at best of some tries, for other work is not the request's fault.
- * What is within `enough` needs no further try.
+ * How long the event loop was blocked by a request: the best of several tries, because other work is not caused by the
+ * request. The first within `enough` ends the tries.
  */
 export async function stallOf(
   { server }: FuzzWorld,
@@ -115,7 +115,7 @@ export async function turnsOf(work: () => Promise<unknown>): Promise<number> {
   return turns
 }
 
-/** Returns the longest time between two iterations of the event loop since then. */
+/** Returns the longest time between two iterations of the event loop since the start. */
 function watchLoop(): () => Promise<number> {
   let longest = 0
   let last = performance.now()

@@ -76,7 +76,7 @@ export const hostileText: fc.Arbitrary<string> = fc.oneof(
 
 const DEEP = 5000
 
-/** JSON text made worse, in ways that a value cannot show. */
+/** JSON text modified in ways that a value cannot express. */
 const HARM: ((text: string) => string)[] = [
   (text) => text.replace('{', '{"__proto__":{"status":"APPROVED","shopId":"x"},'),
   (text) => text.replace('{', '{"constructor":{"prototype":{"a":1}},'),
@@ -104,7 +104,7 @@ const HARM: ((text: string) => string)[] = [
 
 export const harm: fc.Arbitrary<(text: string) => string> = fc.constantFrom(...HARM)
 
-/** Bytes that are no UTF-8. */
+/** Bytes that are not UTF-8. */
 export const brokenBytes: fc.Arbitrary<Uint8Array<ArrayBuffer>> = fc.constantFrom(
   new Uint8Array([0x22, 0xff, 0x22]),
   new Uint8Array([0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xc3, 0x22, 0x7d]),

@@ -1,9 +1,9 @@
-// SQLite only: looking at every table after each call takes PostgreSQL too long here; test/long does both.
+// SQLite only: reading every table after each call takes too long on PostgreSQL; test/long covers both.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fuzz } from './check.ts'
 import { type FuzzWorld, fuzzed, fuzzWorld } from './world.ts'
 
-/** More of them, and others every time, in test/long. */
+/** test/long sends more, and different ones each time. */
 const RUNS = 20
 const SEED = 20261121
 

@@ -1,4 +1,4 @@
-// SQLite only: looking at every table after each call takes PostgreSQL too long here; test/long does both.
+// SQLite only: reading every table after each call takes too long on PostgreSQL; test/long covers both.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fuzzPages, type Pages, readPages, sessionOf } from './pages.ts'
 import { foreignTo } from './tenants.ts'

@@ -5,10 +5,10 @@ import { hostileText } from './hostile.ts'
 import type { Foreign } from './tenants.ts'
 import type { FuzzWorld } from './world.ts'
 
-/** What no page may repeat as it was sent: it would run. */
+/** Markup that no page may repeat unescaped, because it would run. */
 const MARKUP = `"'><script>alert(1)</script><img src=x onerror=alert(1)>`
 
-/** The Developer page is made for people, so no document describes it: its addresses, and the fields of its forms. */
+/** No document describes the Developer page, so its addresses and form fields are listed here. */
 export interface Pages {
   routes: { method: string; path: string }[]
   fields: string[]
@@ -39,7 +39,7 @@ export async function readPages(world: FuzzWorld, session: Session): Promise<Pag
       if (status === 200 && ++shown === 3) break
     }
   }
-  // Whoever signs out has no session for the rest.
+  // Signing out would end the session of the remaining visits.
   return {
     routes: routes.filter(({ path }) => !path.endsWith('/sign-out')),
     fields: [...fields].filter((name) => name !== 'csrf'),
@@ -85,7 +85,7 @@ const visitsOf = (pages: Pages, ids: string[]): fc.Arbitrary<Visit> => {
   })
 }
 
-/** So many visits of each page and form. @throws with the visit that broke one, ran a script, or learnt of `foreign`. */
+/** Visits each page and form this many times. @throws with the visit that failed, ran a script, or disclosed `foreign`. */
 export async function fuzzPages(
   world: FuzzWorld,
   { pages, session, foreign }: { pages: Pages; session: Session; foreign?: Foreign },

@@ -1,4 +1,4 @@
-// SQLite only: what is tested is read before anything is stored.
+// SQLite only: the requests are read before anything is stored.
 import { expect, test } from 'vitest'
 import { fuzzRaw } from './raw.ts'
 import { fuzzWorld } from './world.ts'

@@ -7,7 +7,7 @@ import type { FuzzWorld } from './world.ts'
 
 const line = (text: string) => `${text}\r\n`
 
-/** Requests that are right, before they are harmed. */
+/** Valid requests, before they are modified. */
 function rightRequests({ server }: FuzzWorld): string[] {
   const head = line('Host: 127.0.0.1') + line(`Authorization: Bearer ${server.shop.key}`)
   const program = '{"name":"Raw","commissionPercent":10}'
@@ -105,7 +105,7 @@ const requests = (world: FuzzWorld): fc.Arbitrary<string> =>
     )
     .map(([text, harms]) => harms.reduce((made, [harm, at]) => harm(made, at % (made.length + 1)), text))
 
-/** So many broken requests over a socket. @throws with the one that broke something, was answered wrongly or left a trace. */
+/** Sends this many malformed requests over a socket. @throws with one that failed, got a wrong response or had an effect. */
 export async function fuzzRaw(world: FuzzWorld, { numRuns, seed }: { numRuns: number; seed: number }) {
   const { app, deps, logs, limiter } = world.server
   const listener = createListener(app.fetch, { ...deps, limiter }).listen(0, '127.0.0.1')
@@ -132,7 +132,7 @@ export async function fuzzRaw(world: FuzzWorld, { numRuns, seed }: { numRuns: nu
   try {
     await fc.assert(property, { numRuns, seed, endOnFailure: true })
     const [alive] = await sendRaw(port, 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
-    if (alive?.status !== 200) throw new Error('the server does not answer any more')
+    if (alive?.status !== 200) throw new Error('the server no longer responds')
   } finally {
     listener.closeAllConnections()
     await new Promise((done) => listener.close(done))

@@ -1,4 +1,4 @@
-// SQLite only: what is measured is how requests are read, not where they are stored.
+// SQLite only: this measures how requests are read, not how they are stored.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { convert } from '../support/shop.ts'
 import { heavyRequests, manyNames, stallOf, turnsOf } from './heavy.ts'
@@ -58,7 +58,7 @@ describe('other requests are served between many parallel large ones', () => {
       expect(reply.status).toBe(201)
     }
     const one = await turnsOf(send)
-    // A body of half a million bytes that is parsed at once gives others no turn at all.
+    // Parsing a body of half a million bytes at once would block all other requests.
     expect(one).toBeGreaterThan(20)
     const all = await turnsOf(() => Promise.all(Array.from({ length: 8 }, send)))
     expect(all).toBeGreaterThan((8 * one) / 4)

@@ -1,4 +1,4 @@
-// SQLite only: looking at every row after each call takes PostgreSQL too long here; test/long does both.
+// SQLite only: reading every row after each call takes too long on PostgreSQL; test/long covers both.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Foreign, foreignTo, trespass } from './tenants.ts'
 import { type FuzzWorld, fuzzed, fuzzWorld } from './world.ts'

@@ -7,11 +7,11 @@ import type { FuzzWorld } from './world.ts'
 
 type Row = Record<string, unknown>
 
-/** What only the first shop has: every text of its rows that is more than a word. */
+/** Texts that only the first shop has: every text of its rows that is longer than a word. */
 export interface Foreign {
   texts: string[]
   rows: () => string
-  /** Everything that the stranger has sent. */
+  /** Everything that the other shop has sent. */
   sent: string
 }
 
@@ -31,14 +31,14 @@ const rowsOfShop = (server: FuzzWorld['server'], shopId: string): Row[] =>
       .sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)),
   )
 
-// Times, words that are everybody’s, and ids that are made of what a caller sent.
+// Times, common words, and ids derived from what a caller sent.
 const COMMON = /^\d{4}-\d\d-\d\d|^[a-z]+$|^[[{]|^(api|shopify):/i
 const isOwn = (value: unknown): value is string =>
   typeof value === 'string' && !COMMON.test(value) && /[\d@/-]/.test(value)
 const textsOf = (row: Row): string[] => Object.values(row).filter(isOwn)
 
 /**
- * A stranger's calls with the ids of another shop: a right call for each place and id, then so many made-up ones.
+ * Calls of another shop with the ids of the first: a valid call for each parameter and id, then generated ones.
  *
  * @throws with the call that got through.
  */
@@ -61,7 +61,7 @@ export async function trespass(
 }
 
 async function attempt(world: FuzzWorld, foreign: Foreign, { op, call }: { op: DocumentedOperation; call: Call }) {
-  // What a stranger has ever sent may come back; nothing else of the other shop may.
+  // Responses may contain what the caller has sent, and nothing else of the other shop.
   foreign.sent += `${decodeURIComponent(call.path)} ${JSON.stringify(call.query)} ${JSON.stringify(call.headers)} ${call.body}`
   const response = await world.send(op, call)
   const answer = `${await response.text()} ${JSON.stringify([...response.headers])}`
@@ -72,9 +72,9 @@ async function attempt(world: FuzzWorld, foreign: Foreign, { op, call }: { op: D
   if (response.status < 300 && namesForeign(op, call, world)) throw new Error(`${what}, which is another shop's`)
 }
 
-/** Whether the one thing that a call is about is another shop's; a filter that names one answers an empty list instead. */
+/** Whether the one thing that a call is about is another shop's; a filter with such an id returns an empty list instead. */
 function namesForeign(op: DocumentedOperation, { path, query }: Call, { ids }: FuzzWorld): boolean {
-  // Orders are named by whoever reports them.
+  // The ids of orders are chosen by the caller.
   if (op.id === 'explainOrder') return false
   const isOf = (text: string) => ids.includes(text) && /^(aff|prg|com|bat|whs|key|con|rul|dlv)_01/.test(text)
   if (path !== op.path && decodeURIComponent(path).split('/').some(isOf)) return true

@@ -22,7 +22,7 @@ export interface FuzzWorld extends Known {
   state: () => string
 }
 
-/** The server of the examples, open to everything that a caller may send. */
+/** The server of the examples, without rate limits. */
 export async function fuzzWorld(): Promise<FuzzWorld> {
   const server = await ownerServer()
   Object.assign(server.deps, { resolve: async () => ['8.8.8.8'] })

@@ -19,7 +19,7 @@ import type { Reply, RequestOptions } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
 import { test } from '../support/test.ts'
 
-/** Everywhere that a value might stay behind: what was logged, refused, counted or audited. */
+/** Everywhere that a value might remain: logs, error responses, metrics and audit records. */
 const STORE_SECRET = 'cnryStoreSecret'
 const WEBHOOK_SECRET = 'cnryWebhookSecret'
 const window = async () => ({ limit: 100, remaining: 100, reset: 60, exceeded: false })
@@ -98,7 +98,7 @@ const call = (
 const ops = [...operations.filter(({ isPublic }) => !isPublic), ...ownerOperations].filter(
   ({ id }) => !['streamDeliveries', 'deleteSession'].includes(id),
 )
-// Others need whom this one takes away.
+// Other operations need what this one removes.
 ops.push(
   ...ops.splice(
     ops.findIndex(({ id }) => id === 'archiveAffiliate'),

@@ -35,7 +35,7 @@ const get = (path: string, last = false) =>
 const isReset = (error: NodeJS.ErrnoException) => expect(error.code).toMatch(/^ECONNRESET|EPIPE$/)
 const many = (count: number) => Array.from({ length: count }, (_, i) => get(i % 2 ? '/healthz' : '/none')).join('')
 
-test('requests that do not wait for the response are processed one after the other, and answered in order', async ({
+test('requests that do not wait for the response are processed one at a time, and answered in order', async ({
   server,
 }) => {
   const { ran, send } = await listen(server)

@@ -4,7 +4,7 @@ import type { Selection } from '../../server/src/contract/selection.ts'
 import { parseJson } from '../../server/src/http/parse-json.ts'
 import { canonicalJson } from '../../server/src/http/parse-request.ts'
 
-/** Everything is kept. */
+/** Keeps every property. */
 const ALL: Selection = { maxItems: Number.POSITIVE_INFINITY }
 ALL.items = ALL
 ALL.others = ALL

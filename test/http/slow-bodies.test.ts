@@ -40,7 +40,7 @@ function open() {
   socket.on('error', () => {})
   return {
     write: (bytes: string | Uint8Array) => void socket.write(bytes),
-    /** The first answer, when it has come. */
+    /** The first response, once it has arrived. */
     answer: async (ms = 3000): Promise<RawAnswer | undefined> => {
       const until = performance.now() + ms
       while (!answersIn(text)[0] && !socket.destroyed && performance.now() < until) await sleep(5)
@@ -205,7 +205,7 @@ describe('memory', () => {
     smallBytes: 512 * KIB,
   }
 
-  /** Holds uploads open one byte short of their length, and returns the answers that some of them got. */
+  /** Holds uploads open one byte short of their length, and returns the responses that some of them received. */
   async function hold(server: TestServer, count: number, bytes: number, path: string, headers: Record<string, string>) {
     const clients = Array.from({ length: count }, () => open())
     for (const client of clients) {

@@ -9,7 +9,7 @@ test.beforeAll(async ({ exampleServer: server }) => {
   stranger = await server.createShop()
 })
 
-/** Everything the first shop has that another might send. */
+/** Every id of the first shop that another might send. */
 const foreign = [...Object.values(ID), 'NISA16', 'nisa-karim', 'nisa@example.com', 's-1', '1000', 'api:1000']
 const leaks = /nisa|1440|Friends|hooks\.example/i
 

@@ -10,7 +10,7 @@ test.beforeAll(async ({ server }) => {
   nisa = (await withAffiliate(server)).affiliate
   const touch = (body: object) => expectOk(server.request('POST', '/api/v1/events', { body }))
   const visitor = { sessionId: 's-1', customerEmail: ' Buyer@Example.com ' }
-  // Reported out of order: the path is by when things happened.
+  // Reported out of order; the journey is sorted by time.
   const order = { externalOrderId: '1', amountCents: 9000, couponCode: 'NISA16', occurredAt: '2026-10-20T12:30:00Z' }
   commissionId = (await expectOk(convert(server, { ...order, ...visitor }))).commission.id
   const landing = { landingPage: 'https://shop.example/hats', utmSource: 'instagram', country: 'SG', device: 'mobile' }

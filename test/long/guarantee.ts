@@ -6,7 +6,7 @@ export interface Given {
   engine: Engine
 }
 
-/** One guarantee, kept in `guarantees/<name>.ts` as `export const guarantee`. It runs in a process of its own. */
+/** One guarantee, kept in `guarantees/<name>.ts` as `export const guarantee`. It runs in a separate process. */
 export interface LongTest {
   /** The guarantee, as the start of its line in the report. */
   title: string

@@ -3,10 +3,10 @@ import type { Database } from '../../server/src/database/database.ts'
 import { decide } from '../../server/src/engine/decide.ts'
 import type { Acknowledged, Sent } from './load.ts'
 
-/** 16%, half up, in whole cents: an arithmetic of its own, which the engine's must meet. */
+/** 16%, rounded half up to whole cents: independent arithmetic to compare with the engine's. */
 const share = (cents: number) => Number((BigInt(cents) * 1600n + 5000n) / 10_000n)
 
-/** Every order that was acknowledged is there once, for its money, with one audit and one reply. */
+/** Every acknowledged order is stored once with the right amount, one audit record and one stored response. */
 export async function checkLedger(
   db: Database,
   { sent, acknowledged }: { sent: Sent[]; acknowledged: Acknowledged[] },
@@ -43,7 +43,7 @@ async function countAll({ read }: Database) {
   }
 }
 
-/** What the stored facts earn when the engine decides them again. */
+/** The amount that the stored facts earn when the engine decides them again. */
 async function sumAgain({ read }: Database): Promise<number> {
   const orders = await read.selectFrom('orders').select('facts').execute()
   return orders.reduce((sum, { facts }) => sum + decide(JSON.parse(facts)).amountCents, 0)

@@ -18,11 +18,11 @@ export interface Acknowledged extends Sent {
 
 const MAX_CENTS = 50_000
 
-/** Callers who report orders without a pause, under the code NISA16. Whoever gets no answer asks again with the same key. */
+/** Callers who continuously report orders with the code NISA16. Without a response, they retry with the same key. */
 export class Load {
   readonly sent: Sent[] = []
   readonly acknowledged: Acknowledged[] = []
-  /** How often each other status was answered. */
+  /** How often each other status was returned. */
   readonly refused = new Map<number, number>()
   unanswered = 0
   readonly #keys: string[]
@@ -34,7 +34,7 @@ export class Load {
     this.#keys = keys
   }
 
-  /** From now on to this server; undefined while there is none. */
+  /** Directs the load to this server; undefined while there is none. */
   aim(server: RunningServer | undefined): void {
     this.#server = server
   }
@@ -43,7 +43,7 @@ export class Load {
     this.#workers = Array.from({ length: WORKERS }, (_, worker) => this.#work(worker))
   }
 
-  /** Every order that was begun is acknowledged. */
+  /** Resolves when every started order is acknowledged. */
   async stop(): Promise<void> {
     this.#isOver = true
     await Promise.all(this.#workers)

@@ -3,7 +3,7 @@ import { operations, ownerOperations } from '../support/document.ts'
 import { callOwner, FRESH, ownerServer, sessionFor } from '../support/owner.ts'
 import type { Reply, TestServer } from '../support/server.ts'
 
-/** One operation that changes something, on a server where its example does. */
+/** One operation that changes something, on a server where its example succeeds. */
 export interface ReadyMutation {
   id: string
   server: TestServer

@@ -13,7 +13,7 @@ export interface NpmFolder {
   path: string
   /** Runs a command of its packages to the end. @throws its output when it fails. */
   run: (command: string, args: string[], env?: Record<string, string>) => Promise<string>
-  /** Starts a command of its packages and waits until it prints `ready`. Answers what ends it. */
+  /** Starts a command of its packages and waits until it prints `ready`. Returns a function that ends it. */
   start: (command: string, args: string[], ready: RegExp) => Promise<() => Promise<void>>
   remove: () => void
 }

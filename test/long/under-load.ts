@@ -9,7 +9,7 @@ export interface UnderLoad {
   world: World
   receiver: Receiver
   load: Load
-  /** The first server; the load waits to be aimed. */
+  /** The first server; the load is not directed to it yet. */
   server: RunningServer
 }
 

@@ -14,7 +14,7 @@ interface Report {
   testResults: { message: string; assertionResults: { failureMessages: string[] }[] }[]
 }
 
-/** Runs files of the normal suite in one project, with more in the environment. Answers how many tests passed. */
+/** Runs files of the normal suite in one project, with additional environment variables. Returns how many tests passed. */
 export async function runTests(
   files: string[],
   project: Engine | 'pure',
@@ -22,7 +22,7 @@ export async function runTests(
 ): Promise<number> {
   const folder = temporaryFolder()
   const outputFile = join(folder.path, 'report.json')
-  // The run has a PostgreSQL of its own.
+  // The run has its own PostgreSQL.
   const { TEST_ENGINE: _, TEST_POSTGRES_URL: __, ...inherited } = process.env
   const options = ['run', '--project', project, '--reporter=json', `--outputFile=${outputFile}`, ...files]
   const child = spawn(process.execPath, [join(ROOT, 'node_modules/vitest/vitest.mjs'), ...options], {

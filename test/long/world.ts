@@ -8,7 +8,7 @@ import { insertKeys } from '../support/keys.ts'
 import { type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
 import type { Given } from './guarantee.ts'
 
-/** A database that no connection is open to unless a server runs or `look` looks. */
+/** A database without open connections unless a server or `look` is running. */
 export interface World {
   url: string
   folder: string
@@ -16,16 +16,16 @@ export interface World {
   /** `under`: a command that runs it and becomes it. */
   start: (more?: Record<string, string>, under?: string[]) => Promise<RunningServer>
   look: <T>(work: (db: Database) => Promise<T>) => Promise<T>
-  /** A shop with so many keys, each with a rate limit of its own. */
+  /** A shop with this many keys, each with its own rate limit. */
   createShop: (keys: number) => Promise<{ shopId: string; ownerToken: string; keys: string[] }>
-  /** What does not fit together in the database. */
+  /** The inconsistencies of the database. */
   problems: () => Promise<string[]>
   remove: () => Promise<void>
 }
 
 let made = 0
 
-/** An empty, migrated database of its own, for server processes. */
+/** A separate, empty, migrated database for server processes. */
 export async function createWorld(
   { engine }: Pick<Given, 'engine'>,
   more: Record<string, string> = {},

@@ -4,16 +4,16 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
-/** Changes the code in every small way and looks whether a test notices: pnpm test:mutation [engine|verifier] [--survivors]. */
+/** Makes small changes to the code and checks that a test fails: pnpm test:mutation [engine|verifier] [--survivors]. */
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const KEPT = join(ROOT, 'node_modules/.cache/mutation')
 const GOAL = 90
 /** A run that takes longer is stopped; its results are kept for the next. */
 const MINUTES = 9
-/** So many lines are mutated at a time. */
+/** How many lines are mutated at a time. */
 const LINES = 250
 const TARGETS: Record<string, string> = { engine: 'server/src/engine/*.ts', verifier: 'webhook-verifier/src/*.ts' }
-/** Made from the contract, or types alone. */
+/** Generated from the contract, or only types. */
 const LEFT_OUT = /\/(events|index)\.ts$/
 
 interface Mutant {

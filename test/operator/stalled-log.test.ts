@@ -65,7 +65,7 @@ test('a log that is not read blocks no request, and its memory is bounded', asyn
   expect(await manyRequests(20_000)).toBeLessThan(5000)
   expect(await metric('referral_log_lines_dropped_total')).toBeGreaterThan(1000)
 
-  // Whoever reads again finds whole lines, and how many are missing.
+  // A reader that resumes receives whole lines, and the number of missing ones.
   const lines: string[] = []
   let rest = ''
   child.stderr!.setEncoding('utf8').on('data', (chunk) => {
@@ -78,7 +78,7 @@ test('a log that is not read blocks no request, and its memory is bounded', asyn
     await get('/no-such-path')
     await sleep(50)
   }
-  // What waited: in the pipe, whose size is the system's, and in the server.
+  // The queued lines: in the pipe, whose size depends on the system, and in the server.
   const waited = lines.slice(
     0,
     lines.findIndex((line) => line.includes('"log lines dropped"')),

@@ -38,7 +38,7 @@ test('the first start prints a command that creates a commission for an order, a
   expect(statSync(join(folder.path, 'demo.env')).mode & 0o777).toBe(0o600)
   expect(statSync(join(folder.path, 'encryption.key')).mode & 0o777).toBe(0o600)
 
-  // Logs keep what a start prints; the token stays in the file, and a link is of no use later.
+  // Logs may contain what a start prints; the token is only in the file, and a link expires.
   expect(server.output()).not.toContain(first.REFERRAL_OWNER_TOKEN)
   const linkIn = (output: string) => /Developer page +(\S+)/.exec(output)?.[1] ?? ''
   const enter = async () => {

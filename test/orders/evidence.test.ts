@@ -17,7 +17,7 @@ let zed: Person
 test.beforeAll(async ({ server }) => {
   nisa = (await withAffiliate(server, { code: 'NISA' })).affiliate
   mara = await newAffiliate(server, { code: 'MARA', name: 'Mara Lind' })
-  // Her code reads like another's slug: codes are looked up first.
+  // Her code equals another affiliate's slug: codes are looked up first.
   zed = await newAffiliate(server, { code: 'mara-lind', name: 'Zed' })
 })
 

@@ -19,7 +19,7 @@ const DIRECTION = ['\u200e', '\u200f', '\u061c', '\u202a', '\u202e', '\u202c', '
 const LETTERS = ['a', 'é', 'ü', 'Å', 'ñ', 'ß', 'ж', 'й', 'ά', 'ש', 'ي', 'क', 'が', '한', 'ệ', '-', '1']
 const letters = fc.array(fc.constantFrom(...LETTERS), { minLength: 1, maxLength: 5 }).map((all) => all.join(''))
 
-/** Another way to write the same text: decomposed, or with what nobody sees at any place. */
+/** Another spelling of the same text: decomposed, or with invisible characters anywhere. */
 const hidden = (text: string) =>
   fc
     .record({

@@ -21,7 +21,7 @@ interface Click extends Person {
 }
 
 let people: Person[]
-/** A program with a cookie of 7 days, and its many affiliates. */
+/** A program with a click window of 7 days, and its many affiliates. */
 let short: string
 let others: string[]
 test.beforeAll(async ({ server, client }) => {
@@ -36,7 +36,7 @@ test.beforeAll(async ({ server, client }) => {
     await withCookie(7),
     await withCookie(0),
     { id: null, days: 30 },
-    // Of no program: the default of 30 days holds.
+    // Without a program: the default of 30 days applies.
     { id: (await newAffiliate(server)).id, days: 30 },
   ]
   updateRows(server, 'affiliates', { campaignId: null }, { id: people[5]!.id! })
@@ -53,7 +53,7 @@ test.beforeAll(async ({ server, client }) => {
 const iso = (ms: number) => new Date(ms).toISOString()
 let count = 0
 
-/** Some clicks in a row, on one reference. */
+/** Consecutive clicks on one reference. */
 interface Run {
   who: number
   clicks: number
@@ -68,7 +68,7 @@ const runs = fc.array(
     clicks: fc.integer({ min: 1, max: 160 }),
     from: fc.oneof(
       fc.integer({ min: -40 * DAY, max: 10 * MINUTE }),
-      // At the very ends of the windows.
+      // At the ends of the windows.
       fc.constantFrom(-30 * DAY - 1, -30 * DAY, -7 * DAY - 1, -7 * DAY, 0, 5 * MINUTE, 5 * MINUTE + 1),
     ),
     step: fc.constantFrom(0, 1, MINUTE, DAY / 4),
@@ -89,7 +89,7 @@ function store(server: TestServer, sessionId: string, all: Click[]): void {
 const clicksOf = (sessionId: string, orderAt: number, given: Run[]): Click[] =>
   given.flatMap(({ who, clicks, from, step }, run) =>
     Array.from({ length: clicks }, (_, n) => {
-      // In no order of time: equal times go by click id.
+      // Not sorted by time: equal times are ordered by click id.
       const hash = createHash('sha256').update(`${sessionId} ${run} ${n}`).digest('hex').slice(0, 16)
       return { ...people[who]!, clickId: `c-${hash}`, at: orderAt + from + n * step }
     }),
@@ -98,7 +98,7 @@ const clicksOf = (sessionId: string, orderAt: number, given: Run[]): Click[] =>
 const counts = ({ id, days, at }: Click, orderAt: number) =>
   id !== null && days > 0 && at >= orderAt - days * DAY && at <= orderAt + 5 * MINUTE
 
-/** The click that wins by the rules alone. */
+/** The click that wins according to the rules. */
 function expected(clicks: Click[], orderAt: number, touch: 'FIRST' | 'LAST') {
   const valid = clicks
     .filter((click) => counts(click, orderAt))

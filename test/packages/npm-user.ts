@@ -17,10 +17,10 @@ export interface Place {
   env?: Record<string, string>
 }
 
-/** A user of npm outside the workspace, with an own home folder. */
+/** A user of npm outside the workspace, with a separate home folder. */
 export interface NpmUser {
   path: string
-  /** Makes an empty project. */
+  /** Creates an empty project. */
   project: (name: string) => string
   /** Runs a command to its end and returns its output. @throws {Error} with the output when it fails. */
   run: (command: string[], place: Place) => Promise<string>

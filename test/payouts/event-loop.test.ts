@@ -1,4 +1,4 @@
-// SQLite only: PostgreSQL runs in a process of its own and does not block the event loop.
+// SQLite only: PostgreSQL runs in its own process and does not block the event loop.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { rejectWrites } from '../support/faults.ts'
@@ -22,7 +22,7 @@ test.beforeAll(async ({ server }) => {
 })
 
 /** The result, and how many other requests were answered before it. */
-async function beside<T>(server: TestServer, pending: Promise<T>): Promise<{ result: T; others: number }> {
+async function countOthers<T>(server: TestServer, pending: Promise<T>): Promise<{ result: T; others: number }> {
   let others = 0
   let isOver = false
   const over = pending.finally(() => {
@@ -55,17 +55,17 @@ test('other requests are served while a large batch is created, canceled and pai
   client,
   owner,
 }) => {
-  const first = await beside(server, client.payouts.create(OCTOBER))
+  const first = await countOthers(server, client.payouts.create(OCTOBER))
   expect(first.result.totals).toMatchObject({
     commissions: COMMISSIONS + DEBTS,
     netPayableCents: (COMMISSIONS - DEBTS) * 1000,
   })
   expect(first.others).toBeGreaterThan(10)
-  const canceled = await beside(server, expectOk(owner('POST', `/payouts/${first.result.id}/cancel`)))
+  const canceled = await countOthers(server, expectOk(owner('POST', `/payouts/${first.result.id}/cancel`)))
   expect(canceled.others).toBeGreaterThan(10)
-  const second = await beside(server, client.payouts.create(OCTOBER))
+  const second = await countOthers(server, client.payouts.create(OCTOBER))
   expect(second.result.totals).toEqual(first.result.totals)
-  const paid = await beside(server, client.payouts.pay(second.result.id))
+  const paid = await countOthers(server, client.payouts.pay(second.result.id))
   expect(paid.others).toBeGreaterThan(10)
   expect(statuses(server)).toEqual({ APPROVED: DEBTS, CANCELED: 2 * DEBTS, PAID: COMMISSIONS + DEBTS })
 })

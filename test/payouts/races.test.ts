@@ -21,7 +21,7 @@ const create = (server: TestServer, body: object = {}) =>
 const pay = (server: TestServer, id: string) => server.request('PATCH', `/api/v1/payouts?id=${id}&action=pay`)
 const parallel = (call: (i: number) => Promise<Reply>) => Promise.all(Array.from({ length: N }, (_, i) => call(i)))
 
-/** N calls that all have read before the first of them writes. */
+/** N calls that have all read before the first of them writes. */
 async function race(server: TestServer, call: (i: number) => Promise<Reply>): Promise<Reply[]> {
   const { arrived, release } = hold(server, N)
   const replies = parallel(call)
@@ -47,7 +47,7 @@ const codes = (replies: Reply[]) => replies.map((reply) => reply.headers.get('X-
 const audits = async ({ owner }: TestServer, action: string) =>
   (await expectOk(owner('GET', `/audit?action=${action}`))).length
 
-/** Every batch holds the sum of its own rows, and no row was changed twice. */
+/** Every batch contains the sum of its own rows, and no row was changed twice. */
 async function expectExact({ client }: TestServer, replies: Reply[]) {
   const rows = await commissionsOf(client)
   const batches = replies.filter((reply) => reply.status === 200 && reply.body.data).map((reply) => reply.body.data)

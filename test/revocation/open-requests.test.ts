@@ -53,7 +53,7 @@ async function bytesFor(
 
 const statusAndCode = (answer: RawAnswer | undefined) => [answer?.status, answer?.headers['x-error-code']]
 
-/** The credential is taken away while all but the last byte of the request has arrived. */
+/** The credential is revoked after all but the last byte of the request has arrived. */
 async function whileOpen(server: OwnerServer, op: DocumentedOperation, { make, rejection }: Way): Promise<void> {
   const { headers, revoke, restore } = await make(other)
   const finish = await held.hold(await bytesFor(server, op, headers))
@@ -65,12 +65,12 @@ async function whileOpen(server: OwnerServer, op: DocumentedOperation, { make, r
   await restore?.()
 }
 
-/** The credential is taken away after everything was checked at the door, and before the transaction begins. */
+/** The credential is revoked after the request was authorized and before the transaction begins. */
 async function beforeCommit(server: OwnerServer, op: DocumentedOperation, { make, rejection }: Way): Promise<void> {
   const { headers, revoke, restore } = await make(other)
   let before = ''
   const end = beforeTransaction(server, async (shopId) => {
-    // Transactions without a shop, such as the one of the last use of a key, are no change by the caller.
+    // Transactions without a shop, such as the one of the last use of a key, are not changes by the caller.
     if (shopId !== server.shop.shopId || before !== '') return
     await revoke()
     before = snapshot(server)
@@ -83,7 +83,7 @@ async function beforeCommit(server: OwnerServer, op: DocumentedOperation, { make
   await restore?.()
 }
 
-/** What changes nothing has nothing to refuse at the commit. */
+/** Operations without a change are not checked at the commit. */
 const READS = ['runBacktest']
 
 const cases: [what: string, ops: DocumentedOperation[], ways: Record<string, Way>][] = [

@@ -30,7 +30,7 @@ const request = (method: string, path: string, options: RequestOptions) => ({ me
 describe('a key that is revoked while its request is open', () => {
   const revoked = keyWays['the key was revoked']!
 
-  /** The answer to a request whose key is revoked before the last byte. */
+  /** The response to a request whose key is revoked before the last byte. */
   async function late(path: string, options: RequestOptions, method = 'POST') {
     const { headers, revoke } = await revoked.make(other)
     const finish = await held.hold(bytesOf(request(method, path, options), headers))

@@ -12,7 +12,7 @@ import type { ApiKeyRow } from '../../server/src/database/tables.ts'
 import { updateFromOutside } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
 
-/** A credential made for one request, and how to take it away as another process would. */
+/** A credential for one request, and how to revoke it as another process would. */
 export interface Credential {
   headers: Record<string, string>
   revoke: () => Promise<void>
@@ -26,7 +26,7 @@ export interface Way {
   make: (other: OtherProcess) => Promise<Credential>
 }
 
-/** The services over a database handle of their own, as another process has them. */
+/** The use cases with a separate database connection, as in another process. */
 export interface OtherProcess {
   deps: Deps
   server: TestServer
@@ -59,7 +59,7 @@ const keyWay = (
       revoke: async () => void (await revoke(other, keyId)),
       restore: async () => {
         await restore?.(other)
-        // A shop can have only so many active keys.
+        // The number of active keys of a shop is limited.
         await setKey(other, keyId, { revokedAt: now(other) })
       },
     }
@@ -70,7 +70,7 @@ const operator = ({ deps, server }: OtherProcess) => shops.operatorContext(deps,
 const setShop = (wanted: Parameters<typeof shops.set>[2]) => (other: OtherProcess) =>
   shops.set(other.deps, other.server.shop.shopId, wanted)
 
-/** Of API keys. */
+/** Ways to revoke API keys. */
 export const keyWays: Record<string, Way> = {
   'the key was revoked': keyWay([403, 'key_revoked'], async (other, id) => keys.revoke(await operator(other), id)),
   'the key was rotated': keyWay([403, 'key_unknown'], async (other, id) => keys.rotate(await operator(other), id)),
@@ -105,7 +105,7 @@ export async function newOwner({ deps, server }: OtherProcess) {
 const lowerRole = ({ deps }: OtherProcess, userId: string) =>
   updateFromOutside(deps.db, 'users', { role: 'STAFF' }, { id: userId })
 
-/** Of owner tokens. */
+/** Ways to revoke owner tokens. */
 export const tokenWays: Record<string, Way> = {
   'the user was revoked': {
     rejection: [403, 'owner_token_unknown'],
@@ -141,7 +141,7 @@ const sessionWay = (rejection: Way['rejection'], revoke: (other: OtherProcess, o
   },
 })
 
-/** Of sessions. */
+/** Ways to end sessions. */
 export const sessionWays: Record<string, Way> = {
   'the session was signed out': sessionWay([401, 'session_expired'], ({ deps }, { session }) =>
     sessions.signOut({
@@ -190,7 +190,7 @@ const storeWay = (
 const newSecret = (storeWebhookSecret: string | null) =>
   storeWay([401, 'store_signature_invalid'], (other) => setSettings(other, { storeWebhookSecret }))
 
-/** Of the secret that a store signs with, and of what else it needs. */
+/** Ways to invalidate the secret that a store signs with, and its other requirements. */
 export const storeWays: Record<string, Way> = {
   'the secret was replaced': newSecret('another'),
   'the secret was removed': newSecret(null),

@@ -40,7 +40,7 @@ function notify(server: TestServer, op: DocumentedOperation, given: Given = {}):
 /** An order without an affiliate, with as many refunds as are stored. */
 const CROWDED = 77
 
-/** A shop that stores may write to. The order of the examples is there already, but for the one that records it. */
+/** A shop with a connected store. The order of the examples exists already, except for the operation that records it. */
 async function storeServer(op: DocumentedOperation): Promise<TestServer> {
   const server = await testServer()
   await withAffiliate(server)

@@ -124,7 +124,7 @@ describe('with a domain', () => {
     )
   })
 
-  // Whoever holds signed bytes can send them with any header.
+  // A holder of signed bytes can send them with any header.
   test.each(['orders-paid', 'orders-cancelled'] as const)(
     '401 for %s with the signed bytes of another store',
     async (topic) => {

@@ -1,4 +1,4 @@
-/** What an online store really sends: every property, most of which nobody reads. */
+/** Real notifications of an online store, with every property, most of which are not read. */
 
 const money = (amount: string, currency: string) => ({
   shop_money: { amount, currency_code: currency },

@@ -101,7 +101,7 @@ describe('signed bytes of one topic, sent to the endpoint of another with its to
     },
   )
 
-  // The properties of each that come near to what an endpoint reads.
+  // The properties of each that resemble what an endpoint reads.
   test.each([
     [
       'a draft order',

@@ -3,12 +3,12 @@ import { databaseFile, engine } from './database.ts'
 import { beforeStatement } from './faults.ts'
 import type { TestServer } from './server.ts'
 
-/** Ends the damage. */
+/** Restores the storage. */
 type Restore = () => void
 
 const writers = new Map<string, SQLite.Database>()
 const { pragma } = SQLite.prototype
-// The server keeps its connections to itself. The first that it makes durable in a file is the one that writes.
+// The server does not expose its connections. The first one that sets durability is the writer.
 SQLite.prototype.pragma = function (this: SQLite.Database, source, options) {
   if (source === 'synchronous = FULL' && !writers.get(this.name)?.open) writers.set(this.name, this)
   return pragma.call(this, source, options)
@@ -20,7 +20,7 @@ function writerOf({ url }: TestServer): SQLite.Database {
   return writer
 }
 
-/** There is no page left for a change of any size: SQLite itself says that the disk is full, when the audit is written. */
+/** No page is left for any change: SQLite reports a full disk when the audit is written. */
 function fillDisk(server: TestServer): Restore {
   server.sql.exec('create table filler (content)')
   server.sql.exec(
@@ -64,7 +64,7 @@ export function endBackendOnce(server: TestServer, n: number): Restore {
   })
 }
 
-/** The ways in which storage breaks at once; `holdLock` takes its time. */
+/** The faults that take effect immediately; `holdLock` takes longer. */
 export const FAULTS: Record<string, (server: TestServer) => Restore> =
   engine === 'sqlite'
     ? { 'disk full': fillDisk, 'read-only file': forbidWrites }

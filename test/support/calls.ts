@@ -9,7 +9,7 @@ export interface Answer {
   body: any
 }
 
-/** One request to one instance. @throws when there is no answer. */
+/** One request to one instance. @throws when there is no response. */
 export async function call(
   server: RunningServer,
   key: string,
@@ -51,7 +51,7 @@ export async function metric(server: RunningServer, name: string): Promise<numbe
   return line ? Number(line.slice(name.length + 1)) : 0
 }
 
-/** Waits until something holds. */
+/** Waits until a condition is true. */
 export async function until(holds: () => boolean | Promise<boolean>, ms: number, what: string): Promise<void> {
   const deadline = performance.now() + ms
   while (!(await holds())) {

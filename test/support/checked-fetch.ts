@@ -13,14 +13,14 @@ const everything = [...operations, ...ownerOperations]
 
 type Fetch = (request: Request) => Response | Promise<Response>
 
-/** Wraps a server's fetch: a reply that the document does not describe fails the test that caused it. */
+/** Wraps a server's fetch: a response that the document does not describe fails the test that caused it. */
 export function checkedFetch(serve: Fetch): (input: RequestInfo | URL, init?: RequestInit) => Promise<Response> {
   return async (input, init) => {
     const request = new Request(input, init)
     const method = request.method
     const path = new URL(request.url).pathname
     const response = await serve(request)
-    // There is no body to look at.
+    // There is no body to check.
     if (method === 'HEAD') return response
     const op = everything.find((one) => one.method === method && matches(one.path, path))
     const known = everything.some((one) => matches(one.path, path))

@@ -14,9 +14,9 @@ export const engine = process.env.TEST_ENGINE === 'postgres' ? 'postgres' : 'sql
 export interface TestDatabase {
   /** As `DATABASE_URL`. */
   url: string
-  /** Resolves when what is written now has been written. */
+  /** Resolves when pending writes have completed. */
   settled: () => Promise<unknown>
-  /** A folder that goes when the database goes. */
+  /** A folder that is deleted with the database. */
   dir: string
   db: Database
   sql: Sql
@@ -26,7 +26,7 @@ export interface TestDatabase {
 // Work that runs side by side without declaring what it shares fails its test.
 touchCheck.isEnabled = true
 
-/** A database of its own with today's schema. */
+/** A separate database with the current schema. */
 export async function testDatabase(): Promise<TestDatabase> {
   const made = await createDatabase({ isMigrated: true })
   const db = await openDatabase(made.url)
@@ -44,7 +44,7 @@ export async function testDatabase(): Promise<TestDatabase> {
   }
 }
 
-/** A database of its own with nothing in it. */
+/** A separate, empty database. */
 export const emptyDatabase = () => createDatabase({ isMigrated: false })
 
 /** Copying a migrated database takes a fraction of the time of migrating one, on both engines. */
@@ -87,7 +87,7 @@ async function migrateFile(): Promise<Buffer> {
   }
 }
 
-/** Of a request: it reads, then it is about to write, then it does. */
+/** The states of a request: it reads, is about to write, and writes. */
 interface Call {
   stage: 'reads' | 'waits' | 'writes'
 }
@@ -131,7 +131,7 @@ function isTurnOf(call: Call): boolean {
   return isFirst && all.every(({ stage }) => stage !== 'reads')
 }
 
-/** What is written behind an answer, such as the last use of a key, would lock out a connection that looks right away. */
+/** Writes that follow a response, such as the last use of a key, would block a connection that reads immediately. */
 function watchWriting(db: Database): () => Promise<unknown> {
   const writing = new Set<Promise<unknown>>()
   const { transact } = db

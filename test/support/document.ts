@@ -39,7 +39,7 @@ export const deref = (node: Json): Json =>
         .reduce((at: Json, step: string) => at[step], document)
     : node
 
-/** An object, and what it needs one of: `allOf` of the object and, for each choice, `anyOf` of objects. */
+/** An object and its choices: `allOf` of the object and, for each choice, `anyOf` of objects. */
 export function composed(schema: Json): { whole: Json; choices: Json[] } {
   const plain = deref(schema)
   const [object, ...groups] = plain.allOf ?? []
@@ -78,7 +78,7 @@ const everything: DocumentedOperation[] = Object.entries<Json>(document.paths).f
 
 /** The public API, which takes API keys. */
 export const operations = everything.filter(({ path }) => path.startsWith('/api/v1/'))
-/** The owner's side and what stores call. */
+/** The owner API and the endpoints for stores. */
 export const ownerOperations = everything.filter(({ path }) => !path.startsWith('/api/v1/'))
 
 export const operation = (id: string): DocumentedOperation => {
@@ -107,7 +107,7 @@ ajv.addFormat('instant', true)
 ajv.addSchema(document, 'openapi')
 const compiled = new Map<string, ValidateFunction>()
 
-/** Problems of a JSON value under a piece of the document, named by its JSON pointer. */
+/** Problems of a JSON value under a part of the document, given by its JSON pointer. */
 export function problems(pointer: string, value: unknown): string[] {
   let validate = compiled.get(pointer)
   if (!validate) {

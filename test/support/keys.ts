@@ -4,7 +4,7 @@ import { type Context, nowIso } from '../../server/src/core/context.ts'
 import { createSecret, hashSecret, secretPrefix } from '../../server/src/core/secret.ts'
 
 /**
- * Secrets of so many keys with every scope, each with a rate-limit window of its own. Written to the table directly: load on
+ * Creates this many keys with every scope, each with its own rate-limit window, and returns their secrets. Written to the table directly: load on
  * one shop needs more windows than the 20 keys that a shop can create.
  */
 export async function insertKeys(ctx: Context, count: number): Promise<string[]> {

@@ -5,7 +5,7 @@ import { insertRows, rowOf, updateRows } from './inspect.ts'
 import type { Reply, RequestOptions, TestServer } from './server.ts'
 import { convert, expectOk, newAffiliate } from './shop.ts'
 
-/** The ids that the document's examples of the owner's side use, and what else the operations need. */
+/** The ids in the document's examples of the owner API, and others that the operations need. */
 export const ID = {
   ...PUBLIC,
   key: 'key_01KAH0000000000000000000K1',
@@ -22,7 +22,7 @@ export const ID = {
 
 export type OwnerServer = TestServer & { staff: string; session: Record<string, string> }
 
-/** Calls the owner's side with the owner's token. */
+/** Calls the owner API with the owner's token. */
 export const admin = (
   server: TestServer,
   method: string,
@@ -34,7 +34,7 @@ export const admin = (
 export const staffOf = async (server: TestServer, email = 'staff@shop.example'): Promise<string> =>
   (await shops.createUser(server.deps, { shop: server.shop.shopId, email, role: 'STAFF' })).ownerToken
 
-/** The server of the public examples, and what the owner's examples speak of. */
+/** The server of the public examples, with the resources of the owner's examples. */
 export async function ownerServer(): Promise<OwnerServer> {
   const server = await exampleServer()
   server.pin('key', ID.key)
@@ -75,7 +75,7 @@ async function manualOrders(server: TestServer): Promise<void> {
   await expectOk(convert(server, { externalOrderId: 'm-4', couponCode: 'HANDS', lineItems }))
 }
 
-/** Orders of its own for whatever uses an order up. */
+/** Separate orders for operations that consume one. */
 async function freshProgram(server: TestServer): Promise<void> {
   const { id } = await expectOk(server.request('POST', '/api/v1/programs', { body: { name: 'Fresh' } }))
   await newAffiliate(server, { campaignId: id, code: 'FRESH' })
@@ -134,7 +134,7 @@ const created = (path: string, body: () => object) => async (server: TestServer)
 const freshKey = created('/keys', () => ({ label: 'Fresh', scopes: ['events:write'] }))
 const pendingId = async (server: TestServer) => (await freshCommission(server)).id
 
-/** Something that an operation may use up, where it needs such a thing. */
+/** Creates the resource that an operation consumes, if it needs one. */
 export const FRESH: Record<string, (server: TestServer) => Promise<string>> = {
   revokeKey: freshKey,
   rotateKey: freshKey,
@@ -153,7 +153,7 @@ export const FRESH: Record<string, (server: TestServer) => Promise<string>> = {
     await expectOk(admin(server, 'PUT', `/geo-rules/${ID.manual}`, { countries: ['US'] }))
     return ID.manual
   },
-  // Orders of other programs go anywhere.
+  // Programs without a geo rule accept any address.
   setGeoRule: async () => ID.manual,
   approveCommission: pendingId,
   rejectCommission: pendingId,
@@ -172,7 +172,7 @@ export const FRESH: Record<string, (server: TestServer) => Promise<string>> = {
   cancelPayout: async (server) => (await freshBatch(server)).id,
 }
 
-/** Where the id of the document's example would not do for a call that changes nothing. */
+/** Ids for calls that change nothing, where that of the document's example is unsuitable. */
 const PATH: Record<string, string> = {
   approveCommission: ID.pending,
   rejectCommission: ID.pending,
@@ -205,7 +205,7 @@ export function callOwner(server: TestServer, op: DocumentedOperation, given: Ow
 export const callOwnerOperation = (server: TestServer, id: string, given: OwnerCall = {}) =>
   callOwner(server, operation(id), given)
 
-/** Signs in, and answers the headers that a browser and its page would send from then on. */
+/** Signs in, and returns the headers that a browser and its page would send afterwards. */
 export async function signIn(server: TestServer, token = server.shop.ownerToken) {
   const reply = await server.request('POST', '/admin/v1/session', { key: null, body: { token } })
   const cookie = reply.headers.get('Set-Cookie')?.split(';')[0] ?? ''

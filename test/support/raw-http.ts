@@ -25,7 +25,7 @@ export async function sendRaw(port: number, bytes: string | Uint8Array, { ends =
   return answersIn(text)
 }
 
-/** The answers of a connection, in order. */
+/** The responses on a connection, in order. */
 export function answersIn(text: string): RawAnswer[] {
   const end = text.indexOf('\r\n\r\n')
   if (end < 0) return []

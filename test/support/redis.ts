@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { freePort } from './process.ts'
 
-/** Why there is no Redis on this machine, or nothing when there is one. */
+/** Why there is no Redis on this machine, or undefined. */
 export function whyNoRedis(): string | undefined {
   return spawnSync('redis-server', ['--version']).status === 0 ? undefined : 'there is no redis-server on this machine'
 }
@@ -10,7 +10,7 @@ export interface TestRedis {
   url: string
   start: () => Promise<void>
   stop: () => Promise<void>
-  /** It keeps its connections and answers nothing any more. */
+  /** Keeps its connections open but no longer responds. */
   freeze: () => void
   thaw: () => void
 }

@@ -32,7 +32,7 @@ export interface Reply {
 
 export interface RequestOptions {
   body?: unknown
-  /** Sent as it is instead of `body`. */
+  /** Sent unchanged instead of `body`. */
   raw?: string | Uint8Array | ReadableStream
   headers?: Record<string, string>
   /** Another key than the shop's; null for none. */
@@ -43,7 +43,7 @@ export type TestServer = Awaited<ReturnType<typeof testServer>>
 
 export interface TestServerOptions {
   config?: Partial<Config>
-  /** The product's real limits; without it, requests are not limited. */
+  /** Applies the real limits; otherwise requests are not limited. */
   limited?: boolean
 }
 
@@ -80,7 +80,7 @@ export async function testServer(options: TestServerOptions = {}) {
   const createShop = (plan: shops.Plan = 'PROFESSIONAL', scopes = ['all']) => newShop(deps, plan, scopes)
   const clientOf = (apiKey: string) => createReferralClient({ apiKey, baseUrl: 'http://test', fetch, maxRetries: 0 })
 
-  /** What sends requests of one shop. */
+  /** Clients for the requests of one shop. */
   const asShop = (shop: TestShop) => {
     async function request(
       method: string,
@@ -129,7 +129,7 @@ export async function testServer(options: TestServerOptions = {}) {
     /** The database, as DATABASE_URL. */
     url,
     createShop,
-    /** A second connection, for looking and for breaking things. */
+    /** A second connection, to inspect and to damage the database. */
     sql,
     /** The next ids of a kind. */
     pin: (prefix: IdPrefix, ...ids: string[]) => pinned.set(prefix, ids),

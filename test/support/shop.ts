@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Reply, RequestOptions, TestServer } from './server.ts'
 
-/** What many tests start from: a program that approves orders and an approved affiliate with a known code. */
+/** The setup of many tests: a program that approves orders and an approved affiliate with a known code. */
 export async function withAffiliate(
   server: TestServer,
   options: { program?: object; code?: string; email?: string; key?: string } = {},

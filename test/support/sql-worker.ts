@@ -15,7 +15,7 @@ export interface Answer {
   error?: string
 }
 
-/** Asks PostgreSQL on behalf of a thread that sleeps until the answer lies in its port. */
+/** Queries PostgreSQL for a thread that sleeps until the result is in its port. */
 const { port, signal } = workerData as { port: MessagePort; signal: Int32Array<SharedArrayBuffer> }
 const clients = new Map<string, Promise<pg.Client>>()
 
@@ -24,7 +24,7 @@ for (const oid of [20, 1700]) pg.types.setTypeParser(oid, Number)
 
 async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url, lock_timeout: 5000, statement_timeout: 15_000 })
-  // The database may be dropped or restarted between two questions.
+  // The database may be dropped or restarted between two queries.
   client.on('error', () => clients.delete(url))
   await client.connect()
   return client

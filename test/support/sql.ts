@@ -13,13 +13,13 @@ export interface Statement {
 }
 
 /**
- * A connection of its own to the server's database, for looking and for breaking things. It answers at once, on both
- * engines: write `?` or `@name` for values and quote names with capitals.
+ * A separate connection to the server's database, to inspect and to damage it. It is synchronous on both engines: write
+ * `?` or `@name` for values and quote names with capitals.
  */
 export interface Sql {
   prepare: (text: string) => Statement
   exec: (text: string) => void
-  /** The work as one transaction; it runs when the answer is called. */
+  /** Wraps work in one transaction, which runs when the returned function is called. */
   transaction: <Given extends unknown[]>(work: (...given: Given) => void) => (...given: Given) => void
   /** The names of the product's tables. */
   tables: () => string[]
@@ -57,7 +57,7 @@ function ask(question: Question): Row[] & { changes?: number } {
   port ??= startWorker()
   Atomics.store(signal, 0, 0)
   port.postMessage(question)
-  // The notification of the previous answer may come late, so waking up is not enough.
+  // The notification of the previous result may arrive late, so waking up is not enough.
   const until = performance.now() + ANSWER_MS
   for (let left = ANSWER_MS; left > 0 && Atomics.load(signal, 0) === 0; left = until - performance.now())
     Atomics.wait(signal, 0, 0, left)
@@ -116,7 +116,7 @@ function withPlaces(text: string, given: unknown[]): { text: string; values: unk
   return { text: placed, values }
 }
 
-/** The one thing that tests say in SQLite's own words: a trigger that breaks what is done to a table, and its end. */
+/** The only SQLite-specific statements of the tests: creating and dropping a trigger that makes writes to a table fail. */
 function inPostgres(text: string): string {
   const trigger = /^create trigger (\w+) (before|after) (\w+) on "?(\w+)"? (when \(.*?\) )?begin (.*); end$/is.exec(
     text,

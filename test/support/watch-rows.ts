@@ -2,7 +2,7 @@ import { engine } from './database.ts'
 import { allTables, type Connection } from './inspect.ts'
 
 /**
- * Returns a function that returns a text of every row, except of when a key was last used. It is called after each of
+ * Returns a function that returns the text of every row, except the last use of keys. It is called after each of
  * thousands of requests, so it reads as little as possible.
  */
 export function watchRows(server: Connection): () => string {

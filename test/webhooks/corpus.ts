@@ -34,7 +34,7 @@ const spellings = {
     [2620:4f:8000::1] [3ffe::1] [3FFE:FFFF::1] [3fff::1] [3fff:1000::1] [3000::1] [2d00::1] [2420::1] [2001:c000::1]
     [2003:4000::1] [100:0:0:1::1] [5f00::1] [4000::1] [1::1] [e000::1] [fe80::1%25lo] [::1%25lo] [fe80::1%lo]
     [127.0.0.1] [::1 ::1`,
-  // Names of the inside, and names that are none.
+  // Internal names, and invalid names.
   names: `
     localhost LOCALHOST localhost. localhost.. a.localhost a.b.LocalHost. printer.local printer.local.
     kubernetes.default.svc.cluster.local metadata.google.internal x.internal. router.home.arpa home.arpa intranet
@@ -45,7 +45,7 @@ const spellings = {
 /** Hosts that are not public, in every spelling a URL allows. */
 export const hosts = Object.values(spellings).flatMap((group) => group.trim().split(/\s+/))
 
-/** URLs that are refused whatever their host is. */
+/** URLs that are rejected whatever their host is. */
 export const urls = [
   'http://hooks.example.com/',
   'HTTP://hooks.example.com/',
@@ -120,7 +120,7 @@ export const rebound: Record<string, string[]> = {
   'odder.example.com': ['8.8.8.8', '0x7f000001'],
 }
 
-/** What must stay possible to save. */
+/** URLs that must remain valid. */
 export const fine = [
   'https://hooks.example.com',
   'https://hooks.example.com/a?b=c#d',

@@ -17,7 +17,7 @@ afterEach(() => fixture.close())
 const shownIn = (text: string) => [...text.matchAll(/<code id="secret[^>]*>([^<]+)</g)].map(([, value]) => value!)
 
 test('a signing secret works as shown and in the format of Standard Webhooks libraries', async () => {
-  // Their library looks at its own clock.
+  // The library uses its own clock.
   fixture.clock.ms = Date.now()
   await fixture.send()
   await owner.signIn()
@@ -27,7 +27,7 @@ test('a signing secret works as shown and in the format of Standard Webhooks lib
   ]
   expect((await owner.submit('/admin/webhooks', fields)).status).toBe(303)
   const [plain = '', theirs = ''] = shownIn((await owner.open('/admin/webhooks')).text)
-  // A library that is given the plain one must not take it for its own spelling, and read another key from it.
+  // A library that receives the plain secret must not mistake it for its own format and derive another key.
   expect(plain).not.toMatch(/^whsec_/)
   expect((await owner.submit('/admin/webhooks/test')).status).toBe(303)
   await until(() => fixture.receiver.to('/hook').length === 1)

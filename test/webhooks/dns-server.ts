@@ -5,7 +5,7 @@ import { isIPv4 } from 'node:net'
 const A = 1
 const AAAA = 28
 
-/** A DNS server on loopback. `answers` is asked for each question; nothing means that the name does not exist. */
+/** A DNS server on loopback. `answers` is called for each query; undefined means that the name does not exist. */
 export async function startDnsServer(
   answers: (name: string, type: 'A' | 'AAAA', count: number) => string[] | undefined,
 ) {
@@ -23,7 +23,7 @@ export async function startDnsServer(
   await once(socket, 'listening')
   return {
     address: `127.0.0.1:${socket.address().port}`,
-    /** How often each question was asked, such as `A www.example.com`. */
+    /** The number of queries, by query such as `A www.example.com`. */
     asked,
     stop: () => socket.close(),
   }

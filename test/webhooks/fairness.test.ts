@@ -15,7 +15,7 @@ const testEvents = async (count: number, key: string) => {
     expect((await fixture.request('POST', '/api/v1/webhooks?test=1', { body, key })).status).toBe(200)
   }
 }
-/** A shop with so many subscriptions to a path, and events waiting for all of them. */
+/** A shop with this many subscriptions to a path, and pending events for all of them. */
 async function attacker(path: string, count = 100) {
   const shop = await fixture.createShop()
   for (let i = 0; i < count; i++) fixture.plant(fixture.receiver.at(`${path}/${i}`), { shopId: shop.shopId })
@@ -26,7 +26,7 @@ async function attacker(path: string, count = 100) {
 test.each([
   ['no answer', '/hang'],
   ['headers and a body that never ends', '/open'],
-  ['one byte after the other', '/body/1'],
+  ['one byte at a time', '/body/1'],
   ['informational responses without end', '/informational/100000'],
   ['a chunk extension without end', '/extensions/100000'],
   ['a body without end', '/body/100000'],
@@ -39,7 +39,7 @@ test.each([
     await until(() => fixture.receiver.to('/ok').length === n)
   }
   await until(() => sentTo(fixture.shop.shopId) === 10)
-  // None of theirs had to take all its time for that.
+  // None of their deliveries had to time out for that.
   const slow = fixture.finished().filter((row) => row.shopId === other.shopId && row.durationMs! > 5000)
   expect(slow).toEqual([])
 })

@@ -68,7 +68,7 @@ export async function webhookFixture(config: Partial<Config> = {}): Promise<Fixt
   }
 }
 
-/** Waits until something holds; fails after 10 s. */
+/** Waits until a condition is true; fails after 10 s. */
 export async function until(holds: () => boolean): Promise<void> {
   const deadline = performance.now() + 10_000
   while (!holds()) {

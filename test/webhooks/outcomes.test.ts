@@ -12,7 +12,7 @@ beforeEach(async () => {
 })
 afterEach(() => fixture.close())
 
-/** Delivers one test event to a URL and gives the row that is kept of it. */
+/** Delivers one test event to a URL and returns its stored row. */
 async function outcomeOf(url: string, secret?: string) {
   fixture.plant(url, { secret })
   await fixture.test()

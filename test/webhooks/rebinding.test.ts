@@ -7,7 +7,7 @@ import { type Fixture, until, webhookFixture } from './fixture.ts'
 
 const PUBLIC = '8.8.8.8'
 
-/** What each name answers, by how often it was asked. */
+/** The addresses of each name, by the number of earlier queries. */
 const zone: Record<string, (type: 'A' | 'AAAA', count: number) => string[] | undefined> = {
   'steady.example.com': (type) => (type === 'A' ? [PUBLIC] : []),
   'flips.example.com': (type, count) => (type === 'A' ? [count === 1 ? PUBLIC : '127.0.0.1'] : []),
@@ -68,7 +68,7 @@ test('a name that does not exist is stored, and its deliveries fail with dns', a
 
 test('the connection uses the address that was checked, after a single lookup', async () => {
   const reached: string[] = []
-  // The Internet is not there: what would go to a checked address goes to the receiver.
+  // Without Internet access: connections to a checked address go to the receiver.
   const route =
     (lookup: LookupFunction): LookupFunction =>
     (host, how, done) =>
@@ -80,7 +80,7 @@ test('the connection uses the address that was checked, after a single lookup', 
   fixture.plant(`https://flips.example.com:${fixture.receiver.port}/`)
   await fixture.send({ resolve: createResolve([dns.address]), route })
   await fixture.request('POST', '/api/v1/webhooks?test=1', { body: { url: 'https://8.8.8.8/' } })
-  // The receiver speaks no TLS, so the handshake fails; where it was attempted is what counts.
+  // The receiver does not support TLS, so the handshake fails; only its target matters.
   await until(() => fixture.deliveries({ code: 'tls' }).length === 1)
   expect(reached).toEqual([PUBLIC])
   expect(dns.asked.get('A flips.example.com')).toBe(1)

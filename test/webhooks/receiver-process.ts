@@ -78,7 +78,7 @@ const endless: Record<string, { head: string; more: string }> = {
   open: { head: 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhalf', more: '' },
 }
 
-/** Writes about so many bytes every 10 ms, until the other side has had enough. */
+/** Writes about this many bytes every 10 ms, until the other side closes the connection. */
 function pour(
   socket: Socket,
   url: string,

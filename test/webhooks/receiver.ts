@@ -9,7 +9,7 @@ export interface Received {
   rawHeaders: string[]
   body: Buffer
   at: number
-  /** Of the sender: one for each connection. */
+  /** The ports of the sender: one per connection. */
   remotePort: number
 }
 
@@ -59,11 +59,11 @@ export async function startReceiver() {
     /** The address of a path. */
     at: (path: string) => `http://127.0.0.1:${port}${path}`,
     received,
-    /** Connections of endless answers that the sender closed. */
+    /** Connections with endless responses that the sender closed. */
     closed,
-    /** How many connections the requests came over. */
+    /** The number of connections that the requests used. */
     connections: () => new Set(received.map(({ remotePort }) => remotePort)).size,
-    /** What came to a path. */
+    /** The requests to a path. */
     to: (path: string) => received.filter(({ url }) => url === path),
     stop: () => {
       child.off('message', listen)

@@ -285,7 +285,7 @@ test('counters return to zero, however deliveries end', () => {
     inFlight.push(...takeAll(scheduler))
   }
   expect(held).toBe(0)
-  // Nothing waits any more, so no destination is ours.
+  // Nothing is pending, so no destination is left.
   scheduler.updateDestinations(new Map())
   expect(planOf(scheduler, ['x/0', 'new'], 'x')).toEqual(
     new Map([

@@ -3,7 +3,7 @@ import { createVault } from '../../server/src/core/vault.ts'
 import { openDatabase } from '../../server/src/database/database.ts'
 import { createDispatcher } from '../../server/src/webhooks/delivery/dispatcher.ts'
 
-/** A sender in a process of its own, over the test server's database; it runs until it is killed. */
+/** A sender in a separate process with the test server's database; it runs until it is killed. */
 const [, , url = '', receiver = ''] = process.argv
 const dispatcher = createDispatcher({
   db: await openDatabase(url),

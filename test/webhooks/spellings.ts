@@ -1,7 +1,7 @@
 import { BlockList } from 'node:net'
 import fc from 'fast-check'
 
-/** The special ranges of the IPv4 registry, written down a second time. */
+/** The special ranges of the IPv4 registry, independent of the code under test. */
 const SPECIAL_FOUR = `
   0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.31.196.0/24
   192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4
@@ -31,7 +31,7 @@ for (const range of ALLOCATED_SIX.trim().split(/\s+/)) {
   global.addRange(`${first}::`, `${last}:ffff:ffff:ffff:ffff:ffff:ffff`, 'ipv6')
 }
 
-/** Another opinion on whether an address is everybody's, by Node's own lists. */
+/** A second check of whether an address is public, by Node's own lists. */
 export const isEverybodys = (address: string): boolean =>
   address.includes(':') ? global.check(address, 'ipv6') && !six.check(address, 'ipv6') : !four.check(address, 'ipv4')
 

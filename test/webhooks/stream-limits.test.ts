@@ -60,7 +60,7 @@ test('409 for the 6th stream of a user, until one is closed; other users have th
   await first.leave()
   await listen()
   expect(await rejection()).toEqual(LIMIT)
-  // What was refused has left nothing behind.
+  // The rejected request has left no rows.
   expect(count()).toBe(7)
 })
 
@@ -170,7 +170,7 @@ test('a listener that never reads is disconnected, and its missed events take no
   }
   expect(await connections()).toBe(0)
   expect(most).toBeLessThan(30_000_000)
-  // Its place is free again.
+  // Its slot is free again.
   await new Promise((done) => setTimeout(done, 400))
   expect(rowsOf(server, 'streams').filter(({ connection }) => connection !== null)).toEqual([])
   socket.destroy()

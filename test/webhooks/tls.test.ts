@@ -29,7 +29,7 @@ function makeCertificate(dir: string) {
   }
 }
 
-// Checked addresses are public; what would go to one goes to this machine instead.
+// Checked addresses are public; connections to one go to this machine instead.
 const route =
   (lookup: LookupFunction): LookupFunction =>
   (host, how, done) =>

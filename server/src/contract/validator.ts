@@ -121,7 +121,7 @@ async function readItems(list: unknown[], zod: z.ZodType): Promise<unknown[] | u
   return items
 }
 
-/** The schema of an object, with lists of any items: of so many, but not of this kind. */
+/** The schema of an object whose lists may contain any items; their number is still limited. */
 function withoutItems(schema: Schema): Schema {
   const { properties } = resolveSchema(schema).object
   if (!properties) return schema

@@ -72,7 +72,7 @@ export async function run<R>(on: pg.Pool | pg.PoolClient, { sql: text, parameter
   }
 }
 
-/** As {@link run}, with rows as arrays in the order of `fields`. @throws StorageError */
+/** Like {@link run}, but with rows as arrays in the order of `fields`. @throws StorageError */
 export async function runArrays(
   on: pg.Pool | pg.PoolClient,
   { sql: text, parameters }: SqlText,

@@ -19,7 +19,7 @@ const ZERO = 0x30
 const NINE = 0x39
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
 
-/** A number represents every integer of so many digits exactly. */
+/** Numbers represent every integer with this many digits exactly. */
 const SAFE_DIGITS = 15
 const MAX_NUMBER = 1024
 const MAX_SPACE = 1024

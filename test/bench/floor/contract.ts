@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import SQLite from 'better-sqlite3'
 
-/** What every answer of the contract needs, as bare as it can be: key by SHA-256, plan, scope, limit, request id, headers. */
+/** The minimum that the contract requires of every response: key by SHA-256, plan, scope, limit, request id, headers. */
 export const LIMITS: Record<string, number> = { PROFESSIONAL: 100, ENTERPRISE: 1000 }
 const WINDOW_MS = 60_000
 
@@ -69,7 +69,7 @@ export function open(): SQLite.Database {
   return database
 }
 
-/** A client that left in the middle of its request takes nobody else with it. */
+/** A client that disconnects during its request does not affect the others. */
 export function listen(handle: (request: IncomingMessage, response: ServerResponse) => unknown): void {
   const port = Number(process.env.PORT)
   const server = createServer(async (request, response) => {

@@ -168,11 +168,11 @@ function enqueue(shopId: string, at: string, data: unknown): void {
 
 const begin = sql('begin immediate')
 const commit = sql('commit')
-/** The ends of the audit chains that the open transaction has moved. */
+/** The heads of the audit chains that the open transaction has moved. */
 const heads = new Map<string, Link>()
 let group: { work: () => Answer; done: (answer: Answer) => void }[] = []
 
-/** One transaction, one fsync; whatever fails takes the group with it, as bare as that. */
+/** One transaction, one fsync; any failure fails the whole group. */
 function flush(): void {
   const jobs = group
   group = []

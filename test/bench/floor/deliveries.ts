@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { Pool } from 'undici'
 import { open } from './contract.ts'
 
-/** The floor of deliveries: an undici Pool and an HMAC, no outbox, nothing written down. */
+/** The floor of deliveries: an undici Pool and an HMAC, without an outbox or storage. */
 const rows = open()
   .prepare<[], { body: string }>(
     `select e.body from deliveries d join "webhookEvents" e on e."shopId" = d."shopId" and e.id = d."eventId" where d.status = 'PENDING'`,

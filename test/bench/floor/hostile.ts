@@ -1,7 +1,7 @@
 import { createServer, type Socket } from 'node:net'
 import { setPriority } from 'node:os'
 
-/** Receivers that hold on to a delivery: what each path writes first, then again and again. */
+/** Receivers that never complete a response: what each path writes first, then repeatedly. */
 const kinds: Record<string, { head: string; more?: string; everyMs?: number }> = {
   silent: { head: '' },
   open: { head: 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf' },
@@ -27,7 +27,7 @@ function answer(socket: Socket, path: string): void {
   const { head, more, everyMs } = kinds[path] ?? { head: 'HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n' }
   socket.write(head)
   if (!more) return
-  // Some 10 MB/s on each connection: faster, it would measure who gets the processor of this machine.
+  // About 10 MB/s per connection; a higher rate would measure contention for the processor.
   const timer = setInterval(() => socket.write(more), everyMs ?? 2)
   socket.on('close', () => clearInterval(timer))
 }

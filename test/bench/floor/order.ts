@@ -3,7 +3,7 @@ import { decide } from '../../../server/src/engine/decide.ts'
 import type { AffiliateFact, Decision, Facts, Order, ProgramFact } from '../../../server/src/engine/facts.ts'
 import type { Caller } from './contract.ts'
 
-/** What both floors of a conversion do beside their SQL: the same engine, the same rows. */
+/** The parts of a conversion that both floors share apart from SQL: the same engine, the same rows. */
 export interface Conversion {
   externalOrderId: string
   orderName: string

@@ -17,7 +17,7 @@ import {
 
 /**
  * The floor on PostgreSQL: `pg` with named statements; an order is one statement that reads and one that writes all its
- * rows. The end of the audit chain is kept in memory, which only a single process may do.
+ * rows. The head of the audit chain is kept in memory, which only a single process may do.
  */
 pg.types.setTypeParser(20, Number)
 pg.types.setTypeParser(1700, Number)

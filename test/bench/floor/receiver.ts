@@ -1,6 +1,6 @@
 import { listen } from './contract.ts'
 
-/** Who deliveries are sent to: notes when each arrived. Nothing is ever answered under `/hang`. */
+/** The receiver of deliveries: records when each arrived. Never responds under `/hang`. */
 let arrivals: number[] = []
 listen((request, response) => {
   if (request.url === '/stats') {

@@ -9,7 +9,7 @@ import { millis, print, say } from '../harness/report.ts'
 import { launchOther, launchOurs, type Subject } from '../harness/subject.ts'
 import { answersAfterCommit, countBefore, verify } from '../harness/verify.ts'
 
-/** An order with a discount code and a customer; number and key of its own each time. */
+/** An order with a discount code and a customer, and with a new number and key each time. */
 export const orderOf = ({ codes }: DataSet): Template => ({
   method: 'POST',
   path: '/api/v1/events',
@@ -107,7 +107,7 @@ export async function p4({ rounds, seconds }: Options): Promise<void> {
   await pair.end()
 }
 
-/** The floor decides and answers as we do, but for the id of the new row. */
+/** The floor decides and responds like the server, except for the id of the new row. */
 export async function sameReply(subjects: Subject[], data: DataSet): Promise<void> {
   const { path, headers, body = '' } = orderOf(data)
   const number = String(takeNumbers())

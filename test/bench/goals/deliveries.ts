@@ -18,16 +18,16 @@ const SUBSCRIBERS = 50
 const DELIVERIES = 10_000
 const FLOOR = fileURLToPath(new URL('../floor/deliveries.ts', import.meta.url))
 
-/** P7: emptying a full outbox, every result written down, against sending alone; and with a subscriber that hangs. */
+/** P7: emptying a full outbox with every result stored, compared with sending alone; and with a subscriber that hangs. */
 export async function p7({ rounds }: Options): Promise<void> {
   const receiver = await launchOther('receiver', 'floor/receiver.ts', {})
-  const [rates, floors, alone, beside]: [number[], number[], number[], number[]] = [[], [], [], []]
+  const [rates, floors, alone, hanging]: [number[], number[], number[], number[]] = [[], [], [], []]
   for (let round = 0; round < Math.min(rounds, 3); round++) {
     const usual = await empty(receiver.url, { hangs: false })
     floors.push(usual.floor)
     rates.push(usual.rate)
     alone.push(usual.p99)
-    beside.push((await empty(receiver.url, { hangs: true })).p99)
+    hanging.push((await empty(receiver.url, { hangs: true })).p99)
   }
   await receiver.stop()
   print({
@@ -42,13 +42,13 @@ export async function p7({ rounds }: Options): Promise<void> {
     goal: 'P7',
     what: `p99 of the others when 1 of ${SUBSCRIBERS} hangs ÷ when none does`,
     wanted: { most: 2 },
-    ratio: spreadOf(beside.map((p99, n) => p99 / (alone[n] ?? Number.NaN))),
-    ours: `${Math.round(spreadOf(beside).median)} ms`,
+    ratio: spreadOf(hanging.map((p99, n) => p99 / (alone[n] ?? Number.NaN))),
+    ours: `${Math.round(spreadOf(hanging).median)} ms`,
     floor: `${Math.round(spreadOf(alone).median)} ms`,
   })
 }
 
-/** Fills an outbox, sends it bare, then lets the server empty it. */
+/** Fills an outbox, sends it with the floor, then lets the server empty it. */
 async function empty(receiver: string, { hangs }: { hangs: boolean }) {
   const { data, remove } = await copyOf(10_000)
   await fillOutbox(data, receiver, hangs)
@@ -66,7 +66,7 @@ async function empty(receiver: string, { hangs }: { hangs: boolean }) {
   return { floor: DELIVERIES / seconds, rate: took, p99 }
 }
 
-/** Deliveries recorded per second from the first to the last; those for whoever hangs may stay. */
+/** Deliveries recorded per second from the first to the last; those for a receiver that hangs may remain. */
 async function settled({ url }: DataSet, left: number): Promise<{ took: number }> {
   const database = new SQLite(url.slice('file:'.length), { readonly: true })
   const waiting = database.prepare<[], { count: number }>(

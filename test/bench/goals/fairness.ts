@@ -16,12 +16,12 @@ const SUBSCRIPTIONS = Number(process.env.BENCH_SUBSCRIPTIONS ?? 100)
 const EVENTS = 30
 const SAMPLES = 400
 const PER_SECOND = 40
-/** Later than this counts as this late. */
+/** Longer times are capped to this. */
 const LOST_MS = 30_000
 
 /**
- * How long deliveries of a shop take while another shop has a full outbox for receivers that hold on to each delivery,
- * against how long they take alone: p99 from the event to its arrival, in turn on one server.
+ * How long deliveries of a shop take while another shop has a full outbox for receivers that never complete a response,
+ * compared with how long they take alone: p99 from the event to its arrival, in turn on one server.
  */
 export async function fairness({ rounds }: Options): Promise<void> {
   const { data, remove } = await copyOf(10_000)
@@ -38,7 +38,7 @@ async function onEngine(engine: string, data: DataSet, rounds: number): Promise<
   const hostile = await launchOther('hostile', 'floor/hostile.ts', {})
   const receiver = await startReceiver()
   const db = await openDatabase(data.url)
-  // The data set has a subscriber of its own, for whom nobody sends.
+  // The subscriber of the data set receives nothing.
   await db.transact(async (trx) => {
     await trx.deleteFrom('subscriptions').where('shopId', '=', data.shopId).execute()
   }, data.shopId)
@@ -48,20 +48,20 @@ async function onEngine(engine: string, data: DataSet, rounds: number): Promise<
   const measure = () => p99Of(ours.url, data.keys, receiver)
   await measure()
   for (const kind of KINDS) {
-    const [alone, beside]: [number[], number[]] = [[], []]
+    const [alone, underLoad]: [number[], number[]] = [[], []]
     for (let round = 0; round < Math.min(rounds, 3); round++) {
       alone.push(await measure())
       const remove = await attack(db, Array(SUBSCRIPTIONS).fill(`${hostile.url}/${kind}`))
-      beside.push(await measure())
+      underLoad.push(await measure())
       await remove()
       await sleep(11_000)
     }
     print({
       goal: 'FAIR',
-      what: `${engine}: p99 beside ${SUBSCRIPTIONS} × ${kind} ÷ alone`,
+      what: `${engine}: p99 alongside ${SUBSCRIPTIONS} × ${kind} ÷ alone`,
       wanted: { most: 2 },
-      ratio: spreadOf(beside.map((p99, n) => p99 / (alone[n] ?? Number.NaN))),
-      ours: `${spreadOf(beside).median.toFixed(1)} ms`,
+      ratio: spreadOf(underLoad.map((p99, n) => p99 / (alone[n] ?? Number.NaN))),
+      ours: `${spreadOf(underLoad).median.toFixed(1)} ms`,
       floor: `${spreadOf(alone).median.toFixed(1)} ms`,
     })
   }
@@ -71,7 +71,7 @@ async function onEngine(engine: string, data: DataSet, rounds: number): Promise<
   receiver.stop()
 }
 
-/** A receiver in this process, which has little else to do. */
+/** A receiver in this process, which is otherwise idle. */
 async function startReceiver() {
   let delays: number[] = []
   const server = createServer((request, response) => {
@@ -147,7 +147,7 @@ async function subscribe(db: Database, shopId: string, urls: string[]): Promise<
   }, shopId)
 }
 
-/** Fills the outbox of a shop of its own. Answers how to take all of that away again. */
+/** Fills the outbox of a separate shop. Returns a function that removes all of it. */
 async function attack(db: Database, urls: string[]): Promise<() => Promise<void>> {
   const shopId = '0-attacker'
   const ids = await subscribe(db, shopId, urls)

@@ -6,13 +6,13 @@ import { millis, print, say } from '../harness/report.ts'
 import { launchOurs, type Subject } from '../harness/subject.ts'
 import { LIST } from './lists.ts'
 
-/** P5: the slowest lists while two clients ask for analytics of the whole large database, over and over. */
+/** P5: the slowest lists while two clients continuously request analytics of the whole large database. */
 export async function p5({ rounds, seconds, rows }: Options): Promise<void> {
   const data = await sqliteData(rows)
   const ours = await launchOurs({ DATABASE_URL: data.url })
   const job = { template: LIST, keys: data.keys.slice(10), connections: 8, seconds }
   await measure(ours, { ...job, seconds: 5 })
-  const [alone, beside]: [number[], number[]] = [[], []]
+  const [alone, underLoad]: [number[], number[]] = [[], []]
   let asked = 0
   const alongside = async () => {
     const stop = new AbortController()
@@ -27,22 +27,22 @@ export async function p5({ rounds, seconds, rows }: Options): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     const first = round % 2 === 0
     if (first) alone.push((await measure(ours, job)).p99Micros)
-    beside.push((await alongside()).p99Micros)
+    underLoad.push((await alongside()).p99Micros)
     if (!first) alone.push((await measure(ours, job)).p99Micros)
   }
   print({
     goal: 'P5',
-    what: `list p99 beside 2 analytics clients, ${rows.toLocaleString('en')} rows ÷ alone`,
+    what: `list p99 alongside 2 analytics clients, ${rows.toLocaleString('en')} rows ÷ alone`,
     wanted: { most: 2 },
-    ratio: spreadOf(beside.map((p99, n) => p99 / (alone[n] ?? Number.NaN))),
-    ours: millis(spreadOf(beside).median),
+    ratio: spreadOf(underLoad.map((p99, n) => p99 / (alone[n] ?? Number.NaN))),
+    ours: millis(spreadOf(underLoad).median),
     floor: millis(spreadOf(alone).median),
   })
   say(`${asked} analytics requests served during the run`)
   await ours.stop()
 }
 
-/** Before the first order there is. */
+/** Before the first order. */
 const FROM = new Date(Date.now() - 120 * 86_400_000).toISOString()
 
 async function askAnalytics({ url }: Subject, key: string): Promise<number> {
@@ -52,7 +52,7 @@ async function askAnalytics({ url }: Subject, key: string): Promise<number> {
   return 1
 }
 
-/** P9: a page behind the item at nine tenths, against the first page. */
+/** P9: the page after the item at 90%, compared with the first page. */
 export async function p9({ rounds, seconds, rows }: Options): Promise<void> {
   const data = await sqliteData(rows)
   const ours = await launchOurs({ DATABASE_URL: data.url })

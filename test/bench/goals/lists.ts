@@ -12,7 +12,7 @@ export const LIST: Template = {
   headers: { Authorization: 'Bearer <key>' },
 }
 
-/** P1: a list of 20 with its total, against the floor that does the same. */
+/** P1: a list of 20 with its total, compared with the floor. */
 export async function p1({ rounds, seconds }: Options): Promise<void> {
   const data = await sqliteData(10_000)
   const ours = await launchOurs({ DATABASE_URL: data.url })
@@ -28,7 +28,7 @@ export async function p1({ rounds, seconds }: Options): Promise<void> {
   await Promise.all([ours.stop(), floor.stop()])
 }
 
-/** P2: the same list of many more rows. */
+/** P2: the same list with many more rows. */
 export async function p2({ rounds, seconds, rows }: Options): Promise<void> {
   for (const size of [100_000, rows]) {
     const small = await sqliteData(10_000)
@@ -51,7 +51,7 @@ export async function p2({ rounds, seconds, rows }: Options): Promise<void> {
   }
 }
 
-/** Whoever answers something else does other work, and would not be a floor. */
+/** A floor with different responses would do different work. */
 export async function sameAnswer(subjects: Subject[], { keys }: DataSet, path = LIST.path): Promise<void> {
   const answers = await Promise.all(
     subjects.map(async ({ url }) => {

@@ -7,7 +7,7 @@ import { heavyPeers } from '../peers/heavy.ts'
 import { orderOf } from './conversions.ts'
 import { LIST } from './lists.ts'
 
-/** Alternatives, in the same run: an authenticated list of 20 with total, an authenticated order kept once. */
+/** Alternatives, in the same run: an authenticated list of 20 with total, an authenticated order recorded once. */
 export async function peers(options: Options): Promise<void> {
   const { rounds, seconds } = options
   const copies = [await copyOf(10_000), await copyOf(10_000), await copyOf(10_000)] as const

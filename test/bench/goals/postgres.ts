@@ -16,7 +16,7 @@ const COPIES = `
     insert into commissions select * from copied;
   end loop; end $$`
 
-/** P8: on PostgreSQL with every safeguard on, against `pg` with one statement that writes, and named statements. */
+/** P8: PostgreSQL with every safeguard, compared with `pg` with a single write statement and named statements. */
 export async function p8({ rounds, seconds }: Options): Promise<void> {
   const cluster = await createCluster(['shared_buffers=256MB'])
   try {

@@ -9,7 +9,7 @@ import { LIST } from './lists.ts'
 
 const megabytes = async (subject: Subject): Promise<number> => (await subject.usage()).rssBytes / 1e6
 
-/** P10: from the start of a process to its first answer; memory before and under a load. */
+/** P10: from the start of a process to its first response; memory before and during a load. */
 export async function p10({ rounds }: Options): Promise<void> {
   const { data, remove } = await copyOf(10_000)
   const env = { DATABASE_URL: data.url }
@@ -58,7 +58,7 @@ export async function p10({ rounds }: Options): Promise<void> {
   }
 }
 
-/** P10: whether memory grows with the number of requests. Takes minutes: only when asked for by name. */
+/** P10: whether memory grows with the number of requests. Takes minutes, so it runs only when selected by name. */
 export async function memory({ requests }: Options): Promise<void> {
   const { data, remove } = await copyOf(10_000)
   const ours = await launchOurs({ DATABASE_URL: data.url })
@@ -77,7 +77,7 @@ export async function memory({ requests }: Options): Promise<void> {
   console.log(`P10  memory over ${sent} requests: ${slopeOf(settled).toFixed(1)} MB per 100,000 in the last two thirds`)
 }
 
-/** Least squares, in megabytes for each 100,000 requests. */
+/** Least squares, in megabytes per 100,000 requests. */
 function slopeOf(points: { at: number; megabytes: number }[]): number {
   const mean = (values: number[]) => values.reduce((sum, one) => sum + one, 0) / values.length
   const [x, y] = [mean(points.map(({ at }) => at)), mean(points.map((point) => point.megabytes))]

@@ -11,7 +11,7 @@ interface Profile {
   timeDeltas: number[]
 }
 
-/** Where the processor goes under a load of lists or of orders: shares of self time by function and by package. */
+/** Where CPU time is spent under a load of lists or orders: shares of self time by function and by package. */
 export async function profile(what: 'lists' | 'orders', seconds: number): Promise<void> {
   const { data, remove } = await copyOf(10_000)
   const template = what === 'lists' ? LIST : orderOf(data)

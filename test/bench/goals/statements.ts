@@ -20,7 +20,7 @@ import { print, say } from '../harness/report.ts'
 
 const RUNS = 4000
 
-/** P6: every SELECT of a list and of an order as it reaches the driver, against the same with `+?`. */
+/** P6: every SELECT of a list and of an order as it reaches the driver, compared with the same one with `+?`. */
 export async function p6({ rounds }: Options): Promise<void> {
   const data = await sqliteData(10_000)
   const shipped = await shippedSelects(data)
@@ -42,7 +42,7 @@ export async function p6({ rounds }: Options): Promise<void> {
     worst.push({ text, ratio: spreadOf(taken).median })
   }
   database.close()
-  // What is shipped with +? already is its own measure.
+  // A statement that already uses +? is compared with itself.
   const ratio = spreadOf([...shipped].map(([text]) => worst.find((one) => one.text === text)?.ratio ?? 1))
   print({
     goal: 'P6',
@@ -55,7 +55,7 @@ export async function p6({ rounds }: Options): Promise<void> {
   for (const { text, ratio } of worst.filter((one) => one.ratio > 1.15)) say(`${ratio.toFixed(2)} ${text}`)
 }
 
-/** Values change with every run, as they do in life: that is what makes SQLite plan again. */
+/** Values change with every run, as in production, which makes SQLite plan again. */
 function microsOf(statement: SQLite.Statement, parameters: unknown[]): number {
   const other = parameters.map((value) => (typeof value === 'string' ? `${value}?` : value))
   const started = performance.now()
@@ -63,7 +63,7 @@ function microsOf(statement: SQLite.Statement, parameters: unknown[]): number {
   return ((performance.now() - started) * 1000) / RUNS
 }
 
-/** The texts that the server's own functions hand to the driver, with values of a call. */
+/** The statements that the server's own functions pass to the driver, with the values of one call. */
 async function shippedSelects({ url, shopId, codes }: DataSet): Promise<Map<string, unknown[]>> {
   const seen = new Map<string, unknown[]>()
   const prepare = SQLite.prototype.prepare

@@ -18,14 +18,14 @@ export type Load1 = Omit<Job, 'url' | 'from'>
 
 let numbers = 1_000_000_000
 
-/** Ten digits that nobody else was given. */
+/** Ten digits, unique in this run. */
 export const takeNumbers = (count = 10_000_000): number => {
   const from = numbers
   numbers += count
   return from
 }
 
-/** One round: a load, and how much processor the server used for each request of it. */
+/** One round: a load, and the CPU time that the server used per request. */
 export async function measure(subject: Subject, job: Load1): Promise<Sample> {
   const before = await subject.usage()
   const result = await load({ ...job, url: subject.url, from: takeNumbers() })
@@ -40,7 +40,7 @@ export interface Plan {
   warmUpSeconds: number
 }
 
-/** All servers in turn, in every round, each time in the other order: whatever disturbs the machine disturbs them all. */
+/** All servers in turn, in alternating order each round, so that load on the machine affects all of them. */
 export async function compare(subjects: Subject[], { jobOf, rounds, warmUpSeconds }: Plan): Promise<Rounds> {
   const samples: Rounds = new Map(subjects.map((subject) => [subject, []]))
   for (const subject of subjects) await measure(subject, { ...jobOf(subject), seconds: warmUpSeconds })
@@ -57,7 +57,7 @@ export function spreadOf(values: number[]): Spread {
   return { min: at(0), median: at(Math.floor(sorted.length / 2)), max: at(sorted.length - 1) }
 }
 
-/** A figure of two servers divided, round by round. */
+/** The ratio of a figure of two servers, per round. */
 export const ratios = (rounds: Rounds, [over, under]: [Subject, Subject], figure: (sample: Sample) => number): Spread =>
   spreadOf((rounds.get(over) ?? []).map((sample, n) => figure(sample) / figure(rounds.get(under)?.[n] as Sample)))
 

@@ -22,10 +22,10 @@ import { seed } from '../../../server/src/operator/seed.ts'
 import { insertSubscription, updateSubscription } from '../../../server/src/webhooks/queries.ts'
 import { insertKeys } from '../../support/keys.ts'
 
-/** Git-ignored; delete it to have the data made again. */
+/** Git-ignored; delete it to generate the data again. */
 export const CACHE = fileURLToPath(new URL('../.data/', import.meta.url))
 
-/** A shop that was filled by the server's own `seed`, in a database that belongs to nobody else. */
+/** A shop that was filled by the server's own `seed`, in a separate database. */
 export interface DataSet {
   /** A `DATABASE_URL`. */
   url: string
@@ -39,10 +39,10 @@ export interface DataSet {
 const KEYS = 500
 const SCHEMA = fileURLToPath(new URL('../../../server/src/database/migrations/', import.meta.url))
 
-/** What the engine makes; larger tables hold copies of it, for a million through the engine takes its time. */
+/** The rows that the engine creates; larger tables contain copies, because a million rows through the engine take long. */
 const SEEDED = 10_000
 
-/** Copies every commission so often, each copy some seconds older, with ids of its own. All triggers and indexes work. */
+/** Copies every commission this many times, each copy some seconds older and with a new id. All triggers and indexes apply. */
 function grow(file: string, copies: number): void {
   if (copies < 1) return
   const database = new SQLite(file)
@@ -62,7 +62,7 @@ function grow(file: string, copies: number): void {
   database.close()
 }
 
-/** A data set of so many commissions on SQLite, from the cache when it was made before for this schema. */
+/** A data set with this number of commissions on SQLite, from the cache if it exists for this schema. */
 export async function sqliteData(commissions: number): Promise<DataSet> {
   const schema = createHash('sha256')
   for (const file of globSync('*.ts', { cwd: SCHEMA }).sort()) schema.update(readFileSync(join(SCHEMA, file)))
@@ -76,7 +76,7 @@ export async function sqliteData(commissions: number): Promise<DataSet> {
   return data
 }
 
-/** A data set in a file of its own, for who writes to it; on the same file system as the cache. */
+/** A copy of a data set to write to, on the same file system as the cache. */
 export async function copyOf(commissions: number): Promise<{ data: DataSet; folder: string; remove: () => void }> {
   const source = await sqliteData(commissions)
   const folder = mkdtempSync(join(CACHE, 'copy-'))

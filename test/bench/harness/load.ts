@@ -18,11 +18,11 @@ export interface Job {
   seconds: number
   /** Numbers are counted from here; ten digits, so that every request is equally long. */
   from: number
-  /** Every answer is written here, `<status> <body>` a line. */
+  /** Every response is written here, as a line `<status> <body>`. */
   record?: string
 }
 
-/** What a client saw. */
+/** The results as seen by a client. */
 export interface Load {
   requests: number
   perSecond: number
@@ -37,5 +37,5 @@ const hasWrk = !process.env.BENCH_AUTOCANNON && spawnSync('wrk', ['-v']).error =
 /** Which program sends the load. */
 export const generator = hasWrk ? 'wrk' : 'autocannon'
 
-/** Sends a load from a process of its own. */
+/** Sends a load from a separate process. */
 export const load = (job: Job): Promise<Load> => (hasWrk ? runWrk(job) : runAutocannon(job))

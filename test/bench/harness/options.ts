@@ -1,14 +1,14 @@
 import { parseArgs } from 'node:util'
 
 export interface Options {
-  /** The goals to look at, in small letters; empty: all but the long ones. */
+  /** The goals to run, in lower case; if empty, all except the long ones. */
   names: string[]
   rounds: number
   /** How long each server is loaded in a round. */
   seconds: number
   /** How many commissions the large database has. */
   rows: number
-  /** How many requests the look at memory takes. */
+  /** How many requests the memory test sends. */
   requests: number
 }
 

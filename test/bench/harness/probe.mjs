@@ -1,5 +1,5 @@
 /**
- * Loaded into every server that is measured: answers its parent how much processor and memory it has used, and where.
+ * Loaded into every measured server: reports the used CPU time and memory, and a profile, to its parent.
  * JavaScript, because Node's TypeScript compiler would add to both, as would the inspector.
  */
 let session
@@ -23,5 +23,5 @@ const answers = {
 process.on('message', async (question) => {
   process.send?.(await answers[question]?.())
 })
-// The server ends when it has nothing to do, not when nobody asks any more.
+// Does not keep the server alive.
 process.channel?.unref()

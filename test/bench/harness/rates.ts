@@ -2,10 +2,10 @@ import { median, type Rounds, ratios, type Sample } from './compare.ts'
 import { type Line, perSecond, print } from './report.ts'
 import type { Subject } from './subject.ts'
 
-/** What a line of requests a second is about; `cpuMost` bounds the ratio of the CPU time of a request. */
+/** A line about requests per second; `cpuMost` bounds the ratio of the CPU time per request. */
 type Rates = Pick<Line, 'goal' | 'what' | 'wanted'> & { cpuMost?: number }
 
-/** Prints requests a second of one server ÷ those of another, and the CPU time that each of them took. */
+/** Prints the requests per second of one server ÷ those of another, and the CPU time of each. */
 export function printRates({ cpuMost, ...line }: Rates, measured: Rounds, [ours, floor]: [Subject, Subject]): void {
   const rate = (sample: Sample) => sample.perSecond
   const cpu = (sample: Sample) => sample.cpuMicros

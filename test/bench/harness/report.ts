@@ -4,7 +4,7 @@ import type { Spread } from './compare.ts'
 export interface Line {
   goal: string
   what: string
-  /** What was reached of what was wanted, `>=` more is better. */
+  /** The result and the goal; with `>=`, more is better. */
   ratio: Spread
   wanted: { least: number } | { most: number }
   /** The two figures behind it, with their unit. */
@@ -39,7 +39,7 @@ function cpuText(cpu: Line['cpu']): string {
   return `CPU ${Math.round(cpu.ours)} / ${Math.round(cpu.floor)} µs = ${two(cpu.ours / cpu.floor)} ×${most}`
 }
 
-/** Something that is not a goal: a peer, a fact beside the table. */
+/** Something that is not a goal, such as a peer. */
 export const say = (text: string): void => console.log(`     ${text}`)
 
 export const perSecond = (value: number): string => `${Math.round(value)}/s`

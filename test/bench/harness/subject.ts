@@ -10,12 +10,12 @@ export interface Usage {
   rssBytes: number
 }
 
-/** A server in a process of its own that is measured. */
+/** A measured server in a separate process. */
 export interface Subject {
   name: string
   url: string
   usage: () => Promise<Usage>
-  /** Asks the probe in it. */
+  /** Queries its probe. */
   ask: (question: 'startProfile' | 'stopProfile') => Promise<unknown>
   stop: () => Promise<void>
 }
@@ -27,14 +27,14 @@ interface LaunchOptions {
 
 const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-/** The server as it is shipped, with everything on but the demo shop. */
+/** The server as shipped, with everything enabled except the demo shop. */
 export const launchOurs = (env: Record<string, string>): Promise<Subject> =>
   launch('ours', fileOf('../../../server/start.mjs'), {
     args: ['serve'],
     env: { REFERRAL_DEMO: '0', REFERRAL_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'), ...env },
   })
 
-/** One of the servers beside it, `floor/list.ts`. */
+/** Another server to compare with, such as `floor/list.ts`. */
 export const launchOther = (name: string, file: string, env: Record<string, string>): Promise<Subject> =>
   launch(name, fileOf(`../${file}`), { env })
 
@@ -43,7 +43,7 @@ async function launch(name: string, file: string, { args = [], env = {} }: Launc
   const plain = { PATH: process.env.PATH ?? '', NODE_ENV: 'production', NODE_NO_WARNINGS: '1', PORT: port }
   const child = spawn(process.execPath, ['--import', PROBE, file, ...args], {
     env: { ...plain, ...env },
-    // The log is written as ever; nobody keeps it.
+    // The log is written as usual, and discarded.
     stdio: ['ignore', 'pipe', process.env.BENCH_LOG ? 'inherit' : 'ignore', 'ipc'],
   })
   await listening(child, name)

@@ -27,7 +27,7 @@ const COUNTS = `
     (select count(*) from audits where action = 'commission.created') audits,
     (select sum("commissionAmountCents") from commissions) cents`
 
-/** After a load of orders: what the client was told is there once, and every sum and count fits. Throws when not. */
+/** Checks after a load that every acknowledged order is stored once, and that all sums and counts agree. Throws otherwise. */
 export async function verify(data: DataSet, before: Before, record: string): Promise<string> {
   const database = new SQLite(fileOf(data), { readonly: true })
   const find = database.prepare<[string, string], { count: number }>(
@@ -57,7 +57,7 @@ export async function verify(data: DataSet, before: Before, record: string): Pro
   return `verified: ${told.size} answers of 201 are there once, Σ commissions = Σ engine(orders) = ${cents} cents, ${after.commissions} commissions = audits, ${after.replies} idempotency records, check is clean`
 }
 
-/** Looks every order up over a connection of its own at the moment its answer arrives. Throws when one is not there yet. */
+/** Looks up every order over a separate connection when its response arrives. Throws when one is not stored yet. */
 export async function answersAfterCommit(
   url: string,
   data: DataSet,

@@ -7,7 +7,7 @@ import type { Job, Load, Template } from './load.ts'
 
 const run = promisify(execFile)
 
-/** One thread of wrk, told by a small script what to send. */
+/** One thread of wrk; a small script defines what it sends. */
 export async function runWrk(job: Job): Promise<Load> {
   const folder = mkdtempSync(join(tmpdir(), 'referral-wrk-'))
   try {
@@ -44,14 +44,14 @@ response = function(status, headers, body) answers:write(status, " ", body, "\\n
 
 /** The request as it goes over the wire. */
 function rawOf(host: string, { method, path, headers, body }: Template): string {
-  // What a number takes the place of is as long as the number.
+  // A placeholder is as long as its number.
   const length = body === undefined ? 0 : Buffer.byteLength(body.replaceAll('<n>', '0'.repeat(10)))
   const all = { Host: host, ...headers, ...(body !== undefined && { 'Content-Length': String(length) }) }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`)
   return [`${method} ${path} HTTP/1.1`, ...lines, '', body ?? ''].join('\r\n')
 }
 
-/** The same as a Lua expression that puts key and number in. */
+/** The same as a Lua expression that inserts key and number. */
 const expressionOf = (raw: string): string =>
   raw
     .split(/(<key>|<n>)/)

@@ -10,14 +10,14 @@ import { load, type Template } from '../harness/load.ts'
 import type { Options } from '../harness/options.ts'
 import { perSecond, say } from '../harness/report.ts'
 
-/** Git-ignored; each is installed when it is first asked for. */
+/** Git-ignored; each is installed on first use. */
 const FOLDER = fileURLToPath(new URL('../.peers/', import.meta.url))
 const ROWS = 10_000
 
 interface Heavy {
   name: string
   packages: string[]
-  /** Starts it on this port and PostgreSQL, with rows and a unique order id; answers what to send. */
+  /** Starts it on this port and PostgreSQL, with rows and a unique order id. Returns the requests to send. */
   start: (at: {
     folder: string
     port: number
@@ -25,7 +25,7 @@ interface Heavy {
   }) => Promise<{ child: ChildProcess; list: Template; create: Template; key: string }>
 }
 
-/** parse-server and Directus on PostgreSQL. One that cannot be installed or started says so. */
+/** parse-server and Directus on PostgreSQL. One that cannot be installed or started is reported. */
 export async function heavyPeers(options: Options): Promise<void> {
   for (const peer of [parse, directus])
     await one(peer, options).catch((error) => say(`${peer.name}: not measured, ${(error as Error).message}`))
@@ -77,7 +77,7 @@ function install(folder: string, packages: string[]): void {
   if (status !== 0) throw new Error(`npm install failed: ${stderr.slice(-300)}`)
 }
 
-/** Asks until it is answered; three minutes at most. */
+/** Polls until it responds, for at most three minutes. */
 async function until(url: string, child: ChildProcess): Promise<void> {
   for (let n = 0; n < 360; n++) {
     if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode} at its start`)
@@ -126,7 +126,7 @@ const parse: Heavy = {
         logLevel: 'error',
         silent: true,
         allowClientClassCreation: true,
-        // A request id is taken once, which is what keeps an order from being recorded twice.
+        // A request id is unique, which prevents recording an order twice.
         idempotencyOptions: { paths: ['classes/Commission'], ttl: 300 },
       }),
     )

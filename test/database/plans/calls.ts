@@ -5,7 +5,7 @@ import { callOwner, FRESH, ID, type OwnerServer, sessionFor } from '../../suppor
 import type { Reply } from '../../support/server.ts'
 import { convert } from '../../support/shop.ts'
 
-/** Every way to leave filters out, up to two at once. */
+/** No filter, each filter, and each pair of filters. */
 const pairs = (filters: string[]): string[] => [
   '',
   ...filters,
@@ -14,7 +14,7 @@ const pairs = (filters: string[]): string[] => [
 
 const range = ['from=2026-08-12T08:00:00Z', 'to=2026-09-20']
 
-/** What lists can be filtered by, and what they may begin behind. */
+/** The filters of each list. */
 const FILTERS: Record<string, string[]> = {
   listAffiliates: ['status=APPROVED', `campaignId=${ID.program}`, 'q=karim'],
   listPrograms: ['status=PUBLISH'],
@@ -92,7 +92,7 @@ const CLICKS: object[] = [
 
 type Call = (server: OwnerServer) => Promise<Pick<Reply, 'status' | 'body'>>
 
-/** What stores sign their notifications with. */
+/** The secret of store notifications. */
 export const STORE_SECRET = 'hush'
 
 /** A store's notification: the document's example, changed by `more`. */
@@ -117,7 +117,7 @@ const get =
     return op.path.startsWith('/api/') ? callOperation(server, op, { query }) : callOwner(server, op, { query })
   }
 
-/** Listens until an event came, leaves, and goes on after it. */
+/** Reads a stream until an event arrives, disconnects, and resumes after it. */
 const stream: Call = async (server) => {
   const path = '/admin/v1/deliveries/stream'
   const owner = { Authorization: `Bearer ${server.shop.ownerToken}` }
@@ -199,17 +199,17 @@ const SPECIAL: Record<string, Call[]> = {
   getJourney: JOURNEYS.map((query) => get('getJourney', query)),
 }
 
-/** What an operation does to the example server, once it has been called as its example says. */
+/** Calls an operation on the example server after its example. */
 export interface PlannedCall {
   id: string
   name: string
   call: Call
 }
 
-/** What takes away what the others need. */
+/** Operations that remove what the others need. */
 const LAST = ['updateSettings', 'deleteWebhook', 'archiveAffiliate']
 
-/** Calls of every operation of the document: its example, each of its filters, and what else makes it ask differently. */
+/** Calls of every operation of the document: its example, each of its filters, and other inputs that lead to different queries. */
 export function everyCall(): PlannedCall[] {
   const all = [...operations, ...ownerOperations]
   const order = all.toSorted((a, b) => LAST.indexOf(a.id) - LAST.indexOf(b.id))

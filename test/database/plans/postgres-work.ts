@@ -13,7 +13,7 @@ interface Plan {
   Plans?: Plan[]
 }
 
-/** How many rows a plan looks at, and where it looks at most. */
+/** How many rows a plan reads, and where it reads the most. */
 export interface Work {
   rows: number
   where: string
@@ -23,7 +23,7 @@ export interface Work {
 const MODES = ['custom', 'settled'] as const
 const SETTLED = 5
 
-/** Runs statements again and counts the rows that their plans really look at; what they change is rolled back. */
+/** Runs statements again and counts the rows that their plans actually read; changes are rolled back. */
 export async function openPostgresWork(url: string) {
   const client = new pg.Client({ connectionString: url, statement_timeout: 20_000 })
   await client.connect()

@@ -22,8 +22,8 @@ const instantOf = (rows: number) => {
 }
 
 /**
- * Fills the database as it looks after years: many shops, and a huge one, whose affiliates, statuses and sessions are of
- * very unequal sizes.
+ * Fills the database as after years of use: many shops, and a huge one whose affiliates, statuses and sessions have very
+ * different sizes.
  */
 export function fillLikeYears(server: TestServer): void {
   for (const [table, growth] of Object.entries(GROWTH)) grow(server, table, growth)
@@ -104,7 +104,7 @@ const GROWTH: Record<string, Growth> = {
 const click = { createdAt: AT, occurredAt: AT, orderId: 'null', externalOrderId: 'null' }
 const like = `type = 'click' and "affiliateId" is not null`
 
-/** The journey is the largest table, and the most unequal: most clicks have a session of their own, and one session has half of them. */
+/** The journey is the largest table and the most skewed: most sessions have one click, and one session has half of all clicks. */
 const JOURNEY: Growth[] = [
   {
     huge: 100_000,
@@ -120,7 +120,7 @@ const JOURNEY: Growth[] = [
   },
   // A session on one affiliate, of whose clicks most have expired while other programs have longer cookies.
   { huge: 20_000, others: 0, like, columns: { ...click, sessionId: `'s-one'`, clickId: `'one-' || n.i` } },
-  // A click id that a storefront sends again and again, and one that names nobody.
+  // A click id that a storefront sends repeatedly, and one without an affiliate.
   { huge: 8000, others: 0, like, columns: { ...click, sessionId: 'null', clickId: `'c-again'` } },
   {
     huge: 8000,
@@ -158,7 +158,7 @@ const JOURNEY: Growth[] = [
 
 let grown = 0
 
-/** Copies a row of a table many times; rows of the shops alternate, as in life. */
+/** Copies a row of a table many times; rows of the shops alternate, as in production. */
 export function grow(
   { sql, shop }: TestServer,
   table: string,
@@ -169,7 +169,7 @@ export function grow(
   const stamp = ++grown
   const id = 'id' in row ? String(row.id) : ''
   const own: Record<string, string> = {
-    // Ids that say when they were made sort before those of today.
+    // Ids contain their creation time; these sort before those of today.
     ...('id' in row ? { id: `'${id.slice(0, 4)}x${stamp}' || ${pad('n.i')}` } : {}),
     ...('shopId' in row
       ? {

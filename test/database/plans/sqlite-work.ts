@@ -18,7 +18,7 @@ interface Condition {
 }
 
 /**
- * How many rows the plans of statements look at: as many as meet the conditions that an index is searched by. A page in
+ * How many rows the plans of statements read: as many as meet the conditions that an index is searched by. A page in
  * the order of its index ends where it is full, unless other conditions are left to check.
  */
 export function openSqliteWork(file: string) {
@@ -79,7 +79,7 @@ export function openSqliteWork(file: string) {
 
   return {
     close: () => database.close(),
-    /** The work of the line of the plan that looks at most, for the values that make it look at most. */
+    /** The work of the most expensive line of the plan, for the values that make it most expensive. */
     workOf: ({ sql, values }: Statement): Work =>
       values
         .flatMap((given) => {

@@ -38,7 +38,7 @@ async function postgresStatements(): Promise<string[]> {
   return statements
 }
 
-/** What the examples of the document leave empty. */
+/** Tables that the examples of the document do not fill. */
 async function fillTheRest(server: TestServer): Promise<Released['answered']> {
   const { deps, shop } = server
   await expectOk(

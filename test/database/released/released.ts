@@ -8,9 +8,9 @@ export interface Released {
   ownerToken: string
   /** In base64. */
   encryptionKey: string
-  /** A request that was answered, under its key. */
+  /** A request with its key and response. */
   answered: { idempotencyKey: string; body: object; status: number; reply: object }
-  /** The statements that made its schema. */
+  /** The statements that created its schema. */
   sqlite: string[]
   postgres: string[]
   /** Rows by table, the record of its migrations included. */

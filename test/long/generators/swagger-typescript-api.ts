@@ -17,7 +17,7 @@ export const use: Use = async ({ baseUrl, apiKey, code }) => {
 
   const keyed = { headers: { 'Idempotency-Key': 'swagger-typescript-api-1' } }
   const conversion = await api.recordEvent(order, {}, keyed)
-  // It types the first of several successes only; the others have types to name.
+  // It types only the first of several successes; the others need an explicit type.
   const click: unknown = (await api.recordEvent({ type: 'click', ref: 'nobody' })).data
   const dryRun: unknown = (await api.recordEvent(order, { dryRun: '1' })).data
 

@@ -1,4 +1,4 @@
-/** What a consumer is given. */
+/** The input of a consumer. */
 export interface Given {
   baseUrl: string
   apiKey: string

@@ -5,7 +5,7 @@ import { figure, type Given, type LongTest, sized } from '../guarantee.ts'
 import { guarantee as revokedKeys } from './revoked-keys.ts'
 
 const UPLOADS = [200, 400]
-/** Both pools of bodies whose sender is unknown hold 32 MiB; buffers of sockets and garbage come on top. */
+/** Both pools of unauthenticated bodies have 32 MiB; socket buffers and garbage are added to that. */
 const MAX_GROWTH_MIB = 256
 
 interface Row {
@@ -14,7 +14,7 @@ interface Row {
   isKept: boolean
 }
 
-/** No request of any operation keeps the others waiting. PostgreSQL works in a process of its own. */
+/** No request of any operation blocks the others. PostgreSQL runs in its own process. */
 async function stalls(given: Given): Promise<Row> {
   const size = { commissions: sized(1_000_000, given), affiliates: sized(100_000, given) }
   const all = await measureStalls(size, { tries: 5 })
@@ -23,7 +23,7 @@ async function stalls(given: Given): Promise<Row> {
   return { title: `worst stall, at most ${MAX_STALL_MS} ms`, figures, isKept: !all.some(isTooLong) }
 }
 
-/** The limit: how many times its usual time an order of another shop may take. */
+/** The limit: the factor by which an order of another shop may slow down. */
 const MAX_TIMES = 2
 
 /** Orders of one shop alongside the heaviest requests of another, compared with orders alone. */

@@ -10,7 +10,7 @@ import { figure, type LongTest, sized } from '../guarantee.ts'
 import { Load } from '../load.ts'
 import { createWorld } from '../world.ts'
 
-/** What a backup holds when it is restored elsewhere. */
+/** The content of a backup that is restored elsewhere. */
 async function restored(file: string, folder: string) {
   const target = join(folder, 'restored.db')
   await restore(file, `file:${target}`)
@@ -24,7 +24,7 @@ async function restored(file: string, folder: string) {
   }
 }
 
-/** Copies are made while the server works, and each is put in place and read. */
+/** Creates backups under load, and restores and reads each of them. */
 export const guarantee: LongTest = {
   title: 'A backup under load contains every change acknowledged before it started',
   minutes: 6,

@@ -7,12 +7,12 @@ import { until } from '../../support/calls.ts'
 import { type Fixture, webhookFixture } from '../../webhooks/fixture.ts'
 import { figure, type LongTest, sized } from '../guarantee.ts'
 
-/** Fast, slow, and with an answer that is recorded as a failure. */
+/** Fast, slow, and with a response that is recorded as a failure. */
 const PATHS = ['/ok/1', '/ok/2', '/slow/10', '/slow/25', '/slow/60', '/status/500', '/status/410']
 const ROUND = 20
 const SENDER = fileURLToPath(new URL('../../webhooks/sender-process.ts', import.meta.url))
 
-/** Sends until some more has arrived, and is killed then. Returns what arrived without being recorded. */
+/** Sends until more deliveries have arrived, and is then killed. Returns those that arrived without being recorded. */
 async function sendAndDie(at: Fixture): Promise<string[]> {
   const { received } = at.receiver
   const child = fork(SENDER, [at.url, at.receiver.host], { stdio: 'inherit' })

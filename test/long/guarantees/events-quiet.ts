@@ -11,7 +11,7 @@ const SENDERS = 4
 const SUBSCRIPTIONS = 20
 const SENDER = fileURLToPath(new URL('../../webhooks/sender-process.ts', import.meta.url))
 
-/** So many events for every subscription. */
+/** The number of events for every subscription. */
 async function fillOutbox({ db, deps, shop }: Fixture, subscriptions: string[], events: number): Promise<void> {
   const createdAt = new Date(deps.now()).toISOString()
   for (let n = 0; n < events; n++) {
@@ -44,7 +44,7 @@ export const guarantee: LongTest = {
     )
     const sent = () => Number(at.sql.prepare(`select count(*) from deliveries where status = 'SENT'`).pluck().get())
     await until(() => sent() === total, 120_000, 'all sent')
-    // A second copy of one would come late.
+    // A duplicate would arrive late.
     await sleep(500)
     for (const sender of senders) sender.kill('SIGKILL')
     const { received } = at.receiver

@@ -39,7 +39,7 @@ async function failEach(ready: ReadyMutation): Promise<number> {
 
 const FINE = (reply: Reply) => reply.status < 300
 
-/** A connection that ends once costs nothing: the change is made over another one, and once. */
+/** A connection that ends once has no effect: the change is made once, over another one. */
 async function expectRetried({ id, server, call }: ReadyMutation): Promise<void> {
   const audits = () => Number(server.sql.prepare('select count(*) from audits').pluck().get())
   const before = audits()
@@ -60,7 +60,7 @@ async function breakQuickly(ready: ReadyMutation): Promise<void> {
   }
 }
 
-/** All wait for their lock at the same time, on servers of their own. */
+/** All wait for their lock at the same time, on separate servers. */
 async function lockAll(all: ReadyMutation[]): Promise<void> {
   await Promise.all(
     all.map(async (ready) => {

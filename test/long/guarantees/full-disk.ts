@@ -11,7 +11,7 @@ import { createWorld, type World } from '../world.ts'
 
 const BYTES = 64 * 1024 * 1024
 
-/** A small file system of its own. */
+/** A separate small file system. */
 function mountSmall(): ReturnType<typeof temporaryFolder> {
   const folder = temporaryFolder()
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${BYTES}`, 'tmpfs', folder.path])
@@ -24,7 +24,7 @@ function mountSmall(): ReturnType<typeof temporaryFolder> {
   throw new Missing('nobody may mount a small file system here')
 }
 
-/** Fills the disk and makes room again, under load. */
+/** Fills the disk and frees space again, under load. */
 async function fillAndFree({ folder }: World, load: Load): Promise<void> {
   const ballast = join(folder, 'ballast')
   const before = load.refused.get(503) ?? 0

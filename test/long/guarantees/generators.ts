@@ -7,7 +7,7 @@ import { figure, type Given, type LongTest } from '../guarantee.ts'
 import { type NpmFolder, npmFolder } from '../npm-folder.ts'
 import { createWorld } from '../world.ts'
 
-/** Each as a stranger calls it, with its defaults. Consumers of the same names are in `test/long/generators`. */
+/** Each is called with its default settings. Consumers of the same names are in `test/long/generators`. */
 const GENERATORS: Record<string, (folder: NpmFolder, env: Record<string, string>) => Promise<string>> = {
   'openapi-typescript': (folder) =>
     folder.run('openapi-typescript', ['openapi.yaml', '-o', 'client/openapi-typescript.ts']),

@@ -11,7 +11,7 @@ import { testServer } from '../../support/server.ts'
 import { withAffiliate } from '../../support/shop.ts'
 import { figure, type LongTest, sized } from '../guarantee.ts'
 
-/** One order as the shop knows it, before it is written in a dialect. */
+/** One order of the shop, before it is written in an export format. */
 interface Sale {
   id: string
   /** Cents of goods before the discount. */

@@ -8,13 +8,13 @@ import type { Load } from '../load.ts'
 import { startUnderLoad } from '../under-load.ts'
 import type { World } from '../world.ts'
 
-/** So many of the latest acknowledged orders are reported again after each kill: those that were in danger. */
+/** How many of the latest acknowledged orders are reported again after each kill; these could have been lost. */
 const LATEST = 16
-/** A server is killed after it acknowledged so many orders, at most, or after so long. */
+/** A server is killed at the latest after it acknowledged this many orders, or after this time. */
 const MOST_ORDERS = 96
 const MOST_MS = 3000
 
-/** Until the load has brought a random number of answers more, and a moment longer. */
+/** Waits until the load has received a random number of further responses, and a moment longer. */
 async function someLoad({ acknowledged }: Load): Promise<void> {
   const enough = acknowledged.length + Math.random() * MOST_ORDERS
   const deadline = performance.now() + MOST_MS

@@ -3,11 +3,11 @@ import { availableParallelism } from 'node:os'
 import { figure, type LongTest, sized } from '../guarantee.ts'
 import { runTests } from '../vitest.ts'
 
-/** Nothing here outlives the run, so it need not wait for a disk. */
+/** No data outlives the run, so it does not wait for a disk. */
 const MEMORY = '/dev/shm'
 const FILE = 'test/commissions/money.property.test.ts'
 
-/** Random sequences of orders, refunds, moderation, batches and payments against an arithmetic of the test's own. */
+/** Random sequences of orders, refunds, moderation, batches and payments compared with independent arithmetic. */
 export const guarantee: LongTest = {
   title: 'Monetary sums are exact',
   engines: ['sqlite', 'postgres'],

@@ -19,7 +19,7 @@ interface Call {
 interface Reply {
   status: number
   body: Json
-  /** Where Prism found something against the document: `request…` or `response…`. */
+  /** Where Prism found a violation of the document: `request…` or `response…`. */
   violations: string[]
 }
 
@@ -62,7 +62,7 @@ async function checkMock(send: Send): Promise<void> {
   assert.equal((await send('listAffiliates')).body.data.length, 1)
 }
 
-/** Each public operation succeeds at least once, and Prism finds nothing. Answers the calls. */
+/** Each public operation succeeds at least once, and Prism finds no violation. Returns the calls. */
 async function succeed(send: Send): Promise<string[]> {
   const called: string[] = []
   const ok = async (id: string, call: Call = {}, status = 200) => {
@@ -127,7 +127,7 @@ async function succeed(send: Send): Promise<string[]> {
   return called
 }
 
-/** Errors of well-formed requests pass; of malformed ones, Prism refuses the request alone. Answers how many there were. */
+/** Errors of well-formed requests pass; for malformed ones, Prism rejects only the request. Returns how many there were. */
 async function fail(send: Send, url: string): Promise<number> {
   const id = 'aff_01KAH000000000000000000000'
   const wellFormed: [status: number, id: string, call: Call, through?: Send][] = [

@@ -6,11 +6,11 @@ import { figure, type Given, type LongTest, Missing, sized } from '../guarantee.
 
 const PROCESSES = 4
 const UNCOUNTED = 'referral_limit_store_failures_total'
-/** As many callers at a time wait for an answer; more would only wait for this machine. */
+/** Concurrent callers; more would only wait for this machine. */
 const AT_ONCE = 16
 const HELD_UP_MS = 50
 const LIMITS = { PROFESSIONAL: 100, ENTERPRISE: 1000 }
-/** So many more calls than a window allows. */
+/** How many more calls than a window allows. */
 const OVER = 60
 
 type At = Awaited<ReturnType<typeof startInstances>>
@@ -20,7 +20,7 @@ const uncounted = async ({ servers }: At) => {
   return each.reduce((sum, one) => sum + one, 0)
 }
 
-/** Calls that are spread over the processes; answers how often each status came, and how long each call took. */
+/** Spreads calls over the processes. Returns how often each status was returned, and how long each call took. */
 async function spread(at: At, key: string, count: number) {
   const took: number[] = []
   const statuses: Record<number, number> = {}
@@ -37,20 +37,20 @@ async function spread(at: At, key: string, count: number) {
   return { statuses, took: took.sort((a, b) => a - b) }
 }
 
-/** One window of a new key: exact, but for what passed uncounted because this machine stalled. Answers how many did. */
+/** One window of a new key: exact, except for requests that passed uncounted because this machine stalled. Returns their number. */
 async function countWindow(at: At, plan: keyof typeof LIMITS): Promise<number> {
   const limit = LIMITS[plan]
   const shop = await at.createShop({ plan })
   const before = await uncounted(at)
   const { statuses } = await spread(at, shop.keys[0]!, limit + OVER)
   const passed = (await uncounted(at)) - before
-  // What was let through may have been counted all the same, after its request had waited long enough.
+  // A request that was allowed uncounted may still have been counted later.
   const isRight = statuses[200]! >= limit && statuses[200]! <= limit + passed
   if (!isRight) throw new Error(`${plan}: ${JSON.stringify(statuses)}, ${passed} of them uncounted`)
   return passed
 }
 
-/** Windows in which every call was counted; one that was disturbed is tried again. */
+/** Windows in which every call was counted; a disturbed one is repeated. */
 async function countWindows(at: At, rounds: number): Promise<number> {
   let counted = 0
   let disturbed = 0
@@ -66,7 +66,7 @@ async function countWindows(at: At, rounds: number): Promise<number> {
   return counted
 }
 
-/** Alone, so that what is measured is the waiting for the store. */
+/** One at a time, so that only the wait for the store is measured. */
 async function oneByOne(at: At, key: string, count: number): Promise<number[]> {
   const took: number[] = []
   for (let n = 0; n < count; n++) {

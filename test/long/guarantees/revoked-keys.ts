@@ -8,7 +8,7 @@ const CALLS_PER_KEY = 20
 
 let callers = 0
 
-/** Who has no valid key is counted by address, so each call comes from one of its own. */
+/** Calls without a valid key are counted by address, so each uses a different one. */
 async function codeOf({ url }: RunningServer, secret: string): Promise<string> {
   const address = `10.0.${callers >> 8}.${callers++ & 255}`
   const headers = { Authorization: `Bearer ${secret}`, 'X-Forwarded-For': address }
@@ -17,7 +17,7 @@ async function codeOf({ url }: RunningServer, secret: string): Promise<string> {
   return `${response.status} ${response.headers.get('X-Error-Code')}`
 }
 
-/** A key that process A has revoked is refused by process B from the next call on, however often B has just accepted it. */
+/** A key that process A has revoked is rejected by process B from the next call on, however often B has just accepted it. */
 async function run(given: Given): Promise<string> {
   const world = await createWorld(given, { REFERRAL_TRUST_PROXY: '1' })
   const keys = sized(KEYS, given)

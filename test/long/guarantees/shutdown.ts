@@ -13,8 +13,8 @@ const storedOrders = ({ look }: World) =>
   })
 
 /**
- * SIGTERM under load, again and again. A request that the server worked on was answered: what it stored, it told. A
- * connection that nobody accepted any more is not counted.
+ * Repeated SIGTERM under load. Every request that the server processed got a response: whatever it stored, it reported.
+ * Connections that were no longer accepted are not counted.
  */
 export const guarantee: LongTest = {
   title: 'SIGTERM resets no accepted request and loses no event',

@@ -12,7 +12,7 @@ const ALLOWED = 50
 const REDIRECTS = [301, 302, 303, 307, 308]
 const FLIPS = 25
 
-/** Whoever connects to this machine, whichever of its own addresses they took. */
+/** Records connections to this machine on any of its addresses. */
 async function startCanary() {
   let visitors = 0
   const server = createServer((socket) => {
@@ -24,7 +24,7 @@ async function startCanary() {
   return { port, visitors: () => visitors, stop: () => server.close() }
 }
 
-/** A DNS server that answers with a public address first, and with this machine from then on; or with both at once. */
+/** A DNS server that returns a public address first and this machine's address later, or both at once. */
 const zone = (name: string, type: 'A' | 'AAAA', count: number): string[] | undefined => {
   if (name in rebound) return rebound[name]?.map(asGroups).filter((one) => one.includes(':') === (type === 'AAAA'))
   if (name.startsWith('flips-six')) return type === 'AAAA' ? [count === 1 ? '2606:4700:4700::1111' : '::1'] : []
@@ -34,7 +34,7 @@ const zone = (name: string, type: 'A' | 'AAAA', count: number): string[] | undef
 
 const asGroups = (address: string) => address.replace('::ffff:127.0.0.1', '::ffff:7f00:1')
 
-// None of these is an address that DNS can carry.
+// None of these can be the result of a DNS query.
 const SPELLED = ['odd.example.com', 'odder.example.com', 'zone.example.com']
 
 function formsFor(port: number, given: Given): string[] {

@@ -10,20 +10,20 @@ import { readTrace, recorder, type Step } from './trace.ts'
 export interface Cuts {
   images: number
   acknowledged: number
-  /** Images that lack something acknowledged, and the most that one lacks. */
+  /** The number of images that lack acknowledged orders, and the maximum that one lacks. */
   losing: number
   most: number
-  /** What is wrong with an image otherwise. */
+  /** Other problems of an image. */
   corrupt: string[]
 }
 
 interface Size {
   orders: number
-  /** So many moments; each is cut with every fate. */
+  /** The number of moments; each is tested with every fate. */
   moments: number
 }
 
-/** Records a server under load, then cuts its power again and again and opens what is left with the server's own code. */
+/** Records a server under load, then repeatedly simulates a power loss and opens the remaining files with the server's code. */
 export async function cutPower({ orders, moments }: Size, env: Record<string, string> = {}): Promise<Cuts> {
   const world = await createWorld({ engine: 'sqlite' })
   const { keys } = await world.createShop(16)
@@ -60,7 +60,7 @@ async function replay(steps: Step[], { disk, moments, folder }: { disk: Disk; mo
   return cuts
 }
 
-/** Half of them right after an answer, when the least may be missing, the others anywhere while there is load. */
+/** Half of them right after a response, when nothing acknowledged may be missing, the others at any time under load. */
 function choose(steps: Step[], moments: number): Set<number> {
   const answers = [...steps.keys()].filter((index) => steps[index]?.kind === 'acknowledge')
   const [from = 0, to = 0] = [answers[0], answers.at(-1)]

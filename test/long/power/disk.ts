@@ -9,20 +9,20 @@ export type Fate = (typeof FATES)[number]
 type Change = Extract<Step, { kind: 'write' | 'truncate' }>
 
 interface File {
-  /** What survives for certain. */
+  /** The changes that certainly survive. */
   durable: Buffer
-  /** The folder that names it was synced after it was made. */
+  /** Its folder was synced after it was created. */
   isNamed: boolean
   unsynced: Change[]
 }
 
 const SECTOR = 512
 
-/** Files as a disk holds them that keeps for certain only what was synced. */
+/** Files on a disk that is only guaranteed to keep what was synced. */
 export class Disk {
   readonly #files = new Map<string, File>()
 
-  /** Starts from a file that is there, or from none. */
+  /** Starts from an existing file, or from none. */
   constructor(paths: string[]) {
     for (const path of paths) this.#files.set(path, { durable: readFileSync(path), isNamed: true, unsynced: [] })
   }

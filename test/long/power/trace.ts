@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 
-/** What a process asked of its disk, and what it told its callers, in order. */
+/** The disk operations and the responses of a process, in order. */
 export type Step =
   | { kind: 'create'; path: string }
   | { kind: 'unlink'; path: string }
@@ -18,7 +18,7 @@ export const recorder = (file: string): string[] => [
   ...['strace', '-D', '-y', '-xx', '-s', '1000000', '-e', 'signal=none', '-e', `trace=${CALLS}`, '-o', file],
 ]
 
-/** Why nothing can be recorded here, or nothing when it can. */
+/** Why nothing can be recorded here, or undefined. */
 export function whyNoRecorder(): string | undefined {
   const { status, error, stderr } = spawnSync('strace', ['-o', '/dev/null', 'true'], { encoding: 'utf8' })
   if (error) return 'there is no strace on this machine'

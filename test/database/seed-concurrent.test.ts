@@ -10,13 +10,13 @@ const FAIR_MS = 400
 
 test('other processes can write during a seed', async () => {
   const server = await testServer()
-  const beside = await openDatabase(server.url)
+  const other = await openDatabase(server.url)
   let isSeeding = true
   let longest = 0
   const writing = (async () => {
     while (isSeeding) {
       const startedAt = performance.now()
-      await beside.transact((trx) => trx.updateTable('installationSettings').set({ value: 'x' }).execute())
+      await other.transact((trx) => trx.updateTable('installationSettings').set({ value: 'x' }).execute())
       longest = Math.max(longest, performance.now() - startedAt)
       await sleep(5)
     }
@@ -28,6 +28,6 @@ test('other processes can write during a seed', async () => {
   await writing
   // The part, on a machine that is slow.
   expect(longest).toBeLessThan(Math.max(took * 0.6, FAIR_MS))
-  await beside.close()
+  await other.close()
   await server.close()
 })
