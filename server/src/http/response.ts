@@ -34,8 +34,17 @@ export function toResponse({ status, body, headers }: ApiResponse, standard: Rec
 /** Longer responses are serialized and sent in slices, between which other requests proceed. */
 const SLICE_LENGTH = 64 * 1024
 
+/** The default page. Lists up to this length are serialized at once, which takes half the time of slices. */
+const SHORT_LIST = 20
+
+const hasLongList = (body: unknown): boolean =>
+  body !== null &&
+  typeof body === 'object' &&
+  Object.values(body).some((value) => Array.isArray(value) && value.length > SHORT_LIST)
+
 /** The JSON text of a body, or a stream of it when it is long. */
 function toJson(body: unknown): string | ReadableStream<Uint8Array> {
+  if (!hasLongList(body)) return JSON.stringify(body)
   const parts = jsonParts(body)
   const read = () => {
     let text = ''
