@@ -1,0 +1,107 @@
+import { defineConfig } from 'vitepress'
+import { REPOSITORY, resolveLink, slugify, sourceOf } from './repository.ts'
+
+const page = (text: string, link: string) => ({ text, link })
+/** A file next to the pages, which the router of the site does not open. */
+const file = (text: string, link: string) => ({ text, link, target: '_self' })
+
+export default defineConfig({
+  lang: 'en-US',
+  title: 'Referral Program API',
+  description: 'An open, self-hostable API for referral programs: attribution, commissions, payouts, and webhooks.',
+  base: process.env.DOCS_BASE ?? '/',
+  outDir: '../.artifacts/site',
+  cacheDir: '../.artifacts/vitepress',
+  cleanUrls: true,
+  rewrites: { 'decisions/README.md': 'decisions/index.md' },
+  ignoreDeadLinks: false,
+  markdown: {
+    anchor: { slugify },
+    config(md) {
+      // Pages contain no HTML but comments: `<name>` in prose is text.
+      for (const rule of ['html_inline', 'html_block'] as const) {
+        md.renderer.rules[rule] = (tokens, at) => {
+          const { content = '' } = tokens[at] ?? {}
+          return content.startsWith('<!--') ? '' : md.utils.escapeHtml(content)
+        }
+      }
+      // Sources are read in the repository too, where links are relative to the file.
+      const render = md.renderer.rules.link_open
+      md.renderer.rules.link_open = (tokens, at, options, env, self) => {
+        const token = tokens[at]
+        const href = token?.attrGet('href')
+        if (token && href) token.attrSet('href', resolveLink(sourceOf(env.relativePath), href))
+        return render ? render(tokens, at, options, env, self) : self.renderToken(tokens, at, options)
+      }
+    },
+  },
+  themeConfig: {
+    search: { provider: 'local' },
+    nav: [
+      page('Start', '/start'),
+      page('Concepts', '/concepts/'),
+      page('Guides', '/guides/headless-checkout'),
+      page('Reference', '/reference/'),
+      page('Operations', '/reliability'),
+    ],
+    sidebar: [
+      {
+        text: 'Start',
+        items: [page('Two commands', '/start'), page('Concepts and terms', '/concepts/')],
+      },
+      {
+        text: 'Concepts',
+        items: [
+          page('How an order finds its affiliate', '/concepts/attribution'),
+          page('What an order earns', '/concepts/commissions'),
+          page('Refunds', '/concepts/refunds'),
+          page('Payouts', '/concepts/payouts'),
+          page('Webhooks', '/concepts/webhooks'),
+        ],
+      },
+      {
+        text: 'Guides',
+        items: [
+          page('Headless checkout', '/guides/headless-checkout'),
+          page('Shopify', '/stores'),
+          page('Next.js', '/guides/nextjs'),
+          page('Workers', '/guides/workers'),
+          page('Receive webhooks', '/guides/receive-webhooks'),
+          page('Payouts from cron', '/guides/payouts-from-cron'),
+          page('Move from another program', '/guides/moving'),
+          page('Self-hosting', '/self-hosting'),
+          page('Scale out', '/self-hosting#multiple-servers'),
+          page('Upgrade', '/self-hosting#upgrades'),
+          page('Examples', '/guides/examples'),
+        ],
+      },
+      {
+        text: 'Reference',
+        items: [
+          page('Overview', '/reference/'),
+          file('API', '/api/'),
+          page('Errors', '/reference/errors'),
+          page('SDK', '/reference/sdk'),
+          page('SDK: all exports', '/reference/sdk-api'),
+          page('CLI', '/reference/cli'),
+          page('Webhook verifier', '/reference/webhook-verifier'),
+        ],
+      },
+      {
+        text: 'Operations',
+        items: [
+          page('Reliability', '/reliability'),
+          page('Benchmarks', '/benchmarks'),
+          page('Security', '/operations/security'),
+          page('Decisions', '/decisions/'),
+          page('Dependencies', '/decisions/dependencies'),
+          page('Changelog', '/changelog'),
+          page('Contributing', '/contributing'),
+        ],
+      },
+    ],
+    outline: [2, 3],
+    socialLinks: [{ icon: 'github', link: REPOSITORY }],
+    footer: { message: 'MIT license' },
+  },
+})

@@ -1,0 +1,104 @@
+// Writes reference/errors.md: every error code of openapi.yaml with its cause and remedy. With --check it only compares.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+
+interface Example {
+  value: { error: string }
+}
+interface Response {
+  content?: Record<string, { examples?: Record<string, Example | { $ref: string }> }>
+}
+interface Operation {
+  operationId: string
+  responses: Record<string, Response | { $ref: string }>
+}
+
+const document = parse(readFileSync(join(import.meta.dirname, '../../openapi.yaml'), 'utf8'))
+
+const deref = <T>(value: T | { $ref: string }): T =>
+  value && typeof value === 'object' && '$ref' in value
+    ? value.$ref
+        .slice(2)
+        .split('/')
+        .reduce((at, key) => at[key], document)
+    : (value as T)
+
+interface Code {
+  status: string
+  operations: string[]
+  messages: Set<string>
+}
+
+/** Codes that are not specific to an operation; the introduction of the document describes them. */
+const codes = new Map<string, Code>(
+  Object.entries({ header_repeated: 400, request_malformed: 400, request_timeout: 400, path_unknown: 404 }).map(
+    ([code, status]) => [code, { status: String(status), operations: [], messages: new Set() }],
+  ),
+)
+const operations = Object.values<Record<string, Operation>>(document.paths).flatMap((path) => Object.values(path))
+for (const { operationId, responses } of operations) {
+  for (const [status, response] of Object.entries(responses)) {
+    if (!/^[45]/.test(status)) continue
+    const examples = deref<Response>(response).content?.['application/json']?.examples ?? {}
+    for (const [code, example] of Object.entries(examples)) {
+      const known = codes.get(code) ?? { status, operations: [], messages: new Set<string>() }
+      if (known.status !== status) throw new Error(`${code} has two statuses.`)
+      known.operations.push(operationId)
+      known.messages.add(deref<Example>(example).value.error)
+      codes.set(code, known)
+    }
+  }
+}
+
+const STATUSES: Record<string, string> = {
+  400: 'The request is invalid',
+  401: 'The credential is missing',
+  403: 'The credential does not allow this',
+  404: 'Not found',
+  405: 'The method is not supported',
+  409: 'Conflict with the current state',
+  429: 'Rate limited',
+  500: 'The server failed',
+  503: 'Temporarily unavailable',
+}
+const descriptions: Record<string, string> = document.components.schemas.ErrorCode['x-enumDescriptions']
+
+function entry(code: string): string {
+  const { operations: used, messages } = codes.get(code)!
+  const [cause, remedy] = (descriptions[code] ?? '').split('\n')
+  if (!cause || !remedy) throw new Error(`${code} needs a cause and a remedy.`)
+  const where = used.length === 0 || used.length > 12 ? '' : `Returned by ${used.map((id) => `\`${id}\``).join(', ')}.`
+  const [message] = messages
+  const shown = message && message.length < 200 ? `> ${message}` : ''
+  return [`### ${code}`, shown, cause, `**Remedy:** ${remedy}`, where].filter(Boolean).join('\n\n')
+}
+
+const sections = Object.entries(STATUSES).map(([status, title]) => {
+  const own = [...codes].filter(([, one]) => one.status === status).map(([code]) => code)
+  return `## ${status}: ${title.toLowerCase()}\n\n${own.sort().map(entry).join('\n\n')}`
+})
+const enumerated: string[] = document.components.schemas.ErrorCode.enum
+const missing = enumerated
+  .filter((code) => !codes.has(code))
+  .concat([...codes.keys()].filter((code) => !enumerated.includes(code)))
+if (missing.length > 0) throw new Error(`No operation, or no list of codes, contains ${missing.join(', ')}.`)
+
+const text = `# Errors
+
+<!-- Generated from openapi.yaml by docs/scripts/generate-errors.ts. Do not edit. -->
+
+The body of an error is \`{ "error": "<message>" }\`. The header \`X-Error-Code\` contains one of the codes below; they are part of the contract, messages are not. Include the \`X-Request-Id\` of the response when you report a problem: the log of the server contains it.
+
+A request that fails changes nothing, except for 503 \`outcome_unknown\`. A retry with the same \`Idempotency-Key\` is safe in every case, and the SDK does it.
+
+${sections.join('\n\n')}
+`
+
+const file = join(import.meta.dirname, '../reference/errors.md')
+const isCurrent = existsSync(file) && readFileSync(file, 'utf8') === text
+if (!process.argv.includes('--check')) writeFileSync(file, text)
+else if (!isCurrent) {
+  console.error('docs/reference/errors.md is stale. Run `pnpm run generate`.')
+  process.exitCode = 1
+}

@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs'
+import { isCheckout } from '../checkout.ts'
+
+/** The logo that Redoc loads from a server of its vendor, as an image without a request. */
+const LOGO = /https:\/\/cdn\.redoc\.ly\/redoc\/logo-mini(-full)?\.svg/g
+const WORDMARK = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" width="44" height="12"><text y="10" font-family="sans-serif" font-size="11" fill="#fff">Redocly</text></svg>')}`
+
+/**
+ * The script of Redoc, which renders the API reference. The published package contains it; a checkout takes it from the
+ * tool that lints the contract. Throws when that tool is not installed, as in an installation without development
+ * dependencies.
+ */
+export function readRedoc(): string {
+  if (!isCheckout) return readFileSync(new URL('redoc/redoc.js', import.meta.url), 'utf8')
+  return readFileSync(new URL('lib/chunks/redoc.standalone.js', redoclyCli()), 'utf8').replaceAll(LOGO, WORDMARK)
+}
+
+/** The licenses of Redoc and of the software that it contains. */
+export const redocLicenses = (): URL[] => ['LICENSE', 'THIRD_PARTY_NOTICES'].map((file) => new URL(file, redoclyCli()))
+
+const redoclyCli = () => new URL(import.meta.resolve('@redocly/cli/package.json'))
