@@ -111,6 +111,14 @@ test('a remainder below the minimum is not claimed: 409 payout_below_threshold_a
   expect(versionsOf(server).filter((version) => version === 1)).toHaveLength(N - 1)
 })
 
+test('a minimum that changes before the batch is written applies to it', async ({ server, owner }) => {
+  const setMinimum = (minimumPayoutCents: number) => () => owner('PATCH', '/settings', { minimumPayoutCents })
+  const [, rejected] = await overtaken(server, setMinimum(2 ** N), () => create(server))
+  expect(rejected.headers.get('X-Error-Code')).toBe('payout_below_threshold')
+  const [, created] = await overtaken(server, setMinimum(10), () => create(server))
+  expect([created.status, created.body.data.minimumPayoutCents]).toEqual([200, 10])
+})
+
 test('pay against pay: one wins', async ({ server, client }) => {
   const { id } = (await create(server)).body.data
   const replies = await race(server, () => pay(server, id))

@@ -120,6 +120,7 @@ export function parseCandidateFilter(body: Body<'createPayout'>): CandidateFilte
 /**
  * Checks whether these sums make a batch.
  *
+ * @param ctx to create the batch, `ctx.shop` must be the row as read in its transaction
  * @param initialSums the sums read before the transaction: they distinguish too few commissions from commissions that a
  *   concurrent batch took
  *

@@ -77,14 +77,15 @@ export async function create(ctx: Context, body: Body<'createPayout'>) {
   if (body.dryRun) return preview(ctx, filter)
   // Only error messages depend on these sums, so they need no single snapshot.
   const initialSums = await queries.sumCandidates(ctx.db.read, ctx.shop.id, filter)
-  return mutate(ctx, async (trx) => {
+  return mutate(ctx, async (trx, shop) => {
+    const current = { ...ctx, shop }
     // Checked before the first write, so that a lost race needs no rollback of many rows.
     const currentSums = await queries.sumCandidates(trx, ctx.shop.id, filter)
-    const { currency } = planBatch(ctx, filter, currentSums, initialSums)
+    const { currency } = planBatch(current, filter, currentSums, initialSums)
     const batch = { id: ctx.newId('bat'), updatedAt: nowIso(ctx) }
     await queries.assignCandidates(trx, ctx.shop.id, { ...filter, currency }, batch)
     // The totals come from the commissions that were assigned.
-    const plan = planBatch(ctx, filter, await queries.sumBatch(trx, ctx.shop.id, batch.id), initialSums)
+    const plan = planBatch(current, filter, await queries.sumBatch(trx, ctx.shop.id, batch.id), initialSums)
     const heldBackSums = await queries.sumHeldBack(trx, ctx.shop.id, { ...filter, currency })
     const row = { id: batch.id, version: 1, ...newBatch(ctx, filter, plan, heldBackSums) }
     await insertBatch(trx, ctx.shop.id, row)
