@@ -186,3 +186,9 @@ export function hashOfRows({ sql }: TestServer, except: string[]): string {
   const all = `select string_agg(line, chr(10) order by line) from (${sums.join(' union all ')}) as tables`
   return String(sql.prepare(all).pluck().get())
 }
+
+/** Adds a column to every table, with this value in every row. */
+export function addColumns(server: TestServer, name: string, value: string): void {
+  for (const [table] of allTables(server))
+    server.sql.exec(`alter table "${table}" add column "${name}" text default '${value}'`)
+}

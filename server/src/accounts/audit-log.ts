@@ -62,7 +62,15 @@ async function checkChain(
   }
 }
 
-const toRecord = ({ shopId, data, ...row }: AuditRow): components['schemas']['AuditRecord'] => ({
-  ...row,
-  data: JSON.parse(data),
+const toRecord = (row: AuditRow): components['schemas']['AuditRecord'] => ({
+  id: row.id,
+  seq: row.seq,
+  actor: row.actor,
+  action: row.action,
+  subjectId: row.subjectId,
+  data: JSON.parse(row.data),
+  requestId: row.requestId,
+  createdAt: row.createdAt,
+  previousHash: row.previousHash,
+  hash: row.hash,
 })

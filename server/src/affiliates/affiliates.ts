@@ -225,8 +225,28 @@ export async function affiliateNames(ctx: Context, ids: string[]): Promise<Map<s
   return new Map(people.map(({ id, name }) => [id, name]))
 }
 
-/** A row as in openapi.yaml, without internal columns. */
-export function toAffiliate(row: AffiliateRow): components['schemas']['Affiliate'] {
-  const { shopId, emailKey, codeKey, searchText, version, ...affiliate } = row
-  return affiliate
-}
+/** A row as in openapi.yaml. Names every field, so that an internal column is never sent. */
+export const toAffiliate = (row: AffiliateRow): components['schemas']['Affiliate'] => ({
+  id: row.id,
+  name: row.name,
+  firstName: row.firstName,
+  lastName: row.lastName,
+  email: row.email,
+  phone: row.phone,
+  website: row.website,
+  status: row.status,
+  campaignId: row.campaignId,
+  slug: row.slug,
+  discountCode: row.discountCode,
+  instagramHandle: row.instagramHandle,
+  tiktokHandle: row.tiktokHandle,
+  youtubeHandle: row.youtubeHandle,
+  homeCountry: row.homeCountry,
+  homeState: row.homeState,
+  homeCity: row.homeCity,
+  homePostalCode: row.homePostalCode,
+  homeAddress: row.homeAddress,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+  deletedAt: row.deletedAt,
+})

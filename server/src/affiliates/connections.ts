@@ -70,4 +70,10 @@ function storedForm(kind: ConnectionRow['kind'], text: string): string {
   return kind === 'customerEmail' ? emailKey(value) : value
 }
 
-const toConnection = ({ shopId, ...row }: ConnectionRow): Connection => row
+const toConnection = (row: ConnectionRow): Connection => ({
+  id: row.id,
+  kind: row.kind,
+  value: row.value,
+  affiliateId: row.affiliateId,
+  createdAt: row.createdAt,
+})

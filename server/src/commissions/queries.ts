@@ -347,11 +347,36 @@ export async function upsertRefundTotals(
   await upsertTotals(trx, { ...row, shopId })
 }
 
-/** A row as in openapi.yaml, without internal columns. */
-export function toCommission(row: CommissionRow): components['schemas']['Commission'] {
-  const { shopId, debtId, version, ...commission } = row
-  return commission
-}
+/** A row as in openapi.yaml. Names every field, so that an internal column is never sent. */
+export const toCommission = (row: CommissionRow): components['schemas']['Commission'] => ({
+  id: row.id,
+  affiliateId: row.affiliateId,
+  programId: row.programId,
+  externalOrderId: row.externalOrderId,
+  orderId: row.orderId,
+  orderName: row.orderName,
+  currency: row.currency,
+  orderCurrency: row.orderCurrency,
+  commissionType: row.commissionType,
+  commissionBaseCents: row.commissionBaseCents,
+  commissionRateBps: row.commissionRateBps,
+  commissionAmountCents: row.commissionAmountCents,
+  taxWithheldCents: row.taxWithheldCents,
+  orderSubtotalCents: row.orderSubtotalCents,
+  orderDiscountCents: row.orderDiscountCents,
+  orderShippingCents: row.orderShippingCents,
+  orderTaxCents: row.orderTaxCents,
+  trackingMethod: row.trackingMethod,
+  attributionMethod: row.attributionMethod,
+  attributionReasonCode: row.attributionReasonCode,
+  restrictionReasonCode: row.restrictionReasonCode,
+  orderStatus: row.orderStatus,
+  payoutBatchId: row.payoutBatchId,
+  happenedAt: row.happenedAt,
+  paidAt: row.paidAt,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+})
 
 /** A stored decision with the fields that decisions of earlier versions lack. */
 export const toDecision = (decision: Decision, orderCurrency: string) => ({

@@ -171,9 +171,17 @@ function toRefundInput(body: Body<'refundCommission'>): RefundInput {
 }
 
 /** A refund as in openapi.yaml. */
-export const toRefund = ({ shopId, commissionId, lineItems, ...row }: RefundRow): components['schemas']['Refund'] => ({
-  ...row,
-  lineItems: JSON.parse(lineItems),
+export const toRefund = (row: RefundRow): components['schemas']['Refund'] => ({
+  id: row.id,
+  externalRefundId: row.externalRefundId,
+  amountCents: row.amountCents,
+  lineItems: JSON.parse(row.lineItems),
+  reason: row.reason,
+  goodsCents: row.goodsCents,
+  commissionCents: row.commissionCents,
+  taxCents: row.taxCents,
+  adjustmentId: row.adjustmentId,
+  createdAt: row.createdAt,
 })
 
 const refundExceedsOrder = (leftCents: number) =>

@@ -59,12 +59,18 @@ export async function assign(ctx: Context, body: Body<'assignCoupon'>) {
   })
 }
 
-const toCoupon = ({ slugAffiliateId, createdAt, updatedAt, ...row }: CouponRow): Schemas['Coupon'] => ({
-  ...row,
+const toCoupon = (row: CouponRow): Schemas['Coupon'] => ({
+  affiliateId: row.affiliateId,
+  affiliateName: row.affiliateName,
+  affiliateStatus: row.affiliateStatus,
+  code: row.code,
+  programId: row.programId,
   discountEnabled: row.discountEnabled === 1,
-  warnings: warningsOf(row.code, slugAffiliateId),
-  createdAt,
-  updatedAt,
+  discountType: row.discountType,
+  discountValue: row.discountValue,
+  warnings: warningsOf(row.code, row.slugAffiliateId),
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
 })
 
 /** Warnings about codes that can be confused with others. Such codes are accepted. */

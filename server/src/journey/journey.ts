@@ -30,7 +30,28 @@ export async function read(ctx: Context, query: Query<'getJourney'>): Promise<Sc
   return { journey: rows.map(toEntry), total }
 }
 
-function toEntry(row: JourneyRow): Schemas['JourneyEntry'] {
-  const { shopId, customerEmailKey, orderId, createdAt, ...entry } = row
-  return { ...entry, attributed: row.affiliateId !== null }
-}
+const toEntry = (row: JourneyRow): Schemas['JourneyEntry'] => ({
+  id: row.id,
+  type: row.type,
+  occurredAt: row.occurredAt,
+  sessionId: row.sessionId,
+  affiliateId: row.affiliateId,
+  programId: row.programId,
+  clickId: row.clickId,
+  ref: row.ref,
+  customerId: row.customerId,
+  customerEmail: row.customerEmail,
+  url: row.url,
+  landingPage: row.landingPage,
+  referrerUrl: row.referrerUrl,
+  utmSource: row.utmSource,
+  utmMedium: row.utmMedium,
+  utmCampaign: row.utmCampaign,
+  utmTerm: row.utmTerm,
+  utmContent: row.utmContent,
+  country: row.country,
+  device: row.device,
+  externalOrderId: row.externalOrderId,
+  commissionId: row.commissionId,
+  attributed: row.affiliateId !== null,
+})

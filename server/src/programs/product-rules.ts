@@ -73,9 +73,15 @@ export async function remove(ctx: Context, id: string) {
   })
 }
 
-const toProductRule = ({ shopId, ...row }: ProductRuleRow): components['schemas']['ProductRule'] => ({
-  ...row,
+const toProductRule = (row: ProductRuleRow): components['schemas']['ProductRule'] => ({
+  id: row.id,
+  programId: row.programId,
+  kind: row.kind,
+  value: row.value,
+  commissionType: row.commissionType,
   commissionPercent: commissionPercentOf(row),
+  rate: row.rate,
+  createdAt: row.createdAt,
 })
 
 /**

@@ -137,14 +137,23 @@ export function rateError(reason: RateError, type: ProgramRow['commissionType'])
 }
 
 /** A row as in openapi.yaml, without internal columns. */
-export function toProgram(row: programs.ProgramView): components['schemas']['Program'] {
-  const { shopId, version, ...program } = row
-  return {
-    ...program,
-    autoApproveAffiliate: row.autoApproveAffiliate === 1,
-    autoApproveOrder: row.autoApproveOrder === 1,
-    lifetimeCommission: row.lifetimeCommission === 1,
-    discountEnabled: row.discountEnabled === 1,
-    isDefault: row.isDefault === 1,
-  }
-}
+export const toProgram = (row: programs.ProgramView): components['schemas']['Program'] => ({
+  id: row.id,
+  name: row.name,
+  description: row.description,
+  commissionType: row.commissionType,
+  commissionPercent: row.commissionPercent,
+  defaultCommissionBps: row.defaultCommissionBps,
+  cookieDurationDays: row.cookieDurationDays,
+  autoApproveAffiliate: row.autoApproveAffiliate === 1,
+  autoApproveOrder: row.autoApproveOrder === 1,
+  status: row.status,
+  lifetimeCommission: row.lifetimeCommission === 1,
+  discountEnabled: row.discountEnabled === 1,
+  discountType: row.discountType,
+  discountValue: row.discountValue,
+  isDefault: row.isDefault === 1,
+  affiliateCount: row.affiliateCount,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+})
