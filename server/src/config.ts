@@ -8,6 +8,8 @@ export interface Config {
   port: number
   dataDir: string
   databaseUrl: string
+  /** A replica of a PostgreSQL database. */
+  databaseReadUrl: string | undefined
   redisUrl: string | undefined
   demo: boolean
   /** 32 bytes each, newest first. */
@@ -69,6 +71,7 @@ export function readConfig(given: Environment = process.env, firstStart: FirstSt
     port: integer(env, 'PORT', { usual: 8787, minimum: 1, maximum: 65_535 }) ?? 8787,
     dataDir,
     databaseUrl,
+    databaseReadUrl: env.DATABASE_READ_URL ? checkReadUrl(env.DATABASE_READ_URL, databaseUrl) : undefined,
     redisUrl: env.REDIS_URL ? checkRedisUrl(env.REDIS_URL) : undefined,
     demo: flag(env, 'REFERRAL_DEMO', !isPostgresUrl(databaseUrl)),
     encryptionKeys: encryptionKeys(env.REFERRAL_ENCRYPTION_KEY, { dataDir, databaseUrl, firstStart }),
@@ -102,7 +105,13 @@ export const encryptionKeySource = (dataDir: string, env: Environment = process.
   (env.REFERRAL_ENCRYPTION_KEY ? 'REFERRAL_ENCRYPTION_KEY' : keyFile(dataDir))
 
 /** Settings that can also be read from a file, whose path is in `<name>_FILE`. */
-export const SECRET_SETTINGS = ['DATABASE_URL', 'REDIS_URL', 'REFERRAL_ENCRYPTION_KEY', 'METRICS_TOKEN'] as const
+export const SECRET_SETTINGS = [
+  'DATABASE_URL',
+  'DATABASE_READ_URL',
+  'REDIS_URL',
+  'REFERRAL_ENCRYPTION_KEY',
+  'METRICS_TOKEN',
+] as const
 
 const fileVariable = (name: string) => `${name}_FILE`
 
@@ -268,6 +277,15 @@ function keysAndValues(env: Environment, name: string): Record<string, string> {
 function checkDatabaseUrl(url: string): string {
   if (/^file:./.test(url) || isPostgresUrl(url)) return url
   throw new ConfigError(`DATABASE_URL must start with file: or postgres://, not with ${url.split(':')[0]}:.`)
+}
+
+function checkReadUrl(url: string, databaseUrl: string): string {
+  if (!isPostgresUrl(databaseUrl)) throw new ConfigError('DATABASE_READ_URL requires PostgreSQL in DATABASE_URL.')
+  // The messages omit the URL, which may contain a password.
+  if (!isPostgresUrl(url)) throw new ConfigError('DATABASE_READ_URL must start with postgres://.')
+  // The position of one replica says nothing about another one.
+  if (/^[^?/]*:\/\/[^/?]*,/.test(url)) throw new ConfigError('DATABASE_READ_URL must name one host.')
+  return url
 }
 
 function checkRedisUrl(url: string): string {

@@ -31,7 +31,7 @@ const IDLE_SWEEP_MS = 20
 export async function serve(): Promise<void> {
   const config = readConfig()
   const metrics = createMetrics()
-  const db = await openDatabase(config.databaseUrl, metrics.database)
+  const db = await openDatabase(config.databaseUrl, metrics.database, config.databaseReadUrl)
   await db.migrate()
   endFirstStart(config)
   const deps = createDeps(config, db)

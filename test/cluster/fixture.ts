@@ -6,7 +6,7 @@ import { createDeps } from '../../server/src/core/context.ts'
 import { openDatabase } from '../../server/src/database/database.ts'
 import { check } from '../../server/src/operator/check.ts'
 import { createPgBouncer } from '../support/pgbouncer.ts'
-import { createCluster, type PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts'
+import { createCluster, type PostgresCluster, type PostgresServer, whyNoPostgres } from '../support/postgres-cluster.ts'
 import { type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
 import { createRedis, type TestRedis, whyNoRedis } from '../support/redis.ts'
 import { SCRATCH } from '../support/scratch.ts'
@@ -27,11 +27,13 @@ export interface Shop {
 
 export interface Instances {
   postgres: PostgresCluster
+  /** The replica of PostgreSQL that the servers read from. */
+  replica: PostgresServer | undefined
   redis: TestRedis | undefined
   servers: RunningServer[]
   env: Record<string, string>
-  /** Starts one more, or one again. */
-  start: () => Promise<RunningServer>
+  /** Starts one more, or one again, with more in its environment. */
+  start: (more?: Record<string, string>) => Promise<RunningServer>
   createShop: (options?: { plan?: shops.Plan; keys?: number }) => Promise<Shop>
   query: <Row>(text: string, values?: unknown[]) => Promise<Row[]>
   /** The inconsistencies of the database. */
@@ -48,7 +50,7 @@ const POOLING = process.env.TEST_POOLING as Pooling | undefined
 export async function startInstances(
   count: number,
   more: Record<string, string> = {},
-  pooling: Pooling | undefined = POOLING,
+  { pooling = POOLING, hasReplica = false }: { pooling?: Pooling | undefined; hasReplica?: boolean } = {},
 ): Promise<Instances> {
   const folder = temporaryFolder()
   const settings = ['fsync=off', 'full_page_writes=off']
@@ -56,10 +58,12 @@ export async function startInstances(
     createCluster(settings, { home: SCRATCH }),
     noRedis ? undefined : createRedis(),
   ])
+  const replica = hasReplica ? await postgres.addStandby() : undefined
   const pooler = pooling && (await createPgBouncer(postgres.url, { isPrepared: pooling === 'prepared' }))
   const env: Record<string, string> = {
     REFERRAL_DATA_DIR: folder.path,
     DATABASE_URL: pooler?.url ?? postgres.url,
+    DATABASE_READ_URL: replica?.url ?? '',
     REDIS_URL: redis?.url ?? '',
     REFERRAL_ENCRYPTION_KEY: Buffer.alloc(32, 5).toString('base64'),
     LOG_LEVEL: 'warn',
@@ -67,16 +71,17 @@ export async function startInstances(
   }
   const config = readConfig(env)
   const servers: RunningServer[] = []
-  const start = async () => {
-    const server = await startServer(env)
+  const start = async (others: Record<string, string> = {}) => {
+    const server = await startServer({ ...env, ...others })
     servers.push(server)
     return server
   }
-  await Promise.all(Array.from({ length: count }, start))
+  await Promise.all(Array.from({ length: count }, () => start()))
   const db = await openDatabase(postgres.url)
   const deps = createDeps({ ...config, logLevel: 'silent' }, db)
   return {
     postgres,
+    replica,
     redis,
     servers,
     env,

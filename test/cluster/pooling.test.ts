@@ -19,6 +19,7 @@ const SETTINGS = [
   'transaction_read_only',
 ]
 const MANY = 24
+const LONG = { timeout: 60_000 }
 const together = <T>(count: number, work: (n: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, n) => work(n)))
 
@@ -35,7 +36,7 @@ for (const [pooling, skipped] of WAYS) {
     // Two servers that start at once on an empty database: both migrate it, one at a time.
     beforeAll(async () => {
       // Limits are counted through PgBouncer as well.
-      instances = await startInstances(2, { REDIS_URL: '' }, pooling)
+      instances = await startInstances(2, { REDIS_URL: '' }, { pooling })
       url = instances.env.DATABASE_URL!
       db = await openDatabase(`${url}&lock_timeout=1234`)
       await instances.query('alter system set synchronous_commit = off')
@@ -79,7 +80,7 @@ for (const [pooling, skipped] of WAYS) {
       expect(await instances.query(`select pid from pg_locks where locktype = 'advisory'`)).toEqual([])
     })
 
-    test('the same key sent to both processes at once: one order, byte-identical responses', async () => {
+    test('the same key sent to both processes at once: one order, byte-identical responses', LONG, async () => {
       const { keys } = await instances.createShop({ keys: 2 })
       await withAffiliate(server(0), keys[0]!)
       for (let i = 0; i < 4; i++) {
@@ -92,27 +93,31 @@ for (const [pooling, skipped] of WAYS) {
       }
     })
 
-    test('concurrent orders, lists, and reports of two shops all succeed, and each order is stored once', async () => {
-      const shops = await Promise.all([instances.createShop(), instances.createShop()])
-      for (const { keys } of shops) await withAffiliate(server(0), keys[0]!)
-      const order = (n: number) => ({ externalOrderId: `o-${n >> 1}`, amountCents: 1000, couponCode: 'NISA16' })
-      const answers = await together(4 * MANY, async (n) => {
-        const key = shops[n % 2]!.keys[0]!
-        const listed = ['/api/v1/commissions?limit=5', '/api/v1/affiliates', '/api/v1/analytics'][n % 3]!
-        const recorded = await call(server(n >> 1), key, ['POST', '/api/v1/events', order(n), `o-${n >> 1}`])
-        const read = await call(server(n >> 1), key, ['GET', listed])
-        return [recorded.status, read.status]
-      })
-      expect(answers.filter(([recorded, read]) => recorded !== 201 || read !== 200)).toEqual([])
-      const rows = await instances.query<{ n: string; orders: string }>(
-        `select count(*) as n, count(distinct "externalOrderId") as orders from commissions
+    test(
+      'concurrent orders, lists, and reports of two shops all succeed, and each order is stored once',
+      LONG,
+      async () => {
+        const shops = await Promise.all([instances.createShop(), instances.createShop()])
+        for (const { keys } of shops) await withAffiliate(server(0), keys[0]!)
+        const order = (n: number) => ({ externalOrderId: `o-${n >> 1}`, amountCents: 1000, couponCode: 'NISA16' })
+        const answers = await together(4 * MANY, async (n) => {
+          const key = shops[n % 2]!.keys[0]!
+          const listed = ['/api/v1/commissions?limit=5', '/api/v1/affiliates', '/api/v1/analytics'][n % 3]!
+          const recorded = await call(server(n >> 1), key, ['POST', '/api/v1/events', order(n), `o-${n >> 1}`])
+          const read = await call(server(n >> 1), key, ['GET', listed])
+          return [recorded.status, read.status]
+        })
+        expect(answers.filter(([recorded, read]) => recorded !== 201 || read !== 200)).toEqual([])
+        const rows = await instances.query<{ n: string; orders: string }>(
+          `select count(*) as n, count(distinct "externalOrderId") as orders from commissions
          where "externalOrderId" like 'o-%' group by "shopId"`,
-      )
-      expect(rows.map(({ n, orders }) => [n, orders])).toEqual(Array(2).fill([String(2 * MANY), String(2 * MANY)]))
-      expect(await instances.problems()).toEqual([])
-    })
+        )
+        expect(rows.map(({ n, orders }) => [n, orders])).toEqual(Array(2).fill([String(2 * MANY), String(2 * MANY)]))
+        expect(await instances.problems()).toEqual([])
+      },
+    )
 
-    test('limits are counted by both processes together', async () => {
+    test('limits are counted by both processes together', LONG, async () => {
       const { keys } = await instances.createShop({ plan: 'PROFESSIONAL' })
       const failures = async () =>
         (await together(2, (n) => metric(server(n), 'referral_limit_store_failures_total'))).reduce((a, b) => a + b, 0)

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { appendFileSync, chmodSync, chownSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { findBinaries } from 'postgres-binaries'
@@ -16,7 +16,7 @@ export async function whyNoPostgres(): Promise<string | undefined> {
   return status === 0 ? undefined : `${found.postgres} does not run here (${error?.message ?? `status ${status}`})`
 }
 
-export interface PostgresCluster {
+export interface PostgresServer {
   /** Of the maintenance database. */
   url: string
   urlOf: (database: string) => string
@@ -27,6 +27,11 @@ export interface PostgresCluster {
   /** All its processes keep their connections and respond to nothing. */
   freeze: () => void
   thaw: () => void
+}
+
+export interface PostgresCluster extends PostgresServer {
+  /** Restarts it with a streaming standby, which is removed with it. */
+  addStandby: () => Promise<PostgresServer>
   /** Stops it and removes its data. */
   remove: () => Promise<void>
 }
@@ -45,12 +50,47 @@ export async function createCluster(
   const given = ['-D', data, '-U', 'postgres', '--auth=trust', '--no-sync', '--encoding=UTF8', '--locale=C']
   const made = spawnSync(join(bin, 'initdb'), given, { ...LENT, cwd: base, encoding: 'utf8' })
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr || made.error}`)
+  const serve = (folder: string) => createServer({ bin, data: folder, settings, cwd: base })
+  const primary = await serve(data)
+  let standby: { server: PostgresServer; data: string } | undefined
+  return {
+    ...primary,
+    addStandby: async () => {
+      const copy = lentFolder(home)
+      await primary.stop('fast')
+      spawnSync('cp', ['-a', `${data}/.`, copy])
+      const { hostname, port } = new URL(primary.url)
+      appendFileSync(
+        join(copy, 'postgresql.auto.conf'),
+        `primary_conninfo = 'host=${hostname} port=${port} user=postgres'\n`,
+      )
+      writeFileSync(join(copy, 'standby.signal'), '')
+      await primary.start()
+      const server = await serve(copy)
+      standby = { server, data: copy }
+      return server
+    },
+    remove: async () => {
+      await Promise.all([primary.stop('immediate'), standby?.server.stop('immediate')])
+      for (const folder of [base, data, standby?.data]) if (folder) rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+interface ServerOptions {
+  bin: string
+  data: string
+  settings: string[]
+  cwd: string
+}
+
+async function createServer({ bin, data, settings, cwd }: ServerOptions): Promise<PostgresServer> {
   const port = await freePort()
   const options = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=400']
   const args = ['-D', data, ...[...options, ...settings].flatMap((option) => ['-c', option])]
   let child: ChildProcess | undefined
   const start = async () => {
-    child = await launch(join(bin, 'postgres'), args, base)
+    child = await launch(join(bin, 'postgres'), args, cwd)
   }
   const end = async (signal: NodeJS.Signals) => {
     const ending = child
@@ -74,10 +114,6 @@ export async function createCluster(
     stop: (how) => end(how === 'fast' ? 'SIGINT' : 'SIGQUIT'),
     freeze: () => signalAll('SIGSTOP'),
     thaw: () => signalAll('SIGCONT'),
-    remove: async () => {
-      await end('SIGQUIT')
-      for (const folder of [base, data]) rmSync(folder, { recursive: true, force: true })
-    },
   }
 }
 
@@ -102,7 +138,7 @@ function launch(postgres: string, args: string[], cwd: string): Promise<ChildPro
     let log = ''
     child.stderr?.on('data', (chunk) => {
       log = (log + chunk).slice(-10_000)
-      if (log.includes('ready to accept connections')) up(child)
+      if (log.includes('ready to accept')) up(child)
     })
     child.once('error', fail)
     child.once('exit', (code) => fail(new Error(`postgres ended with ${code}: ${log}`)))

@@ -40,6 +40,7 @@ export function createMetrics(): Metrics {
   // The log counts them itself, because it is written before the metrics exist.
   const dropped = counter('log_lines_dropped_total', 'Log lines dropped because standard error was not read in time')
   const deliveries = counter('deliveries_total', 'Finished webhook deliveries by diagnostic code', ['code'])
+  const replica = counter('replica_requests_total', 'Requests that may read from the replica, by outcome', ['outcome'])
   const histogram = (name: string, help: string, buckets: number[], labelNames: string[] = []) =>
     new Histogram({ name: `referral_${name}`, help, buckets, labelNames, registers })
   const seconds = histogram('http_request_seconds', 'Time to the response', SECONDS, ['operation'])
@@ -67,6 +68,7 @@ export function createMetrics(): Metrics {
     database: {
       onGroup: (size) => groups.observe(size),
       onRead: (took) => read.observe(took),
+      onReplica: (outcome) => replica.inc({ outcome }),
       onChange: (took) => change.observe(took),
     },
     watch: (deps, checkHealth) => {

@@ -3,10 +3,20 @@ import { isPostgresUrl } from '../config.ts'
 import type { AuditHeadRow, Tables } from './tables.ts'
 import type { Touches } from './touches.ts'
 
-/** A SQLite or PostgreSQL database. Writing is only possible through `transact`. */
-export interface Database {
+/** Reads of committed rows. */
+export interface Reads {
   /** Committed rows only. */
   read: Reader
+  /** Runs a report in a separate thread with its own read connection; shops take turns. */
+  runReport: <Input extends ReportRequest, Result>(
+    report: Report<Input, Result>,
+    input: Input,
+    timeoutMs?: number,
+  ) => Promise<Result>
+}
+
+/** A SQLite or PostgreSQL database. Writing is only possible through `transact`. */
+export interface Database extends Reads {
   /**
    * Runs `work` in a transaction and resolves once the commit is on disk. `work` does no I/O except its own queries, does
    * not nest, and may run more than once. With `shopId`, transactions on the same shop run one at a time across all
@@ -15,12 +25,11 @@ export interface Database {
    * it runs alone.
    */
   transact: <T>(work: TransactionWork<T>, shopId?: string, touches?: Touches) => Promise<T>
-  /** Runs a report in a separate thread with its own read connection; shops take turns. */
-  runReport: <Input extends ReportRequest, Result>(
-    report: Report<Input, Result>,
-    input: Input,
-    timeoutMs?: number,
-  ) => Promise<Result>
+  /**
+   * Reads of a shop from a replica, which include every change of the shop that was acknowledged before the call; from the
+   * primary when the replica does not respond or has not caught up. Undefined without a replica.
+   */
+  replicaReads?: (shopId: string) => Promise<Reads>
   migrate: () => Promise<void>
   isMigrated: () => Promise<boolean>
   /** Runs the integrity check of the engine. Returns one line per problem. */
@@ -40,6 +49,8 @@ export interface DatabaseObserver {
   onGroup?: OnGroupCommit
   /** Called after each read with its time in seconds. */
   onRead?: (seconds: number) => void
+  /** Called for each request that may read from the replica, and again when a read there failed. */
+  onReplica?: (outcome: 'used' | 'behind' | 'failed') => void
   /** Called after each change with its time in seconds, from the queue to the commit. */
   onChange?: (seconds: number) => void
 }
@@ -53,9 +64,13 @@ export interface PoolState {
   waiting: number
 }
 
-/** Opens `file:<path>` (SQLite) or `postgres://…`. */
-export async function openDatabase(url: string, observer: DatabaseObserver = {}): Promise<Database> {
-  const db = await openEngine(url, observer)
+/** Opens `file:<path>` (SQLite) or `postgres://…`, the latter with a replica if `readUrl` is given. */
+export async function openDatabase(
+  url: string,
+  observer: DatabaseObserver = {},
+  readUrl?: string | undefined,
+): Promise<Database> {
+  const db = await openEngine(url, observer, readUrl)
   const { onChange } = observer
   if (!onChange) return db
   const transact: Database['transact'] = (...change) => {
@@ -65,9 +80,9 @@ export async function openDatabase(url: string, observer: DatabaseObserver = {})
   return { ...db, transact }
 }
 
-async function openEngine(url: string, observer: DatabaseObserver): Promise<Database> {
+async function openEngine(url: string, observer: DatabaseObserver, readUrl?: string): Promise<Database> {
   if (url.startsWith('file:')) return (await import('./sqlite.ts')).openSqlite(url.slice('file:'.length), observer)
-  if (isPostgresUrl(url)) return (await import('./postgres.ts')).openPostgres(url, observer)
+  if (isPostgresUrl(url)) return (await import('./postgres.ts')).openPostgres(url, observer, readUrl)
   throw new Error(`The database must be file:<path> or postgres://…, not ${url.split(':')[0]}:…`)
 }
 

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import type { PoolState } from './database.ts'
 import { createPool } from './postgres-failover.ts'
 import { StorageError } from './storage-error.ts'
 
@@ -159,6 +160,13 @@ export function poolSize(url: string, fallback: number): number {
   if (/^\d{1,3}$/.test(text) && Number(text) >= 2) return Number(text)
   throw new Error(`pool in DATABASE_URL must be a number from 2 to 999, not "${text}".`)
 }
+
+export const poolState = (pool: string, { totalCount, idleCount, waitingCount }: pg.Pool): PoolState => ({
+  pool,
+  busy: totalCount - idleCount,
+  idle: idleCount,
+  waiting: waitingCount,
+})
 
 // 08: connection exceptions; 57P01 to 57P03: the server shuts down, crashed or is starting; 53300: too many connections;
 // 25P03: idle-in-transaction timeout; 25006: the primary became a standby.

@@ -1,25 +1,30 @@
 import { type CompiledQuery, Kysely, PostgresAdapter, PostgresDialect } from 'kysely'
 import type pg from 'pg'
-import type { Database, DatabaseObserver, PoolState } from './database.ts'
+import type { Database, DatabaseObserver, Reads } from './database.ts'
 import { isMigrated, migrate } from './migrate.ts'
 import { createPostgresKysely, run, type Send } from './postgres-executor.ts'
 import { PostgresGroupCommit } from './postgres-group-commit.ts'
-import { openPool, poolSize } from './postgres-pool.ts'
+import { openPool, poolSize, poolState } from './postgres-pool.ts'
 import { batchReads } from './postgres-read-batch.ts'
+import { PostgresReplica } from './postgres-replica.ts'
 import { ReportWorker } from './report-worker.ts'
 import type { StorageError } from './storage-error.ts'
 import type { Tables } from './tables.ts'
 
 const READ_TIMEOUT_MS = 30_000
+/** The primary then runs the statement. */
+const REPLICA_TIMEOUT_MS = 5_000
 const WRITE_TIMEOUT_MS = 10_000
 const LOCK_TIMEOUT_MS = 5000
 const CONNECTIONS = 16
 
 /** Separate pools for reads and writes, so that slow reads never block orders. */
-export function openPostgres(url: string, { onGroup = () => {}, onRead }: DatabaseObserver): Database {
+export function openPostgres(url: string, observer: DatabaseObserver, readUrl?: string): Database {
+  const { onGroup = () => {}, onRead } = observer
   const size = poolSize(url, CONNECTIONS)
   const writers = Math.ceil(size / 2)
-  const reading = openReadPool(url, Math.max(1, size - writers))
+  const readers = Math.max(1, size - writers)
+  const reading = openReadPool(url, readers)
   const reports = new ReportWorker(url)
   const writing = openPool(url, {
     max: writers,
@@ -31,10 +36,24 @@ export function openPostgres(url: string, { onGroup = () => {}, onRead }: Databa
       `select set_config('synchronous_commit', 'on', ${scope === 'transaction'}) where current_setting('synchronous_commit') = 'off'`,
   })
   const commits = new PostgresGroupCommit(writing, onGroup)
-  return {
-    read: createPostgresKysely<Tables>(timed(batchReads(reading, readFrom(reading)), onRead)),
-    transact: (work, shopId, touches) => commits.transact(work, shopId, touches),
+  const send = timed(batchReads(reading, readFrom(reading)), onRead)
+  const primary: Reads = {
+    read: createPostgresKysely<Tables>(send),
     runReport: (report, input, ms) => reports.run(report, input, ms),
+  }
+  const replica =
+    readUrl === undefined
+      ? undefined
+      : new PostgresReplica({
+          primary: { ...primary, send },
+          pool: openReadPool(readUrl, readers, REPLICA_TIMEOUT_MS),
+          url: readUrl,
+          observer,
+        })
+  return {
+    ...primary,
+    ...(replica && { replicaReads: (shopId) => replica.readsOf(shopId) }),
+    transact: (work, shopId, touches) => commits.transact(work, shopId, touches),
     migrate: async () => {
       await checkConnection(writing)
       await withPostgresConnection(url, migrate)
@@ -42,19 +61,19 @@ export function openPostgres(url: string, { onGroup = () => {}, onRead }: Databa
     isMigrated: () => withPostgresConnection(url, isMigrated),
     // PostgreSQL has no quick integrity check; it offers data checksums and pg_amcheck.
     findDamage: async () => [],
-    connections: () => [stateOf('read', reading), stateOf('write', writing)],
+    connections: () => [poolState('read', reading), poolState('write', writing), ...(replica ? [replica.state()] : [])],
     close: async () => {
       await commits.idle()
       await reports.close()
-      await Promise.all([reading.end(), writing.end()])
+      await Promise.all([reading.end(), writing.end(), replica?.close()])
     },
   }
 }
 
-const openReadPool = (url: string, max: number) =>
+const openReadPool = (url: string, max: number, statementTimeoutMs = READ_TIMEOUT_MS) =>
   openPool(url, {
     max,
-    statementTimeoutMs: READ_TIMEOUT_MS,
+    statementTimeoutMs,
     setupSql: (scope) => (scope === 'session' ? 'set default_transaction_read_only = on' : 'set transaction read only'),
   })
 
@@ -74,13 +93,6 @@ function timed(send: Send, onRead: DatabaseObserver['onRead']): Send {
     }
   }
 }
-
-const stateOf = (pool: string, { totalCount, idleCount, waitingCount }: pg.Pool): PoolState => ({
-  pool,
-  busy: totalCount - idleCount,
-  idle: idleCount,
-  waiting: waitingCount,
-})
 
 export const openPostgresReader = (url: string): Kysely<Tables> =>
   createPostgresKysely<Tables>(readFrom(openReadPool(url, 1)))

@@ -6,6 +6,7 @@ export const testConfig = (dataDir: string, given: Partial<Config> = {}): Config
   port: 0,
   dataDir,
   databaseUrl: '',
+  databaseReadUrl: undefined,
   redisUrl: undefined,
   demo: false,
   encryptionKeys: [new Uint8Array(32).fill(7)],
