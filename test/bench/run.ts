@@ -2,6 +2,7 @@ import { cpus } from 'node:os'
 import { p3, p4 } from './goals/conversions.ts'
 import { p7 } from './goals/deliveries.ts'
 import { fairness } from './goals/fairness.ts'
+import { growth } from './goals/growth.ts'
 import { p5, p9 } from './goals/large.ts'
 import { p1, p2 } from './goals/lists.ts'
 import { p11, p12 } from './goals/network.ts'
@@ -19,6 +20,7 @@ const GOALS: Record<string, Goal> = { p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p
 /** Run only when selected by name. */
 const LONG: Record<string, Goal> = {
   fairness,
+  growth,
   memory,
   peers,
   profile: async ({ seconds }) => {
