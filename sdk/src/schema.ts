@@ -1436,7 +1436,7 @@ export interface components {
         };
         CouponAssign: {
             affiliateId: components["schemas"]["Id"];
-            /** @description At most 9 characters (code points, as sent), none of them whitespace, a control character, an invisible format character or a direction mark; none of `0`, `o` and `O`, not even in compatibility form (fullwidth `０`). Returned as sent. If omitted, a code is generated. */
+            /** @description At most 9 characters (code points, as sent), none of them whitespace, a blank Braille pattern, a control character, an invisible format character or a direction mark; none of `0`, `o` and `O`, not even in compatibility form (fullwidth `０`). Returned as sent. If omitted, a code is generated. */
             code?: string | null;
         };
         CouponReply: {

@@ -79,6 +79,7 @@ test.for([
   'A\tB',
   'A\u00a0B',
   'A\u2028',
+  'A\u2800',
   '\u0007',
 ])('400 for the code %j', async (code, { server, client }) => {
   const affiliate = await create(client)

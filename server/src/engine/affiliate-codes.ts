@@ -63,7 +63,8 @@ export function codeProblem(code: string): CodeProblem | null {
   const length = [...code].length
   if (length === 0) return 'EMPTY'
   if (length > MAX_CODE_LENGTH) return 'TOO_LONG'
-  if (/[\p{White_Space}\p{Cc}\p{Cf}\p{Cs}]/u.test(code)) return 'NOT_VISIBLE'
+  // U+2800 is the blank Braille pattern, which Unicode counts as a symbol.
+  if (/[\p{White_Space}\p{Cc}\p{Cf}\p{Cs}\u2800]/u.test(code)) return 'NOT_VISIBLE'
   const key = codeKey(code)
   // A code of only fillers and variation selectors is invisible.
   if (key === '') return 'EMPTY'
