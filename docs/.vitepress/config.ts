@@ -71,6 +71,7 @@ export default defineConfig({
           page('Move from another program', '/guides/moving'),
           page('Self-hosting', '/self-hosting'),
           page('Scale out', '/self-hosting#multiple-servers'),
+          page('Beyond one PostgreSQL', '/scaling'),
           page('Upgrade', '/self-hosting#upgrades'),
           page('Examples', '/guides/examples'),
         ],
