@@ -1,20 +1,98 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { defineConfig } from 'vitepress'
-import { REPOSITORY, resolveLink, slugify, sourceOf } from './repository.ts'
+import { PAGES, REPOSITORY, readPage, resolveLink, slugify, sourceOf } from './repository.ts'
 
 const page = (text: string, link: string) => ({ text, link })
 /** A file next to the pages, which the router of the site does not open. */
 const file = (text: string, link: string) => ({ text, link, target: '_self' })
+
+const SIDEBAR = [
+  {
+    text: 'Start',
+    items: [page('Two commands', '/start'), page('Concepts and terms', '/concepts/')],
+  },
+  {
+    text: 'Concepts',
+    items: [
+      page('How an order finds its affiliate', '/concepts/attribution'),
+      page('What an order earns', '/concepts/commissions'),
+      page('Refunds', '/concepts/refunds'),
+      page('Payouts', '/concepts/payouts'),
+      page('Webhooks', '/concepts/webhooks'),
+    ],
+  },
+  {
+    text: 'Guides',
+    items: [
+      page('Headless checkout', '/guides/headless-checkout'),
+      page('Shopify', '/stores'),
+      page('Next.js', '/guides/nextjs'),
+      page('Workers', '/guides/workers'),
+      page('Receive webhooks', '/guides/receive-webhooks'),
+      page('Payouts from cron', '/guides/payouts-from-cron'),
+      page('Move from another program', '/guides/moving'),
+      page('Self-hosting', '/self-hosting'),
+      page('Scale out', '/self-hosting#multiple-servers'),
+      page('Beyond one PostgreSQL', '/scaling'),
+      page('Upgrade', '/self-hosting#upgrades'),
+      page('Examples', '/guides/examples'),
+    ],
+  },
+  {
+    text: 'Reference',
+    items: [
+      page('Overview', '/reference/'),
+      file('API', '/api/'),
+      page('Errors', '/reference/errors'),
+      page('SDK', '/reference/sdk'),
+      page('SDK: all exports', '/reference/sdk-api'),
+      page('CLI', '/reference/cli'),
+      page('Webhook verifier', '/reference/webhook-verifier'),
+    ],
+  },
+  {
+    text: 'Operations',
+    items: [
+      page('Reliability', '/reliability'),
+      page('Benchmarks', '/benchmarks'),
+      page('Security', '/operations/security'),
+      page('Decisions', '/decisions/'),
+      page('Dependencies', '/decisions/dependencies'),
+      page('Changelog', '/changelog'),
+      page('Contributing', '/contributing'),
+    ],
+  },
+]
 
 export default defineConfig({
   lang: 'en-US',
   title: 'Referral Program API',
   description: 'An open, self-hostable API for referral programs: attribution, commissions, payouts, and webhooks.',
   base: process.env.DOCS_BASE ?? '/',
+  head: [['link', { rel: 'icon', href: `${process.env.DOCS_BASE ?? '/'}icon.svg` }]],
   outDir: '../.artifacts/site',
   cacheDir: '../.artifacts/vitepress',
   cleanUrls: true,
   rewrites: { 'decisions/README.md': 'decisions/index.md' },
   ignoreDeadLinks: false,
+  /** Writes each page as Markdown, and llms.txt, which lists them for language models. */
+  buildEnd({ outDir, pages }) {
+    const written = new Map<string, string>()
+    for (const name of pages.concat(Object.values(PAGES).map(({ page }) => `${page}.md`))) {
+      if (name.includes('[')) continue
+      const out = name.replace(/README\.md$/, 'index.md')
+      mkdirSync(dirname(join(outDir, out)), { recursive: true })
+      writeFileSync(join(outDir, out), readPage(sourceOf(name)))
+      written.set(`/${out.replace(/(index)?\.md$/, '')}`, out)
+    }
+    const sections = SIDEBAR.map(({ text, items }) => {
+      const links = items.flatMap(({ text, link }) => (written.has(link) ? `- [${text}](${written.get(link)})` : []))
+      return `## ${text}\n\n${links.join('\n')}`
+    })
+    const head = `# Referral Program API\n\n> An open, self-hostable API for referral programs.\n\nThe contract: api/openapi.yaml`
+    writeFileSync(join(outDir, 'llms.txt'), `${head}\n\n${sections.join('\n\n')}\n`)
+  },
   markdown: {
     anchor: { slugify },
     config(md) {
@@ -44,63 +122,7 @@ export default defineConfig({
       page('Reference', '/reference/'),
       page('Operations', '/reliability'),
     ],
-    sidebar: [
-      {
-        text: 'Start',
-        items: [page('Two commands', '/start'), page('Concepts and terms', '/concepts/')],
-      },
-      {
-        text: 'Concepts',
-        items: [
-          page('How an order finds its affiliate', '/concepts/attribution'),
-          page('What an order earns', '/concepts/commissions'),
-          page('Refunds', '/concepts/refunds'),
-          page('Payouts', '/concepts/payouts'),
-          page('Webhooks', '/concepts/webhooks'),
-        ],
-      },
-      {
-        text: 'Guides',
-        items: [
-          page('Headless checkout', '/guides/headless-checkout'),
-          page('Shopify', '/stores'),
-          page('Next.js', '/guides/nextjs'),
-          page('Workers', '/guides/workers'),
-          page('Receive webhooks', '/guides/receive-webhooks'),
-          page('Payouts from cron', '/guides/payouts-from-cron'),
-          page('Move from another program', '/guides/moving'),
-          page('Self-hosting', '/self-hosting'),
-          page('Scale out', '/self-hosting#multiple-servers'),
-          page('Beyond one PostgreSQL', '/scaling'),
-          page('Upgrade', '/self-hosting#upgrades'),
-          page('Examples', '/guides/examples'),
-        ],
-      },
-      {
-        text: 'Reference',
-        items: [
-          page('Overview', '/reference/'),
-          file('API', '/api/'),
-          page('Errors', '/reference/errors'),
-          page('SDK', '/reference/sdk'),
-          page('SDK: all exports', '/reference/sdk-api'),
-          page('CLI', '/reference/cli'),
-          page('Webhook verifier', '/reference/webhook-verifier'),
-        ],
-      },
-      {
-        text: 'Operations',
-        items: [
-          page('Reliability', '/reliability'),
-          page('Benchmarks', '/benchmarks'),
-          page('Security', '/operations/security'),
-          page('Decisions', '/decisions/'),
-          page('Dependencies', '/decisions/dependencies'),
-          page('Changelog', '/changelog'),
-          page('Contributing', '/contributing'),
-        ],
-      },
-    ],
+    sidebar: SIDEBAR,
     outline: [2, 3],
     socialLinks: [{ icon: 'github', link: REPOSITORY }],
     footer: { message: 'MIT license' },

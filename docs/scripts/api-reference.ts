@@ -32,7 +32,11 @@ function take(text: string, part: RegExp, instead: string): { rest: string; take
   return { rest: text.replace(part, () => instead), taken: found[1] ?? '' }
 }
 
-const preload = take(readFileSync(file, 'utf8'), PRELOAD, '<link rel="modulepreload" href="redoc.js">')
+const preload = take(
+  readFileSync(file, 'utf8'),
+  PRELOAD,
+  '<link rel="icon" href="../icon.svg"><link rel="modulepreload" href="redoc.js">',
+)
 const theme = take(preload.rest, THEME_SCRIPT, '<script src="theme.js"></script>')
 const script = take(theme.rest, PAGE_SCRIPT, '<script type="module" src="api.js"></script>')
 writeFileSync(file, script.rest)

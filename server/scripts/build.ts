@@ -2,8 +2,10 @@
 // reads at run time, and the declarations of the testing entry point.
 import { execFileSync } from 'node:child_process'
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { writeBin } from '../../scripts/write-bin.ts'
+import { readRedoc, redocLicenses } from '../src/http/redoc.ts'
 
 const root = join(import.meta.dirname, '..')
 const compiled = join(root, '.tsc')
@@ -33,4 +35,7 @@ copyDeclaration('testing/server.d.ts')
 copy(join(root, '../openapi.yaml'), 'openapi.yaml')
 copy(join(root, 'src/contract/document.json'), 'contract/document.json')
 copy(join(root, 'src/admin/assets'), 'admin/assets')
+mkdirSync(join(out, 'http/redoc'))
+writeFileSync(join(out, 'http/redoc/redoc.js'), readRedoc())
+for (const license of redocLicenses()) copy(fileURLToPath(license), `http/redoc/${basename(license.pathname)}`)
 writeBin(root, out)

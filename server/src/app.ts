@@ -10,6 +10,7 @@ import { createHealthCheck } from './core/health.ts'
 import { createApiSwitch } from './core/installation.ts'
 import type { Metrics } from './core/metrics.ts'
 import type { Tracing } from './core/tracing.ts'
+import { mountApiReference } from './http/api-reference.ts'
 import { createKeyUseRecorder } from './http/authorize-key.ts'
 import { mountDocument } from './http/docs.ts'
 import { type HealthOptions, mountHealth, mountMetrics } from './http/health.ts'
@@ -49,6 +50,7 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
   app.use(trackRequest(server))
   mountHealth(app, { checkHealth: createHealthCheck(deps), ...options })
   mountDocument(app, server)
+  mountApiReference(app, server)
   if (options.metrics) mountMetrics(app, options.metrics, deps.config.metricsToken)
   for (const [path, methods] of methodsByPath()) app.all(path, rejectMethod(methods))
   mountAdmin(app, server)

@@ -6,8 +6,8 @@ import { chromium, type Page } from 'playwright-core'
 import { freePort, run, startServer, temporaryFolder } from '../support/process.ts'
 import { startReceiver } from '../webhooks/receiver.ts'
 
-const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
-const FLAGS = [
+export const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
+export const FLAGS = [
   '--headless',
   '--no-sandbox',
   '--disable-gpu',

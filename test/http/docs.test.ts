@@ -82,3 +82,40 @@ test('every command sends JSON with its content type', () => {
   for (const command of commands.filter((one) => one.includes(' -d ')))
     expect(command).toContain('Content-Type: application/json')
 })
+
+test('/docs serves the reference from this server only, under a policy that allows nothing inline', async ({
+  server,
+}) => {
+  const reference = await server.request('GET', '/docs', { key: null })
+  expect(reference.status).toBe(200)
+  expect(reference.headers.get('Content-Security-Policy')?.split('; ')).toEqual([
+    "default-src 'none'",
+    `style-src 'self' 'sha256-${createHash('sha256').update('').digest('base64')}'`,
+    "script-src 'self'",
+    "img-src 'self' data:",
+    "form-action 'none'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    "connect-src 'self'",
+    'font-src data:',
+  ])
+  expect(reference.headers.get('X-Content-Type-Options')).toBe('nosniff')
+  expect(reference.headers.get('X-Frame-Options')).toBe('DENY')
+  const assets = [...String(reference.body).matchAll(/(?:src|href)="(\/docs\/[^"]+)"/g)].map(([, path = '']) => path)
+  expect(assets).toEqual(['/docs/style.css', '/docs/reference.js'])
+  for (const path of [...assets, '/docs/redoc.js']) {
+    const asset = await server.request('GET', path, { key: null })
+    expect([asset.status, asset.headers.get('X-Content-Type-Options')], path).toEqual([200, 'nosniff'])
+    const again = { key: null, headers: { 'If-None-Match': asset.headers.get('ETag') ?? '' } }
+    expect((await server.request('GET', path, again)).status, path).toBe(304)
+  }
+})
+
+test('the script of the reference reports nothing and loads no image from its vendor', async ({ server }) => {
+  const script = String((await server.request('GET', '/docs/redoc.js', { key: null })).body)
+  expect(script.length).toBeGreaterThan(1_000_000)
+  expect(script).not.toContain('cdn.redoc.ly/redoc/logo')
+  expect(String((await server.request('GET', '/docs/reference.js', { key: null })).body)).toContain(
+    'disableTelemetry: true',
+  )
+})

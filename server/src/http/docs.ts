@@ -78,7 +78,7 @@ function quickStart(): Html {
   -H 'Idempotency-Key: order-1001' \\
   -d '${JSON.stringify(body)}'</code></pre>
 ${text(document.info.description)}
-<p>The full contract: <a href="/openapi.yaml">openapi.yaml</a>, <a href="/openapi.json">openapi.json</a>.</p></section>`
+<p>The <a href="/docs">reference</a> describes every operation, including those for owners. The full contract: <a href="/openapi.yaml">openapi.yaml</a>, <a href="/openapi.json">openapi.json</a>.</p></section>`
 }
 
 const section = (tag: { name: string; description: string }, entries: Entry[]): Html | '' =>
