@@ -9,7 +9,7 @@ import type { Env, Server } from './server.ts'
 
 const STYLE = 'body { margin: 0 }\nnoscript { display: block; padding: 2rem; font: 16px/1.5 system-ui, sans-serif }\n'
 
-/** Redoc stores the chosen color scheme; until then the one of the browser applies. */
+/** Redoc stores the color scheme that a reader chooses; the default is that of the browser. */
 const SCRIPT = `import { init } from './redoc.js'
 const stored = localStorage.getItem('redoc.colorMode')
 const scheme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
