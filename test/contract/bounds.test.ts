@@ -55,14 +55,14 @@ test('every parameter of a query has a bound', () => {
 })
 
 test('limits that a schema cannot express are in the description', () => {
-  const said = (id: string) => {
+  const descriptionOf = (id: string) => {
     const op = [...operations, ...ownerOperations].find((one) => one.id === id)!
     return document.paths[op.path][op.method.toLowerCase()].description as string
   }
   expect(document.info.description).toMatch(/1 MiB.*65,000 values.*500 properties.*32 levels.*16 KiB/s)
-  expect(said('createSession')).toMatch(/10 attempts a minute.*4 KiB/s)
-  expect(said('createKey')).toContain('20 active keys')
-  expect(said('createProductRule')).toContain('10,000 product rules')
-  expect(said('setGeoRule')).toContain('1,000 geo rules')
-  expect(said('createConnection')).toContain('600 requests a minute')
+  expect(descriptionOf('createSession')).toMatch(/10 attempts a minute.*4 KiB/s)
+  expect(descriptionOf('createKey')).toContain('20 active keys')
+  expect(descriptionOf('createProductRule')).toContain('10,000 product rules')
+  expect(descriptionOf('setGeoRule')).toContain('1,000 geo rules')
+  expect(descriptionOf('createConnection')).toContain('600 requests per minute')
 })
