@@ -17,7 +17,7 @@ export type ExitCode = (typeof exitCode)[keyof typeof exitCode]
 
 /** The table of exit codes in REFERENCE.md. */
 export const exitCodeMeanings: Record<ExitCode, string> = {
-  0: 'success, even if the change had already been made',
+  0: 'success, including when the change was already in place',
   1: 'unexpected error',
   2: 'invalid usage, or the API rejected the request as invalid',
   3: 'not found, or nothing to do',

@@ -47,7 +47,7 @@ they contain failures.
 ## Credentials
 
 Credentials come from the first of these that is set: \`--profile\`; \`REFERRAL_API_KEY\`, \`REFERRAL_OWNER_TOKEN\` and \`REFERRAL_BASE_URL\`;
-the current profile (\`referral login\`); the demo shop of this checkout. A key is only ever sent to the address it was stored with.
+the current profile (\`referral login\`); the demo shop in the current folder. A key is only ever sent to the address it was stored with.
 Secrets are read from a hidden prompt, standard input, the environment or a file, never from an argument.
 
 ## Commands

@@ -20,7 +20,8 @@ export interface WithResponse<T> {
 /** The result of `safe()`. Check `error` first. */
 export type SafeResult<T> = (WithResponse<T> & { error?: never }) | { error: ReferralError; data?: never }
 
-/** A promise of the data that also gives access to the response. The request is sent immediately, awaited or not. */
+/** A promise of the data that also gives access to the response. A list sends its request when it is first
+ * awaited; every other call sends it immediately, awaited or not. */
 export interface Call<T> extends Promise<T> {
   /** Resolves to the data together with status, headers, request id and rate limit. */
   withResponse(): Promise<WithResponse<T>>
@@ -28,7 +29,7 @@ export interface Call<T> extends Promise<T> {
   safe(): Promise<SafeResult<T>>
 }
 
-/** A call that is sent when its result is first requested. */
+/** Starts on first `then()`, `withResponse()` or `safe()`; `Core.call` starts it eagerly. */
 export class LazyCall<T> implements Call<T> {
   readonly [Symbol.toStringTag] = 'Call'
   #send: () => Promise<WithResponse<T>>

@@ -45,7 +45,7 @@ export class Core {
     this.#client = client
   }
 
-  /** Sends an operation immediately. */
+  /** Starts an operation and returns its call. */
   call<Id extends OperationId, Data>(operation: Operation<Id>, input: CallInput<Id, Data>): Call<Data> {
     const call = new LazyCall(() => this.request(operation, input))
     call.withResponse()
@@ -110,7 +110,7 @@ export class Core {
 }
 
 /**
- * Creates what a single resource needs, so that a bundle contains no other resource.
+ * Creates what a single resource needs, so that unused resources are tree-shaken.
  *
  * @throws {TypeError} when `apiKey` or `baseUrl` is missing or malformed, or in a browser.
  *
@@ -126,7 +126,7 @@ const validate = ({ apiKey, baseUrl, dangerouslyAllowBrowser }: ClientOptions) =
   if (!/^https?:\/\/[^/]/.test(baseUrl ?? '')) throw new TypeError('baseUrl must start with https:// or http://.')
   if ('window' in globalThis && 'document' in globalThis && !dangerouslyAllowBrowser)
     throw new TypeError(
-      'A browser would expose the API key, which can pay money. Use the SDK on a server, or set dangerouslyAllowBrowser in a test.',
+      'A browser would expose the API key, which can mark payouts as paid. Use the SDK on a server, or set dangerouslyAllowBrowser in a test.',
     )
 }
 
@@ -162,7 +162,7 @@ export const toResult = (
   return { error: isKnown ? error : unknownOutcome(request, error, reconcile) }
 }
 
-/** Returns undefined for a success. A 429 or 503 of a proxy counts like one of the API. */
+/** Returns undefined for a success. A 429 or 503 of a proxy is treated like one from the API. */
 const toError = ({ response, json }: ReceivedResponse, request: PreparedRequest): ReferralError | undefined => {
   const { ok, status, headers } = response
   const body = typeof json === 'object' ? (json as { error?: unknown } | null) : undefined

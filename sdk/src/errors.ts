@@ -1,7 +1,7 @@
 import { type RateLimit, readRateLimit } from './retry.ts'
 import type { components } from './schema.ts'
 
-/** The error codes of this API version. Later versions may add some. */
+/** The error codes of this API version. Later versions may add more. */
 export type ErrorCode = components['schemas']['ErrorCode'] | (string & {})
 
 /** Details of the failed call, copied into its error. */
@@ -86,7 +86,7 @@ export class UnknownOutcomeError<T = unknown> extends ReferralError {
 
   /**
    * Sends the same request with the same idempotency key: a write that was applied is replayed, one that was not is
-   * applied now, once.
+   * applied exactly once.
    *
    * @returns What the call would have returned.
    * @throws {UnknownOutcomeError} when the outcome is still unknown, or when the request cannot be repeated.
@@ -96,7 +96,7 @@ export class UnknownOutcomeError<T = unknown> extends ReferralError {
   }
 }
 
-/** An error response of the API. `message` is the API's own; the subclass follows from `status`. */
+/** An error response of the API. `message` is the API's own; `status` determines the subclass. */
 export class ApiError extends ReferralError {
   declare readonly response: Response
   readonly status: number
@@ -125,7 +125,7 @@ export class ForbiddenError extends ApiError {
   declare readonly status: 403
 }
 
-/** Your shop has no such resource. For a payout: the period has nothing to pay. */
+/** Your shop has no such resource. When creating a payout, nothing in the period is eligible. */
 export class NotFoundError extends ApiError {
   declare readonly status: 404
 }

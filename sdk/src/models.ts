@@ -19,7 +19,7 @@ export interface Affiliate extends Open<Schemas['Affiliate']> {}
 export interface Program extends Open<Schemas['Program']> {}
 /** What an affiliate earns for one order. All `*Cents` are minor units of `currency`. */
 export interface Commission extends Open<Schemas['Commission']> {}
-/** A payout batch that was not created. Its `id` is null. */
+/** A preview of a payout batch. Its `id` is null. */
 export interface PayoutPreview extends Open<Schemas['PayoutBatch']> {}
 /** Commissions that are paid together. */
 export interface PayoutBatch extends PayoutPreview {
@@ -35,7 +35,7 @@ export interface Journey extends Open<Schemas['Journey']> {}
 export interface JourneyEntry extends Open<Schemas['JourneyEntry']> {}
 /** A subscription to webhook events. Its secret is never returned. */
 export interface WebhookSubscription extends Open<Schemas['WebhookSubscription']> {}
-/** All subscriptions, and the names of the events. */
+/** All subscriptions and the available event names. */
 export interface WebhookSubscriptionList extends Open<Schemas['WebhookSubscriptionList']> {}
 /** The attribution of an order and the resulting commission. */
 export interface Conversion extends Pick<Open<Schemas['ConversionReply']>, 'attribution' | 'commission'> {}

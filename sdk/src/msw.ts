@@ -4,7 +4,7 @@ import type { OperationId } from './types.ts'
 
 type Resolver = (info: { request: Request }) => Promise<Response>
 
-/** The methods of msw that are used: `http` of `msw/http` (msw 3) or of `msw` (msw 2). */
+/** The subset of msw that the SDK uses: `http` of `msw/http` (msw 3) or of `msw` (msw 2). */
 export type MswHttp<Handler> = Record<
   'get' | 'post' | 'put' | 'patch' | 'delete',
   (path: string, resolver: Resolver) => Handler

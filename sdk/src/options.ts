@@ -3,7 +3,7 @@ import type { ReferralError } from './errors.ts'
 /** A function from `Request` to `Response`: `globalThis.fetch`, or `app.fetch` of a server in the same process. */
 export type Fetch = (request: Request) => Promise<Response> | Response
 
-/** The methods of `console` that are used. The API key is never logged. */
+/** The subset of `console` that the SDK uses. The API key is never logged. */
 export interface Logger {
   debug(message: string): void
   warn(message: string): void
@@ -13,7 +13,7 @@ export interface Logger {
 export interface RequestInfo {
   method: string
   url: string
-  /** Counted from 1. */
+  /** 1-based. */
   attempt: number
   /** The headers to send, without the credential. Headers that a hook sets here are sent. */
   headers: Headers
@@ -57,7 +57,7 @@ export interface WriteOptions extends CallOptions {
 
 /** Options of a client. */
 export interface ClientOptions {
-  /** The API key of your shop. It can pay money: keep it on a server. */
+  /** The API key of your shop. It can mark payouts as paid, so keep it on a server. */
   apiKey: string | undefined
   /** The URL of the server, without `/api/v1`. */
   baseUrl: string | undefined

@@ -68,7 +68,7 @@ class PagedList<T extends object> extends LazyCall<Page<T>> implements PagedCall
 
   /**
    * Yields each row once, even when rows are added or removed during the iteration: rows that moved to a later page are skipped, and
-   * when the list got shorter the previous pages are read again, because rows moved there.
+   * if the list shrinks, earlier pages are re-read, because rows moved there.
    */
   async *[Symbol.asyncIterator](): AsyncIterator<T> {
     let { page: firstPage = 1, limit = 100, after } = this.#query

@@ -193,7 +193,7 @@ export interface paths {
         };
         /**
          * The journey of a session, an affiliate or a customer
-         * @description Clicks, page views and conversions in chronological order. Send at least one of `sessionId`, `affiliateId` and `customerEmail`; several are combined with AND.
+         * @description Clicks, page views and conversions in chronological order. Send at least one of `sessionId`, `affiliateId` and `customerEmail`; multiple filters are combined with AND.
          *     The default is the last 90 days. When more entries match than `limit`, the latest are returned; `total` counts all.
          */
         get: operations["getJourney"];
@@ -225,11 +225,11 @@ export interface paths {
          *
          *     A shop has at most 100 subscriptions, and their event names at most 1 MiB in total, as JSON; beyond that the response is 409 `webhook_limit_reached`.
          *     Delivery is fair among shops. Each server sends at most 16 concurrent deliveries per subscription, 64 per shop and host, and 128 per shop. A subscription whose last response was
-         *     incomplete gets one at a time and at most one per second, with 8 concurrent ones per shop.
+         *     incomplete receives one at a time and at most one per second, with 8 concurrent ones per shop.
          *     Writes the audit record `webhook.created`, without URL and secret, in the same transaction.
          *
          *     With `?test=1` no subscription is created and nothing is sent to the URL of the body: a `test` event is sent to subscriptions to all events or to `test`.
-         *     The response is the same when there is none.
+         *     The response is the same even if none match.
          */
         post: operations["createWebhook"];
         /**
@@ -259,11 +259,11 @@ export interface paths {
          *
          *     With `?dryRun=1` the response is 200 with the decision and its trace; nothing is written and no key is required.
          *
-         *     **click** and **page_view**: stored for the customer's journey and as evidence for later orders. The response is 202 after they are on disk.
+         *     **click** and **page_view**: stored for the customer's journey and as evidence for later orders. The response is 202 once they are on disk.
          *     An unknown `ref` is stored too. Send the `id` of a click as `clickId` of the order. Both are safe to retry after a 503.
          *
          *     A click id belongs to the affiliate that it was first recorded with. A later click with the same id and another affiliate is stored under the `id` of the response instead,
-         *     so that orders with the click id are still credited to the first affiliate. Ids are compared exactly, and each shop has its own.
+         *     so that orders with the click id are still credited to the first affiliate. Ids are compared exactly and are scoped to the shop.
          *     A click with `occurredAt` in the future gets the time of receipt, and so does a page view up to 5 minutes ahead; a page view further ahead is rejected.
          *
          *     Unknown properties are ignored. `orderId` is an alias of `externalOrderId` and `processedAt` of `occurredAt`; the alias is ignored when both
@@ -423,7 +423,7 @@ export interface paths {
          *     `attributionPrecedence` is a list of all four kinds of evidence, highest precedence first, or a preset: `default`, `link-first` (links before coupons)
          *     or `customer-first` (known customers first). `apiEnabled: false` disables `/api/v1` for this shop; `/admin/v1` stays available.
          *
-         *     Writes the audit record `settings.updated`, with the old and new values but never the secret, in the same transaction. Changing nothing writes nothing.
+         *     Writes the audit record `settings.updated`, with the old and new values but never the secret, in the same transaction. A no-op update writes nothing.
          */
         patch: operations["updateSettings"];
         trace?: never;
@@ -443,7 +443,7 @@ export interface paths {
         put?: never;
         /**
          * Connect a customer or a product to an affiliate
-         * @description Later orders of the customer, or with the product or variant, are evidence for the affiliate. Email addresses are compared and stored
+         * @description Later orders by the customer, or containing the product or variant, are evidence for the affiliate. Email addresses are compared and stored
          *     as in `EmailInput`, all other values exactly; products and variants are numeric ids, as text. The number of connections is not
          *     limited, apart from the limit of 600 requests per minute per user.
          *
@@ -673,7 +673,7 @@ export interface paths {
         put?: never;
         /**
          * Reopen a rejected commission
-         * @description The order is decided again from its stored facts and the current statuses of its affiliates, for example after a pending affiliate was approved;
+         * @description The order is re-evaluated from its stored facts and the current statuses of its affiliates, for example after a pending affiliate was approved;
          *     rates and evidence stay as recorded. The commission becomes `PENDING`, even if its program auto-approves orders. Earlier refunds still apply.
          *
          *     Writes the audit record `commission.reopened` in the same transaction.
@@ -766,7 +766,7 @@ export interface paths {
         /**
          * Explain the decision about an order
          * @description For every reported order, credited or not: every piece of evidence and why it won or lost, the restriction
-         *     on the winner, and the calculation line by line, with refunds. `replay` decides the stored facts again; `identical` is true when the
+         *     on the winner, and the calculation line by line, with refunds. `replay` re-runs the decision on the stored facts; `identical` is true when the
          *     decision equals the recorded one byte for byte, whichever version of the engine recorded it.
          */
         get: operations["explainOrder"];
@@ -908,7 +908,7 @@ export interface paths {
          * A store order was paid
          * @description Records the order with the same engine as a conversion, with `trackingMethod` `STORE_ORDER` and the stored id `shopify:<id>`. Goods are the
          *     line items less their discounts, without shipping and tax; included tax is subtracted. Discount codes are evidence `COUPON`, the note
-         *     attribute `referral_click_id` and the `ref` of the landing page `DIRECT_LINK`, the customer and the products the other two kinds. A repeated notification changes nothing.
+         *     attribute `referral_click_id` and the `ref` of the landing page `DIRECT_LINK`; the customer and products provide the other two kinds. A repeated notification changes nothing.
          *
          *     Refunds and cancellations that arrived before the order are applied now, and so is the order's own `cancelled_at`. An order whose `financial_status`
          *     is not that of a paid order is rejected. Bodies are limited to 4 MiB; unknown properties are ignored.
@@ -982,7 +982,7 @@ export interface paths {
          * @description Updates the sent fields. After a change of the secret, `X-Service-Signature` uses the new one immediately, and for 24 hours `webhook-signature` contains
          *     a signature with each, so that receivers can switch without downtime. `secret: null` disables signing immediately.
          *
-         *     Writes the audit record `webhook.updated`, without address or secret, in the same transaction. Changing nothing writes nothing.
+         *     Writes the audit record `webhook.updated`, without address or secret, in the same transaction. A no-op update writes nothing.
          */
         patch: operations["updateWebhook"];
         trace?: never;
@@ -1756,7 +1756,7 @@ export interface components {
         };
         EvidenceCandidate: {
             kind: components["schemas"]["EvidenceKind"];
-            /** @description The field it comes from. */
+            /** @description The order field that supplied this evidence. */
             source: string;
             value: string;
             affiliateId: string | null;
@@ -1824,7 +1824,7 @@ export interface components {
             };
         };
         /**
-         * @description The permissions of a user. `STAFF` has no access to keys, settings and money.
+         * @description The permissions of a user. `STAFF` has no access to keys, settings or money.
          * @enum {string}
          */
         Role: "OWNER" | "STAFF";
@@ -2075,7 +2075,7 @@ export interface components {
             productId: string;
         });
         RefundCreate: {
-            /** @description Your id for the refund, except `reversal` and `carry`. */
+            /** @description Your id for the refund; `reversal` and `carry` are reserved. */
             externalRefundId: string;
             /** @description Goods net of discount. */
             amountCents?: number | null;
@@ -2391,7 +2391,7 @@ export interface components {
             currency?: string | null;
             email?: components["schemas"]["StoreText"];
             contact_email?: components["schemas"]["StoreText"];
-            /** @description The landing page; its `ref` is evidence `DIRECT_LINK`. Ignored with more than 8,192 characters. */
+            /** @description The landing page; its `ref` is evidence `DIRECT_LINK`. Ignored if longer than 8,192 characters. */
             landing_site?: string | null;
             processed_at?: string | null;
             created_at?: string | null;
@@ -2444,7 +2444,7 @@ export interface components {
         StoreRefund: {
             id: components["schemas"]["StoreId"];
             order_id: components["schemas"]["StoreId"];
-            /** @description Cut after 1,000 characters. */
+            /** @description Truncated to 1,000 characters. */
             note?: string | null;
             refund_line_items: {
                 quantity?: number | null;
@@ -3494,7 +3494,7 @@ export interface operations {
             query: {
                 /** @description The payout batch. */
                 id: components["schemas"]["Id"];
-                /** @description The action. `pay` is the only one. */
+                /** @description The action. Must be `pay`. */
                 action: "pay";
                 /** @description The `netPayableCents` you expect. A different total returns 409. */
                 expectedTotalCents?: number;
@@ -5911,7 +5911,7 @@ export interface operations {
             401: components["responses"]["StoreUnauthorized"];
             403: components["responses"]["StoreForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The order already has 50 stored refunds, or about 5,000 line items in them. */
+            /** @description The order already has 50 stored refunds, or they contain about 5,000 line items. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];

@@ -20,7 +20,7 @@ const paidOrder = async (given: object = {}) => {
 }
 
 describe('before payment', () => {
-  test('200 9000 at 16%: 3000 take 480, three times 3000 take all', async () => {
+  test('200 with 9000 at 16%: 3000 take 480, three times 3000 take all', async () => {
     const id = await till.order()
     const first = await till.refund(id, 'a', 3000)
     expect(first.body.data).toMatchObject({ commissionAmountCents: 960, orderStatus: 'APPROVED' })

@@ -164,7 +164,7 @@ describe('occurredAt', () => {
     expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([400, 'occurred_at_in_future'])
   })
 
-  test('a date alone is midnight UTC, a time without an offset is refused', async ({ server, client }) => {
+  test('a date alone is midnight UTC, a time without an offset is rejected', async ({ server, client }) => {
     const { id } = await client.events.click({ ref: nisa.slug, occurredAt: '2026-10-31' })
     expect(stored(server, id).occurredAt).toBe('2026-10-31T00:00:00.000Z')
     const reply = await post(server, { type: 'click', ref: nisa.slug, occurredAt: '2026-10-31T00:00:00' })

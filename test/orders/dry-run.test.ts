@@ -116,7 +116,7 @@ test('the same decision as the report that follows', async ({ client }) => {
   expect(recorded).toEqual({ attribution, commission: { ...commission, id: recorded.commission.id } })
 })
 
-test('200 with the decision of an order that is recorded already', async ({ server, client }) => {
+test('200 with the decision of an order that is already recorded', async ({ server, client }) => {
   await client.events.conversion({ ...order, externalOrderId: 'recorded' })
   const reply = await dryRun(server, { ...order, externalOrderId: 'recorded' })
   expect([reply.status, reply.headers.get('X-Order-Already-Recorded')]).toEqual([200, 'true'])

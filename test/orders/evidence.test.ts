@@ -53,7 +53,7 @@ describe('COUPON', () => {
     expect(await attribution(client, { affiliateCode })).toEqual(of(mara, 'COUPON', 1, 'AFFILIATE_CODE_MATCH'))
   })
 
-  test('a code is looked up as discount code before it is read as a slug', async ({ client }) => {
+  test('a code is looked up as a discount code before it is read as a slug', async ({ client }) => {
     expect(await attribution(client, { couponCode: 'Mara-Lind' })).toEqual(of(zed, 'COUPON', 1, 'COUPON_MATCH'))
   })
 
@@ -114,7 +114,7 @@ describe('DIRECT_LINK', () => {
     expect(found).toEqual(of(mara, 'DIRECT_LINK', 0.95, 'CLICK_MATCH'))
   })
 
-  test('a note attribute longer than any click id names no click', async ({ client }) => {
+  test('a note attribute longer than any click id matches no click', async ({ client }) => {
     const value = Array.from({ length: 3000 }, (_, i) => createHash('sha256').update(`${i}`).digest('hex')).join('')
     expect(await attribution(client, { noteAttributes: [{ name: 'referral_click_id', value }] })).toEqual(
       nobody('CLICK_NOT_FOUND'),
@@ -205,7 +205,7 @@ describe('CONNECTED_PRODUCT', () => {
     expect((await attribution(client, lines(['7001', '9002', 100])))[0]).toBe(nisa.id)
   })
 
-  test('ids are compared exactly: a global id, a space or a zero more match nothing', async ({ client }) => {
+  test('ids are compared exactly: a global id, a space or an extra zero match nothing', async ({ client }) => {
     for (const productId of ['gid://shopify/Product/7001', ' 7001', '07001'])
       expect(await attribution(client, lines([productId, null, 100])), productId).toEqual(nobody('NO_MATCH'))
   })

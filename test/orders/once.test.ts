@@ -46,7 +46,7 @@ test('201, one event and one audit record when an order is recorded', async ({ s
   ])
 })
 
-describe('an order that is recorded already', () => {
+describe('an order that is already recorded', () => {
   test('201 with the recorded decision, even with other fields, and nothing is written', async ({ server, client }) => {
     const sent = { externalOrderId: 'twice', amountCents: 10_000, couponCode: 'NISA' }
     const first = await convert(server, sent)

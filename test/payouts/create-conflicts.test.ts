@@ -36,7 +36,7 @@ describe('409', () => {
     [0, 5000, 1, true],
     [4000, 5000, 4000, true],
   ])(
-    'shop minimum %j, server minimum %i: a batch of %i cents: %j',
+    'shop minimum %j, server minimum %i: a batch of %i cents: created = %j',
     async ([shop, usual, cents, expected], { server, client, owner }) => {
       addCommission(server, { affiliateId: nisa, commissionAmountCents: cents + 7, taxWithheldCents: 7 })
       await setMinimum(owner, shop)

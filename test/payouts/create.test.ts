@@ -11,7 +11,7 @@ test.beforeEach(({ server }) => {
   nisa = addAffiliate(server)
 })
 
-test('200 the batch, its rows PAYABLE, one audit', async ({ server, client }) => {
+test('200 with the batch; its rows are PAYABLE; one audit record', async ({ server, client }) => {
   const omar = addAffiliate(server)
   addCommission(server, { affiliateId: nisa, commissionAmountCents: 1440, taxWithheldCents: 144 })
   addCommission(server, { affiliateId: nisa, commissionAmountCents: 60 })
@@ -54,7 +54,7 @@ describe('selected commissions', () => {
     },
   )
 
-  test('404 when every commission is in a batch already, is zero or belongs to another shop', async ({
+  test('404 when every commission is already in a batch, is zero or belongs to another shop', async ({
     server,
     client,
   }) => {

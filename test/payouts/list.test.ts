@@ -48,7 +48,7 @@ test('another shop sees no batches', async ({ server }) => {
 })
 
 describe('include=lines', () => {
-  test('200 one line per affiliate; their sums are the totals', async ({ client }) => {
+  test('200 with one line per affiliate; their sums are the totals', async ({ client }) => {
     const { data } = await client.payouts.list({ include: 'lines' })
     expect(data[0]?.lines).toEqual([
       {

@@ -23,7 +23,7 @@ const setBatch = (server: TestServer, status: 'PROCESSING' | 'FAILED') =>
   updateRows(server, 'payoutBatches', { status }, { id: batch.id })
 const paid = async (client: Client) => (await client.commissions.list({ status: 'PAID' })).data
 
-test('200 the batch and all its commissions are PAID, nothing else is', async ({ server, client, owner }) => {
+test('200 with the batch and all its commissions PAID, and nothing else', async ({ server, client, owner }) => {
   const reply = await client.payouts.pay(batch.id)
   expect(reply).toEqual({ ok: true, message: 'Payout batch marked as paid.', id: batch.id })
   const now = new Date(server.clock.ms).toISOString()

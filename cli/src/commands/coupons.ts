@@ -40,7 +40,7 @@ export function addCoupons(program: Command): void {
     .addOption(choiceOption('--status <status>', 'filter by affiliate status', enums.AffiliateStatus))
 
   defineCommand<{ code?: string }>(coupons, 'assign <affiliateId>', {
-    summary: 'assign a discount code to an affiliate; a random one without --code',
+    summary: 'assign a discount code to an affiliate, random if --code is omitted',
     output: 'Coupon',
     writes: true,
     examples: ['referral coupons assign aff_… --code NISA16'],

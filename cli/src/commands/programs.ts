@@ -91,7 +91,7 @@ function addCreateAndUpdate(programs: Command): void {
   update
     .option('--lifetime', 'attribute all later orders of a customer to the affiliate of the first one')
     .option('--no-lifetime', 'attribute each order separately')
-    .addOption(choiceOption('--discount <type>', 'discount that its codes give', [...enums.DiscountType, 'none']))
+    .addOption(choiceOption('--discount <type>', 'discount type of its codes', [...enums.DiscountType, 'none']))
     .addOption(new Option('--discount-value <number>', 'percent, or currency units').argParser(decimal))
 }
 
@@ -108,7 +108,9 @@ function addFields(command: Command): Option {
       ),
     )
     .addOption(new Option('--commission <number>', 'percent, or currency units for flat types').argParser(decimal))
-    .addOption(new Option('--cookie-days <n>', 'days for which a click counts; 0 for none').argParser(decimal))
+    .addOption(
+      new Option('--cookie-days <n>', 'days a click stays valid; 0 disables click attribution').argParser(decimal),
+    )
     .option('--auto-approve-affiliates', 'approve new affiliates automatically')
     .option('--no-auto-approve-affiliates', 'approve new affiliates manually')
     .option('--auto-approve-orders', 'approve commissions automatically')

@@ -18,7 +18,8 @@ export const affiliates = (core: Core) => ({
     listCall(core, listAffiliates, { query, options, pick: (body) => body, rowId: ({ id }) => id }),
 
   /**
-   * Creates an affiliate with status `PENDING`, a slug and a discount code.
+   * Creates an affiliate with a slug and a discount code. Its status is `PENDING`, or `APPROVED` when its program approves
+   * affiliates automatically.
    *
    * @throws {NotFoundError} `program_not_found` when `campaignId` is not a program of your shop.
    * @throws {ConflictError} `email_taken` when another affiliate uses the email address.
@@ -44,7 +45,7 @@ export const affiliates = (core: Core) => ({
   },
 
   /**
-   * Archives an affiliate: it disappears from lists and earns nothing more. Its data is kept.
+   * Archives an affiliate: it disappears from lists and stops earning commissions. Its data is kept.
    *
    * @throws {NotFoundError} `affiliate_not_found`.
    *

@@ -71,7 +71,7 @@ export const events = (core: Core) => ({
 // ConversionInput does not express that an amount is required, so that orders can be built field by field.
 const conversionBody = (order: ConversionInput) => ({ ...order, type: 'conversion' }) as RequestBody<'recordEvent'>
 
-/** Derives the idempotency key of an order from its content, whatever the order of its fields. */
+/** Derives the idempotency key of an order from its content, regardless of field order. */
 const hashOrder = async (body: unknown): Promise<string> => {
   const bytes = new TextEncoder().encode(JSON.stringify(sortKeys(JSON.parse(JSON.stringify(body)))))
   const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))

@@ -7,7 +7,7 @@ import { listCall, type Page, type PagedCall } from '../pagination.ts'
 
 /** Options of `payouts.pay`. */
 export interface PayOptions extends CallOptions {
-  /** The `netPayableCents` you approved. The payment fails with `payout_total_mismatch` for any other total. */
+  /** The `netPayableCents` you approved. The payment fails with `payout_total_mismatch` if the total differs. */
   expectedTotalCents?: number | undefined
 }
 

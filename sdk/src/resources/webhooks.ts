@@ -46,7 +46,7 @@ export const webhooks = (core: Core) => ({
     }),
 
   /**
-   * Sends a `test` event to every subscription that receives it, and succeeds when there is none. `url` is only validated.
+   * Sends a `test` event to every subscription that receives it, and succeeds even if there are none. `url` is only validated.
    *
    * @throws {BadRequestError} `webhook_url_refused` when `url` is not a public HTTPS address.
    *

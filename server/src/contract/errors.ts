@@ -37,13 +37,13 @@ export const conflict = (code: ErrorCode, message: string, cause?: unknown) =>
   new ApiError(409, code, message, { cause })
 
 export const concurrentChange = (cause?: unknown) =>
-  conflict('concurrent_change', 'This was modified by another request. Fetch it again and retry.', cause)
+  conflict('concurrent_change', 'This resource was modified by another request. Fetch it again and retry.', cause)
 
 /** The sums of a report exceed the largest exact integer, so rounding would lose cents. */
 export const totalTooLarge = () =>
   conflict(
     'total_too_large',
-    `These amounts add up to more than ${Number.MAX_SAFE_INTEGER} cents, the largest exact total. Choose a shorter period.`,
+    `These amounts add up to more than ${Number.MAX_SAFE_INTEGER} cents, the largest total that can be represented exactly. Choose a shorter period.`,
   )
 
 export const affiliateNotFound = () => notFound('affiliate_not_found', 'No affiliate with this id exists in your shop.')
@@ -94,7 +94,7 @@ export const bodyTooLarge = (limit: number) =>
 export const bodyTimeout = () =>
   invalid(
     'body_timeout',
-    'The request body did not arrive in time. Send it within 30 seconds, without pauses of 10 seconds.',
+    'The request body did not arrive in time. Send it within 30 seconds, without pausing for 10 seconds or more.',
   )
 
 /** The request was rejected before its body was read in full. */

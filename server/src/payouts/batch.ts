@@ -180,7 +180,7 @@ function minimumPayout({ shop, config }: Context, currency: string): number {
 export const batchTooLarge = () =>
   conflict(
     'total_too_large',
-    `These commissions add up to more than ${Number.MAX_SAFE_INTEGER} cents, the largest exact total. Choose a shorter period, a program or affiliates, and create several batches.`,
+    `These commissions add up to more than ${Number.MAX_SAFE_INTEGER} cents, the largest total that can be represented exactly. Split it into several batches by period, program or affiliate.`,
   )
 
 const noneEligible = () =>

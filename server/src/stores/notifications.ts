@@ -145,7 +145,7 @@ async function storeRefundNotice(
   if (stored.length >= MAX_STORED_REFUNDS || length > MAX_STORED_LENGTH) {
     throw conflict(
       'store_refund_limit_reached',
-      'Too many refunds of this order are stored until it is credited. Send this refund again after the order was credited.',
+      'Too many refunds are pending for this order. Resend this refund once the order has been credited.',
     )
   }
   await storeNotice(ctx, trx, { ...notice, kind: 'refund' })

@@ -20,7 +20,7 @@ export function addEvents(program: Command): void {
     details: [
       'Reads exports of Shopify, WooCommerce and Stripe, and other CSV files with a header; - is standard input. Shows the column of each field, then asks for confirmation; without a terminal, it sends immediately.',
       '--dry-run lists every failed row, writes failed.csv, and lets the service evaluate a sample of the orders (--forecast).',
-      'Amounts are in cents if the column name ends in "cents", otherwise decimal. Ambiguous files are rejected until you pass --money, --decimal or --prices, as are files whose amounts are already after the discount. If prices include tax, it is subtracted from the goods in proportion. Times without an offset require --timezone; without a date column, every order is dated now. An order whose payment date is empty gets its creation date; without either, it fails.',
+      'Amounts are in cents if the column name ends in "cents", otherwise decimal. Ambiguous files are rejected until you pass --money, --decimal or --prices, as are files whose amounts are already after the discount. If prices include tax, it is subtracted from the goods in proportion. Times without an offset require --timezone; without a date column, every order is dated now. An order whose payment date is empty gets its creation date; with neither, it fails.',
       'With several coupons, the first that belongs to an affiliate wins. Rows that only contain another line item of the order above are skipped. Orders that are unpaid, canceled, disputed or in an unknown status fail, unless you pass --any-status. Orders refunded in full or in part always fail: a nonzero amount in any column with "refund" in its name counts as a refund. An order that is already recorded with another amount or affiliate fails too.',
       'Respects the rate limit and can be stopped and run again without sending an order twice. Failed rows are written to failed.csv next to the file (or failed-2.csv, if failed.csv contains rows of another file), and the command exits with 8. `<file>.….sent` records which orders were sent.',
     ].join('\n\n'),
@@ -53,7 +53,7 @@ export function addEvents(program: Command): void {
     .addOption(choiceOption('--money <unit>', 'unit of numbers without decimals', ['cents', 'units']))
     .addOption(choiceOption('--decimal <mark>', 'decimal separator', ['.', ',']))
     .option('--currency <code>', 'currency of rows without one (default: USD)')
-    .option('--any-status', 'import canceled, disputed and unpaid orders too, but no refunded ones')
+    .option('--any-status', 'import canceled, disputed and unpaid orders too, but not refunded ones')
     .addOption(
       new Option('--parallel <n>', 'number of concurrent requests; above 1, the order of rows is not kept')
         .argParser(integerBetween(1, 32))

@@ -9,7 +9,7 @@ export function addImport(program: Command): void {
   defineCommand<ImportOptions>(program, 'import', {
     summary: 'import affiliates from another service',
     details:
-      'Reads the CSV export of the service; see MIGRATING.md for the columns. A ref code of letters, digits and single dashes becomes the slug, so that old links keep working. Coupons of at most 9 characters without 0, o or O become discount codes. Everything that cannot be imported is reported, such as PayPal addresses, balances and additional codes or links, and the command exits with 8; --dry-run reads the shop and reports the same. Existing affiliates are not changed.',
+      'Reads the CSV export of the service; see MIGRATING.md for the columns. A ref code of letters, digits and single dashes becomes the slug, so that old links keep working. Coupons of at most 9 characters without 0, o or O become discount codes. Everything that cannot be imported is reported, such as PayPal addresses, balances and additional codes or links, and the command exits with 8; --dry-run checks against the shop and prints the same report. Existing affiliates are not changed.',
     output: 'ImportedAffiliate[]',
     writes: true,
     examples: [

@@ -51,7 +51,7 @@ export function addPayouts(program: Command): void {
 }
 
 const UNPAID_NOTE =
-  'Commissions that were approved or reported after their month was paid are not part of a later month. `preview` and `create` therefore report on standard error how many approved commissions from before the period are in no batch, and the command that lists them. With --each-currency, prints a list with one batch per currency; currencies below the minimum payout are reported, and the command exits with 8.'
+  'Commissions that were approved or reported after their month was paid are not part of a later month. `preview` and `create` therefore report on standard error how many approved commissions from before the period are not in any batch, and print the command that lists them. With --each-currency, prints a list with one batch per currency; currencies below the minimum payout are reported, and the command exits with 8.'
 
 const createOrPreview = async (run: Run, options: CreateOptions, write: boolean) =>
   (await import('./create.ts')).createBatch(run, options, { write, columns: COLUMNS })
@@ -106,7 +106,7 @@ function addExport(payouts: Command): void {
   defineCommand<ExportOptions>(payouts, 'export <id...>', {
     summary: 'export the payees of batches to files, one per currency',
     details:
-      'csv contains every affiliate of the batch. paypal and wise are the import formats of these services for mass payments; payees that such a file cannot contain are left out and reported, and the command exits with 8. `SHA256SUMS` contains the checksums of the files; check them with `sha256sum -c SHA256SUMS`.',
+      'csv contains every affiliate of the batch. paypal and wise are the import formats of these services for mass payments; payees the format cannot represent are left out and reported, and the command exits with 8. `SHA256SUMS` contains the checksums of the files; check them with `sha256sum -c SHA256SUMS`.',
     output: 'ExportedFile[]',
     writes: true,
     examples: [
