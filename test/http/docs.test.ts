@@ -119,3 +119,23 @@ test('the script of the reference reports nothing and loads no image from its ve
     'disableTelemetry: true',
   )
 })
+
+test('the quick start shows the SDK, the verifier, the signature headers, the limits, and every field and code', () => {
+  for (const text of ['@referral/sdk', '@referral/webhook-verifier', 'webhook-signature', 'X-RateLimit-Reset'])
+    expect(page).toContain(text)
+  const resources = [
+    'Affiliate',
+    'Program',
+    'Commission',
+    'PayoutBatch',
+    'Coupon',
+    'JourneyEntry',
+    'WebhookSubscription',
+  ]
+  for (const name of resources) {
+    const fields = Object.keys(composed({ $ref: `#/components/schemas/${name}` }).whole.properties)
+    const [, article = ''] = page.split(`<article id="resource-${name}">`)
+    for (const field of fields) expect(article.split('</article>')[0], name).toContain(`<code>${field}</code>`)
+  }
+  for (const code of document.components.schemas.ErrorCode?.enum ?? []) expect(page).toContain(`id="error-${code}"`)
+})

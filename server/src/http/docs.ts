@@ -44,6 +44,10 @@ function renderPage(): Html {
 <a href="#start">Quick start</a>
 ${document.tags.map((tag) => navigation(tag.name, publicEntries))}
 <a href="#webhook-events">Webhook events</a>
+<strong>Reference</strong>
+<a href="#resources">Fields of resources</a>
+<a href="#limits">Limits</a>
+<a href="#errors">Error codes</a>
 </nav>
 <main>
 <h1>${document.info.title}</h1>
@@ -56,6 +60,9 @@ ${document.tags.map((tag) =>
   ),
 )}
 ${webhookSection()}
+${resourceSection()}
+${limitSection()}
+${errorSection()}
 </main>
 </body>
 </html>`
@@ -77,6 +84,11 @@ function quickStart(): Html {
   -H 'Content-Type: application/json' \\
   -H 'Idempotency-Key: order-1001' \\
   -d '${JSON.stringify(body)}'</code></pre>
+<p>With <code>@referral/sdk</code>, which retries safely and derives the idempotency key from the order:</p>
+<pre><code>import { createReferralClient } from '@referral/sdk'
+
+const client = createReferralClient({ apiKey: '&lt;API_KEY&gt;', baseUrl: '${'{base_url}'}' })
+const { commission } = await client.events.conversion(${JSON.stringify(body)})</code></pre>
 ${text(document.info.description)}
 <p>The <a href="/docs">reference</a> describes every operation, including those for owners. The full contract: <a href="/openapi.yaml">openapi.yaml</a>, <a href="/openapi.json">openapi.json</a>.</p></section>`
 }
@@ -138,13 +150,76 @@ function responseEntry(
 const example = (name: string, value: unknown): Html =>
   html`<details><summary>${name}</summary><pre><code>${JSON.stringify(value, null, 2)}</code></pre></details>`
 
+const webhookHeaders = (): { name?: string; description?: string }[] =>
+  [
+    'WebhookEventHeader',
+    'WebhookSignatureHeader',
+    'WebhookIdHeader',
+    'WebhookTimestampHeader',
+    'WebhookStandardSignatureHeader',
+  ].map((name) =>
+    deref<{ $ref?: string; name?: string; description?: string }>({ $ref: `#/components/parameters/${name}` }),
+  )
+
 const webhookSection = (): Html => html`<section id="webhook-events"><h2>Webhook events</h2>
 <p>Each is a POST of <code>{ event, timestamp, shop_id, data }</code>. Before you process one, compare <code>X-Service-Signature</code> with the HMAC-SHA256 of the raw body. There is no automatic retry, and an event may arrive more than once.</p>
+<table><tr><th>Header</th><th>Value</th></tr>
+${webhookHeaders().map(({ name, description }) => html`<tr><td><code>${name}</code></td><td>${inline(description ?? '')}</td></tr>`)}
+</table>
+<p><code>@referral/webhook-verifier</code> verifies the signature for Express, Fastify, Hono, Next.js and Node.js:</p>
+<pre><code>import { unwrap } from '@referral/webhook-verifier'
+
+const { event, data } = await unwrap(request, { secret: '&lt;WEBHOOK_SECRET&gt;' })</code></pre>
 ${Object.entries(document.webhooks).map(
   ([name, { post }]) => html`<article id="event-${name}"><h3><code>${name}</code></h3>${text(post.description)}
 ${Object.entries(post.requestBody?.content['application/json']?.examples ?? {}).map(([label, one]) => example(label, deref<{ $ref?: string; value?: unknown }>(one).value))}</article>`,
 )}
 </section>`
+
+/** The resources of responses; requests and responses of operations refer to them. */
+const RESOURCES = [
+  'Affiliate',
+  'Program',
+  'Commission',
+  'PayoutBatch',
+  'Coupon',
+  'Analytics',
+  'JourneyEntry',
+  'WebhookSubscription',
+]
+
+const resourceSection = (): Html => html`<section id="resources"><h2>Fields of resources</h2>
+<p>Every field is always present in a response, and <code>null</code> when it is not set.</p>
+${RESOURCES.map((name) => html`<article id="resource-${name}"><h3>${name}</h3>${bodyTables({ $ref: `#/components/schemas/${name}` })}</article>`)}
+</section>`
+
+const LIMITS: [limit: string, value: string][] = [
+  ['Requests per minute and key', '100 (Professional), 1,000 (Enterprise)'],
+  [
+    'Rate limit headers',
+    '`X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` (seconds until the window resets)',
+  ],
+  ['Rows per page', '20, at most 100; journey 100, at most 500'],
+  ['Body', '1 MiB, 65,000 values'],
+  ['Discount code', '9 characters, without `0`, `o` and `O`'],
+  ['Analytics', 'the newest 10,000 commissions of the period, 30 days by default'],
+  ['Webhook delivery', '5 seconds to connect, 10 seconds in total, no redirects'],
+]
+
+const limitSection = (): Html => html`<section id="limits"><h2>Limits</h2>
+<table><tr><th>Limit</th><th>Value</th></tr>
+${LIMITS.map(([limit, value]) => html`<tr><td>${limit}</td><td>${inline(value)}</td></tr>`)}
+</table></section>`
+
+function errorSection(): Html {
+  const { 'x-enumDescriptions': descriptions = {} } = deref<{
+    $ref?: string
+    'x-enumDescriptions'?: Record<string, string>
+  }>({ $ref: '#/components/schemas/ErrorCode' })
+  return html`<section id="errors"><h2>Error codes</h2>
+<p>Sent in <code>X-Error-Code</code>. Messages may change, codes do not.</p>
+<dl>${Object.entries(descriptions).map(([code, lines]) => html`<dt id="error-${code}"><code>${code}</code></dt><dd>${inline(lines)}</dd>`)}</dl></section>`
+}
 
 /** Renders the Markdown of the document, which is limited to paragraphs, code and bold. */
 const text = (markdown: string): Html[] =>
