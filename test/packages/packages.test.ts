@@ -92,7 +92,12 @@ test('the main job runs on the oldest supported Node.js: server, order, webhook,
     },
     batch: { totals: { netPayableCents: 1_440 } },
     paid: { status: 'PAID' },
-    pages: { style: '200 text/css', document: '200 application/yaml', docs: '200 text/html' },
+    pages: {
+      style: '200 text/css',
+      document: '200 application/yaml',
+      docs: '200 text/html',
+      reference: '200 text/javascript',
+    },
   })
 }, 60_000)
 
