@@ -32,15 +32,15 @@ export interface Call<T> extends Promise<T> {
 /** Starts on first `then()`, `withResponse()` or `safe()`; `Core.call` starts it eagerly. */
 export class LazyCall<T> implements Call<T> {
   readonly [Symbol.toStringTag] = 'Call'
-  #send: () => Promise<WithResponse<T>>
+  #start: () => Promise<WithResponse<T>>
   #result: Promise<WithResponse<T>> | undefined
 
-  constructor(send: () => Promise<WithResponse<T>>) {
-    this.#send = send
+  constructor(start: () => Promise<WithResponse<T>>) {
+    this.#start = start
   }
 
   withResponse(): Promise<WithResponse<T>> {
-    this.#result ??= this.#send()
+    this.#result ??= this.#start()
     return this.#result
   }
 

@@ -9,7 +9,7 @@ import {
 } from './errors.ts'
 import type { ClientOptions, WriteOptions } from './options.ts'
 import { type RateLimit, readRateLimit } from './retry.ts'
-import { errorDetails, type PreparedRequest, type ReceivedResponse, type SendResult, send } from './send.ts'
+import { errorDetails, type PreparedRequest, type ReceivedResponse, type SendResult, sendWithRetries } from './send.ts'
 import type { Open, Operation, OperationId, Query, RequestBody, ResponseBody } from './types.ts'
 
 /** The parts of one request. */
@@ -38,11 +38,11 @@ export interface CallInput<Id extends OperationId, Data> extends RequestInput {
 export class Core {
   /** The rate limit window of the last response, undefined before the first. */
   rateLimit: RateLimit | undefined
-  readonly #client: ClientOptions
+  readonly #options: ClientOptions
 
-  constructor(client: ClientOptions) {
-    validate(client)
-    this.#client = client
+  constructor(options: ClientOptions) {
+    validate(options)
+    this.#options = options
   }
 
   /** Starts an operation and returns its call. */
@@ -81,9 +81,9 @@ export class Core {
 
   /** Builds a request without sending it. Adds an idempotency key where the operation accepts one. */
   prepare([method, path, retryPolicy, responseType]: Operation, input: RequestInput): PreparedRequest {
-    const client = this.#client
+    const clientOptions = this.#options
     const { query, body, options = {} } = input
-    const headers = new Headers({ Accept: 'application/json', ...client.headers })
+    const headers = new Headers({ Accept: 'application/json', ...clientOptions.headers })
     for (const [name, value] of new Headers(options.headers)) headers.set(name, value)
     if (body !== undefined) headers.set('Content-Type', 'application/json')
     if (options.idempotencyKey) headers.set('Idempotency-Key', options.idempotencyKey)
@@ -92,18 +92,18 @@ export class Core {
     const given = Object.entries(options).filter(([, value]) => value !== undefined)
     return {
       method,
-      url: `${client.baseUrl?.replace(/(\/api\/v1)?\/*$/, '')}${path}${queryString(query)}`,
+      url: `${clientOptions.baseUrl?.replace(/(\/api\/v1)?\/*$/, '')}${path}${queryString(query)}`,
       retryPolicy,
       headers,
       body: JSON.stringify(body),
-      options: { ...client, ...Object.fromEntries(given) },
+      options: { ...clientOptions, ...Object.fromEntries(given) },
       expectsText: responseType !== undefined,
     }
   }
 
   /** Sends a prepared request, with retries. */
   async send(request: PreparedRequest): Promise<SendResult> {
-    const sent = await send(this.#client, request)
+    const sent = await sendWithRetries(this.#options, request)
     this.rateLimit = (sent.received && readRateLimit(sent.received.response)) ?? this.rateLimit
     return sent
   }

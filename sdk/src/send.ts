@@ -44,13 +44,13 @@ export const errorDetails = ({ headers }: PreparedRequest): ErrorDetails => ({
  *
  * @throws {AbortedError} when the signal is aborted. Every other failure is returned.
  */
-export const send = async (client: ClientOptions, request: PreparedRequest): Promise<SendResult> => {
+export const sendWithRetries = async (clientOptions: ClientOptions, request: PreparedRequest): Promise<SendResult> => {
   const { signal, maxRetries = 2, timeoutMs = 30_000, totalTimeoutMs = Number.POSITIVE_INFINITY } = request.options
   const deadline = Date.now() + totalTimeoutMs
   let mayBeApplied = request.mayBeApplied ?? false
   for (let attempt = 1; ; attempt++) {
     const info = { method: request.method, url: request.url, attempt, headers: new Headers(request.headers) }
-    const result = await sendOnce(client, request, info, Math.min(timeoutMs, deadline - Date.now()))
+    const result = await sendOnce(clientOptions, request, info, Math.min(timeoutMs, deadline - Date.now()))
     mayBeApplied ||= mayHaveBeenApplied(result)
 
     const response = result.received?.response
@@ -58,8 +58,8 @@ export const send = async (client: ClientOptions, request: PreparedRequest): Pro
     if (attempt > maxRetries || !mayRetry(request.retryPolicy, response) || Date.now() + delayMs >= deadline)
       return { ...result, attempts: attempt, mayBeApplied }
     const reason = response?.status ?? result.error?.message
-    client.logger?.warn(`${labelOf(request)} ${reason}; retrying in ${Math.round(delayMs)} ms`)
-    client.onRetry?.({ ...info, delayMs, status: response?.status, error: result.error })
+    clientOptions.logger?.warn(`${labelOf(request)} ${reason}; retrying in ${Math.round(delayMs)} ms`)
+    clientOptions.onRetry?.({ ...info, delayMs, status: response?.status, error: result.error })
     await sleep(delayMs, signal, errorDetails(request))
   }
 }
@@ -71,17 +71,17 @@ const mayHaveBeenApplied = ({ received, error }: AttemptResult): boolean =>
 
 /** Makes one attempt and calls the hooks and the logger. */
 const sendOnce = async (
-  client: ClientOptions,
+  clientOptions: ClientOptions,
   request: PreparedRequest,
   info: RequestInfo,
   timeoutMs: number,
 ): Promise<AttemptResult> => {
   const startedAt = Date.now()
-  client.onRequest?.(info)
+  clientOptions.onRequest?.(info)
   const headers = new Headers(info.headers)
-  headers.set('Authorization', `Bearer ${client.apiKey}`)
+  headers.set('Authorization', `Bearer ${clientOptions.apiKey}`)
   headers.set('User-Agent', `referral-sdk/${version}`)
-  const result = await fetchResponse(client, request, headers, timeoutMs).then(
+  const result = await fetchResponse(clientOptions, request, headers, timeoutMs).then(
     (received): AttemptResult => ({ received }),
     (error): AttemptResult => {
       if (error instanceof ReferralError && !(error instanceof AbortedError)) return { error }
@@ -91,8 +91,10 @@ const sendOnce = async (
   const durationMs = Date.now() - startedAt
   const status = result.received?.response.status
   const requestId = result.received?.response.headers.get('X-Request-Id') ?? undefined
-  client.logger?.debug(`${labelOf(request)} ${status ?? result.error?.message} ${durationMs} ms ${requestId ?? ''}`)
-  if (status) client.onResponse?.({ ...info, status, requestId, durationMs })
+  clientOptions.logger?.debug(
+    `${labelOf(request)} ${status ?? result.error?.message} ${durationMs} ms ${requestId ?? ''}`,
+  )
+  if (status) clientOptions.onResponse?.({ ...info, status, requestId, durationMs })
   return result
 }
 
@@ -102,12 +104,12 @@ const sendOnce = async (
  * @throws {AbortedError | TimeoutError | ConnectionError}
  */
 const fetchResponse = (
-  client: ClientOptions,
+  clientOptions: ClientOptions,
   request: PreparedRequest,
   headers: Headers,
   timeoutMs: number,
 ): Promise<ReceivedResponse> => {
-  const fetch = client.fetch ?? globalThis.fetch
+  const fetchImpl = clientOptions.fetch ?? globalThis.fetch
   const { method, url, body = null, options } = request
   const details = errorDetails(request)
   return withDeadline(
@@ -116,7 +118,7 @@ const fetchResponse = (
       const init = { method, headers, body, signal, redirect: 'manual' } as const
       const outgoing = new Request(url, init)
       try {
-        const response = await fetch(outgoing)
+        const response = await fetchImpl(outgoing)
         const text = await response.text()
         return { response, text, json: parseJson(text) }
       } catch (cause) {

@@ -32,10 +32,10 @@ export async function recomputeBatch(ctx: Context, trx: Transaction, batchId: st
   const batch = await findBatch(trx, ctx.shop.id, batchId)
   if (!batch) throw payoutNotFound()
   if (batch.status !== 'OPEN') return batch
-  const settled = computeBatch(await sumBatch(trx, ctx.shop.id, batchId), batch.periodEnd)
+  const computed = computeBatch(await sumBatch(trx, ctx.shop.id, batchId), batch.periodEnd)
   // Commissions only leave a batch or shrink, so its totals stay exact.
-  if (!settled) throw new Error('The totals of a batch are no longer exact')
-  const { totals, debts } = settled
+  if (!computed) throw new Error('The totals of a batch are no longer exact')
+  const { totals, debts } = computed
   const emptied = totals.commissions === 0 ? ({ status: 'FAILED', failureReason: EMPTY_BATCH_REASON } as const) : {}
   const changes = { ...totals, ...emptied, updatedAt: nowIso(ctx) }
   if (!(await updateBatchIfUnchanged(trx, ctx.shop.id, batch, changes))) throw concurrentChange()
@@ -140,9 +140,9 @@ export function planBatch(
   if (currencies.length > 1) throw mixedCurrencies(currencies)
   const { currency } = first
   const minimumPayoutCents = minimumPayout(ctx, currency)
-  const settled = computeBatch(rows, periodEnd)
-  if (!settled) throw batchTooLarge()
-  const total = settled.totals.netPayableCents
+  const computed = computeBatch(rows, periodEnd)
+  if (!computed) throw batchTooLarge()
+  const total = computed.totals.netPayableCents
   if (total < minimumPayoutCents) {
     const before = computeBatch(
       initialSums.filter((row) => row.currency === currency),
@@ -152,7 +152,7 @@ export function planBatch(
       ? belowMinimumAfterClaim(total, minimumPayoutCents)
       : belowMinimum(total, minimumPayoutCents)
   }
-  return { ...settled, currency, minimumPayoutCents }
+  return { ...computed, currency, minimumPayoutCents }
 }
 
 /**

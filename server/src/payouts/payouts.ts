@@ -12,15 +12,6 @@ import type { PayoutBatchRow } from '../database/tables.ts'
 import { heldBack, payoutLines } from '../engine/payout.ts'
 import { type BatchPlan, batchTooLarge, insertDebts, parseCandidateFilter, payoutNotFound, planBatch } from './batch.ts'
 import * as queries from './queries.ts'
-import {
-  cancelCarriedDebts,
-  findBatch,
-  insertBatch,
-  listBatches,
-  releaseCommissions,
-  sumBatches,
-  updateBatchIfUnchanged,
-} from './queries.ts'
 
 /**
  * Lists batches with their totals, newest first. The access is audited before anything is read, and the result before it
@@ -33,7 +24,7 @@ export async function list(ctx: Context, query: Query<'listPayouts'>) {
   // An invalid cursor is rejected before the access is audited.
   const start = await readCursor(ctx, 'payoutBatches', query)
   await recordAudit(ctx, { action: 'payouts.accessed', subjectId: id ?? null, data: asked })
-  const page = await listBatches(ctx.db.read, ctx.shop.id, { ...query, start })
+  const page = await queries.listBatches(ctx.db.read, ctx.shop.id, { ...query, start })
   const ids = page.data.map((row) => row.id)
   const lines =
     query.include === 'lines' ? await runReport(ctx, batchLinesReport, { shopId: ctx.shop.id, query: ids }) : undefined
@@ -49,7 +40,7 @@ export async function list(ctx: Context, query: Query<'listPayouts'>) {
  * @throws ApiError 404 `payout_not_found`.
  */
 export async function find(ctx: Context, id: string) {
-  const row = await findBatch(ctx.db.read, ctx.shop.id, id)
+  const row = await queries.findBatch(ctx.db.read, ctx.shop.id, id)
   if (!row) throw payoutNotFound()
   return { ...toBatch(row), id: row.id }
 }
@@ -88,7 +79,7 @@ export async function create(ctx: Context, body: Body<'createPayout'>) {
     const plan = planBatch(current, filter, await queries.sumBatch(trx, ctx.shop.id, batch.id), initialSums)
     const heldBackSums = await queries.sumHeldBack(trx, ctx.shop.id, { ...filter, currency })
     const row = { id: batch.id, version: 1, ...newBatch(ctx, filter, plan, heldBackSums) }
-    await insertBatch(trx, ctx.shop.id, row)
+    await queries.insertBatch(trx, ctx.shop.id, row)
     await insertDebts(ctx, trx, batch.id, plan.debts)
     const { periodStart, periodEnd, netPayableCents } = row
     const data = { periodStart, periodEnd, currency, commissions: row.commissions, netPayableCents }
@@ -103,12 +94,16 @@ export async function create(ctx: Context, body: Body<'createPayout'>) {
  *   `concurrent_change`.
  */
 export async function pay(ctx: Context, { id, expectedTotalCents }: Query<'payPayout'>) {
-  const batch = await findBatch(ctx.db.read, ctx.shop.id, id)
+  const batch = await queries.findBatch(ctx.db.read, ctx.shop.id, id)
   if (!batch) throw payoutNotFound()
   rejectUnpayable(batch, expectedTotalCents)
   return mutate(ctx, async (trx) => {
     const paidAt = nowIso(ctx)
-    const updated = await updateBatchIfUnchanged(trx, ctx.shop.id, batch, { status: 'PAID', paidAt, updatedAt: paidAt })
+    const updated = await queries.updateBatchIfUnchanged(trx, ctx.shop.id, batch, {
+      status: 'PAID',
+      paidAt,
+      updatedAt: paidAt,
+    })
     if (!updated) throw concurrentChange()
     await queries.updateToPaid(trx, ctx.shop.id, id, paidAt)
     const { currency, commissions: count, netPayableCents } = batch
@@ -123,9 +118,9 @@ export async function pay(ctx: Context, { id, expectedTotalCents }: Query<'payPa
 async function preview(ctx: Context, filter: queries.CandidateFilter) {
   await findStoredResponse(ctx, ctx.db.read)
   const initialSums = await readSubtotals(ctx, filter, true)
-  const planned = planBatch(ctx, filter, initialSums, initialSums)
-  const heldBackSums = await readSubtotals(ctx, { ...filter, currency: planned.currency }, false)
-  return toBatch({ id: null, ...newBatch(ctx, filter, planned, heldBackSums) })
+  const plan = planBatch(ctx, filter, initialSums, initialSums)
+  const heldBackSums = await readSubtotals(ctx, { ...filter, currency: plan.currency }, false)
+  return toBatch({ id: null, ...newBatch(ctx, filter, plan, heldBackSums) })
 }
 
 const readSubtotals = (ctx: Context, filter: queries.CandidateFilter, isPayable: boolean) =>
@@ -135,7 +130,7 @@ const readSubtotals = (ctx: Context, filter: queries.CandidateFilter, isPayable:
 function newBatch(
   ctx: Context,
   filter: queries.CandidateFilter,
-  { currency, ...planned }: BatchPlan,
+  { currency, totals, minimumPayoutCents }: BatchPlan,
   heldBackSums: queries.Subtotal[],
 ) {
   const withheld = heldBack(heldBackSums)
@@ -146,10 +141,10 @@ function newBatch(
     periodStart: filter.periodStart,
     periodEnd: filter.periodEnd,
     currency,
-    ...planned.totals,
+    ...totals,
     heldBackCommissions: withheld.commissions,
     heldBackCents: withheld.commissionCents,
-    minimumPayoutCents: planned.minimumPayoutCents,
+    minimumPayoutCents,
     failureReason: null,
     createdAt,
     updatedAt: createdAt,
@@ -203,8 +198,8 @@ export const batchLinesReport = defineReport(
   'batchLinesReport',
   async (db, { shopId, query: batchIds }: { shopId: string; query: string[] }): Promise<Lines> => {
     if (batchIds.length === 0) return new Map()
-    const rows = await sumBatches(db, shopId, batchIds)
-    const people = await findAffiliateContacts(db, shopId, new Set(rows.map((row) => row.affiliateId)))
+    const rows = await queries.sumBatches(db, shopId, batchIds)
+    const contacts = await findContacts(db, shopId, new Set(rows.map((row) => row.affiliateId)))
     const byBatch = Map.groupBy(rows, (row) => row.batchId)
     return new Map(
       [...byBatch].map(([batchId, own]) => {
@@ -212,7 +207,7 @@ export const batchLinesReport = defineReport(
         // The sums were exact when the batch was created, and they only shrink.
         if (!lines) throw new Error('The lines of a batch are not exact')
         const named = lines.map(({ affiliateId, ...sums }) => {
-          const { name = '', email = '' } = people.get(affiliateId) ?? {}
+          const { name = '', email = '' } = contacts.get(affiliateId) ?? {}
           return { affiliateId, name, email, ...sums }
         })
         return [batchId, named]
@@ -224,14 +219,14 @@ export const batchLinesReport = defineReport(
 /** Databases limit the number of values in a list. */
 const MAX_IDS = 500
 
-async function findAffiliateContacts(db: Reader, shopId: string, ids: Set<string>) {
-  const people = new Map<string, { name: string; email: string }>()
+async function findContacts(db: Reader, shopId: string, ids: Set<string>) {
+  const contacts = new Map<string, { name: string; email: string }>()
   const rest = [...ids]
   while (rest.length) {
     const some = await findAffiliatesById(db, shopId, rest.splice(0, MAX_IDS))
-    for (const { id, name, email } of some) people.set(id, { name, email })
+    for (const { id, name, email } of some) contacts.set(id, { name, email })
   }
-  return people
+  return contacts
 }
 
 const CANCELED_REASON = 'The batch was canceled.'
@@ -244,7 +239,7 @@ const EMPTY_TOTALS = { commissions: 0, affiliates: 0, commissionCents: 0, taxWit
  * @throws ApiError 404 `payout_not_found`, 409 `payout_not_cancelable` or `concurrent_change`.
  */
 export async function cancel(ctx: Context, id: string): Promise<components['schemas']['PayoutBatch']> {
-  const batch = await findBatch(ctx.db.read, ctx.shop.id, id)
+  const batch = await queries.findBatch(ctx.db.read, ctx.shop.id, id)
   if (!batch) throw payoutNotFound()
   if (batch.status !== 'OPEN' && batch.status !== 'FAILED') {
     throw conflict('payout_not_cancelable', `This payout batch is ${batch.status} and cannot be canceled.`)
@@ -252,9 +247,9 @@ export async function cancel(ctx: Context, id: string): Promise<components['sche
   return mutate(ctx, async (trx) => {
     const updatedAt = nowIso(ctx)
     const changes = { ...EMPTY_TOTALS, status: 'FAILED' as const, failureReason: CANCELED_REASON, updatedAt }
-    if (!(await updateBatchIfUnchanged(trx, ctx.shop.id, batch, changes))) throw concurrentChange()
-    await cancelCarriedDebts(trx, ctx.shop.id, id, updatedAt)
-    const released = await releaseCommissions(trx, ctx.shop.id, id, updatedAt)
+    if (!(await queries.updateBatchIfUnchanged(trx, ctx.shop.id, batch, changes))) throw concurrentChange()
+    await queries.cancelCarriedDebts(trx, ctx.shop.id, id, updatedAt)
+    const released = await queries.releaseCommissions(trx, ctx.shop.id, id, updatedAt)
     const data = { previousStatus: batch.status, released, netPayableCents: batch.netPayableCents }
     return { result: toBatch({ ...batch, ...changes }), audit: { action: 'payout.canceled', subjectId: id, data } }
   })

@@ -15,8 +15,8 @@ import type { CommissionRow, ShopRow, StoreNoticeRow } from '../database/tables.
 import { storedOrderId } from '../engine/normalize.ts'
 import { recordOrder, touchesOf } from '../orders/record-order.ts'
 import { recomputeBatch } from '../payouts/batch.ts'
-import { minimalRefund, storeId, toStoreOrder, toStoreRefund } from './payload.ts'
 import { insertStoreNoticeIfNew, listStoredRefunds, listStoreNotices } from './queries.ts'
+import { minimalRefund, requireId, toStoreOrder, toStoreRefund } from './shopify-payload.ts'
 
 type Reply = components['schemas']['ActionReply']
 
@@ -28,6 +28,8 @@ interface RecordedPaidOrder {
 const MAX_STORED_REFUNDS = 50
 /** The total length of their stored bodies: about 5,000 line items. */
 const MAX_STORED_LENGTH = 500_000
+const shopifyOrderId = (externalOrderId: string) => storedOrderId('shopify', externalOrderId)
+
 /** Statuses that a cancellation cannot change. */
 const FINAL_STATUSES: CommissionRow['orderStatus'][] = ['CANCELED', 'REVERSED', 'REFUNDED']
 
@@ -38,7 +40,7 @@ const FINAL_STATUSES: CommissionRow['orderStatus'][] = ['CANCELED', 'REVERSED', 
  */
 export async function recordPaidOrder(ctx: Context, body: Body<'recordStoreOrder'>): Promise<RecordedPaidOrder> {
   const { order, orderName, codes } = toStoreOrder(ctx, body)
-  const orderId = storedOrderId('shopify', order.externalOrderId)
+  const orderId = shopifyOrderId(order.externalOrderId)
   const work = async (trx: Transaction, shop: ShopRow): Promise<Mutation<RecordedPaidOrder>> => {
     requireSourceDomain(shop, body.order_status_url)
     const couponCode = await firstKnownCode(ctx, trx, codes)
@@ -61,7 +63,7 @@ export async function recordPaidOrder(ctx: Context, body: Body<'recordStoreOrder
  * @throws ApiError 400 `invalid_body` or 401 `store_domain_mismatch`.
  */
 export async function cancelOrder(ctx: Context, body: Body<'cancelStoreOrder'>): Promise<Reply> {
-  const orderId = storedOrderId('shopify', storeId('id', body.id))
+  const orderId = shopifyOrderId(requireId('id', body.id))
   return mutate(ctx, async (trx, shop) => {
     requireSourceDomain(shop, body.order_status_url)
     const row = await findCommissionByOrder(trx, ctx.shop.id, orderId)
@@ -79,14 +81,14 @@ export async function cancelOrder(ctx: Context, body: Body<'cancelStoreOrder'>):
  * @throws ApiError 400 `invalid_body` or 409 `store_refund_limit_reached`.
  */
 export async function refundOrder(ctx: Context, body: Body<'refundStoreOrder'>): Promise<Reply> {
-  const orderId = storedOrderId('shopify', storeId('order_id', body.order_id))
+  const orderId = shopifyOrderId(requireId('order_id', body.order_id))
   return mutate(ctx, async (trx) => {
     const row = await findCommissionByOrder(trx, ctx.shop.id, orderId)
     if (row) {
       const { audit } = await recordRefund(ctx, trx, row, toStoreRefund(body, row.orderCurrency))
       return { result: toReply('Refund recorded.', row), audit }
     }
-    const notice = { orderId, noticeId: storeId('id', body.id), body: JSON.stringify(minimalRefund(body)) }
+    const notice = { orderId, noticeId: requireId('id', body.id), body: JSON.stringify(minimalRefund(body)) }
     await storeRefundNotice(ctx, trx, notice)
     return { result: toReply('Refund stored until an affiliate is credited for its order.', row), audit: null }
   })

@@ -26,15 +26,15 @@ const MAX_LANDING_SITE = 8192
 const MAX_INSTANT = 64
 const MAX_CENTS = 1_000_000_000_000
 
-/** The id of an order or refund of a store, as text. @throws ApiError 400 `invalid_body` when it is blank. */
-export function storeId(name: string, id: string | number): string {
+/** The id of an order or refund in a notification, as text. @throws ApiError 400 `invalid_body` when it is blank. */
+export function requireId(name: string, id: string | number): string {
   const text = String(id).trim()
   if (!orderKey(text)) throw invalidBody(`${name} must be an integer or text of 1 to ${MAX_TEXT} characters.`)
   return text
 }
 
 /**
- * Converts a store's order to the engine's order, with the store's own amounts, discount and currency.
+ * Converts an order in Shopify's format to the engine's order, with the store's own amounts, discount and currency.
  *
  * @throws ApiError 400 `invalid_body` when the price of the goods is missing or invalid.
  */
@@ -51,7 +51,7 @@ export function toStoreOrder(ctx: Context, body: StoreOrder): IncomingStoreOrder
   const [customerEmail = null, ...otherEmails] = new Set(emails)
   return {
     order: {
-      externalOrderId: storeId('id', body.id),
+      externalOrderId: requireId('id', body.id),
       orderAt: readOrderAt(ctx, body.processed_at ?? body.created_at),
       currency,
       ...goodsOf(body, lines, currency),
@@ -152,7 +152,7 @@ type StoreRefund = components['schemas']['StoreRefund']
 const MAX_REASON = 1000
 
 /**
- * Converts a store's refund to the engine's refund. Returned items count at their selling price. Other refunded goods count
+ * Converts a refund in Shopify's format to the engine's refund. Returned items count at their selling price. Other refunded goods count
  * at their amount, which stores write as a negative discrepancy. Shipping does not count.
  */
 export function toStoreRefund(body: StoreRefund, currency: string): RefundInput {
@@ -167,7 +167,7 @@ export function toStoreRefund(body: StoreRefund, currency: string): RefundInput 
     .reduce((sum, cents) => sum + cents, 0n)
   const isItemsOnly = discrepancy === 0n && lineItems.length > 0 && lineItems.every(hasProductId)
   return {
-    refundId: storeId('id', body.id),
+    refundId: requireId('id', body.id),
     amountCents: isItemsOnly ? null : clampToSafeInteger(itemsTotal + discrepancy),
     lineItems: lineItems.filter(hasProductId),
     reason: reasonOf(body),
