@@ -1,9 +1,11 @@
 #!/usr/bin/env node
 import { enableCompileCache } from 'node:module'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 import { Command } from 'commander'
 
-// Before other modules are loaded, so that they are cached for the next start.
-enableCompileCache()
+// Before other modules are loaded, so that they are cached for the next start; in a folder where nobody else can write.
+enableCompileCache(join(homedir(), '.cache', 'referral-server'))
 const { VERSION } = await import('./config.ts')
 const { addOperatorCommands } = await import('./operator/commands.ts')
 

@@ -23,7 +23,7 @@ async function seeded(): Promise<TestServer> {
 }
 
 const rows = (server: TestServer, table: string) =>
-  server.sql.prepare(`select * from "${table}" where "shopId" = 'shp_seeded' order by 1`).all()
+  server.sql.prepare(`select * from "${table}" where "shopId" = 'shp_seeded' order by 1, 2`).all()
 
 describe('seed', () => {
   let server: TestServer
