@@ -20,7 +20,6 @@ const BANNED: [pattern: RegExp, standard: string][] = [
   [/\b(that )?runs? dry\b/i, 'empties'],
   [/\bwhat one would\b/i, 'name the alternatives'],
   [/\banswers (whether|undefined|null)\b/i, 'returns'],
-  [/\banswers whether\b/i, 'returns whether'],
   [/\bto the byte\b/i, 'byte-identical'],
   [/\b(lies|hangs) beside\b/i, 'is next to'],
   [/\bputs? right\b/i, 'corrects'],

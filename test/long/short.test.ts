@@ -22,8 +22,9 @@ for (const [guarantee, scale] of SHORT) {
       expect(await guarantee.run({ engine: 'sqlite', scale })).toBeTypeOf('string')
     } catch (error) {
       if (!(error instanceof Missing)) throw error
-      console.warn(`skipped: ${guarantee.title}, because ${error.message}`)
-      context.skip()
+      const reason = `skipped: ${guarantee.title}, because ${error.message}`
+      console.warn(reason)
+      context.skip(reason)
     }
   })
 }

@@ -187,7 +187,7 @@ export function mergeReads(sql: string, sets: (readonly unknown[])[]): { sql: st
 const lateralTexts = new Map<string, string>()
 const MAX_TEXTS = 500
 
-/** `offset 0` makes PostgreSQL plan the statement by itself, as it is planned alone: once per set of parameters, by index. */
+/** `offset 0` keeps PostgreSQL from flattening the subquery, so it plans the statement as if it were sent alone and uses its index. */
 function lateralText(sql: string, types: string[]): string {
   const key = `${types.join()} ${sql}`
   let text = lateralTexts.get(key)

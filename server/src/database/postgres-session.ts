@@ -168,7 +168,7 @@ export class PostgresSession<Job> {
     await Promise.all(this.#pending)
   }
 
-  /** Runs a statement by itself. @throws StorageError */
+  /** Sends a statement without merging it with others. @throws StorageError */
   execute<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     return run<R>(this.#client, query)
   }

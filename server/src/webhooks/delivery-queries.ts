@@ -25,11 +25,11 @@ export interface FinishedDelivery {
 // A literal instead of a parameter: a partial index is only used when its condition is part of the query.
 const isPending = sql<boolean>`"status" = 'PENDING'`
 
-/** A shop with pending deliveries, with its first and last subscription that has any. */
+/** A shop with pending deliveries. Both subscription ids are the same if only one subscription has pending deliveries. */
 export interface ShopWithPending {
   id: string
-  first: string
-  last: string
+  firstSubscriptionId: string
+  lastSubscriptionId: string
 }
 
 /** The shops with pending deliveries after an id. Reads few rows per shop, however many deliveries are pending. */
@@ -42,8 +42,8 @@ export const listShopsWithPending = prepared<{ after: string; limit: number }>()
       from waiting where waiting.id is not null
     )
     select id,
-      (select min("subscriptionId") from deliveries where "status" = 'PENDING' and "shopId" = waiting.id) as "first",
-      (select max("subscriptionId") from deliveries where "status" = 'PENDING' and "shopId" = waiting.id) as "last"
+      (select min("subscriptionId") from deliveries where "status" = 'PENDING' and "shopId" = waiting.id) as "firstSubscriptionId",
+      (select max("subscriptionId") from deliveries where "status" = 'PENDING' and "shopId" = waiting.id) as "lastSubscriptionId"
     from waiting where id is not null limit ${limit}`.compile(db),
 )
 

@@ -2,7 +2,7 @@ import { compare, median, ratios } from '../harness/compare.ts'
 import { copyOf } from '../harness/data.ts'
 import type { Options } from '../harness/options.ts'
 import { perSecond, say } from '../harness/report.ts'
-import { launchOther, launchOurs } from '../harness/subject.ts'
+import { launchOther, launchOurs, type Subject } from '../harness/subject.ts'
 import { heavyPeers } from '../peers/heavy.ts'
 import { orderOf } from './conversions.ts'
 import { LIST } from './lists.ts'
@@ -23,7 +23,7 @@ export async function peers(options: Options): Promise<void> {
     const measured = await compare([ours, hono, fastify], { jobOf, rounds, warmUpSeconds: 3 })
     for (const peer of [hono, fastify]) {
       const { median: times, min, max } = ratios(measured, [ours, peer], (sample) => sample.perSecond)
-      const rate = (subject: typeof ours) => perSecond(median(measured, subject, (sample) => sample.perSecond))
+      const rate = (subject: Subject) => perSecond(median(measured, subject, (sample) => sample.perSecond))
       say(
         `${what}: ours ${rate(ours)}, ${peer.name} ${rate(peer)}: ours ${times.toFixed(2)} × (${min.toFixed(2)} to ${max.toFixed(2)})`,
       )

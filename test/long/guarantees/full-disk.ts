@@ -21,7 +21,7 @@ function mountSmall(): ReturnType<typeof temporaryFolder> {
   }
   if (status === 0) return { path: folder.path, remove }
   folder.remove()
-  throw new Missing('nobody may mount a small file system here')
+  throw new Missing('mounting a small file system is not permitted')
 }
 
 /** Fills the disk and frees space again, under load. */

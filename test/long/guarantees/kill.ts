@@ -11,13 +11,13 @@ import type { World } from '../world.ts'
 /** How many of the latest acknowledged orders are reported again after each kill; these could have been lost. */
 const LATEST = 16
 /** A server is killed at the latest after it acknowledged this many orders, or after this time. */
-const MOST_ORDERS = 96
-const MOST_MS = 3000
+const MAX_ORDERS = 96
+const MAX_LOAD_MS = 3000
 
 /** Waits until the load has received a random number of further responses, and a moment longer. */
 async function someLoad({ acknowledged }: Load): Promise<void> {
-  const enough = acknowledged.length + Math.random() * MOST_ORDERS
-  const deadline = performance.now() + MOST_MS
+  const enough = acknowledged.length + Math.random() * MAX_ORDERS
+  const deadline = performance.now() + MAX_LOAD_MS
   while (acknowledged.length < enough && performance.now() < deadline) await sleep(5)
   await sleep(Math.random() * 20)
 }

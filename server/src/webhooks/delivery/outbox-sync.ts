@@ -104,13 +104,15 @@ async function findPending(
   { afterShop, afterSubscription }: SyncRequest,
 ): Promise<ReadonlyMap<string, string[]>> {
   const shops = await pageAround(SHOPS_PAGE, afterShop, (after, limit) => listShopsWithPending(trx, { after, limit }))
-  const pages = shops.map(async ({ id: shopId, first, last }): Promise<[string, string[]]> => {
-    // Most shops have one subscription.
-    if (first === last) return [shopId, [first]]
-    const list = (after: string, limit: number) => listSubscriptionsWithPending(trx, { shopId, after, limit })
-    const page = await pageAround(SUBSCRIPTIONS_PAGE, afterSubscription.get(shopId) ?? '', list)
-    return [shopId, page.map(({ id }) => id)]
-  })
+  const pages = shops.map(
+    async ({ id: shopId, firstSubscriptionId, lastSubscriptionId }): Promise<[string, string[]]> => {
+      // Most shops have one subscription.
+      if (firstSubscriptionId === lastSubscriptionId) return [shopId, [firstSubscriptionId]]
+      const list = (after: string, limit: number) => listSubscriptionsWithPending(trx, { shopId, after, limit })
+      const page = await pageAround(SUBSCRIPTIONS_PAGE, afterSubscription.get(shopId) ?? '', list)
+      return [shopId, page.map(({ id }) => id)]
+    },
+  )
   return new Map(await Promise.all(pages))
 }
 
