@@ -24,7 +24,11 @@ export type RawInit<O extends PathOperation> = CallOptions &
   (O extends RequiresParams
     ? { params: Omit<O['parameters'], 'cookie'> }
     : { params?: Omit<O['parameters'], 'cookie'> }) &
-  (O extends { requestBody: { content: { 'application/json': infer Body } } } ? { body: Body } : { body?: undefined })
+  (O extends { requestBody: { content: { 'application/json': infer Body } } }
+    ? { body: Body }
+    : O extends { requestBody?: { content: { 'application/json': infer Body } } }
+      ? { body?: Body }
+      : { body?: undefined })
 
 type Content<R> = R extends { content: infer MediaTypes } ? MediaTypes[keyof MediaTypes] : never
 

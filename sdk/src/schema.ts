@@ -389,8 +389,9 @@ export interface paths {
         put?: never;
         /**
          * Rotate the secret of an API key
-         * @description The response contains the new secret. The old one stops working immediately, in every process. Id, label, scopes, expiry and
-         *     rate-limit window are kept.
+         * @description The response contains the new secret. The old one stops working immediately, in every process, or after `overlapSeconds`:
+         *     both are valid before that, so that the programs that use the key can be updated one by one. Rotating again or revoking the key
+         *     ends the overlap. Id, label, scopes, expiry and rate-limit window are kept.
          *     Writes the audit record `key.rotated` in the same transaction.
          */
         post: operations["rotateKey"];
@@ -1847,6 +1848,11 @@ export interface components {
              * @description The key is rejected at this instant and later.
              */
             expiresAt: string | null;
+            /**
+             * Format: date-time
+             * @description The secret before the last rotation is rejected at this instant and later. Null without an overlap.
+             */
+            previousSecretUntil: string | null;
             /** @enum {string} */
             status: "active" | "revoked";
         };
@@ -1859,6 +1865,10 @@ export interface components {
              * @description Must be in the future. Without it the key does not expire.
              */
             expiresAt?: string | null;
+        };
+        ApiKeyRotate: {
+            /** @description How long the old secret remains valid, up to a week. 0 without it. */
+            overlapSeconds?: number;
         };
         ApiKeyList: {
             data: components["schemas"]["ApiKey"][];
@@ -4398,7 +4408,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ApiKeyRotate"];
+            };
+        };
         responses: {
             /** @description The key, with its new secret. */
             200: {
@@ -4408,6 +4422,17 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ApiKeySecretReply"];
+                };
+            };
+            /** @description The body is invalid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
@@ -4437,7 +4462,7 @@ export interface operations {
             };
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
         };
     };
     getSettings: {

@@ -1,4 +1,4 @@
-import { expect } from 'vitest'
+import { describe, expect } from 'vitest'
 import { isWellFormed } from '../../server/src/core/secret.ts'
 import { allRows } from '../support/inspect.ts'
 import type { Reply, TestServer } from '../support/server.ts'
@@ -53,6 +53,62 @@ test('rotation creates a new secret, and the old one is invalid immediately; the
   ])
   expect(rotated).toEqual({ ...key, prefix: undefined, lastUsedAt: null })
   expect(prefix).toBe(secret.slice(0, 10))
+})
+
+describe('rotation with an overlap', () => {
+  const HOUR = 3_600_000
+  const rotate = (owner: Owner, id: string, overlapSeconds?: number) =>
+    expectOk(owner('POST', `/keys/${id}/rotate`, { overlapSeconds }))
+
+  test('both secrets are valid until it ends, in one rate limit window', async ({ server, owner }) => {
+    const { id, secret: old } = await create(owner)
+    const { secret, previousSecretUntil } = await rotate(owner, id, 3600)
+    expect(previousSecretUntil).toBe(new Date(server.clock.ms + HOUR).toISOString())
+    expect((await listed(owner, id)).previousSecretUntil).toBe(previousSecretUntil)
+    server.clock.advance(HOUR - 1)
+    expect([await status(server, old), await status(server, secret)]).toEqual([
+      [200, null],
+      [200, null],
+    ])
+    server.clock.advance(1)
+    expect([await status(server, old), await status(server, secret)]).toEqual([
+      [403, 'key_unknown'],
+      [200, null],
+    ])
+  })
+
+  test('revoking the key invalidates both secrets', async ({ server, owner }) => {
+    const { id, secret: old } = await create(owner)
+    const { secret } = await rotate(owner, id, 3600)
+    await expectOk(owner('DELETE', `/keys/${id}`))
+    expect([await status(server, old), await status(server, secret)]).toEqual([
+      [403, 'key_revoked'],
+      [403, 'key_revoked'],
+    ])
+  })
+
+  test('rotating again invalidates the secret before the last one', async ({ server, owner }) => {
+    const { id, secret: first } = await create(owner)
+    const { secret: second } = await rotate(owner, id, 3600)
+    const { secret: third } = await rotate(owner, id, 3600)
+    expect([await status(server, first), await status(server, second), await status(server, third)]).toEqual([
+      [403, 'key_unknown'],
+      [200, null],
+      [200, null],
+    ])
+    const { secret: fourth } = await rotate(owner, id, 0)
+    expect([await status(server, second), await status(server, third), await status(server, fourth)]).toEqual([
+      [403, 'key_unknown'],
+      [403, 'key_unknown'],
+      [200, null],
+    ])
+  })
+
+  test.for([[-1], [604_801], [1.5], ['3600']])('400 for an overlap of %s', async ([overlapSeconds], { owner }) => {
+    const { id } = await create(owner)
+    const reply = await owner('POST', `/keys/${id}/rotate`, { overlapSeconds })
+    expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([400, 'invalid_body'])
+  })
 })
 
 test('a revoked key is invalid immediately and permanently', async ({ server, owner }) => {

@@ -30,6 +30,8 @@ test('keys are created, used, rotated and revoked; revoking twice succeeds', asy
   expect((await use(key.secret)).code).toBe(0)
   const rotated = await json<{ secret: string }>(['keys', 'rotate', key.id, '--yes'], { env })
   expect([(await use(key.secret)).code, (await use(rotated.secret)).code]).toEqual([4, 0])
+  const again = await json<{ secret: string }>(['keys', 'rotate', key.id, '--yes', '--overlap-seconds', '60'], { env })
+  expect([(await use(rotated.secret)).code, (await use(again.secret)).code]).toEqual([0, 0])
   expect(await json(['keys', 'revoke', key.id, '--yes'], { env })).toEqual({ id: key.id, changed: true })
   expect(await json(['keys', 'revoke', key.id, '--yes'], { env })).toEqual({ id: key.id, changed: false })
   expect((await use(rotated.secret)).code).toBe(4)

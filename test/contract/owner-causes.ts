@@ -163,6 +163,8 @@ export const causes: Record<string, Cause> = {
   'revokeKey key_not_found': unknown,
   'revokeKey key_already_revoked': revoked,
   'revokeKey concurrent_change': raced({}, {}),
+  'rotateKey invalid_body': badBody({ overlapSeconds: 604_801 }),
+  'rotateKey unknown_property': badBody({ overlap: 1 }),
   'rotateKey key_not_found': unknown,
   'rotateKey key_already_revoked': revoked,
   'rotateKey concurrent_change': raced({}, {}),

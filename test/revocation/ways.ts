@@ -49,11 +49,13 @@ const keyWay = (
   rejection: Way['rejection'],
   revoke: (other: OtherProcess, keyId: string) => Promise<unknown>,
   restore?: (other: OtherProcess) => Promise<unknown>,
+  prepare?: (other: OtherProcess, keyId: string) => Promise<unknown>,
 ): Way => ({
   rejection,
   make: async (other) => {
     const ctx = await shops.operatorContext(other.deps, other.server.shop.shopId)
     const { keyId, secret } = await keys.createApiKey(ctx, { label: 'To be revoked', scopes: ['all'] })
+    await prepare?.(other, keyId)
     return {
       headers: bearer(secret),
       revoke: async () => void (await revoke(other, keyId)),
@@ -70,10 +72,25 @@ const operator = ({ deps, server }: OtherProcess) => shops.operatorContext(deps,
 const setShop = (wanted: Parameters<typeof shops.set>[2]) => (other: OtherProcess) =>
   shops.set(other.deps, other.server.shop.shopId, wanted)
 
+/** The request carries the old secret of a key that was rotated with an overlap. */
+const duringOverlap = (
+  rejection: Way['rejection'],
+  revoke: (other: OtherProcess, keyId: string) => Promise<unknown>,
+): Way =>
+  keyWay(rejection, revoke, undefined, async (other, id) =>
+    keys.rotate(await operator(other), id, { overlapSeconds: 3600 }),
+  )
+
 /** Ways to revoke API keys. */
 export const keyWays: Record<string, Way> = {
   'the key was revoked': keyWay([403, 'key_revoked'], async (other, id) => keys.revoke(await operator(other), id)),
   'the key was rotated': keyWay([403, 'key_unknown'], async (other, id) => keys.rotate(await operator(other), id)),
+  'the overlap of a rotated key ended': duringOverlap([403, 'key_unknown'], (other, id) =>
+    setKey(other, id, { previousSecretUntil: now(other) }),
+  ),
+  'a rotated key was revoked during its overlap': duringOverlap([403, 'key_revoked'], async (other, id) =>
+    keys.revoke(await operator(other), id),
+  ),
   'the key expired': keyWay([403, 'key_expired'], (other, id) => setKey(other, id, { expiresAt: now(other) })),
   'the key lost its scopes': keyWay([403, 'scope_missing'], (other, id) => setKey(other, id, { scopes: '[]' })),
   'the plan was lowered': keyWay(

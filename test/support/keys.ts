@@ -21,6 +21,8 @@ export async function insertKeys(ctx: Context, count: number): Promise<string[]>
       expiresAt: null,
       revokedAt: null,
       limitSubject: null,
+      previousSecretHash: null,
+      previousSecretUntil: null,
     }
     await ctx.db.transact((trx) => insertApiKey(trx, ctx.shop.id, row), ctx.shop.id)
   }

@@ -36,17 +36,28 @@ export function addKeys(program: Command): void {
         .makeOptionMandatory(),
     )
     .addOption(new Option('--expires <time>', 'when the key expires (default: never)'))
-  for (const [verb, perform, summary] of [
-    ['rotate', rotateKey, 'replace the secret of a key; the old one stops working immediately'],
-    ['revoke', revokeKey, 'revoke a key permanently'],
-  ] as const)
-    defineCommand<{ yes?: boolean }>(keys, `${verb} <id>`, {
-      summary,
-      output: verb === 'rotate' ? 'ApiKeyWithSecret' : 'Revoked',
-      owner: true,
-      writes: true,
-      action: async (run, { options, args: [id = ''] }) => perform(run, id, options),
-    }).option('-y, --yes', 'skip the confirmation')
+  defineCommand<RotateKeyOptions>(keys, 'rotate <id>', {
+    summary: 'replace the secret of a key; the old one stops working immediately, or after an overlap',
+    output: 'ApiKeyWithSecret',
+    owner: true,
+    writes: true,
+    examples: ['referral keys rotate key_01KAH0000000000000000000K1 --overlap-seconds 3600'],
+    action: async (run, { options, args: [id = ''] }) => rotateKey(run, id, options),
+  })
+    .addOption(
+      new Option(
+        '--overlap-seconds <seconds>',
+        'how long the old secret remains valid, up to 604800 (default: 0)',
+      ).argParser(readSeconds),
+    )
+    .option('-y, --yes', 'skip the confirmation')
+  defineCommand<{ yes?: boolean }>(keys, 'revoke <id>', {
+    summary: 'revoke a key permanently',
+    output: 'Revoked',
+    owner: true,
+    writes: true,
+    action: async (run, { options, args: [id = ''] }) => revokeKey(run, id, options),
+  }).option('-y, --yes', 'skip the confirmation')
 }
 
 function readScope(value: string, all: string[] = []): string[] {
@@ -54,6 +65,16 @@ function readScope(value: string, all: string[] = []): string[] {
   for (const one of value.split(','))
     if (!known.includes(one)) throw new InvalidArgumentError(`Valid scopes are ${known.join(', ')}.`)
   return [...all, ...value.split(',')]
+}
+
+function readSeconds(value: string): number {
+  if (!/^\d{1,6}$/.test(value)) throw new InvalidArgumentError('It must be an integer from 0 to 604800.')
+  return Number(value)
+}
+
+interface RotateKeyOptions {
+  overlapSeconds?: number
+  yes?: boolean
 }
 
 type Key = components['schemas']['ApiKey']
@@ -88,11 +109,17 @@ export async function createKey(run: Run, { label, expires }: CreateKeyOptions, 
   run.printRecord(data)
 }
 
-export async function rotateKey(run: Run, id: string, { yes }: { yes?: boolean }): Promise<undefined> {
-  if (run.dryRun) return run.printDryRun('POST', `/admin/v1/keys/${encodeURIComponent(id)}/rotate`)
-  await confirm(run.context, `Replace the secret of ${id}? Clients that use the old one stop working.`, yes)
+export async function rotateKey(
+  run: Run,
+  id: string,
+  { overlapSeconds = 0, yes }: RotateKeyOptions,
+): Promise<undefined> {
+  const body = { overlapSeconds }
+  if (run.dryRun) return run.printDryRun('POST', `/admin/v1/keys/${encodeURIComponent(id)}/rotate`, body)
+  const then = overlapSeconds > 0 ? `in ${overlapSeconds} seconds` : 'immediately'
+  await confirm(run.context, `Replace the secret of ${id}? Clients that use the old one stop working ${then}.`, yes)
   const { data } = unwrap(
-    await (await run.ownerClient()).POST('/admin/v1/keys/{id}/rotate', { params: { path: { id } } }),
+    await (await run.ownerClient()).POST('/admin/v1/keys/{id}/rotate', { params: { path: { id } }, body }),
   )
   run.reporter.info('Store the secret now: it is not shown again.')
   run.printRecord(data)

@@ -66,6 +66,8 @@ export async function create(ctx: Context, input: KeyInput): Promise<ApiKey & { 
       expiresAt,
       revokedAt: null,
       limitSubject,
+      previousSecretHash: null,
+      previousSecretUntil: null,
     }
     await insertApiKey(trx, ctx.shop.id, row)
     const audit = { action: 'key.created', subjectId: row.id, data: { label, scopes, expiresAt } }
@@ -76,18 +78,29 @@ export async function create(ctx: Context, input: KeyInput): Promise<ApiKey & { 
 /** Finds a key that is not revoked. @throws ApiError 404 `key_not_found`, 409 `key_already_revoked`. */
 export const find = async (ctx: Context, id: string): Promise<ApiKey> => toApiKey(await findActive(ctx, id))
 
+/** The longest overlap of a rotation: a week. */
+export const MAX_OVERLAP_SECONDS = 604_800
+
 /**
- * Replaces the secret of a key. The old secret becomes invalid when the change commits.
+ * Replaces the secret of a key.
  *
+ * @param overlapSeconds how long the old secret remains valid. With 0, it becomes invalid when the change commits. A secret
+ *   that remained valid after an earlier rotation becomes invalid in any case.
  * @throws ApiError 404 `key_not_found`, 409 `key_already_revoked` or `concurrent_change`.
  */
-export async function rotate(ctx: Context, id: string): Promise<ApiKey & { secret: string }> {
+export async function rotate(
+  ctx: Context,
+  id: string,
+  { overlapSeconds = 0 }: { overlapSeconds?: number } = {},
+): Promise<ApiKey & { secret: string }> {
   const before = await findActive(ctx, id)
   return mutate(ctx, async (trx) => {
     const { secret, ...stored } = newSecret(ctx)
-    const changes = { ...stored, lastUsedAt: null }
+    const until = overlapSeconds > 0 ? new Date(ctx.now() + overlapSeconds * 1000).toISOString() : null
+    const previous = { previousSecretHash: until && before.secretHash, previousSecretUntil: until }
+    const changes = { ...stored, ...previous, lastUsedAt: null }
     if (!(await updateApiKeyIfUnchanged(trx, ctx.shop.id, before, changes))) throw concurrentChange()
-    const audit = { action: 'key.rotated', subjectId: id, data: { prefix: stored.prefix } }
+    const audit = { action: 'key.rotated', subjectId: id, data: { prefix: stored.prefix, previousSecretUntil: until } }
     return { result: { ...toApiKey({ ...before, ...changes }), secret }, audit }
   })
 }
@@ -137,15 +150,16 @@ function newSecret(ctx: Context): { secret: string } & Pick<ApiKeyRow, 'prefix' 
   return { secret, prefix: secretPrefix(secret), secretHash: hashSecret(secret) }
 }
 
-const toApiKey = ({ id, label, prefix, scopes, createdAt, lastUsedAt, expiresAt, revokedAt }: ApiKeyRow): ApiKey => ({
-  id,
-  label,
-  prefix,
-  scopes: JSON.parse(scopes),
-  createdAt,
-  lastUsedAt,
-  expiresAt,
-  status: revokedAt === null ? 'active' : 'revoked',
+const toApiKey = (row: ApiKeyRow): ApiKey => ({
+  id: row.id,
+  label: row.label,
+  prefix: row.prefix,
+  scopes: JSON.parse(row.scopes),
+  createdAt: row.createdAt,
+  lastUsedAt: row.lastUsedAt,
+  expiresAt: row.expiresAt,
+  previousSecretUntil: row.previousSecretUntil,
+  status: row.revokedAt === null ? 'active' : 'revoked',
 })
 
 /** How many active keys a shop can have, and how many rate-limit windows they have in total. */

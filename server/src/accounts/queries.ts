@@ -4,7 +4,7 @@ import { prepared, preparedWrite } from '../database/prepared.ts'
 import type { ApiKeyRow, SessionRow, ShopRow, SignInLinkRow, UserRow } from '../database/tables.ts'
 import { emailKey } from '../engine/normalize.ts'
 
-const keyWithShop = prepared<{ secretHash: string }>()((db, { secretHash }) =>
+const selectKeyWithShop = (db: Reader) =>
   db
     .selectFrom('apiKeys')
     .innerJoin('shops', 'shops.id', 'apiKeys.shopId')
@@ -17,12 +17,19 @@ const keyWithShop = prepared<{ secretHash: string }>()((db, { secretHash }) =>
       'apiKeys.expiresAt as keyExpiresAt',
       'apiKeys.revokedAt as keyRevokedAt',
       'apiKeys.limitSubject as keyLimitSubject',
+      'apiKeys.previousSecretHash as keyPreviousSecretHash',
+      'apiKeys.previousSecretUntil as keyPreviousSecretUntil',
     ])
     .select((all) =>
       all.selectFrom('installationSettings').select('value').where('name', '=', API_SWITCH).as('installationSwitch'),
     )
-    .where('apiKeys.secretHash', '=', secretHash)
-    .compile(),
+
+const keyBySecret = prepared<{ secretHash: string }>()((db, { secretHash }) =>
+  selectKeyWithShop(db).where('apiKeys.secretHash', '=', secretHash).compile(),
+)
+
+const keyByPreviousSecret = prepared<{ secretHash: string }>()((db, { secretHash }) =>
+  selectKeyWithShop(db).where('apiKeys.previousSecretHash', '=', secretHash).compile(),
 )
 
 /** A key with everything that decides whether it is valid. */
@@ -33,9 +40,12 @@ export interface KeyWithShop {
   isApiOff: boolean
 }
 
-/** One statement, because it runs twice per change: before the body is read and in the transaction. */
+/**
+ * Finds a key by its secret, or by the one before its last rotation. One statement for a current secret, because it runs
+ * twice per change: before the body is read and in the transaction.
+ */
 export async function findKeyWithShop(db: Reader, secretHash: string): Promise<KeyWithShop | undefined> {
-  const [row] = await keyWithShop(db, { secretHash })
+  const [row = (await keyByPreviousSecret(db, { secretHash }))[0]] = await keyBySecret(db, { secretHash })
   if (!row) return undefined
   const key = {
     id: row.keyId,
@@ -46,6 +56,8 @@ export async function findKeyWithShop(db: Reader, secretHash: string): Promise<K
     expiresAt: row.keyExpiresAt,
     revokedAt: row.keyRevokedAt,
     limitSubject: row.keyLimitSubject,
+    previousSecretHash: row.keyPreviousSecretHash,
+    previousSecretUntil: row.keyPreviousSecretUntil,
   }
   // A rest pattern would take as long as the query.
   const shop: ShopRow = {
@@ -65,6 +77,11 @@ export async function findKeyWithShop(db: Reader, secretHash: string): Promise<K
     storeDomain: row.storeDomain,
     storeDomainAliases: row.storeDomainAliases,
     webhooksVersion: row.webhooksVersion,
+    requestsPerMinute: row.requestsPerMinute,
+    maxActiveKeys: row.maxActiveKeys,
+    suspendedAt: row.suspendedAt,
+    deletionStartedAt: row.deletionStartedAt,
+    exportDigest: row.exportDigest,
     version: row.version,
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,

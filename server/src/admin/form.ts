@@ -87,6 +87,6 @@ ${values.map((value) => html`<label class="box"><input type="checkbox" name="${n
 /** Asks for confirmation of an irreversible action, without script. */
 export const confirmation = (
   request: PageRequest,
-  { text, action, button, back }: { text: Html; action: string; button: string; back: string },
+  { text, fields, action, button, back }: { text: Html; fields?: Html; action: string; button: string; back: string },
 ): Html => html`<div class="card narrow">${text}
-${form(request, action, html`<button class="danger">${button}</button> <a class="button" href="${back}">Back</a>`, 'row')}</div>`
+${form(request, action, html`${fields ?? ''}<button class="danger">${button}</button> <a class="button" href="${back}">Back</a>`, 'row')}</div>`

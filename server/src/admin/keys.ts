@@ -1,7 +1,7 @@
 import * as keys from '../accounts/keys.ts'
 import { invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
-import { checkboxes, confirmation, field, form, input } from './form.ts'
+import { checkboxes, confirmation, field, form, input, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf, validateBody } from './route.ts'
@@ -54,7 +54,9 @@ function row(key: ApiKey, now: string): Cell[] {
     day(key.createdAt),
     time(key.lastUsedAt, 'never'),
     key.expiresAt ? day(key.expiresAt) : 'never',
-    badge(status),
+    key.previousSecretUntil !== null && key.previousSecretUntil > now && status === 'active'
+      ? html`${badge(status)}<br>old secret until ${time(key.previousSecretUntil, '')}`
+      : badge(status),
     key.status === 'active' ? [link(key, 'rotate', 'Rotate'), link(key, 'revoke', 'Revoke')] : '',
   ]
 }
@@ -86,9 +88,23 @@ async function create({ ctx, form }: PageRequest) {
   return { to: PATH, flash: { text, secret: { name: 'Secret of the key', value: secret } } }
 }
 
-async function rotate({ ctx, params }: PageRequest) {
-  const { label, secret } = await keys.rotate(ctx, params.id ?? '')
-  const text = `The key “${label}” has a new secret, and the old one no longer works. Copy it now. It is shown only once.`
+/** How long the old secret can remain valid, in seconds. */
+const OVERLAPS = [
+  ['0', 'stops working immediately'],
+  ['3600', 'works for one more hour'],
+  ['86400', 'works for one more day'],
+  [String(keys.MAX_OVERLAP_SECONDS), 'works for seven more days'],
+] as const
+
+async function rotate({ ctx, params, form }: PageRequest) {
+  const sent = { overlapSeconds: Number(form.get('overlapSeconds') ?? 0) }
+  const { label, secret, previousSecretUntil } = await keys.rotate(
+    ctx,
+    params.id ?? '',
+    validateBody('rotateKey', sent),
+  )
+  const old = previousSecretUntil ? `the old one works until ${previousSecretUntil}` : 'the old one no longer works'
+  const text = `The key “${label}” has a new secret, and ${old}. Copy it now. It is shown only once.`
   return { to: PATH, flash: { text, secret: { name: 'New secret of the key', value: secret } } }
 }
 
@@ -101,9 +117,10 @@ async function confirm(request: PageRequest, verb: 'rotate' | 'revoke'): Promise
   const key = await keys.find(request.ctx, request.params.id ?? '')
   const text =
     verb === 'rotate'
-      ? html`<p>“${isolated(key.label)}” (<code>${key.prefix}…</code>) receives a new secret. The old secret stops working immediately. Update every program that uses it.</p>`
+      ? html`<p>“${isolated(key.label)}” (<code>${key.prefix}…</code>) receives a new secret. Update every program that uses the old one before it stops working.</p>`
       : html`<p>“${isolated(key.label)}” (<code>${key.prefix}…</code>) stops working immediately and permanently.</p>`
   const button = verb === 'rotate' ? 'Rotate key' : 'Revoke key'
-  const body = confirmation(request, { text, action: `${PATH}/${key.id}/${verb}`, button, back: PATH })
+  const fields = verb === 'rotate' ? { fields: select('overlapSeconds', 'The old secret', OVERLAPS, '0') } : {}
+  const body = confirmation(request, { text, ...fields, action: `${PATH}/${key.id}/${verb}`, button, back: PATH })
   return { title: verb === 'rotate' ? 'Rotate this key?' : 'Revoke this key?', body }
 }

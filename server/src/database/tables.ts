@@ -29,6 +29,15 @@ export interface ShopRow {
   storeDomainAliases: string
   /** Incremented by every change of the shop's subscriptions. */
   webhooksVersion: number
+  /** Requests per minute and API key, instead of the plan's; null for the plan's. */
+  requestsPerMinute: number | null
+  /** How many active keys the shop can have; null for the general limit. */
+  maxActiveKeys: number | null
+  suspendedAt: string | null
+  /** Since then its rows are being deleted, which cannot be undone. */
+  deletionStartedAt: string | null
+  /** SHA-256 of the latest complete export since the shop was suspended. */
+  exportDigest: string | null
   version: number
   createdAt: string
   updatedAt: string
@@ -57,6 +66,9 @@ export interface ApiKeyRow {
   revokedAt: string | null
   /** The key whose rate limit window this key shares; null for its own. */
   limitSubject: string | null
+  /** The secret before the last rotation, valid until `previousSecretUntil`; both null without an overlap. */
+  previousSecretHash: string | null
+  previousSecretUntil: string | null
 }
 
 type ProgramFlag = 'autoApproveAffiliate' | 'autoApproveOrder' | 'lifetimeCommission' | 'discountEnabled'

@@ -28,7 +28,7 @@ export async function authorizeKey(server: Server, op: Operation, request: Reque
   server.recordKeyUse(caller.key)
   requireScope(op, caller)
   const { key, shop } = caller
-  const recheck = (db: Reader) => reauthorize(server.deps, db, { op, secretHash: key.secretHash })
+  const recheck = (db: Reader) => reauthorize(server.deps, db, { op, secretHash: caller.usedSecretHash })
   return { ...server.deps, shop, actor: `key:${key.id}`, requestId: request.requestId, recheck }
 }
 
@@ -89,6 +89,8 @@ export async function currentRateLimit(server: Server, request: RequestState): P
 
 export interface Caller extends KeyWithShop {
   scopes: string[]
+  /** Of the secret in the request: the current one, or the previous one during an overlap. */
+  usedSecretHash: string
 }
 
 const LAST_USED_INTERVAL_MS = 60_000
@@ -138,12 +140,19 @@ export async function authenticateKey(deps: Deps, header: string | null): Promis
  */
 export async function findCaller(deps: Pick<Deps, 'now'>, db: Reader, secretHash: string): Promise<Caller> {
   const found = await findKeyWithShop(db, secretHash)
-  if (!found || !equalDigests(found.key.secretHash, secretHash)) throw keyUnknown()
+  if (!found || !hasSecret(found.key, secretHash, nowIso(deps))) throw keyUnknown()
   const { revokedAt, expiresAt, scopes } = found.key
   if (revokedAt !== null) throw forbidden('key_revoked', 'This API key was revoked. Create a new key.')
   if (expiresAt !== null && expiresAt <= nowIso(deps))
     throw forbidden('key_expired', 'This API key has expired. Create a new key.')
-  return { ...found, scopes: JSON.parse(scopes) }
+  return { ...found, scopes: JSON.parse(scopes), usedSecretHash: secretHash }
+}
+
+/** Whether a digest is that of the key's secret, or of the one before it while both are valid. */
+function hasSecret(key: Caller['key'], secretHash: string, now: string): boolean {
+  if (equalDigests(key.secretHash, secretHash)) return true
+  const { previousSecretHash: previous, previousSecretUntil: until } = key
+  return previous !== null && until !== null && equalDigests(previous, secretHash) && now < until
 }
 
 const keyUnknown = () => forbidden('key_unknown', 'This API key does not exist.')

@@ -132,7 +132,7 @@ export const handlers: Handlers<Contexts> = {
   }),
   listKeys: (ctx) => ok(keys.list(ctx)),
   createKey: (ctx, { body }) => created(keys.create(ctx, body)),
-  rotateKey: (ctx, { path }) => data(keys.rotate(ctx, path.id)),
+  rotateKey: (ctx, { path, body }) => data(keys.rotate(ctx, path.id, body)),
   revokeKey: (ctx, { path }) => ok(keys.revoke(ctx, path.id)),
   getSettings: (ctx) => data(settings.read(ctx)),
   updateSettings: (ctx, { body }) => data(settings.update(ctx, body)),

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { required, type Schema } from './schema.ts'
 
 export async function createAccounts(schema: Schema): Promise<void> {
@@ -24,6 +25,11 @@ async function shops({ db, text }: Schema) {
     .addColumn('storeDomain', text)
     .addColumn('storeDomainAliases', text, required)
     .addColumn('webhooksVersion', 'integer', required)
+    .addColumn('requestsPerMinute', 'integer')
+    .addColumn('maxActiveKeys', 'integer')
+    .addColumn('suspendedAt', text)
+    .addColumn('deletionStartedAt', text)
+    .addColumn('exportDigest', text)
     .addColumn('version', 'integer', required)
     .addColumn('createdAt', text, required)
     .addColumn('updatedAt', text, required)
@@ -77,8 +83,17 @@ async function credentials({ db, text }: Schema) {
     .addColumn('expiresAt', text)
     .addColumn('revokedAt', text)
     .addColumn('limitSubject', text)
+    .addColumn('previousSecretHash', text)
+    .addColumn('previousSecretUntil', text)
     .addPrimaryKeyConstraint('apiKeys_pk', ['shopId', 'id'])
     .execute()
   await db.schema.createIndex('apiKeys_secretHash').unique().on('apiKeys').columns(['secretHash']).execute()
+  await db.schema
+    .createIndex('apiKeys_previousSecretHash')
+    .unique()
+    .on('apiKeys')
+    .columns(['previousSecretHash'])
+    .where(sql.ref('previousSecretHash'), 'is not', null)
+    .execute()
   await db.schema.createIndex('apiKeys_shopId_createdAt').on('apiKeys').columns(['shopId', 'createdAt']).execute()
 }
