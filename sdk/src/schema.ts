@@ -1224,7 +1224,7 @@ export interface components {
          * @description Returned as sent, without leading and trailing whitespace. Addresses are compared case-insensitively, in Unicode form NFC,
          *     with an internationalized domain in its ASCII form (`xn--`) and without a trailing dot of the domain. The check for self-referral
          *     (`SELF_REFERRAL`) also ignores a display name (`Ada <ada@example.com>`), a plus tag, the dots of Gmail addresses, `googlemail.com` for `gmail.com`,
-         *     invisible characters and compatibility forms (fullwidth letters).
+         *     invisible characters and compatibility forms (fullwidth letters), and compares every address in the customer's text.
          */
         EmailInput: string;
         AffiliateReply: {

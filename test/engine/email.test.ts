@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { emailKey, emailKeysFromQuery, mailboxKey } from '../../server/src/engine/normalize.ts'
+import { emailKey, emailKeysFromQuery, mailboxKey, mailboxKeys } from '../../server/src/engine/normalize.ts'
 
 describe('the key of an address', () => {
   test.each([
@@ -68,6 +68,24 @@ describe('the mailbox of an address', () => {
   ])('%j: %j', (email, mailbox) => {
     expect(mailboxKey(email)).toBe(mailbox)
   })
+})
+
+test.each([
+  ['x@y.example, nisa@example.com'],
+  ['x@y.example;nisa+1@example.com'],
+  ['x@y.example nisa@example.com'],
+  ['nisa@example.com>'],
+  ['<nisa@example.com'],
+  ['<x@y.example> <nisa@example.com>'],
+  ['"nisa@example.com" <x@y.example>'],
+])('%j names the mailbox of its owner among others', (text) => {
+  expect(mailboxKeys(text)).toContain('nisa@example.com')
+})
+
+test('a text without an address has no other mailbox', () => {
+  expect(mailboxKeys('')).toEqual([])
+  expect(mailboxKeys('nobody')).toEqual(['nobody'])
+  expect(mailboxKeys('nisa@example.com')).toEqual(['nisa@example.com'])
 })
 
 test.each([

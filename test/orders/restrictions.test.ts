@@ -86,7 +86,7 @@ test.for(['DRAFT', 'PRIVATE', 'PUBLISH'] as const)('a program in status %s pays'
   expect(await restriction(client, {})).toBeNull()
 })
 
-test.for(['nisa+shop@example.com', ' NISA@example.com ', 'nisa+other@example.com'])(
+test.for(['nisa+shop@example.com', ' NISA@example.com ', 'nisa+other@example.com', 'x@y.example, nisa@example.com'])(
   'a buyer with the address %j is the affiliate',
   async (customerEmail, { client }) => {
     expect(await restriction(client, { customerEmail })).toBe('SELF_REFERRAL')

@@ -13,7 +13,7 @@ import type {
   RestrictionCode,
 } from './facts.ts'
 import { basisPointsOf } from './money.ts'
-import { mailboxKey, trimToNull } from './normalize.ts'
+import { mailboxKeys, trimToNull } from './normalize.ts'
 
 /** Incremented when the same facts could give another decision; recorded with every commission. */
 export const ENGINE_VERSION = '2'
@@ -121,8 +121,8 @@ export function restrictionOf(input: EligibilityInput): RestrictionCode | null {
 }
 
 function isSelfReferral(buyer: string | null, affiliate: string): boolean {
-  const mailbox = mailboxKey(buyer ?? '')
-  return mailbox !== '' && mailbox === mailboxKey(affiliate)
+  const own = mailboxKeys(affiliate)
+  return mailboxKeys(buyer ?? '').some((mailbox) => own.includes(mailbox))
 }
 
 /** Flat rates do not depend on the base, so only percentages require one. */

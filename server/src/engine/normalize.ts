@@ -39,6 +39,18 @@ export function mailboxKey(email: string): string {
   return isGmail ? `${local.replaceAll('.', '')}@gmail.com` : `${local}@${domain}`
 }
 
+/**
+ * The mailboxes of every address in a text, since a mail program may deliver to any of them:
+ * `x@example.com, own@example.com` names two.
+ */
+export function mailboxKeys(text: string): string[] {
+  const addresses = text
+    .normalize('NFKC')
+    .split(/[\s<>,;"]/)
+    .filter((part) => part.includes('@'))
+  return [...new Set([text, ...addresses].map(mailboxKey))].filter((key) => key !== '')
+}
+
 /** Removes what mail programs ignore around an address: comments in parentheses, a leading `mailto:`, trailing separators. */
 function bareAddress(text: string): string {
   let bare = text
