@@ -6,6 +6,41 @@ import type { Acknowledged, Sent } from './load.ts'
 /** 16%, rounded half up to whole cents: independent arithmetic to compare with the engine's. */
 const share = (cents: number) => Number((BigInt(cents) * 1600n + 5000n) / 10_000n)
 
+/** Every acknowledged order of a shop is stored once with the right amount. */
+export async function checkAcknowledged(
+  db: Database,
+  shopId: string,
+  { sent, acknowledged }: { sent: Sent[]; acknowledged: Acknowledged[] },
+): Promise<void> {
+  const commissions = await db.read
+    .selectFrom('commissions')
+    .select(['id', 'externalOrderId', 'commissionAmountCents'])
+    .where('shopId', '=', shopId)
+    .execute()
+  compare(commissions, { sent, acknowledged })
+}
+
+interface StoredCommission {
+  id: string
+  externalOrderId: string | null
+  commissionAmountCents: number
+}
+
+function compare(
+  commissions: StoredCommission[],
+  { sent, acknowledged }: { sent: Sent[]; acknowledged: Acknowledged[] },
+): void {
+  const byOrder = Map.groupBy(commissions, ({ externalOrderId }) => externalOrderId)
+  const doubled = sent.filter(({ id }) => (byOrder.get(id)?.length ?? 0) > 1).map(({ id }) => id)
+  const lost = acknowledged.filter(({ id, commissionId }) => byOrder.get(id)?.[0]?.id !== commissionId)
+  assert.deepEqual({ lost: lost.map(({ id }) => id), doubled }, { lost: [], doubled: [] })
+  const wrong = sent.filter(({ id, amountCents }) => {
+    const [row] = byOrder.get(id) ?? []
+    return row && row.commissionAmountCents !== share(amountCents)
+  })
+  assert.deepEqual(wrong, [], 'each commission is 16% of its order')
+}
+
 /** Every acknowledged order is stored once with the right amount, one audit record and one stored response. */
 export async function checkLedger(
   db: Database,
@@ -15,15 +50,7 @@ export async function checkLedger(
     .selectFrom('commissions')
     .select(['id', 'externalOrderId', 'commissionAmountCents'])
     .execute()
-  const byOrder = Map.groupBy(commissions, ({ externalOrderId }) => externalOrderId)
-  const doubled = [...byOrder].filter(([, rows]) => rows.length > 1).map(([id]) => id)
-  const lost = acknowledged.filter(({ id, commissionId }) => byOrder.get(id ?? '')?.[0]?.id !== commissionId)
-  assert.deepEqual({ lost: lost.map(({ id }) => id), doubled }, { lost: [], doubled: [] })
-  const wrong = sent.filter(({ id, amountCents }) => {
-    const [row] = byOrder.get(id) ?? []
-    return row && row.commissionAmountCents !== share(amountCents)
-  })
-  assert.deepEqual(wrong, [], 'each commission is 16% of its order')
+  compare(commissions, { sent, acknowledged })
   const counts = await countAll(db)
   const { length } = commissions
   assert.deepEqual(counts, { orders: length, audits: length, replies: length })

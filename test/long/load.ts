@@ -4,6 +4,15 @@ import type { RunningServer } from '../support/process.ts'
 
 const WORKERS = 24
 
+export interface LoadOptions {
+  /** Callers at the same time. */
+  workers?: number
+  /** The pause of a caller after each order, in ms. */
+  pauseMs?: number
+  /** Called after each request with its time in ms, and the status unless there was no response. */
+  onAttempt?: (ms: number, status: number | undefined) => void
+}
+
 /** An order as it was reported. */
 export interface Sent {
   id: string
@@ -26,21 +35,23 @@ export class Load {
   readonly refused = new Map<number, number>()
   unanswered = 0
   readonly #keys: string[]
-  #server: RunningServer | undefined
+  readonly #options: Required<LoadOptions>
+  #server: Pick<RunningServer, 'url'> | undefined
   #isOver = false
   #workers: Promise<void>[] = []
 
-  constructor(keys: string[]) {
+  constructor(keys: string[], options: LoadOptions = {}) {
     this.#keys = keys
+    this.#options = { workers: WORKERS, pauseMs: 0, onAttempt: () => {}, ...options }
   }
 
   /** Directs the load to this server; undefined while there is none. */
-  aim(server: RunningServer | undefined): void {
+  aim(server: Pick<RunningServer, 'url'> | undefined): void {
     this.#server = server
   }
 
   start(): void {
-    this.#workers = Array.from({ length: WORKERS }, (_, worker) => this.#work(worker))
+    this.#workers = Array.from({ length: this.#options.workers }, (_, worker) => this.#work(worker))
   }
 
   /** Resolves when every started order is acknowledged. */
@@ -50,7 +61,7 @@ export class Load {
   }
 
   /** Reports an order again. */
-  repeat({ id, amountCents }: Sent, server: RunningServer, n = this.sent.length): Promise<Answer> {
+  repeat({ id, amountCents }: Sent, server: Pick<RunningServer, 'url'>, n = this.sent.length): Promise<Answer> {
     const order = { externalOrderId: id, amountCents, couponCode: 'NISA16' }
     return call(server, this.#keys[n % this.#keys.length]!, ['POST', '/api/v1/events', order, `key-${id}`])
   }
@@ -60,13 +71,16 @@ export class Load {
       const order = { id: `o-${this.sent.length}`, amountCents: Math.floor(Math.random() * MAX_CENTS) + 1 }
       this.sent.push(order)
       await this.#untilAcknowledged(order, worker)
+      await sleep(this.#options.pauseMs)
     }
   }
 
   async #untilAcknowledged(order: Sent, worker: number): Promise<void> {
-    for (let n = worker; ; n += WORKERS) {
+    for (let n = worker; ; n += this.#options.workers) {
       const server = this.#server
+      const startedAt = performance.now()
       const answer = server && (await this.repeat(order, server, n).catch(() => undefined))
+      if (server) this.#options.onAttempt(performance.now() - startedAt, answer?.status)
       if (answer?.status === 201) {
         this.acknowledged.push({ ...order, text: answer.text, commissionId: answer.body.commission.id })
         return

@@ -11,7 +11,7 @@ export interface Answer {
 
 /** One request to one instance. @throws when there is no response. */
 export async function call(
-  server: RunningServer,
+  server: Pick<RunningServer, 'url'>,
   key: string,
   [method, path, body, idempotencyKey]: [method: string, path: string, body?: object | string, idempotencyKey?: string],
 ): Promise<Answer> {
@@ -29,7 +29,7 @@ export async function call(
 }
 
 /** An approved affiliate with a code, in a program that approves orders. */
-export async function withAffiliate(server: RunningServer, key: string, code = 'NISA16') {
+export async function withAffiliate(server: Pick<RunningServer, 'url'>, key: string, code = 'NISA16') {
   const program = await call(server, key, ['POST', '/api/v1/programs', { name: 'P', autoApproveOrder: true }])
   const email = `${code}@example.com`
   const made = await call(server, key, [

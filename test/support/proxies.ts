@@ -46,6 +46,8 @@ http {
 
 export interface Proxy {
   url: string
+  /** Reads its configuration again, as after a change (nginx). */
+  reload: () => void
   stop: () => Promise<void>
 }
 
@@ -78,6 +80,7 @@ export async function startProxy(name: ProxyName, servers: number[], folder: str
   }
   return {
     url,
+    reload: () => void child.kill('SIGHUP'),
     stop: async () => {
       child.kill('SIGTERM')
       await ended

@@ -27,13 +27,13 @@ class Callers {
   sent = 0
   readonly failures: string[] = []
   readonly created: Record<'orders' | 'affiliates', number> = { orders: 0, affiliates: 0 }
-  readonly #target: RunningServer
+  readonly #target: Pick<RunningServer, 'url'>
   readonly #keys: string[]
   #isOver = false
   #workers: Promise<void>[] = []
 
   constructor(url: string, keys: string[]) {
-    this.#target = { url } as RunningServer
+    this.#target = { url }
     this.#keys = keys
   }
 

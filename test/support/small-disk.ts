@@ -1,0 +1,46 @@
+import { spawnSync } from 'node:child_process'
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { temporaryFolder } from './process.ts'
+
+const CHUNK_BYTES = 16 * 1024 * 1024
+
+export interface SmallDisk {
+  path: string
+  /** Writes until nothing more fits. */
+  fill: () => void
+  free: () => void
+  remove: () => void
+}
+
+/** A separate file system in memory; undefined where mounting is not permitted. */
+export function mountSmallDisk(bytes: number): SmallDisk | undefined {
+  const folder = temporaryFolder()
+  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', folder.path])
+  if (status !== 0) {
+    folder.remove()
+    return undefined
+  }
+  const ballast = join(folder.path, 'ballast')
+  return {
+    path: folder.path,
+    fill: () => fillUp(ballast),
+    free: () => rmSync(ballast, { force: true }),
+    remove: () => {
+      spawnSync('umount', ['-l', folder.path])
+      folder.remove()
+    },
+  }
+}
+
+function fillUp(file: string): void {
+  const chunk = Buffer.alloc(CHUNK_BYTES)
+  const descriptor = openSync(file, 'w')
+  try {
+    for (;;) if (writeSync(descriptor, chunk) < chunk.length) return
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+  } finally {
+    closeSync(descriptor)
+  }
+}
