@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
+import { rmSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { temporaryFolder } from './process.ts'
 
@@ -8,7 +9,7 @@ const CHUNK_BYTES = 16 * 1024 * 1024
 export interface SmallDisk {
   path: string
   /** Writes until nothing more fits. */
-  fill: () => void
+  fill: () => Promise<void>
   free: () => void
   remove: () => void
 }
@@ -33,14 +34,14 @@ export function mountSmallDisk(bytes: number): SmallDisk | undefined {
   }
 }
 
-function fillUp(file: string): void {
+async function fillUp(file: string): Promise<void> {
   const chunk = Buffer.alloc(CHUNK_BYTES)
-  const descriptor = openSync(file, 'w')
+  const handle = await open(file, 'w')
   try {
-    for (;;) if (writeSync(descriptor, chunk) < chunk.length) return
+    for (;;) if ((await handle.write(chunk)).bytesWritten < chunk.length) return
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
   } finally {
-    closeSync(descriptor)
+    await handle.close()
   }
 }

@@ -11,7 +11,7 @@ const BYTES = 64 * 1024 * 1024
 /** Fills the disk and frees space again, under load. */
 async function fillAndFree(disk: SmallDisk, load: Load): Promise<void> {
   const before = load.refused.get(503) ?? 0
-  disk.fill()
+  await disk.fill()
   await until(() => (load.refused.get(503) ?? 0) > before + 24, 20_000, 'a full disk')
   disk.free()
   const acknowledged = load.acknowledged.length

@@ -104,7 +104,7 @@ class Site {
   }
 
   async fillDisk(during: () => Promise<void>): Promise<void> {
-    this.#disk.fill()
+    await this.#disk.fill()
     await during().finally(this.#disk.free)
   }
 
