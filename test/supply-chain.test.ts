@@ -82,12 +82,22 @@ test('every container image has its full version, and a digest can replace it', 
   const dockerfile = read('deploy/Dockerfile')
   const [, node] = /^ARG NODE_IMAGE=(.+)$/m.exec(dockerfile) ?? []
   const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)
-  expect(bases).toEqual(Array(2).fill('$' + '{NODE_IMAGE}'))
+  expect(bases).toEqual(['$' + '{NODE_IMAGE}', 'scratch'])
   const { server, ...others } = parse(read('deploy/compose.yaml')).services
   expect(server.build.args).toEqual({ NODE_IMAGE: `\${NODE_IMAGE:-${node}}` })
   const images = Object.values<{ image: string }>(others).map(({ image }) => /^\$\{\w+_IMAGE:-(.+)\}$/.exec(image)?.[1])
   const isExact = (image = '') => /^node:\d+\.\d+\.\d+-|^postgres:\d+\.\d+$|^redis:\d+\.\d+\.\d+$/.test(image)
   expect([node, ...images].filter((image) => !isExact(image))).toEqual([])
+})
+
+test('the build context of the image contains every file that the image copies', () => {
+  const included = read('deploy/Dockerfile.dockerignore').split('\n').filter(Boolean)
+  expect(included.shift()).toBe('**')
+  const copied = [...read('deploy/Dockerfile').matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, files = '']) =>
+    files.split(' '),
+  )
+  expect(copied).toContain('server/start.mjs')
+  expect(copied.sort()).toEqual(included.map((line) => line.replace(/^!/, '')).sort())
 })
 
 test('every dependency has a documented reason', () => {

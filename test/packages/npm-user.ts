@@ -4,7 +4,7 @@ import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { type Finished, temporaryFolder } from '../support/process.ts'
 
-const UNREACHABLE = /\b(ENOTFOUND|EAI_AGAIN|ECONNRESET|ENETUNREACH|ETIMEDOUT|ENOTCACHED)\b/
+export const UNREACHABLE = /\b(ENOTFOUND|EAI_AGAIN|ECONNRESET|ENETUNREACH|ETIMEDOUT|ENOTCACHED)\b/
 
 /** The npm registry does not respond. */
 export class Unreachable extends Error {}

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import type { Hono } from 'hono'
 import { html, raw } from 'hono/html'
 import { document } from '../contract/document.ts'
+import { ApiError } from '../contract/errors.ts'
 import { limitPublic } from './rate-limit.ts'
-import { readRedoc } from './redoc.ts'
+import { hasRedoc, readRedoc } from './redoc.ts'
 import { inlineStyleSource, NOSNIFF, pageHeaders } from './response.ts'
 import type { Env, Server } from './server.ts'
 
@@ -48,17 +49,14 @@ export function mountApiReference(app: Hono<Env>, server: Server): void {
   }
   app.get('/docs', async (c) => {
     await limitPublic(server, c.get('request'))
-    try {
-      load()
-    } catch {
-      return c.redirect('/api/v1/docs')
-    }
+    if (!hasRedoc()) return c.redirect('/api/v1/docs')
     for (const [name, value] of Object.entries(PAGE_HEADERS)) c.header(name, value)
     return c.html(page())
   })
   for (const name of ['style.css', 'reference.js', 'redoc.js']) {
     app.get(`/docs/${name}`, async (c) => {
       await limitPublic(server, c.get('request'))
+      if (!hasRedoc()) throw new ApiError(404, 'path_unknown', 'No such path.')
       const { type, content, tag } = load().get(name)!
       const headers = {
         ...NOSNIFF,

@@ -5,10 +5,20 @@ import { isCheckout } from '../checkout.ts'
 const LOGO = /https:\/\/cdn\.redoc\.ly\/redoc\/logo-mini(-full)?\.svg/g
 const WORDMARK = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" width="44" height="12"><text y="10" font-family="sans-serif" font-size="11" fill="#fff">Redocly</text></svg>')}`
 
+/** Whether the script is there. A checkout without development dependencies does not have it. */
+export function hasRedoc(): boolean {
+  if (!isCheckout) return true
+  try {
+    redoclyCli()
+    return true
+  } catch {
+    return false
+  }
+}
+
 /**
  * The script of Redoc, which renders the API reference. The published package contains it; a checkout takes it from the
- * tool that lints the contract. Throws when that tool is not installed, as in an installation without development
- * dependencies.
+ * tool that lints the contract.
  */
 export function readRedoc(): string {
   if (!isCheckout) return readFileSync(new URL('redoc/redoc.js', import.meta.url), 'utf8')
