@@ -10,6 +10,7 @@ import { peers } from './goals/peers.ts'
 import { p8 } from './goals/postgres.ts'
 import { memory, p10 } from './goals/process.ts'
 import { profile } from './goals/profile.ts'
+import { snapshot } from './goals/snapshot.ts'
 import { p6 } from './goals/statements.ts'
 import { generator } from './harness/load.ts'
 import { type Options, readOptions } from './harness/options.ts'
@@ -23,6 +24,7 @@ const LONG: Record<string, Goal> = {
   growth,
   memory,
   peers,
+  snapshot,
   profile: async ({ seconds }) => {
     await profile('lists', seconds)
     await profile('orders', seconds)

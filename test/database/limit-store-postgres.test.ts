@@ -39,3 +39,25 @@ test('with a locked table, requests pass in time, each is logged, and counting r
   const seen = await Promise.all(Array.from({ length: 5 }, () => patient.consume('key:b', 3)))
   expect(seen.map(({ exceeded }) => exceeded)).toEqual([false, false, false, true, true])
 })
+
+test('every request of four processes gets a number of its own, however many rows have replaced each other', async () => {
+  const urls = { redisUrl: undefined, databaseUrl: database.url }
+  const processes = await Promise.all([1, 2, 3, 4].map(() => openLimitStore(urls, LIMITER_OPTIONS)))
+  const keys = ['key:c', 'key:d', 'key:e']
+  const numbers = new Map<string, number[]>(keys.map((key) => [key, []]))
+  const callers = processes.flatMap(({ store }) => keys.map((key) => ({ key, store: store! })))
+  await Promise.all(
+    callers.map(async ({ key, store }) => {
+      for (let n = 0; n < 100; n++) numbers.get(key)?.push((await store.consume(key, 1)).consumedPoints)
+    }),
+  )
+  for (const found of numbers.values())
+    expect(found.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 400 }, (_, n) => n + 1))
+  const state = database.sql.prepare(
+    `select max(points) as points, max(generation) > 10 as "wereReplaced", count(*) < 5 as "wereDeleted"
+      from "rateLimits" where key like '%key:c'`,
+  )
+  expect(state.get()).toEqual({ points: 400, wereReplaced: true, wereDeleted: true })
+  expect((await processes[0]!.store!.get('key:c'))?.consumedPoints).toBe(400)
+  await Promise.all(processes.map(({ close }) => close()))
+})

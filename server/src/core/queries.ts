@@ -1,4 +1,4 @@
-import { SqliteAdapter, sql } from 'kysely'
+import { PostgresAdapter, SqliteAdapter, sql } from 'kysely'
 import type { Reader, Transaction } from '../database/database.ts'
 import { preparedByShape } from '../database/prepared.ts'
 import type { RowCountRow } from '../database/tables.ts'
@@ -67,6 +67,17 @@ const findCount = preparedByShape<CountFilter & { shopId: string; scope: string 
     .where('scope', '=', values.scope)
   if (values.programId) counts = counts.where('programId', '=', values.programId)
   if (values.status) counts = counts.where('status', '=', values.status)
+  if (db.getExecutor().adapter instanceof PostgresAdapter) {
+    // Not needed for the sum: it skips row versions that PostgreSQL keeps for long read transactions.
+    counts = counts.where('generation', '=', (eb) =>
+      eb
+        .selectFrom('rowCounts as newest')
+        .select((newest) => newest.fn.max('generation').as('generation'))
+        .where('shopId', '=', values.shopId)
+        .where('list', '=', values.list)
+        .where('scope', '=', values.scope),
+    )
+  }
   return counts.compile()
 })
 

@@ -384,8 +384,12 @@ export interface RowCountRow {
   list: 'commissions' | 'affiliates' | 'payoutBatches' | 'deliveries'
   /** Empty for all, an affiliate's id, or `day:YYYY-MM-DD`. */
   scope: string
+  /** The same for all counts of a scope; always 0 on SQLite. */
+  generation: number
   /** Empty without a program. */
   programId: string
   status: string
   rows: number
+  /** Updates in this generation. */
+  changes: number
 }

@@ -325,7 +325,8 @@ export async function listWrongCounts(db: Reader): Promise<WrongCount[]> {
   const { rows } = await sql<WrongCount>`
     select list, "shopId", scope, cast(sum(counted) as bigint) as counted, cast(sum(rows) as bigint) as rows from (
       select ${key}, sum(counted) as counted, sum(rows) as rows from (
-        select ${key}, rows as counted, 0 as rows from "rowCounts"
+        select ${key}, case when generation = max(generation) over (partition by "shopId", list, scope) then rows else 0 end
+          as counted, 0 as rows from "rowCounts"
         union all select ${key}, 0, count(*) from (${COUNTED_ROWS}) r group by ${key}
       ) b group by ${key} having sum(counted) <> sum(rows)
     ) w group by list, "shopId", scope order by list, "shopId", scope limit 100`.execute(db)
@@ -339,7 +340,7 @@ export async function listWrongCounts(db: Reader): Promise<WrongCount[]> {
  *   A transaction on SQLite has no concurrent writers.
  */
 export async function recountRows(trx: Transaction, { lock }: { lock: boolean }): Promise<void> {
-  if (lock) await sql`lock table "rowCounts" in share row exclusive mode`.execute(trx)
+  if (lock) await sql`select pg_advisory_xact_lock(hashtextextended('rowCounts', 0))`.execute(trx)
   await sql`delete from "rowCounts"`.execute(trx)
   const key = sql`"shopId", list, scope, "programId", status`
   await sql`insert into "rowCounts" (${key}, rows) select ${key}, count(*) from (${COUNTED_ROWS}) r group by ${key}`.execute(

@@ -61,12 +61,16 @@ async function installation({ db, isPostgres, text }: Schema) {
     .addPrimaryKeyConstraint('installationSettings_pk', ['name'])
     .execute()
   if (!isPostgres) return
-  // Rate limit windows, shared by processes. Losing them in a crash is acceptable, so the table is unlogged.
+  // Rate limit windows, shared by processes. Losing them in a crash is acceptable, so the table is unlogged. The row of the
+  // highest generation counts: long read transactions keep all earlier versions of a row; see row-counts.ts.
   await db.schema
     .createTable('rateLimits')
     .modifyFront(sql`unlogged`)
-    .addColumn('key', text, (column) => column.primaryKey())
+    .addColumn('key', text, required)
+    .addColumn('generation', 'integer', (column) => column.notNull().defaultTo(0))
     .addColumn('points', 'integer', required)
     .addColumn('expire', 'bigint')
+    .addColumn('changes', 'integer', (column) => column.notNull().defaultTo(0))
+    .addPrimaryKeyConstraint('rateLimits_pk', ['key', 'generation'])
     .execute()
 }

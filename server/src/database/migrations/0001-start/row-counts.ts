@@ -42,20 +42,30 @@ const COUNTED: Counted[] = [
   { table: 'deliveries', scopes: [`''`], program: `''`, status: `''`, where: '1 = 1', columns: [] },
 ]
 
-const KEY = '"shopId", list, scope, "programId", status'
+const KEY = '"shopId", list, scope, generation, "programId", status'
+/** Updates of a count on PostgreSQL before its scope starts a new generation. */
+const MAX_CHANGES = 64
 const of = (row: string, text: string) => text.replaceAll('$', row)
 
-/** Triggers update the counts in the transaction of every change, so that they are always exact. */
+/**
+ * Triggers update the counts in the transaction of every change, so that they are always exact.
+ *
+ * While a long read transaction is open, PostgreSQL keeps every earlier version of an updated row, and a look-up by its key
+ * visits them all. The counts of a scope therefore move to a new `generation` now and then: the earlier versions remain
+ * behind at keys that no look-up visits. All counts of a scope have the same generation, the highest one. SQLite updates in place.
+ */
 export async function createRowCounts({ db, isPostgres, text }: Schema): Promise<void> {
   await db.schema
     .createTable('rowCounts')
     .addColumn('shopId', text, required)
     .addColumn('list', text, required)
     .addColumn('scope', text, required)
+    .addColumn('generation', 'integer', (column) => column.notNull().defaultTo(0))
     .addColumn('programId', text, required)
     .addColumn('status', text, required)
     .addColumn('rows', 'bigint', required)
-    .addPrimaryKeyConstraint('rowCounts_pk', ['shopId', 'list', 'scope', 'programId', 'status'])
+    .addColumn('changes', 'integer', (column) => column.notNull().defaultTo(0))
+    .addPrimaryKeyConstraint('rowCounts_pk', ['shopId', 'list', 'scope', 'generation', 'programId', 'status'])
     .modifyEnd(isPostgres ? sql`with (fillfactor = 50)` : sql`without rowid`)
     .execute()
   for (const counted of COUNTED) {
@@ -68,7 +78,7 @@ function onSqlite({ table, scopes, program, status, where, columns }: Counted): 
     scopes
       .map(
         (scope) => `insert into "rowCounts" (${KEY}, rows)
-          select $."shopId", '${table}', ${scope}, ${program}, ${status}, ${n} where ${where}
+          select $."shopId", '${table}', ${scope}, 0, ${program}, ${status}, ${n} where ${where}
           on conflict do update set rows = rows + ${n};`,
       )
       .map((statement) => of(row, statement))
@@ -84,7 +94,10 @@ function onSqlite({ table, scopes, program, status, where, columns }: Counted): 
   ]
 }
 
-/** Statement-level triggers: updating a count once per row of a statement with 100,000 rows would take minutes. */
+/**
+ * Statement-level triggers: updating a count once per row of a statement with 100,000 rows would take minutes. The locks let
+ * one transaction count rows of a shop at a time, and none during a recount, so that each finds the latest generation.
+ */
 function onPostgres({ table, scopes, program, status, where, columns }: Counted): string[] {
   const [added, removed] = ['select *, 1 as n from added', 'select *, -1 as n from removed']
   const events: [event: string, transition: string, source: string][] = [
@@ -97,14 +110,36 @@ function onPostgres({ table, scopes, program, status, where, columns }: Counted)
     const name = `"${table}_counted_${event}"`
     const body = of(
       'r',
-      `insert into "rowCounts" as c (${KEY}, rows)
-      select $."shopId", '${table}', s.scope, ${program}, ${status}, sum(r.n)
-      from (${source}) r cross join lateral (values ${scopes.map((scope) => `(${scope})`)}) s (scope)
-      where ${where} group by 1, 2, 3, 4, 5 having sum(r.n) <> 0 order by 1, 2, 3, 4, 5
-      on conflict (${KEY}) do update set rows = c.rows + excluded.rows;`,
+      `
+      perform pg_advisory_xact_lock_shared(hashtextextended('rowCounts', 0));
+      perform pg_advisory_xact_lock(hashtextextended('rowCounts/' || s."shopId", 0))
+        from (select distinct "shopId" from (${source}) r order by 1) s;
+      with counted as (
+        insert into "rowCounts" as c (${KEY}, rows)
+        select d."shopId", '${table}', d.scope,
+          coalesce((select max(generation) from "rowCounts" g
+            where g."shopId" = d."shopId" and g.list = '${table}' and g.scope = d.scope), 0),
+          d."programId", d.status, d.n
+        from (
+          select $."shopId", s.scope, ${program} as "programId", ${status} as status, sum(r.n) as n
+          from (${source}) r cross join lateral (values ${scopes.map((scope) => `(${scope})`)}) s (scope)
+          where ${where} group by 1, 2, 3, 4 having sum(r.n) <> 0 order by 1, 2, 3, 4
+        ) d
+        on conflict (${KEY}) do update set rows = c.rows + excluded.rows, changes = c.changes + 1
+        returning "shopId", scope, generation, changes
+      )
+      select array_agg("shopId"), array_agg(scope), array_agg(generation) into shops, scopes, generations
+        from counted where changes >= ${MAX_CHANGES};
+      if shops is not null then
+        update "rowCounts" c set generation = c.generation + 1, changes = 0
+        from unnest(shops, scopes, generations) as f ("shopId", scope, generation)
+        where c."shopId" = f."shopId" and c.list = '${table}' and c.scope = f.scope and c.generation = f.generation;
+      end if;`,
     )
     return [
-      `create function ${name}() returns trigger language plpgsql as 'begin ${body.replaceAll("'", "''")} return null; end'`,
+      `create function ${name}() returns trigger language plpgsql as $body$
+        declare shops text[]; scopes text[]; generations integer[];
+        begin ${body} return null; end $body$`,
       `create trigger ${name} after ${event} on "${table}" referencing ${transition}
         for each statement execute function ${name}()`,
     ]

@@ -1,0 +1,71 @@
+// PostgreSQL only: SQLite updates rows in place.
+import pg from 'pg'
+import { expect } from 'vitest'
+import { check } from '../../server/src/operator/check.ts'
+import { testServer } from '../support/server.ts'
+import { test } from '../support/test.ts'
+
+/** The tables with rows that every order updates. */
+const TABLES = ['rowCounts', 'rateLimits']
+
+test('an order reads no more blocks while a read transaction stays open', { timeout: 60_000 }, async () => {
+  const server = await testServer({ limited: true })
+  const shop = await server.createShop('ENTERPRISE')
+  const { request } = server.asShop(shop)
+  const affiliate = await request('POST', '/api/v1/affiliates', { body: { firstName: 'A', email: 'a@example.com' } })
+  const couponCode = affiliate.body.data.discountCode
+  let orders = 0
+  const order = async (count: number) => {
+    for (const last = orders + count; orders < last; orders++) {
+      const body = {
+        type: 'conversion',
+        externalOrderId: `o-${orders}`,
+        amountCents: 1000,
+        currency: 'USD',
+        couponCode,
+      }
+      const { status } = await request('POST', '/api/v1/events', {
+        body,
+        headers: { 'Idempotency-Key': `o-${orders}` },
+      })
+      expect(status).toBe(201)
+    }
+  }
+  const observer = new pg.Client(server.url)
+  await observer.connect()
+  /** Blocks of each table that were read so far. Sessions report them when they end. */
+  const blocks = async (): Promise<number[]> => {
+    await observer.query(`select pg_terminate_backend(pid, 5000) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and state = 'idle'`)
+    const { rows } = await observer.query(
+      `select (heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read)::int as blocks
+        from unnest($1::text[]) with ordinality as given (name, position)
+        join pg_statio_user_tables on relname = name order by position`,
+      [TABLES],
+    )
+    return rows.map((row) => row.blocks)
+  }
+  const blocksOf = async (count: number) => {
+    const before = await blocks()
+    await order(count)
+    return (await blocks()).map((after, i) => after - before[i]!)
+  }
+  await order(20)
+  const reader = new pg.Client(server.url)
+  await reader.connect()
+  await reader.query('begin isolation level repeatable read')
+  await reader.query('select count(*) from shops')
+  const first = await blocksOf(30)
+  await order(120)
+  const last = await blocksOf(30)
+  for (const [i, table] of TABLES.entries()) {
+    expect([table, first[i]! > 30]).toEqual([table, true])
+    expect([table, last[i]! / first[i]! < 1.3]).toEqual([table, true])
+  }
+  const list = await request('GET', '/api/v1/commissions?limit=1')
+  expect(list.body.pagination.total).toBe(orders)
+  expect(await check(server.deps)).toMatchObject({ ok: true })
+  await reader.query('rollback')
+  await Promise.all([reader.end(), observer.end()])
+  await server.close()
+})
