@@ -53,6 +53,65 @@ test('work without a common touch shares its statements, and each part gets its 
   expect(await names()).toHaveLength(2 * JOBS)
 })
 
+test('work of several shops shares a transaction, and each shop has its own audit chain', async () => {
+  touchCheck.isEnabled = false
+  const shopOf = (i: number) => `shp_${i % 8}`
+  const append = (i: number) =>
+    db.transact(
+      async (trx, chain) => {
+        await get(trx, `n${i}`)
+        await put(trx, `n${i}`)
+        await chain.append(async ({ seq, hash }) => ({ seq: seq + 1, hash: `${hash}${shopOf(i).at(-1)}` }))
+      },
+      shopOf(i),
+      [`row:${i}`],
+    )
+  await Promise.all(numbers.slice(0, 8).map(append))
+  const query = vi.spyOn(pg.Client.prototype, 'query')
+  await Promise.all(numbers.slice(8).map(append))
+  // begin, locks, two statements, heads, and commit.
+  expect(query.mock.calls.length).toBeLessThanOrEqual(8)
+  expect(database.sql.prepare('select "shopId", seq, hash from "auditHeads" order by 1').all()).toEqual(
+    numbers.slice(0, 8).map((i) => ({ shopId: shopOf(i), seq: 4, hash: String(i).repeat(4) })),
+  )
+})
+
+test('work of one shop that fails leaves the work of the others in its transaction alone', async () => {
+  const results = await Promise.allSettled(
+    numbers.map((i) =>
+      db.transact(
+        async (trx) => {
+          await put(trx, `n${i}`)
+          if (i === 3) throw new Error('after')
+        },
+        `shp_${i}`,
+        [],
+      ),
+    ),
+  )
+  expect(results.flatMap((one, i) => (one.status === 'rejected' ? [i] : []))).toEqual([3])
+  expect(await names()).toHaveLength(JOBS - 1)
+})
+
+test('nothing is written for a shop that another transaction has locked', async () => {
+  touchCheck.isEnabled = false
+  const shopIds = numbers.slice(0, 8).map((i) => `shp_${i}`)
+  const write = (shopId: string, name: string) => db.transact((trx) => put(trx, `${name} ${shopId}`), shopId, [])
+  await Promise.all(shopIds.map((shopId) => write(shopId, 'first')))
+  const lock = new pg.Client(database.url)
+  await lock.connect()
+  await lock.query('begin')
+  await lock.query('select from "auditHeads" where "shopId" <> $1 for update', [shopIds[0]])
+  const pending = shopIds.map((shopId) => write(shopId, 'second'))
+  // Its transaction is committed without the work of the locked shops.
+  await pending[0]
+  expect(await names()).toHaveLength(9)
+  await lock.query('rollback')
+  await lock.end()
+  await Promise.all(pending)
+  expect(await names()).toHaveLength(16)
+})
+
 test('reads return what they return one by one', async () => {
   for (const i of numbers) await db.transact((trx) => put(trx, `n${i % 16}-${i}`, `it's "${i}" \\ ü\n{,}`), SHOP)
   const parameters = [...numbers.map((i) => `n${i % 16}-`), 'it\'s "3" \\ ü\n{,}', '{a,"b"}', '', 'NULL', 'null', '\\']

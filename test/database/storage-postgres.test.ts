@@ -51,6 +51,22 @@ test('statements, locks and idle transactions time out; the URL may set other ti
   await other.close()
 })
 
+test('two processes that keep changing one shop take turns', async () => {
+  const other = await openDatabase(database.url)
+  const until = performance.now() + 1000
+  const counts = [0, 0]
+  const change = async (on: Database, process: number) => {
+    for (let n = 0; performance.now() < until; n++) {
+      await on.transact((trx) => put(trx, `${process} ${n}`), SHOP)
+      counts[process]!++
+    }
+  }
+  await Promise.all([change(db, 0), change(other, 1)])
+  await other.close()
+  expect(Math.min(...counts)).toBeGreaterThan(Math.max(...counts) / 4)
+  expect(await names()).toHaveLength(counts[0]! + counts[1]!)
+})
+
 test('text is compared by its bytes, as on SQLite', async () => {
   for (const name of ['b', 'B', 'a', 'A', '_', 'ä', '0']) await db.transact((trx) => put(trx, name))
   expect(await names()).toEqual(['0', 'A', 'B', '_', 'a', 'b', 'ä'])

@@ -1,184 +1,66 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { OnGroupCommit, TransactionWork } from './database.ts'
+import { type Job, runAlone, runGroup, settle } from './postgres-group.ts'
 import { type PostgresPool, toStorageError } from './postgres-pool.ts'
 import { PostgresSession } from './postgres-session.ts'
-import { runVerified, touchCheck, UndeclaredTouchError } from './postgres-touch-check.ts'
-import { CommitOutcomeUnknownError, type StorageError } from './storage-error.ts'
-import { planWaves, type Touches } from './touches.ts'
+import { type Group, ShopQueues } from './shop-queues.ts'
+import { CommitOutcomeUnknownError, StorageError } from './storage-error.ts'
+import type { Touches } from './touches.ts'
 
-interface Job {
-  work: TransactionWork<unknown>
-  touches: Touches | undefined
-  resolve: (value: never) => void
-  reject: (error: unknown) => void
-  isSettled: boolean
+interface Connection {
+  client: pg.PoolClient
+  session: PostgresSession<Job>
 }
 
-interface GroupOptions {
-  /** The shop that the transaction locks. */
-  shopId: string | undefined
-  /** Whether a transaction whose connection was lost during commit was committed; undefined when unknown. */
-  wasCommitted: (xid: string) => Promise<boolean | undefined>
-}
-
-/** A job that a transaction was rolled back for, and its error. */
-interface FailedJob {
-  job: Job
-  error: unknown
-  isRetryable: boolean
-}
-
-/** What became of a job. */
-interface Outcome {
-  job: Job
-  /** Called after the commit. */
-  settle: () => void
-  hasThrown: boolean
-  /** It threw after it wrote. */
-  failed: FailedJob | undefined
-}
-
-/** Serialization failure and deadlock: may succeed when retried. */
-const RETRYABLE = ['40001', '40P01']
-const MAX_ATTEMPTS = 4
-
-/**
- * Settles all jobs, which share one transaction. Jobs that fail after they wrote are removed and the others run again. A
- * removed job then gets a transaction of its own, where each statement is awaited, so that it sees exactly which one failed.
- * When a statement fails that several jobs share, each of them gets a transaction of its own.
- *
- * @throws StorageError when the connection is lost or the transaction could not begin; some jobs are not settled then.
- */
-async function runGroup(session: PostgresSession<Job>, jobs: Job[], options: GroupOptions): Promise<void> {
-  const separate: Job[] = []
-  for (let group = jobs; group.length > 0; group = group.filter((job) => !separate.includes(job))) {
-    const failed = await commitGroup(session, group, { ...options, isBatched: true })
-    if (failed.length === 0) break
-    separate.push(...failed.map(({ job }) => job))
-  }
-  touchCheck.separated += separate.length
-  for (const job of separate) await runSeparately(session, job, options)
-}
-
-async function runSeparately(session: PostgresSession<Job>, job: Job, options: GroupOptions): Promise<void> {
-  for (let tries = 1; ; tries++) {
-    const [failed] = await commitGroup(session, [job], { ...options, isBatched: false })
-    if (!failed) return
-    if (!failed.isRetryable || tries === MAX_ATTEMPTS) return settle(job, () => job.reject(failed.error))
-    await sleep(Math.random() * 20 * tries)
-  }
-}
-
-/** Runs the jobs in one transaction. On failure, rolls back and returns the failed jobs; no job is settled. */
-async function commitGroup(
-  session: PostgresSession<Job>,
-  jobs: Job[],
-  { shopId, wasCommitted, isBatched }: GroupOptions & { isBatched: boolean },
-): Promise<FailedJob[]> {
-  session.begin({ shopId, isBatched })
-  const outcomes: Outcome[] = []
-  try {
-    for (const wave of planWaves(jobs)) {
-      const run = async () => void outcomes.push(...(await runWave(session, wave)))
-      if (touchCheck.isEnabled && wave.length > 1) await runVerified(session, wave, run)
-      else await run()
-      if (session.failure || outcomes.some(({ failed }) => failed)) break
-    }
-  } catch (error) {
-    if (!(error instanceof UndeclaredTouchError)) throw error
-    await session.rollback()
-    for (const job of jobs) settle(job, () => job.reject(error))
-    return []
-  }
-  const throwers = outcomes.flatMap(({ failed }) => failed ?? [])
-  if (session.failure || throwers.length > 0) await session.rollback()
-  else if (await commit(session, wasCommitted)) for (const outcome of outcomes) outcome.settle()
-  return findFailedJobs(session, throwers)
-}
-
-/** Runs jobs side by side that share no touch, then links their audit rows in order. */
-async function runWave(session: PostgresSession<Job>, wave: Job[]): Promise<Outcome[]> {
-  const outcomes = await Promise.all(wave.map((job) => runJob(session, job)))
-  for (const outcome of outcomes) if (!outcome.hasThrown) await session.linkAudits(outcome.job)
-  return outcomes
-}
-
-async function runJob(session: PostgresSession<Job>, job: Job): Promise<Outcome> {
-  const handle = session.open(job)
-  try {
-    const value = await job.work(handle.trx, handle.chain)
-    return { job, settle: () => settle(job, () => job.resolve(value as never)), hasThrown: false, failed: undefined }
-  } catch (error) {
-    const failed = session.failure || handle.hasWritten ? { job, error, isRetryable: false } : undefined
-    return { job, settle: () => settle(job, () => job.reject(error)), hasThrown: true, failed }
-  }
-}
-
-async function commit(session: PostgresSession<Job>, wasCommitted: GroupOptions['wasCommitted']): Promise<boolean> {
-  try {
-    return await session.commit()
-  } catch (cause) {
-    const isCommitted = session.xid && (await wasCommitted(session.xid))
-    if (isCommitted) return true
-    if (isCommitted === false) throw cause
-    throw new CommitOutcomeUnknownError('The connection was lost during a commit', {
-      code: 'commit_unknown',
-      isLost: true,
-      cause,
-    })
-  }
-}
-
-function findFailedJobs(session: PostgresSession<Job>, throwers: FailedJob[]): FailedJob[] {
-  const { failure } = session
-  // After a failed statement, the other jobs throw because of it.
-  if (!failure) return throwers
-  const { error, owners } = failure
-  // Without an owner, the transaction could not begin, for example because the shop's lock timed out.
-  if (error.isLost || owners.length === 0) throw error
-  const isRetryable = RETRYABLE.includes(error.code)
-  return owners.map((job) => {
-    const thrown = throwers.find((one) => one.job === job)
-    return { job, error: thrown ? thrown.error : error, isRetryable }
-  })
-}
-
-function settle(job: Job, callback: () => void): void {
-  if (job.isSettled) return
-  job.isSettled = true
-  callback()
-}
-
-const MAX_GROUP = 64
 const OUTCOME_TIMEOUT_MS = 2000
+/** Few groups at a time are large, which saves statements and commits. */
+const SHARED_GROUPS = 2
+/** Another group may start beside one that takes longer. */
+const SLOW_GROUP_MS = 10
+/** How long a connection waits for the lock of one shop before all waiting shops are tried again. */
+const LOCK_WAIT_MS = 50
 
 /**
- * Group commit per shop: all queued work on a shop shares one transaction and one fsync, and settles after it; work that
- * has nothing in common also shares round trips, because it runs side by side with merged statements. Locking the
- * shop's row in `auditHeads` serializes the groups of several processes. A transaction locks at most one shop, so there are
- * no deadlocks between them. Work without a shop has a transaction of its own.
+ * Group commit: queued work shares one transaction and one fsync, and settles after it; work that has nothing in common
+ * also shares round trips, because it runs side by side with merged statements. Locking the rows of the shops in
+ * `auditHeads` serializes the groups of several processes. A group skips shops that another process has locked. Their work
+ * waits in this process: a single connection waits for one of these locks at a time, so that processes take turns. Work
+ * without a shop has a transaction of its own.
  */
 export class PostgresGroupCommit {
   readonly #pool: PostgresPool
   readonly #onGroup: OnGroupCommit
-  readonly #queues = new Map<string, Job[]>()
+  readonly #queues = new ShopQueues()
   readonly #running = new Set<Promise<void>>()
+  /** Two connections remain for locks and for work without a shop. */
+  readonly #maxGroups: number
+  #sharedGroups = 0
+  #ownGroups = 0
+  /** Shared groups that take long. */
+  #slowGroups = 0
+  #isScheduled = false
+  #isServingLocked = false
 
   constructor(pool: PostgresPool, onGroup: OnGroupCommit) {
     this.#pool = pool
     this.#onGroup = onGroup
+    this.#maxGroups = Math.max(1, pool.options.max - 2)
   }
 
   /** @throws StorageError, and whatever `work` throws. */
   transact<T>(work: TransactionWork<T>, shopId?: string, touches?: Touches): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const job: Job = { work, touches, resolve: resolve as (value: never) => void, reject, isSettled: false }
-      if (shopId === undefined) return this.#track(this.#run([job], undefined))
-      const queue = this.#queues.get(shopId)
-      if (queue) return void queue.push(job)
-      this.#queues.set(shopId, [job])
-      this.#track(this.#runQueue(shopId))
+      const job: Job = {
+        ...{ work, shopId, touches, resolve: resolve as Job['resolve'], reject },
+        ...{ isSettled: false, isAlone: false, waitsSince: undefined },
+      }
+      if (shopId === undefined) return this.#track(this.#runWithoutShop(job))
+      this.#queues.add(shopId, job)
+      if (this.#isScheduled) return
+      this.#isScheduled = true
+      // Work that is queued in the rest of this turn of the event loop joins the first group.
+      this.#track(new Promise(setImmediate).then(() => this.#startScheduled()))
     })
   }
 
@@ -192,41 +74,134 @@ export class PostgresGroupCommit {
     void running.finally(() => this.#running.delete(running))
   }
 
-  async #runQueue(shopId: string): Promise<void> {
-    const queue = this.#queues.get(shopId) ?? []
-    // Work that is queued in the rest of this turn of the event loop joins the first group.
-    await new Promise(setImmediate)
-    while (queue.length > 0) await this.#run(queue.splice(0, MAX_GROUP), shopId)
-    this.#queues.delete(shopId)
+  #startScheduled(): void {
+    this.#isScheduled = false
+    this.#startGroups()
   }
 
-  /** Settles every job. If the connection is lost before the commit, nothing has changed, so it retries once on another. */
-  async #run(jobs: Job[], shopId: string | undefined): Promise<void> {
-    this.#onGroup(jobs.length)
-    for (const isLast of [false, true]) {
-      const error = await this.#tryGroup(
-        jobs.filter((job) => !job.isSettled),
-        shopId,
-      )
-      if (!error) return
-      if (isLast || !error.isLost || error instanceof CommitOutcomeUnknownError) {
-        for (const job of jobs) settle(job, () => job.reject(error))
-        return
-      }
+  #startGroups(): void {
+    while (this.#sharedGroups + this.#ownGroups < this.#maxGroups) {
+      const group = this.#queues.take({
+        canShare: this.#sharedGroups - this.#slowGroups < SHARED_GROUPS,
+        // Work of several shops always finds a connection.
+        canBeOwn: this.#ownGroups < Math.max(1, this.#maxGroups - SHARED_GROUPS),
+      })
+      if (!group) return
+      this.#track(group.isShared ? this.#runShared(group) : this.#runOwn(group))
     }
   }
 
-  async #tryGroup(jobs: Job[], shopId: string | undefined): Promise<StorageError | undefined> {
-    let client: pg.PoolClient | undefined
+  async #runShared(group: Group): Promise<void> {
+    this.#sharedGroups++
+    let isSlow = false
+    const timer = setTimeout(() => {
+      isSlow = true
+      this.#slowGroups++
+      this.#startGroups()
+    }, SLOW_GROUP_MS)
+    const busy = await this.#settleGroup(group)
+    clearTimeout(timer)
+    this.#sharedGroups--
+    if (isSlow) this.#slowGroups--
+    this.#endGroup(group, busy)
+  }
+
+  /** @param begun a connection whose transaction has locked the shop */
+  async #runOwn(group: Group, begun?: Connection): Promise<void> {
+    this.#ownGroups++
+    const busy = await this.#settleGroup(group, begun)
+    this.#ownGroups--
+    this.#endGroup(group, busy)
+  }
+
+  #endGroup(group: Group, busy: string[]): void {
+    this.#queues.end(group, busy)
+    this.#startGroups()
+    if (this.#isServingLocked || this.#queues.lockedShopIds().length === 0) return
+    this.#isServingLocked = true
+    this.#track(this.#serveLocked())
+  }
+
+  async #runWithoutShop(job: Job): Promise<void> {
+    const group: Group = { queues: [], waves: [[job]], isShared: false }
+    await this.#settleGroup(group)
+    if (job.isAlone) await this.#settleGroup(group)
+  }
+
+  /**
+   * Settles all jobs except those that need a transaction of their own and those whose shop is locked. If the connection is
+   * lost before the commit, nothing has changed, so it retries once on another. Returns the locked shops.
+   */
+  async #settleGroup(group: Group, begun?: Connection): Promise<string[]> {
+    let result = await this.#tryGroup(group, begun)
+    const isRetried = result instanceof StorageError && result.isLost && !(result instanceof CommitOutcomeUnknownError)
+    if (isRetried) result = await this.#tryGroup(group)
+    if (!(result instanceof StorageError)) return result
+    const error = result
+    for (const job of group.waves.flat()) settle(job, () => job.reject(error))
+    return []
+  }
+
+  async #tryGroup(group: Group, begun?: Connection): Promise<string[] | StorageError> {
+    let connection = begun
     try {
-      client = await this.#pool.connect()
-      const session = new PostgresSession<Job>(client, this.#pool.beginSql)
-      await runGroup(session, jobs, { shopId, wasCommitted: (xid) => this.#wasCommitted(xid) })
+      connection ??= await this.#connect()
+      const { client, session } = connection
+      const waves = group.waves.map((wave) => wave.filter(({ isSettled }) => !isSettled))
+      const [job] = waves.flat()
+      const options = { isBegun: begun !== undefined, wasCommitted: (xid: string) => this.#wasCommitted(xid) }
+      if (job?.isAlone) await runAlone(session, job, options)
+      else await runGroup(session, waves, options)
       client.release()
-      return undefined
+      const jobs = waves.flat()
+      const settled = jobs.filter(({ isSettled }) => isSettled)
+      if (settled.length > 0) this.#onGroup(settled.length)
+      return jobs.flatMap((one) => (one.isSettled || one.isAlone || session.holds(one) ? [] : (one.shopId ?? [])))
     } catch (error) {
-      client?.release(true)
+      connection?.client.release(true)
       return toStorageError(error)
+    }
+  }
+
+  async #connect(): Promise<Connection> {
+    const client = await this.#pool.connect()
+    return { client, session: new PostgresSession<Job>(client, this.#pool.beginSql) }
+  }
+
+  /** Runs work of locked shops when their locks are released, until no shop is locked. */
+  async #serveLocked(): Promise<void> {
+    for (;;) {
+      this.#queues.rejectExpired(this.#pool.lockTimeoutMs)
+      const shopIds = this.#queues.lockedShopIds()
+      if (shopIds.length === 0) break
+      try {
+        await this.#tryLocked(shopIds)
+      } catch {
+        // Their next groups report the error.
+        this.#queues.resume(shopIds)
+      }
+      this.#startGroups()
+    }
+    this.#isServingLocked = false
+  }
+
+  /** Resumes the shops whose locks were released; if none was, waits a moment for the shop that was tried longest ago. */
+  async #tryLocked(shopIds: string[]): Promise<void> {
+    const connection = await this.#connect()
+    const { client, session } = connection
+    try {
+      const free = await session.findFreeShops(shopIds)
+      this.#queues.resume(free)
+      const [shopId] = shopIds
+      if (free.length > 0 || shopId === undefined) return client.release()
+      if (await session.beginWaiting(shopId, { waitMs: LOCK_WAIT_MS, lockTimeoutMs: this.#pool.lockTimeoutMs })) {
+        return this.#track(this.#runOwn(this.#queues.takeLocked(shopId), connection))
+      }
+      this.#queues.postpone(shopId)
+      client.release()
+    } catch (error) {
+      client.release(true)
+      throw error
     }
   }
 

@@ -22,6 +22,8 @@ interface PoolOptions {
 export interface PostgresPool extends pg.Pool {
   /** Begins a transaction. Several statements when the settings of the pool apply to one transaction only. */
   beginSql: string
+  /** How long a statement waits for a lock; 0 without a limit. */
+  lockTimeoutMs: number
 }
 
 const CONNECT_MS = 5000
@@ -71,6 +73,7 @@ export function openPool(
     idleTimeoutMillis: given.keepIdle ? 0 : IDLE_MS,
   }
   const { isShared, isPrepared } = readPooling(url)
+  const lockTimeoutMs = readMs(url, 'lock_timeout') ?? timeouts.lock_timeout
   const Client = isPrepared ? pg.Client : UnnamedClient
   // For a connection that is lost between statements: the next statement on it fails.
   const ignoreErrors = (client: pg.ClientBase) => void client.on('error', () => {})
@@ -78,19 +81,23 @@ export function openPool(
     const settings = Object.entries(timeouts).map(([name, ms]) => setLocal(name, readMs(url, name) ?? ms))
     const beginSql = ['begin', given.setupSql?.('transaction'), ...settings].filter(Boolean).join('; ')
     const shared = { ...options, Client, pipeline: true, onConnect: ignoreErrors }
-    return runSeparately(create(withoutTimeouts(url), shared, beginSql))
+    return runSeparately(create(withoutTimeouts(url), shared, { beginSql, lockTimeoutMs }))
   }
   const onConnect = async (client: pg.ClientBase) => {
     ignoreErrors(client)
     if (given.setupSql) await client.query(given.setupSql('session'))
   }
-  return create(url, { ...options, ...timeouts, Client, onConnect }, 'begin')
+  return create(url, { ...options, ...timeouts, Client, onConnect }, { beginSql: 'begin', lockTimeoutMs })
 }
 
-function create(url: string, options: pg.PoolConfig, beginSql: string): PostgresPool {
+function create(
+  url: string,
+  options: pg.PoolConfig,
+  settings: Pick<PostgresPool, 'beginSql' | 'lockTimeoutMs'>,
+): PostgresPool {
   // For a lost idle connection, which the pool has removed.
   const pool = createPool(url, options).on('error', () => {})
-  return Object.assign(pool, { beginSql })
+  return Object.assign(pool, settings)
 }
 
 /** Makes each single statement of a pool a transaction, which has the settings of the pool. */

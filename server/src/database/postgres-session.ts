@@ -14,6 +14,11 @@ interface Failure<Job> {
   owners: Job[]
 }
 
+/** Work on one shop, or on none. */
+export interface ShopJob {
+  shopId: string | undefined
+}
+
 /** What a job runs with. */
 export interface JobHandle {
   trx: Transaction
@@ -34,44 +39,63 @@ interface QueuedAudit<Job> {
   write: (last: AuditHead) => Promise<AuditHead>
 }
 
-interface BeginOptions {
-  /** The shop to lock. */
-  shopId: string | undefined
-  /** Whether jobs run side by side; otherwise each statement is awaited. */
-  isBatched: boolean
+/** The heads of the audit chains of the shops that a transaction has locked. */
+type LockedHeads = Map<string, AuditHead>
+
+interface LockRow extends AuditHead {
+  /** Null when no shop is locked. */
+  shopId: string | null
+  xid: string
 }
 
 /** The transaction has failed already. */
 const ABORTED = '25P02'
+const LOCK_TIMEOUT = '55P03'
 
-/** The transaction id, queried first so that it is known before anything can fail. */
-const FIND_XID = CompiledQuery.raw('select pg_current_xact_id()::text as xid')
 /**
- * Locks the shop's row, after every other transaction on the shop has ended, and returns the head of its audit chain.
- * Inserts the row if it is missing, so that there is always a row to lock.
+ * Locks the rows of the shops that no other transaction has locked, and returns the heads of their audit chains. Inserts
+ * missing rows, so that there is always a row to lock.
  */
-const LOCK_SHOP = `insert into "auditHeads" as head ("shopId", seq, hash) values ($1, 0, '')
-  on conflict ("shopId") do update set seq = head.seq
-  returning seq, hash, pg_current_xact_id()::text as xid`
-const STORE_HEAD = 'update "auditHeads" set seq = $2, hash = $3 where "shopId" = $1'
+const LOCK_FREE_SHOPS = `with locked as materialized
+    (select "shopId", seq, hash from "auditHeads" where "shopId" = any($1) for no key update skip locked),
+  inserted as (insert into "auditHeads" ("shopId", seq, hash)
+    select given."shopId", 0, '' from unnest($1::text[]) as given ("shopId")
+    where not exists (select from "auditHeads" as known where known."shopId" = given."shopId") order by 1
+    on conflict do nothing returning "shopId", seq, hash)
+  select held.*, pg_current_xact_id()::text as xid
+  from (values (1)) as one left join (table locked union all table inserted) as held on true`
+const WAIT_FOR_SHOP = `select "shopId", seq, hash, pg_current_xact_id()::text as xid
+  from "auditHeads" where "shopId" = $1 for no key update`
+const FIND_FREE_SHOPS = 'select "shopId" from "auditHeads" where "shopId" = any($1) for no key update skip locked'
+const STORE_HEADS = `update "auditHeads" as head set seq = moved.seq, hash = moved.hash
+  from unnest($1::text[], $2::integer[], $3::text[]) as moved ("shopId", seq, hash) where head."shopId" = moved."shopId"`
+const FIND_XID = CompiledQuery.raw('select pg_current_xact_id()::text as xid')
 
 /** Runs transactions on one connection, one at a time. */
-export class PostgresSession<Job> {
+export class PostgresSession<Job extends ShopJob> {
   failure: Failure<Job> | undefined
   /** The transaction id, to query the outcome of a commit over another connection. */
   xid: string | undefined
+  /**
+   * Statements of one turn are merged, and an insert whose result is known in advance resolves before the database confirms
+   * it, which saves a round trip each; an error appears in `failure`, at the latest after `commit`. Otherwise each statement
+   * is awaited.
+   */
+  isBatched = true
   /** Set to record the statements of the jobs. */
   trace: TracedStatement<Job>[] | undefined
   readonly #client: pg.PoolClient
   readonly #beginSql: string
   readonly #batch: StatementBatch<Job>
-  #options: BeginOptions = { shopId: undefined, isBatched: false }
   #pending: Promise<void>[] = []
   /** Incremented with each transaction: a statement of an earlier one is rejected. */
   #transaction = 0
-  #head: Promise<AuditHead> | undefined
-  /** The head of the audit chain, if it has moved. */
-  #movedHead: AuditHead | undefined
+  #locking: Promise<LockedHeads> = Promise.resolve(new Map())
+  /** Undefined until the database has responded. */
+  #heads: LockedHeads | undefined
+  /** The heads of the audit chains that have moved. */
+  #movedHeads = new Map<string, AuditHead>()
+  #changedShops = new Set<string>()
   #audits: QueuedAudit<Job>[] = []
 
   constructor(client: pg.PoolClient, beginSql: string) {
@@ -81,48 +105,115 @@ export class PostgresSession<Job> {
   }
 
   /**
-   * Begins a transaction; with a shop, it waits for the shop's lock. Nothing is awaited here: later statements are pipelined
-   * behind it. `isBatched`: statements of one turn are merged, and an insert whose result is known in advance resolves
-   * before the database confirms it, which saves a round trip each; an error appears in `failure`, at the latest after
-   * `commit`.
+   * Begins a transaction and locks the shops that no other transaction has locked. Nothing is awaited here: later reads are
+   * pipelined behind it.
    */
-  begin(options: BeginOptions): void {
+  begin(shopIds: string[]): void {
+    this.#start()
+    this.#lock(shopIds.length > 0 ? CompiledQuery.raw(LOCK_FREE_SHOPS, [shopIds]) : FIND_XID)
+  }
+
+  /**
+   * Begins a transaction and waits for the lock of a shop, behind the transactions that wait for it already. Returns whether
+   * it was locked; if not, the transaction has ended. @throws StorageError
+   */
+  async beginWaiting(
+    shopId: string,
+    { waitMs, lockTimeoutMs }: { waitMs: number; lockTimeoutMs: number },
+  ): Promise<boolean> {
+    this.#start()
+    const setTimeout = (ms: number) => this.#sendText(`set local lock_timeout = ${ms}`)
+    setTimeout(waitMs)
+    this.#lock(CompiledQuery.raw(WAIT_FOR_SHOP, [shopId]))
+    setTimeout(lockTimeoutMs)
+    const heads = await this.#locking.catch(() => undefined)
+    if (heads?.has(shopId)) return true
+    if (this.failure && this.failure.error.code !== LOCK_TIMEOUT) throw this.failure.error
+    await this.rollback()
+    return false
+  }
+
+  #start(): void {
     this.failure = undefined
     this.xid = undefined
-    this.#options = options
     this.#pending = []
     this.#transaction++
-    this.#movedHead = undefined
+    this.#movedHeads = new Map()
+    this.#changedShops = new Set()
     this.#audits = []
-    // Several statements cannot be prepared.
-    this.#track(this.#client.query(this.#beginSql).catch((error) => this.#fail(error, [])))
-    const { shopId } = options
-    const first = shopId === undefined ? FIND_XID : CompiledQuery.raw(LOCK_SHOP, [shopId])
-    const begun = this.#run<AuditHead & { xid: string }>([], first).then(({ rows }) => {
-      this.xid = rows[0]!.xid
-      return rows[0]!
+    this.#heads = undefined
+    this.#sendText(this.#beginSql)
+  }
+
+  /** Sends one or more statements without preparing them. */
+  #sendText(text: string): void {
+    this.#track(this.#client.query(text).catch((error) => this.#fail(error, [])))
+  }
+
+  #lock(query: CompiledQuery): void {
+    this.#locking = this.#run<LockRow>([], query).then(({ rows }) => {
+      // Known before anything else can fail.
+      this.xid = rows[0]?.xid
+      this.#heads = new Map(rows.flatMap(({ shopId, seq, hash }) => (shopId ? [[shopId, { seq, hash }]] : [])))
+      return this.#heads
     })
-    this.#track(begun)
-    this.#head = shopId === undefined ? undefined : begun
+    this.#track(this.#locking)
+  }
+
+  /** Resolves when it is known which shops are locked. @throws StorageError when the transaction could not begin. */
+  async locked(): Promise<void> {
+    await this.#locking
+  }
+
+  /** Which of the shops no transaction has locked. @throws StorageError */
+  async findFreeShops(shopIds: string[]): Promise<string[]> {
+    const sent = [
+      this.#client.query(this.#beginSql),
+      run<{ shopId: string }>(this.#client, CompiledQuery.raw(FIND_FREE_SHOPS, [shopIds])),
+      this.#client.query('rollback'),
+    ] as const
+    const [, found] = await Promise.all(sent)
+    return found.rows.map(({ shopId }) => shopId)
   }
 
   /** The handle of a job that runs in this transaction. */
   open(owner: Job): JobHandle {
     const transaction = this.#transaction
+    /** Set until the locks are known; keeps the order of the statements. */
+    let isHeld = false
     const handle: JobHandle = {
-      trx: createPostgresKysely<Tables>((query) => {
+      trx: createPostgresKysely<Tables>(async (query) => {
+        const { isRead } = describeStatement(query)
+        // What another transaction may change can be read in advance, but not written.
+        if (!this.#heads && (isHeld || !isRead || !this.isBatched)) {
+          isHeld = true
+          await this.#locking
+        }
         if (transaction !== this.#transaction) throw new Error('The transaction has ended')
-        if (!describeStatement(query).isRead) handle.hasWritten = true
+        this.#requireLock(owner)
+        if (!isRead) {
+          handle.hasWritten = true
+          if (owner.shopId !== undefined) this.#changedShops.add(owner.shopId)
+        }
         return this.#send(owner, query)
       }),
-      chain: this.#options.shopId === undefined ? NO_CHAIN : { append: (write) => this.#append({ owner, write }) },
+      chain: owner.shopId === undefined ? NO_CHAIN : { append: (write) => this.#append({ owner, write }) },
       hasWritten: false,
     }
     return handle
   }
 
+  /** Whether the job's shop is locked; true for a job without a shop, and until the locks are known. */
+  holds({ shopId }: Job): boolean {
+    return shopId === undefined || !this.#heads || this.#heads.has(shopId)
+  }
+
+  #requireLock(job: Job): void {
+    if (!this.holds(job)) throw new Error('Another transaction has locked the shop')
+  }
+
   async #append(audit: QueuedAudit<Job>): Promise<void> {
-    if (this.#options.isBatched) this.#audits.push(audit)
+    if (this.isBatched) this.#audits.push(audit)
     else await this.#link(audit)
   }
 
@@ -131,18 +222,17 @@ export class PostgresSession<Job> {
     for (const audit of this.#audits) if (audit.owner === job) await this.#link(audit)
   }
 
-  async #link({ write }: QueuedAudit<Job>): Promise<void> {
-    this.#movedHead = await write(this.#movedHead ?? (await this.#head!))
+  async #link({ owner, write }: QueuedAudit<Job>): Promise<void> {
+    const shopId = owner.shopId!
+    const head = this.#movedHeads.get(shopId) ?? (await this.#locking).get(shopId)!
+    this.#movedHeads.set(shopId, await write(head))
   }
 
   /** Returns whether the transaction was committed; it was not when a statement failed. @throws StorageError */
   async commit(): Promise<boolean> {
     this.#transaction++
     this.#batch.flush()
-    if (this.#movedHead) {
-      const { seq, hash } = this.#movedHead
-      this.#track(this.#run([], CompiledQuery.raw(STORE_HEAD, [this.#options.shopId, seq, hash])))
-    }
+    this.#storeHeads()
     try {
       const { command } = await this.#client.query('commit')
       await Promise.all(this.#pending)
@@ -152,6 +242,16 @@ export class PostgresSession<Job> {
     } catch (error) {
       throw toStorageError(error)
     }
+  }
+
+  /** Stores a new version of the row of each changed shop: its transaction id shows replicas which change is the last. */
+  #storeHeads(): void {
+    const shopIds = [...this.#changedShops]
+    const heads = this.#heads
+    if (shopIds.length === 0 || !heads) return
+    const stored = shopIds.map((shopId) => this.#movedHeads.get(shopId) ?? heads.get(shopId)!)
+    const columns = [shopIds, stored.map(({ seq }) => seq), stored.map(({ hash }) => hash)]
+    this.#track(this.#run([], CompiledQuery.raw(STORE_HEADS, columns)))
   }
 
   /** @throws StorageError when the connection is lost. */
@@ -174,7 +274,7 @@ export class PostgresSession<Job> {
   }
 
   async #send<R>(owner: Job, query: CompiledQuery): Promise<QueryResult<R>> {
-    if (!this.#options.isBatched) return this.#run<R>([owner], query)
+    if (!this.isBatched) return this.#run<R>([owner], query)
     this.trace?.push({ owner, query })
     const { insertedRows } = describeStatement(query)
     const sent = this.#batch.add<R>(owner, query)

@@ -1,6 +1,6 @@
 import { CompiledQuery } from 'kysely'
 import { describeStatement } from './postgres-executor.ts'
-import type { PostgresSession, TracedStatement } from './postgres-session.ts'
+import type { PostgresSession, ShopJob, TracedStatement } from './postgres-session.ts'
 
 /**
  * Verifies declared touches in tests. It replays the statements of each job of a wave twice, without the writes of the other
@@ -27,7 +27,7 @@ const SAVEPOINT = CompiledQuery.raw('savepoint wave')
 const ROLLBACK = CompiledQuery.raw('rollback to savepoint wave')
 
 /** Runs a wave, then verifies that none of its jobs depends on another. @throws UndeclaredTouchError */
-export async function runVerified<Job>(
+export async function runVerified<Job extends ShopJob>(
   session: PostgresSession<Job>,
   wave: Job[],
   runWave: () => Promise<void>,
@@ -47,7 +47,11 @@ export async function runVerified<Job>(
   await replay(session, trace)
 }
 
-async function verify<Job>(session: PostgresSession<Job>, trace: TracedStatement<Job>[], job: Job): Promise<void> {
+async function verify<Job extends ShopJob>(
+  session: PostgresSession<Job>,
+  trace: TracedStatement<Job>[],
+  job: Job,
+): Promise<void> {
   const own = trace.filter(({ owner }) => owner === job)
   const alone = await replay(session, own)
   await session.execute(ROLLBACK)
@@ -63,7 +67,10 @@ async function verify<Job>(session: PostgresSession<Job>, trace: TracedStatement
 }
 
 /** Runs the statements again. Returns the result of each as text. */
-async function replay<Job>(session: PostgresSession<Job>, trace: TracedStatement<Job>[]): Promise<string[]> {
+async function replay<Job extends ShopJob>(
+  session: PostgresSession<Job>,
+  trace: TracedStatement<Job>[],
+): Promise<string[]> {
   const results = await Promise.all(trace.map(({ query }) => session.execute(query)))
   return results.map(({ rows, numAffectedRows }) => JSON.stringify([rows, String(numAffectedRows)]))
 }
