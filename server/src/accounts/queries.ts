@@ -136,8 +136,15 @@ const setLastUsed = preparedWrite<{ shopId: string; id: string; lastUsedAt: stri
     trx.updateTable('apiKeys').set({ lastUsedAt }).where('shopId', '=', shopId).where('id', '=', id).compile(),
 )
 
-export async function updateLastUsed(trx: Transaction, shopId: string, id: string, lastUsedAt: string): Promise<void> {
-  await setLastUsed(trx, { shopId, id, lastUsedAt })
+export interface UsedKey {
+  shopId: string
+  id: string
+  lastUsedAt: string
+}
+
+/** Asks for all updates at once, which costs one round trip on PostgreSQL. */
+export async function updateLastUsed(trx: Transaction, keys: UsedKey[]): Promise<void> {
+  await Promise.all(keys.map((key) => setLastUsed(trx, key)))
 }
 
 export const findSession = (db: Reader, tokenHash: string): Promise<SessionRow | undefined> =>

@@ -14,10 +14,8 @@ interface Connection {
 }
 
 const OUTCOME_TIMEOUT_MS = 2000
-/** Few groups at a time are large, which saves statements and commits. */
-const SHARED_GROUPS = 2
-/** Another group may start beside one that takes longer. */
-const SLOW_GROUP_MS = 10
+/** Another shared group may start beside one that takes longer. One at a time is large, which saves statements and commits. */
+const SLOW_GROUP_MS = 20
 /** How long a connection waits for the lock of one shop before all waiting shops are tried again. */
 const LOCK_WAIT_MS = 50
 
@@ -82,9 +80,9 @@ export class PostgresGroupCommit {
   #startGroups(): void {
     while (this.#sharedGroups + this.#ownGroups < this.#maxGroups) {
       const group = this.#queues.take({
-        canShare: this.#sharedGroups - this.#slowGroups < SHARED_GROUPS,
-        // Work of several shops always finds a connection.
-        canBeOwn: this.#ownGroups < Math.max(1, this.#maxGroups - SHARED_GROUPS),
+        canShare: this.#sharedGroups === this.#slowGroups,
+        // Shared groups always find a connection.
+        canBeOwn: this.#ownGroups < Math.max(1, this.#maxGroups - 2),
       })
       if (!group) return
       this.#track(group.isShared ? this.#runShared(group) : this.#runOwn(group))

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import { findKeyWithShop, type KeyWithShop, updateLastUsed } from '../accounts/queries.ts'
+import { findKeyWithShop, type KeyWithShop, type UsedKey, updateLastUsed } from '../accounts/queries.ts'
 import { ApiError, apiDisabled, forbidden, rateLimited, storageUnavailable } from '../contract/errors.ts'
 import type { Operation } from '../contract/spec.ts'
 import { type Deps, type KeyContext, nowIso } from '../core/context.ts'
@@ -159,15 +159,31 @@ const keyUnknown = () => forbidden('key_unknown', 'This API key does not exist.'
 
 const equalDigests = (a: string, b: string) => timingSafeEqual(Buffer.from(a, 'hex'), Buffer.from(b, 'hex'))
 
-/** Records when a key was last used, at most once a minute and without delaying the response. */
+/**
+ * Records when a key was last used, at most once a minute and without delaying the response. The keys of requests that
+ * arrive during a write share the next one.
+ */
 export function createKeyUseRecorder(deps: Deps): (key: Caller['key']) => void {
   const notedAt = new Map<string, number>()
-  return (key) => {
+  let noted: UsedKey[] = []
+  let isWriting = false
+  const note = async () => {
+    isWriting = true
+    while (noted.length > 0) {
+      // The order prevents deadlocks between processes.
+      const keys = noted.sort((a, b) => (a.id < b.id ? -1 : 1))
+      noted = []
+      const write = () => deps.db.transact((trx) => updateLastUsed(trx, keys))
+      await bestEffort(deps.log, 'last_used_update_failed', write)
+    }
+    isWriting = false
+  }
+  return ({ id, shopId, lastUsedAt }) => {
     const now = deps.now()
-    const known = notedAt.get(key.id) ?? Date.parse(key.lastUsedAt ?? '1970-01-01T00:00:00.000Z')
+    const known = notedAt.get(id) ?? Date.parse(lastUsedAt ?? '1970-01-01T00:00:00.000Z')
     if (now - known < LAST_USED_INTERVAL_MS) return
-    notedAt.set(key.id, now)
-    const note = () => deps.db.transact((trx) => updateLastUsed(trx, key.shopId, key.id, new Date(now).toISOString()))
-    void bestEffort(deps.log, 'last_used_update_failed', note)
+    notedAt.set(id, now)
+    noted.push({ shopId, id, lastUsedAt: new Date(now).toISOString() })
+    if (!isWriting) void note()
   }
 }
