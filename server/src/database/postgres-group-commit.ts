@@ -14,7 +14,7 @@ interface Connection {
 }
 
 const OUTCOME_TIMEOUT_MS = 2000
-/** Another shared group may start beside one that takes longer. One at a time is large, which saves statements and commits. */
+/** When another shared group starts. One at a time is large, which saves statements and commits. */
 const SLOW_GROUP_MS = 20
 /** How long a connection waits for the lock of one shop before all waiting shops are tried again. */
 const LOCK_WAIT_MS = 50
