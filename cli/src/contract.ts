@@ -33,7 +33,7 @@ export const enums = {
     'webhooks:read',
     'webhooks:write',
   ],
-  EventType: ['conversion', 'click', 'page_view'],
+  EventType: ['conversion', 'click', 'page_view', 'refund', 'order_canceled'],
 } as const
 
 /** Rows per page: the default and the maximum. */

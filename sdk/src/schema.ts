@@ -252,12 +252,20 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Report an order, a click or a page view
+         * Report an order, a refund, a cancellation, a click or a page view
          * @description **conversion** (the default): the engine decides which affiliate referred the order and what it earns. The decision is recorded once per order.
          *     `Idempotency-Key` is required. An order that is already recorded returns 201 with the recorded decision and `X-Order-Already-Recorded: true`, and nothing changes.
          *     A recorded commission sends `commission.created` and writes the audit record `commission.created` in the same transaction.
          *
          *     With `?dryRun=1` the response is 200 with the decision and its trace; nothing is written and no key is required.
+         *
+         *     **refund** and **order_canceled**: for orders reported here, in any order and as often as necessary. A refund lowers the commission of its order to what the remaining goods earn at the recorded rate, as
+         *     `POST /admin/v1/commissions/{id}/refund` does; once the commission is paid, the difference becomes a negative row that the next payout nets. A cancellation cancels an unpaid commission and reverses a paid one.
+         *     The response is 200 when the order was reported, and 202 when it was not: the event is stored, and applied in the transaction that records the order. That order's 201 and `commission.created` contain the original decision.
+         *     An order that no affiliate was credited for keeps its refunds and cancellations until a later report of it is credited (200, `outcome: noted`). A refund id that was reported for the order before changes nothing, with any key and any amount; a cancellation that was reported before
+         *     changes nothing either. A refund of more than is left takes what is left, because it has already happened; `warning` says so. Amounts are in the order's currency. A refund in another currency is rejected once the order is known, and never applied.
+         *     These events do not reach orders of a [connected store](#tag/Store-notifications), whose refunds the store reports. `?dryRun=1` returns the same response without recording anything, always with 200.
+         *     Writes the audit records `commission.refunded`, `commission.canceled` and `commission.reversed` in the same transaction.
          *
          *     **click** and **page_view**: stored for the customer's journey and as evidence for later orders. The response is 202 once they are on disk.
          *     An unknown `ref` is stored too. Send the `id` of a click as `clickId` of the order. Both are safe to retry after a 503.
@@ -1101,7 +1109,7 @@ export interface components {
          * @description The machine-readable error code. Each code has a cause and, on the next line, a remedy.
          * @enum {string}
          */
-        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "stream_limit_reached" | "total_too_large" | "unknown_property" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
+        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "stream_limit_reached" | "total_too_large" | "unknown_property" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
         /** @description An opaque id. */
         Id: string;
         IdempotencyKey: string;
@@ -1515,6 +1523,12 @@ export interface components {
             device: string | null;
             externalOrderId: string | null;
             commissionId: string | null;
+            /** @description The current status of the commission, for example `CANCELED`; null for entries without one. */
+            commissionStatus: components["schemas"]["CommissionStatus"] | null;
+            /** @description The currency of `refundedCents`; null for entries without a commission. */
+            orderCurrency: string | null;
+            /** @description Goods of the order that were refunded so far; null for entries without a commission. */
+            refundedCents: number | null;
             /** @description The entry names an affiliate of your shop. */
             attributed: boolean;
         };
@@ -1696,6 +1710,138 @@ export interface components {
              * @description Defaults to the time of receipt, which also replaces a time up to 5 minutes in the future. Later times are rejected.
              */
             occurredAt?: string | null;
+        };
+        /** @description Goods of an order were refunded. `externalOrderId`, `externalRefundId` and one of `amountCents` and `lineItems` are required. */
+        RefundEvent: {
+            /** @constant */
+            type: "refund";
+            /** @description The id that the order is reported with, compared as in `ConversionEvent`. Required; `orderId` is its alias. */
+            externalOrderId?: string | null;
+            /** @description Alias of `externalOrderId`. */
+            orderId?: string | null;
+            /** @description Your id for the refund, unique for the order and compared like an order id. Required; `refundId` is its alias. `reversal` and `carry` are reserved. */
+            externalRefundId?: string | null;
+            /** @description Alias of `externalRefundId`. */
+            refundId?: string | null;
+            /** @description Refunded goods net of discount, without shipping and tax, in the order's currency. Defaults to the sale price of the line items. */
+            amountCents?: number | null;
+            /** @description The returned units. */
+            lineItems?: components["schemas"]["RefundEventLine"][] | null;
+            /** @description Defaults to the order's currency; another one is rejected. */
+            currency?: string | null;
+            reason?: string | null;
+        } & ({
+            externalOrderId: string;
+        } | {
+            orderId: string;
+        }) & ({
+            externalRefundId: string;
+        } | {
+            refundId: string;
+        }) & ({
+            amountCents: number;
+        } | {
+            lineItems: Record<string, never>[];
+        });
+        /** @description Returned units. One of the ids is required; `variantId` takes precedence. When several line items of the order have the same product, send the `variantId`. */
+        RefundEventLine: {
+            variantId?: string | null;
+            productId?: string | null;
+            quantity: number;
+        } & ({
+            variantId: string;
+        } | {
+            productId: string;
+        });
+        /** @description An order was canceled as a whole. `externalOrderId` is required. */
+        CancellationEvent: {
+            /** @constant */
+            type: "order_canceled";
+            /** @description The id that the order is reported with, compared as in `ConversionEvent`. Required; `orderId` is its alias. */
+            externalOrderId?: string | null;
+            /** @description Alias of `externalOrderId`. */
+            orderId?: string | null;
+        } & ({
+            externalOrderId: string;
+        } | {
+            orderId: string;
+        });
+        /**
+         * @description `applied` to the commission of the order. `noted`: the order was reported, and the event is kept until an affiliate is credited for it or its rejected commission is reopened. `stored` until the order is reported.
+         * @enum {string}
+         */
+        OrderEventOutcome: "applied" | "noted" | "stored";
+        RefundEventReply: {
+            /** @constant */
+            ok: true;
+            /** @description The result in one sentence. */
+            message: string;
+            /** @constant */
+            type: "refund";
+            /** @description Nothing was recorded. */
+            dryRun: boolean;
+            outcome: components["schemas"]["OrderEventOutcome"];
+            /** @description False when this refund id was reported for the order before; nothing was changed then. */
+            changed: boolean;
+            externalOrderId: string;
+            /** @description The stored order id. */
+            orderId: string;
+            externalRefundId: string;
+            /** @description The refund as first recorded; null unless it was applied. */
+            refund: components["schemas"]["ReportedRefund"] | null;
+            commission: components["schemas"]["ReportedCommission"] | null;
+            /**
+             * @description Why less than the refund was taken. `refund_exceeds_order`: less was left of the order. `refund_item_unknown`: the order has no such line item, which was ignored.
+             * @enum {string|null}
+             */
+            warning: "refund_exceeds_order" | "refund_item_unknown" | null;
+        };
+        ReportedRefund: {
+            /** @description The requested amount. */
+            amountCents: number | null;
+            lineItems: components["schemas"]["RefundedLine"][];
+            reason: string | null;
+            /** @description The refunded goods, net of discount, in the order's currency. */
+            goodsCents: number;
+            /** @description The change of the commission, at most 0, in its currency. */
+            commissionCents: number;
+            /** @description The change of the tax withheld. */
+            taxCents: number;
+            /** @description The adjustment row for a paid commission. */
+            adjustmentId: string | null;
+        };
+        /** @description The commission of the order after the event. */
+        ReportedCommission: {
+            id: string;
+            affiliateId: string;
+            status: components["schemas"]["CommissionStatus"];
+            /** @description A paid commission keeps its amount; refunds of it are adjustment rows. */
+            amountCents: number;
+            taxWithheldCents: number;
+            currency: string;
+        };
+        CancellationEventReply: {
+            /** @constant */
+            ok: true;
+            /** @description The result in one sentence. */
+            message: string;
+            /** @constant */
+            type: "order_canceled";
+            /** @description Nothing was recorded. */
+            dryRun: boolean;
+            outcome: components["schemas"]["OrderEventOutcome"];
+            /** @description False when the order was canceled or refunded in full before. */
+            changed: boolean;
+            externalOrderId: string;
+            /** @description The stored order id. */
+            orderId: string;
+            commission: components["schemas"]["ReportedCommission"] | null;
+            /** @description The change of what the affiliate earns, at most 0. */
+            commissionCents: number;
+            /** @description The change of the tax withheld. */
+            taxCents: number;
+            /** @description The adjustment row for a paid commission. */
+            adjustmentId: string | null;
         };
         TouchReply: {
             /** @constant */
@@ -2198,6 +2344,17 @@ export interface components {
             };
             commission: components["schemas"]["Commission"] | null;
             refunds: components["schemas"]["Refund"][];
+            /** @description Refunds and cancellations that could not be applied when they arrived, because the order was not credited yet. */
+            notices: components["schemas"]["OrderNotice"][];
+        };
+        OrderNotice: {
+            /** @enum {string} */
+            type: "refund" | "order_canceled";
+            /** @description Null for a cancellation. */
+            externalRefundId: string | null;
+            /** @description It was applied since. */
+            applied: boolean;
+            receivedAt: components["schemas"]["Instant"];
         };
         /** @description The recorded decision. */
         RecordedDecision: components["schemas"]["DecisionTrace"] & {
@@ -4022,7 +4179,7 @@ export interface operations {
     recordEvent: {
         parameters: {
             query?: {
-                /** @description `1` returns the decision for a conversion without recording it. */
+                /** @description `1` returns what a conversion, refund or cancellation would do, without recording it. Rejected for clicks and page views. */
                 dryRun?: "1";
             };
             header?: {
@@ -4034,7 +4191,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ConversionEvent"] | components["schemas"]["ClickEvent"] | components["schemas"]["PageViewEvent"];
+                "application/json": components["schemas"]["ConversionEvent"] | components["schemas"]["ClickEvent"] | components["schemas"]["PageViewEvent"] | components["schemas"]["RefundEvent"] | components["schemas"]["CancellationEvent"];
             };
         };
         responses: {
@@ -4053,7 +4210,7 @@ export interface operations {
                     "application/json": components["schemas"]["ConversionReply"];
                 };
             };
-            /** @description The click or page view was stored. */
+            /** @description The click or page view was stored, or a refund or cancellation of an order that was not reported yet. */
             202: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4064,7 +4221,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TouchReply"];
+                    "application/json": components["schemas"]["TouchReply"] | components["schemas"]["RefundEventReply"] | components["schemas"]["CancellationEventReply"];
                 };
             };
             /** @description The body, a header or a parameter is invalid. */
@@ -4084,7 +4241,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The idempotency key was used with a different body. */
+            /** @description The idempotency key was used with a different body, or the refund cannot be recorded. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4101,18 +4258,19 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["UnavailableOrBusy"];
-            /** @description The decision of a dry run, with status 200. Nothing was written. */
+            /** @description With status 200, a refund or cancellation of a reported order, or the result of a dry run, for which nothing was written. */
             "2XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
                     "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
                     "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     "X-Order-Already-Recorded": components["headers"]["OrderAlreadyRecorded"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ConversionDryRun"];
+                    "application/json": components["schemas"]["ConversionDryRun"] | components["schemas"]["RefundEventReply"] | components["schemas"]["CancellationEventReply"];
                 };
             };
         };

@@ -254,6 +254,15 @@ export const causes: Record<string, Cause> = {
   'recordEvent invalid_body': badBody({ externalOrderId: 'x', amountCents: -1 }),
   'recordEvent idempotency_key_required': ({ server }, op) =>
     server.request('POST', op.path, { body: { externalOrderId: 'x', amountCents: 1 } }),
+  'recordEvent refund_currency_mismatch': calling({
+    body: { type: 'refund', orderId: '1000', refundId: 'in-euro', amountCents: 1, currency: 'EUR' },
+    headers: { 'Idempotency-Key': 'in-euro' },
+  }),
+  'recordEvent store_refund_limit_reached': async ({ server, other }, op) => {
+    const refund = (n: number) => ({ type: 'refund', orderId: 'crowded', refundId: `r-${n}`, amountCents: 1 })
+    for (let n = 0; n < 50; n++) await expectOk(server.request('POST', op.path, { body: refund(n), key: other.key }))
+    return server.request('POST', op.path, { body: refund(50), key: other.key })
+  },
   'recordEvent occurred_at_in_future': badBody({ externalOrderId: 'x', amountCents: 1, occurredAt: '2027-01-01' }),
 }
 

@@ -26,7 +26,7 @@ const testedElsewhere = new Set(['audit_unavailable', 'outcome_unknown'])
 
 /** These cases change rows themselves before the request is rejected. */
 const CHANGES =
-  /concurrent|taken|reused|already_paid|not_payable|threshold|mixed|total_too_large|commission_percent_required/
+  /concurrent|taken|reused|already_paid|not_payable|threshold|mixed|total_too_large|commission_percent_required|refund_limit/
 
 for (const op of operations.filter((one) => !one.isPublic)) {
   describe(op.id, () => {

@@ -120,7 +120,26 @@ test.for<[operation: string, body: object, sentence: string, code?: string]>([
   ['recordEvent', { type: 'click', ref: 7 }, 'ref must be text of at most 255 characters or null.'],
   ['recordEvent', { type: 'page_view' }, 'url is required.'],
   ['recordEvent', { type: 'page_view', url: ' ' }, 'url must not be blank.'],
-  ['recordEvent', { type: 'sale', externalOrderId: 'x' }, 'type must be one of conversion, click, page_view.'],
+  [
+    'recordEvent',
+    { type: 'sale', externalOrderId: 'x' },
+    'type must be one of conversion, click, page_view, refund, order_canceled.',
+  ],
+  ['recordEvent', { type: 'refund', refundId: 'r', amountCents: 1 }, 'externalOrderId is required.'],
+  ['recordEvent', { type: 'refund', orderId: 'x', amountCents: 1 }, 'externalRefundId is required.'],
+  ['recordEvent', { type: 'refund', orderId: 'x', refundId: ' ', amountCents: 1 }, 'externalRefundId is required.'],
+  ['recordEvent', { type: 'refund', orderId: 'x', refundId: 'r' }, 'A refund needs amountCents or lineItems.'],
+  [
+    'recordEvent',
+    { type: 'refund', orderId: 'x', refundId: 'r', lineItems: [] },
+    'A refund needs amountCents or lineItems.',
+  ],
+  [
+    'recordEvent',
+    { type: 'refund', orderId: 'x', refundId: 'r', lineItems: [{ quantity: 1 }] },
+    'Each line item needs a variantId or a productId.',
+  ],
+  ['recordEvent', { type: 'order_canceled' }, 'externalOrderId is required.'],
   ['createKey', { label: ' ', scopes: ['events:write'] }, 'label must not be blank.'],
   ['createConnection', { kind: 'customerId', value: ' ', affiliateId: ID.affiliate }, 'value must not be blank.'],
   [
@@ -174,6 +193,8 @@ test.for<[operation: string, body: object]>([
   ['recordEvent', { type: 'conversion', orderId: 'by-alias', lineItems: [{ priceCents: 100, quantity: 2 }] }],
   ['recordEvent', { type: 'click', affiliateCode: 'NISA16' }],
   ['recordEvent', { type: 'click', clickId: 'mine', ref: null }],
+  ['recordEvent', { type: 'refund', orderId: 'early', refundId: 'r', amountCents: 0, extra: 1 }],
+  ['recordEvent', { type: 'order_canceled', externalOrderId: 'early-too' }],
 ])('accepted by the document and by the server: %s with %j', async ([id, body], { ownerServer: server }) => {
   expect(documentRefuses(id, body), 'the document refuses it').toBe(false)
   const { status, body: reply } = await send(server, id, body)

@@ -30,8 +30,8 @@ describe('400 names the field', () => {
     ['amountCents', { amountCents: 2_147_483_648 }, 'amountCents must be an integer from 0 to 2147483647 or null.'],
     ['discountCents', { discountCents: 2 ** 53 }, 'discountCents must be an integer from 0 to 2147483647 or null.'],
     ['currency', { currency: 'usd' }, 'currency must be three capital letters, like USD.'],
-    ['type', { type: 'sale' }, 'type must be one of conversion, click, page_view.'],
-    ['type', { type: 7 }, 'type must be one of conversion, click, page_view.'],
+    ['type', { type: 'sale' }, 'type must be one of conversion, click, page_view, refund, order_canceled.'],
+    ['type', { type: 7 }, 'type must be one of conversion, click, page_view, refund, order_canceled.'],
     ['externalOrderId', { externalOrderId: '  ' }, 'externalOrderId is required.'],
     ['externalOrderId', { externalOrderId: 17 }, 'externalOrderId must be text of at most 255 characters or null.'],
     [
@@ -168,7 +168,7 @@ describe('400 for a body that is not a JSON object', () => {
 test('400 for the dry run of a click, which would have been stored', async ({ server }) => {
   const click = { type: 'click', ref: 'nisa-karim' }
   expect(await refused(server, () => server.request('POST', '/api/v1/events?dryRun=1', { body: click }))).toBe(
-    'dryRun is allowed for conversions only.',
+    'dryRun is not allowed for clicks and page views.',
   )
 })
 

@@ -47,6 +47,9 @@ test('200 clicks, page views and conversions in the order they happened, with ev
     device: null,
     externalOrderId: null,
     commissionId: null,
+    commissionStatus: null,
+    orderCurrency: null,
+    refundedCents: null,
     attributed: false,
   }
   const credited = { affiliateId: nisa.id, programId: nisa.campaignId, attributed: true }
@@ -81,6 +84,9 @@ test('200 clicks, page views and conversions in the order they happened, with ev
       occurredAt: '2026-10-20T12:30:00.000Z',
       externalOrderId: '1',
       commissionId,
+      commissionStatus: expect.stringMatching(/^(APPROVED|PENDING)$/),
+      orderCurrency: 'USD',
+      refundedCents: 0,
     },
   ])
 })

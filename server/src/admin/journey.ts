@@ -61,6 +61,8 @@ const detailsOf = (entry: Entry, names: Map<string, string>): [string, string][]
     ['Page', entry.url ?? entry.landingPage],
     ['Referrer', entry.referrerUrl],
     ['Campaign', [entry.utmSource, entry.utmMedium, entry.utmCampaign].filter(Boolean).join(' · ') || null],
+    ['Commission', entry.commissionStatus],
+    ['Refunded', entry.refundedCents ? `${entry.refundedCents} cents of goods` : null],
     ['Session', entry.sessionId],
     ['Location and device', [entry.country, entry.device].filter(Boolean).join(' · ') || null],
   ]

@@ -4,7 +4,7 @@ import type { Context } from '../core/context.ts'
 import { isDeepPage, readCursor } from '../core/pagination.ts'
 import { readList } from '../core/report.ts'
 import { checkPeriod, parseQueryInstant } from '../core/time.ts'
-import type { Transaction } from '../database/database.ts'
+import type { Reader } from '../database/database.ts'
 import type { CommissionRow, OrderRow, PayoutBatchRow } from '../database/tables.ts'
 import { findOrder } from '../orders/queries.ts'
 import { findBatch } from '../payouts/queries.ts'
@@ -37,22 +37,18 @@ export interface EffectiveStatus {
 }
 
 /** Commissions of a batch that is processing or paid count as paid; those of an open or failed batch do not. */
-export async function findEffectiveStatus(
-  ctx: Context,
-  trx: Transaction,
-  row: CommissionRow,
-): Promise<EffectiveStatus> {
+export async function findEffectiveStatus(ctx: Context, db: Reader, row: CommissionRow): Promise<EffectiveStatus> {
   const { orderStatus: status } = row
   if (status !== 'PAYABLE' || row.payoutBatchId === null) return { status, batch: undefined }
-  const batch = await findBatch(trx, ctx.shop.id, row.payoutBatchId)
+  const batch = await findBatch(db, ctx.shop.id, row.payoutBatchId)
   return batch?.status === 'PROCESSING' || batch?.status === 'PAID'
     ? { status: 'PAID', batch: undefined }
     : { status, batch }
 }
 
 /** The order that a commission was recorded for. Every commission except an adjustment has one. */
-export async function findRecordedOrder(ctx: Context, trx: Transaction, orderId: string): Promise<OrderRow> {
-  const order = await findOrder(trx, ctx.shop.id, orderId)
+export async function findRecordedOrder(ctx: Context, db: Reader, orderId: string): Promise<OrderRow> {
+  const order = await findOrder(db, ctx.shop.id, orderId)
   if (!order) throw new Error('The order of a commission is missing')
   return order
 }

@@ -3,13 +3,14 @@ import { findAffiliateBySlug } from '../affiliates/queries.ts'
 import { notFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Context } from '../core/context.ts'
-import type { OrderRow, RefundRow } from '../database/tables.ts'
+import type { CommissionRow, OrderNoticeRow, OrderRow, RefundRow } from '../database/tables.ts'
 import { codeKey } from '../engine/affiliate-codes.ts'
 import { affiliateOf, canWin, programOf } from '../engine/attribution.ts'
 import { goodsOf } from '../engine/commission.ts'
 import { decide, ENGINE_VERSION } from '../engine/decide.ts'
 import type { Candidate, Decision, EvidenceKind, Facts, MissCode, RateGroup, RestrictionCode } from '../engine/facts.ts'
 import { storedOrderIds } from '../engine/normalize.ts'
+import { listOrderNotices } from '../orders/notice-queries.ts'
 import { findOrder } from '../orders/queries.ts'
 import { findCommissionByOrder, listRefunds, toCommission, toDecision } from './queries.ts'
 import { toRefund } from './refunds.ts'
@@ -44,6 +45,31 @@ export async function explain(ctx: Context, id: string): Promise<Explanation> {
     replay: replay(row),
     commission: commission ? toCommission(commission) : null,
     refunds: refunds.map(toRefund),
+    notices: (await listOrderNotices(ctx.db.read, ctx.shop.id, row.orderId)).map((notice) =>
+      toNotice(notice, { commission, refunds }),
+    ),
+  }
+}
+
+interface AppliedTo {
+  commission: CommissionRow | undefined
+  refunds: RefundRow[]
+}
+
+const CANCELED: CommissionRow['orderStatus'][] = ['CANCELED', 'REVERSED', 'REFUNDED']
+
+function toNotice(
+  { kind, noticeId, createdAt }: OrderNoticeRow,
+  { commission, refunds }: AppliedTo,
+): Explanation['notices'][number] {
+  const isRefund = kind === 'refund'
+  return {
+    type: isRefund ? 'refund' : 'order_canceled',
+    externalRefundId: isRefund ? noticeId : null,
+    applied: isRefund
+      ? refunds.some(({ externalRefundId }) => externalRefundId === noticeId)
+      : commission !== undefined && CANCELED.includes(commission.orderStatus),
+    receivedAt: createdAt,
   }
 }
 

@@ -6,17 +6,17 @@ import { type Context, nowIso } from '../core/context.ts'
 import { type AuditEntry, mutate } from '../core/mutate.ts'
 import { runReport } from '../core/report.ts'
 import { checkPeriod, parseBodyInstant } from '../core/time.ts'
-import type { Transaction } from '../database/database.ts'
+import type { Reader, Transaction } from '../database/database.ts'
 import { forEachYielding } from '../database/event-loop.ts'
 import type { CommissionRow } from '../database/tables.ts'
 import { decide } from '../engine/decide.ts'
 import type { AffiliateFact, Decision, Facts, Order } from '../engine/facts.ts'
 import { emailKey } from '../engine/normalize.ts'
 import { refundTarget } from '../engine/refund.ts'
+import { hasOrderNotice } from '../orders/notice-queries.ts'
 import { upsertOrder } from '../orders/queries.ts'
 import { connectCustomer } from '../orders/record-order.ts'
 import { recomputeBatch } from '../payouts/batch.ts'
-import { hasStoreNotice } from '../stores/queries.ts'
 import {
   adjustmentRejected,
   commissionNotFound,
@@ -67,6 +67,15 @@ export interface MovedCommission {
   audit: AuditEntry
   /** The open batch that the commission left, whose totals must be recomputed. */
   leftBatchId: string | undefined
+  /** The adjustment that takes a paid commission back. */
+  clawback: Clawback | undefined
+}
+
+/** What is left of a paid commission after its refunds, as a negative amount. Without anything left there is no row. */
+export interface Clawback {
+  amountCents: number
+  taxCents: number
+  adjustmentId: string | null
 }
 
 /**
@@ -110,13 +119,18 @@ export async function moveCommission(
   }
   if (!(await updateCommissionIfUnchanged(trx, ctx.shop.id, before, changes))) throw concurrentChange()
   const row = { ...before, ...changes, version: before.version + 1 }
-  const data: AuditEntry['data'] = { previousStatus: before.orderStatus, status: to }
-  if (action === 'reverse') Object.assign(data, await clawBackPaid(ctx, trx, before))
-  else data.amountCents = row.commissionAmountCents
+  const clawback = action === 'reverse' ? await clawBackPaid(ctx, trx, before) : undefined
+  const data = {
+    previousStatus: before.orderStatus,
+    status: to,
+    amountCents: clawback ? clawback.amountCents : row.commissionAmountCents,
+    ...(clawback && { adjustmentId: clawback.adjustmentId }),
+  }
   return {
     row,
     audit: { action: `commission.${done}`, subjectId: before.id, data },
     leftBatchId: openBatchId(batch),
+    clawback,
   }
 }
 
@@ -124,14 +138,20 @@ export async function moveCommission(
 const openBatchId = (batch: EffectiveStatus['batch']) => (batch?.status === 'OPEN' ? batch.id : undefined)
 
 /** Inserts an adjustment that takes back what is left of a paid commission after its refunds. */
-async function clawBackPaid(ctx: Context, trx: Transaction, row: CommissionRow): Promise<AuditEntry['data']> {
-  const snapshot = readRefundSnapshot(await findRecordedOrder(ctx, trx, row.orderId))
-  const left = refundTarget(snapshot, await findRefundedGoods(trx, ctx.shop.id, row.id, snapshot))
-  if (left.amountCents === 0) return { amountCents: 0, adjustmentId: null }
-  const amounts = { amountCents: -left.amountCents, taxCents: -left.taxWithheldCents }
+async function clawBackPaid(ctx: Context, trx: Transaction, row: CommissionRow): Promise<Clawback> {
+  const amounts = await planClawback(ctx, trx, row)
+  if (amounts.amountCents === 0) return amounts
   const adjustment = clawbackRow(ctx, row, { name: 'reversal', ...amounts })
   await insertCommission(trx, ctx.shop.id, adjustment)
-  return { amountCents: amounts.amountCents, adjustmentId: adjustment.id }
+  return { ...amounts, adjustmentId: adjustment.id }
+}
+
+/** What a reversal takes back, before it is written. */
+export async function planClawback(ctx: Context, db: Reader, row: CommissionRow): Promise<Clawback> {
+  const snapshot = readRefundSnapshot(await findRecordedOrder(ctx, db, row.orderId))
+  const left = refundTarget(snapshot, await findRefundedGoods(db, ctx.shop.id, row.id, snapshot))
+  // `-0` would differ from the 0 of a stored reply.
+  return { amountCents: 0 - left.amountCents, taxCents: 0 - left.taxWithheldCents, adjustmentId: null }
 }
 
 type ModerationResult = components['schemas']['ModerationResult']
@@ -242,7 +262,7 @@ export async function decideAgain(ctx: Context, trx: Transaction, row: Commissio
   const refunded = await recomputeRefundedGoods(trx, ctx.shop.id, row.id, snapshot)
   const left = refundTarget(snapshot, refunded)
   const isGone =
-    left.fullyRefunded || (await hasStoreNotice(trx, ctx.shop.id, { orderId: row.orderId, kind: 'canceled' }))
+    left.fullyRefunded || (await hasOrderNotice(trx, ctx.shop.id, { orderId: row.orderId, kind: 'canceled' }))
   if (isGone) throw conflict('commission_move_not_allowed', 'This order was canceled or refunded in full.')
   const changes = { facts: JSON.stringify(facts), decision: JSON.stringify(decision), updatedAt: nowIso(ctx) }
   await upsertOrder(trx, ctx.shop.id, { ...order, ...changes })

@@ -3,11 +3,11 @@ import type { components } from '../contract/schema.d.ts'
 import type { Body } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { type Mutation, mutate } from '../core/mutate.ts'
-import type { Transaction } from '../database/database.ts'
+import type { Reader, Transaction } from '../database/database.ts'
 import type { CommissionRow, OrderRow, RefundRow } from '../database/tables.ts'
 import type { Decision, Facts } from '../engine/facts.ts'
 import { orderKey } from '../engine/normalize.ts'
-import type { Refund, RefundedGoods, RefundLine } from '../engine/refund.ts'
+import type { Refund, RefundedGoods, RefundLine, RefundProblem } from '../engine/refund.ts'
 import {
   type AppliedRefund,
   applyRefund,
@@ -16,7 +16,13 @@ import {
   totalRefunds,
 } from '../engine/refund.ts'
 import { recomputeBatch } from '../payouts/batch.ts'
-import { adjustmentRejected, commissionNotFound, findEffectiveStatus, findRecordedOrder } from './commissions.ts'
+import {
+  adjustmentRejected,
+  commissionNotFound,
+  type EffectiveStatus,
+  findEffectiveStatus,
+  findRecordedOrder,
+} from './commissions.ts'
 import {
   adjustmentRow,
   findCommission,
@@ -34,18 +40,34 @@ import {
 export interface RefundInput extends Refund {
   lineItems: RefundLine[]
   reason: string | null
-  /** A store has already refunded: excess amounts are cut off instead of rejected. */
+  /** A store or a backend has already refunded: excess amounts are cut off instead of rejected. */
   alreadyHappened?: boolean
+  /** The currency of the amount; defaults to the order's, which is the only one allowed. */
+  currency?: string | null
 }
 
 export interface RecordedRefund {
   row: CommissionRow
   refund: RefundRow
+  /** The refund id was recorded before, and nothing was changed. */
+  alreadyRecorded: boolean
+  /** Why the refund took less than it names. */
+  problem: RefundProblem | null
 }
 
+/** Statuses in which only an event that has already happened can be refunded. */
+const CLOSED_STATUSES: CommissionRow['orderStatus'][] = ['REJECTED', 'CANCELED', 'REVERSED']
 /** Statuses whose amounts no longer change; a refund is stored without changing them. */
-const FINAL_STATUSES: CommissionRow['orderStatus'][] = ['REJECTED', 'CANCELED', 'REVERSED']
-const UNPAID_STATUSES: CommissionRow['orderStatus'][] = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'REFUNDED']
+const FINAL_STATUSES: CommissionRow['orderStatus'][] = ['REJECTED', 'REVERSED']
+/** A canceled order counts as unpaid, so that refund and cancellation have the same result in either order. */
+const UNPAID_STATUSES: CommissionRow['orderStatus'][] = [
+  'PENDING',
+  'APPROVED',
+  'ACCEPTED',
+  'PAYABLE',
+  'REFUNDED',
+  'CANCELED',
+]
 const NO_CHANGE = { amountCents: 0, taxCents: 0 }
 /** Reserved for the order ids of other adjustments. */
 const RESERVED_IDS = ['reversal', 'carry']
@@ -80,33 +102,78 @@ export async function recordRefund(
   input: RefundInput,
   snapshot?: RefundSnapshot,
 ): Promise<Mutation<RecordedRefund>> {
+  const { changes, ...plan } = await planRefund(ctx, trx, before, { input, snapshot })
+  if (!changes) return { result: plan, audit: null }
+  if (!(await updateCommissionIfUnchanged(trx, ctx.shop.id, before, changes.columns))) throw concurrentChange()
+  const { commissionCents, taxCents } = plan.refund
+  const change = { name: input.refundId, amountCents: commissionCents, taxCents }
+  const adjustment = changes.isClawback ? clawbackRow(ctx, before, change) : undefined
+  if (adjustment) await insertCommission(trx, ctx.shop.id, adjustment)
+  const refund = { ...plan.refund, adjustmentId: adjustment?.id ?? null }
+  await insertRefund(trx, ctx.shop.id, refund)
+  await storeRefundedGoods(trx, ctx.shop.id, before.id, changes.refunded)
+  if (changes.batch) await recomputeBatch(ctx, trx, changes.batch.id)
+  const { externalRefundId, goodsCents, adjustmentId } = refund
+  const data = { externalRefundId, goodsCents, commissionCents, adjustmentId, status: plan.row.orderStatus }
+  return { result: { ...plan, refund }, audit: { action: 'commission.refunded', subjectId: before.id, data } }
+}
+
+/** A refund before it is written: its result, without an adjustment, and the changes; none when it was recorded already. */
+interface RefundPlan extends RecordedRefund {
+  changes: RefundChanges | undefined
+}
+
+interface RefundChanges {
+  columns: Partial<CommissionRow>
+  refunded: RefundedGoods
+  /** The commission is paid, so an adjustment takes the money back. */
+  isClawback: boolean
+  /** The batch whose totals change. */
+  batch: EffectiveStatus['batch']
+}
+
+/**
+ * Computes what {@link recordRefund} writes, and rejects what it rejects.
+ *
+ * @throws ApiError as {@link recordRefund} does.
+ */
+export async function planRefund(
+  ctx: Context,
+  db: Reader,
+  before: CommissionRow,
+  { input, snapshot }: { input: RefundInput; snapshot?: RefundSnapshot | undefined },
+): Promise<RefundPlan> {
   if (before.trackingMethod === 'ADJUSTMENT') throw adjustmentRejected()
-  const existing = await findRefund(trx, ctx.shop.id, before.id, input.refundId)
+  const existing = await findRefund(db, ctx.shop.id, before.id, input.refundId)
   if (existing) {
-    const row = await findCommission(trx, ctx.shop.id, before.id)
-    return { result: { row: row ?? before, refund: existing }, audit: null }
+    const row = await findCommission(db, ctx.shop.id, before.id)
+    return { row: row ?? before, refund: existing, alreadyRecorded: true, problem: null, changes: undefined }
   }
-  const { status, batch } = await findEffectiveStatus(ctx, trx, before)
-  if (FINAL_STATUSES.includes(status) && !input.alreadyHappened) throw notRefundable(status)
+  const { status, batch } = await findEffectiveStatus(ctx, db, before)
+  if (CLOSED_STATUSES.includes(status) && !input.alreadyHappened) throw notRefundable(status)
   if (status === 'REFUNDED' && !input.alreadyHappened) throw refundExceedsOrder(0)
-  const { before: was, after: is, refunded } = await applyToOrder(ctx, trx, before, { input, snapshot })
+  if (!isInOrderCurrency(input, before)) throw currencyMismatch(before.orderCurrency)
+  const applied = await applyToOrder(ctx, db, before, { input, snapshot })
+  const { before: was, after: is, refunded, problem } = applied
   const goodsCents = is.refundedCents - was.refundedCents
   const amounts = FINAL_STATUSES.includes(status) ? NO_CHANGE : difference(was, is)
   const isUnpaid = UNPAID_STATUSES.includes(status)
-  const changes = { ...(isUnpaid && unpaidChanges(is)), updatedAt: nowIso(ctx) }
-  if (!(await updateCommissionIfUnchanged(trx, ctx.shop.id, before, changes))) throw concurrentChange()
-  const row = { ...before, ...changes, version: before.version + 1 }
-  const isClawback = status === 'PAID' && amounts.amountCents !== 0
-  const adjustment = isClawback ? clawbackRow(ctx, before, { name: input.refundId, ...amounts }) : undefined
-  if (adjustment) await insertCommission(trx, ctx.shop.id, adjustment)
-  const refund = toRefundRow(ctx, before, input, { goodsCents, ...amounts, adjustmentId: adjustment?.id ?? null })
-  await insertRefund(trx, ctx.shop.id, refund)
-  await storeRefundedGoods(trx, ctx.shop.id, before.id, refunded)
-  if (batch) await recomputeBatch(ctx, trx, batch.id)
-  const { externalRefundId, commissionCents, adjustmentId } = refund
-  const data = { externalRefundId, goodsCents, commissionCents, adjustmentId, status: row.orderStatus }
-  return { result: { row, refund }, audit: { action: 'commission.refunded', subjectId: before.id, data } }
+  const columns = { ...(isUnpaid && unpaidChanges(is)), updatedAt: nowIso(ctx) }
+  return {
+    row: { ...before, ...columns, version: before.version + 1 },
+    refund: toRefundRow(ctx, before, input, { goodsCents, ...amounts, adjustmentId: null }),
+    alreadyRecorded: false,
+    problem,
+    changes: { columns, refunded, isClawback: status === 'PAID' && amounts.amountCents !== 0, batch },
+  }
 }
+
+/** Whether a refund is in the currency of its order. */
+export const isInOrderCurrency = ({ currency }: RefundInput, { orderCurrency }: CommissionRow): boolean =>
+  !currency || currency === orderCurrency
+
+const currencyMismatch = (currency: string) =>
+  conflict('refund_currency_mismatch', `The order is in ${currency}. Send the amount of the refund in ${currency}.`)
 
 /** The reduced commission. With nothing left it becomes `REFUNDED` and leaves its batch. */
 const unpaidChanges = ({ amountCents, taxWithheldCents, fullyRefunded }: RefundTarget): Partial<CommissionRow> => ({
@@ -123,12 +190,12 @@ const difference = (before: RefundTarget, after: RefundTarget) => ({
 /** @throws ApiError 400 `refund_item_unknown` or 409 `refund_exceeds_order`, unless the store has already refunded. */
 async function applyToOrder(
   ctx: Context,
-  trx: Transaction,
+  db: Reader,
   { id, orderId }: CommissionRow,
   { input, snapshot: provided }: { input: RefundInput; snapshot: RefundSnapshot | undefined },
 ): Promise<AppliedRefund> {
-  const snapshot = provided ?? readRefundSnapshot(await findRecordedOrder(ctx, trx, orderId))
-  const applied = applyRefund(snapshot, await findRefundedGoods(trx, ctx.shop.id, id, snapshot), input)
+  const snapshot = provided ?? readRefundSnapshot(await findRecordedOrder(ctx, db, orderId))
+  const applied = applyRefund(snapshot, await findRefundedGoods(db, ctx.shop.id, id, snapshot), input)
   if (applied.problem && !input.alreadyHappened) {
     if (applied.problem === 'UNKNOWN_ITEM') {
       throw invalid(
@@ -158,10 +225,16 @@ const toRefundRow = (ctx: Context, { id }: CommissionRow, input: RefundInput, ch
   createdAt: nowIso(ctx),
 })
 
-function toRefundInput(body: Body<'refundCommission'>): RefundInput {
-  const refundId = orderKey(body.externalRefundId)
+/** Normalizes the caller's refund id. @throws ApiError 400 `invalid_body` when it is blank or reserved. */
+export function readRefundId(text: string): string {
+  const refundId = orderKey(text)
   if (!refundId || RESERVED_IDS.includes(refundId))
     throw invalidBody(`externalRefundId must be your refund id. Reserved ids: ${RESERVED_IDS.join(', ')}.`)
+  return refundId
+}
+
+function toRefundInput(body: Body<'refundCommission'>): RefundInput {
+  const refundId = readRefundId(body.externalRefundId)
   const lineItems = (body.lineItems ?? []).map(({ variantId = null, productId = null, quantity }) => ({
     variantId,
     productId,
@@ -195,14 +268,14 @@ const notRefundable = (status: CommissionRow['orderStatus']) =>
  * the cost does not depend on the number of refunds.
  */
 export async function findRefundedGoods(
-  trx: Transaction,
+  db: Reader,
   shopId: string,
   commissionId: string,
   snapshot: RefundSnapshot,
 ): Promise<RefundedGoods | undefined> {
-  const row = await findRefundTotals(trx, shopId, commissionId)
+  const row = await findRefundTotals(db, shopId, commissionId)
   // There are no totals before the first refund.
-  if (!row) return recomputeRefundedGoods(trx, shopId, commissionId, snapshot)
+  if (!row) return recomputeRefundedGoods(db, shopId, commissionId, snapshot)
   return {
     cents: row.goodsCents,
     pieces: JSON.parse(row.pieces),
@@ -213,12 +286,12 @@ export async function findRefundedGoods(
 
 /** Like {@link findRefundedGoods}, but computed from every refund: a new decision may split the order differently. */
 export async function recomputeRefundedGoods(
-  trx: Transaction,
+  db: Reader,
   shopId: string,
   commissionId: string,
   snapshot: RefundSnapshot,
 ): Promise<RefundedGoods | undefined> {
-  const rows = await listRefunds(trx, shopId, commissionId)
+  const rows = await listRefunds(db, shopId, commissionId)
   return rows.length > 0 ? totalRefunds(snapshot, rows.map(toEngineRefund)) : undefined
 }
 

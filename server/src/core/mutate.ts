@@ -26,8 +26,17 @@ export interface Mutation<T> {
   keepResponse?: 'forever'
 }
 
-/** `shop`: the row as of the transaction; the row in the context was read before the request body arrived. */
-type Work<Shop, T> = (trx: Transaction, shop: Shop) => Promise<Mutation<T>>
+/**
+ * `shop`: the row as of the transaction; the row in the context was read before the request body arrived.
+ * `isAlone`: no other work runs side by side, because no touches were declared.
+ */
+type Work<Shop, T> = (trx: Transaction, shop: Shop, isAlone: boolean) => Promise<Mutation<T>>
+
+/** Thrown by work before it writes, when it finds that it touches more than it declared. It then runs again, alone. */
+export class RunAloneError extends Error {
+  override name = 'RunAloneError'
+}
+
 type ShopId = Pick<ShopRow, 'id'>
 
 /**
@@ -49,9 +58,16 @@ export async function mutate<Shop extends ShopId, T>(
 ): Promise<T> {
   try {
     const all = touches && ctx.idempotency ? [...touches, `idempotencyKey:${ctx.idempotency.key}`] : touches
-    const run = () => ctx.db.transact((trx, chain) => runMutation(ctx, { trx, chain }, work), ctx.shop.id, all)
+    const run = (declared: Touches | undefined) =>
+      ctx.db.transact(
+        (trx, chain) => runMutation(ctx, { trx, chain }, { work, isAlone: declared === undefined }),
+        ctx.shop.id,
+        declared,
+      )
+    const attempt = () =>
+      run(all).catch((error) => (error instanceof RunAloneError ? run(undefined) : Promise.reject(error)))
     // Another request inserted the same row first: the second attempt finds it and returns what a later call would get.
-    const done = await run().catch((error) => (isUniqueViolation(error) ? run() : Promise.reject(error)))
+    const done = await attempt().catch((error) => (isUniqueViolation(error) ? attempt() : Promise.reject(error)))
     if (done.replayed && ctx.idempotency) ctx.idempotency.replayed = true
     if (done.enqueued) ctx.wakeDispatcher()
     return done.result
@@ -72,11 +88,11 @@ interface OpenTransaction {
 async function runMutation<Shop extends ShopId, T>(
   ctx: MutationContext<Shop>,
   { trx, chain }: OpenTransaction,
-  work: Work<Shop, T>,
+  { work, isAlone }: { work: Work<Shop, T>; isAlone: boolean },
 ) {
   const { shop, stored } = await begin<Shop, T>(ctx, trx)
   if (stored) return { result: stored.result, replayed: true, enqueued: false }
-  const { result, audit, events = [], keepResponse: keep } = await work(trx, shop)
+  const { result, audit, events = [], keepResponse: keep } = await work(trx, shop, isAlone)
   await forEachYielding(trx, [audit ?? []].flat(), (entry) => writeAudit(ctx, { trx, chain }, entry))
   const enqueued = await enqueue(ctx, trx, events)
   await storeResponse(ctx, trx, result, keep)

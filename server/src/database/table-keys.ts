@@ -19,7 +19,7 @@ export const PRIMARY_KEYS: Keys = {
   orders: ['shopId', 'orderId'],
   refunds: ['shopId', 'commissionId', 'externalRefundId'],
   refundTotals: ['shopId', 'commissionId'],
-  storeNotices: ['shopId', 'orderId', 'kind', 'noticeId'],
+  orderNotices: ['shopId', 'orderId', 'kind', 'noticeId'],
   journey: ['shopId', 'id'],
   connections: ['shopId', 'id'],
   productRules: ['shopId', 'id'],

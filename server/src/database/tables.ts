@@ -109,7 +109,10 @@ export interface OrderRow {
   updatedAt: string
 }
 
-type JourneyColumns = Omit<Schemas['JourneyEntry'], 'attributed'>
+type JourneyColumns = Omit<
+  Schemas['JourneyEntry'],
+  'attributed' | 'commissionStatus' | 'orderCurrency' | 'refundedCents'
+>
 export interface JourneyRow extends JourneyColumns {
   shopId: string
   customerEmailKey: string | null
@@ -243,7 +246,7 @@ export interface Tables {
   orders: OrderRow
   refunds: RefundRow
   refundTotals: RefundTotalsRow
-  storeNotices: StoreNoticeRow
+  orderNotices: OrderNoticeRow
   journey: JourneyRow
   connections: ConnectionRow
   productRules: ProductRuleRow
@@ -316,8 +319,8 @@ export interface RefundTotalsRow {
   everything: 0 | 1
 }
 
-/** A store's notification of a cancellation or refund of an order without a commission, applied once there is one. */
-export interface StoreNoticeRow {
+/** A reported cancellation or refund of an order without a commission, applied once there is one. */
+export interface OrderNoticeRow {
   shopId: string
   orderId: string
   kind: 'canceled' | 'refund'

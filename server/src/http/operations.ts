@@ -17,6 +17,7 @@ import * as coupons from '../coupons/coupons.ts'
 import * as journey from '../journey/journey.ts'
 import * as clicks from '../orders/clicks.ts'
 import * as conversions from '../orders/conversions.ts'
+import * as refundEvents from '../orders/refund-events.ts'
 import * as payouts from '../payouts/payouts.ts'
 import * as geoRules from '../programs/geo-rules.ts'
 import * as productRules from '../programs/product-rules.ts'
@@ -85,8 +86,15 @@ export const handlers: Handlers<Contexts> = {
 
   recordEvent: async (ctx, { query, body }) => {
     if (body.type === 'click' || body.type === 'page_view') {
-      if (query.dryRun) throw invalid('invalid_parameter', 'dryRun is allowed for conversions only.')
+      if (query.dryRun) throw invalid('invalid_parameter', 'dryRun is not allowed for clicks and page views.')
       return { status: 202, body: await clicks.recordTouch(ctx, body) }
+    }
+    if (body.type === 'refund' || body.type === 'order_canceled') {
+      const externalOrderId = firstText(body.externalOrderId, body.orderId)
+      if (body.type === 'order_canceled')
+        return refundEvents.recordCancellationEvent(ctx, { ...body, externalOrderId }, Boolean(query.dryRun))
+      const externalRefundId = firstText(body.externalRefundId, body.refundId)
+      return refundEvents.recordRefundEvent(ctx, { ...body, externalOrderId, externalRefundId }, Boolean(query.dryRun))
     }
     const { orderId, processedAt, ...named } = body
     const conversion = {

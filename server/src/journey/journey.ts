@@ -4,9 +4,8 @@ import type { Query } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
 import { readList } from '../core/report.ts'
 import { lastDays } from '../core/time.ts'
-import type { JourneyRow } from '../database/tables.ts'
 import { emailKeysFromQuery } from '../engine/normalize.ts'
-import { journeyList } from './queries.ts'
+import { type JourneyRowWithOutcome, journeyList } from './queries.ts'
 
 type Schemas = components['schemas']
 
@@ -30,7 +29,7 @@ export async function read(ctx: Context, query: Query<'getJourney'>): Promise<Sc
   return { journey: rows.map(toEntry), total }
 }
 
-const toEntry = (row: JourneyRow): Schemas['JourneyEntry'] => ({
+const toEntry = (row: JourneyRowWithOutcome): Schemas['JourneyEntry'] => ({
   id: row.id,
   type: row.type,
   occurredAt: row.occurredAt,
@@ -53,5 +52,8 @@ const toEntry = (row: JourneyRow): Schemas['JourneyEntry'] => ({
   device: row.device,
   externalOrderId: row.externalOrderId,
   commissionId: row.commissionId,
+  commissionStatus: row.commissionStatus,
+  orderCurrency: row.orderCurrency,
+  refundedCents: row.refundedCents,
   attributed: row.affiliateId !== null,
 })

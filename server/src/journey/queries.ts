@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { withoutIndex } from '../core/queries.ts'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import { indexedBy, prepared, preparedInsert, preparedWrite } from '../database/prepared.ts'
-import type { JourneyRow } from '../database/tables.ts'
+import type { CommissionRow, JourneyRow } from '../database/tables.ts'
 import { CLOCK_TOLERANCE_MS, DEFAULT_CLICK_WINDOW_DAYS } from '../engine/attribution.ts'
 
 interface JourneyFilter {
@@ -44,7 +44,46 @@ async function listJourney(db: Reader, shopId: string, query: JourneyFilter) {
     .orderBy('id', 'desc')
     .limit(query.limit)
     .execute()
-  return { rows: latest.reverse(), total }
+  const outcomes = await findOutcomes(
+    db,
+    shopId,
+    latest.flatMap(({ commissionId }) => commissionId ?? []),
+  )
+  const rows = latest.reverse().map((row) => ({ ...row, ...(outcomes.get(row.commissionId ?? '') ?? NO_OUTCOME) }))
+  return { rows, total }
+}
+
+/** What became of an order: the status of its commission, and its refunded goods in cents. */
+interface OrderOutcome {
+  commissionStatus: CommissionRow['orderStatus'] | null
+  orderCurrency: string | null
+  refundedCents: number | null
+}
+
+export type JourneyRowWithOutcome = JourneyRow & OrderOutcome
+
+const NO_OUTCOME: OrderOutcome = { commissionStatus: null, orderCurrency: null, refundedCents: null }
+
+async function findOutcomes(db: Reader, shopId: string, commissionIds: string[]): Promise<Map<string, OrderOutcome>> {
+  // PostgreSQL rejects an empty list.
+  if (commissionIds.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('commissions')
+    .leftJoin('refundTotals', (join) =>
+      join
+        .onRef('refundTotals.shopId', '=', 'commissions.shopId')
+        .onRef('refundTotals.commissionId', '=', 'commissions.id'),
+    )
+    .select(['commissions.id', 'commissions.orderStatus', 'commissions.orderCurrency', 'refundTotals.goodsCents'])
+    .where('commissions.shopId', '=', shopId)
+    .where('commissions.id', 'in', commissionIds)
+    .execute()
+  return new Map(
+    rows.map(({ id, orderStatus, orderCurrency, goodsCents }) => [
+      id,
+      { commissionStatus: orderStatus, orderCurrency, refundedCents: goodsCents ?? 0 },
+    ]),
+  )
 }
 
 export interface StoredClick {

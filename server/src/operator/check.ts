@@ -112,7 +112,7 @@ const JSON_COLUMNS: { [Table in TableName]?: (keyof Tables[Table])[] } = {
   apiKeys: ['scopes'],
   orders: ['facts', 'decision'],
   refunds: ['lineItems'],
-  storeNotices: ['body'],
+  orderNotices: ['body'],
   geoRules: ['countries', 'states', 'cities', 'postalPrefixes'],
   subscriptions: ['events'],
   webhookEvents: ['body'],

@@ -10,8 +10,10 @@ import { CLOCK_TOLERANCE_MS } from '../engine/attribution.ts'
 import { decide } from '../engine/decide.ts'
 import type { Decision, Order, OrderLine } from '../engine/facts.ts'
 import { orderKey, storedOrderId, trimToNull } from '../engine/normalize.ts'
+import { reportOrder } from './notices.ts'
 import { findOrder } from './queries.ts'
-import { gatherFacts, type IncomingOrder, recordOrder, touchesOf } from './record-order.ts'
+import { gatherFacts, type IncomingOrder, touchesOf } from './record-order.ts'
+import { parseStoredRefund } from './refund-events.ts'
 
 type Schemas = components['schemas']
 
@@ -34,7 +36,8 @@ export async function recordConversion(ctx: Context, body: Conversion): Promise<
   }
   const incoming = toIncomingOrder(ctx, body)
   const work = async (trx: Transaction, shop: ShopRow): Promise<Mutation<Recorded>> => {
-    const { result, ...written } = await recordOrder({ ...ctx, shop }, trx, incoming)
+    const options = { parseRefund: parseStoredRefund }
+    const { result, ...written } = await reportOrder({ ...ctx, shop }, trx, incoming, options)
     const reply = toReply(result.decision, result.commissionId)
     return { ...written, result: { reply, alreadyRecorded: result.alreadyRecorded }, keepResponse: 'forever' }
   }

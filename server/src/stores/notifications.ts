@@ -1,21 +1,14 @@
 import { requireSourceDomain } from '../accounts/store-connection.ts'
 import { findAffiliateByCodeOrSlug } from '../affiliates/queries.ts'
-import { findEffectiveStatus, findRecordedOrder } from '../commissions/commissions.ts'
-import { moveCommission, TRANSITIONS } from '../commissions/moderation.ts'
-import { findCommissionByOrder } from '../commissions/queries.ts'
-import { type RefundInput, readRefundSnapshot, recordRefund } from '../commissions/refunds.ts'
-import { conflict } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Body } from '../contract/spec.ts'
-import { type Context, nowIso } from '../core/context.ts'
-import { type AuditEntry, type Mutation, mutate } from '../core/mutate.ts'
+import type { Context } from '../core/context.ts'
+import { type Mutation, mutate } from '../core/mutate.ts'
 import type { Transaction } from '../database/database.ts'
-import { forEachYielding } from '../database/event-loop.ts'
-import type { CommissionRow, ShopRow, StoreNoticeRow } from '../database/tables.ts'
+import type { ShopRow } from '../database/tables.ts'
 import { storedOrderId } from '../engine/normalize.ts'
-import { recordOrder, touchesOf } from '../orders/record-order.ts'
-import { recomputeBatch } from '../payouts/batch.ts'
-import { insertStoreNoticeIfNew, listStoredRefunds, listStoreNotices } from './queries.ts'
+import { type ParseRefund, reportCancellation, reportOrder, reportRefund } from '../orders/notices.ts'
+import { touchesOf } from '../orders/record-order.ts'
 import { minimalRefund, requireId, toStoreOrder, toStoreRefund } from './shopify-payload.ts'
 
 type Reply = components['schemas']['ActionReply']
@@ -25,13 +18,7 @@ interface RecordedPaidOrder {
   alreadyRecorded: boolean
 }
 
-const MAX_STORED_REFUNDS = 50
-/** The total length of their stored bodies: about 5,000 line items. */
-const MAX_STORED_LENGTH = 500_000
 const shopifyOrderId = (externalOrderId: string) => storedOrderId('shopify', externalOrderId)
-
-/** Statuses that a cancellation cannot change. */
-const FINAL_STATUSES: CommissionRow['orderStatus'][] = ['CANCELED', 'REVERSED', 'REFUNDED']
 
 /**
  * Records a paid order of a store, once, and then applies the cancellations and refunds that arrived before it.
@@ -45,14 +32,14 @@ export async function recordPaidOrder(ctx: Context, body: Body<'recordStoreOrder
     requireSourceDomain(shop, body.order_status_url)
     const couponCode = await firstKnownCode(ctx, trx, codes)
     const incoming = { order: { ...order, couponCode }, orderId, orderName, trackingMethod: 'STORE_ORDER' as const }
-    const { result, audit, ...written } = await recordOrder({ ...ctx, shop }, trx, incoming)
+    const { result, ...written } = await reportOrder({ ...ctx, shop }, trx, incoming, {
+      parseRefund: parseStoredRefund,
+      isCanceled: Boolean(body.cancelled_at),
+    })
     const { commissionId, alreadyRecorded } = result
-    if (body.cancelled_at && !alreadyRecorded) await storeNotice(ctx, trx, cancellationNotice(orderId))
-    const later = commissionId && !alreadyRecorded ? await applyStoredNotices(ctx, trx, orderId) : []
     const message = alreadyRecorded ? 'Order was already recorded.' : 'Order recorded.'
     const reply: Reply = { ok: true, message, ...(commissionId && { id: commissionId }) }
-    const audits = [audit ?? [], later].flat()
-    return { ...written, result: { reply, alreadyRecorded }, audit: audits.length ? audits : null }
+    return { ...written, result: { reply, alreadyRecorded } }
   }
   return mutate(ctx, work, touchesOf({ order, orderId }))
 }
@@ -66,12 +53,8 @@ export async function cancelOrder(ctx: Context, body: Body<'cancelStoreOrder'>):
   const orderId = shopifyOrderId(requireId('id', body.id))
   return mutate(ctx, async (trx, shop) => {
     requireSourceDomain(shop, body.order_status_url)
-    const row = await findCommissionByOrder(trx, ctx.shop.id, orderId)
-    const moved = row && (await cancelCommission(ctx, trx, row))
-    // Stored for later: an order that is credited or reopened afterwards must not be paid.
-    if (!moved && !(row && FINAL_STATUSES.includes(row.orderStatus)))
-      await storeNotice(ctx, trx, cancellationNotice(orderId))
-    return { result: toReply('Order canceled.', row), audit: moved ?? null }
+    const { result, audit } = await reportCancellation(ctx, trx, orderId, true)
+    return { result: toReply('Order canceled.', result.row?.id), audit }
   })
 }
 
@@ -82,76 +65,21 @@ export async function cancelOrder(ctx: Context, body: Body<'cancelStoreOrder'>):
  */
 export async function refundOrder(ctx: Context, body: Body<'refundStoreOrder'>): Promise<Reply> {
   const orderId = shopifyOrderId(requireId('order_id', body.order_id))
+  const notice = { orderId, noticeId: requireId('id', body.id), body: JSON.stringify(minimalRefund(body)) }
   return mutate(ctx, async (trx) => {
-    const row = await findCommissionByOrder(trx, ctx.shop.id, orderId)
-    if (row) {
-      const { audit } = await recordRefund(ctx, trx, row, toStoreRefund(body, row.orderCurrency))
-      return { result: toReply('Refund recorded.', row), audit }
-    }
-    const notice = { orderId, noticeId: requireId('id', body.id), body: JSON.stringify(minimalRefund(body)) }
-    await storeRefundNotice(ctx, trx, notice)
-    return { result: toReply('Refund stored until an affiliate is credited for its order.', row), audit: null }
+    const parse = (_: string, currency: string) => toStoreRefund(body, currency)
+    const { result, audit } = await reportRefund(ctx, trx, notice, { parseRefund: parse, isAlone: true })
+    if (result.outcome === 'applied') return { result: toReply('Refund recorded.', result.row.id), audit }
+    return { result: toReply('Refund stored until an affiliate is credited for its order.', undefined), audit }
   })
 }
 
-const toReply = (message: string, row: CommissionRow | undefined): Reply => ({
-  ok: true,
-  message,
-  ...(row && { id: row.id }),
-})
+const parseStoredRefund: ParseRefund = (body, orderCurrency) => toStoreRefund(JSON.parse(body), orderCurrency)
+
+const toReply = (message: string, id: string | undefined): Reply => ({ ok: true, message, ...(id && { id }) })
 
 /** The first code that belongs to an affiliate; otherwise the first one, so that the decision can explain it. */
 async function firstKnownCode(ctx: Context, trx: Transaction, codes: string[]): Promise<string | null> {
   for (const code of codes) if (await findAffiliateByCodeOrSlug(trx, ctx.shop.id, code)) return code
   return codes[0] ?? null
 }
-
-/** Cancels or reverses a commission. Undefined when its status cannot be canceled. */
-async function cancelCommission(ctx: Context, trx: Transaction, row: CommissionRow): Promise<AuditEntry | undefined> {
-  const { status } = await findEffectiveStatus(ctx, trx, row)
-  const action = status === 'PAID' ? 'reverse' : 'cancel'
-  if (status !== row.orderStatus || !TRANSITIONS[action].from.includes(status)) return undefined
-  const { audit, leftBatchId } = await moveCommission(ctx, trx, action, row)
-  if (leftBatchId) await recomputeBatch(ctx, trx, leftBatchId)
-  return audit
-}
-
-/** Applies stored cancellations and refunds in the transaction that credits the order. */
-async function applyStoredNotices(ctx: Context, trx: Transaction, orderId: string): Promise<AuditEntry[]> {
-  const audits: Mutation<unknown>['audit'][] = []
-  const notices = await listStoreNotices(trx, ctx.shop.id, orderId)
-  const snapshot = notices.length > 0 ? readRefundSnapshot(await findRecordedOrder(ctx, trx, orderId)) : undefined
-  await forEachYielding(trx, notices, async ({ kind, body }) => {
-    const row = await findCommissionByOrder(trx, ctx.shop.id, orderId)
-    if (!row) return
-    if (kind === 'canceled') audits.push((await cancelCommission(ctx, trx, row)) ?? null)
-    else audits.push((await recordRefund(ctx, trx, row, readStoredRefund(body, row), snapshot)).audit)
-  })
-  return audits.flatMap((audit) => audit ?? [])
-}
-
-const cancellationNotice = (orderId: string) => ({ orderId, kind: 'canceled' as const, noticeId: '', body: '{}' })
-
-const readStoredRefund = (body: string, { orderCurrency }: CommissionRow): RefundInput =>
-  toStoreRefund(JSON.parse(body), orderCurrency)
-
-/** Stores a refund until its order is credited. All are applied in that one transaction, so their number is limited. */
-async function storeRefundNotice(
-  ctx: Context,
-  trx: Transaction,
-  notice: { orderId: string; noticeId: string; body: string },
-) {
-  const stored = await listStoredRefunds(trx, ctx.shop.id, notice.orderId)
-  if (stored.some(({ noticeId }) => noticeId === notice.noticeId)) return
-  const length = stored.reduce((sum, one) => sum + one.length, 0)
-  if (stored.length >= MAX_STORED_REFUNDS || length > MAX_STORED_LENGTH) {
-    throw conflict(
-      'store_refund_limit_reached',
-      'Too many refunds are pending for this order. Resend this refund once the order has been credited.',
-    )
-  }
-  await storeNotice(ctx, trx, { ...notice, kind: 'refund' })
-}
-
-const storeNotice = (ctx: Context, trx: Transaction, notice: Omit<StoreNoticeRow, 'shopId' | 'createdAt'>) =>
-  insertStoreNoticeIfNew(trx, ctx.shop.id, { ...notice, createdAt: nowIso(ctx) })

@@ -73,7 +73,7 @@ const GROWTH: Record<string, Growth> = {
     others: 1000,
     columns: { commissionId: `'com_' || n.i`, externalRefundId: `'x' || n.i`, adjustmentId: 'null' },
   },
-  storeNotices: { huge: 3000, others: 1000, columns: { orderId: `'api:x' || n.i`, noticeId: `'x' || n.i` } },
+  orderNotices: { huge: 3000, others: 1000, columns: { orderId: `'api:x' || n.i`, noticeId: `'x' || n.i` } },
   connections: { huge: 8000, others: 3000, columns: { value: `'x' || n.i`, affiliateId: skewed } },
   productRules: { huge: 600, others: 600, columns: { value: `'x' || n.i` } },
   geoRules: { huge: 200, others: 300, columns: { programId: `'prg_x' || n.i` } },

@@ -109,14 +109,14 @@ async function orders({ db, text }: Schema) {
     .columns(['shopId', 'orderAt desc', 'orderId desc'])
     .execute()
   await db.schema
-    .createTable('storeNotices')
+    .createTable('orderNotices')
     .addColumn('shopId', text, required)
     .addColumn('orderId', text, required)
     .addColumn('kind', text, required)
     .addColumn('noticeId', text, required)
     .addColumn('body', text, required)
     .addColumn('createdAt', text, required)
-    .addPrimaryKeyConstraint('storeNotices_pk', ['shopId', 'orderId', 'kind', 'noticeId'])
+    .addPrimaryKeyConstraint('orderNotices_pk', ['shopId', 'orderId', 'kind', 'noticeId'])
     .execute()
 }
 

@@ -1,0 +1,58 @@
+import { sql } from 'kysely'
+import type { Reader, Transaction } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
+import type { OrderNoticeRow } from '../database/tables.ts'
+
+type NoticeOfOrder = Pick<OrderNoticeRow, 'orderId' | 'kind'>
+
+/** Whether a notice of this kind is stored for an order. */
+export async function hasOrderNotice(db: Reader, shopId: string, { orderId, kind }: NoticeOfOrder): Promise<boolean> {
+  const found = await db
+    .selectFrom('orderNotices')
+    .select('noticeId')
+    .where('shopId', '=', shopId)
+    .where('orderId', '=', orderId)
+    .where('kind', '=', kind)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
+const noticesOfOrder = prepared<Pick<OrderNoticeRow, 'shopId' | 'orderId'>>()((db, { shopId, orderId }) =>
+  db.selectFrom('orderNotices').selectAll().where('shopId', '=', shopId).where('orderId', '=', orderId).compile(),
+)
+
+/** The stored notices of an order: cancellations first, then refunds in the order of receipt. */
+export async function listOrderNotices(db: Reader, shopId: string, orderId: string): Promise<OrderNoticeRow[]> {
+  const rows = await noticesOfOrder(db, { shopId, orderId })
+  // Sorted here, because merged reads need not keep an order.
+  return rows.length > 1 ? rows.sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1)) : rows
+}
+
+const sortKey = ({ kind, createdAt, noticeId }: OrderNoticeRow) => `${kind}\n${createdAt}\n${noticeId}`
+
+/** The refunds that are stored for an order, with the length of their bodies. */
+export const listStoredRefunds = (
+  db: Reader,
+  shopId: string,
+  orderId: string,
+): Promise<{ noticeId: string; length: number }[]> =>
+  db
+    .selectFrom('orderNotices')
+    .select(['noticeId', sql<number>`length(body)`.as('length')])
+    .where('shopId', '=', shopId)
+    .where('orderId', '=', orderId)
+    .where('kind', '=', 'refund')
+    .execute()
+
+/** Stores a notice unless it is stored already. */
+export async function insertOrderNoticeIfNew(
+  trx: Transaction,
+  shopId: string,
+  row: Omit<OrderNoticeRow, 'shopId'>,
+): Promise<void> {
+  await trx
+    .insertInto('orderNotices')
+    .values({ ...row, shopId })
+    .onConflict((conflict) => conflict.columns(['shopId', 'orderId', 'kind', 'noticeId']).doNothing())
+    .execute()
+}

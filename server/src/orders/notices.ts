@@ -1,0 +1,281 @@
+import { findEffectiveStatus } from '../commissions/commissions.ts'
+import { type Clawback, moveCommission, planClawback, TRANSITIONS } from '../commissions/moderation.ts'
+import { findCommissionByOrder } from '../commissions/queries.ts'
+import {
+  isInOrderCurrency,
+  planRefund,
+  type RecordedRefund,
+  type RefundInput,
+  readRefundSnapshot,
+  recordRefund,
+} from '../commissions/refunds.ts'
+import { concurrentChange, conflict } from '../contract/errors.ts'
+import { type Context, nowIso } from '../core/context.ts'
+import { type AuditEntry, type Mutation, RunAloneError } from '../core/mutate.ts'
+import type { Reader, Transaction } from '../database/database.ts'
+import { forEachYielding } from '../database/event-loop.ts'
+import type { CommissionRow, OrderNoticeRow } from '../database/tables.ts'
+import type { RefundSnapshot } from '../engine/refund.ts'
+import { recomputeBatch } from '../payouts/batch.ts'
+import { hasOrderNotice, insertOrderNoticeIfNew, listOrderNotices, listStoredRefunds } from './notice-queries.ts'
+import { findOrder } from './queries.ts'
+import { type IncomingOrder, type RecordedOrder, recordOrder } from './record-order.ts'
+
+/** Converts the body of a notice to a refund. Sources differ in their format, and their ids in their prefix. */
+export type ParseRefund = (body: string, orderCurrency: string) => Omit<RefundInput, 'refundId'>
+
+/** A refund or cancellation of an order without a commission: `noted` when the order was reported, else `stored`. */
+export interface KeptNotice {
+  outcome: 'noted' | 'stored'
+  /** False when it was kept already. */
+  changed: boolean
+  /** A rejected commission, which the notice counts for when it is reopened. */
+  row: CommissionRow | undefined
+}
+
+export type ReportedRefund = KeptNotice | ({ outcome: 'applied'; changed: boolean } & RecordedRefund)
+export type ReportedCancellation =
+  | KeptNotice
+  | { outcome: 'applied'; changed: boolean; row: CommissionRow; clawback: Clawback }
+
+type RefundNotice = Pick<OrderNoticeRow, 'orderId' | 'noticeId' | 'body'>
+
+interface OrderOptions {
+  parseRefund: ParseRefund
+  /** The order was canceled before it is reported. */
+  isCanceled?: boolean
+}
+
+interface RefundOptions {
+  parseRefund: ParseRefund
+  /** Nothing else runs side by side. */
+  isAlone: boolean
+}
+
+/**
+ * Records an order and, when it is credited, applies the cancellations and refunds that arrived before it. The result and
+ * the event contain the original decision.
+ *
+ * @param ctx `ctx.shop` must be the row as read in `trx`
+ */
+export async function reportOrder(
+  ctx: Context,
+  trx: Transaction,
+  incoming: IncomingOrder,
+  { parseRefund, isCanceled = false }: OrderOptions,
+): Promise<Mutation<RecordedOrder>> {
+  const { orderId } = incoming
+  // Read in the same turn as the order, which costs no round trip of its own on PostgreSQL.
+  const [recorded, stored] = await Promise.all([
+    recordOrder(ctx, trx, incoming),
+    listOrderNotices(trx, ctx.shop.id, orderId),
+  ])
+  const { commissionId, alreadyRecorded } = recorded.result
+  if (alreadyRecorded) return recorded
+  const isNewCancellation = isCanceled && !stored.some(({ kind }) => kind === 'canceled')
+  const cancellation = cancellationNotice(ctx, orderId)
+  if (isNewCancellation) await insertOrderNoticeIfNew(trx, ctx.shop.id, cancellation)
+  const notices = isNewCancellation ? [cancellation, ...stored] : stored
+  if (!commissionId || notices.length === 0) return recorded
+  const audits = await applyNotices(ctx, trx, { orderId, notices, parseRefund })
+  return { ...recorded, audit: [recorded.audit ?? [], audits].flat() }
+}
+
+interface NoticesOfOrder {
+  orderId: string
+  notices: Omit<OrderNoticeRow, 'shopId'>[]
+  parseRefund: ParseRefund
+}
+
+async function applyNotices(
+  ctx: Context,
+  trx: Transaction,
+  { orderId, notices, parseRefund }: NoticesOfOrder,
+): Promise<AuditEntry[]> {
+  const audits: Mutation<unknown>['audit'][] = []
+  const { snapshot } = (await findCreditedOrder(ctx, trx, orderId)) ?? {}
+  await forEachYielding(trx, notices, async ({ kind, noticeId, body }) => {
+    const row = await findCommissionByOrder(trx, ctx.shop.id, orderId)
+    if (!row) return
+    if (kind === 'canceled') {
+      audits.push((await cancelCommission(ctx, trx, row))?.audit ?? null)
+      return
+    }
+    const input = { ...parseRefund(body, row.orderCurrency), refundId: noticeId }
+    const skipped = { action: 'refund.skipped', subjectId: row.id, data: { externalRefundId: noticeId } }
+    if (isInOrderCurrency(input, row)) audits.push((await recordRefund(ctx, trx, row, input, snapshot)).audit)
+    else audits.push({ ...skipped, data: { ...skipped.data, reason: 'currency_mismatch' } })
+  })
+  return audits.flatMap((audit) => audit ?? [])
+}
+
+interface CreditedOrder {
+  /** Undefined when no affiliate was credited. */
+  row: CommissionRow | undefined
+  snapshot: RefundSnapshot | undefined
+}
+
+/** A reported order with its commission; undefined when it was not reported. */
+async function findCreditedOrder(ctx: Context, db: Reader, orderId: string): Promise<CreditedOrder | undefined> {
+  const order = await findOrder(db, ctx.shop.id, orderId)
+  if (!order) return undefined
+  if (!order.commissionId) return { row: undefined, snapshot: undefined }
+  return {
+    row: await findCommissionByOrder(db, ctx.shop.id, orderId),
+    snapshot: readRefundSnapshot(order),
+  }
+}
+
+/**
+ * Records a refund that has already happened, or keeps it until its order is credited. An amount that exceeds the order is
+ * cut off; the same refund id again changes nothing.
+ *
+ * @throws ApiError 409 `refund_currency_mismatch` or `store_refund_limit_reached`.
+ */
+export async function reportRefund(
+  ctx: Context,
+  trx: Transaction,
+  notice: RefundNotice,
+  { parseRefund, isAlone }: RefundOptions,
+): Promise<Mutation<ReportedRefund>> {
+  const order = await findCreditedOrder(ctx, trx, notice.orderId)
+  if (!order?.row) {
+    const changed = await storeRefundNotice(ctx, trx, notice)
+    return { result: { outcome: order ? 'noted' : 'stored', changed, row: undefined }, audit: null }
+  }
+  requireAlone(order.row, isAlone)
+  const input = { ...parseRefund(notice.body, order.row.orderCurrency), refundId: notice.noticeId }
+  const { result, audit } = await recordRefund(ctx, trx, order.row, input, order.snapshot)
+  return { result: { outcome: 'applied', changed: !result.alreadyRecorded, ...result }, audit }
+}
+
+/** Like {@link reportRefund}, without writing. */
+export async function previewRefund(
+  ctx: Context,
+  { orderId, noticeId, body }: RefundNotice,
+  parseRefund: ParseRefund,
+): Promise<ReportedRefund> {
+  const db = ctx.db.read
+  const order = await findCreditedOrder(ctx, db, orderId)
+  if (!order?.row) {
+    const isKept = await isRefundStored(ctx, db, { orderId, noticeId, body })
+    return { outcome: order ? 'noted' : 'stored', changed: !isKept, row: undefined }
+  }
+  const { row, snapshot } = order
+  const input = { ...parseRefund(body, row.orderCurrency), refundId: noticeId }
+  const plan = await planRefund(ctx, db, row, { input, snapshot })
+  return { outcome: 'applied', changed: !plan.alreadyRecorded, ...plan }
+}
+
+/**
+ * Records that an order was canceled: an unpaid commission is canceled, a paid one reversed. Without a commission, and for
+ * a rejected one, the cancellation is kept: an order that is credited or reopened afterwards must not be paid.
+ *
+ * @throws ApiError 409 `concurrent_change` while the batch of the commission is being paid.
+ */
+export async function reportCancellation(
+  ctx: Context,
+  trx: Transaction,
+  orderId: string,
+  isAlone: boolean,
+): Promise<Mutation<ReportedCancellation>> {
+  const order = await findCreditedOrder(ctx, trx, orderId)
+  const row = order?.row
+  if (row) {
+    requireAlone(row, isAlone)
+    const moved = await cancelCommission(ctx, trx, row)
+    if (moved) return { result: { outcome: 'applied', changed: true, ...moved }, audit: moved.audit }
+    if (FINAL_STATUSES.includes(row.orderStatus)) return { result: unchanged(row), audit: null }
+  }
+  const changed = !(await hasOrderNotice(trx, ctx.shop.id, { orderId, kind: 'canceled' }))
+  if (changed) await insertOrderNoticeIfNew(trx, ctx.shop.id, cancellationNotice(ctx, orderId))
+  return { result: { outcome: order ? 'noted' : 'stored', changed, row }, audit: null }
+}
+
+/** Like {@link reportCancellation}, without writing. */
+export async function previewCancellation(ctx: Context, orderId: string): Promise<ReportedCancellation> {
+  const db = ctx.db.read
+  const order = await findCreditedOrder(ctx, db, orderId)
+  const row = order?.row
+  const plan = row && (await planCancellation(ctx, db, row))
+  if (plan) return { outcome: 'applied', changed: true, row: { ...row, orderStatus: plan.to }, clawback: plan.clawback }
+  if (row && FINAL_STATUSES.includes(row.orderStatus)) return unchanged(row)
+  const changed = !(await hasOrderNotice(db, ctx.shop.id, { orderId, kind: 'canceled' }))
+  return { outcome: order ? 'noted' : 'stored', changed, row }
+}
+
+/** Statuses that a cancellation cannot change. */
+const FINAL_STATUSES: CommissionRow['orderStatus'][] = ['CANCELED', 'REVERSED', 'REFUNDED']
+
+const unchanged = (row: CommissionRow) => ({
+  outcome: 'applied' as const,
+  changed: false,
+  row,
+  clawback: { amountCents: 0, taxCents: 0, adjustmentId: null },
+})
+
+/** The totals of a batch depend on all of its commissions. */
+function requireAlone({ orderStatus, payoutBatchId }: CommissionRow, isAlone: boolean): void {
+  if (!isAlone && orderStatus === 'PAYABLE' && payoutBatchId !== null) throw new RunAloneError()
+}
+
+interface CancellationPlan {
+  action: 'cancel' | 'reverse'
+  to: CommissionRow['orderStatus']
+  clawback: Clawback
+}
+
+/** What a cancellation changes. Undefined when the status of the commission cannot be canceled. */
+async function planCancellation(ctx: Context, db: Reader, row: CommissionRow): Promise<CancellationPlan | undefined> {
+  const { status } = await findEffectiveStatus(ctx, db, row)
+  // The status of the row follows; until then nothing may be kept that would never be applied.
+  if (status !== row.orderStatus) throw concurrentChange()
+  const action = status === 'PAID' ? 'reverse' : 'cancel'
+  const { from, to } = TRANSITIONS[action]
+  if (!from.includes(status)) return undefined
+  const unpaid = { amountCents: 0 - row.commissionAmountCents, taxCents: 0 - row.taxWithheldCents, adjustmentId: null }
+  return { action, to, clawback: action === 'reverse' ? await planClawback(ctx, db, row) : unpaid }
+}
+
+/** Cancels or reverses a commission. Undefined when its status cannot be canceled. */
+async function cancelCommission(ctx: Context, trx: Transaction, before: CommissionRow) {
+  const plan = await planCancellation(ctx, trx, before)
+  if (!plan) return undefined
+  const { row, audit, leftBatchId, clawback } = await moveCommission(ctx, trx, plan.action, before)
+  if (leftBatchId) await recomputeBatch(ctx, trx, leftBatchId)
+  return { row, audit, clawback: clawback ?? plan.clawback }
+}
+
+const cancellationNotice = (ctx: Context, orderId: string) => ({
+  orderId,
+  kind: 'canceled' as const,
+  noticeId: '',
+  body: '{}',
+  createdAt: nowIso(ctx),
+})
+
+const MAX_STORED_REFUNDS = 50
+/** The total length of their stored bodies: about 5,000 line items. */
+const MAX_STORED_LENGTH = 500_000
+
+/**
+ * Stores a refund until its order is credited. All are applied in that one transaction, so their number is limited.
+ * Returns whether it is new.
+ */
+async function storeRefundNotice(ctx: Context, trx: Transaction, notice: RefundNotice): Promise<boolean> {
+  if (await isRefundStored(ctx, trx, notice)) return false
+  await insertOrderNoticeIfNew(trx, ctx.shop.id, { ...notice, kind: 'refund', createdAt: nowIso(ctx) })
+  return true
+}
+
+/** Whether a refund is stored already. @throws ApiError 409 when it is not and no more can be stored. */
+async function isRefundStored(ctx: Context, db: Reader, { orderId, noticeId }: RefundNotice): Promise<boolean> {
+  const stored = await listStoredRefunds(db, ctx.shop.id, orderId)
+  if (stored.some((one) => one.noticeId === noticeId)) return true
+  const length = stored.reduce((sum, one) => sum + one.length, 0)
+  if (stored.length < MAX_STORED_REFUNDS && length <= MAX_STORED_LENGTH) return false
+  throw conflict(
+    'store_refund_limit_reached',
+    'Too many refunds are pending for this order. Resend this refund once the order has been credited.',
+  )
+}

@@ -1,0 +1,188 @@
+import type { RefundInput } from '../commissions/refunds.ts'
+import { readRefundId } from '../commissions/refunds.ts'
+import { invalidBody } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import type { Context } from '../core/context.ts'
+import { mutate } from '../core/mutate.ts'
+import type { CommissionRow } from '../database/tables.ts'
+import { orderKey, storedOrderId } from '../engine/normalize.ts'
+import {
+  type ParseRefund,
+  previewCancellation,
+  previewRefund,
+  type ReportedCancellation,
+  type ReportedRefund,
+  reportCancellation,
+  reportRefund,
+} from './notices.ts'
+
+type Schemas = components['schemas']
+type RefundReply = Schemas['RefundEventReply']
+type CancellationReply = Schemas['CancellationEventReply']
+type Refund = Omit<Schemas['RefundEvent'], 'orderId' | 'refundId'>
+type Cancellation = Omit<Schemas['CancellationEvent'], 'orderId'>
+
+/** 202 until the order is reported, 200 from then on and for dry runs. */
+interface Reported<Reply> {
+  status: 200 | 202
+  body: Reply
+}
+
+/**
+ * Records a refund of an order that was or will be reported as a conversion. The same refund id again changes nothing.
+ *
+ * @throws ApiError 400 `invalid_body`, 409 `refund_currency_mismatch` or `store_refund_limit_reached`.
+ */
+export async function recordRefundEvent(ctx: Context, event: Refund, dryRun: boolean): Promise<Reported<RefundReply>> {
+  const order = readOrderId(event.externalOrderId)
+  const refundId = readRefundId(event.externalRefundId ?? '')
+  const notice = { orderId: order.orderId, noticeId: refundId, body: JSON.stringify(toStoredRefund(event)) }
+  const ids = { ...order, externalRefundId: refundId }
+  if (dryRun)
+    return { status: 200, body: toRefundReply(ids, await previewRefund(ctx, notice, parseStoredRefund), true) }
+  return mutate(
+    ctx,
+    async (trx, _, isAlone) => {
+      const { result, audit } = await reportRefund(ctx, trx, notice, { parseRefund: parseStoredRefund, isAlone })
+      return { result: { status: statusOf(result), body: toRefundReply(ids, result, false) }, audit }
+    },
+    [`order:${notice.orderId}`],
+  )
+}
+
+/**
+ * Records that an order that was or will be reported as a conversion was canceled. Repeating it changes nothing.
+ *
+ * @throws ApiError 400 `invalid_body`, 409 `concurrent_change` while the batch of the commission is being paid.
+ */
+export async function recordCancellationEvent(
+  ctx: Context,
+  event: Cancellation,
+  dryRun: boolean,
+): Promise<Reported<CancellationReply>> {
+  const order = readOrderId(event.externalOrderId)
+  const { orderId } = order
+  if (dryRun) return { status: 200, body: toCancellationReply(order, await previewCancellation(ctx, orderId), true) }
+  return mutate(
+    ctx,
+    async (trx, _, isAlone) => {
+      const { result, audit } = await reportCancellation(ctx, trx, orderId, isAlone)
+      return { result: { status: statusOf(result), body: toCancellationReply(order, result, false) }, audit }
+    },
+    [`order:${orderId}`],
+  )
+}
+
+interface OrderIds {
+  externalOrderId: string
+  orderId: string
+}
+
+function readOrderId(sent: string | null | undefined): OrderIds {
+  const externalOrderId = sent?.trim()
+  if (!externalOrderId || !orderKey(externalOrderId)) throw invalidBody('externalOrderId is required.')
+  return { externalOrderId, orderId: storedOrderId('api', externalOrderId) }
+}
+
+/** A refund as it is stored until its order is credited. */
+type StoredRefund = Pick<RefundInput, 'amountCents' | 'lineItems' | 'reason' | 'currency'>
+
+const toStoredRefund = ({ amountCents, lineItems, reason, currency }: Refund): StoredRefund => ({
+  amountCents: amountCents ?? null,
+  lineItems: (lineItems ?? []).map(({ variantId, productId, quantity }) => ({
+    variantId: variantId ?? null,
+    productId: productId ?? null,
+    quantity,
+  })),
+  reason: reason ?? null,
+  currency: currency ?? null,
+})
+
+/** Like a store's, these refunds have already happened. */
+export const parseStoredRefund: ParseRefund = (body) => ({
+  ...(JSON.parse(body) as StoredRefund),
+  alreadyHappened: true,
+})
+
+const statusOf = ({ outcome }: ReportedRefund | ReportedCancellation) => (outcome === 'stored' ? 202 : 200)
+
+function toRefundReply(
+  { externalRefundId, ...order }: OrderIds & { externalRefundId: string },
+  reported: ReportedRefund,
+  dryRun: boolean,
+): RefundReply {
+  const { outcome, changed } = reported
+  return {
+    ok: true,
+    message: dryRun ? DRY_RUN : refundMessage(outcome, changed),
+    type: 'refund',
+    dryRun,
+    outcome,
+    changed,
+    ...order,
+    externalRefundId,
+    refund: outcome === 'applied' ? toReportedRefund(reported) : null,
+    commission: reported.row ? toReportedCommission(reported.row) : null,
+    warning: outcome === 'applied' && reported.problem ? WARNINGS[reported.problem] : null,
+  }
+}
+
+const DRY_RUN = 'Dry run. Nothing was recorded.'
+
+const WARNINGS = { EXCEEDS_ORDER: 'refund_exceeds_order', UNKNOWN_ITEM: 'refund_item_unknown' } as const
+
+function refundMessage(outcome: ReportedRefund['outcome'], changed: boolean): string {
+  if (outcome === 'applied') return changed ? 'Refund recorded.' : 'Refund was already recorded.'
+  if (!changed) return 'Refund was already stored.'
+  return outcome === 'noted'
+    ? 'Refund stored until an affiliate is credited for its order.'
+    : 'Refund stored until its order is reported.'
+}
+
+const toReportedRefund = ({ refund }: Extract<ReportedRefund, { outcome: 'applied' }>): Schemas['ReportedRefund'] => ({
+  amountCents: refund.amountCents,
+  lineItems: JSON.parse(refund.lineItems),
+  reason: refund.reason,
+  goodsCents: refund.goodsCents,
+  commissionCents: refund.commissionCents,
+  taxCents: refund.taxCents,
+  adjustmentId: refund.adjustmentId,
+})
+
+const toReportedCommission = (row: CommissionRow): Schemas['ReportedCommission'] => ({
+  id: row.id,
+  affiliateId: row.affiliateId,
+  status: row.orderStatus,
+  amountCents: row.commissionAmountCents,
+  taxWithheldCents: row.taxWithheldCents,
+  currency: row.currency,
+})
+
+function toCancellationReply(order: OrderIds, reported: ReportedCancellation, dryRun: boolean): CancellationReply {
+  const { outcome, changed, row } = reported
+  const clawback = outcome === 'applied' ? reported.clawback : undefined
+  return {
+    ok: true,
+    message: dryRun ? DRY_RUN : cancellationMessage(reported),
+    type: 'order_canceled',
+    dryRun,
+    outcome,
+    changed,
+    ...order,
+    commission: row ? toReportedCommission(row) : null,
+    commissionCents: clawback?.amountCents ?? 0,
+    taxCents: clawback?.taxCents ?? 0,
+    adjustmentId: clawback?.adjustmentId ?? null,
+  }
+}
+
+function cancellationMessage({ outcome, changed, row }: ReportedCancellation): string {
+  if (outcome === 'applied') {
+    if (changed) return 'Order canceled.'
+    return row.orderStatus === 'REFUNDED' ? 'Order was already refunded in full.' : 'Order was already canceled.'
+  }
+  if (!changed) return 'Cancellation was already stored.'
+  return outcome === 'noted'
+    ? 'Cancellation stored until an affiliate is credited for the order.'
+    : 'Cancellation stored until the order is reported.'
+}
