@@ -5,11 +5,14 @@ import { type Context, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import { mapPage } from '../core/pagination.ts'
 import { readList } from '../core/report.ts'
+import type { Transaction } from '../database/database.ts'
 import type { ConnectionRow } from '../database/tables.ts'
+import type { Order } from '../engine/facts.ts'
 import { emailKey, emailKeysFromQuery } from '../engine/normalize.ts'
+import { hasOtherCreditedOrder } from '../journey/queries.ts'
 import { requireProductId } from '../programs/product-rules.ts'
 import * as connections from './queries.ts'
-import { connectionList, findAffiliate } from './queries.ts'
+import { connectionList, findAffiliate, insertConnectionIfNew } from './queries.ts'
 
 type Connection = components['schemas']['Connection']
 
@@ -77,3 +80,24 @@ const toConnection = (row: ConnectionRow): Connection => ({
   affiliateId: row.affiliateId,
   createdAt: row.createdAt,
 })
+
+export interface CreditedOrder {
+  order: Order
+  orderId: string
+  affiliateId: string
+}
+
+/** Lifetime commission: the customer's first attributed order connects the customer to its affiliate. */
+export async function connectCustomer(
+  ctx: Context,
+  trx: Transaction,
+  { order, orderId, affiliateId }: CreditedOrder,
+): Promise<void> {
+  const { customerId } = order
+  const customerEmailKey = order.customerEmail && emailKey(order.customerEmail)
+  if (await hasOtherCreditedOrder(trx, ctx.shop.id, { customerId, customerEmailKey, orderId })) return
+  const connect = (kind: 'customerId' | 'customerEmail', value: string) =>
+    insertConnectionIfNew(trx, ctx.shop.id, { id: ctx.newId('con'), kind, value, affiliateId, createdAt: nowIso(ctx) })
+  if (customerId) await connect('customerId', customerId)
+  if (customerEmailKey) await connect('customerEmail', customerEmailKey)
+}

@@ -1,3 +1,4 @@
+import { connectCustomer } from '../affiliates/connections.ts'
 import { findAffiliatesById, findConnectedAffiliate } from '../affiliates/queries.ts'
 import { ApiError, concurrentChange, conflict, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
@@ -15,7 +16,6 @@ import { emailKey } from '../engine/normalize.ts'
 import { refundTarget } from '../engine/refund.ts'
 import { hasOrderNotice } from '../orders/notice-queries.ts'
 import { upsertOrder } from '../orders/queries.ts'
-import { connectCustomer } from '../orders/record-order.ts'
 import { recomputeBatch } from '../payouts/batch.ts'
 import {
   adjustmentRejected,

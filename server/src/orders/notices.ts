@@ -228,7 +228,7 @@ interface CancellationPlan {
 /** What a cancellation changes. Undefined when the status of the commission cannot be canceled. */
 async function planCancellation(ctx: Context, db: Reader, row: CommissionRow): Promise<CancellationPlan | undefined> {
   const { status } = await findEffectiveStatus(ctx, db, row)
-  // The status of the row follows; until then nothing may be kept that would never be applied.
+  // The status of the row follows. A cancellation that is kept now would never be applied.
   if (status !== row.orderStatus) throw concurrentChange()
   const action = status === 'PAID' ? 'reverse' : 'cancel'
   const { from, to } = TRANSITIONS[action]

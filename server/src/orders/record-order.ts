@@ -1,10 +1,10 @@
+import { connectCustomer } from '../affiliates/connections.ts'
 import {
   findAffiliateByCodeOrSlug,
   findAffiliateByRef,
   findAffiliatesById,
   findConnectedAffiliate,
   findProductConnections,
-  insertConnectionIfNew,
 } from '../affiliates/queries.ts'
 import { insertCommission, toCommission } from '../commissions/queries.ts'
 import { type Context, nowIso } from '../core/context.ts'
@@ -23,7 +23,6 @@ import {
   findEdgeClicks,
   findEdgeClicksByAffiliate,
   findSessionClicks,
-  hasOtherCreditedOrder,
   insertJourneyEntry,
   type OrderSession,
   replaceJourneyEntry,
@@ -214,27 +213,6 @@ const NO_TOUCH_COLUMNS = {
 
 /** A customer connected by one identifier is not connected to another affiliate by a second one. */
 const hasNoConnection = ({ matches }: Facts) => matches.customerId === null && matches.customerEmail === null
-
-interface CreditedOrder {
-  order: Order
-  orderId: string
-  affiliateId: string
-}
-
-/** Lifetime commission: the customer's first attributed order connects the customer to its affiliate. */
-export async function connectCustomer(
-  ctx: Context,
-  trx: Transaction,
-  { order, orderId, affiliateId }: CreditedOrder,
-): Promise<void> {
-  const { customerId } = order
-  const customerEmailKey = order.customerEmail && emailKey(order.customerEmail)
-  if (await hasOtherCreditedOrder(trx, ctx.shop.id, { customerId, customerEmailKey, orderId })) return
-  const connect = (kind: 'customerId' | 'customerEmail', value: string) =>
-    insertConnectionIfNew(trx, ctx.shop.id, { id: ctx.newId('con'), kind, value, affiliateId, createdAt: nowIso(ctx) })
-  if (customerId) await connect('customerId', customerId)
-  if (customerEmailKey) await connect('customerEmail', customerEmailKey)
-}
 
 /** Reads everything that the engine needs to decide an order. */
 export async function gatherFacts(db: Reader, shop: ShopRow, order: Order): Promise<Facts> {
