@@ -14,6 +14,7 @@ import { createListener } from './http/listen.ts'
 import { openRateLimiter } from './http/rate-limit.ts'
 import { prepareDemo } from './operator/demo.ts'
 import { startRetention } from './operator/retention.ts'
+import { startPayoutJobs } from './payouts/jobs.ts'
 import { createDispatcher } from './webhooks/delivery/dispatcher.ts'
 
 const WEBHOOK_DRAIN_MS = 10_000
@@ -56,6 +57,7 @@ export async function serve(): Promise<void> {
   const unused = trackUnusedConnections(server)
   await dispatcher.start()
   startRetention(deps)
+  startPayoutJobs(deps)
   onSignal(deps, async () => {
     isDraining = true
     closeConnectionsAfterResponses(server)

@@ -2,13 +2,15 @@ import { conflict, notFound } from '../contract/errors.ts'
 import type { Query } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
 import { isDeepPage, readCursor } from '../core/pagination.ts'
-import { readList } from '../core/report.ts'
+import { readList, runReport } from '../core/report.ts'
 import { checkPeriod, parseQueryInstant } from '../core/time.ts'
 import type { Reader } from '../database/database.ts'
-import type { CommissionRow, OrderRow, PayoutBatchRow } from '../database/tables.ts'
+import type { CommissionRow, OrderRow, PayoutBatchRow, PayoutJobRow } from '../database/tables.ts'
 import { findOrder } from '../orders/queries.ts'
 import { findBatch } from '../payouts/queries.ts'
-import { commissionList, readsManyRows } from './list-queries.ts'
+import { isInterim, isReservation, listJobs, steppedColumns } from './job-queries.ts'
+import { commissionList, effectiveCommissionList, readsManyRows } from './list-queries.ts'
+import { findCommission } from './queries.ts'
 
 /**
  * Lists commissions by `happenedAt`, newest first.
@@ -20,7 +22,12 @@ export async function list(ctx: Context, query: Query<'listCommissions'>) {
   const externalOrderId = query.externalOrderId?.trim()
   const start = await readCursor(ctx, 'commissions', query)
   const filter = { ...query, ...bounds, externalOrderId }
-  return readList(ctx, commissionList, { ...filter, start }, readsManyRows(filter, isDeepPage(query)))
+  const reading = readList(ctx, commissionList, { ...filter, start }, readsManyRows(filter, isDeepPage(query)))
+  reading.catch(() => {})
+  const jobs = await listJobs(ctx.db.read, ctx.shop.id)
+  const page = await reading
+  if (jobs.length === 0 && !page.data.some(isInterim)) return page
+  return runReport(ctx, effectiveCommissionList, { shopId: ctx.shop.id, query: { ...filter, start } })
 }
 
 export const commissionNotFound = () =>
@@ -30,20 +37,37 @@ export const adjustmentRejected = () =>
   conflict('commission_is_adjustment', 'This commission is an adjustment of another commission and cannot be changed.')
 
 export interface EffectiveStatus {
-  /** The stored status, or `PAID` while its batch is being paid. */
+  /** The commission as users see it. */
+  row: CommissionRow
+  /** The columns in which it differs from the stored row, to be written with the next change. */
+  unwritten: Partial<CommissionRow>
+  /** The status of `row`, or `PAID` while its batch is being paid. */
   status: CommissionRow['orderStatus']
   /** The batch that it can still leave. */
   batch: PayoutBatchRow | undefined
+  /** The construction that has reserved it. */
+  reservedBy: PayoutJobRow | undefined
 }
 
 /** Commissions of a batch that is processing or paid count as paid; those of an open or failed batch do not. */
-export async function findEffectiveStatus(ctx: Context, db: Reader, row: CommissionRow): Promise<EffectiveStatus> {
-  const { orderStatus: status } = row
-  if (status !== 'PAYABLE' || row.payoutBatchId === null) return { status, batch: undefined }
+export async function findEffectiveStatus(ctx: Context, db: Reader, stored: CommissionRow): Promise<EffectiveStatus> {
+  const { current, job } = await findJobOf(db, stored)
+  const reservedBy = job && isReservation(job.phase) ? job : undefined
+  const unwritten = job ? steppedColumns(job, current) : {}
+  const isUnbatched = reservedBy || (!job && isInterim(current))
+  const row = { ...current, ...unwritten, ...(isUnbatched && { payoutBatchId: null }) }
+  const found = { row, unwritten, reservedBy, status: row.orderStatus, batch: undefined }
+  if (row.orderStatus !== 'PAYABLE' || row.payoutBatchId === null) return found
   const batch = await findBatch(db, ctx.shop.id, row.payoutBatchId)
-  return batch?.status === 'PROCESSING' || batch?.status === 'PAID'
-    ? { status: 'PAID', batch: undefined }
-    : { status, batch }
+  return batch?.status === 'PROCESSING' || batch?.status === 'PAID' ? { ...found, status: 'PAID' } : { ...found, batch }
+}
+
+/** A reservation does not change the version of a commission, so `stored` may have been read before it. */
+async function findJobOf(db: Reader, stored: CommissionRow) {
+  const jobs = await listJobs(db, stored.shopId)
+  const found = jobs.length > 0 ? await findCommission(db, stored.shopId, stored.id) : undefined
+  const current = found?.version === stored.version ? found : stored
+  return { current, job: jobs.find(({ batchId }) => batchId === current.payoutBatchId) }
 }
 
 /** The order that a commission was recorded for. Every commission except an adjustment has one. */

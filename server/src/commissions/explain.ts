@@ -12,6 +12,7 @@ import type { Candidate, Decision, EvidenceKind, Facts, MissCode, RateGroup, Res
 import { storedOrderIds } from '../engine/normalize.ts'
 import { listOrderNotices } from '../orders/notice-queries.ts'
 import { findOrder } from '../orders/queries.ts'
+import { listJobs, toEffective } from './job-queries.ts'
 import { findCommissionByOrder, listRefunds, toCommission, toDecision } from './queries.ts'
 import { toRefund } from './refunds.ts'
 
@@ -25,6 +26,7 @@ type Explanation = components['schemas']['Explanation']
 export async function explain(ctx: Context, id: string): Promise<Explanation> {
   const row = await findReportedOrder(ctx, id)
   if (!row) throw notFound('order_not_found', 'No order with this id was reported to your shop.')
+  const jobs = row.commissionId ? await listJobs(ctx.db.read, ctx.shop.id) : []
   const commission = row.commissionId ? await findCommissionByOrder(ctx.db.read, ctx.shop.id, row.orderId) : undefined
   const refunds = commission ? await listRefunds(ctx.db.read, ctx.shop.id, commission.id) : []
   const facts: Facts = JSON.parse(row.facts)
@@ -43,7 +45,7 @@ export async function explain(ctx: Context, id: string): Promise<Explanation> {
     order: { ...facts.order },
     decision: toDecision(decision, facts.order.currency),
     replay: replay(row),
-    commission: commission ? toCommission(commission) : null,
+    commission: commission ? toCommission(toEffective(commission, jobs)) : null,
     refunds: refunds.map(toRefund),
     notices: (await listOrderNotices(ctx.db.read, ctx.shop.id, row.orderId)).map((notice) =>
       toNotice(notice, { commission, refunds }),

@@ -1,3 +1,4 @@
+import { type RawBuilder, sql } from 'kysely'
 import type { Query } from '../contract/spec.ts'
 import { afterCursor, type Page, type PageQuery, toPage } from '../core/pagination.ts'
 import { countByDay, countRows, withoutIndex } from '../core/queries.ts'
@@ -5,6 +6,7 @@ import { defineReport, type Reader } from '../database/database.ts'
 import { preparedByShape } from '../database/prepared.ts'
 import type { CommissionRow } from '../database/tables.ts'
 import { storedOrderIds } from '../engine/normalize.ts'
+import { EFFECTIVE } from './job-queries.ts'
 import { findCommissionByOrder } from './queries.ts'
 
 /** A column whose index can find the rows. */
@@ -270,6 +272,59 @@ async function findMostSelective(db: Reader, shopId: string, filter: StoredFilte
   )
   return counted.reduce((least, one) => (one.rows < least.rows ? one : least)).column
 }
+
+/** Commissions as users see them while a batch of the shop changes in steps. Filters are checked on derived columns. */
+function matchingEffective(db: Reader, values: ShopFilter) {
+  let list = db
+    .selectFrom('commissions')
+    .leftJoin('payoutJobs as job', (join) =>
+      join.onRef('job.shopId', '=', 'commissions.shopId').onRef('job.batchId', '=', 'commissions.payoutBatchId'),
+    )
+    .where('commissions.shopId', '=', values.shopId)
+  for (const { name, column, operator, value } of presentIn(values)) {
+    const operand = operator === 'in' ? [value, ...(values.otherOrderId ? [values.otherOrderId] : [])] : value
+    // Every commission that is shown in a batch also references it in its row, so the index finds them.
+    if (name !== 'status') list = list.where(`commissions.${column}`, operator, operand)
+    if (column === 'orderStatus' || column === 'payoutBatchId') list = list.where(EFFECTIVE[column], '=', value)
+  }
+  return list
+}
+
+const countAll = async (matching: ReturnType<typeof matchingEffective>): Promise<number> =>
+  (await matching.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()).total
+
+const effectiveColumn = (column: (typeof LISTED_COLUMNS)[number]): RawBuilder<unknown> =>
+  column in EFFECTIVE ? EFFECTIVE[column as keyof typeof EFFECTIVE] : sql.ref(`commissions.${column}`)
+
+/** {@link listCommissions} while a batch of the shop changes in steps. Can read every commission of the shop. */
+export async function listEffectiveCommissions(
+  db: Reader,
+  shopId: string,
+  { page, limit, start, ...input }: ListFilter & PageQuery,
+): Promise<Page<Pick<CommissionRow, (typeof LISTED_COLUMNS)[number]>>> {
+  const filter = await toStoredFilter(db, shopId, input)
+  const matching = matchingEffective(db, { ...filter, shopId })
+  // The stored counts are by the stored status.
+  const isCounted = !filter.status && !filter.payoutBatchId
+  const total = isCounted ? await countCommissions(db, shopId, filter) : await countAll(matching)
+  const offset = (page - 1) * limit
+  const rest = start ? matching.where(afterCursor('commissions', start)) : matching
+  const rows = await rest
+    .select(LISTED_COLUMNS.map((column) => effectiveColumn(column).as(column)))
+    .orderBy('commissions.happenedAt', 'desc')
+    .orderBy('commissions.id', 'desc')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+  return toPage(rows as Pick<CommissionRow, (typeof LISTED_COLUMNS)[number]>[], { page, limit }, total)
+}
+
+export const effectiveCommissionList = defineReport(
+  import.meta.url,
+  'effectiveCommissionList',
+  (db, input: { shopId: string; query: Parameters<typeof listCommissions>[2] }) =>
+    listEffectiveCommissions(db, input.shopId, input.query),
+)
 
 export const commissionList = defineReport(
   import.meta.url,

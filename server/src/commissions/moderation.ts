@@ -16,14 +16,9 @@ import { emailKey } from '../engine/normalize.ts'
 import { refundTarget } from '../engine/refund.ts'
 import { hasOrderNotice } from '../orders/notice-queries.ts'
 import { upsertOrder } from '../orders/queries.ts'
-import { recomputeBatch } from '../payouts/batch.ts'
-import {
-  adjustmentRejected,
-  commissionNotFound,
-  type EffectiveStatus,
-  findEffectiveStatus,
-  findRecordedOrder,
-} from './commissions.ts'
+import { type ChangedCommission, recomputeBatch } from '../payouts/batch.ts'
+import { adjustmentRejected, commissionNotFound, findEffectiveStatus, findRecordedOrder } from './commissions.ts'
+import { insertReservationChange } from './job-queries.ts'
 import {
   findCommission,
   findCommissionsById,
@@ -66,7 +61,7 @@ export interface MovedCommission {
   row: CommissionRow
   audit: AuditEntry
   /** The open batch that the commission left, whose totals must be recomputed. */
-  leftBatchId: string | undefined
+  left: (ChangedCommission & { batchId: string }) | undefined
   /** The adjustment that takes a paid commission back. */
   clawback: Clawback | undefined
 }
@@ -92,9 +87,9 @@ export async function moderate(
   const before = await findCommission(ctx.db.read, ctx.shop.id, id)
   if (!before) throw commissionNotFound()
   return mutate(ctx, async (trx) => {
-    const { row, audit, leftBatchId } = await moveCommission(ctx, trx, action, before)
-    if (leftBatchId) await recomputeBatch(ctx, trx, leftBatchId)
-    return { result: toCommission(row), audit }
+    const moved = await moveCommission(ctx, trx, action, before)
+    await recomputeLeftBatches(ctx, trx, [moved])
+    return { result: toCommission(moved.row), audit: moved.audit }
   })
 }
 
@@ -107,21 +102,23 @@ export async function moveCommission(
 ): Promise<MovedCommission> {
   const { from, to, pastTense: done } = TRANSITIONS[action]
   if (before.trackingMethod === 'ADJUSTMENT') throw adjustmentRejected()
-  const { status, batch } = await findEffectiveStatus(ctx, trx, before)
-  if (!from.includes(status) || status !== before.orderStatus) {
-    throw conflict('commission_move_not_allowed', `This commission is ${before.orderStatus} and cannot be ${done}.`)
+  const { row: current, unwritten, status, batch, reservedBy } = await findEffectiveStatus(ctx, trx, before)
+  if (!from.includes(status) || status !== current.orderStatus) {
+    throw conflict('commission_move_not_allowed', `This commission is ${current.orderStatus} and cannot be ${done}.`)
   }
   const changes = {
+    ...unwritten,
     orderStatus: to,
     updatedAt: nowIso(ctx),
-    ...(batch && { payoutBatchId: null }),
+    ...((batch || reservedBy) && { payoutBatchId: null }),
     ...(action === 'reopen' && (await decideAgain(ctx, trx, before))),
   }
   if (!(await updateCommissionIfUnchanged(trx, ctx.shop.id, before, changes))) throw concurrentChange()
-  const row = { ...before, ...changes, version: before.version + 1 }
+  const row = { ...current, ...changes, version: before.version + 1 }
+  if (reservedBy) await insertReservationChange(trx, reservedBy, before, undefined)
   const clawback = action === 'reverse' ? await clawBackPaid(ctx, trx, before) : undefined
   const data = {
-    previousStatus: before.orderStatus,
+    previousStatus: current.orderStatus,
     status: to,
     amountCents: clawback ? clawback.amountCents : row.commissionAmountCents,
     ...(clawback && { adjustmentId: clawback.adjustmentId }),
@@ -129,13 +126,19 @@ export async function moveCommission(
   return {
     row,
     audit: { action: `commission.${done}`, subjectId: before.id, data },
-    leftBatchId: openBatchId(batch),
+    // Only the totals of an open batch follow its commissions.
+    left: batch?.status === 'OPEN' ? { batchId: batch.id, before: current, after: row } : undefined,
     clawback,
   }
 }
 
-/** Only the totals of an open batch follow its commissions. */
-const openBatchId = (batch: EffectiveStatus['batch']) => (batch?.status === 'OPEN' ? batch.id : undefined)
+/** Recomputes the batches that these commissions left. */
+export async function recomputeLeftBatches(ctx: Context, trx: Transaction, moved: MovedCommission[]): Promise<void> {
+  const left = moved.flatMap((one) => one.left ?? [])
+  for (const [batchId, changed] of Map.groupBy(left, (one) => one.batchId)) {
+    await recomputeBatch(ctx, trx, batchId, changed)
+  }
+}
 
 /** Inserts an adjustment that takes back what is left of a paid commission after its refunds. */
 async function clawBackPaid(ctx: Context, trx: Transaction, row: CommissionRow): Promise<Clawback> {
@@ -177,7 +180,7 @@ export async function moderateMany(ctx: Context, body: Body<'moderateCommissions
     const rows = filter ? foundRows.filter((row) => filter.statuses.includes(row.orderStatus)) : foundRows
     const { moved, skipped } = await moveAll(ctx, trx, body.action, rows)
     for (const id of missingIds(body.ids, rows)) skipped.push({ id, code: 'commission_not_found' })
-    for (const id of new Set(moved.flatMap(({ leftBatchId }) => leftBatchId ?? []))) await recomputeBatch(ctx, trx, id)
+    await recomputeLeftBatches(ctx, trx, moved)
     const result = {
       action: body.action,
       dryRun: false,

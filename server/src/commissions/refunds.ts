@@ -23,6 +23,7 @@ import {
   findEffectiveStatus,
   findRecordedOrder,
 } from './commissions.ts'
+import { insertReservationChange } from './job-queries.ts'
 import {
   adjustmentRow,
   findCommission,
@@ -112,7 +113,10 @@ export async function recordRefund(
   const refund = { ...plan.refund, adjustmentId: adjustment?.id ?? null }
   await insertRefund(trx, ctx.shop.id, refund)
   await storeRefundedGoods(trx, ctx.shop.id, before.id, changes.refunded)
-  if (changes.batch) await recomputeBatch(ctx, trx, changes.batch.id)
+  const { batch, current, reservedBy } = changes
+  const isOut = plan.row.orderStatus === 'REFUNDED'
+  if (reservedBy) await insertReservationChange(trx, reservedBy, before, isOut ? undefined : plan.row)
+  if (batch) await recomputeBatch(ctx, trx, batch.id, [{ before: current, after: plan.row }])
   const { externalRefundId, goodsCents, adjustmentId } = refund
   const data = { externalRefundId, goodsCents, commissionCents, adjustmentId, status: plan.row.orderStatus }
   return { result: { ...plan, refund }, audit: { action: 'commission.refunded', subjectId: before.id, data } }
@@ -128,8 +132,11 @@ interface RefundChanges {
   refunded: RefundedGoods
   /** The commission is paid, so an adjustment takes the money back. */
   isClawback: boolean
+  /** The commission as users saw it. */
+  current: CommissionRow
   /** The batch whose totals change. */
   batch: EffectiveStatus['batch']
+  reservedBy: EffectiveStatus['reservedBy']
 }
 
 /**
@@ -149,7 +156,7 @@ export async function planRefund(
     const row = await findCommission(db, ctx.shop.id, before.id)
     return { row: row ?? before, refund: existing, alreadyRecorded: true, problem: null, changes: undefined }
   }
-  const { status, batch } = await findEffectiveStatus(ctx, db, before)
+  const { row: current, unwritten, status, batch, reservedBy } = await findEffectiveStatus(ctx, db, before)
   if (CLOSED_STATUSES.includes(status) && !input.alreadyHappened) throw notRefundable(status)
   if (status === 'REFUNDED' && !input.alreadyHappened) throw refundExceedsOrder(0)
   if (!isInOrderCurrency(input, before)) throw currencyMismatch(before.orderCurrency)
@@ -158,13 +165,20 @@ export async function planRefund(
   const goodsCents = is.refundedCents - was.refundedCents
   const amounts = FINAL_STATUSES.includes(status) ? NO_CHANGE : difference(was, is)
   const isUnpaid = UNPAID_STATUSES.includes(status)
-  const columns = { ...(isUnpaid && unpaidChanges(is)), updatedAt: nowIso(ctx) }
+  const columns = { ...unwritten, ...(isUnpaid && unpaidChanges(is)), updatedAt: nowIso(ctx) }
   return {
-    row: { ...before, ...columns, version: before.version + 1 },
+    row: { ...current, ...columns, version: before.version + 1 },
     refund: toRefundRow(ctx, before, input, { goodsCents, ...amounts, adjustmentId: null }),
     alreadyRecorded: false,
     problem,
-    changes: { columns, refunded, isClawback: status === 'PAID' && amounts.amountCents !== 0, batch },
+    changes: {
+      columns,
+      refunded,
+      isClawback: status === 'PAID' && amounts.amountCents !== 0,
+      current,
+      batch,
+      reservedBy,
+    },
   }
 }
 

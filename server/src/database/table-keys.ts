@@ -25,6 +25,8 @@ export const PRIMARY_KEYS: Keys = {
   productRules: ['shopId', 'id'],
   geoRules: ['shopId', 'programId'],
   payoutBatches: ['shopId', 'id'],
+  payoutJobs: ['shopId', 'batchId'],
+  reservationChanges: ['shopId', 'batchId', 'commissionId', 'version'],
   subscriptions: ['shopId', 'id'],
   webhookEvents: ['shopId', 'id'],
   deliveries: ['shopId', 'id'],

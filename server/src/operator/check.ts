@@ -257,9 +257,16 @@ export async function countOrphans(db: Reader): Promise<Orphans[]> {
   for (const [table, column, target] of REFERENCES) {
     const owner = table === 'shops' ? sql.ref('r.id') : sql.ref('r.shopId')
     const same = target === 'shops' ? sql`true` : sql`t."shopId" = ${owner}`
+    // A batch under construction has no row yet.
+    const reserved =
+      target === 'payoutBatches'
+        ? sql`and not exists (select 1 from "payoutJobs" j where j."shopId" = r."shopId" and j."batchId" = r."payoutBatchId")`
+        : sql``
     const { rows } = await sql<{ rows: number }>`
       select count(*) as rows from ${sql.table(table)} r where ${sql.ref(`r.${column}`)} is not null and not exists (
-        select 1 from ${sql.table(target)} t where t.id = ${sql.ref(`r.${column}`)} and ${same})`.execute(db)
+        select 1 from ${sql.table(target)} t where t.id = ${sql.ref(`r.${column}`)} and ${same}) ${reserved}`.execute(
+      db,
+    )
     const count = rows[0]?.rows ?? 0
     if (count > 0) found.push({ table, column, rows: count })
   }

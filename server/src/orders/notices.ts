@@ -1,5 +1,11 @@
 import { findEffectiveStatus } from '../commissions/commissions.ts'
-import { type Clawback, moveCommission, planClawback, TRANSITIONS } from '../commissions/moderation.ts'
+import {
+  type Clawback,
+  moveCommission,
+  planClawback,
+  recomputeLeftBatches,
+  TRANSITIONS,
+} from '../commissions/moderation.ts'
 import { findCommissionByOrder } from '../commissions/queries.ts'
 import {
   isInOrderCurrency,
@@ -16,7 +22,6 @@ import type { Reader, Transaction } from '../database/database.ts'
 import { forEachYielding } from '../database/event-loop.ts'
 import type { CommissionRow, OrderNoticeRow } from '../database/tables.ts'
 import type { RefundSnapshot } from '../engine/refund.ts'
-import { recomputeBatch } from '../payouts/batch.ts'
 import { hasOrderNotice, insertOrderNoticeIfNew, listOrderNotices, listStoredRefunds } from './notice-queries.ts'
 import { findOrder } from './queries.ts'
 import { type IncomingOrder, type RecordedOrder, recordOrder } from './record-order.ts'
@@ -214,9 +219,12 @@ const unchanged = (row: CommissionRow) => ({
   clawback: { amountCents: 0, taxCents: 0, adjustmentId: null },
 })
 
+/** Statuses of the commissions of an open batch, while a step has not changed them yet. */
+const UNPAID_STATUSES: CommissionRow['orderStatus'][] = ['APPROVED', 'ACCEPTED', 'PAYABLE']
+
 /** The totals of a batch depend on all of its commissions. */
 function requireAlone({ orderStatus, payoutBatchId }: CommissionRow, isAlone: boolean): void {
-  if (!isAlone && orderStatus === 'PAYABLE' && payoutBatchId !== null) throw new RunAloneError()
+  if (!isAlone && payoutBatchId !== null && UNPAID_STATUSES.includes(orderStatus)) throw new RunAloneError()
 }
 
 interface CancellationPlan {
@@ -227,9 +235,9 @@ interface CancellationPlan {
 
 /** What a cancellation changes. Undefined when the status of the commission cannot be canceled. */
 async function planCancellation(ctx: Context, db: Reader, row: CommissionRow): Promise<CancellationPlan | undefined> {
-  const { status } = await findEffectiveStatus(ctx, db, row)
+  const { row: current, status } = await findEffectiveStatus(ctx, db, row)
   // The status of the row follows. A cancellation that is kept now would never be applied.
-  if (status !== row.orderStatus) throw concurrentChange()
+  if (status !== current.orderStatus) throw concurrentChange()
   const action = status === 'PAID' ? 'reverse' : 'cancel'
   const { from, to } = TRANSITIONS[action]
   if (!from.includes(status)) return undefined
@@ -241,9 +249,9 @@ async function planCancellation(ctx: Context, db: Reader, row: CommissionRow): P
 async function cancelCommission(ctx: Context, trx: Transaction, before: CommissionRow) {
   const plan = await planCancellation(ctx, trx, before)
   if (!plan) return undefined
-  const { row, audit, leftBatchId, clawback } = await moveCommission(ctx, trx, plan.action, before)
-  if (leftBatchId) await recomputeBatch(ctx, trx, leftBatchId)
-  return { row, audit, clawback: clawback ?? plan.clawback }
+  const moved = await moveCommission(ctx, trx, plan.action, before)
+  await recomputeLeftBatches(ctx, trx, [moved])
+  return { row: moved.row, audit: moved.audit, clawback: moved.clawback ?? plan.clawback }
 }
 
 const cancellationNotice = (ctx: Context, orderId: string) => ({

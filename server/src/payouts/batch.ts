@@ -15,24 +15,49 @@ import {
   payoutTotals,
   resolveMinimumPayout,
 } from '../engine/payout.ts'
-import { type CandidateFilter, findBatch, type Subtotal, sumBatch, updateBatchIfUnchanged } from './queries.ts'
+import {
+  type CandidateFilter,
+  findBatch,
+  findLowestAmount,
+  type Subtotal,
+  sumBatch,
+  sumLine,
+  updateBatchIfUnchanged,
+} from './queries.ts'
 
 const EMPTY_BATCH_REASON = 'Every commission left this batch before it was paid.'
 
 export const payoutNotFound = () => notFound('payout_not_found', 'No payout batch with this id exists in your shop.')
 
+/** A commission of a batch before and after a change. `after` names another batch or none when it left. */
+export interface ChangedCommission {
+  before: CommissionRow
+  after: CommissionRow
+}
+
+/** Batches of at most this many commissions change in one transaction, larger ones in steps. */
+export const MAX_AT_ONCE = 500
+
 /**
- * Recomputes the totals of an `OPEN` batch, in the transaction that changed one of its commissions. The debts of affiliates
- * with a negative total are carried forward; an empty batch becomes `FAILED`. Other batches do not change. Does not
- * audit; the caller must.
+ * Recomputes the totals of an `OPEN` batch, in the transaction that changed some of its commissions. The debts of
+ * affiliates with a negative total are carried forward; an empty batch becomes `FAILED`. Other batches do not change. Does
+ * not audit; the caller must.
  *
  * @throws ApiError 404 `payout_not_found`, 409 `concurrent_change`.
  */
-export async function recomputeBatch(ctx: Context, trx: Transaction, batchId: string): Promise<PayoutBatchRow> {
+export async function recomputeBatch(
+  ctx: Context,
+  trx: Transaction,
+  batchId: string,
+  changed: ChangedCommission[],
+): Promise<PayoutBatchRow> {
   const batch = await findBatch(trx, ctx.shop.id, batchId)
   if (!batch) throw payoutNotFound()
   if (batch.status !== 'OPEN') return batch
-  const computed = computeBatch(await sumBatch(trx, ctx.shop.id, batchId), batch.periodEnd)
+  const computed =
+    batch.commissions > MAX_AT_ONCE
+      ? await computeChanged(trx, batch, changed)
+      : computeBatch(await sumBatch(trx, ctx.shop.id, batchId), batch.periodEnd)
   // Commissions only leave a batch or shrink, so its totals stay exact.
   if (!computed) throw new Error('The totals of a batch are no longer exact')
   const { totals, debts } = computed
@@ -42,6 +67,44 @@ export async function recomputeBatch(ctx: Context, trx: Transaction, batchId: st
   await insertDebts(ctx, trx, batchId, debts)
   return { ...batch, ...changes, version: batch.version + 1 }
 }
+
+/** Computes a large batch from its stored totals, reading only the commissions of the affected affiliates. */
+async function computeChanged(
+  trx: Transaction,
+  batch: PayoutBatchRow,
+  changed: ChangedCommission[],
+): Promise<ComputedBatch | null> {
+  const { id, shopId, periodEnd } = batch
+  const before = changed.map((one) => one.before)
+  const after = changed.map((one) => one.after).filter((row) => row.payoutBatchId === id)
+  const debts: ComputedBatch['debts'] = []
+  let { affiliates } = batch
+  for (const affiliateId of new Set(before.map((row) => row.affiliateId))) {
+    const lowest = await findLowestAmount(trx, shopId, id, affiliateId)
+    if (lowest === undefined) affiliates--
+    // Without a negative commission, the affiliate's total cannot be negative.
+    if (lowest === undefined || lowest >= 0) continue
+    const computed = computeBatch(await sumLine(trx, shopId, id, affiliateId), periodEnd)
+    if (!computed) return null
+    debts.push(...computed.debts)
+  }
+  const added = [...after, ...debts.map((debt) => debt.balancing)]
+  const commissionCents =
+    batch.commissionCents - sumOf(before, 'commissionAmountCents') + sumOf(added, 'commissionAmountCents')
+  const taxWithheldCents = batch.taxWithheldCents - sumOf(before, 'taxWithheldCents') + sumOf(added, 'taxWithheldCents')
+  const totals = {
+    commissions: batch.commissions - before.length + added.length,
+    affiliates,
+    commissionCents,
+    taxWithheldCents,
+    netPayableCents: commissionCents - taxWithheldCents,
+  }
+  return { totals, debts }
+}
+
+type Amounts = Pick<CommissionRow, 'commissionAmountCents' | 'taxWithheldCents'>
+
+const sumOf = (rows: Amounts[], column: keyof Amounts): number => rows.reduce((sum, row) => sum + row[column], 0)
 
 /** The totals of a batch after the debts of affiliates were carried forward, in cents. */
 export interface ComputedBatch {
@@ -134,23 +197,38 @@ export function planBatch(
   rows: Subtotal[],
   initialSums: Subtotal[],
 ): BatchPlan {
-  const [first] = rows
-  if (!first) throw initialSums.length ? claimedConcurrently() : noneEligible()
+  const initial = () => toEstimate(initialSums, periodEnd)
+  return checkPlan(ctx, toEstimate(rows, periodEnd), initial)
+}
+
+/** What a batch of some commissions would contain. */
+export interface Estimate {
+  /** In alphabetical order. */
+  currencies: string[]
+  /** By currency, in the order of `currencies`; null when a sum exceeds the largest exact integer. */
+  computed: (ComputedBatch | null)[]
+}
+
+export function toEstimate(rows: Subtotal[], periodEnd: string): Estimate {
   const currencies = currenciesOf(rows)
-  if (currencies.length > 1) throw mixedCurrencies(currencies)
-  const { currency } = first
+  const byCurrency = Map.groupBy(rows, (row) => row.currency)
+  return { currencies, computed: currencies.map((name) => computeBatch(byCurrency.get(name) ?? [], periodEnd)) }
+}
+
+/** {@link planBatch} for sums that were computed before. */
+export function checkPlan(ctx: Context, { currencies, computed: all }: Estimate, initial: () => Estimate): BatchPlan {
+  const [currency, ...others] = currencies
+  if (currency === undefined) throw initial().currencies.length > 0 ? claimedConcurrently() : noneEligible()
+  if (others.length > 0) throw mixedCurrencies(currencies)
   const minimumPayoutCents = minimumPayout(ctx, currency)
-  const computed = computeBatch(rows, periodEnd)
+  const [computed] = all
   if (!computed) throw batchTooLarge()
   const total = computed.totals.netPayableCents
   if (total < minimumPayoutCents) {
-    const before = computeBatch(
-      initialSums.filter((row) => row.currency === currency),
-      periodEnd,
-    )
-    throw !before || before.totals.netPayableCents >= minimumPayoutCents
-      ? belowMinimumAfterClaim(total, minimumPayoutCents)
-      : belowMinimum(total, minimumPayoutCents)
+    const before = initial()
+    const earlier = before.computed[before.currencies.indexOf(currency)]
+    const isClaimed = earlier === null || (earlier && earlier.totals.netPayableCents >= minimumPayoutCents)
+    throw isClaimed ? belowMinimumAfterClaim(total, minimumPayoutCents) : belowMinimum(total, minimumPayoutCents)
   }
   return { ...computed, currency, minimumPayoutCents }
 }
@@ -189,7 +267,7 @@ const noneEligible = () =>
     'No approved commission of this period is available for payout. Choose another period or approve commissions.',
   )
 
-const claimedConcurrently = () =>
+export const claimedConcurrently = () =>
   conflict(
     'payout_claimed_concurrently',
     'Another payout batch claimed these commissions. List the payouts before you retry.',

@@ -1,16 +1,27 @@
 import { findAffiliatesById } from '../affiliates/queries.ts'
+import { findJob } from '../commissions/job-queries.ts'
 import { concurrentChange, conflict } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
-import { findStoredResponse } from '../core/idempotency.ts'
-import { type AuditEntry, mutate, recordAccess } from '../core/mutate.ts'
+import { findStoredResponse, replayStoredResponse } from '../core/idempotency.ts'
+import { type AuditEntry, type Mutation, mutate, recordAccess } from '../core/mutate.ts'
 import { mapPage, readCursor } from '../core/pagination.ts'
 import { runReport } from '../core/report.ts'
-import { defineReport, type Reader } from '../database/database.ts'
+import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import type { PayoutBatchRow } from '../database/tables.ts'
 import { heldBack, payoutLines } from '../engine/payout.ts'
-import { type BatchPlan, batchTooLarge, insertDebts, parseCandidateFilter, payoutNotFound, planBatch } from './batch.ts'
+import {
+  type BatchPlan,
+  batchTooLarge,
+  insertDebts,
+  MAX_AT_ONCE,
+  parseCandidateFilter,
+  payoutNotFound,
+  planBatch,
+} from './batch.ts'
+import { construct, type HeldBack, previewReport, rejectOverlap } from './construction.ts'
+import { awaitJobs, finishJob, newLease } from './jobs.ts'
 import * as queries from './queries.ts'
 
 /**
@@ -66,10 +77,13 @@ export async function show(ctx: Context, id: string) {
 export async function create(ctx: Context, body: Body<'createPayout'>) {
   const filter = parseCandidateFilter(body)
   if (body.dryRun) return preview(ctx, filter)
+  await awaitJobs(ctx, ctx.shop.id, ctx.idempotency?.key)
+  if ((await queries.countApproved(ctx.db.read, ctx.shop.id)) > MAX_AT_ONCE) return createLarge(ctx, filter)
   // Only error messages depend on these sums, so they need no single snapshot.
-  const initialSums = await queries.sumCandidates(ctx.db.read, ctx.shop.id, filter)
+  const initialSums = await queries.sumVisibleCandidates(ctx.db.read, ctx.shop.id, filter)
   return mutate(ctx, async (trx, shop) => {
     const current = { ...ctx, shop }
+    await rejectOverlap(trx, shop.id, filter)
     // Checked before the first write, so that a lost race needs no rollback of many rows.
     const currentSums = await queries.sumCandidates(trx, ctx.shop.id, filter)
     const { currency } = planBatch(current, filter, currentSums, initialSums)
@@ -77,14 +91,41 @@ export async function create(ctx: Context, body: Body<'createPayout'>) {
     await queries.assignCandidates(trx, ctx.shop.id, { ...filter, currency }, batch)
     // The totals come from the commissions that were assigned.
     const plan = planBatch(current, filter, await queries.sumBatch(trx, ctx.shop.id, batch.id), initialSums)
-    const heldBackSums = await queries.sumHeldBack(trx, ctx.shop.id, { ...filter, currency })
-    const row = { id: batch.id, version: 1, ...newBatch(ctx, filter, plan, heldBackSums) }
-    await queries.insertBatch(trx, ctx.shop.id, row)
-    await insertDebts(ctx, trx, batch.id, plan.debts)
-    const { periodStart, periodEnd, netPayableCents } = row
-    const data = { periodStart, periodEnd, currency, commissions: row.commissions, netPayableCents }
-    return { result: toBatch(row), audit: { action: 'payout.created', subjectId: batch.id, data } }
+    const withheld = heldBack(await queries.sumHeldBack(trx, ctx.shop.id, { ...filter, currency }))
+    return insertBatch(ctx, trx, { id: batch.id, filter, plan, withheld })
   })
+}
+
+/** For shops with many approved commissions, which may all belong to the batch. */
+async function createLarge(ctx: Context, filter: queries.CandidateFilter) {
+  const stored = await replayStoredResponse<ReturnType<typeof toBatch>>(ctx)
+  if (stored) return stored
+  const found = await runReport(ctx, previewReport, { shopId: ctx.shop.id, query: filter })
+  return construct(ctx, filter, found, (trx, { id, plan, heldBack: waiting }) =>
+    insertBatch(ctx, trx, { id, filter, plan, withheld: heldBack([toHeldBackRow(waiting)]) }),
+  )
+}
+
+const toHeldBackRow = (waiting: HeldBack) => ({ ...waiting, affiliateId: '', currency: '', taxWithheldCents: 0 })
+
+interface PlannedBatch {
+  id: string
+  filter: queries.CandidateFilter
+  plan: BatchPlan
+  withheld: Withheld
+}
+
+/** What a batch holds back; null when the sum exceeds the largest exact integer. */
+type Withheld = ReturnType<typeof heldBack>
+
+/** Inserts the batch of commissions that reference it already, and the debts it carries forward. */
+async function insertBatch(ctx: Context, trx: Transaction, { id, filter, plan, withheld }: PlannedBatch) {
+  const row = { id, version: 1, ...newBatch(ctx, filter, plan, withheld) }
+  await queries.insertBatch(trx, ctx.shop.id, row)
+  await insertDebts(ctx, trx, id, plan.debts)
+  const { periodStart, periodEnd, currency, commissions, netPayableCents } = row
+  const data = { periodStart, periodEnd, currency, commissions, netPayableCents }
+  return { result: toBatch(row), audit: { action: 'payout.created', subjectId: id, data } }
 }
 
 /**
@@ -97,7 +138,7 @@ export async function pay(ctx: Context, { id, expectedTotalCents }: Query<'payPa
   const batch = await queries.findBatch(ctx.db.read, ctx.shop.id, id)
   if (!batch) throw payoutNotFound()
   rejectUnpayable(batch, expectedTotalCents)
-  return mutate(ctx, async (trx) => {
+  return inSteps(ctx, batch, async (trx, startSteps) => {
     const paidAt = nowIso(ctx)
     const updated = await queries.updateBatchIfUnchanged(trx, ctx.shop.id, batch, {
       status: 'PAID',
@@ -105,7 +146,7 @@ export async function pay(ctx: Context, { id, expectedTotalCents }: Query<'payPa
       updatedAt: paidAt,
     })
     if (!updated) throw concurrentChange()
-    await queries.updateToPaid(trx, ctx.shop.id, id, paidAt)
+    if (!(await startSteps('PAYING', paidAt))) await queries.updateToPaid(trx, ctx.shop.id, id, paidAt)
     const { currency, commissions: count, netPayableCents } = batch
     return {
       result: { ok: true as const, message: 'Payout batch marked as paid.', id },
@@ -114,26 +155,48 @@ export async function pay(ctx: Context, { id, expectedTotalCents }: Query<'payPa
   })
 }
 
+/** Replaces the steps that a large batch still needs. Returns false for a small one. */
+type StartSteps = (phase: 'PAYING' | 'RELEASING', changedAt: string) => Promise<boolean>
+
+/** Changes a batch in one transaction, and the commissions of a large one in steps after it. */
+async function inSteps<T>(
+  ctx: Context,
+  { id: batchId, commissions }: PayoutBatchRow,
+  work: (trx: Transaction, startSteps: StartSteps) => Promise<Mutation<T>>,
+): Promise<T> {
+  const key = { shopId: ctx.shop.id, batchId }
+  const lease = newLease(ctx)
+  const result = await mutate(ctx, (trx) =>
+    work(trx, async (phase, changedAt) => {
+      if (commissions <= MAX_AT_ONCE && !(await findJob(trx, key.shopId, batchId))) return false
+      const start = { filter: null, idempotencyKey: null, cursorAt: null, cursorId: null }
+      await queries.insertJob(trx, { ...key, ...lease, ...start, phase, changedAt })
+      return true
+    }),
+  )
+  await finishJob(ctx, key, lease.claimedBy)
+  return result
+}
+
 /** The batch that would be created. Stores nothing, but rejects an idempotency key that was used with another body. */
 async function preview(ctx: Context, filter: queries.CandidateFilter) {
   await findStoredResponse(ctx, ctx.db.read)
   const initialSums = await readSubtotals(ctx, filter, true)
   const plan = planBatch(ctx, filter, initialSums, initialSums)
   const heldBackSums = await readSubtotals(ctx, { ...filter, currency: plan.currency }, false)
-  return toBatch({ id: null, ...newBatch(ctx, filter, plan, heldBackSums) })
+  return toBatch({ id: null, ...newBatch(ctx, filter, plan, heldBack(heldBackSums)) })
 }
 
 const readSubtotals = (ctx: Context, filter: queries.CandidateFilter, isPayable: boolean) =>
   runReport(ctx, queries.subtotalsReport, { shopId: ctx.shop.id, query: { filter, isPayable } })
 
-/** A new batch without its id. @param heldBackSums the sums of the commissions that it cannot pay */
+/** A new batch without its id. @param withheld the sums of the commissions that it cannot pay */
 function newBatch(
   ctx: Context,
   filter: queries.CandidateFilter,
   { currency, totals, minimumPayoutCents }: BatchPlan,
-  heldBackSums: queries.Subtotal[],
+  withheld: Withheld,
 ) {
-  const withheld = heldBack(heldBackSums)
   if (!withheld) throw batchTooLarge()
   const createdAt = nowIso(ctx)
   return {
@@ -244,12 +307,16 @@ export async function cancel(ctx: Context, id: string): Promise<components['sche
   if (batch.status !== 'OPEN' && batch.status !== 'FAILED') {
     throw conflict('payout_not_cancelable', `This payout batch is ${batch.status} and cannot be canceled.`)
   }
-  return mutate(ctx, async (trx) => {
+  return inSteps(ctx, batch, async (trx, startSteps) => {
     const updatedAt = nowIso(ctx)
     const changes = { ...EMPTY_TOTALS, status: 'FAILED' as const, failureReason: CANCELED_REASON, updatedAt }
     if (!(await queries.updateBatchIfUnchanged(trx, ctx.shop.id, batch, changes))) throw concurrentChange()
-    await queries.cancelCarriedDebts(trx, ctx.shop.id, id, updatedAt)
-    const released = await queries.releaseCommissions(trx, ctx.shop.id, id, updatedAt)
+    const canceledDebts = await queries.cancelCarriedDebts(trx, ctx.shop.id, id, updatedAt)
+    const isStepped = await startSteps('RELEASING', updatedAt)
+    // Half of the rows of debts were in the batch.
+    const released = isStepped
+      ? batch.commissions - canceledDebts / 2
+      : await queries.releaseCommissions(trx, ctx.shop.id, id, updatedAt)
     const data = { previousStatus: batch.status, released, netPayableCents: batch.netPayableCents }
     return { result: toBatch({ ...batch, ...changes }), audit: { action: 'payout.canceled', subjectId: id, data } }
   })

@@ -1,4 +1,5 @@
 import { type ExpressionBuilder, type SelectQueryBuilder, sql } from 'kysely'
+import { PHASE_STATUSES } from '../commissions/job-queries.ts'
 import {
   type Condition,
   ofBatch,
@@ -11,7 +12,8 @@ import {
 import { type PageQuery, pageOf } from '../core/pagination.ts'
 import { countRows, joinSumParts, sumParts, updateIfUnchanged, withoutIndex } from '../core/queries.ts'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
-import type { CommissionRow, PayoutBatchRow, Tables } from '../database/tables.ts'
+import { isSqlite } from '../database/event-loop.ts'
+import type { CommissionRow, PayoutBatchRow, PayoutJobRow, ReservationChangeRow, Tables } from '../database/tables.ts'
 
 interface BatchFilter extends PageQuery {
   id?: string
@@ -74,11 +76,12 @@ type Parts = Record<'centsHigh' | 'centsLow' | 'taxHigh' | 'taxLow', number>
 
 const APPROVED: CommissionRow['orderStatus'][] = ['APPROVED', 'ACCEPTED', 'PAYABLE']
 
-/** Not in a batch, and not zero. */
-const isUnbatched = (shopId: string, filter: CandidateFilter) => (eb: ExpressionBuilder<Tables, 'commissions'>) => {
+/** Not in a batch, and not zero. `db`: commissions of a reservation or a canceled batch count as not in a batch. */
+const isUnbatched = (shopId: string, filter: CandidateFilter, db?: Reader) => (eb: Commissions) => {
+  const inNone = eb('commissions.payoutBatchId', 'is', null)
   const conditions = [
     eb('commissions.shopId', '=', shopId),
-    eb('commissions.payoutBatchId', 'is', null),
+    db ? eb.or([inNone, eb('commissions.payoutBatchId', 'in', unassignedBatches(db, shopId))]) : inNone,
     eb('commissions.commissionAmountCents', '<>', 0),
   ]
   if (filter.currency) conditions.push(eb('commissions.currency', '=', filter.currency))
@@ -86,6 +89,18 @@ const isUnbatched = (shopId: string, filter: CandidateFilter) => (eb: Expression
   if (filter.programId) conditions.push(eb('commissions.programId', '=', filter.programId))
   return eb.and(conditions)
 }
+
+type Commissions = ExpressionBuilder<Tables, 'commissions'>
+
+const releasedBatches = (db: Reader, shopId: string) =>
+  db.selectFrom('payoutJobs').select('batchId').where('shopId', '=', shopId).where('phase', '=', 'RELEASING')
+
+const unassignedBatches = (db: Reader, shopId: string) =>
+  db
+    .selectFrom('payoutJobs')
+    .select('batchId')
+    .where('shopId', '=', shopId)
+    .where('phase', 'in', ['RESERVING', 'UNDOING', 'RELEASING'])
 
 /** The approved commissions of the period. */
 const approvedInPeriod = ({ periodStart, periodEnd }: CandidateFilter): Range =>
@@ -120,25 +135,48 @@ const subtotalsOf = <T>(query: SelectQueryBuilder<Tables, 'commissions', T>) =>
 
 type SumPart = (part: Condition) => Promise<Subtotal[]>
 
+interface SumOptions {
+  isPayable: boolean
+  /** Whether commissions of a reservation count as not in a batch. */
+  withReserved: boolean
+}
+
 /** The sums of the commissions that a batch would pay, or of those that it would hold back. */
 const sumsOf =
-  (db: Reader, shopId: string, filter: CandidateFilter, isPayable: boolean): SumPart =>
-  async (part) =>
-    toSubtotals(
-      await subtotalsOf(db.selectFrom('commissions').where(part).where(isUnbatched(shopId, filter)))
+  (db: Reader, shopId: string, filter: CandidateFilter, { isPayable, withReserved }: SumOptions): SumPart =>
+  async (part) => {
+    const candidates = db.selectFrom('commissions').where(part)
+    return toSubtotals(
+      await subtotalsOf(candidates.where(isUnbatched(shopId, filter, withReserved ? db : undefined)))
         .where('affiliateId', isPayable ? 'not in' : 'in', unpaidAffiliates(db, shopId))
         .execute(),
     )
+  }
+
+const sumPeriod = (db: Reader, shopId: string, filter: CandidateFilter, options: SumOptions): Promise<Subtotal[]> =>
+  sumInParts(db, shopId, approvedInPeriod(filter), sumsOf(db, shopId, filter, options))
 
 /** The sums of the commissions that a batch would pay, in the caller's transaction. */
-export const sumCandidates = (db: Reader, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
-  sumInParts(db, shopId, approvedInPeriod(filter), sumsOf(db, shopId, filter, true))
+export const sumCandidates = (trx: Transaction, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
+  sumPeriod(trx, shopId, filter, { isPayable: true, withReserved: false })
+
+/** {@link sumCandidates} before the transaction, including commissions that another request reserves. */
+export const sumVisibleCandidates = (db: Reader, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
+  sumPeriod(db, shopId, filter, { isPayable: true, withReserved: true })
 
 /** The sums of the commissions that a batch would hold back, in the caller's transaction. */
-export const sumHeldBack = (db: Reader, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
-  sumInParts(db, shopId, approvedInPeriod(filter), sumsOf(db, shopId, filter, false))
+export const sumHeldBack = (trx: Transaction, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
+  sumPeriod(trx, shopId, filter, { isPayable: false, withReserved: false })
 
-/** The same without a transaction. Reads every commission of the period, so it runs in the report worker. */
+/** {@link sumVisibleCandidates} as one statement. Reads every commission of the period, so it runs in the report worker. */
+export const sumVisible = (
+  db: Reader,
+  shopId: string,
+  filter: CandidateFilter,
+  isPayable: boolean,
+): Promise<Subtotal[]> => sumsOf(db, shopId, filter, { isPayable, withReserved: true })(approvedInPeriod(filter).whole)
+
+/** The sums of the commissions that a dry run pays or holds back. */
 export const subtotalsReport = defineReport(
   import.meta.url,
   'subtotalsReport',
@@ -148,8 +186,171 @@ export const subtotalsReport = defineReport(
       shopId,
       query: { filter, isPayable },
     }: { shopId: string; query: { filter: CandidateFilter; isPayable: boolean } },
-  ) => sumsOf(db, shopId, filter, isPayable)(approvedInPeriod(filter).whole),
+  ) => sumVisible(db, shopId, filter, isPayable),
 )
+
+/** How many commissions of the shop are approved: at most this many can be in a new batch. */
+export async function countApproved(db: Reader, shopId: string): Promise<number> {
+  const counts = await Promise.all(APPROVED.map((status) => countRows(db, shopId, { list: 'commissions', status })))
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+export const listUnpaidAffiliates = async (db: Reader, shopId: string): Promise<string[]> =>
+  (await unpaidAffiliates(db, shopId).execute()).map(({ id }) => id)
+
+/** A commission as the gathering of candidates reads it. */
+export type Candidate = Awaited<ReturnType<typeof readApproved>>[number]
+
+/** The position in the approved commissions of a period, which are read by status, newest first. */
+export interface ApprovedCursor {
+  status: number
+  happenedAt: string
+  id: string
+}
+
+/** Reads a page of the approved commissions of a period, in and out of batches. */
+export const readApproved = (
+  db: Reader,
+  shopId: string,
+  { periodStart }: CandidateFilter,
+  cursor: ApprovedCursor,
+  limit: number,
+) =>
+  db
+    .selectFrom('commissions')
+    .select(['id', 'happenedAt', 'affiliateId', 'programId', 'currency', 'commissionAmountCents', 'payoutBatchId'])
+    .where('shopId', '=', shopId)
+    .where('orderStatus', '=', APPROVED[cursor.status] ?? 'APPROVED')
+    .where((eb) => eb(eb.refTuple('happenedAt', 'id'), '<', eb.tuple(cursor.happenedAt, cursor.id)))
+    .where('happenedAt', '>=', periodStart)
+    .orderBy('happenedAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute()
+
+export const APPROVED_STATUSES = APPROVED.length
+
+const hasId = (db: Reader, ids: string[]) =>
+  isSqlite(db)
+    ? sql<boolean>`id in (select value from json_each(${JSON.stringify(ids)}))`
+    : sql<boolean>`id = any(${ids}::text[])`
+
+/** A commission that was added to a batch. */
+export type Reserved = Pick<
+  CommissionRow,
+  'affiliateId' | 'programId' | 'currency' | 'commissionAmountCents' | 'taxWithheldCents'
+>
+
+/**
+ * Adds those of these commissions to a batch that are still approved and in none. Without `assigned` they are only
+ * reserved: their version and their visible columns do not change.
+ */
+export const reserveCommissions = (
+  trx: Transaction,
+  shopId: string,
+  batchId: string,
+  ids: string[],
+  assigned?: { at: string },
+): Promise<Reserved[]> =>
+  trx
+    .updateTable('commissions')
+    .set((eb) => ({
+      payoutBatchId: batchId,
+      ...(assigned && { orderStatus: 'PAYABLE' as const, updatedAt: assigned.at, version: eb('version', '+', 1) }),
+    }))
+    .where('shopId', '=', shopId)
+    .where(hasId(trx, ids))
+    .where('payoutBatchId', 'is', null)
+    .where(withoutIndex(trx, 'orderStatus'), 'in', APPROVED)
+    .where('commissionAmountCents', '<>', 0)
+    .returning(['affiliateId', 'programId', 'currency', 'commissionAmountCents', 'taxWithheldCents'])
+    .execute()
+
+/** The position in the commissions of a batch, newest first. */
+export interface BatchCursor {
+  happenedAt: string
+  id: string
+}
+
+/** Reads the next commissions of a batch from an index. */
+export const readBatchPage = (
+  db: Reader,
+  { shopId, batchId }: Pick<PayoutJobRow, 'shopId' | 'batchId'>,
+  after: BatchCursor,
+  limit: number,
+): Promise<BatchCursor[]> =>
+  db
+    .selectFrom('commissions')
+    .select(['happenedAt', 'id'])
+    .where('shopId', '=', shopId)
+    .where('payoutBatchId', '=', batchId)
+    .where((eb) => eb(eb.refTuple('happenedAt', 'id'), '<', eb.tuple(after.happenedAt, after.id)))
+    .orderBy('happenedAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute()
+
+/** Writes what the job of a batch makes of these commissions of it. */
+export async function applyJob(
+  trx: Transaction,
+  { shopId, batchId, phase, changedAt }: PayoutJobRow,
+  ids: string[],
+): Promise<void> {
+  const update = trx
+    .updateTable('commissions')
+    .where('shopId', '=', shopId)
+    .where(hasId(trx, ids))
+    .where(withoutIndex(trx, 'payoutBatchId'), '=', batchId)
+  if (phase === 'RESERVING' || phase === 'UNDOING') return void (await update.set({ payoutBatchId: null }).execute())
+  const { from, to } = PHASE_STATUSES[phase]
+  const columns = {
+    orderStatus: to,
+    updatedAt: changedAt,
+    ...(phase === 'PAYING' && { paidAt: changedAt }),
+    ...(phase === 'RELEASING' && { payoutBatchId: null }),
+  }
+  await update
+    .set((eb) => ({ ...columns, version: eb('version', '+', 1) }))
+    .where((eb) => {
+      const isNext = eb(withoutIndex(trx, 'orderStatus'), 'in', [...from])
+      // A commission that was PAYABLE without a batch needs a new version, so that nobody changes it from what it was.
+      const isOld = eb.and([eb(withoutIndex(trx, 'orderStatus'), '=', 'PAYABLE'), eb('updatedAt', '<', changedAt)])
+      return phase === 'ASSIGNING' ? eb.or([isNext, isOld]) : isNext
+    })
+    .execute()
+}
+
+export async function insertJob(trx: Transaction, job: PayoutJobRow): Promise<void> {
+  const { shopId: _, batchId: __, ...changes } = job
+  await trx
+    .insertInto('payoutJobs')
+    .values(job)
+    .onConflict((conflict) => conflict.columns(['shopId', 'batchId']).doUpdateSet(changes))
+    .execute()
+}
+
+type JobKey = Pick<PayoutJobRow, 'shopId' | 'batchId'>
+
+export async function updateJob(trx: Transaction, { shopId, batchId }: JobKey, changes: Partial<PayoutJobRow>) {
+  await trx.updateTable('payoutJobs').set(changes).where('shopId', '=', shopId).where('batchId', '=', batchId).execute()
+}
+
+/** Deletes a finished job and what it no longer needs. */
+export async function deleteJob(trx: Transaction, { shopId, batchId }: JobKey): Promise<void> {
+  await deleteReservationChanges(trx, { shopId, batchId })
+  await trx.deleteFrom('payoutJobs').where('shopId', '=', shopId).where('batchId', '=', batchId).execute()
+}
+
+export async function deleteReservationChanges(trx: Transaction, { shopId, batchId }: JobKey): Promise<void> {
+  await trx.deleteFrom('reservationChanges').where('shopId', '=', shopId).where('batchId', '=', batchId).execute()
+}
+
+export const listReservationChanges = (db: Reader, { shopId, batchId }: JobKey): Promise<ReservationChangeRow[]> =>
+  db.selectFrom('reservationChanges').selectAll().where('shopId', '=', shopId).where('batchId', '=', batchId).execute()
+
+/** The jobs of all shops whose lease has expired. */
+export const listExpiredJobs = (db: Reader, now: string): Promise<PayoutJobRow[]> =>
+  db.selectFrom('payoutJobs').selectAll().where('claimedUntil', '<=', now).execute()
 
 async function sumInParts(db: Reader, shopId: string, range: Range, sums: SumPart): Promise<Subtotal[]> {
   const merged = new Map<string, Subtotal>()
@@ -187,7 +388,38 @@ export const sumBatch = (trx: Transaction, shopId: string, batchId: string): Pro
     toSubtotals(await subtotalsOf(trx.selectFrom('commissions').where('shopId', '=', shopId).where(part)).execute()),
   )
 
-/** The sums of the commissions of several batches. */
+/** The lowest amount of an affiliate's commissions in a batch, in cents; undefined without commissions. */
+export async function findLowestAmount(
+  trx: Transaction,
+  shopId: string,
+  batchId: string,
+  affiliateId: string,
+): Promise<number | undefined> {
+  const { lowest } = await trx
+    .selectFrom('commissions')
+    .select((eb) => eb.fn.min('commissionAmountCents').as('lowest'))
+    .where('shopId', '=', shopId)
+    .where('payoutBatchId', '=', batchId)
+    .where('affiliateId', '=', affiliateId)
+    .executeTakeFirstOrThrow()
+  return lowest ?? undefined
+}
+
+/** The sums of one affiliate's commissions in a batch. */
+export const sumLine = async (
+  trx: Transaction,
+  shopId: string,
+  batchId: string,
+  affiliateId: string,
+): Promise<Subtotal[]> =>
+  toSubtotals(
+    await subtotalsOf(trx.selectFrom('commissions').where('shopId', '=', shopId))
+      .where('payoutBatchId', '=', batchId)
+      .where('affiliateId', '=', affiliateId)
+      .execute(),
+  )
+
+/** The sums of the commissions of several batches. Those of a canceled batch no longer count. */
 export const sumBatches = async (
   db: Reader,
   shopId: string,
@@ -196,6 +428,7 @@ export const sumBatches = async (
   toSubtotals(
     await subtotalsOf(db.selectFrom('commissions').where('shopId', '=', shopId))
       .where('payoutBatchId', 'in', batchIds)
+      .where('payoutBatchId', 'not in', releasedBatches(db, shopId))
       .select((eb) => eb.ref('payoutBatchId').$notNull().as('batchId'))
       .groupBy('payoutBatchId')
       .execute(),
@@ -210,8 +443,15 @@ export async function updateToPaid(trx: Transaction, shopId: string, batchId: st
 /**
  * Cancels both rows of each debt that a batch carried forward, which add up to zero. Debts that another batch has
  * collected do not change.
+ *
+ * @returns how many rows were canceled
  */
-export async function cancelCarriedDebts(trx: Transaction, shopId: string, batchId: string, at: string): Promise<void> {
+export async function cancelCarriedDebts(
+  trx: Transaction,
+  shopId: string,
+  batchId: string,
+  at: string,
+): Promise<number> {
   const uncollected = trx
     .selectFrom('commissions as balancing')
     .innerJoin('commissions as open', (join) =>
@@ -219,7 +459,8 @@ export async function cancelCarriedDebts(trx: Transaction, shopId: string, batch
     )
     .select('balancing.debtId')
     .where('balancing.shopId', '=', shopId)
-    .where('balancing.payoutBatchId', '=', batchId)
+    // Found among the debts, since a batch may have a million commissions.
+    .where(withoutIndex(trx, 'balancing.payoutBatchId'), '=', batchId)
     .whereRef('balancing.debtId', '=', 'balancing.id')
     // Matches the partial index of debts.
     .where('balancing.debtId', 'is not', null)
@@ -230,7 +471,7 @@ export async function cancelCarriedDebts(trx: Transaction, shopId: string, batch
     .where(withoutIndex(trx, 'open.orderStatus'), '=', 'APPROVED')
   const changes = { orderStatus: 'CANCELED', payoutBatchId: null, updatedAt: at } as const
   const isDebt: Condition = (eb) => eb('debtId', 'in', uncollected)
-  await updateCommissions(trx, shopId, { range: singlePart(isDebt), condition: isDebt }, changes)
+  return updateCommissions(trx, shopId, { range: singlePart(isDebt), condition: isDebt }, changes)
 }
 
 /** Releases every commission of a batch: it is `APPROVED` again and available to other batches. Returns how many. */

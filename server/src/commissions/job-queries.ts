@@ -1,0 +1,104 @@
+import { sql } from 'kysely'
+import type { Reader, Transaction } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
+import type { CommissionRow, PayoutJobRow, ReservationChangeRow } from '../database/tables.ts'
+
+const ofShop = prepared<{ shopId: string }>()((db, { shopId }) =>
+  db.selectFrom('payoutJobs').selectAll().where('shopId', '=', shopId).compile(),
+)
+
+/** The batches of a shop that still change in steps; nearly always none. */
+export const listJobs = (db: Reader, shopId: string): Promise<PayoutJobRow[]> => ofShop(db, { shopId })
+
+const ofBatch = prepared<{ shopId: string; batchId: string }>()((db, { shopId, batchId }) =>
+  db.selectFrom('payoutJobs').selectAll().where('shopId', '=', shopId).where('batchId', '=', batchId).compile(),
+)
+
+export const findJob = async (db: Reader, shopId: string, batchId: string): Promise<PayoutJobRow | undefined> =>
+  (await ofBatch(db, { shopId, batchId }))[0]
+
+type Status = CommissionRow['orderStatus']
+type Phase = PayoutJobRow['phase']
+
+/** The commissions of a reservation look as if they were in no batch. */
+export const isReservation = (phase: Phase): boolean => phase === 'RESERVING' || phase === 'UNDOING'
+
+/** The phases that change the status of commissions, the statuses they start from, and the one they lead to. */
+export const PHASE_STATUSES = {
+  ASSIGNING: { from: ['APPROVED', 'ACCEPTED'], to: 'PAYABLE' },
+  PAYING: { from: ['APPROVED', 'ACCEPTED', 'PAYABLE'], to: 'PAID' },
+  RELEASING: { from: ['APPROVED', 'ACCEPTED', 'PAYABLE'], to: 'APPROVED' },
+} as const satisfies { [Name in Phase]?: { from: readonly Status[]; to: Status } }
+
+/** The columns that a step changes. */
+type SteppedColumns = Pick<CommissionRow, 'orderStatus' | 'payoutBatchId' | 'paidAt' | 'updatedAt'>
+
+/** What the job of its batch makes of a commission that no step has changed yet. */
+export function steppedColumns(
+  { phase, changedAt }: Pick<PayoutJobRow, 'phase' | 'changedAt'>,
+  row: SteppedColumns,
+): Partial<SteppedColumns> {
+  if (phase === 'RESERVING' || phase === 'UNDOING') return {}
+  const { from, to } = PHASE_STATUSES[phase]
+  if (!from.some((status) => status === row.orderStatus)) return {}
+  const columns = { orderStatus: to, updatedAt: changedAt }
+  if (phase === 'PAYING') return { ...columns, paidAt: changedAt }
+  return phase === 'RELEASING' ? { ...columns, payoutBatchId: null } : columns
+}
+
+/** A commission as users see it. @param jobs of its shop, read before the commission */
+export function toEffective<Row extends SteppedColumns>(row: Row, jobs: PayoutJobRow[]): Row {
+  if (row.payoutBatchId === null) return row
+  const job = jobs.find(({ batchId }) => batchId === row.payoutBatchId)
+  // Without a job, it was reserved after the jobs were read.
+  const isReserved = job ? isReservation(job.phase) : isInterim(row)
+  if (isReserved) return { ...row, payoutBatchId: null }
+  return job ? { ...row, ...steppedColumns(job, row) } : row
+}
+
+/** Whether only a job can have left a commission like this: in a batch, and not yet `PAYABLE`. */
+export const isInterim = ({ orderStatus, payoutBatchId }: SteppedColumns): boolean =>
+  payoutBatchId !== null && (orderStatus === 'APPROVED' || orderStatus === 'ACCEPTED')
+
+const isStepped = (phase: keyof typeof PHASE_STATUSES) =>
+  sql<boolean>`(job.phase = ${sql.lit(phase)} and commissions."orderStatus" in (${sql.join(
+    PHASE_STATUSES[phase].from.map((status) => sql.lit(status)),
+  )}))`
+
+const stepped = {
+  assigning: isStepped('ASSIGNING'),
+  paying: isStepped('PAYING'),
+  releasing: isStepped('RELEASING'),
+}
+
+/** {@link toEffective} in SQL, by column, for `commissions` joined with its `job`. */
+export const EFFECTIVE = {
+  orderStatus: sql<Status>`case when ${stepped.assigning} then 'PAYABLE' when ${stepped.paying} then 'PAID'
+    when ${stepped.releasing} then 'APPROVED' else commissions."orderStatus" end`,
+  payoutBatchId: sql<string | null>`case when job.phase in ('RESERVING', 'UNDOING') or ${stepped.releasing} then null
+    else commissions."payoutBatchId" end`,
+  paidAt: sql<string | null>`case when ${stepped.paying} then job."changedAt" else commissions."paidAt" end`,
+  updatedAt: sql<string>`case when ${stepped.assigning} or ${stepped.paying} or ${stepped.releasing}
+    then job."changedAt" else commissions."updatedAt" end`,
+}
+
+/** Notes how a reserved commission changed; `after` is undefined when it left the reservation. */
+export async function insertReservationChange(
+  trx: Transaction,
+  { batchId }: PayoutJobRow,
+  before: CommissionRow,
+  after: Pick<CommissionRow, 'commissionAmountCents' | 'taxWithheldCents'> | undefined,
+): Promise<void> {
+  const change: ReservationChangeRow = {
+    shopId: before.shopId,
+    batchId,
+    commissionId: before.id,
+    version: before.version,
+    affiliateId: before.affiliateId,
+    programId: before.programId,
+    commissions: after ? 0 : -1,
+    commissionCents: (after?.commissionAmountCents ?? 0) - before.commissionAmountCents,
+    taxWithheldCents: (after?.taxWithheldCents ?? 0) - before.taxWithheldCents,
+  }
+  await trx.insertInto('reservationChanges').values(change).execute()
+}

@@ -1,0 +1,333 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { findJob, isReservation, listJobs } from '../commissions/job-queries.ts'
+import { concurrentChange, storageUnavailable } from '../contract/errors.ts'
+import { type Context, nowIso } from '../core/context.ts'
+import type { Mutation } from '../core/mutate.ts'
+import { mutate } from '../core/mutate.ts'
+import { defineReport, type Transaction } from '../database/database.ts'
+import type { PayoutJobRow, ReservationChangeRow } from '../database/tables.ts'
+import { payoutTotals } from '../engine/payout.ts'
+import {
+  type BatchPlan,
+  checkPlan,
+  claimedConcurrently,
+  computeBatch,
+  type Estimate,
+  MAX_AT_ONCE,
+  toEstimate,
+} from './batch.ts'
+import { finishJob, leaseEnd, newLease, StepSize } from './jobs.ts'
+import type { CandidateFilter, Subtotal } from './queries.ts'
+import * as queries from './queries.ts'
+
+/** Rows of one read; on SQLite it blocks the event loop. */
+const READ_SIZE = 500
+
+/** What a batch would contain, read before it is constructed. */
+interface Preview {
+  estimate: Estimate
+  commissions: number
+  /** The affiliates whose commissions are held back, as of the start: all commissions of an affiliate are treated alike. */
+  unpaidIds: string[]
+}
+
+/** Reads every commission of the period, so it runs in the report worker. */
+export const previewReport = defineReport(
+  import.meta.url,
+  'previewReport',
+  async (db, { shopId, query: filter }: { shopId: string; query: CandidateFilter }): Promise<Preview> => {
+    const sums = await queries.sumVisible(db, shopId, filter, true)
+    const commissions = sums.reduce((sum, row) => sum + row.commissions, 0)
+    const estimate = withoutDebts(toEstimate(sums, filter.periodEnd))
+    return { estimate, commissions, unpaidIds: await queries.listUnpaidAffiliates(db, shopId) }
+  },
+)
+
+/** Only the totals are needed, and are copied between threads. */
+const withoutDebts = ({ currencies, computed }: Estimate): Estimate => ({
+  currencies,
+  computed: computed.map((one) => one && { ...one, debts: [] }),
+})
+
+/** The commissions that a batch cannot pay. */
+export interface HeldBack {
+  commissions: number
+  commissionAmountCents: bigint
+}
+
+/** A batch that can be inserted, and what it holds back. */
+interface Constructed {
+  plan: BatchPlan
+  heldBack: HeldBack
+}
+
+/** Inserts the batch in the caller's transaction. */
+type Insert<T> = (trx: Transaction, batch: { id: string } & Constructed) => Promise<Mutation<T>>
+
+/**
+ * Creates a batch of commissions of which there may be a million. Candidates are found outside of the shop's lock and
+ * reserved in short steps; one transaction then creates the batch. Until then nothing of it is visible, and an error gives the
+ * reservation up. Afterwards the commissions are updated in steps, while reads derive what they will be.
+ *
+ * @throws ApiError as {@link checkPlan}; 503 when the server stops.
+ */
+export async function construct<T>(
+  ctx: Context,
+  filter: CandidateFilter,
+  { estimate, commissions, unpaidIds }: Preview,
+  insert: Insert<T>,
+): Promise<T> {
+  const { currency } = checkPlan(ctx, estimate, () => estimate)
+  const gathering = new Gathering(ctx, { ...filter, currency }, new Set(unpaidIds))
+  if (commissions <= MAX_AT_ONCE) return constructAtOnce(ctx, gathering, estimate, insert)
+  const lease = newLease(ctx)
+  const key = { shopId: ctx.shop.id, batchId: ctx.newId('bat') }
+  await ctx.db.transact((trx) => startJob(ctx, trx, { ...key, ...lease }, gathering.filter), ctx.shop.id)
+  try {
+    const sums = await reserveAll(ctx, gathering, key, lease.claimedBy)
+    return await publish(ctx, { key, claimedBy: lease.claimedBy, sums, gathering, estimate }, insert)
+  } finally {
+    // Completes a batch that was created, and gives up one that was not.
+    await finishJob(ctx, key, lease.claimedBy)
+  }
+}
+
+/** Few of many approved commissions: found outside of the transaction, too. */
+async function constructAtOnce<T>(
+  ctx: Context,
+  gathering: Gathering,
+  estimate: Estimate,
+  insert: Insert<T>,
+): Promise<T> {
+  const ids: string[] = []
+  for await (const some of gathering.pages()) ids.push(...some)
+  return mutate(ctx, async (trx, shop) => {
+    await rejectOverlap(trx, shop.id, gathering.filter)
+    const id = ctx.newId('bat')
+    const sums = new BatchSums()
+    sums.add(await queries.reserveCommissions(trx, shop.id, id, ids, { at: nowIso(ctx) }))
+    const plan = checkPlan({ ...ctx, shop }, sums.estimate(gathering.filter, []), () => estimate)
+    return insert(trx, { id, plan, heldBack: gathering.heldBack })
+  })
+}
+
+async function startJob(
+  ctx: Context,
+  trx: Transaction,
+  key: Pick<PayoutJobRow, 'shopId' | 'batchId' | 'claimedBy' | 'claimedUntil'>,
+  filter: CandidateFilter,
+): Promise<void> {
+  await rejectOverlap(trx, key.shopId, filter)
+  await queries.insertJob(trx, {
+    ...key,
+    phase: 'RESERVING',
+    changedAt: nowIso(ctx),
+    filter: JSON.stringify(filter),
+    idempotencyKey: ctx.idempotency?.key ?? null,
+    cursorAt: null,
+    cursorId: null,
+  })
+}
+
+/**
+ * Two batches that select the same commissions must not be constructed at once: each would get an arbitrary part.
+ *
+ * @throws ApiError 409 `payout_claimed_concurrently`.
+ */
+export async function rejectOverlap(trx: Transaction, shopId: string, filter: CandidateFilter): Promise<void> {
+  const jobs = await listJobs(trx, shopId)
+  const reserving = jobs.filter(({ phase }) => isReservation(phase))
+  if (reserving.some((job) => job.filter && overlaps(filter, JSON.parse(job.filter)))) throw claimedConcurrently()
+}
+
+function overlaps(a: CandidateFilter, b: CandidateFilter): boolean {
+  const isSame = (one?: string | null, other?: string | null) => !one || !other || one === other
+  const affiliateIds = new Set(b.affiliateIds)
+  return (
+    a.periodStart <= b.periodEnd &&
+    b.periodStart <= a.periodEnd &&
+    isSame(a.currency, b.currency) &&
+    isSame(a.programId, b.programId) &&
+    (!a.affiliateIds || !b.affiliateIds || a.affiliateIds.some((id) => affiliateIds.has(id)))
+  )
+}
+
+/** Finds the candidates of a batch, outside of any transaction. */
+class Gathering {
+  readonly filter: CandidateFilter
+  readonly heldBack: HeldBack = { commissions: 0, commissionAmountCents: 0n }
+  readonly #ctx: Context
+  readonly #unpaidIds: Set<string>
+  readonly #affiliateIds: Set<string> | undefined
+
+  constructor(ctx: Context, filter: CandidateFilter, unpaidIds: Set<string>) {
+    this.#ctx = ctx
+    this.filter = filter
+    this.#unpaidIds = unpaidIds
+    this.#affiliateIds = filter.affiliateIds ? new Set(filter.affiliateIds) : undefined
+  }
+
+  /** The ids of the candidates, a page at a time. */
+  async *pages(): AsyncGenerator<string[]> {
+    for (let status = 0; status < queries.APPROVED_STATUSES; status++) {
+      let cursor: queries.ApprovedCursor | undefined = { status, happenedAt: this.filter.periodEnd, id: '~' }
+      while (cursor) {
+        const page: queries.Candidate[] = await queries.readApproved(
+          this.#ctx.db.read,
+          this.#ctx.shop.id,
+          this.filter,
+          cursor,
+          READ_SIZE,
+        )
+        yield page.filter((row) => this.#isCandidate(row)).map(({ id }) => id)
+        const last = page.length === READ_SIZE ? page.at(-1) : undefined
+        cursor = last && { status, happenedAt: last.happenedAt, id: last.id }
+        await nextTurn()
+      }
+    }
+  }
+
+  #isCandidate(row: queries.Candidate): boolean {
+    const { currency, programId } = this.filter
+    if (row.payoutBatchId !== null || row.commissionAmountCents === 0) return false
+    if (currency && row.currency !== currency) return false
+    if (programId && row.programId !== programId) return false
+    if (this.#affiliateIds && !this.#affiliateIds.has(row.affiliateId)) return false
+    if (!this.#unpaidIds.has(row.affiliateId)) return true
+    this.heldBack.commissions++
+    this.heldBack.commissionAmountCents += BigInt(row.commissionAmountCents)
+    return false
+  }
+}
+
+type JobKey = Pick<PayoutJobRow, 'shopId' | 'batchId'>
+
+/** Reserves every candidate in steps. */
+async function reserveAll(ctx: Context, gathering: Gathering, key: JobKey, claimedBy: string): Promise<BatchSums> {
+  const sums = new BatchSums()
+  const size = new StepSize()
+  for await (const ids of gathering.pages()) {
+    while (ids.length > 0) {
+      if (ctx.stopping.aborted) throw storageUnavailable(new Error('The server stops'))
+      const some = ids.splice(0, size.rows)
+      const reserve = async (trx: Transaction) => {
+        await requireLease(trx, key, claimedBy)
+        const reserved = await queries.reserveCommissions(trx, key.shopId, key.batchId, some)
+        await queries.updateJob(trx, key, { claimedUntil: leaseEnd(ctx) })
+        return reserved
+      }
+      sums.add(await ctx.db.transact((trx) => size.measure(trx, () => reserve(trx)), key.shopId))
+    }
+  }
+  size.report(ctx, key.batchId, 'RESERVING')
+  return sums
+}
+
+/** @throws ApiError 409 `concurrent_change` when another run has given the construction up. */
+async function requireLease(trx: Transaction, { shopId, batchId }: JobKey, claimedBy: string): Promise<void> {
+  const job = await findJob(trx, shopId, batchId)
+  if (job?.claimedBy !== claimedBy || job.phase !== 'RESERVING') throw concurrentChange()
+}
+
+interface Reservation {
+  key: JobKey
+  claimedBy: string
+  sums: BatchSums
+  gathering: Gathering
+  estimate: Estimate
+}
+
+/** Creates the batch of a reservation in one transaction. */
+const publish = <T>(ctx: Context, { key, claimedBy, sums, gathering, estimate }: Reservation, insert: Insert<T>) =>
+  mutate(ctx, async (trx, shop) => {
+    await requireLease(trx, key, claimedBy)
+    const changes = await queries.listReservationChanges(trx, key)
+    const plan = checkPlan({ ...ctx, shop }, sums.estimate(gathering.filter, changes), () => estimate)
+    await queries.deleteReservationChanges(trx, key)
+    const changedAt = nowIso(ctx)
+    await queries.updateJob(trx, key, { phase: 'ASSIGNING', changedAt, idempotencyKey: null })
+    return insert(trx, { id: key.batchId, plan, heldBack: gathering.heldBack })
+  })
+
+type Sum = Pick<Subtotal, 'commissions' | 'commissionAmountCents' | 'taxWithheldCents'>
+type Amounts = { commissionAmountCents: number | bigint; taxWithheldCents: number | bigint; commissions?: number }
+
+const emptySum = (): Sum => ({ commissions: 0, commissionAmountCents: 0n, taxWithheldCents: 0n })
+
+function addTo(sum: Sum, { commissions = 1, commissionAmountCents, taxWithheldCents }: Amounts): void {
+  sum.commissions += commissions
+  sum.commissionAmountCents += BigInt(commissionAmountCents)
+  sum.taxWithheldCents += BigInt(taxWithheldCents)
+}
+
+const isNegative = ({ commissionAmountCents, taxWithheldCents }: Sum) => commissionAmountCents < taxWithheldCents
+
+/** The sums of a batch of one currency, as commissions are added. Computing the totals reads only debtors and changes. */
+class BatchSums {
+  /** By affiliate and program. */
+  readonly #lines = new Map<string, Line>()
+  readonly #debtors = new Set<string>()
+  readonly #total = emptySum()
+
+  add(rows: queries.Reserved[]): void {
+    for (const row of rows) {
+      const line = this.#lines.get(row.affiliateId) ?? new Line()
+      this.#lines.set(row.affiliateId, line)
+      line.add(row)
+      addTo(this.#total, row)
+      if (isNegative(line.total)) this.#debtors.add(row.affiliateId)
+      else this.#debtors.delete(row.affiliateId)
+    }
+  }
+
+  /** The batch after commissions changed since they were added. Does not keep the changes. */
+  estimate({ currency, periodEnd }: CandidateFilter, changes: ReservationChangeRow[]): Estimate {
+    const total = { ...this.#total }
+    const changed = new Map<string, Line>()
+    for (const { commissionCents, ...change } of changes) {
+      const line = changed.get(change.affiliateId) ?? this.#lines.get(change.affiliateId)?.copy() ?? new Line()
+      changed.set(change.affiliateId, line)
+      const amounts = { ...change, commissionAmountCents: commissionCents }
+      line.add(amounts)
+      addTo(total, amounts)
+    }
+    if (!currency || total.commissions === 0) return { currencies: [], computed: [] }
+    const lineOf = (id: string) => changed.get(id) ?? this.#lines.get(id)
+    const gone = [...changed.values()].filter((line) => line.total.commissions === 0).length
+    const debtors = [...new Set([...this.#debtors, ...changed.keys()])]
+    const carried = computeBatch(
+      debtors.flatMap((id) => lineOf(id)?.subtotals(id, currency) ?? []),
+      periodEnd,
+    )
+    if (!carried) return { currencies: [currency], computed: [null] }
+    const { debts } = carried
+    const rows = [{ ...total, affiliateId: '', currency }, ...debts.map((debt) => debt.balancing)]
+    const totals = payoutTotals(rows)
+    const affiliates = this.#lines.size - gone
+    return { currencies: [currency], computed: [totals && { totals: { ...totals, affiliates }, debts }] }
+  }
+}
+
+/** The sums of one affiliate. */
+class Line {
+  readonly total = emptySum()
+  readonly #programs = new Map<string | null, Sum>()
+
+  add(row: Amounts & { programId: string | null }): void {
+    const sum = this.#programs.get(row.programId) ?? emptySum()
+    this.#programs.set(row.programId, sum)
+    addTo(sum, row)
+    addTo(this.total, row)
+  }
+
+  copy(): Line {
+    const line = new Line()
+    for (const [programId, sum] of this.#programs) line.add({ ...sum, programId })
+    return line
+  }
+
+  subtotals(affiliateId: string, currency: string): Subtotal[] {
+    const present = [...this.#programs].filter(([, sum]) => sum.commissions > 0)
+    return present.map(([programId, sum]) => ({ ...sum, affiliateId, programId, currency }))
+  }
+}

@@ -1,0 +1,164 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { findJob, listJobs } from '../commissions/job-queries.ts'
+import type { Deps } from '../core/context.ts'
+import { bestEffort } from '../core/log.ts'
+import type { Transaction } from '../database/database.ts'
+import { isSqlite } from '../database/event-loop.ts'
+import type { PayoutJobRow } from '../database/tables.ts'
+import * as queries from './queries.ts'
+
+/** How long a process that no longer responds keeps its lease on a batch. Each step renews it. */
+const LEASE_MS = 15_000
+/** How long a step should hold the shop's lock; on SQLite, it also blocks the event loop. */
+const STEP_MS = { sqlite: 8, postgres: 20 }
+const FIRST_STEP = 100
+const MAX_STEP = 2000
+/** How often an idle server looks for batches whose process has died. */
+const RESUME_INTERVAL_MS = 5000
+const WAIT_MS = 50
+
+/** Sorts before every commission of a batch. */
+const NEWEST: queries.BatchCursor = { happenedAt: '9999-12-31T23:59:59.999Z', id: '~' }
+
+type JobKey = Pick<PayoutJobRow, 'shopId' | 'batchId'>
+type JobDeps = Pick<Deps, 'db' | 'now' | 'log' | 'stopping'>
+
+/** A new lease. */
+export const newLease = (deps: Pick<Deps, 'now'>): Pick<PayoutJobRow, 'claimedBy' | 'claimedUntil'> => ({
+  claimedBy: randomUUID(),
+  claimedUntil: leaseEnd(deps),
+})
+
+export const leaseEnd = ({ now }: Pick<Deps, 'now'>): string => new Date(now() + LEASE_MS).toISOString()
+
+const hasExpired = ({ now }: Pick<Deps, 'now'>, { claimedUntil }: PayoutJobRow) =>
+  claimedUntil <= new Date(now()).toISOString()
+
+/** Chooses how many rows the next step changes, from how long the last one took. */
+export class StepSize {
+  rows = FIRST_STEP
+  steps = 0
+  longestMs = 0
+
+  /** Runs a step and measures it. */
+  async measure<T>(trx: Transaction, step: () => Promise<T>): Promise<T> {
+    const startedAt = performance.now()
+    const result = await step()
+    const ms = performance.now() - startedAt
+    const ratio = (isSqlite(trx) ? STEP_MS.sqlite : STEP_MS.postgres) / ms
+    // Changes by a limited factor, so that a step that waited for something else does not make all others small.
+    const rows = this.rows * Math.min(1.5, Math.max(0.5, ratio))
+    this.rows = Math.round(Math.min(MAX_STEP, Math.max(FIRST_STEP / 4, rows)))
+    this.steps++
+    this.longestMs = Math.max(this.longestMs, ms)
+    return result
+  }
+
+  /** Logs the run, so that an operator sees what a large batch took. */
+  report({ log }: Pick<Deps, 'log'>, batchId: string, phase: PayoutJobRow['phase']): void {
+    log.info({ batchId, phase, steps: this.steps, longestMs: Math.ceil(this.longestMs) }, 'payout steps')
+  }
+}
+
+/**
+ * Runs the remaining steps of a batch until none is left, another run takes the lease over, or the server stops. A batch
+ * that is still under construction is given up.
+ */
+export async function runJob(deps: JobDeps, key: JobKey, claimedBy: string): Promise<void> {
+  const size = new StepSize()
+  const run = { key, claimedBy, size }
+  const next = () => deps.db.transact((trx) => size.measure(trx, () => step(deps, trx, run)), key.shopId)
+  for (let phase: PayoutJobRow['phase'] | undefined; !deps.stopping.aborted; ) {
+    const current = await next()
+    if (!current) {
+      if (phase) size.report(deps, key.batchId, phase)
+      return
+    }
+    phase = current
+  }
+  // Another process continues at once.
+  await deps.db.transact((trx) => endLease(trx, key, claimedBy), key.shopId)
+}
+
+/** Changes the next commissions. Returns the phase, or undefined when none are left. */
+async function step(
+  deps: JobDeps,
+  trx: Transaction,
+  { key, claimedBy, size }: { key: JobKey; claimedBy: string; size: StepSize },
+): Promise<PayoutJobRow['phase'] | undefined> {
+  const job = await findJob(trx, key.shopId, key.batchId)
+  if (job?.claimedBy !== claimedBy) return undefined
+  const { cursorAt, cursorId } = job
+  const after = cursorAt === null || cursorId === null ? NEWEST : { happenedAt: cursorAt, id: cursorId }
+  const page = await queries.readBatchPage(trx, key, after, size.rows)
+  const last = page.at(-1)
+  // In a transaction of its own: a read that began before the last change still finds the job.
+  if (!last) return void (await queries.deleteJob(trx, key))
+  await queries.applyJob(
+    trx,
+    job,
+    page.map(({ id }) => id),
+  )
+  const phase = job.phase === 'RESERVING' ? ('UNDOING' as const) : job.phase
+  await queries.updateJob(trx, key, {
+    phase,
+    cursorAt: last.happenedAt,
+    cursorId: last.id,
+    claimedUntil: leaseEnd(deps),
+  })
+  return phase
+}
+
+async function endLease(trx: Transaction, key: JobKey, claimedBy: string): Promise<void> {
+  const job = await findJob(trx, key.shopId, key.batchId)
+  if (job?.claimedBy === claimedBy) await queries.updateJob(trx, key, { claimedUntil: '' })
+}
+
+/** {@link runJob} after a change that is already committed: a failure is logged, and the lease lets another run continue. */
+export const finishJob = (deps: JobDeps, key: JobKey, claimedBy: string): Promise<void> =>
+  bestEffort(deps.log, 'payout_steps_interrupted', () => runJob(deps, key, claimedBy))
+
+/** Takes a job over whose lease has expired, and runs it. */
+async function resumeJob(deps: JobDeps, expired: PayoutJobRow): Promise<void> {
+  const lease = newLease(deps)
+  const isClaimed = await deps.db.transact(async (trx) => {
+    const job = await findJob(trx, expired.shopId, expired.batchId)
+    if (!job || !hasExpired(deps, job)) return false
+    await queries.updateJob(trx, expired, lease)
+    return true
+  }, expired.shopId)
+  if (isClaimed) await runJob(deps, expired, lease.claimedBy)
+}
+
+/** Resumes the batches of all shops whose process has died or lost its database. */
+export async function resumeJobs(deps: JobDeps): Promise<void> {
+  const expired = await queries.listExpiredJobs(deps.db.read, new Date(deps.now()).toISOString())
+  const resume = (job: PayoutJobRow) => bestEffort(deps.log, 'payout_steps_interrupted', () => resumeJob(deps, job))
+  await Promise.all(expired.map(resume))
+}
+
+/** Calls {@link resumeJobs} now and every few seconds until the server stops. */
+export function startPayoutJobs(deps: JobDeps): void {
+  const work = () => {
+    if (!deps.stopping.aborted) void bestEffort(deps.log, 'payout_resume_failed', () => resumeJobs(deps))
+  }
+  work()
+  setInterval(work, RESUME_INTERVAL_MS).unref()
+}
+
+/**
+ * Waits for what a new batch depends on: releases of commissions, and a construction with the same `Idempotency-Key`.
+ * Resumes what a dead process left.
+ */
+export async function awaitJobs(deps: JobDeps, shopId: string, idempotencyKey: string | undefined): Promise<void> {
+  for (;;) {
+    const jobs = await listJobs(deps.db.read, shopId)
+    for (const job of jobs) if (hasExpired(deps, job)) await resumeJob(deps, job)
+    const isAwaited = ({ phase, idempotencyKey: key }: PayoutJobRow) =>
+      phase === 'UNDOING' || phase === 'RELEASING' || (idempotencyKey !== undefined && key === idempotencyKey)
+    const isOver = !jobs.some((job) => !hasExpired(deps, job) && isAwaited(job))
+    if (isOver || deps.stopping.aborted) return
+    await sleep(WAIT_MS)
+  }
+}

@@ -1,0 +1,10 @@
+import { type LongTest, sized } from '../guarantee.ts'
+import { measureLargePayout } from '../large-payout.ts'
+
+/** Every action on a batch of 100,000 commissions, with orders of the same shop measured meanwhile. */
+export const guarantee: LongTest = {
+  title: 'A large payout batch keeps no order of its shop waiting',
+  engines: ['sqlite', 'postgres'],
+  minutes: 12,
+  run: (given) => measureLargePayout(given, sized(100_000, given), ['create', 'lines', 'cancel', 'create', 'pay']),
+}
