@@ -61,6 +61,8 @@ export const GLOBAL_TABLES: string[] = [
 export const CROSS_SHOP_INDEXES: string[] = [
   // Leases of a process on the outbox.
   'subscriptions_claimedBy',
+  // Batches whose process has died.
+  'payoutJobs_claimedUntil',
   // Retention.
   'idempotencyKeys_expiresAt',
   'journey_occurredAt',

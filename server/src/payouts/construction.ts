@@ -1,11 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { findJob, isReservation, listJobs } from '../commissions/job-queries.ts'
 import { concurrentChange, storageUnavailable } from '../contract/errors.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import type { Mutation } from '../core/mutate.ts'
 import { mutate } from '../core/mutate.ts'
 import { defineReport, type Transaction } from '../database/database.ts'
-import type { PayoutJobRow, ReservationChangeRow } from '../database/tables.ts'
+import type { CommissionRow, PayoutJobRow, ReservationChangeRow } from '../database/tables.ts'
 import { payoutTotals } from '../engine/payout.ts'
 import {
   type BatchPlan,
@@ -17,11 +16,8 @@ import {
   toEstimate,
 } from './batch.ts'
 import { finishJob, leaseEnd, newLease, StepSize } from './jobs.ts'
-import type { CandidateFilter, Subtotal } from './queries.ts'
-import * as queries from './queries.ts'
-
-/** Rows of one read; on SQLite it blocks the event loop. */
-const READ_SIZE = 500
+import { type CandidateFilter, listUnpaidAffiliates, readApproved, type Subtotal, sumVisible } from './queries.ts'
+import * as queries from './step-queries.ts'
 
 /** What a batch would contain, read before it is constructed. */
 interface Preview {
@@ -36,10 +32,10 @@ export const previewReport = defineReport(
   import.meta.url,
   'previewReport',
   async (db, { shopId, query: filter }: { shopId: string; query: CandidateFilter }): Promise<Preview> => {
-    const sums = await queries.sumVisible(db, shopId, filter, true)
+    const sums = await sumVisible(db, shopId, filter, true)
     const commissions = sums.reduce((sum, row) => sum + row.commissions, 0)
     const estimate = withoutDebts(toEstimate(sums, filter.periodEnd))
-    return { estimate, commissions, unpaidIds: await queries.listUnpaidAffiliates(db, shopId) }
+    return { estimate, commissions, unpaidIds: await listUnpaidAffiliates(db, shopId) }
   },
 )
 
@@ -66,8 +62,9 @@ type Insert<T> = (trx: Transaction, batch: { id: string } & Constructed) => Prom
 
 /**
  * Creates a batch of commissions of which there may be a million. Candidates are found outside of the shop's lock and
- * reserved in short steps; one transaction then creates the batch. Until then nothing of it is visible, and an error gives the
- * reservation up. Afterwards the commissions are updated in steps, while reads derive what they will be.
+ * reserved in short steps; one transaction then creates the batch. Before it, nothing of the batch is
+ * visible, and an error gives the reservation up. After it, the commissions are updated in steps, while reads derive what they
+ * will be.
  *
  * @throws ApiError as {@link checkPlan}; 503 when the server stops.
  */
@@ -152,6 +149,11 @@ function overlaps(a: CandidateFilter, b: CandidateFilter): boolean {
   )
 }
 
+type Candidate = Pick<
+  CommissionRow,
+  'affiliateId' | 'programId' | 'currency' | 'commissionAmountCents' | 'payoutBatchId'
+>
+
 /** Finds the candidates of a batch, outside of any transaction. */
 class Gathering {
   readonly filter: CandidateFilter
@@ -169,25 +171,12 @@ class Gathering {
 
   /** The ids of the candidates, a page at a time. */
   async *pages(): AsyncGenerator<string[]> {
-    for (let status = 0; status < queries.APPROVED_STATUSES; status++) {
-      let cursor: queries.ApprovedCursor | undefined = { status, happenedAt: this.filter.periodEnd, id: '~' }
-      while (cursor) {
-        const page: queries.Candidate[] = await queries.readApproved(
-          this.#ctx.db.read,
-          this.#ctx.shop.id,
-          this.filter,
-          cursor,
-          READ_SIZE,
-        )
-        yield page.filter((row) => this.#isCandidate(row)).map(({ id }) => id)
-        const last = page.length === READ_SIZE ? page.at(-1) : undefined
-        cursor = last && { status, happenedAt: last.happenedAt, id: last.id }
-        await nextTurn()
-      }
+    for await (const page of readApproved(this.#ctx.db.read, this.#ctx.shop.id, this.filter)) {
+      yield page.filter((row) => this.#isCandidate(row)).map(({ id }) => id)
     }
   }
 
-  #isCandidate(row: queries.Candidate): boolean {
+  #isCandidate(row: Candidate): boolean {
     const { currency, programId } = this.filter
     if (row.payoutBatchId !== null || row.commissionAmountCents === 0) return false
     if (currency && row.currency !== currency) return false

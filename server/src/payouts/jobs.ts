@@ -6,7 +6,7 @@ import { bestEffort } from '../core/log.ts'
 import type { Transaction } from '../database/database.ts'
 import { isSqlite } from '../database/event-loop.ts'
 import type { PayoutJobRow } from '../database/tables.ts'
-import * as queries from './queries.ts'
+import * as queries from './step-queries.ts'
 
 /** How long a process that no longer responds keeps its lease on a batch. Each step renews it. */
 const LEASE_MS = 15_000

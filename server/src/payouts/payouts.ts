@@ -23,6 +23,7 @@ import {
 import { construct, type HeldBack, previewReport, rejectOverlap } from './construction.ts'
 import { awaitJobs, finishJob, newLease } from './jobs.ts'
 import * as queries from './queries.ts'
+import { insertJob } from './step-queries.ts'
 
 /**
  * Lists batches with their totals, newest first. The access is audited before anything is read, and the result before it
@@ -170,7 +171,7 @@ async function inSteps<T>(
     work(trx, async (phase, changedAt) => {
       if (commissions <= MAX_AT_ONCE && !(await findJob(trx, key.shopId, batchId))) return false
       const start = { filter: null, idempotencyKey: null, cursorAt: null, cursorId: null }
-      await queries.insertJob(trx, { ...key, ...lease, ...start, phase, changedAt })
+      await insertJob(trx, { ...key, ...lease, ...start, phase, changedAt })
       return true
     }),
   )

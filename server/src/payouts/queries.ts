@@ -1,5 +1,4 @@
 import { type ExpressionBuilder, type SelectQueryBuilder, sql } from 'kysely'
-import { PHASE_STATUSES } from '../commissions/job-queries.ts'
 import {
   type Condition,
   ofBatch,
@@ -12,8 +11,7 @@ import {
 import { type PageQuery, pageOf } from '../core/pagination.ts'
 import { countRows, joinSumParts, sumParts, updateIfUnchanged, withoutIndex } from '../core/queries.ts'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
-import { isSqlite } from '../database/event-loop.ts'
-import type { CommissionRow, PayoutBatchRow, PayoutJobRow, ReservationChangeRow, Tables } from '../database/tables.ts'
+import type { CommissionRow, PayoutBatchRow, Tables } from '../database/tables.ts'
 
 interface BatchFilter extends PageQuery {
   id?: string
@@ -74,7 +72,7 @@ export interface Subtotal {
 /** The sums of a subtotal as read from the database, each in two parts. */
 type Parts = Record<'centsHigh' | 'centsLow' | 'taxHigh' | 'taxLow', number>
 
-const APPROVED: CommissionRow['orderStatus'][] = ['APPROVED', 'ACCEPTED', 'PAYABLE']
+export const APPROVED: CommissionRow['orderStatus'][] = ['APPROVED', 'ACCEPTED', 'PAYABLE']
 
 /** Not in a batch, and not zero. `db`: commissions of a reservation or a canceled batch count as not in a batch. */
 const isUnbatched = (shopId: string, filter: CandidateFilter, db?: Reader) => (eb: Commissions) => {
@@ -198,159 +196,17 @@ export async function countApproved(db: Reader, shopId: string): Promise<number>
 export const listUnpaidAffiliates = async (db: Reader, shopId: string): Promise<string[]> =>
   (await unpaidAffiliates(db, shopId).execute()).map(({ id }) => id)
 
-/** A commission as the gathering of candidates reads it. */
-export type Candidate = Awaited<ReturnType<typeof readApproved>>[number]
-
-/** The position in the approved commissions of a period, which are read by status, newest first. */
-export interface ApprovedCursor {
-  status: number
-  happenedAt: string
-  id: string
-}
-
-/** Reads a page of the approved commissions of a period, in and out of batches. */
-export const readApproved = (
-  db: Reader,
-  shopId: string,
-  { periodStart }: CandidateFilter,
-  cursor: ApprovedCursor,
-  limit: number,
-) =>
-  db
-    .selectFrom('commissions')
-    .select(['id', 'happenedAt', 'affiliateId', 'programId', 'currency', 'commissionAmountCents', 'payoutBatchId'])
-    .where('shopId', '=', shopId)
-    .where('orderStatus', '=', APPROVED[cursor.status] ?? 'APPROVED')
-    .where((eb) => eb(eb.refTuple('happenedAt', 'id'), '<', eb.tuple(cursor.happenedAt, cursor.id)))
-    .where('happenedAt', '>=', periodStart)
-    .orderBy('happenedAt', 'desc')
-    .orderBy('id', 'desc')
-    .limit(limit)
-    .execute()
-
-export const APPROVED_STATUSES = APPROVED.length
-
-const hasId = (db: Reader, ids: string[]) =>
-  isSqlite(db)
-    ? sql<boolean>`id in (select value from json_each(${JSON.stringify(ids)}))`
-    : sql<boolean>`id = any(${ids}::text[])`
-
-/** A commission that was added to a batch. */
-export type Reserved = Pick<
-  CommissionRow,
-  'affiliateId' | 'programId' | 'currency' | 'commissionAmountCents' | 'taxWithheldCents'
->
-
-/**
- * Adds those of these commissions to a batch that are still approved and in none. Without `assigned` they are only
- * reserved: their version and their visible columns do not change.
- */
-export const reserveCommissions = (
-  trx: Transaction,
-  shopId: string,
-  batchId: string,
-  ids: string[],
-  assigned?: { at: string },
-): Promise<Reserved[]> =>
-  trx
-    .updateTable('commissions')
-    .set((eb) => ({
-      payoutBatchId: batchId,
-      ...(assigned && { orderStatus: 'PAYABLE' as const, updatedAt: assigned.at, version: eb('version', '+', 1) }),
-    }))
-    .where('shopId', '=', shopId)
-    .where(hasId(trx, ids))
-    .where('payoutBatchId', 'is', null)
-    .where(withoutIndex(trx, 'orderStatus'), 'in', APPROVED)
-    .where('commissionAmountCents', '<>', 0)
-    .returning(['affiliateId', 'programId', 'currency', 'commissionAmountCents', 'taxWithheldCents'])
-    .execute()
-
-/** The position in the commissions of a batch, newest first. */
-export interface BatchCursor {
-  happenedAt: string
-  id: string
-}
-
-/** Reads the next commissions of a batch from an index. */
-export const readBatchPage = (
-  db: Reader,
-  { shopId, batchId }: Pick<PayoutJobRow, 'shopId' | 'batchId'>,
-  after: BatchCursor,
-  limit: number,
-): Promise<BatchCursor[]> =>
-  db
-    .selectFrom('commissions')
-    .select(['happenedAt', 'id'])
-    .where('shopId', '=', shopId)
-    .where('payoutBatchId', '=', batchId)
-    .where((eb) => eb(eb.refTuple('happenedAt', 'id'), '<', eb.tuple(after.happenedAt, after.id)))
-    .orderBy('happenedAt', 'desc')
-    .orderBy('id', 'desc')
-    .limit(limit)
-    .execute()
-
-/** Writes what the job of a batch makes of these commissions of it. */
-export async function applyJob(
-  trx: Transaction,
-  { shopId, batchId, phase, changedAt }: PayoutJobRow,
-  ids: string[],
-): Promise<void> {
-  const update = trx
-    .updateTable('commissions')
-    .where('shopId', '=', shopId)
-    .where(hasId(trx, ids))
-    .where(withoutIndex(trx, 'payoutBatchId'), '=', batchId)
-  if (phase === 'RESERVING' || phase === 'UNDOING') return void (await update.set({ payoutBatchId: null }).execute())
-  const { from, to } = PHASE_STATUSES[phase]
-  const columns = {
-    orderStatus: to,
-    updatedAt: changedAt,
-    ...(phase === 'PAYING' && { paidAt: changedAt }),
-    ...(phase === 'RELEASING' && { payoutBatchId: null }),
+/** Reads the approved commissions of a period, in and out of batches, a page at a time. */
+export async function* readApproved(db: Reader, shopId: string, filter: CandidateFilter) {
+  for await (const part of approvedInPeriod(filter).parts(db, shopId)) {
+    yield await db
+      .selectFrom('commissions')
+      .select(['id', 'affiliateId', 'programId', 'currency', 'commissionAmountCents', 'payoutBatchId'])
+      .where('shopId', '=', shopId)
+      .where(part)
+      .execute()
   }
-  await update
-    .set((eb) => ({ ...columns, version: eb('version', '+', 1) }))
-    .where((eb) => {
-      const isNext = eb(withoutIndex(trx, 'orderStatus'), 'in', [...from])
-      // A commission that was PAYABLE without a batch needs a new version, so that nobody changes it from what it was.
-      const isOld = eb.and([eb(withoutIndex(trx, 'orderStatus'), '=', 'PAYABLE'), eb('updatedAt', '<', changedAt)])
-      return phase === 'ASSIGNING' ? eb.or([isNext, isOld]) : isNext
-    })
-    .execute()
 }
-
-export async function insertJob(trx: Transaction, job: PayoutJobRow): Promise<void> {
-  const { shopId: _, batchId: __, ...changes } = job
-  await trx
-    .insertInto('payoutJobs')
-    .values(job)
-    .onConflict((conflict) => conflict.columns(['shopId', 'batchId']).doUpdateSet(changes))
-    .execute()
-}
-
-type JobKey = Pick<PayoutJobRow, 'shopId' | 'batchId'>
-
-export async function updateJob(trx: Transaction, { shopId, batchId }: JobKey, changes: Partial<PayoutJobRow>) {
-  await trx.updateTable('payoutJobs').set(changes).where('shopId', '=', shopId).where('batchId', '=', batchId).execute()
-}
-
-/** Deletes a finished job and what it no longer needs. */
-export async function deleteJob(trx: Transaction, { shopId, batchId }: JobKey): Promise<void> {
-  await deleteReservationChanges(trx, { shopId, batchId })
-  await trx.deleteFrom('payoutJobs').where('shopId', '=', shopId).where('batchId', '=', batchId).execute()
-}
-
-export async function deleteReservationChanges(trx: Transaction, { shopId, batchId }: JobKey): Promise<void> {
-  await trx.deleteFrom('reservationChanges').where('shopId', '=', shopId).where('batchId', '=', batchId).execute()
-}
-
-export const listReservationChanges = (db: Reader, { shopId, batchId }: JobKey): Promise<ReservationChangeRow[]> =>
-  db.selectFrom('reservationChanges').selectAll().where('shopId', '=', shopId).where('batchId', '=', batchId).execute()
-
-/** The jobs of all shops whose lease has expired. */
-export const listExpiredJobs = (db: Reader, now: string): Promise<PayoutJobRow[]> =>
-  db.selectFrom('payoutJobs').selectAll().where('claimedUntil', '<=', now).execute()
 
 async function sumInParts(db: Reader, shopId: string, range: Range, sums: SumPart): Promise<Subtotal[]> {
   const merged = new Map<string, Subtotal>()

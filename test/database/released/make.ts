@@ -55,6 +55,7 @@ async function fillTheRest(server: TestServer): Promise<Released['answered']> {
   const { status, body } = await convert(server, answered.body, answered)
   await stream.body?.cancel()
   await cancelStoreOrder(server)
+  reserveCommission(server)
   return { ...answered, status, reply: body }
 }
 
@@ -67,6 +68,19 @@ async function cancelStoreOrder(server: TestServer): Promise<void> {
   const headers = { 'X-Shopify-Hmac-Sha256': signature, 'X-Shopify-Topic': 'orders/cancelled' }
   const path = `/integrations/shopify/${server.shop.shopId}/orders-cancelled`
   await expectOk(server.request('POST', path, { key: null, raw, headers }))
+}
+
+/** A batch under construction, as a process leaves it that dies. */
+function reserveCommission({ sql, shop: { shopId } }: TestServer): void {
+  const job = [shopId, 'bat_reserved', 'RESERVING', '2026-11-02T12:00:00.000Z', 'dead', '2026-11-02T12:00:15.000Z']
+  sql
+    .prepare(
+      `insert into "payoutJobs" ("shopId", "batchId", phase, "changedAt", "claimedBy", "claimedUntil") values (?, ?, ?, ?, ?, ?)`,
+    )
+    .run(...job)
+  sql
+    .prepare(`insert into "reservationChanges" values (?, ?, ?, 1, 'aff', null, 0, -1, 0)`)
+    .run(shopId, 'bat_reserved', ID.lines)
 }
 
 async function filled(): Promise<Pick<Released, 'apiKey' | 'ownerToken' | 'encryptionKey' | 'answered' | 'rows'>> {

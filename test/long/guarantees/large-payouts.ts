@@ -1,7 +1,7 @@
 import { type LongTest, sized } from '../guarantee.ts'
 import { measureLargePayout } from '../large-payout.ts'
 
-/** Every action on a batch of 100,000 commissions, with orders of the same shop measured meanwhile. */
+/** Every action on a batch of 100,000 commissions, and the orders of the same shop during them. */
 export const guarantee: LongTest = {
   title: 'A large payout batch keeps no order of its shop waiting',
   engines: ['sqlite', 'postgres'],

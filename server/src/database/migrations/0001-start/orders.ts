@@ -314,6 +314,7 @@ async function payouts({ db, text }: Schema) {
     .addColumn('claimedUntil', text, required)
     .addPrimaryKeyConstraint('payoutJobs_pk', ['shopId', 'batchId'])
     .execute()
+  await db.schema.createIndex('payoutJobs_claimedUntil').on('payoutJobs').columns(['claimedUntil']).execute()
   await db.schema
     .createTable('reservationChanges')
     .addColumn('shopId', text, required)
