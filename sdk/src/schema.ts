@@ -120,6 +120,7 @@ export interface paths {
          *     With `dryRun` the response is the batch that would be created, and nothing is written.
          *
          *     The batch starts `OPEN` and its commissions become `PAYABLE`. Writes the audit record `payout.created` in the same transaction.
+         *     A large batch can take minutes. It is shown when it is complete. A retry with the same `Idempotency-Key` waits for it and returns it.
          */
         post: operations["createPayout"];
         delete?: never;

@@ -1,3 +1,6 @@
+import { engine } from './database.ts'
+import type { TestServer } from './server.ts'
+
 /** A shop with so many commissions that SQL generates them, and the independent calculation of their batch. */
 export interface ManyCommissions {
   shopId: string
@@ -102,4 +105,10 @@ export function expectedBatch({ commissions, affiliates }: Pick<ManyCommissions,
   }
   totals.netPayableCents = totals.commissionCents - totals.taxWithheldCents
   return { totals, heldBack }
+}
+
+/** Inserts the rows of {@link manyRows} into the shop of a server. */
+export function addMany({ sql, shop }: Pick<TestServer, 'sql' | 'shop'>, commissions: number, affiliates = 100): void {
+  const { shopId } = shop
+  for (const text of manyRows(engine, { shopId, prefix: shopId, commissions, affiliates })) sql.exec(text)
 }

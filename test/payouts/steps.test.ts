@@ -1,0 +1,253 @@
+import { expect } from 'vitest'
+import { resumeJobs } from '../../server/src/payouts/jobs.ts'
+import { beforeTransaction } from '../support/faults.ts'
+import { countOf, rowsOf } from '../support/inspect.ts'
+import { addMany, expectedBatch } from '../support/many-commissions.ts'
+import type { TestServer } from '../support/server.ts'
+import { convert, expectOk, withAffiliate } from '../support/shop.ts'
+import { testWithNewShop as test } from '../support/test.ts'
+import { addAffiliate, addCommission, OCTOBER } from './rows.ts'
+
+/** More than a batch that is created at once. */
+const COMMISSIONS = 560
+const AFFILIATES = 100
+const { totals: TOTALS } = expectedBatch({ commissions: COMMISSIONS, affiliates: AFFILIATES })
+/** A lease lasts 15 seconds. */
+const LEASE_MS = 16_000
+
+/** Runs `look` before each transaction of `work`, that is between its steps, and returns how often. */
+async function atEveryStep<T>(
+  server: TestServer,
+  work: () => Promise<T>,
+  look: (step: number) => Promise<unknown>,
+): Promise<{ result: T; steps: number }> {
+  let isLooking = false
+  let steps = 0
+  const end = beforeTransaction(server, async (shopId) => {
+    if (isLooking || shopId === undefined) return
+    isLooking = true
+    await look(++steps).finally(() => {
+      isLooking = false
+    })
+  })
+  const result = await work().finally(end)
+  return { result, steps }
+}
+
+const create = (server: TestServer, body: object = {}, headers: Record<string, string> = {}) =>
+  server.request('POST', '/api/v1/payouts', { body: { ...OCTOBER, ...body }, headers })
+const codeOf = ({ headers }: { headers: Headers }) => headers.get('X-Error-Code')
+const audits = async ({ owner }: TestServer, action: string) =>
+  (await expectOk(owner('GET', `/audit?action=${action}`))).length
+
+/** The sum of the commissions that reference a batch. */
+function sumOf(server: TestServer, payoutBatchId: string) {
+  const rows = rowsOf(server, 'commissions', { payoutBatchId })
+  const sum = (column: 'commissionAmountCents' | 'taxWithheldCents') => rows.reduce((all, row) => all + row[column], 0)
+  return {
+    commissions: rows.length,
+    affiliates: new Set(rows.map((row) => row.affiliateId)).size,
+    commissionCents: sum('commissionAmountCents'),
+    taxWithheldCents: sum('taxWithheldCents'),
+    netPayableCents: sum('commissionAmountCents') - sum('taxWithheldCents'),
+  }
+}
+
+test('at every step, a batch and its commissions are shown as a whole or not at all', async ({
+  server,
+  client,
+  owner,
+}) => {
+  addMany(server, COMMISSIONS, AFFILIATES)
+  const candidates = TOTALS.commissions - 5
+  const seen = new Set<string>()
+  /** What lists show of the latest batch. */
+  const look = async () => {
+    const [batch] = rowsOf(server, 'payoutBatches', { shopId: server.shop.shopId }).sort((a, b) =>
+      a.id < b.id ? 1 : -1,
+    )
+    const count = async (query: object) => (await client.commissions.list({ ...query, limit: 1 })).pagination.total
+    const [payable, paid, own] = [
+      await count({ status: 'PAYABLE' }),
+      await count({ status: 'PAID' }),
+      batch ? await count({ payoutBatchId: batch.id }) : 0,
+    ]
+    const page = (await client.commissions.list({ limit: 100 })).data
+    const inBatch = page.filter((row) => row.payoutBatchId !== null)
+    const statuses = new Set(inBatch.map((row) => row.orderStatus))
+    seen.add(`${batch?.status ?? 'none'}: ${payable} payable, ${paid} paid, ${own} of the batch, page ${[...statuses]}`)
+  }
+  const created = await atEveryStep(server, () => client.payouts.create(OCTOBER), look)
+  expect(created.result.totals).toEqual(TOTALS)
+  expect(created.steps).toBeGreaterThan(6)
+  await atEveryStep(server, () => expectOk(owner('POST', `/payouts/${created.result.id}/cancel`)), look)
+  const second = await atEveryStep(server, () => client.payouts.create(OCTOBER), look)
+  expect(second.result.totals).toEqual(TOTALS)
+  await atEveryStep(server, () => client.payouts.pay(second.result.id), look)
+  await look()
+  expect([...seen]).toEqual([
+    'none: 0 payable, 0 paid, 0 of the batch, page ',
+    `OPEN: ${candidates + 5} payable, 0 paid, ${candidates + 5} of the batch, page PAYABLE`,
+    'FAILED: 0 payable, 0 paid, 0 of the batch, page ',
+    `PAID: 0 payable, ${candidates + 5} paid, ${candidates + 5} of the batch, page PAID`,
+  ])
+  expect(sumOf(server, second.result.id)).toEqual(TOTALS)
+  expect(countOf(server, 'payoutJobs')).toBe(0)
+})
+
+test('commissions that are refunded or canceled at any step leave exact totals', async ({ server, client, owner }) => {
+  addMany(server, COMMISSIONS, AFFILIATES)
+  const { affiliate } = await withAffiliate(server)
+  const orders = await Promise.all(
+    Array.from({ length: 30 }, (_, i) =>
+      expectOk(
+        convert(server, {
+          externalOrderId: `o-${i}`,
+          amountCents: 10_000,
+          couponCode: affiliate.discountCode,
+          // Spread over the period, which is read from its end.
+          occurredAt: `2026-10-${String(30 - i).padStart(2, '0')}`,
+        }),
+      ),
+    ),
+  )
+  const ids = orders.map(({ commission }) => commission.id)
+  const change = async (step: number) => {
+    const i = step - 1
+    if (i >= ids.length) return
+    const refund = { externalRefundId: `r-${i}`, ...(i % 3 === 0 && { amountCents: 5000 }) }
+    const path = `/commissions/${ids[i]}`
+    await expectOk(i % 3 === 2 ? owner('POST', `${path}/cancel`) : owner('POST', `${path}/refund`, refund))
+  }
+  const { result, steps } = await atEveryStep(server, () => client.payouts.create(OCTOBER), change)
+  expect(steps).toBeGreaterThan(6)
+  const batch = (await client.payouts.list({ id: result.id, include: 'lines' })).data[0]!
+  expect(batch.totals).toEqual(sumOf(server, result.id))
+  expect(batch.lines!.reduce((sum, line) => sum + line.netPayableCents, 0)).toBe(batch.totals.netPayableCents)
+  const own = new Map(rowsOf(server, 'commissions', { payoutBatchId: result.id }).map((row) => [row.id, row]))
+  const left = ids.map((id) => own.get(id)?.commissionAmountCents)
+  const full = left.at(-1)!
+  expect(left).toEqual(ids.map((_, i) => (i >= steps ? full : i % 3 === 0 ? full / 2 : undefined)))
+  expect(batch.totals.commissions).toBe(TOTALS.commissions + left.filter((cents) => cents !== undefined).length)
+  expect(countOf(server, 'reservationChanges')).toBe(0)
+})
+
+test('during the construction: 409 for a batch of the same commissions, 200 for one of others', async ({
+  server,
+  client,
+}) => {
+  addMany(server, COMMISSIONS, AFFILIATES)
+  const affiliateId = addAffiliate(server)
+  addCommission(server, { affiliateId, currency: 'EUR' })
+  const overlapping: unknown[] = []
+  const work = () => create(server, { currency: 'USD' })
+  const { result } = await atEveryStep(server, work, async (step) => {
+    if (step === 3) overlapping.push(codeOf(await create(server)))
+    if (step === 3) overlapping.push(codeOf(await create(server, { currency: 'USD' })))
+    if (step === 4) overlapping.push((await create(server, { currency: 'EUR' })).body.data.totals.commissions)
+    if (step === 4) overlapping.push((await client.payouts.preview({ ...OCTOBER, currency: 'USD' })).totals)
+  })
+  expect(result.body.data.totals).toEqual(TOTALS)
+  expect(overlapping).toEqual(['payout_mixed_currencies', 'payout_claimed_concurrently', 1, TOTALS])
+  expect(await audits(server, 'payout.created')).toBe(2)
+})
+
+test('the same Idempotency-Key during the construction waits for the batch and replays it', async ({ server }) => {
+  addMany(server, COMMISSIONS, AFFILIATES)
+  const keyed = { 'Idempotency-Key': 'monthly' }
+  let second: ReturnType<typeof create> | undefined
+  const { result: first } = await atEveryStep(
+    server,
+    () => create(server, {}, keyed),
+    async (step) => {
+      if (step === 3) second = create(server, {}, keyed)
+    },
+  )
+  const replayed = await second!
+  expect([replayed.status, replayed.headers.get('Idempotent-Replayed')]).toEqual([200, 'true'])
+  expect(replayed.body).toEqual(first.body)
+  expect(await audits(server, 'payout.created')).toBe(1)
+})
+
+test('404, 409 and 503 during the construction give every commission back', async ({ server, client, owner }) => {
+  addMany(server, COMMISSIONS, AFFILIATES)
+  const { result: rejected } = await atEveryStep(
+    server,
+    () => create(server),
+    async (step) => {
+      if (step === 4) await expectOk(owner('PATCH', '/settings', { minimumPayoutCents: 2_000_000_000 }))
+    },
+  )
+  expect(codeOf(rejected)).toBe('payout_below_threshold')
+  expect(rowsOf(server, 'commissions', { shopId: server.shop.shopId }).every(isUntouched)).toBe(true)
+  expect(countOf(server, 'payoutJobs')).toBe(0)
+  await expectOk(owner('PATCH', '/settings', { minimumPayoutCents: 0 }))
+  expect((await client.payouts.create(OCTOBER)).totals).toEqual(TOTALS)
+})
+
+const isUntouched = (row: { payoutBatchId: string | null; version: number }) =>
+  row.payoutBatchId === null && row.version === 1
+
+/** Lets the process of a request die before its n-th transaction. Resolves when it has, or with the response. */
+async function dieBefore(server: TestServer, n: number, send: () => Promise<unknown>): Promise<'died' | 'finished'> {
+  const died = Promise.withResolvers<'died'>()
+  let count = 0
+  // The use of a key is recorded without a shop, at any time.
+  const end = beforeTransaction(server, async (shopId) => {
+    if (shopId === undefined || ++count < n) return
+    died.resolve('died')
+    await new Promise(() => {})
+  })
+  const finished = send().then(() => 'finished' as const)
+  return Promise.race([died.promise, finished]).finally(end)
+}
+
+test('a process that dies at any step of a creation leaves no batch or a whole one', { timeout: 60_000 }, async ({
+  server,
+}) => {
+  let outcome = 'died'
+  let whole = 0
+  for (let n = 2; outcome === 'died'; n++) {
+    const shop = { ...server, ...server.asShop(await server.createShop()) }
+    addMany(shop, COMMISSIONS, AFFILIATES)
+    outcome = await dieBefore(shop, n, () => create(shop))
+    server.clock.advance(LEASE_MS)
+    const [batch] = (await shop.client.payouts.list()).data
+    const retried = await create(shop)
+    if (batch) whole++
+    expect([retried.status, codeOf(retried)]).toEqual(batch ? [404, 'no_eligible_commissions'] : [200, null])
+    await resumeJobs(server.deps)
+    const [only, ...others] = (await shop.client.payouts.list()).data
+    expect([only!.totals, others]).toEqual([TOTALS, []])
+    expect(sumOf(shop, only!.id)).toEqual(TOTALS)
+    const statuses = new Set(rowsOf(shop, 'commissions', { payoutBatchId: only!.id }).map((row) => row.orderStatus))
+    expect([...statuses]).toEqual(['PAYABLE'])
+  }
+  // The last run was not interrupted.
+  expect(whole).toBeGreaterThan(2)
+  expect(countOf(server, 'payoutJobs')).toBe(0)
+})
+
+test.for([
+  ['pay', 'PAID'],
+  ['cancel', 'APPROVED'],
+] as const)('a process that dies at any step of %s leaves all commissions %s', async ([action, status], { server }) => {
+  let outcome = 'died'
+  for (let n = 2; outcome === 'died'; n++) {
+    const shop = { ...server, ...server.asShop(await server.createShop()) }
+    addMany(shop, COMMISSIONS, AFFILIATES)
+    const { id } = await shop.client.payouts.create(OCTOBER)
+    const count = async () => (await shop.client.commissions.list({ status, limit: 1 })).pagination.total
+    const send = () =>
+      action === 'pay' ? shop.client.payouts.pay(id) : expectOk(shop.owner('POST', `/payouts/${id}/cancel`))
+    const before = await count()
+    outcome = await dieBefore(shop, n, send)
+    const during = await count()
+    server.clock.advance(LEASE_MS)
+    await resumeJobs(server.deps)
+    expect([during, await count()]).toEqual([during, during])
+    expect(during).toBeGreaterThan(before)
+    expect(rowsOf(shop, 'commissions', { shopId: shop.shop.shopId, orderStatus: status })).toHaveLength(during)
+  }
+  expect(countOf(server, 'payoutJobs')).toBe(0)
+})
