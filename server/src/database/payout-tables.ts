@@ -1,3 +1,25 @@
+export interface PayoutBatchRow {
+  id: string
+  shopId: string
+  status: 'OPEN' | 'PROCESSING' | 'PAID' | 'FAILED'
+  periodStart: string
+  periodEnd: string
+  currency: string
+  commissions: number
+  affiliates: number
+  commissionCents: number
+  taxWithheldCents: number
+  netPayableCents: number
+  heldBackCommissions: number
+  heldBackCents: number
+  minimumPayoutCents: number
+  failureReason: string | null
+  version: number
+  createdAt: string
+  updatedAt: string
+  paidAt: string | null
+}
+
 /**
  * The steps that a large batch still needs. While the row exists, reads derive the status and the batch of its commissions
  * from `phase`; see commissions/job-queries.ts. There is no batch row before `ASSIGNING`.

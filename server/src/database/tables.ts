@@ -1,8 +1,8 @@
 import type { components } from '../contract/schema.d.ts'
 import type { Role } from '../contract/spec.ts'
-import type { PayoutJobRow, ReservationChangeRow } from './payout-tables.ts'
+import type { PayoutBatchRow, PayoutJobRow, ReservationChangeRow } from './payout-tables.ts'
 
-export type { PayoutJobRow, ReservationChangeRow }
+export type { PayoutBatchRow, PayoutJobRow, ReservationChangeRow }
 
 /**
  * The rows as stored, identical on SQLite and PostgreSQL: text ids, ISO 8601 text with milliseconds, integer cents,
@@ -153,28 +153,6 @@ export interface GeoRuleRow {
   cities: string
   postalPrefixes: string
   updatedAt: string
-}
-
-export interface PayoutBatchRow {
-  id: string
-  shopId: string
-  status: 'OPEN' | 'PROCESSING' | 'PAID' | 'FAILED'
-  periodStart: string
-  periodEnd: string
-  currency: string
-  commissions: number
-  affiliates: number
-  commissionCents: number
-  taxWithheldCents: number
-  netPayableCents: number
-  heldBackCommissions: number
-  heldBackCents: number
-  minimumPayoutCents: number
-  failureReason: string | null
-  version: number
-  createdAt: string
-  updatedAt: string
-  paidAt: string | null
 }
 
 export interface SubscriptionRow {
