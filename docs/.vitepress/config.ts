@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { defineConfig } from 'vitepress'
 import { PAGES, REPOSITORY, readPage, resolveLink, slugify, sourceOf } from './repository.ts'
@@ -26,7 +26,8 @@ const SIDEBAR = [
     text: 'Guides',
     items: [
       page('Headless checkout', '/guides/headless-checkout'),
-      page('Shopify', '/stores'),
+      page('Shopify end to end', '/guides/shopify'),
+      page('Connect a Shopify store', '/stores'),
       page('Next.js', '/guides/nextjs'),
       page('Workers', '/guides/workers'),
       page('Receive webhooks', '/guides/receive-webhooks'),
@@ -37,6 +38,7 @@ const SIDEBAR = [
       page('Beyond one PostgreSQL', '/scaling'),
       page('Upgrade', '/self-hosting#upgrades'),
       page('Examples', '/guides/examples'),
+      page('CLI examples', '/guides/cli-examples'),
     ],
   },
   {
@@ -78,6 +80,7 @@ export default defineConfig({
   ignoreDeadLinks: false,
   /** Writes each page as Markdown, and llms.txt, which lists them for language models. */
   buildEnd({ outDir, pages }) {
+    const titleOf = (out: string) => /^# (.+)$/m.exec(readFileSync(join(outDir, out), 'utf8'))?.[1]
     const written = new Map<string, string>()
     for (const name of pages.concat(Object.values(PAGES).map(({ page }) => `${page}.md`))) {
       if (name.includes('[')) continue
@@ -88,8 +91,12 @@ export default defineConfig({
     }
     const sections = SIDEBAR.map(({ text, items }) => {
       const links = items.flatMap(({ text, link }) => (written.has(link) ? `- [${text}](${written.get(link)})` : []))
+      for (const { link } of items) written.delete(link)
       return `## ${text}\n\n${links.join('\n')}`
     })
+    // Decision records are not in the sidebar.
+    const others = [...written.values()].filter((out) => out !== 'index.md').map((out) => `- [${titleOf(out)}](${out})`)
+    sections.push(`## Optional\n\n${others.sort().join('\n')}`)
     const head = `# Referral Program API\n\n> An open, self-hostable API for referral programs.\n\nThe contract: api/openapi.yaml`
     writeFileSync(join(outDir, 'llms.txt'), `${head}\n\n${sections.join('\n\n')}\n`)
   },

@@ -120,6 +120,7 @@ case "$(basename "$0") $*" in
   'npx -y pnpm@12 referral-server '*) shift 3; exec "$NODE" "$ROOT/server/src/main.ts" "$@" ;;
   'npx @referral/cli '*) shift; exec "$NODE" "$ROOT/cli/src/main.ts" "$@" ;;
   'npx -y pnpm@12 test' | 'npx -y pnpm@12 '[a-z]*:*) grep -q "\\"$3\\":" "$ROOT/package.json" ;;
+  'npm init -y' | 'npm pkg set type=module') ;;
   'npm install @referral/'*) shift; for name in "$@"; do grep -q "\\"$name\\"" "$ROOT"/*/package.json; done ;;
   *) echo "unknown command: $0 $*" >&2; exit 127 ;;
 esac
@@ -129,7 +130,7 @@ const lastMonth = () => new Date(Date.UTC(new Date().getUTCFullYear(), new Date(
 
 /** Pages for owners assume that the owner's token is set. */
 function ownerOf(page: string, env: Record<string, string>): Record<string, string> {
-  if (page !== 'docs/stores.md') return {}
+  if (!['docs/stores.md', 'docs/guides/shopify.md'].includes(page)) return {}
   const lines = readFileSync(join(env.REFERRAL_DATA_DIR!, 'demo.env'), 'utf8').trim().split('\n')
   return Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]))
 }

@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'vitest'
+import { LIMITS } from '../../server/src/http/limits.ts'
+import { MAX_BODY_BYTES } from '../../server/src/http/parse-request.ts'
+import { PLAN_LIMITS } from '../../server/src/http/rate-limit.ts'
 import { composed, document, operations } from '../support/document.ts'
 import { testServer } from '../support/server.ts'
 import { test } from '../support/test.ts'
@@ -35,6 +38,16 @@ test('shows every field of every request body', () => {
     for (const field of Object.keys(composed({ $ref: `#/components/schemas/${name}` }).whole.properties))
       expect(page).toContain(`<code>${field}</code>`)
   }
+})
+
+test('shows the limits that apply', () => {
+  const values = Object.fromEntries(LIMITS)
+  const { PROFESSIONAL = 0, ENTERPRISE = 0 } = PLAN_LIMITS
+  expect(values['Requests per minute and key']).toBe(
+    `${PROFESSIONAL} (Professional), ${ENTERPRISE.toLocaleString('en-US')} (Enterprise)`,
+  )
+  expect(values.Body).toContain(`${MAX_BODY_BYTES / 1024 ** 2} MiB`)
+  for (const limit of Object.keys(values)) expect(page).toContain(`<td>${limit}</td>`)
 })
 
 test('shows every webhook event', () => {

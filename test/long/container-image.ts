@@ -33,8 +33,9 @@ export async function buildImage(): Promise<ContainerImage> {
   const buildah = (...args: string[]) => finish('buildah', [...storage, ...args])
   const podman = (...args: string[]) => finish(...podmanCommand([...storage, ...args]))
   const removeAll = async () => {
-    // In the user namespace that owns the files, unless it is root's.
-    await finish('buildah', process.getuid?.() === 0 ? ['version'] : ['unshare', 'rm', '-rf', path])
+    // Without root, the files belong to the users of a namespace.
+    const [command = '', ...args] = [...(process.getuid?.() === 0 ? [] : ['buildah', 'unshare']), 'rm', '-rf', path]
+    await finish(command, args)
     remove()
   }
   try {

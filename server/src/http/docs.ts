@@ -11,6 +11,7 @@ import {
   type Schema,
 } from '../contract/document.ts'
 import { requirement } from '../contract/validator.ts'
+import { LIMITS } from './limits.ts'
 import { limitPublic } from './rate-limit.ts'
 import { inlineStyleSource, pageHeaders } from './response.ts'
 import type { Env, Server } from './server.ts'
@@ -192,19 +193,6 @@ const resourceSection = (): Html => html`<section id="resources"><h2>Fields of r
 <p>Every field is always present in a response, and <code>null</code> when it is not set.</p>
 ${RESOURCES.map((name) => html`<article id="resource-${name}"><h3>${name}</h3>${bodyTables({ $ref: `#/components/schemas/${name}` })}</article>`)}
 </section>`
-
-const LIMITS: [limit: string, value: string][] = [
-  ['Requests per minute and key', '100 (Professional), 1,000 (Enterprise)'],
-  [
-    'Rate limit headers',
-    '`X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` (seconds until the window resets)',
-  ],
-  ['Rows per page', '20, at most 100; journey 100, at most 500'],
-  ['Body', '1 MiB, 65,000 values'],
-  ['Discount code', '9 characters, without `0`, `o` and `O`'],
-  ['Analytics', 'the newest 10,000 commissions of the period, 30 days by default'],
-  ['Webhook delivery', '5 seconds to connect, 10 seconds in total, no redirects'],
-]
 
 const limitSection = (): Html => html`<section id="limits"><h2>Limits</h2>
 <table><tr><th>Limit</th><th>Value</th></tr>

@@ -171,7 +171,7 @@ const READ = (path: string) => `fs.readFileSync('${path}', 'utf8')`
 
 export const guarantee: LongTest = {
   title: 'The container image builds and runs read-only as an unprivileged user',
-  minutes: 15,
+  minutes: 30,
   run: async () => {
     const image = await buildImage()
     try {
