@@ -7,7 +7,7 @@ import type { Touches } from '../database/touches.ts'
 import { hashAudit, insertAudit } from './audit.ts'
 import { type Context, type MutationContext, nowIso } from './context.ts'
 import { findStoredResponse, storeResponse } from './idempotency.ts'
-import { enqueue, type WebhookEvent } from './outbox.ts'
+import { enqueue, listReceivers, type Receivers, type WebhookEvent } from './outbox.ts'
 
 export interface AuditEntry {
   /** In the past tense: `affiliate.archived`. */
@@ -37,6 +37,13 @@ export class RunAloneError extends Error {
   override name = 'RunAloneError'
 }
 
+/** Work whose first reads do not depend on the credential: they run with its check, which saves round trips on PostgreSQL. */
+export interface WorkWithReads<Shop, Found, T> {
+  read: (trx: Transaction) => Promise<Found>
+  run: (trx: Transaction, shop: Shop, found: Found) => Promise<Mutation<T>>
+}
+
+type AnyWork<Shop, Found, T> = Work<Shop, T> | WorkWithReads<Shop, Found, T>
 type ShopId = Pick<ShopRow, 'id'>
 
 /**
@@ -51,9 +58,9 @@ type ShopId = Pick<ShopRow, 'id'>
  * @throws ApiError 401, 403 or 503 as for a new request when the credential is no longer valid; 409
  *   `idempotency_key_reused` or `concurrent_change`; 503 when storage or audit fail; whatever `work` throws.
  */
-export async function mutate<Shop extends ShopId, T>(
+export async function mutate<Shop extends ShopId, T, Found = undefined>(
   ctx: MutationContext<Shop>,
-  work: Work<Shop, T>,
+  work: AnyWork<Shop, Found, T>,
   touches?: Touches,
 ): Promise<T> {
   try {
@@ -85,18 +92,38 @@ interface OpenTransaction {
   chain: AuditChain
 }
 
-async function runMutation<Shop extends ShopId, T>(
+async function runMutation<Shop extends ShopId, T, Found>(
   ctx: MutationContext<Shop>,
   { trx, chain }: OpenTransaction,
-  { work, isAlone }: { work: Work<Shop, T>; isAlone: boolean },
+  { work, isAlone }: { work: AnyWork<Shop, Found, T>; isAlone: boolean },
 ) {
+  const reading = typeof work === 'function' ? undefined : readAhead(ctx, trx, work)
   const { shop, stored } = await begin<Shop, T>(ctx, trx)
   if (stored) return { result: stored.result, replayed: true, enqueued: false }
-  const { result, audit, events = [], keepResponse: keep } = await work(trx, shop, isAlone)
+  const {
+    result,
+    audit,
+    events = [],
+    keepResponse: keep,
+  } = await (typeof work === 'function'
+    ? work(trx, shop, isAlone)
+    : reading!.then(([found]) => work.run(trx, shop, found)))
   await forEachYielding(trx, [audit ?? []].flat(), (entry) => writeAudit(ctx, { trx, chain }, entry))
-  const enqueued = await enqueue(ctx, trx, events)
+  const enqueued = await enqueue(ctx, trx, events, (await reading)?.[1])
   await storeResponse(ctx, trx, result, keep)
   return { result, replayed: false, enqueued }
+}
+
+/** Starts the reads of work, and those of the receivers of its events. */
+function readAhead<Shop, Found, T>(
+  ctx: MutationContext,
+  trx: Transaction,
+  work: WorkWithReads<Shop, Found, T>,
+): Promise<[Found, Receivers]> {
+  const reading = Promise.all([work.read(trx), listReceivers(ctx, trx)])
+  // A rejected credential takes precedence.
+  reading.catch(() => {})
+  return reading
 }
 
 /** Runs both queries at once, which costs one round trip on PostgreSQL. A rejected credential takes precedence. */

@@ -10,17 +10,33 @@ export interface WebhookEvent {
   data: unknown
 }
 
+/** The event filters of a shop's subscriptions and open streams. */
+export interface Receivers {
+  filters: Pick<SubscriptionRow, 'id' | 'events'>[]
+  streams: Pick<StreamRow, 'id' | 'events'>[]
+}
+
+export async function listReceivers(ctx: MutationContext, db: Reader): Promise<Receivers> {
+  const [filters, streams] = await Promise.all([
+    listSubscriptionFilters(db, ctx.shop.id),
+    listOpenStreams(db, ctx.shop.id, nowIso(ctx)),
+  ])
+  return { filters, streams }
+}
+
 /**
  * Writes one delivery per matching subscription and per matching open stream. The body is stored here, so a later delivery
  * or redelivery sends the state as of this change. Returns whether there is a delivery to send.
  */
-export async function enqueue(ctx: MutationContext, trx: Transaction, events: WebhookEvent[]): Promise<boolean> {
+export async function enqueue(
+  ctx: MutationContext,
+  trx: Transaction,
+  events: WebhookEvent[],
+  receivers?: Receivers,
+): Promise<boolean> {
   if (events.length === 0) return false
   const createdAt = nowIso(ctx)
-  const [filters, streams] = await Promise.all([
-    listSubscriptionFilters(trx, ctx.shop.id),
-    listOpenStreams(trx, ctx.shop.id, createdAt),
-  ])
+  const { filters, streams } = receivers ?? (await listReceivers(ctx, trx))
   const deliveries: NewDelivery[] = []
   const streamed: Omit<StreamDeliveryRow, 'shopId' | 'seq'>[] = []
   const latest = new Map<string, string>()

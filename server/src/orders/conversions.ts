@@ -2,15 +2,14 @@ import { toDecision } from '../commissions/queries.ts'
 import { invalid, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { type Context, nowIso } from '../core/context.ts'
-import { type Mutation, mutate } from '../core/mutate.ts'
+import { mutate, type WorkWithReads } from '../core/mutate.ts'
 import { parseBodyInstant } from '../core/time.ts'
-import type { Transaction } from '../database/database.ts'
 import type { ShopRow } from '../database/tables.ts'
 import { CLOCK_TOLERANCE_MS } from '../engine/attribution.ts'
 import { decide } from '../engine/decide.ts'
 import type { Decision, Order, OrderLine } from '../engine/facts.ts'
 import { orderKey, storedOrderId, trimToNull } from '../engine/normalize.ts'
-import { reportOrder } from './notices.ts'
+import { type FoundReport, findReport, reportOrder } from './notices.ts'
 import { findOrder } from './queries.ts'
 import { gatherFacts, type IncomingOrder, touchesOf } from './record-order.ts'
 import { parseStoredRefund } from './refund-events.ts'
@@ -35,11 +34,14 @@ export async function recordConversion(ctx: Context, body: Conversion): Promise<
     )
   }
   const incoming = toIncomingOrder(ctx, body)
-  const work = async (trx: Transaction, shop: ShopRow): Promise<Mutation<Recorded>> => {
-    const options = { parseRefund: parseStoredRefund }
-    const { result, ...written } = await reportOrder({ ...ctx, shop }, trx, incoming, options)
-    const reply = toReply(result.decision, result.commissionId)
-    return { ...written, result: { reply, alreadyRecorded: result.alreadyRecorded }, keepResponse: 'forever' }
+  const work: WorkWithReads<ShopRow, FoundReport, Recorded> = {
+    read: (trx) => findReport(trx, ctx.shop.id, incoming),
+    run: async (trx, shop, found) => {
+      const options = { parseRefund: parseStoredRefund, found }
+      const { result, ...written } = await reportOrder({ ...ctx, shop }, trx, incoming, options)
+      const reply = toReply(result.decision, result.commissionId)
+      return { ...written, result: { reply, alreadyRecorded: result.alreadyRecorded }, keepResponse: 'forever' }
+    },
   }
   return mutate(ctx, work, touchesOf(incoming))
 }

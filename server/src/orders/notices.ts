@@ -24,7 +24,13 @@ import type { CommissionRow, OrderNoticeRow } from '../database/tables.ts'
 import type { RefundSnapshot } from '../engine/refund.ts'
 import { hasOrderNotice, insertOrderNoticeIfNew, listOrderNotices, listStoredRefunds } from './notice-queries.ts'
 import { findOrder } from './queries.ts'
-import { type IncomingOrder, type RecordedOrder, recordOrder } from './record-order.ts'
+import {
+  type FoundOrder,
+  findOrderAndEvidence,
+  type IncomingOrder,
+  type RecordedOrder,
+  recordOrder,
+} from './record-order.ts'
 
 /** Converts the body of a notice to a refund. Sources differ in their format, and their ids in their prefix. */
 export type ParseRefund = (body: string, orderCurrency: string) => Omit<RefundInput, 'refundId'>
@@ -45,8 +51,24 @@ export type ReportedCancellation =
 
 type RefundNotice = Pick<OrderNoticeRow, 'orderId' | 'noticeId' | 'body'>
 
+/** What reporting an order reads first. */
+export interface FoundReport extends FoundOrder {
+  notices: Omit<OrderNoticeRow, 'shopId'>[]
+}
+
+/** Asks for everything at once, which costs one round trip on PostgreSQL. */
+export async function findReport(db: Reader, shopId: string, incoming: IncomingOrder): Promise<FoundReport> {
+  const [found, notices] = await Promise.all([
+    findOrderAndEvidence(db, shopId, incoming),
+    listOrderNotices(db, shopId, incoming.orderId),
+  ])
+  return { ...found, notices }
+}
+
 interface OrderOptions {
   parseRefund: ParseRefund
+  /** As read in the transaction. */
+  found?: FoundReport
   /** The order was canceled before it is reported. */
   isCanceled?: boolean
 }
@@ -67,14 +89,11 @@ export async function reportOrder(
   ctx: Context,
   trx: Transaction,
   incoming: IncomingOrder,
-  { parseRefund, isCanceled = false }: OrderOptions,
+  { parseRefund, found, isCanceled = false }: OrderOptions,
 ): Promise<Mutation<RecordedOrder>> {
   const { orderId } = incoming
-  // Read in the same turn as the order, which costs no round trip of its own on PostgreSQL.
-  const [recorded, stored] = await Promise.all([
-    recordOrder(ctx, trx, incoming),
-    listOrderNotices(trx, ctx.shop.id, orderId),
-  ])
+  const { notices: stored, ...order } = found ?? (await findReport(trx, ctx.shop.id, incoming))
+  const recorded = await recordOrder(ctx, trx, incoming, order)
   const { commissionId, alreadyRecorded } = recorded.result
   if (alreadyRecorded) return recorded
   const isNewCancellation = isCanceled && !stored.some(({ kind }) => kind === 'canceled')

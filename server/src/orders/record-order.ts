@@ -10,7 +10,7 @@ import { insertCommission, toCommission } from '../commissions/queries.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import type { Mutation } from '../core/mutate.ts'
 import type { Reader, Transaction } from '../database/database.ts'
-import type { AffiliateRow, CommissionRow, ProgramRow, ShopRow } from '../database/tables.ts'
+import type { AffiliateRow, CommissionRow, OrderRow, ProgramRow, ShopRow } from '../database/tables.ts'
 import type { Touches } from '../database/touches.ts'
 import { DEFAULT_CLICK_WINDOW_DAYS } from '../engine/attribution.ts'
 import { decide } from '../engine/decide.ts'
@@ -62,25 +62,43 @@ export function touchesOf({ order, orderId }: Pick<IncomingOrder, 'order' | 'ord
 export const clickTouch = (clickId: string): string => `click:${clickId}`
 export const sessionTouch = (sessionId: string): string => `session:${sessionId}`
 
+/** What recording an order reads first. */
+export interface FoundOrder {
+  existing: OrderRow | undefined
+  evidence: Evidence
+}
+
+/** Asks for everything at once, which costs one round trip on PostgreSQL. */
+export async function findOrderAndEvidence(
+  db: Reader,
+  shopId: string,
+  { order, orderId }: Pick<IncomingOrder, 'order' | 'orderId'>,
+): Promise<FoundOrder> {
+  const [existing, evidence] = await Promise.all([findOrder(db, shopId, orderId), gatherEvidence(db, shopId, order)])
+  return { existing, evidence }
+}
+
 /**
  * Records an order from any source: gathers facts, decides, and stores the decision once. A credited order keeps its first
  * decision; an order that nobody was credited for is decided again with a later report.
  *
  * @param ctx `ctx.shop` must be the row as read in `trx`
+ * @param found as read in `trx`
  */
 export async function recordOrder(
   ctx: Context,
   trx: Transaction,
   incoming: IncomingOrder,
+  found?: FoundOrder,
 ): Promise<Mutation<RecordedOrder>> {
-  const existing = await findOrder(trx, ctx.shop.id, incoming.orderId)
+  const { existing, evidence } = found ?? (await findOrderAndEvidence(trx, ctx.shop.id, incoming))
   if (existing?.commissionId) {
     return {
       result: { commissionId: existing.commissionId, decision: JSON.parse(existing.decision), alreadyRecorded: true },
       audit: null,
     }
   }
-  const facts = await gatherFacts(trx, ctx.shop, incoming.order)
+  const facts = await gatherFacts(trx, ctx.shop, incoming.order, evidence)
   const decision = decide(facts)
   const row = decision.status === null ? null : newCommission(ctx, incoming, decision)
   if (row) await insertCommission(trx, ctx.shop.id, row)
@@ -214,12 +232,25 @@ const NO_TOUCH_COLUMNS = {
 /** A customer connected by one identifier is not connected to another affiliate by a second one. */
 const hasNoConnection = ({ matches }: Facts) => matches.customerId === null && matches.customerEmail === null
 
+/** What an order matches, and the affiliates that were read to find out. */
+interface Evidence {
+  matches: Matches
+  affiliates: AffiliateRow[]
+}
+
 /** Reads everything that the engine needs to decide an order. */
-export async function gatherFacts(db: Reader, shop: ShopRow, order: Order): Promise<Facts> {
-  const matches = await gatherMatches(db, shop.id, order)
-  const affiliates = await findAffiliatesById(db, shop.id, matchedAffiliateIds(matches))
+export async function gatherFacts(db: Reader, shop: ShopRow, order: Order, evidence?: Evidence): Promise<Facts> {
+  const { matches, affiliates: known } = evidence ?? (await gatherEvidence(db, shop.id, order))
+  const ids = matchedAffiliateIds(matches)
+  const others = ids.filter((id) => !known.some((row) => row.id === id))
+  const found = [...known, ...(await findAffiliatesById(db, shop.id, others))]
+  const affiliates = ids.flatMap((id) => found.find((row) => row.id === id) ?? [])
   const programIds = [...new Set(affiliates.map((row) => row.campaignId))].filter((id) => id !== null)
-  const programs = await findPrograms(db, shop.id, programIds)
+  // Asks for the rules of the programs together with their rows.
+  const [programs, ...rules] = await Promise.all([
+    findPrograms(db, shop.id, programIds),
+    ...programIds.map((id) => gatherRules(db, shop.id, id, order.lines)),
+  ])
   return {
     order,
     settings: {
@@ -230,14 +261,13 @@ export async function gatherFacts(db: Reader, shop: ShopRow, order: Order): Prom
     },
     matches,
     affiliates: byId(affiliates.map(toAffiliateFact)),
-    programs: byId(await Promise.all(programs.map((row) => toProgramFact(db, row, order.lines)))),
+    programs: byId(programs.map((row) => toProgramFact(row, rules[programIds.indexOf(row.id)]!))),
   }
 }
 
 /** Asks for everything at once, which costs one round trip on PostgreSQL. */
-async function gatherMatches(db: Reader, shopId: string, order: Order): Promise<Matches> {
+async function gatherEvidence(db: Reader, shopId: string, order: Order): Promise<Evidence> {
   const { couponCode, affiliateCode, clickId, sessionId, ref, customerId, customerEmail, orderAt } = order
-  const idOf = async (finding: Promise<AffiliateRow | undefined>) => (await finding)?.id ?? null
   const clickOf = async (id: string) => {
     const click = await findClick(db, shopId, id, orderAt)
     return click ? toClick(click, id) : null
@@ -245,25 +275,26 @@ async function gatherMatches(db: Reader, shopId: string, order: Order): Promise<
   const sessionClicksOf = async (id: string) =>
     (await findRelevantClicks(db, shopId, { sessionId: id, orderAt })).map((row) => toClick(row, row.clickId))
   const [byCoupon, byCode, click, sessionClicks, byRef, byCustomerId, byCustomerEmail, products] = await Promise.all([
-    couponCode ? idOf(findAffiliateByCodeOrSlug(db, shopId, couponCode)) : null,
-    affiliateCode ? idOf(findAffiliateByCodeOrSlug(db, shopId, affiliateCode)) : null,
+    couponCode ? findAffiliateByCodeOrSlug(db, shopId, couponCode) : undefined,
+    affiliateCode ? findAffiliateByCodeOrSlug(db, shopId, affiliateCode) : undefined,
     clickId ? clickOf(clickId) : null,
     sessionId ? sessionClicksOf(sessionId) : [],
-    ref ? idOf(findAffiliateByRef(db, shopId, ref)) : null,
+    ref ? findAffiliateByRef(db, shopId, ref) : undefined,
     customerId ? findConnectedAffiliate(db, shopId, 'customerId', customerId) : null,
     customerEmail ? findConnectedAffiliate(db, shopId, 'customerEmail', emailKey(customerEmail)) : null,
     findProductConnections(db, shopId, order.lines),
   ])
-  return {
-    couponCode: byCoupon,
-    affiliateCode: byCode,
+  const matches = {
+    couponCode: byCoupon?.id ?? null,
+    affiliateCode: byCode?.id ?? null,
     click,
     sessionClicks,
-    ref: byRef,
+    ref: byRef?.id ?? null,
     customerId: byCustomerId,
     customerEmail: byCustomerEmail,
     products,
   }
+  return { matches, affiliates: [byCoupon, byCode, byRef].filter((row) => row !== undefined) }
 }
 
 const matchedAffiliateIds = ({ click, sessionClicks, products, ...named }: Matches): string[] => {
@@ -290,22 +321,25 @@ const toAffiliateFact = (row: AffiliateRow): AffiliateFact => ({
   programId: row.campaignId,
 })
 
-async function toProgramFact(db: Reader, row: ProgramRow, lines: OrderLine[]): Promise<ProgramFact> {
+type ProgramRules = Pick<ProgramFact, 'productRules' | 'geoRule'>
+
+async function gatherRules(db: Reader, shopId: string, programId: string, lines: OrderLine[]): Promise<ProgramRules> {
   const [productRules, geoRule] = await Promise.all([
-    findProductRules(db, row.shopId, row.id, lines),
-    findGeoRules(db, row.shopId, row.id),
+    findProductRules(db, shopId, programId, lines),
+    findGeoRules(db, shopId, programId),
   ])
-  return {
-    id: row.id,
-    commissionType: row.commissionType,
-    rate: row.defaultCommissionBps,
-    cookieDurationDays: row.cookieDurationDays,
-    autoApproveOrder: row.autoApproveOrder === 1,
-    lifetimeCommission: row.lifetimeCommission === 1,
-    productRules,
-    geoRule,
-  }
+  return { productRules, geoRule }
 }
+
+const toProgramFact = (row: ProgramRow, rules: ProgramRules): ProgramFact => ({
+  id: row.id,
+  commissionType: row.commissionType,
+  rate: row.defaultCommissionBps,
+  cookieDurationDays: row.cookieDurationDays,
+  autoApproveOrder: row.autoApproveOrder === 1,
+  lifetimeCommission: row.lifetimeCommission === 1,
+  ...rules,
+})
 
 const byId = <Fact extends { id: string }>(facts: Fact[]): Record<string, Fact> =>
   Object.fromEntries(facts.map((fact) => [fact.id, fact]))

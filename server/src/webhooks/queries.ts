@@ -90,6 +90,16 @@ type SubscriptionKey = Pick<SubscriptionRow, 'shopId' | 'id'>
 
 const DESTINATION_COLUMNS = ['id', 'shopId', 'url', 'secret', 'previousSecret', 'previousSecretUntil'] as const
 
+/** Who has leased a subscription, and since when. */
+export const findLease = prepared<SubscriptionKey>()((db, { shopId, id }) =>
+  db
+    .selectFrom('subscriptions')
+    .select(['id', 'claimedBy', 'claimedAt'])
+    .where('shopId', '=', shopId)
+    .where('id', '=', id)
+    .compile(),
+)
+
 /** Leases a subscription, unless another process has a lease. Returns its destination; empty without a lease. */
 export const claimDestination = preparedWrite<LeaseHolder & SubscriptionKey>()(
   (trx, { shopId, id, holder: by, now: at, expiredBefore: silentSince }) =>

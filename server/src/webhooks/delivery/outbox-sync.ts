@@ -1,4 +1,5 @@
 import type { Transaction } from '../../database/database.ts'
+import type { SubscriptionRow } from '../../database/tables.ts'
 import {
   deletePending,
   type FinishedDelivery,
@@ -12,7 +13,7 @@ import {
 import {
   claimDestination,
   type Destination,
-  findSubscription,
+  findLease,
   type LeaseHolder,
   listDestinations,
   releaseDestination,
@@ -72,12 +73,15 @@ async function claimDeliveries(trx: Transaction, request: SyncRequest): Promise<
   const plan = request.plan(visited)
   // In the order of ids, so that two processes cannot deadlock.
   const unleased = [...plan.keys()].filter((id) => !leased.some((one) => one.id === id)).sort()
-  const newlyLeased = await Promise.all(
-    unleased.map((id) => claimDestination(trx, { ...leaseHolder, shopId: shopOf.get(id) ?? '', id })),
-  )
-  const destinations = new Map([...leased, ...newlyLeased.flat()].map((one) => [one.id, one]))
-  const notLeased = unleased.filter((id) => !destinations.has(id))
-  const areOrphans = await Promise.all(notLeased.map((id) => deleteIfOrphaned(trx, shopOf.get(id) ?? '', id)))
+  const keys = unleased.map((id) => ({ shopId: shopOf.get(id) ?? '', id }))
+  // One read for all: an update of each subscription that another process has leased would cost more.
+  const leases = (await Promise.all(keys.map((key) => findLease(trx, key)))).flat()
+  const existing = new Set(leases.map(({ id }) => id))
+  const free = new Set(leases.filter((lease) => isFree(lease, leaseHolder)).map(({ id }) => id))
+  const orphans = keys.filter(({ id }) => !existing.has(id))
+  await Promise.all(orphans.map(({ shopId, id }) => deletePending(trx, shopId, id)))
+  const claims = keys.filter(({ id }) => free.has(id)).map((key) => claimDestination(trx, { ...leaseHolder, ...key }))
+  const destinations = new Map([...leased, ...(await Promise.all(claims)).flat()].map((one) => [one.id, one]))
 
   const lists = [...plan].map(([id, room]) => {
     if (!destinations.has(id)) return []
@@ -94,9 +98,14 @@ async function claimDeliveries(trx: Transaction, request: SyncRequest): Promise<
     deliveries: await withBodies(trx, claimed),
     visited,
     planned: new Set(plan.keys()),
-    isShared: areOrphans.includes(false),
+    isShared: leases.some(({ id }) => !destinations.has(id)),
   }
 }
+
+const isFree = (
+  { claimedBy, claimedAt }: Pick<SubscriptionRow, 'claimedBy' | 'claimedAt'>,
+  { expiredBefore }: LeaseHolder,
+): boolean => claimedBy === null || (claimedAt !== null && claimedAt < expiredBefore)
 
 /** A page of the shops with pending deliveries, and a page of the subscriptions of each, so that no shop crowds out others. */
 async function findPending(
@@ -152,13 +161,6 @@ function countUnfinished({ claimed, finished }: SyncRequest): Map<string, number
     if (!finishedIds.has(id)) counts.set(subscriptionId, (counts.get(subscriptionId) ?? 0) + 1)
   }
   return counts
-}
-
-/** Deletes the pending deliveries of a subscription that no longer exists. Returns whether it was one. */
-async function deleteIfOrphaned(trx: Transaction, shopId: string, id: string): Promise<boolean> {
-  if (await findSubscription(trx, shopId, id)) return false
-  await deletePending(trx, shopId, id)
-  return true
 }
 
 /** Adds the payloads; deliveries of the same event share one. */
