@@ -11,16 +11,12 @@ export async function createClient(
   { globalOptions, reporter }: { globalOptions: GlobalOptions; reporter: Reporter },
 ): Promise<ReferralClient> {
   const { createReferralClient } = await import('@referral/sdk')
-  let requestId: string | undefined
   const options: ClientOptions = {
     apiKey: credential,
     baseUrl: settings.baseUrl,
-    onResponse: (info) => {
-      requestId = info.requestId
-    },
+    retryRateLimited: globalOptions.wait === true,
     onRetry: ({ status, delayMs, error }) => {
       const seconds = Math.ceil(delayMs / 1000)
-      if (status === 429 && !globalOptions.wait) throw rateLimitedError(seconds, requestId)
       const reason = status === 429 ? 'rate limited' : (error?.message ?? `status ${status}`)
       reporter.info(`${reason}; retrying in ${seconds} s`)
     },
@@ -28,13 +24,6 @@ export async function createClient(
   }
   return createReferralClient(options)
 }
-
-const rateLimitedError = (seconds: number, requestId: string | undefined) =>
-  new CliError(exitCode.rateLimited, `Too many requests. Retry in ${seconds} seconds.`, {
-    status: 429,
-    code: 'rate_limited',
-    requestId: requestId ?? null,
-  })
 
 /** Returns a credential. @throws {CliError} when the settings do not contain it. */
 export function requireCredential(settings: Settings, kind: 'apiKey' | 'ownerToken'): string {

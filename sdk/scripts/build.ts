@@ -24,13 +24,13 @@ tsc('tsconfig.cjs.json', ...cjs, ...code)
 writeFileSync(join(out, 'cjs/package.json'), '{ "type": "commonjs" }\n')
 
 // Large files are published once: an ES module can import CommonJS, not the other way round.
-for (const name of ['schema', 'models', 'types'])
+for (const name of ['schema', 'models', 'types', 'options'])
   writeFileSync(join(out, `${name}.d.ts`), `export type * from './cjs/${name}.js'\n`)
 writeFileSync(join(out, 'generated/examples.js'), "export { examples } from '../cjs/generated/examples.js'\n")
 
-// Shrinks the types of the API: without error responses, which are all `Error`; without the headers that every response
-// repeats; without the parameters that a path does not have; with less indentation.
-const repeatedHeaders = /headers: \{[^{}]*\[name: string\]: unknown;\s*\};/g
+// Shrinks the types of the API: without error responses, which are all `Error`; without the headers of responses; without
+// the parameters that a path does not have; with less indentation.
+const responseHeaders = /^ +headers: \{[^{}]*\[name: string\]: unknown;\s*\};\n/gm
 const errorResponses =
   /^( +)(?:\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n\1)?[45]\d\d: (?:\{\n[\s\S]*?^\1\};|components[^;]*;)\n/gm
 const noParameters = /^ *parameters: \{\n(?: *(?:query|header|path|cookie)\?: never;\n){4} *\};\n/gm
@@ -41,8 +41,9 @@ const slimPaths = (text: string) => {
 rewrite('cjs/schema.d.ts', (text) =>
   slimPaths(text)
     .replaceAll(/^( *)\* {2,}/gm, '$1* ')
-    .replaceAll(repeatedHeaders, 'headers: { [name: string]: unknown };')
+    .replaceAll(responseHeaders, '')
     .replaceAll(errorResponses, '')
+    .replaceAll(/^ *(header|path|cookie|requestBody)\?: never;\n/gm, '')
     .replaceAll(/^ +/gm, (indent) => ' '.repeat(indent.length / 4)),
 )
 

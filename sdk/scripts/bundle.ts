@@ -1,25 +1,32 @@
 import { gzipSync } from 'node:zlib'
-import { rolldown } from 'rolldown'
+import { build, type Format } from 'esbuild'
 
-const entry = `${import.meta.dirname}/entry.ts`
-
-/** Bundles source code for a browser, minified. Its imports are resolved from this folder. */
-export const bundle = async (source: string, format: 'esm' | 'iife' = 'esm'): Promise<string> => {
-  const bundler = await rolldown({
-    input: entry,
+/**
+ * Bundles source code into one file for a browser, minified. Its imports are resolved from the folder, by default this
+ * one.
+ */
+export const bundle = async (
+  source: string,
+  {
+    format = 'esm',
+    folder = import.meta.dirname,
+    external,
+  }: { format?: Format; folder?: string; external?: string[] | undefined } = {},
+): Promise<string> => {
+  const { outputFiles } = await build({
+    stdin: { contents: source, resolveDir: folder, loader: 'ts' },
+    bundle: true,
+    minify: true,
+    write: false,
     platform: 'browser',
-    treeshake: { moduleSideEffects: false },
-    plugins: [
-      {
-        name: 'entry',
-        resolveId: (id) => (id === entry ? id : undefined),
-        load: (id) => (id === entry ? source : undefined),
-      },
-    ],
+    target: 'esnext',
+    format,
+    globalName: 'sdk',
+    ...(external && { external }),
+    legalComments: 'none',
+    logLevel: 'error',
   })
-  const { output } = await bundler.generate({ format, name: 'sdk', minify: true, comments: false })
-  await bundler.close()
-  return output[0].code
+  return outputFiles[0]!.text
 }
 
 export const gzipped = (text: string) => gzipSync(text, { level: 9 }).length

@@ -4,40 +4,51 @@ import { writeGenerated } from './write-generated.ts'
 
 const header = (source: string) => `// Generated from ${source} by \`pnpm run generate\`. Do not edit.\n`
 
-const constants = operations.map(({ id, method, path, retryPolicy, isText }) => {
-  const parts = [method, path, retryPolicy, ...(isText ? ['text'] : [])]
-  return `export const ${id}: Operation<'${id}'> = ${JSON.stringify(parts)}`
-})
-
-// The methods that HTTP defines as safe or idempotent.
-const defaultRetryPolicies: Record<string, string> = { GET: 'safe', PUT: 'repeatable', DELETE: 'repeatable' }
-const exceptions = operations
-  .filter(({ method, retryPolicy, isText }) => isText || retryPolicy !== (defaultRetryPolicies[method] ?? 'never'))
-  .map(({ id }) => `  ${id},\n`)
-  .join('')
+// The rules that hold for all but a few operations. The exceptions are POST operations, known by the end of their path.
+const usualPolicy = (method: string, path: string) => {
+  if (method === 'GET') return 'safe'
+  if (method !== 'POST') return 'repeatable'
+  return path.startsWith('/api/') ? 'keyed' : 'never'
+}
+const endOf = (path: string) => path.split('/').at(-1)!
+const unusual = operations.filter(({ method, path, retryPolicy }) => usualPolicy(method, path) !== retryPolicy)
+const exceptions = Object.fromEntries(unusual.map(({ path, retryPolicy }) => [endOf(path), retryPolicy]))
+for (const { method, path, retryPolicy } of operations)
+  if ((method === 'POST' && exceptions[endOf(path)]) || unusual.some((one) => one.path === path)) {
+    if (method !== 'POST' || exceptions[endOf(path)] !== retryPolicy)
+      throw new Error(`The SDK has no rule for the retries of ${method} ${path}.`)
+  }
+const endsWith = (policy: string) =>
+  Object.keys(exceptions)
+    .filter((end) => exceptions[end] === policy)
+    .join('|')
+const [textPath, ...otherTextPaths] = operations.filter(({ isText }) => isText).map(({ path }) => path)
+if (otherTextPaths.length) throw new Error('The SDK supports one operation whose response is text.')
 
 const sharedExamples = new Map<string, string>()
 // Callers who mock the API hold an API key, not an owner token.
 const mocked = operations.filter(({ path }) => path.startsWith('/api/v1/'))
-const examples = mocked.map(({ id, examples }) => {
+const examples = mocked.map(({ id, method, path, examples }) => {
   const items = examples.map(({ name, status, body, isShared }) => {
     if (!isShared || status < 400) return JSON.stringify([name, status, body])
     sharedExamples.set(name, `const ${name}: Example = ${JSON.stringify([name, status, body])}`)
     return name
   })
-  return `  ${id}: [${items.join(', ')}],`
+  return `  ${id}: [${JSON.stringify(method)}, ${JSON.stringify(path)}, [${items.join(', ')}]],`
 })
 
 writeGenerated({
-  'src/generated/operations.ts': `${header('openapi.yaml')}import type { Operation } from '../types.ts'\n\n${constants.join('\n')}\n`,
-  'src/generated/operation-metadata.ts': `${header('openapi.yaml')}import type { RetryPolicy } from '../retry.ts'
-import {\n${exceptions}} from './operations.ts'
+  'src/generated/retry-policies.ts': `${header('openapi.yaml')}import type { RetryPolicy } from '../retry.ts'
 
-/** The retry policy of each method. A method that is not listed is never retried. */
-export const defaultRetryPolicies: Record<string, RetryPolicy> = ${JSON.stringify(defaultRetryPolicies)}
+/** The only path whose response is text. */
+export const TEXT_PATH = ${JSON.stringify(textPath)}
 
-/** The operations that differ from the default of their method. */
-export const operationMetadata = [\n${exceptions}]
+/** Returns the retry policy of an operation. */
+export const retryPolicyOf = (method: string, path: string): RetryPolicy => {
+  if (method === 'GET' || /\\/(${endsWith('safe')})$/.test(path)) return 'safe'
+  if (method !== 'POST' || /\\/(${endsWith('repeatable')})$/.test(path)) return 'repeatable'
+  return path.startsWith('/api/') ? 'keyed' : 'never'
+}
 `,
   'src/generated/event-names.ts': `${header('openapi.yaml')}
 /** The names of all documented webhook events. */
@@ -54,7 +65,8 @@ export type Example = readonly [name: string, status: number, body: unknown]
 
 ${[...sharedExamples.values()].join('\n')}
 
-export const examples: Partial<Record<OperationId, readonly Example[]>> = {
+/** Method, path and example responses of each operation. */
+export const examples: Partial<Record<OperationId, readonly [method: string, path: string, examples: readonly Example[]]>> = {
 ${examples.join('\n')}
 }
 `,

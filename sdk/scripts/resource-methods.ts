@@ -6,12 +6,25 @@ type Resources = Record<string, Record<string, (first: object, second: object) =
 const entry = new URL('../src/index.ts', import.meta.url).href
 const { createReferralClient } = (await import(entry)) as { createReferralClient: (options: object) => Resources }
 
+/** A body with the documented properties of every success. */
+const anyReply = {
+  ok: true,
+  id: 'id_1',
+  data: [],
+  pagination: { total: 0, totalPages: 0 },
+  totals: {},
+  journey: [],
+  attribution: {},
+  commission: {},
+  trace: {},
+}
+
 /** Returns the operation id that each method sends, by `resource.method`. Calls every method to find out. */
 export const operationsByMethod = async (): Promise<Map<string, string>> => {
   let sent = ''
   const fetch = (request: Request): Response => {
     sent = `${request.method} ${new URL(request.url).pathname}`
-    return Response.json({ data: [], pagination: { total: 0, totalPages: 0 } })
+    return Response.json(anyReply)
   }
   const client = createReferralClient({ apiKey: 'rk', baseUrl: 'https://api.example', fetch })
   const found = new Map<string, string>()

@@ -1,21 +1,6 @@
-import { ReferralError } from './errors.ts'
-import type { RateLimit } from './retry.ts'
-
-/** The data of a call together with its response. */
-export interface WithResponse<T> {
-  data: T
-  /** Status and headers. The body has been read. */
-  response: Response
-  /** `X-Request-Id`. Include it in support requests. */
-  requestId: string | undefined
-  rateLimit: RateLimit | undefined
-  /** True when the server returned the stored response of an earlier request with the same idempotency key. */
-  idempotentReplayed: boolean
-  /** True when an earlier attempt applied the write and its response was lost; `data` is then read from the current state. */
-  recovered: boolean
-  /** The number of times the request was sent. */
-  attempts: number
-}
+import { type CallInput, type Core, dataOf, type WithResponse } from './core.ts'
+import { type ApiError, ReferralError } from './errors.ts'
+import type { ActionReply } from './models.ts'
 
 /** The result of `safe()`. Check `error` first. */
 export type SafeResult<T> = (WithResponse<T> & { error?: never }) | { error: ReferralError; data?: never }
@@ -29,7 +14,54 @@ export interface Call<T> extends Promise<T> {
   safe(): Promise<SafeResult<T>>
 }
 
-/** Starts on first `then()`, `withResponse()` or `safe()`; `Core.call` starts it eagerly. */
+/** Starts a call. */
+export const startCall = <Reply, Data, const Query = undefined, Body = undefined>(
+  core: Core,
+  input: CallInput<Query, Body, Reply, Data>,
+): Call<Data> => {
+  const call = new LazyCall(() => core.run(input))
+  call.withResponse()
+  return call
+}
+
+/**
+ * Starts an update. After a 409 and a lost response, the lost attempt applied it when every field has the value that was
+ * sent. An update without fields reads the current state.
+ */
+export const startUpdate = <Query, Body extends object, Reply, Data extends object>(
+  core: Core,
+  input: CallInput<Query, Partial<Body>, Reply, Data>,
+): Call<Data> => {
+  const recover = async ({ status }: ApiError) => {
+    if (status !== 409) return undefined
+    const data = await dataOf(core.run({ ...input, body: {} }))
+    const state = new Map<string, unknown>(Object.entries(data))
+    const isApplied = Object.entries(input.body ?? {}).every(
+      ([name, value]) => normalize(state.get(name)) === normalize(value),
+    )
+    return isApplied ? data : undefined
+  }
+  return startCall(core, { ...input, recover })
+}
+
+const normalize = (value: unknown) => (typeof value === 'string' ? value.trim() : value)
+
+/** The reply to an action that an earlier attempt has applied. */
+export const doneEarlier = (id: string): ActionReply => ({ ok: true, message: 'Done by an earlier attempt.', id })
+
+/** Recovers a removal: a 404 after a lost response means that the lost attempt removed the resource. */
+export const recoverRemoval =
+  (id: string) =>
+  async ({ status }: ApiError): Promise<ActionReply | undefined> =>
+    status === 404 ? doneEarlier(id) : undefined
+
+/** Picks the `data` of a reply. */
+export const pickData = <T>(reply: { data: T }): T => reply.data
+
+/** Picks the reply to an action. */
+export const pickAction = (reply: ActionReply): ActionReply | undefined => (reply.ok ? reply : undefined)
+
+/** Starts on first `then()`, `withResponse()` or `safe()`; `startCall` starts it eagerly. */
 export class LazyCall<T> implements Call<T> {
   readonly [Symbol.toStringTag] = 'Call'
   #start: () => Promise<WithResponse<T>>

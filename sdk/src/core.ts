@@ -1,195 +1,340 @@
-import { type Call, LazyCall, type WithResponse } from './call.ts'
+import createClient, { type Client } from 'openapi-fetch'
 import {
   AbortedError,
   ApiError,
-  InvalidResponseError,
-  type ReferralError,
+  ConnectionError,
+  checkResponse,
+  type ErrorDetails,
+  invalidResponse,
+  messageOf,
+  ReferralError,
+  reasonOf,
+  TimeoutError,
   toApiError,
   UnknownOutcomeError,
 } from './errors.ts'
-import type { ClientOptions, WriteOptions } from './options.ts'
-import { type RateLimit, readRateLimit } from './retry.ts'
-import { errorDetails, type PreparedRequest, type ReceivedResponse, type SendResult, sendWithRetries } from './send.ts'
-import type { Open, Operation, OperationId, Query, RequestBody, ResponseBody } from './types.ts'
+import { retryPolicyOf, TEXT_PATH } from './generated/retry-policies.ts'
+import { createObserver, sleep, withDeadline } from './hooks.ts'
+import {
+  type AttemptInfo,
+  type ClientOptions,
+  checkKey,
+  checkLimits,
+  checkOptions,
+  type Fetch,
+  type FetchedResponse,
+  userAgent,
+  type WriteOptions,
+} from './options.ts'
+import {
+  createPacer,
+  headerOf,
+  isOutcomeUnknown,
+  mayHaveReachedServer,
+  mayRetry,
+  type RateLimit,
+  type RetryPolicy,
+  readRateLimit,
+  retryDelay,
+} from './retry.ts'
+import type { paths } from './schema.ts'
 
-/** The parts of one request. */
-export interface RequestInput {
-  query?: object | undefined
-  body?: unknown
-  options?: WriteOptions | undefined
+/** The data of a call together with its response. */
+export interface WithResponse<T> {
+  data: T
+  /** Status and headers. The body has been read. */
+  response: Response
+  /** `X-Request-Id`. Include it in support requests. */
+  requestId: string | undefined
+  rateLimit: RateLimit | undefined
+  /** True when the server returned the stored response of an earlier request with the same idempotency key. */
+  idempotentReplayed: boolean
+  /** True when an earlier attempt applied the write and its response was lost; `data` is then read from the current state. */
+  recovered: boolean
+  /** The number of times the request was sent. */
+  attempts: number
 }
 
-/** What a resource method passes to `Core.call`. */
-export interface CallInput<Id extends OperationId, Data> extends RequestInput {
-  query?: Query<Id> | undefined
-  body?: RequestBody<Id> | undefined
+/** What a call passes to a method of openapi-fetch. */
+export type CallInit<Query, Body> = {
+  params: { query: Query }
+  body: Body
+  headers: Record<string, string | undefined>
+  fetch: (request: Request) => Promise<Response>
+  middleware: CallMiddleware[]
+}
+
+interface CallMiddleware {
+  onRequest: (info: { request: Request; schemaPath: string }) => void
+}
+
+/** The result of a method of openapi-fetch. */
+export interface FetchResult<Reply> {
+  data?: Reply
+  error?: unknown
+  response: Response
+}
+
+/** How to make a call. */
+export interface CallInput<Query, Body, Reply, Data> {
+  query?: Query
+  body?: Body
+  options: WriteOptions | undefined
+  /** Calls a method of openapi-fetch. */
+  send: (init: CallInit<Query, Body>) => Promise<FetchResult<Reply>>
+  /** Picks the part of a response body to return, undefined when the body lacks a documented property. */
+  pick: (reply: Reply, response: Response) => Data | undefined
   /** Derives the idempotency key when the caller passes none. */
-  deriveKey?: ((body: unknown) => Promise<string>) | undefined
-  /** Picks the part of the response body that the method returns. */
-  pick: (body: Open<ResponseBody<Id>>) => Data
+  deriveKey?: (() => Promise<string>) | undefined
   /**
    * Called when a write is rejected after an attempt whose response was lost. Returns the current state when the lost
    * attempt applied the write, undefined when it did not.
    */
-  recoverLostResponse?: ((rejection: ApiError) => Promise<Data | undefined>) | undefined
+  recover?: ((rejection: ApiError) => Promise<Data | undefined>) | undefined
+  /** Maps the result of a call to that of `reconcile()`. */
+  reconciled?: (result: Promise<WithResponse<Data>>) => Promise<unknown>
 }
 
-/** Sends the requests of all resources, with one API key to one server. */
-export class Core {
+/** Makes the calls of all resources, with one API key to one server. */
+export interface Core {
+  /** openapi-fetch. Each call passes it a `fetch` that retries. */
+  readonly api: Client<paths>
   /** The rate limit window of the last response, undefined before the first. */
-  rateLimit: RateLimit | undefined
-  readonly #options: ClientOptions
-
-  constructor(options: ClientOptions) {
-    validate(options)
-    this.#options = options
-  }
-
-  /** Starts an operation and returns its call. */
-  call<Id extends OperationId, Data>(operation: Operation<Id>, input: CallInput<Id, Data>): Call<Data> {
-    const call = new LazyCall(() => this.request(operation, input))
-    call.withResponse()
-    return call
-  }
-
-  /** Sends an operation. `mayBeApplied` is true when an earlier call may have applied the write already. */
-  async request<Id extends OperationId, Data>(
-    operation: Operation<Id>,
-    { deriveKey, pick, recoverLostResponse, ...input }: CallInput<Id, Data>,
-    mayBeApplied = false,
-  ): Promise<WithResponse<Data>> {
-    const { options, body } = input
-    const idempotencyKey = options?.idempotencyKey ?? (await deriveKey?.(body))
-    const request = this.prepare(operation, { ...input, options: { ...options, idempotencyKey } })
-    const sameKey = { ...options, idempotencyKey: request.headers.get('Idempotency-Key') ?? undefined }
-    const reconcile = async () =>
-      (await this.request(operation, { ...input, options: sameKey, pick, recoverLostResponse }, true)).data
-
-    const sent = await this.send({ ...request, mayBeApplied })
-    const { received, error } = toResult(request, sent, reconcile, recoverLostResponse !== undefined)
-    if (!error) {
-      const data = pick(received.json as Open<ResponseBody<Id>>)
-      return toWithResponse(data, received.response, sent.attempts, false)
-    }
-    if (!(error instanceof ApiError && sent.mayBeApplied)) throw error
-    const state = await recoverLostResponse?.(error).catch((cause) => {
-      throw cause instanceof AbortedError ? cause : unknownOutcome(request, cause, reconcile)
-    })
-    if (state === undefined) throw error
-    return toWithResponse(state, error.response, sent.attempts, true)
-  }
-
-  /** Builds a request without sending it. Adds an idempotency key where the operation accepts one. */
-  prepare([method, path, retryPolicy, responseType]: Operation, input: RequestInput): PreparedRequest {
-    const clientOptions = this.#options
-    const { query, body, options = {} } = input
-    const headers = new Headers({ Accept: 'application/json', ...clientOptions.headers })
-    for (const [name, value] of new Headers(options.headers)) headers.set(name, value)
-    if (body !== undefined) headers.set('Content-Type', 'application/json')
-    if (options.idempotencyKey) headers.set('Idempotency-Key', options.idempotencyKey)
-    else if (retryPolicy === 'keyed' && !headers.has('Idempotency-Key'))
-      headers.set('Idempotency-Key', crypto.randomUUID())
-    const given = Object.entries(options).filter(([, value]) => value !== undefined)
-    return {
-      method,
-      url: `${clientOptions.baseUrl?.replace(/(\/api\/v1)?\/*$/, '')}${path}${queryString(query)}`,
-      retryPolicy,
-      headers,
-      body: JSON.stringify(body),
-      options: { ...clientOptions, ...Object.fromEntries(given) },
-      expectsText: responseType !== undefined,
-    }
-  }
-
-  /** Sends a prepared request, with retries. */
-  async send(request: PreparedRequest): Promise<SendResult> {
-    const sent = await sendWithRetries(this.#options, request)
-    this.rateLimit = (sent.received && readRateLimit(sent.received.response)) ?? this.rateLimit
-    return sent
-  }
+  readonly rateLimit: RateLimit | undefined
+  /** Makes a call. `mayBeApplied` is true when an earlier call may have applied the write already. */
+  run<Query, Body, Reply, Data>(
+    input: CallInput<Query, Body, Reply, Data>,
+    mayBeApplied?: boolean,
+  ): Promise<WithResponse<Data>>
 }
+
+const KEY_HEADER = 'Idempotency-Key'
+
+/** The data of a call alone. */
+export const dataOf = async <T>(result: Promise<WithResponse<T>>): Promise<T> => (await result).data
 
 /**
  * Creates what a single resource needs, so that unused resources are tree-shaken.
  *
- * @throws {TypeError} when `apiKey` or `baseUrl` is missing or malformed, or in a browser.
+ * @throws {TypeError} when an option is missing or malformed, or in a browser.
  *
  * @example
  * const api = events(createCore({ apiKey: process.env.REFERRAL_API_KEY, baseUrl: 'https://referrals.example.com' }))
  * await api.click({ ref: 'noor-haddad' })
  */
-export const createCore = (options: ClientOptions): Core => new Core(options)
+export const createCore = (given: ClientOptions = {}): Core => {
+  const options = checkOptions(given)
+  const { log, notify } = createObserver(options)
+  const { maxRequestsPerMinute: pace } = options
+  const pacer = pace === undefined ? undefined : createPacer(pace)
+  let rateLimit: RateLimit | undefined
 
-const validate = ({ apiKey, baseUrl, dangerouslyAllowBrowser }: ClientOptions) => {
-  // Checked here, because the runtime's own error message would contain the key.
-  if (!/^[!-~]+$/.test(apiKey?.trim() ?? '')) throw new TypeError('apiKey is missing or malformed. Pass an API key.')
-  if (!/^https?:\/\/[^/]/.test(baseUrl ?? '')) throw new TypeError('baseUrl must start with https:// or http://.')
-  if ('window' in globalThis && 'document' in globalThis && !dangerouslyAllowBrowser)
-    throw new TypeError(
-      'A browser would expose the API key, which can mark payouts as paid. Use the SDK on a server, or set dangerouslyAllowBrowser in a test.',
-    )
+  const api = createClient<paths>({
+    baseUrl: options.baseUrl,
+    headers: { Accept: 'application/json', ...options.headers },
+  })
+
+  const run: Core['run'] = async (input, mayBeApplied = false) => {
+    const { pick, recover, reconciled = dataOf, options: callOptions = {} } = input
+    const { signal, headers, idempotencyKey = await input.deriveKey?.() } = callOptions
+    const { maxRetries = options.maxRetries, timeoutMs = options.timeoutMs } = callOptions
+    const { totalTimeoutMs = options.totalTimeoutMs } = callOptions
+    checkLimits(callOptions)
+    const startedAt = Date.now()
+    const deadline = startedAt + totalTimeoutMs
+    const details: ErrorDetails = { idempotencyKey }
+    const state = {}
+    let attempts = 0
+    let path = ''
+    let info: AttemptInfo = { method: '', path, url: '', state, attempt: 0, headers: new Headers() }
+    let policy: RetryPolicy = 'never'
+
+    /**
+     * Sends a request until it gets a final response, or until retries or time run out. Returns a success or an error of
+     * the API.
+     *
+     * @throws {ReferralError} when there is no such response.
+     */
+    const fetchWithRetries = async (request: Request): Promise<Response> => {
+      const { method, url, headers } = request
+      const body = await request.text()
+      if (policy === 'keyed' && !headers.has(KEY_HEADER)) headers.set(KEY_HEADER, crypto.randomUUID())
+      details.idempotencyKey = headers.get(KEY_HEADER) ?? undefined
+      const label = `${method} ${path}`
+
+      for (let retries = 0; ; retries++) {
+        for (let pause = pacer?.acquire(); pause; pause = pacer?.acquire()) {
+          const left = deadline - Date.now()
+          if (left <= 0)
+            throw new TimeoutError('TimeoutError', 'The call timed out while it waited for the rate limit.', details)
+          await sleep(Math.min(left, pause.ms), signal, details, pause.until)
+        }
+        info = { method, path, url, state, attempt: ++attempts, headers: new Headers(headers) }
+        await notify('onRequest', info, signal)
+        const sentAt = Date.now()
+        const { response, error, isUnknown } = await fetchOnce(body, Math.min(timeoutMs, deadline - sentAt))
+        mayBeApplied ||= isUnknown
+        const window = readRateLimit(response)
+        pacer?.release(window)
+        rateLimit = window ?? rateLimit
+        details.response = response
+        const status = response?.status
+        const requestId = headerOf(response, 'X-Request-Id')
+        Object.assign(info, { status, requestId, error, durationMs: Date.now() - sentAt })
+        const reason = status ?? error?.message
+        log('debug', `${label} ${reason} ${info.durationMs} ms ${requestId ?? ''}`)
+        await notify(response ? 'onResponse' : 'onError', info, signal)
+
+        const isRateLimited = status === 429
+        // The next window is certain to come, even if other clients have used up this one.
+        if (isRateLimited && pace === 'auto') retries--
+        const delayMs = retryDelay(response, attempts)
+        if (
+          retries >= maxRetries ||
+          error instanceof AbortedError ||
+          !mayRetry(policy, response) ||
+          (isRateLimited && options.retryRateLimited === false) ||
+          Date.now() + delayMs >= deadline
+        ) {
+          if (error) throw error
+          return response!
+        }
+        log('warn', `${label} ${reason}; retrying in ${Math.round(delayMs)} ms`)
+        await notify('onRetry', Object.assign(info, { delayMs }), signal)
+        await sleep(delayMs, signal, details)
+      }
+    }
+
+    /** Makes one attempt and reads its whole body. Never rejects. */
+    const fetchOnce = async (body: string, ms: number): Promise<AttemptResult> => {
+      const { method, url } = info
+      let wasSent = false
+      details.response = undefined
+      const attempt = async (attemptSignal: AbortSignal): Promise<AttemptResult> => {
+        const { apiKey, fetch = globalThis.fetch } = options
+        const key = checkKey(typeof apiKey === 'function' ? await apiKey() : apiKey)
+        attemptSignal.throwIfAborted()
+        const headers = Object.fromEntries(info.headers)
+        headers.authorization = `Bearer ${key}`
+        headers['user-agent'] = userAgent(options, headers['user-agent'])
+        // Redirects are not followed: they would send the key elsewhere and turn a POST into a GET.
+        const init = { method, headers, signal: attemptSignal, redirect: 'manual', ...(body && { body }) } as const
+        // A request that converts to its URL, for implementations of `fetch` that do not know the global `Request`.
+        const request = Object.assign(new Request(url, init), { toString: () => url }) as Parameters<Fetch>[0]
+        const sending = fetch(request, { ...options.fetchOptions, ...init })
+        wasSent = true
+        const received = await sending
+        const text = await received.text()
+        const response = toResponse(received, text, path)
+        const error = checkResponse(response, text, { ...details, path })
+        return { response, error, isUnknown: isOutcomeUnknown(response) || (response.ok && !!error) }
+      }
+      const onTimeout = () => new TimeoutError('TimeoutError', `No response within ${ms} ms.`, details)
+      return withDeadline(attempt, { signal, ms, onTimeout, details }).catch((cause) => {
+        if (cause instanceof ReferralError) return { error: cause, isUnknown: wasSent }
+        const what = wasSent ? `Connection to ${new URL(url).origin}` : 'Reading the API key'
+        const message = `${what} failed: ${reasonOf(cause)}`
+        const error = new ConnectionError('ConnectionError', message, { ...details, cause })
+        return { error, isUnknown: wasSent && mayHaveReachedServer(cause) }
+      })
+    }
+
+    const unknownOutcome = (cause: Error) => {
+      const canReconcile = policy !== 'never'
+      const action = canReconcile ? 'Call reconcile()' : 'Check the state'
+      const message = `Outcome unknown; the request may have been applied. ${action} before sending it again. Cause: ${cause.message}`
+      const again = { ...input, options: { ...callOptions, idempotencyKey: details.idempotencyKey } }
+      const reconcile = canReconcile ? () => reconciled(run(again, true)) : undefined
+      return new UnknownOutcomeError(message, { ...details, cause }, reconcile)
+    }
+
+    /** Returns a success, or throws the error of the call. */
+    const decide = async () => {
+      let failure: ReferralError
+      try {
+        const { data, error, response } = await input.send({
+          params: { query: input.query! },
+          body: input.body!,
+          headers: { ...headers, [KEY_HEADER]: idempotencyKey },
+          fetch: fetchWithRetries,
+          middleware: [{ onRequest }],
+        })
+        const picked = data && pick(data, response)
+        if (picked !== undefined) return toWithResponse(picked, response, attempts)
+        if (response.ok) {
+          mayBeApplied = true
+          failure = invalidResponse(response, details)
+        } else {
+          const message = messageOf(error) ?? `The server responded with status ${response.status}. Retry later.`
+          failure = toApiError(message, { ...details, response })
+        }
+      } catch (thrown) {
+        if (!(thrown instanceof ReferralError) || thrown instanceof AbortedError) throw thrown
+        failure = thrown
+      }
+      if (policy === 'safe' || !mayBeApplied) throw failure
+      if (!isFinal(failure, policy === 'repeatable' && !recover)) throw unknownOutcome(failure)
+      const recovered = await recover?.(failure).catch((cause) => {
+        throw cause instanceof AbortedError ? cause : unknownOutcome(cause)
+      })
+      if (recovered === undefined) throw failure
+      return toWithResponse(recovered, failure.response, attempts, true)
+    }
+
+    const onRequest: CallMiddleware['onRequest'] = ({ request, schemaPath }) => {
+      path = schemaPath
+      policy = retryPolicyOf(request.method, schemaPath)
+    }
+    return decide()
+      .catch((error) => {
+        info.error = error
+        throw error
+      })
+      .finally(() => notify('onEnd', Object.assign(info, { durationMs: Date.now() - startedAt }), signal))
+  }
+
+  return {
+    api,
+    run,
+    get rateLimit() {
+      return rateLimit
+    },
+  }
 }
 
-const queryString = (query: object = {}) => {
-  const given = Object.entries(query).filter(([, value]) => value != null)
-  return given.length ? `?${new URLSearchParams(given.map(([name, value]) => [name, `${value}`]))}` : ''
-}
-
-const toWithResponse = <T>(data: T, response: Response, attempts: number, recovered: boolean): WithResponse<T> => ({
-  data,
-  response,
-  requestId: response.headers.get('X-Request-Id') ?? undefined,
-  rateLimit: readRateLimit(response),
-  idempotentReplayed: response.headers.get('Idempotent-Replayed') === 'true',
-  recovered,
-  attempts,
-})
-
-/**
- * Turns what was sent and received into a successful response or the error to throw.
- *
- * @param canRecover Whether the caller checks the state when the write is rejected after a lost response.
- */
-export const toResult = (
-  request: PreparedRequest,
-  sent: SendResult,
-  reconcile: () => Promise<unknown>,
-  canRecover = false,
-): { received: ReceivedResponse; error?: never } | { received?: never; error: ReferralError } => {
-  const error = sent.error ?? toError(sent.received, request)
-  if (!error) return { received: sent.received! }
-  const isKnown = request.retryPolicy === 'safe' || !sent.mayBeApplied || isFinal(error, request, canRecover)
-  return { error: isKnown ? error : unknownOutcome(request, error, reconcile) }
-}
-
-/** Returns undefined for a success. A 429 or 503 of a proxy is treated like one from the API. */
-const toError = ({ response, json }: ReceivedResponse, request: PreparedRequest): ReferralError | undefined => {
-  const { ok, status, headers } = response
-  const body = typeof json === 'object' ? (json as { error?: unknown } | null) : undefined
-  if (ok && (body || request.expectsText)) return undefined
-  const message = typeof body?.error === 'string' ? body.error : undefined
-  const details = { ...errorDetails(request), response }
-  if (!ok && (message || status === 429 || status === 503))
-    return toApiError(message ?? `The server responded with status ${status}. Retry later.`, details)
-  const location = headers.get('Location')
-  const what = location ? `redirect to ${location}` : (headers.get('Content-Type') ?? 'no content type')
-  return new InvalidResponseError(
-    `The response did not come from the API: ${status}, ${what}. Check baseUrl and any proxy in between.`,
-    details,
-  )
+/** The result of an attempt: a response, an error, or both when the response is not usable. */
+interface AttemptResult {
+  response?: Response
+  error?: ReferralError | undefined
+  /** A write may have been applied, and the response does not tell. */
+  isUnknown: boolean
 }
 
 /**
  * Whether a rejection proves that a lost attempt did not apply the write. A keyed write would have been replayed instead
  * of rejected. A repeatable write may be rejected because it was applied, unless the caller checks the state.
  */
-const isFinal = (error: ReferralError, { retryPolicy }: PreparedRequest, canRecover: boolean) =>
-  error instanceof ApiError &&
-  (error.status === 400 || ([404, 409].includes(error.status) && (retryPolicy !== 'repeatable' || canRecover)))
+const isFinal = (error: ReferralError, mayBeEcho: boolean): error is ApiError =>
+  error instanceof ApiError && (error.status === 400 || ([404, 409].includes(error.status) && !mayBeEcho))
 
-const unknownOutcome = (request: PreparedRequest, cause: Error, reconcile: () => Promise<unknown>) => {
-  const canReconcile = request.retryPolicy !== 'never'
-  const action = canReconcile ? 'Call reconcile()' : 'Check the state'
-  const message = `Outcome unknown; the request may have been applied. ${action} before sending it again. Cause: ${cause.message}`
-  return new UnknownOutcomeError(message, { ...errorDetails(request), cause }, canReconcile ? reconcile : undefined)
+const toWithResponse = <T>(data: T, response: Response, attempts: number, recovered = false): WithResponse<T> => ({
+  data,
+  response,
+  requestId: headerOf(response, 'X-Request-Id'),
+  rateLimit: readRateLimit(response),
+  idempotentReplayed: headerOf(response, 'Idempotent-Replayed') === 'true',
+  recovered,
+  attempts,
+})
+
+/** Returns a response that openapi-fetch can read. It expects JSON, so a text becomes a JSON string. */
+const toResponse = ({ status, headers: received }: FetchedResponse, text: string, path: string): Response => {
+  // The response to a redirect that is not followed has no status in browsers.
+  if (!status) return Response.error()
+  const body = path === TEXT_PATH && status < 300 ? JSON.stringify(text) : text
+  const headers = new Headers()
+  received.forEach((value, name) => {
+    headers.append(name, value)
+  })
+  return new Response(body || null, { status, headers })
 }

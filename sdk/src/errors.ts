@@ -1,4 +1,5 @@
-import { type RateLimit, readRateLimit } from './retry.ts'
+import { TEXT_PATH } from './generated/retry-policies.ts'
+import { headerOf, type RateLimit, readRateLimit } from './retry.ts'
 import type { components } from './schema.ts'
 
 /** The error codes of this API version. Later versions may add more. */
@@ -7,9 +8,11 @@ export type ErrorCode = components['schemas']['ErrorCode'] | (string & {})
 /** Details of the failed call, copied into its error. */
 export interface ErrorDetails {
   cause?: unknown
-  response?: Response
+  response?: Response | undefined
   idempotencyKey?: string | undefined
 }
+
+const brand = Symbol.for('@referral/sdk/error')
 
 /** The base class of every error a call throws. */
 export class ReferralError extends Error {
@@ -26,34 +29,42 @@ export class ReferralError extends Error {
   constructor(name: string, message: string, { cause, response, idempotencyKey }: ErrorDetails) {
     super(message, cause === undefined ? {} : { cause })
     this.name = name
-    this.code = response?.headers.get('X-Error-Code') ?? undefined
-    this.requestId = response?.headers.get('X-Request-Id') ?? undefined
-    this.rateLimit = response && readRateLimit(response)
+    this.code = headerOf(response, 'X-Error-Code')
+    this.requestId = headerOf(response, 'X-Request-Id')
+    this.rateLimit = readRateLimit(response)
     // Not enumerable, so that logging an error does not print a whole response.
     Object.defineProperty(this, 'response', { value: response })
     this.idempotencyKey = idempotencyKey
   }
+
+  get [brand](): true {
+    return true
+  }
 }
+
+/**
+ * Returns whether an error was thrown by this package, even by another copy of it, where `instanceof` is false. Use `name`
+ * and `code` to tell errors apart.
+ *
+ * @example
+ * if (isReferralError(error) && error.code === 'email_taken') return 'already invited'
+ */
+export const isReferralError = (error: unknown): error is ReferralError =>
+  (error as { [brand]?: true } | null | undefined)?.[brand] === true
 
 /** No response was received: the host is unknown, or the connection was refused, reset or closed. See `cause`. */
 export class ConnectionError extends ReferralError {
-  constructor(message: string, details: ErrorDetails) {
-    super('ConnectionError', message, details)
-  }
+  declare readonly name: 'ConnectionError'
 }
 
 /** An attempt exceeded `timeoutMs`, or the call exceeded `totalTimeoutMs`. */
 export class TimeoutError extends ReferralError {
-  constructor(message: string, details: ErrorDetails) {
-    super('TimeoutError', message, details)
-  }
+  declare readonly name: 'TimeoutError'
 }
 
 /** The caller's signal aborted the call; `cause` is the signal's reason. A write may have been applied. */
 export class AbortedError extends ReferralError {
-  constructor(message: string, details: ErrorDetails) {
-    super('AbortedError', message, details)
-  }
+  declare readonly name: 'AbortedError'
 }
 
 /** A response that did not come from the API: a proxy's page, a redirect, or a wrong `baseUrl`. */
@@ -101,9 +112,9 @@ export class ApiError extends ReferralError {
   declare readonly response: Response
   readonly status: number
 
-  constructor(name: string, message: string, details: ErrorDetails & { response: Response }) {
+  constructor(name: string, message: string, details: ErrorDetails & { response: Response }, status: number) {
     super(name, message, details)
-    this.status = details.response.status
+    this.status = status
   }
 }
 
@@ -171,7 +182,57 @@ const classes = {
 } as const
 
 /** Returns the error class of the status, or a plain ApiError for an unlisted status. */
-export const toApiError = (message: string, details: ErrorDetails & { response: Response }): ApiError => {
-  const [name, Class] = classes[details.response.status as keyof typeof classes] ?? ['ApiError', ApiError]
-  return new Class(name, message, details)
+export const toApiError = (
+  message: string,
+  details: ErrorDetails & { response: Response },
+  status = details.response.status,
+): ApiError => {
+  const [name, Class] = classes[status as keyof typeof classes] ?? ['ApiError', ApiError]
+  return new Class(name, message, details, status)
+}
+
+/**
+ * Returns an error for a response that is neither from the API nor from a proxy that asks to retry later. A 429 or 503 of
+ * a proxy is treated like one from the API.
+ */
+export const checkResponse = (
+  response: Response,
+  text: string,
+  details: ErrorDetails & { path: string },
+): InvalidResponseError | undefined => {
+  const { ok, status } = response
+  const json = parseJson(text)
+  const isUsable = ok
+    ? (json && typeof json === 'object') || details.path === TEXT_PATH
+    : messageOf(json) || status === 429 || status === 503
+  return isUsable ? undefined : invalidResponse(response, details)
+}
+
+/** The error for a response that is not from the API. */
+export const invalidResponse = (response: Response, details: ErrorDetails): InvalidResponseError => {
+  const { status, headers } = response
+  const location = headers.get('Location')
+  const what = location ? `redirect to ${location}` : headers.get('Content-Type') || 'no content type'
+  const message = `The response did not come from the API: ${status}, ${what}. Check baseUrl and any proxy in between.`
+  return new InvalidResponseError(message, { ...details, response })
+}
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns the message of an error body. */
+export const messageOf = (body: unknown): string | undefined => {
+  const { error } = (body ?? {}) as { error?: unknown }
+  return typeof error === 'string' ? error : undefined
+}
+
+/** The innermost cause, because `fetch` itself only reports that it failed. Several refused addresses have no message. */
+export const reasonOf = (failure: unknown): unknown => {
+  const { message, code, cause } = (failure ?? {}) as { message?: unknown; code?: unknown; cause?: unknown }
+  return cause == null ? message || code || failure : reasonOf(cause)
 }

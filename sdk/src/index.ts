@@ -1,6 +1,6 @@
-export type { Call, SafeResult, WithResponse } from './call.ts'
-export { createReferralClient, type ReferralClient } from './client.ts'
-export { type Core, createCore } from './core.ts'
+export type { Call, SafeResult } from './call.ts'
+export { createReferralClient, type RawClient, type ReferralClient } from './client.ts'
+export { type Core, createCore, type WithResponse } from './core.ts'
 export {
   AbortedError,
   ApiError,
@@ -11,6 +11,7 @@ export {
   ForbiddenError,
   InternalServerError,
   InvalidResponseError,
+  isReferralError,
   MethodNotAllowedError,
   NotFoundError,
   RateLimitError,
@@ -22,9 +23,15 @@ export {
 } from './errors.ts'
 export type * from './models.ts'
 export type {
+  AppInfo,
   CallOptions,
   ClientOptions,
+  EndInfo,
+  ErrorInfo,
   Fetch,
+  FetchedResponse,
+  FetchInit,
+  Hooks,
   Logger,
   RequestInfo,
   ResponseInfo,
@@ -32,7 +39,6 @@ export type {
   WriteOptions,
 } from './options.ts'
 export type { Page, PagedCall } from './pagination.ts'
-export type { RawClient } from './raw-client.ts'
 export { affiliates } from './resources/affiliates.ts'
 export { analytics } from './resources/analytics.ts'
 export { commissions } from './resources/commissions.ts'

@@ -1,5 +1,4 @@
 import { type Example, examples } from './generated/examples.ts'
-import * as operations from './generated/operations.ts'
 import type { OperationId } from './types.ts'
 
 type Resolver = (info: { request: Request }) => Promise<Response>
@@ -28,19 +27,15 @@ export interface HandlerOptions {
  * const server = setupServer(...referralHandlers(http, { baseUrl: 'https://api.example' }))
  */
 export const referralHandlers = <Handler>(http: MswHttp<Handler>, options: HandlerOptions): Handler[] =>
-  Object.entries(operations)
-    .filter(([id]) => id in examples)
-    .map(([id, [method, path]]) => {
-      const verb = method.toLowerCase() as keyof MswHttp<Handler>
-      const url = `${options.baseUrl.replace(/\/+$/, '')}${path}`
-      return http[verb](url, ({ request }) =>
-        respond(id as OperationId, request, options.examples?.[id as OperationId]),
-      )
-    })
+  Object.entries(examples).map(([id, [method, path]]) => {
+    const verb = method.toLowerCase() as keyof MswHttp<Handler>
+    const url = `${options.baseUrl.replace(/\/+$/, '')}${path}`
+    return http[verb](url, ({ request }) => respond(id as OperationId, request, options.examples?.[id as OperationId]))
+  })
 
 const respond = async (id: OperationId, request: Request, name: string | undefined): Promise<Response> => {
   const matches = name ? (example: Example) => example[0] === name : await successOf(id, request)
-  const found = examples[id]?.find(matches)
+  const found = examples[id]?.[2].find(matches)
   if (!found) throw new Error(`openapi.yaml has no example ${name ?? 'of a success'} for ${id}.`)
   return toResponse(found)
 }

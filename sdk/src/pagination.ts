@@ -1,7 +1,5 @@
-import { type Call, LazyCall, type WithResponse } from './call.ts'
-import type { Core } from './core.ts'
-import type { CallOptions } from './options.ts'
-import type { Open, Operation, OperationId, Query, ResponseBody } from './types.ts'
+import { type Call, LazyCall } from './call.ts'
+import type { CallInput, Core, WithResponse } from './core.ts'
 
 /** One page of a list. */
 export interface Page<T> {
@@ -20,46 +18,40 @@ export interface PagedCall<T> extends Call<Page<T>>, AsyncIterable<T> {
   toArray(options?: { limit?: number }): Promise<T[]>
 }
 
-interface ListInput<Id extends OperationId, Row> {
-  query: Query<Id> | undefined
-  options: CallOptions | undefined
-  pick: (body: Open<ResponseBody<Id>>) => Page<Row>
-  /** Identifies a row, to skip duplicates and to continue after it. */
-  rowId: (row: Row) => string
-}
+/** A row, identified by its `id`, or a coupon, identified by its affiliate. */
+type Row = { id: string } | { id?: never; affiliateId: string }
+
+const idOf = (row: Row): string => row.id ?? row.affiliateId
+
+/** Picks a page as it is. */
+export const pickPage = <Row>(page: Page<Row>): Page<Row> | undefined =>
+  Array.isArray(page.data) && page.pagination ? page : undefined
 
 /** Calls a list operation. */
-export const listCall = <Id extends OperationId, Row extends object>(
+export const listCall = <Query extends PageQuery | undefined, Item, T extends Row>(
   core: Core,
-  operation: Operation<Id>,
-  { query, options, pick, rowId }: ListInput<Id, Row>,
-): PagedCall<Row> =>
-  new PagedList(
-    (query ?? {}) as PageQuery,
-    (page) => core.request(operation, { query: page as Query<Id>, options, pick }),
-    rowId,
-  )
+  input: CallInput<Query, undefined, Page<Item>, Page<T>> & { query: Query },
+): PagedCall<T> =>
+  new PagedList(input.query ?? {}, (page) => core.run({ ...input, query: { ...input.query, ...page } }))
 
-type PageQuery = { page?: number; limit?: number; after?: string }
+type PageQuery = { page?: number | undefined; limit?: number | undefined; after?: string | undefined }
 type FetchPage<T> = (query: PageQuery) => Promise<WithResponse<Page<T>>>
 
-class PagedList<T extends object> extends LazyCall<Page<T>> implements PagedCall<T> {
+class PagedList<T extends Row> extends LazyCall<Page<T>> implements PagedCall<T> {
   readonly #query: PageQuery
   readonly #fetchPage: FetchPage<T>
-  readonly #rowId: (row: T) => string
 
-  constructor(query: PageQuery, fetchPage: FetchPage<T>, rowId: (row: T) => string) {
+  constructor(query: PageQuery, fetchPage: FetchPage<T>) {
     super(() => fetchPage(query))
     this.#query = query
     this.#fetchPage = fetchPage
-    this.#rowId = rowId
   }
 
   page(page: number): Call<Page<T>> {
     return new LazyCall(() => this.#fetchPage({ ...this.#query, page }))
   }
 
-  async toArray({ limit = Number.POSITIVE_INFINITY }: { limit?: number } = {}): Promise<T[]> {
+  async toArray({ limit = Infinity }: { limit?: number } = {}): Promise<T[]> {
     const rows: T[] = []
     if (limit <= 0) return rows
     for await (const row of this) if (rows.push(row) >= limit) break
@@ -78,7 +70,7 @@ class PagedList<T extends object> extends LazyCall<Page<T>> implements PagedCall
       yield* data
       const last = data[limit - 1]
       if (!last) return
-      after = this.#rowId(last)
+      after = idOf(last)
     }
     const seen = new Set<string>()
     let previousTotal = 0
@@ -93,7 +85,7 @@ class PagedList<T extends object> extends LazyCall<Page<T>> implements PagedCall
         continue
       }
       for (const row of data) {
-        const id = this.#rowId(row)
+        const id = idOf(row)
         if (seen.has(id)) continue
         seen.add(id)
         rereads = 0

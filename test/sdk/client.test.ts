@@ -1,10 +1,10 @@
 import { createReferralClient, isKnownEvent, type RequestInfo, type WebhookEvent } from '@referral/sdk'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { errorResponse, jsonResponse, scriptedClient } from './support/scripted-client.ts'
+import { errorResponse, jsonResponse, scriptedClient, success } from './support/scripted-client.ts'
 
 const order = { externalOrderId: '1001', amountCents: 10_000, couponCode: 'NISA16' }
 const keyOf = async (body: typeof order, options?: { idempotencyKey?: string }) => {
-  const { client, requests } = scriptedClient([jsonResponse(201, {})])
+  const { client, requests } = scriptedClient([jsonResponse(201, success)])
   await client.events.conversion(body, options)
   return requests[0]!.headers.get('Idempotency-Key')
 }
@@ -14,7 +14,7 @@ afterEach(() => {
 })
 
 describe('options', () => {
-  const fetch = async () => jsonResponse(200, {})
+  const fetch = async () => jsonResponse(200, success)
 
   test('throws a TypeError for a missing or malformed apiKey or baseUrl', () => {
     expect(() => createReferralClient({ apiKey: '', baseUrl: 'https://api.example' })).toThrow(TypeError)
@@ -25,7 +25,7 @@ describe('options', () => {
   })
 
   test('whitespace around the key is removed', async () => {
-    const { client, requests } = scriptedClient([jsonResponse(200, {})], { apiKey: 'rk_test\n' })
+    const { client, requests } = scriptedClient([jsonResponse(200, success)], { apiKey: 'rk_test\n' })
     await client.analytics.get()
     expect(requests[0]!.headers.get('Authorization')).toBe('Bearer rk_test')
   })
@@ -36,13 +36,15 @@ describe('options', () => {
     'https://api.example/api/v1/',
     'https://api.example/api/v1',
   ])('accepts %s as baseUrl', async (baseUrl) => {
-    const { client, requests } = scriptedClient([jsonResponse(200, {})], { baseUrl })
+    const { client, requests } = scriptedClient([jsonResponse(200, success)], { baseUrl })
     await client.analytics.get()
     expect(requests[0]!.url).toBe('https://api.example/api/v1/analytics')
   })
 
   test('baseUrl may have a path', async () => {
-    const { client, requests } = scriptedClient([jsonResponse(200, {})], { baseUrl: 'https://shop.example/referrals/' })
+    const { client, requests } = scriptedClient([jsonResponse(200, success)], {
+      baseUrl: 'https://shop.example/referrals/',
+    })
     await client.analytics.get()
     expect(requests[0]!.url).toBe('https://shop.example/referrals/api/v1/analytics')
   })
@@ -57,14 +59,14 @@ describe('options', () => {
 
   test('globalThis.fetch is read at each call', async () => {
     const client = createReferralClient({ apiKey: 'k', baseUrl: 'https://api.example' })
-    vi.stubGlobal('fetch', async () => jsonResponse(200, { currency: 'USD' }))
-    expect(await client.analytics.get()).toEqual({ currency: 'USD' })
+    vi.stubGlobal('fetch', async () => jsonResponse(200, { currency: 'USD', totals: {} }))
+    expect(await client.analytics.get()).toEqual({ currency: 'USD', totals: {} })
   })
 })
 
 describe('a request', () => {
   test('has credential, version, query without empty values, and headers', async () => {
-    const { client, requests } = scriptedClient([jsonResponse(200, { data: {} })], { headers: { 'X-Team': 'a' } })
+    const { client, requests } = scriptedClient([jsonResponse(200, success)], { headers: { 'X-Team': 'a' } })
     await client.payouts.pay('bat_1', { expectedTotalCents: 0 })
     await client.affiliates.list({ q: 'a&b=c', status: undefined }, { headers: { 'x-team': 'b' } })
     expect(requests[0]!.url).toBe('https://api.example/api/v1/payouts?id=bat_1&action=pay&expectedTotalCents=0')
@@ -80,7 +82,7 @@ describe('a request', () => {
   })
 
   test('event methods set the type', async () => {
-    const { client, requests } = scriptedClient([jsonResponse(202, { ok: true })])
+    const { client, requests } = scriptedClient([jsonResponse(202, success)])
     await client.events.click({ ref: 'noor' })
     await client.events.pageView({ url: 'https://shop.example' })
     await client.events.conversion(order)
@@ -95,7 +97,7 @@ describe('a request', () => {
   })
 
   test('payouts.preview sets dryRun, create does not', async () => {
-    const { client, requests } = scriptedClient([jsonResponse(200, { data: {} })])
+    const { client, requests } = scriptedClient([jsonResponse(200, success)])
     const period = { periodStart: '2026-10-01', periodEnd: '2026-10-31T23:59:59.999Z' }
     await client.payouts.preview(period)
     await client.payouts.create(period)
@@ -105,7 +107,7 @@ describe('a request', () => {
 
 describe('idempotency keys', () => {
   test('every POST has a new one', async () => {
-    const { client, requests } = scriptedClient([jsonResponse(200, { data: {} })])
+    const { client, requests } = scriptedClient([jsonResponse(200, success)])
     await client.coupons.assign({ affiliateId: 'aff_1' })
     await client.coupons.assign({ affiliateId: 'aff_1' })
     await client.webhooks.sendTest({ url: 'https://hooks.example' })
@@ -125,7 +127,7 @@ describe('idempotency keys', () => {
 
   test('a given key is used', async () => {
     expect(await keyOf(order, { idempotencyKey: 'mine' })).toBe('mine')
-    const { client, requests } = scriptedClient([jsonResponse(200, { data: {} })])
+    const { client, requests } = scriptedClient([jsonResponse(200, success)])
     await client.coupons.assign({ affiliateId: 'aff_1' }, { idempotencyKey: 'mine too' })
     expect(requests[0]!.headers.get('Idempotency-Key')).toBe('mine too')
   })
@@ -136,7 +138,7 @@ describe('logging and hooks', () => {
     const lines: string[] = []
     const logger = { debug: (line: string) => lines.push(line), warn: (line: string) => lines.push(line) }
     const { client } = scriptedClient(
-      [errorResponse(429, 'rate_limited', { 'X-RateLimit-Reset': '0' }), jsonResponse(200, {})],
+      [errorResponse(429, 'rate_limited', { 'X-RateLimit-Reset': '0' }), jsonResponse(200, success)],
       { logger },
     )
     await client.journey.get({ customerEmail: 'buyer@example.com' })
@@ -150,7 +152,7 @@ describe('logging and hooks', () => {
   test('hooks run for each attempt, can add headers, and do not receive the credential', async () => {
     const seen: [string, RequestInfo & { status?: number | undefined }][] = []
     const { client, requests } = scriptedClient(
-      [errorResponse(503, 'api_disabled', { 'Retry-After': '0' }), jsonResponse(200, {})],
+      [errorResponse(503, 'api_disabled', { 'Retry-After': '0' }), jsonResponse(200, success)],
       {
         onRequest: (info) => {
           info.headers.set('traceparent', `00-${info.attempt}`)

@@ -5,6 +5,7 @@ import * as shops from '../../server/src/accounts/shops.ts'
 import { causes, sharedCauses, type World } from '../contract/causes.ts'
 import { callOperation, exampleServer } from '../contract/fixture.ts'
 import { type DocumentedOperation, operations } from '../support/document.ts'
+import { success } from './support/scripted-client.ts'
 
 let world: World
 let methods: Map<string, string[]>
@@ -30,7 +31,7 @@ const methodsByRoute = async (): Promise<Map<string, string[]>> => {
   let route = ''
   const fetch = (request: Request): Response => {
     route = `${request.method} ${new URL(request.url).pathname}`
-    return Response.json({ data: [], pagination: { total: 0, totalPages: 0 } })
+    return Response.json(success)
   }
   const client = createReferralClient({ apiKey: 'rk', baseUrl: 'https://api.example', fetch })
   for (const [resource, of] of Object.entries(client).filter(([, value]) => typeof value === 'object')) {

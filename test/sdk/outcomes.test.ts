@@ -1,7 +1,7 @@
 import { ConflictError, ConnectionError, InvalidResponseError, TimeoutError, UnknownOutcomeError } from '@referral/sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { advanceUntilSettled } from './support/clock.ts'
-import { connectionError, errorResponse, jsonResponse, scriptedClient } from './support/scripted-client.ts'
+import { connectionError, errorResponse, jsonResponse, scriptedClient, success } from './support/scripted-client.ts'
 
 const order = { externalOrderId: '1001', amountCents: 10_000 }
 const connectionReset = connectionError('ECONNRESET')
@@ -84,7 +84,7 @@ describe('a write whose response is lost', () => {
     expect(gateway.requests).toHaveLength(1)
     const api = scriptedClient([
       errorResponse(503, 'storage_unavailable', { 'Retry-After': '1' }),
-      jsonResponse(201, { data: {} }),
+      jsonResponse(201, success),
     ])
     const call = api.client.POST('/admin/v1/keys', { body })
     await advanceUntilSettled(call)
@@ -94,7 +94,7 @@ describe('a write whose response is lost', () => {
   test('a non-repeatable write is not sent again after a 503 with outcome_unknown', async () => {
     const { client, requests } = scriptedClient([
       errorResponse(503, 'outcome_unknown', { 'Retry-After': '1' }),
-      jsonResponse(201, { data: {} }),
+      jsonResponse(201, success),
     ])
     const error = await client
       .POST('/admin/v1/keys', { body: { label: 'A', scopes: ['affiliates:read'] } })
@@ -145,7 +145,7 @@ describe('recovery of a lost response', () => {
     const { client, requests } = scriptedClient([
       connectionReset,
       errorResponse(409, 'payout_already_paid'),
-      jsonResponse(200, { data: [batch] }),
+      jsonResponse(200, { ...success, data: [batch] }),
     ])
     const call = client.payouts.pay('bat_1').withResponse()
     await advanceUntilSettled(call)
@@ -207,9 +207,6 @@ describe('recovery of a lost response', () => {
 
 describe('a response that did not come from the API', () => {
   test.each([
-    ['an HTML page', new Response('<html>Sign in</html>', { headers: { 'Content-Type': 'text/html' } })],
-    ['an empty body', new Response('')],
-    ['a JSON text', Response.json('OK')],
     ['a redirect', new Response(null, { status: 302, headers: { Location: 'https://login.example' } })],
     ['a 404 of a proxy', new Response('<h1>Not here</h1>', { status: 404 })],
     ['a 413 of a proxy', new Response('too large', { status: 413 })],
@@ -219,6 +216,24 @@ describe('a response that did not come from the API', () => {
     expect(error).toBeInstanceOf(InvalidResponseError)
     expect(error).toMatchObject({ status: response.status })
     expect(requests).toHaveLength(1)
+  })
+
+  test.each([
+    ['an HTML page', new Response('<html>Sign in</html>', { headers: { 'Content-Type': 'text/html' } })],
+    ['an empty body', new Response('')],
+    ['no content', new Response(null, { status: 204 })],
+    ['a JSON text', Response.json('OK')],
+    ['JSON that was cut off', new Response('{"data":{"id":"aff_1"')],
+    ['JSON without the documented properties', Response.json({ status: 'ok' })],
+  ])('%s with a 2xx status is an UnknownOutcomeError of a write, and reconciles', async (_, response) => {
+    const { client, requests } = scriptedClient([response, jsonResponse(201, { data: affiliate })])
+    const error = await failure(client.affiliates.create({ email: 'a@b.example', name: 'A' }))
+    expect(error).toBeInstanceOf(UnknownOutcomeError)
+    expect((error as Error).cause).toBeInstanceOf(InvalidResponseError)
+    expect(requests).toHaveLength(1)
+    expect(await (error as UnknownOutcomeError).reconcile()).toEqual(affiliate)
+    expect(new Set(requests.map(({ headers }) => headers.get('Idempotency-Key'))).size).toBe(1)
+    expect(await failure(scriptedClient([response]).client.analytics.get())).toBeInstanceOf(InvalidResponseError)
   })
 
   test('a body that ends unexpectedly is a lost response', async () => {

@@ -1,6 +1,6 @@
 import { UnknownOutcomeError } from '@referral/sdk'
 import { describe, expect, test } from 'vitest'
-import { connectionError, errorResponse, jsonResponse, scriptedClient } from './support/scripted-client.ts'
+import { connectionError, errorResponse, jsonResponse, scriptedClient, success } from './support/scripted-client.ts'
 
 describe('the raw client', () => {
   test('returns data or the error of the API, and retries like every call', async () => {
@@ -68,7 +68,7 @@ describe('the raw client after a lost response', () => {
   })
 
   test('path parameters are inserted and encoded', async () => {
-    const { client, requests } = scriptedClient([jsonResponse(200, { ok: true })])
+    const { client, requests } = scriptedClient([jsonResponse(200, success)])
     await client.DELETE('/admin/v1/keys/{id}', { params: { path: { id: 'key/1' } } })
     expect(requests[0]!.url).toBe('https://api.example/admin/v1/keys/key%2F1')
   })

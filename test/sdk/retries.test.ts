@@ -1,10 +1,10 @@
 import { ConflictError, InternalServerError, RateLimitError, ServiceUnavailableError } from '@referral/sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { advanceUntilSettled } from './support/clock.ts'
-import { connectionError, errorResponse, jsonResponse, scriptedClient } from './support/scripted-client.ts'
+import { connectionError, errorResponse, jsonResponse, scriptedClient, success } from './support/scripted-client.ts'
 
 const order = { externalOrderId: '1001', amountCents: 10_000 }
-const done = jsonResponse(200, { data: { id: 'aff_1' }, pagination: { page: 1, limit: 20, total: 1, totalPages: 1 } })
+const done = jsonResponse(200, success)
 
 beforeEach(() => {
   vi.useFakeTimers()

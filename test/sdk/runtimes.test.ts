@@ -13,9 +13,9 @@ const { sizes, selfCheck }: { sizes: Record<string, [size: number, limit: number
 
 describe('the browser bundle runs', () => {
   test('with Web APIs only', async () => {
-    const { crypto, TextEncoder, URL, URLSearchParams, Request, Response, Headers } = globalThis
+    const { crypto, TextEncoder, URL, URLSearchParams, Request, Response, Headers, FormData } = globalThis
     const { AbortController, AbortSignal, setTimeout, clearTimeout } = globalThis
-    const web = { crypto, TextEncoder, URL, URLSearchParams, Request, Response, Headers }
+    const web = { crypto, TextEncoder, URL, URLSearchParams, Request, Response, Headers, FormData }
     const context = createContext({ ...web, AbortController, AbortSignal, setTimeout, clearTimeout })
     runInContext(selfCheck, context)
     expect(await runInContext('outcome', context)).toBe('ok')
@@ -46,6 +46,6 @@ describe('the size', () => {
     expect(manifest.peerDependencies ?? manifest.optionalDependencies).toBeUndefined()
     const sources = execFileSync('grep', ['-rhE', "from '", join(root, 'src')], { encoding: 'utf8' })
     const foreign = sources.split('\n').filter((line) => line && !/from '\.\.?\/[a-z./-]+\.ts'|^ \*/.test(line))
-    expect(foreign).toEqual(["import createClient from 'openapi-fetch'"])
+    expect(foreign).toEqual(["import createClient, { type Client } from 'openapi-fetch'"])
   })
 })

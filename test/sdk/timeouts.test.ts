@@ -1,7 +1,7 @@
 import { AbortedError, TimeoutError } from '@referral/sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { advanceUntilSettled } from './support/clock.ts'
-import { errorResponse, jsonResponse, scriptedClient } from './support/scripted-client.ts'
+import { errorResponse, jsonResponse, scriptedClient, success } from './support/scripted-client.ts'
 
 const order = { externalOrderId: '1001', amountCents: 10_000 }
 
@@ -66,7 +66,7 @@ describe('abort', () => {
   })
 
   test('sends nothing when the signal is already aborted', async () => {
-    const { client, requests } = scriptedClient([jsonResponse(200, {})])
+    const { client, requests } = scriptedClient([jsonResponse(200, success)])
     const { error } = await client.analytics.get(undefined, { signal: AbortSignal.abort(reason) }).safe()
     expect(error).toBeInstanceOf(AbortedError)
     expect(requests).toHaveLength(0)
@@ -91,7 +91,7 @@ describe('abort', () => {
     const { signal } = new AbortController()
     const added = vi.spyOn(signal, 'addEventListener')
     const removed = vi.spyOn(signal, 'removeEventListener')
-    await scriptedClient([jsonResponse(200, {})]).client.analytics.get(undefined, { signal })
+    await scriptedClient([jsonResponse(200, success)]).client.analytics.get(undefined, { signal })
     expect(removed.mock.calls.length).toBe(added.mock.calls.length)
   })
 })

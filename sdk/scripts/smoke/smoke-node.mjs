@@ -8,7 +8,7 @@ export const smokeNode = async (sdk, msw) => {
   const server = createServer((request, response) => {
     calls++
     if (calls === 1) request.socket.destroy()
-    else response.setHeader('content-type', 'application/json').end('{"currency":"USD"}')
+    else response.setHeader('content-type', 'application/json').end('{"currency":"USD","totals":{}}')
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   const client = sdk.createReferralClient({ apiKey: 'rk_test', baseUrl: `http://127.0.0.1:${server.address().port}` })

@@ -1,10 +1,10 @@
-import type { Call } from '../call.ts'
+import { type Call, pickAction, pickData, recoverRemoval, startCall, startUpdate } from '../call.ts'
 import type { Core } from '../core.ts'
-import { archiveAffiliate, createAffiliate, listAffiliates, updateAffiliate } from '../generated/operations.ts'
 import type { ActionReply, Affiliate, AffiliateCreate, AffiliateQuery, AffiliateUpdate } from '../models.ts'
 import type { CallOptions, WriteOptions } from '../options.ts'
-import { listCall, type PagedCall } from '../pagination.ts'
-import { recoverRemoval, recoverUpdate } from '../recover.ts'
+import { listCall, type PagedCall, pickPage } from '../pagination.ts'
+
+const path = '/api/v1/affiliates'
 
 /** People and companies that refer customers. */
 export const affiliates = (core: Core) => ({
@@ -15,7 +15,12 @@ export const affiliates = (core: Core) => ({
    * for await (const affiliate of client.affiliates.list({ status: 'PENDING' })) console.log(affiliate.name)
    */
   list: (query?: AffiliateQuery, options?: CallOptions): PagedCall<Affiliate> =>
-    listCall(core, listAffiliates, { query, options, pick: (body) => body, rowId: ({ id }) => id }),
+    listCall(core, {
+      query,
+      options,
+      send: (init) => core.api.GET(path, init),
+      pick: pickPage<Affiliate>,
+    }),
 
   /**
    * Creates an affiliate with a slug and a discount code. Its status is `PENDING`, or `APPROVED` when its program approves
@@ -28,7 +33,7 @@ export const affiliates = (core: Core) => ({
    * const affiliate = await client.affiliates.create({ email: 'noor@example.com', name: 'Noor Haddad' })
    */
   create: (body: AffiliateCreate, options?: WriteOptions): Call<Affiliate> =>
-    core.call(createAffiliate, { body, options, pick: ({ data }) => data }),
+    startCall(core, { options, pick: pickData<Affiliate>, body, send: (init) => core.api.POST(path, init) }),
 
   /**
    * Updates the given fields; `null` clears an optional one. A change of `status` sends webhooks.
@@ -39,10 +44,14 @@ export const affiliates = (core: Core) => ({
    * @example
    * await client.affiliates.update(affiliate.id, { status: 'APPROVED' })
    */
-  update: (id: string, body: AffiliateUpdate, options?: CallOptions): Call<Affiliate> => {
-    const input = { query: { id }, body, options, pick: ({ data }: { data: Affiliate }) => data }
-    return core.call(updateAffiliate, { ...input, recoverLostResponse: recoverUpdate(core, updateAffiliate, input) })
-  },
+  update: (id: string, body: AffiliateUpdate, options?: CallOptions): Call<Affiliate> =>
+    startUpdate(core, {
+      options,
+      query: { id },
+      body,
+      pick: pickData<Affiliate>,
+      send: (init) => core.api.PATCH(path, init),
+    }),
 
   /**
    * Archives an affiliate: it disappears from lists and stops earning commissions. Its data is kept.
@@ -53,10 +62,11 @@ export const affiliates = (core: Core) => ({
    * await client.affiliates.archive(affiliate.id)
    */
   archive: (id: string, options?: CallOptions): Call<ActionReply> =>
-    core.call(archiveAffiliate, {
-      query: { id },
+    startCall(core, {
       options,
-      pick: (body) => body,
-      recoverLostResponse: recoverRemoval(id),
+      pick: pickAction,
+      recover: recoverRemoval(id),
+      query: { id },
+      send: (init) => core.api.DELETE(path, init),
     }),
 })

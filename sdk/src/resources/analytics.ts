@@ -1,6 +1,5 @@
-import type { Call } from '../call.ts'
+import { type Call, startCall } from '../call.ts'
 import type { Core } from '../core.ts'
-import { getAnalytics } from '../generated/operations.ts'
 import type { Analytics, AnalyticsQuery } from '../models.ts'
 import type { CallOptions } from '../options.ts'
 
@@ -16,5 +15,10 @@ export const analytics = (core: Core) => ({
    * const { totals, currency } = await client.analytics.get({ from: '2026-10-01', to: '2026-10-31' })
    */
   get: (query?: AnalyticsQuery, options?: CallOptions): Call<Analytics> =>
-    core.call(getAnalytics, { query, options, pick: (body) => body }),
+    startCall(core, {
+      options,
+      query: query ?? {},
+      send: (init) => core.api.GET('/api/v1/analytics', init),
+      pick: (body): Analytics | undefined => (body.totals ? body : undefined),
+    }),
 })

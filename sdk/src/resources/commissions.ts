@@ -1,8 +1,7 @@
 import type { Core } from '../core.ts'
-import { listCommissions } from '../generated/operations.ts'
 import type { Commission, CommissionQuery } from '../models.ts'
 import type { CallOptions } from '../options.ts'
-import { listCall, type PagedCall } from '../pagination.ts'
+import { listCall, type PagedCall, pickPage } from '../pagination.ts'
 
 /** What affiliates earned, one per order. Created by reporting conversions. */
 export const commissions = (core: Core) => ({
@@ -15,5 +14,10 @@ export const commissions = (core: Core) => ({
    * const approved = await client.commissions.list({ status: 'APPROVED' }).toArray()
    */
   list: (query?: CommissionQuery, options?: CallOptions): PagedCall<Commission> =>
-    listCall(core, listCommissions, { query, options, pick: (body) => body, rowId: ({ id }) => id }),
+    listCall(core, {
+      query,
+      options,
+      send: (init) => core.api.GET('/api/v1/commissions', init),
+      pick: pickPage<Commission>,
+    }),
 })

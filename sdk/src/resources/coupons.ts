@@ -1,9 +1,10 @@
-import type { Call } from '../call.ts'
+import { type Call, pickData, startCall } from '../call.ts'
 import type { Core } from '../core.ts'
-import { assignCoupon, listCoupons } from '../generated/operations.ts'
 import type { Coupon, CouponAssign, CouponQuery } from '../models.ts'
 import type { CallOptions, WriteOptions } from '../options.ts'
-import { listCall, type PagedCall } from '../pagination.ts'
+import { listCall, type PagedCall, pickPage } from '../pagination.ts'
+
+const path = '/api/v1/coupons'
 
 /** The discount codes of affiliates. */
 export const coupons = (core: Core) => ({
@@ -14,7 +15,12 @@ export const coupons = (core: Core) => ({
    * const { data } = await client.coupons.list({ code: 'nisa' })
    */
   list: (query?: CouponQuery, options?: CallOptions): PagedCall<Coupon> =>
-    listCall(core, listCoupons, { query, options, pick: (body) => body, rowId: ({ affiliateId }) => affiliateId }),
+    listCall(core, {
+      query,
+      options,
+      send: (init) => core.api.GET(path, init),
+      pick: pickPage<Coupon>,
+    }),
 
   /**
    * Assigns a discount code to an affiliate: the given `code`, or a generated one.
@@ -27,5 +33,5 @@ export const coupons = (core: Core) => ({
    * const { code } = await client.coupons.assign({ affiliateId: affiliate.id, code: 'NOOR16' })
    */
   assign: (body: CouponAssign, options?: WriteOptions): Call<Coupon> =>
-    core.call(assignCoupon, { body, options, pick: ({ data }) => data }),
+    startCall(core, { options, pick: pickData<Coupon>, body, send: (init) => core.api.POST(path, init) }),
 })

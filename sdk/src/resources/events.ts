@@ -1,9 +1,10 @@
-import type { Call } from '../call.ts'
+import { type Call, startCall } from '../call.ts'
 import type { Core } from '../core.ts'
-import { recordEvent } from '../generated/operations.ts'
 import type { ClickInput, Conversion, ConversionDryRun, ConversionInput, PageViewInput, Touch } from '../models.ts'
 import type { CallOptions, WriteOptions } from '../options.ts'
 import type { RequestBody } from '../types.ts'
+
+const path = '/api/v1/events'
 
 /** Reports of orders, clicks and page views. */
 export const events = (core: Core) => ({
@@ -19,13 +20,16 @@ export const events = (core: Core) => ({
    * const order = { externalOrderId: '1001', amountCents: 10_000, couponCode: 'NISA16' }
    * const { attribution, commission } = await client.events.conversion(order)
    */
-  conversion: (order: ConversionInput, options?: WriteOptions): Call<Conversion> =>
-    core.call(recordEvent, {
-      body: conversionBody(order),
+  conversion: (order: ConversionInput, options?: WriteOptions): Call<Conversion> => {
+    const body = conversionBody(order)
+    return startCall(core, {
       options,
-      deriveKey: hashOrder,
-      pick: (body) => body as Conversion,
-    }),
+      deriveKey: () => hashOrder(body),
+      body,
+      send: (init) => core.api.POST(path, init),
+      pick: (reply): Conversion | undefined => ('attribution' in reply && reply.commission ? reply : undefined),
+    })
+  },
 
   /**
    * Returns what `conversion` would decide, with the trace of the decision. Writes nothing.
@@ -37,11 +41,12 @@ export const events = (core: Core) => ({
    * const { trace } = await client.events.dryRun({ externalOrderId: '1001', amountCents: 10_000 })
    */
   dryRun: (order: ConversionInput, options?: CallOptions): Call<ConversionDryRun> =>
-    core.call(recordEvent, {
+    startCall(core, {
+      options,
       query: { dryRun: '1' },
       body: conversionBody(order),
-      options,
-      pick: (body) => body as ConversionDryRun,
+      send: (init) => core.api.POST(path, init),
+      pick: (reply): ConversionDryRun | undefined => ('trace' in reply ? reply : undefined),
     }),
 
   /**
@@ -54,7 +59,7 @@ export const events = (core: Core) => ({
    * const { id: clickId } = await client.events.click({ ref: 'noor-haddad' })
    */
   click: (click: ClickInput, options?: WriteOptions): Call<Touch> =>
-    core.call(recordEvent, { body: { ...click, type: 'click' }, options, pick: (body) => body as Touch }),
+    sendTouch(core, { ...click, type: 'click' }, options),
 
   /**
    * Reports a page view.
@@ -65,25 +70,28 @@ export const events = (core: Core) => ({
    * await client.events.pageView({ url: 'https://shop.example/hats', sessionId: 's-1' })
    */
   pageView: (view: PageViewInput, options?: WriteOptions): Call<Touch> =>
-    core.call(recordEvent, { body: { ...view, type: 'page_view' }, options, pick: (body) => body as Touch }),
+    sendTouch(core, { ...view, type: 'page_view' }, options),
 })
+
+const sendTouch = (core: Core, body: RequestBody<'recordEvent'>, options: WriteOptions | undefined): Call<Touch> =>
+  startCall(core, {
+    options,
+    body,
+    send: (init) => core.api.POST(path, init),
+    pick: (reply): Touch | undefined => ('id' in reply ? reply : undefined),
+  })
 
 // ConversionInput does not express that an amount is required, so that orders can be built field by field.
 const conversionBody = (order: ConversionInput) => ({ ...order, type: 'conversion' }) as RequestBody<'recordEvent'>
 
 /** Derives the idempotency key of an order from its content, regardless of field order. */
 const hashOrder = async (body: unknown): Promise<string> => {
-  const bytes = new TextEncoder().encode(JSON.stringify(sortKeys(JSON.parse(JSON.stringify(body)))))
+  const bytes = new TextEncoder().encode(JSON.stringify(body, sortKeys))
   const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
   return `order-${Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('')}`
 }
 
-const sortKeys = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(sortKeys)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, item]) => [name, sortKeys(item)]),
-  )
-}
+const sortKeys = (_: string, value: unknown): unknown =>
+  value && typeof value === 'object' && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : value

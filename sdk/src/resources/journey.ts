@@ -1,6 +1,5 @@
-import type { Call } from '../call.ts'
+import { type Call, startCall } from '../call.ts'
 import type { Core } from '../core.ts'
-import { getJourney } from '../generated/operations.ts'
 import type { Journey, JourneyQuery } from '../models.ts'
 import type { CallOptions } from '../options.ts'
 
@@ -15,5 +14,10 @@ export const journey = (core: Core) => ({
    * const { journey } = await client.journey.get({ customerEmail: 'buyer@example.com' })
    */
   get: (query: JourneyQuery, options?: CallOptions): Call<Journey> =>
-    core.call(getJourney, { query, options, pick: (body) => body }),
+    startCall(core, {
+      options,
+      query,
+      send: (init) => core.api.GET('/api/v1/journey', init),
+      pick: (body): Journey | undefined => (body.journey ? body : undefined),
+    }),
 })

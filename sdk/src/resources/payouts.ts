@@ -1,9 +1,8 @@
-import type { Call } from '../call.ts'
+import { type Call, doneEarlier, pickAction, pickData, startCall } from '../call.ts'
 import type { Core } from '../core.ts'
-import { createPayout, listPayouts, payPayout } from '../generated/operations.ts'
 import type { ActionReply, PayoutBatch, PayoutCreate, PayoutPreview, PayoutQuery } from '../models.ts'
 import type { CallOptions, WriteOptions } from '../options.ts'
-import { listCall, type Page, type PagedCall } from '../pagination.ts'
+import { listCall, type PagedCall } from '../pagination.ts'
 
 /** Options of `payouts.pay`. */
 export interface PayOptions extends CallOptions {
@@ -11,14 +10,18 @@ export interface PayOptions extends CallOptions {
   expectedTotalCents?: number | undefined
 }
 
+const path = '/api/v1/payouts'
+
+const hasId = <T extends { id: string | null }>(batch: T): batch is T & { id: string } => batch.id !== null
+
 /** Batches of commissions that are paid together. */
 export const payouts = (core: Core) => {
   const listBatches = (query: PayoutQuery | undefined, options: CallOptions | undefined): PagedCall<PayoutBatch> =>
-    listCall(core, listPayouts, {
+    listCall(core, {
       query,
       options,
-      pick: (body) => body as Page<PayoutBatch>,
-      rowId: ({ id }) => id,
+      send: (init) => core.api.GET(path, init),
+      pick: ({ data, pagination }) => (data.every(hasId) ? { data, pagination } : undefined),
     })
 
   return {
@@ -41,7 +44,12 @@ export const payouts = (core: Core) => {
      * const batch = await client.payouts.create({ periodStart: '2026-10-01', periodEnd: '2026-10-31T23:59:59.999Z' })
      */
     create: (body: PayoutCreate, options?: WriteOptions): Call<PayoutBatch> =>
-      core.call(createPayout, { body, options, pick: ({ data }) => data as PayoutBatch }),
+      startCall(core, {
+        options,
+        body,
+        send: (init) => core.api.POST(path, init),
+        pick: ({ data }) => (hasId(data) ? data : undefined),
+      }),
 
     /**
      * Returns the batch that `create` would create. Writes nothing.
@@ -54,7 +62,12 @@ export const payouts = (core: Core) => {
      * const { totals } = await client.payouts.preview({ periodStart: '2026-10-01', periodEnd: '2026-10-31T23:59:59.999Z' })
      */
     preview: (body: PayoutCreate, options?: CallOptions): Call<PayoutPreview> =>
-      core.call(createPayout, { body: { ...body, dryRun: true }, options, pick: ({ data }) => data }),
+      startCall(core, {
+        options,
+        pick: pickData<PayoutPreview>,
+        body: { ...body, dryRun: true },
+        send: (init) => core.api.POST(path, init),
+      }),
 
     /**
      * Marks a batch and its commissions as `PAID`. This cannot be undone.
@@ -66,14 +79,15 @@ export const payouts = (core: Core) => {
      * await client.payouts.pay(batch.id, { expectedTotalCents: batch.totals.netPayableCents })
      */
     pay: (id: string, options?: PayOptions): Call<ActionReply> =>
-      core.call(payPayout, {
-        query: { id, action: 'pay', expectedTotalCents: options?.expectedTotalCents },
+      startCall(core, {
         options,
-        pick: (body) => body,
-        recoverLostResponse: async ({ code }) => {
+        pick: pickAction,
+        query: { id, action: 'pay', expectedTotalCents: options?.expectedTotalCents },
+        send: (init) => core.api.PATCH(path, init),
+        recover: async ({ code }) => {
           if (code !== 'payout_already_paid') return undefined
           const [batch] = (await listBatches({ id }, options)).data
-          return batch?.status === 'PAID' ? { ok: true, message: 'Paid by an earlier attempt.', id } : undefined
+          return batch?.status === 'PAID' ? doneEarlier(id) : undefined
         },
       }),
   }

@@ -1,10 +1,10 @@
-import type { Call } from '../call.ts'
+import { type Call, pickData, startCall, startUpdate } from '../call.ts'
 import type { Core } from '../core.ts'
-import { createProgram, listPrograms, updateProgram } from '../generated/operations.ts'
 import type { Program, ProgramCreate, ProgramQuery, ProgramUpdate } from '../models.ts'
 import type { CallOptions, WriteOptions } from '../options.ts'
-import { listCall, type PagedCall } from '../pagination.ts'
-import { recoverUpdate } from '../recover.ts'
+import { listCall, type PagedCall, pickPage } from '../pagination.ts'
+
+const path = '/api/v1/programs'
 
 /** The terms under which affiliates earn commissions. */
 export const programs = (core: Core) => ({
@@ -15,7 +15,12 @@ export const programs = (core: Core) => ({
    * const { data } = await client.programs.list({ status: 'PUBLISH' })
    */
   list: (query?: ProgramQuery, options?: CallOptions): PagedCall<Program> =>
-    listCall(core, listPrograms, { query, options, pick: (body) => body, rowId: ({ id }) => id }),
+    listCall(core, {
+      query,
+      options,
+      send: (init) => core.api.GET(path, init),
+      pick: pickPage<Program>,
+    }),
 
   /**
    * Creates a program. The first program of a shop becomes its default.
@@ -27,7 +32,7 @@ export const programs = (core: Core) => ({
    * const program = await client.programs.create({ name: 'Friends', commissionPercent: 16 })
    */
   create: (body: ProgramCreate, options?: WriteOptions): Call<Program> =>
-    core.call(createProgram, { body, options, pick: ({ data }) => data }),
+    startCall(core, { options, pick: pickData<Program>, body, send: (init) => core.api.POST(path, init) }),
 
   /**
    * Updates the given fields. Commissions that are already recorded keep their rate.
@@ -39,8 +44,12 @@ export const programs = (core: Core) => ({
    * @example
    * await client.programs.update(program.id, { commissionPercent: 12 })
    */
-  update: (id: string, body: ProgramUpdate, options?: CallOptions): Call<Program> => {
-    const input = { query: { id }, body, options, pick: ({ data }: { data: Program }) => data }
-    return core.call(updateProgram, { ...input, recoverLostResponse: recoverUpdate(core, updateProgram, input) })
-  },
+  update: (id: string, body: ProgramUpdate, options?: CallOptions): Call<Program> =>
+    startUpdate(core, {
+      options,
+      query: { id },
+      body,
+      pick: pickData<Program>,
+      send: (init) => core.api.PATCH(path, init),
+    }),
 })

@@ -1,9 +1,9 @@
-import type { Call } from '../call.ts'
+import { type Call, pickAction, recoverRemoval, startCall } from '../call.ts'
 import type { Core } from '../core.ts'
-import { createWebhook, deleteWebhook, listWebhooks } from '../generated/operations.ts'
 import type { ActionReply, WebhookCreate, WebhookSubscription, WebhookSubscriptionList } from '../models.ts'
 import type { CallOptions, WriteOptions } from '../options.ts'
-import { recoverRemoval } from '../recover.ts'
+
+const path = '/api/v1/webhooks'
 
 /** Subscriptions to webhook events. */
 export const webhooks = (core: Core) => ({
@@ -14,7 +14,11 @@ export const webhooks = (core: Core) => ({
    * const { data } = await client.webhooks.list()
    */
   list: (options?: CallOptions): Call<WebhookSubscriptionList> =>
-    core.call(listWebhooks, { options, pick: (body) => body }),
+    startCall(core, {
+      options,
+      send: (init) => core.api.GET(path, init),
+      pick: (body): WebhookSubscriptionList | undefined => (body.data ? body : undefined),
+    }),
 
   /**
    * Creates a subscription. Without `events`, it receives all of them. The secret is never returned.
@@ -27,7 +31,12 @@ export const webhooks = (core: Core) => ({
    * await client.webhooks.create({ url: 'https://shop.example/hooks', secret: process.env.WEBHOOK_SECRET })
    */
   create: (body: WebhookCreate, options?: WriteOptions): Call<WebhookSubscription> =>
-    core.call(createWebhook, { body, options, pick: (reply) => (reply as { data: WebhookSubscription }).data }),
+    startCall(core, {
+      options,
+      body,
+      send: (init) => core.api.POST(path, init),
+      pick: (reply): WebhookSubscription | undefined => ('data' in reply ? reply.data : undefined),
+    }),
 
   /**
    * Deletes a subscription.
@@ -38,11 +47,12 @@ export const webhooks = (core: Core) => ({
    * await client.webhooks.delete(subscription.id)
    */
   delete: (id: string, options?: CallOptions): Call<ActionReply> =>
-    core.call(deleteWebhook, {
-      query: { id },
+    startCall(core, {
       options,
-      pick: (body) => body,
-      recoverLostResponse: recoverRemoval(id),
+      pick: pickAction,
+      recover: recoverRemoval(id),
+      query: { id },
+      send: (init) => core.api.DELETE(path, init),
     }),
 
   /**
@@ -54,5 +64,11 @@ export const webhooks = (core: Core) => ({
    * await client.webhooks.sendTest({ url: 'https://shop.example/hooks' })
    */
   sendTest: (body: Pick<WebhookCreate, 'url'>, options?: WriteOptions): Call<ActionReply> =>
-    core.call(createWebhook, { query: { test: '1' }, body, options, pick: (reply) => reply as ActionReply }),
+    startCall(core, {
+      options,
+      query: { test: '1' },
+      body,
+      send: (init) => core.api.POST(path, init),
+      pick: (reply) => ('ok' in reply ? pickAction(reply) : undefined),
+    }),
 })

@@ -1,0 +1,12 @@
+// Generated from openapi.yaml by `pnpm run generate`. Do not edit.
+import type { RetryPolicy } from '../retry.ts'
+
+/** The only path whose response is text. */
+export const TEXT_PATH = "/api/v1/docs"
+
+/** Returns the retry policy of an operation. */
+export const retryPolicyOf = (method: string, path: string): RetryPolicy => {
+  if (method === 'GET' || /\/(backtests)$/.test(path)) return 'safe'
+  if (method !== 'POST' || /\/(approve|reject|cancel|reverse|reopen|refund|moderate|orders-paid|orders-cancelled|refunds-create)$/.test(path)) return 'repeatable'
+  return path.startsWith('/api/') ? 'keyed' : 'never'
+}

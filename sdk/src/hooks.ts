@@ -1,0 +1,88 @@
+import { AbortedError, type ErrorDetails } from './errors.ts'
+import type { AttemptInfo, ClientOptions, Hooks } from './options.ts'
+
+/** How long a task may take, and what ends it. */
+interface DeadlineOptions {
+  signal: AbortSignal | undefined
+  ms: number
+  /** Creates the error to throw on timeout. */
+  onTimeout: () => Error
+  details?: ErrorDetails
+}
+
+/** Runs a task until it settles, times out or is aborted, even when the task ignores its own signal. */
+export const withDeadline = async <T>(
+  task: (signal: AbortSignal) => PromiseLike<T>,
+  { signal, ms, onTimeout, details }: DeadlineOptions,
+): Promise<T> => {
+  const controller = new AbortController()
+  const inner = controller.signal
+  const abort = () =>
+    controller.abort(
+      new AbortedError('AbortedError', 'The call was aborted by its signal.', { ...details, cause: signal?.reason }),
+    )
+  if (signal?.aborted) abort()
+  inner.throwIfAborted()
+  signal?.addEventListener('abort', abort)
+  // setTimeout fires at once for a delay above 2^31 - 1.
+  const timer = setTimeout(() => controller.abort(onTimeout()), Math.min(ms, 2 ** 31 - 1))
+  try {
+    return await new Promise<T>((resolve, reject) => {
+      inner.addEventListener('abort', () => reject(inner.reason))
+      task(inner).then(resolve, reject)
+    })
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', abort)
+  }
+}
+
+/**
+ * Waits for the given milliseconds, or until the promise settles.
+ *
+ * @throws {AbortedError} as soon as the signal is aborted.
+ */
+export const sleep = async (
+  ms: number,
+  signal: AbortSignal | undefined,
+  details: ErrorDetails,
+  until: PromiseLike<unknown> = new Promise(() => {}),
+): Promise<void> => {
+  const elapsed = new Error()
+  await withDeadline(() => until, { signal, ms, details, onTimeout: () => elapsed }).catch((error) => {
+    if (error !== elapsed) throw error
+  })
+}
+
+/** Calls the hooks and the logger of a client. Nothing they do changes the outcome of a call. */
+export interface Observer {
+  log(level: 'debug' | 'warn', message: string): void
+  /** Calls a hook and waits for it. Never rejects. */
+  notify(name: keyof Hooks, info: AttemptInfo, signal: AbortSignal | undefined): Promise<void>
+}
+
+export const createObserver = (options: ClientOptions): Observer => {
+  const reported = new Set<string>()
+  const report = (name: string, error: unknown) => {
+    if (!reported.has(name)) console.warn(`The error of ${name} was ignored: ${error}`)
+    reported.add(name)
+  }
+  return {
+    // Async, so that both an error and a rejected promise are caught.
+    log(level, message) {
+      const write = async () => options.logger?.[level](message)
+      write().catch((error) => report('logger', error))
+    },
+    async notify(name, info, signal) {
+      const hook = options[name] as ((info: unknown) => unknown) | undefined
+      if (!hook) return
+      const call = async () => hook({ ...info })
+      const running = call().catch((error) => report(name, error))
+      const onTimeout = () => new Error('It did not finish in time.')
+      // An aborted call stops waiting for its hooks.
+      await withDeadline(() => running, { signal, ms: 5_000, onTimeout }).catch((error) => {
+        if (!signal?.aborted) report(name, error)
+      })
+    },
+  }
+}
