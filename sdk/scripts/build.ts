@@ -23,9 +23,14 @@ tsc('tsconfig.json', ...single, ...code)
 tsc('tsconfig.cjs.json', ...cjs, ...code)
 writeFileSync(join(out, 'cjs/package.json'), '{ "type": "commonjs" }\n')
 
-// Large files are published once: an ES module can import CommonJS, not the other way round.
-for (const name of ['schema', 'models', 'types', 'options'])
-  writeFileSync(join(out, `${name}.d.ts`), `export type * from './cjs/${name}.js'\n`)
+// Published once: an ES module can import CommonJS, not the other way round.
+const entries = ['index', 'msw']
+for (const file of globSync('**/*.d.ts', { cwd: out, exclude: ['cjs/**'] })) {
+  const name = file.slice(0, -'.d.ts'.length)
+  if (entries.includes(name)) continue
+  const up = '../'.repeat(name.split('/').length - 1) || './'
+  writeFileSync(join(out, file), `export * from '${up}cjs/${name}.js'\n`)
+}
 writeFileSync(join(out, 'generated/examples.js'), "export { examples } from '../cjs/generated/examples.js'\n")
 
 // Shrinks the types of the API: without error responses, which are all `Error`; without the headers of responses; without
@@ -59,5 +64,5 @@ const publish = (file: string) => {
   const text = readFileSync(join(out, file), 'utf8')
   for (const [, path] of text.matchAll(/['"](\.[^'"]+)\.js['"]/g)) publish(join(dirname(file), `${path}.d.ts`))
 }
-for (const entry of ['index', 'msw']) for (const folder of ['', 'cjs']) publish(join(folder, `${entry}.d.ts`))
+for (const entry of entries) for (const folder of ['', 'cjs']) publish(join(folder, `${entry}.d.ts`))
 for (const file of globSync('**/*.d.ts', { cwd: out })) if (!published.has(file)) rmSync(join(out, file))

@@ -6,7 +6,7 @@ type Entry = [name: string, source: string, limit: number, external?: string[]]
 
 const resources = ['affiliates', 'payouts', 'events', 'analytics'].map(
   (resource): Entry => [
-    `one resource beside openapi-fetch: ${resource}`,
+    `one resource, without openapi-fetch: ${resource}`,
     `export { createCore, ${resource} } from '../src/index.ts'`,
     5_600,
     ['openapi-fetch'],

@@ -8,7 +8,7 @@ export interface FetchedResponse {
   text(): Promise<string>
 }
 
-/** What the SDK passes to `fetch` beside the request, with `fetchOptions`. */
+/** What the SDK passes to `fetch` in addition to the request, with `fetchOptions`. */
 export interface FetchInit {
   method: string
   headers: Record<string, string>

@@ -80,7 +80,7 @@ export interface Pacer {
 
 export const createPacer = (max: number | 'auto'): Pacer => {
   const isAuto = max === 'auto'
-  // The first response describes the window; until then, one attempt at a time.
+  // The first response describes the window; before it, one attempt at a time.
   let limit = isAuto ? 1 : max
   let remaining = limit
   let resetAt = Infinity
