@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -118,3 +118,37 @@ test.each(['server', 'cli'])('@referral/%s names the required Node.js where it c
     stderr: `@referral/${name} requires Node.js 22.19 or later; this is Node.js ${OUTDATED}.\n`,
   })
 })
+
+test('an upgrade continues with the data of the previous version', async ({ skip }) => {
+  if (unreachable || !nodes[OLDEST]) return skip(unreachable ?? `there is no Node.js ${OLDEST} for this machine`)
+  const folder = user.project('upgrade')
+  const prefix = join(folder, 'global')
+  const place = { folder, node: nodes[OLDEST], env: { REFERRAL_DATA_DIR: join(folder, 'data'), REFERRAL_DEMO: '0' } }
+  const install = (version: string) =>
+    user.run(
+      ['npm', 'install', '--prefer-offline', '--global', '--prefix', prefix, `@referral/server@${version}`],
+      place,
+    )
+  const server = (...args: string[]) => user.run([join(prefix, 'bin/referral-server'), ...args], place)
+
+  const { version } = manifestOf('server')
+  await install(version)
+  await server('migrate')
+  const { shopId } = JSON.parse(await server('shop', 'create', '--name', 'Hats', '--json'))
+  const next = await publishAs('99.0.0', folder)
+  await install('latest')
+  expect((await server('--version')).trim()).toBe(next)
+  await server('migrate')
+  expect(await server('check')).toMatch(/^No problems found/)
+  expect(await server('shop', 'list')).toContain(shopId)
+}, 60_000)
+
+/** Publishes the server under another version. */
+async function publishAs(version: string, folder: string): Promise<string> {
+  const tarball = tarballs[PACKAGES.indexOf('server')] ?? ''
+  await user.run(['tar', '-xzf', tarball], { folder })
+  const manifest = join(folder, 'package/package.json')
+  writeFileSync(manifest, JSON.stringify({ ...JSON.parse(readFileSync(manifest, 'utf8')), version }))
+  await user.run(['npm', 'publish', '--ignore-scripts', join(folder, 'package')], { folder })
+  return version
+}
