@@ -157,6 +157,12 @@ describe('a refund of a reported order', () => {
   })
 })
 
+test('400 for an amount with line items', async () => {
+  const reply = await refund(nextId(), 'r-1', 100, { lineItems: [{ variantId: '1', quantity: 1 }] })
+  expect(codeOf(reply)).toEqual([400, 'invalid_body'])
+  expect(reply.body.error).toBe('Send either amountCents or lineItems, not both.')
+})
+
 describe('a refund before its order', () => {
   test('202, and it counts once the order is recorded; the 201 and the event show the original decision', async ({
     server,

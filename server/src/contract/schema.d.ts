@@ -1712,7 +1712,7 @@ export interface components {
              */
             occurredAt?: string | null;
         };
-        /** @description Goods of an order were refunded. `externalOrderId`, `externalRefundId` and one of `amountCents` and `lineItems` are required. */
+        /** @description Goods of an order were refunded. `externalOrderId`, `externalRefundId` and either `amountCents` or `lineItems` are required; not both, because their result would depend on the order of arrival. */
         RefundEvent: {
             /** @constant */
             type: "refund";
@@ -1724,9 +1724,9 @@ export interface components {
             externalRefundId?: string | null;
             /** @description Alias of `externalRefundId`. */
             refundId?: string | null;
-            /** @description Refunded goods net of discount, without shipping and tax, in the order's currency. Defaults to the sale price of the line items. */
+            /** @description Refunded goods net of discount, without shipping and tax, in the order's currency. */
             amountCents?: number | null;
-            /** @description The returned units. */
+            /** @description The returned units, which count at their sale price. */
             lineItems?: components["schemas"]["RefundEventLine"][] | null;
             /** @description Defaults to the order's currency; another one is rejected. */
             currency?: string | null;

@@ -36,6 +36,9 @@ interface Reported<Reply> {
 export async function recordRefundEvent(ctx: Context, event: Refund, dryRun: boolean): Promise<Reported<RefundReply>> {
   const order = readOrderId(event.externalOrderId)
   const refundId = readRefundId(event.externalRefundId ?? '')
+  // Units that exceed the order are cut off, and then an amount has no line items to belong to.
+  if (event.lineItems?.length && typeof event.amountCents === 'number')
+    throw invalidBody('Send either amountCents or lineItems, not both.')
   const notice = { orderId: order.orderId, noticeId: refundId, body: JSON.stringify(toStoredRefund(event)) }
   const ids = { ...order, externalRefundId: refundId }
   if (dryRun)

@@ -1,0 +1,191 @@
+import fc from 'fast-check'
+import { expect } from 'vitest'
+import { Till } from '../commissions/money.ts'
+import { convert, expectOk } from '../support/shop.ts'
+import { test } from '../support/test.ts'
+
+/** Permutations in all; the long version runs 1,000. */
+const RUNS = Number(process.env.PERMUTATIONS ?? (process.env.TEST_ENGINE === 'postgres' ? 30 : 100))
+const PER_SCENARIO = 5
+
+const PROGRAMS = {
+  PERCENT: { commissionPercent: 16.5 },
+  ITEMS: { commissionType: 'FLAT_PER_ITEM', commissionPercent: 2.5 },
+  FLAT: { commissionType: 'FLAT_PER_ORDER', commissionPercent: 7 },
+} as const
+type Code = keyof typeof PROGRAMS
+
+interface Line {
+  quantity: number
+  priceCents: number
+}
+
+/** An amount, or units by line of the order. */
+type Refund = { amountCents: number } | { units: number[] }
+
+/** What happened to one order. */
+interface Order {
+  code: Code
+  lines: Line[]
+  discountCents: number
+  refunds: Refund[]
+  isCanceled: boolean
+}
+
+const line = fc.record({ quantity: fc.integer({ min: 1, max: 4 }), priceCents: fc.integer({ min: 0, max: 9999 }) })
+const refund: fc.Arbitrary<Refund> = fc.oneof(
+  fc.record({ amountCents: fc.integer({ min: 0, max: 20_000 }) }),
+  fc.record({
+    units: fc.array(fc.nat({ max: 3 }), { maxLength: 3 }).filter((units) => units.some((count) => count > 0)),
+  }),
+)
+const order: fc.Arbitrary<Order> = fc.record({
+  code: fc.constantFrom<Code>('PERCENT', 'ITEMS', 'FLAT'),
+  lines: fc.array(line, { minLength: 1, maxLength: 3 }),
+  discountCents: fc.integer({ min: 0, max: 3000 }),
+  refunds: fc.array(refund, { maxLength: 4 }),
+  isCanceled: fc.boolean(),
+})
+
+interface Event {
+  body: object
+}
+
+let till: Till
+let scenarios = 0
+test.beforeAll(async ({ server }) => {
+  till = new Till(server)
+  await expectOk(till.admin('PATCH', '/settings', { taxWithholdingBps: 1000 }))
+  for (const [code, program] of Object.entries(PROGRAMS)) {
+    const { campaignId } = await till.affiliate(code, program)
+    // A part of each order at a rate of its own.
+    const rule = { programId: campaignId, kind: 'variant', value: '1', commissionPercent: 33.3 }
+    await expectOk(till.admin('POST', '/product-rules', rule))
+  }
+})
+
+const returned = (units: number[]) =>
+  units.flatMap((quantity, variant) => (quantity > 0 ? [{ variantId: String(variant), quantity }] : []))
+
+/** The events of orders, whose ids start with `name`. */
+const eventsOf = (name: string, orders: Order[]): Event[] =>
+  orders.flatMap(({ code, lines, discountCents, refunds, isCanceled }, index) => {
+    const orderId = `${name}-${index}`
+    const lineItems = lines.map((one, variant) => ({ ...one, variantId: String(variant) }))
+    const happened = refunds.map((one, n) => ({
+      type: 'refund',
+      orderId,
+      refundId: `r-${n}`,
+      ...('units' in one ? { lineItems: returned(one.units) } : one),
+    }))
+    const canceled = isCanceled ? [{ type: 'order_canceled', orderId }] : []
+    const conversion = { orderId, couponCode: code, discountCents, lineItems, occurredAt: '2026-10-20T12:00:00Z' }
+    return [conversion, ...happened, ...canceled].map((body) => ({ body }))
+  })
+
+/** Under a new key, so that a repetition is no replay. */
+const send = ({ body }: Event) => expectOk(convert(till.server, body))
+
+/** What the shop owes for each order, and what its journey and explanation show. */
+async function ledgerOf(name: string, orders: Order[]) {
+  return Promise.all(
+    orders.map(async (_, index) => {
+      const {
+        commission: row,
+        refunds,
+        arithmetic,
+      } = await expectOk(till.admin('GET', `/orders/${name}-${index}/explanation`))
+      return {
+        amountCents: row.commissionAmountCents,
+        taxWithheldCents: row.taxWithheldCents,
+        status: row.orderStatus,
+        refundedCents: refunds.reduce((sum: number, one: { goodsCents: number }) => sum + one.goodsCents, 0),
+        refunds: refunds.length,
+        left: arithmetic.at(-1).cents,
+      }
+    }),
+  )
+}
+
+/** Random positions of the events, some of them twice, and how many are sent at once. */
+const schedule = fc.record({
+  keys: fc.array(fc.double({ noNaN: true, min: 0, max: 1 }), { minLength: 40, maxLength: 40 }),
+  repeats: fc.array(fc.boolean(), { minLength: 20, maxLength: 20 }),
+  parallel: fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 40, maxLength: 40 }),
+})
+
+test('orders, refunds and cancellations in any order, repeated and in parallel, end in one ledger', {
+  timeout: 600_000,
+}, async () => {
+  const schedules = fc.array(schedule, { minLength: PER_SCENARIO, maxLength: PER_SCENARIO })
+  await fc.assert(
+    fc.asyncProperty(fc.array(order, { minLength: 1, maxLength: 2 }), schedules, async (orders, shuffles) => {
+      const scenario = `s-${++scenarios}`
+      for (const event of eventsOf(scenario, orders)) await send(event)
+      const expected = await ledgerOf(scenario, orders)
+      for (const [n, { keys, repeats, parallel }] of shuffles.entries()) {
+        const name = `${scenario}-${n}`
+        const events = eventsOf(name, orders)
+        const sent = [...events, ...events.filter((_, i) => repeats[i])]
+          .map((event, i) => ({ event, key: keys[i]! }))
+          .sort((a, b) => a.key - b.key)
+          .map(({ event }) => event)
+        for (let at = 0, group = 0; at < sent.length; group++) {
+          const count = parallel[group]!
+          await Promise.all(sent.slice(at, at + count).map(send))
+          at += count
+        }
+        expect(await ledgerOf(name, orders)).toEqual(expected)
+      }
+    }),
+    { numRuns: Math.ceil(RUNS / PER_SCENARIO), endOnFailure: true },
+  )
+})
+
+/** What the affiliate is owed or was paid for an order, with its adjustments, before tax and in tax. */
+async function netOf(orderId: string): Promise<number[]> {
+  const { commission: row } = await expectOk(till.admin('GET', `/orders/${orderId}/explanation`))
+  if (row.orderStatus === 'CANCELED') return [0, 0]
+  const { data } = await till.server.client.commissions.list({ affiliateId: row.affiliateId, limit: 100 })
+  const own = [row, ...data.filter((one) => one.orderId.startsWith(`adj:${row.id}:`))]
+  return [
+    own.reduce((sum, one) => sum + one.commissionAmountCents, 0),
+    own.reduce((sum, one) => sum + one.taxWithheldCents, 0),
+  ]
+}
+
+/** Every order has a day of its own, so that a batch of the day pays this order alone. */
+let days = 0
+
+test('refunds and cancellations before and after the payment, in any order, take back the same amount', {
+  timeout: 600_000,
+}, async () => {
+  await fc.assert(
+    fc.asyncProperty(order, schedule, fc.nat({ max: 12 }), async (one, { keys }, paidAfter) => {
+      const expected = await netAfter(one, [])
+      expect(await netAfter(one, keys, paidAfter)).toEqual(expected)
+    }),
+    { numRuns: Math.ceil(RUNS / 2), endOnFailure: true },
+  )
+})
+
+async function netAfter(one: Order, keys: number[], paidAfter?: number): Promise<number[]> {
+  const name = `p-${++days}`
+  const day = new Date(Date.UTC(2020, 0, days)).toISOString()
+  const [conversion, ...happened] = eventsOf(name, [one]) as [Event, ...Event[]]
+  const sent = happened.map((event, i) => ({ event, key: keys[i] ?? 0 })).sort((a, b) => a.key - b.key)
+  await send({ body: { ...conversion.body, occurredAt: day } })
+  for (let at = 0; at <= sent.length; at++) {
+    if (at === paidAfter || (at === sent.length && paidAfter && paidAfter > at)) await pay(day)
+    const next = sent[at]
+    if (next) await send(next.event)
+  }
+  return netOf(`${name}-0`)
+}
+
+/** Pays the order of a day, unless nothing is left of it. */
+async function pay(day: string): Promise<void> {
+  const batch = await till.batch({ periodStart: day, periodEnd: day.replace('00.000Z', '01.000Z') })
+  if (batch.status === 404) return
+  await expectOk(till.pay((await expectOk(Promise.resolve(batch))).id))
+}
