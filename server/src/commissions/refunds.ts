@@ -153,8 +153,9 @@ export async function planRefund(
   if (before.trackingMethod === 'ADJUSTMENT') throw adjustmentRejected()
   const existing = await findRefund(db, ctx.shop.id, before.id, input.refundId)
   if (existing) {
-    const row = await findCommission(db, ctx.shop.id, before.id)
-    return { row: row ?? before, refund: existing, alreadyRecorded: true, problem: null, changes: undefined }
+    const stored = await findCommission(db, ctx.shop.id, before.id)
+    const { row } = await findEffectiveStatus(ctx, db, stored ?? before)
+    return { row, refund: existing, alreadyRecorded: true, problem: null, changes: undefined }
   }
   const { row: current, unwritten, status, batch, reservedBy } = await findEffectiveStatus(ctx, db, before)
   if (CLOSED_STATUSES.includes(status) && !input.alreadyHappened) throw notRefundable(status)
