@@ -140,7 +140,7 @@ export async function authenticateKey(deps: Deps, header: string | null): Promis
  */
 export async function findCaller(deps: Pick<Deps, 'now'>, db: Reader, secretHash: string): Promise<Caller> {
   const found = await findKeyWithShop(db, secretHash)
-  if (!found || !hasSecret(found.key, secretHash, nowIso(deps))) throw keyUnknown()
+  if (!found || !hasSecret(deps, found.key, secretHash)) throw keyUnknown()
   const { revokedAt, expiresAt, scopes } = found.key
   if (revokedAt !== null) throw forbidden('key_revoked', 'This API key was revoked. Create a new key.')
   if (expiresAt !== null && expiresAt <= nowIso(deps))
@@ -149,10 +149,10 @@ export async function findCaller(deps: Pick<Deps, 'now'>, db: Reader, secretHash
 }
 
 /** Whether a digest is that of the key's secret, or of the one before it while both are valid. */
-function hasSecret(key: Caller['key'], secretHash: string, now: string): boolean {
+function hasSecret(deps: Pick<Deps, 'now'>, key: Caller['key'], secretHash: string): boolean {
   if (equalDigests(key.secretHash, secretHash)) return true
   const { previousSecretHash: previous, previousSecretUntil: until } = key
-  return previous !== null && until !== null && equalDigests(previous, secretHash) && now < until
+  return previous !== null && until !== null && equalDigests(previous, secretHash) && nowIso(deps) < until
 }
 
 const keyUnknown = () => forbidden('key_unknown', 'This API key does not exist.')
